@@ -1,0 +1,96 @@
+/* What a compiled kernel is called with, and the hooks through which it asks its host for anything.
+ *
+ * A kernel entry has no state, allocates nothing and calls nothing but these hooks (and memcpy,
+ * memset). It may be entered from any number of threads at once. */
+#ifndef METATE_ABI_KERNEL_H
+#define METATE_ABI_KERNEL_H
+
+#include "metate/abi/base.h"
+
+/* Arguments are packed into consecutive 8-byte slots; metate_argument_info says where:
+ *   scalar   one slot: the value in its low bytes, integers sign- or zero-extended to 8 bytes,
+ *            f16/bf16/f32/f64 as their bits, u1 as 0 or 1
+ *   vector / matrix   rows * columns such slots, row-major
+ *   ndarray  1 + 2 * rank slots: data pointer, shape[rank], strides[rank] in elements
+ *            (an array of vectors or matrices has the element's dimensions as its last, fixed ones)
+ *   tree     one slot: the block's address */
+typedef union metate_slot {
+  uint64_t u;
+  int64_t i;
+  double d;
+  float f;
+  void *p;
+} metate_slot;
+METATE_STATIC_ASSERT(sizeof(metate_slot) == 8, "a slot is 8 bytes");
+
+/* One piece of a print statement; a statement arrives as one call, so lines do not interleave. */
+enum {
+  METATE_PRINT_TEXT = 0, /* value.text, zero-terminated UTF-8, written as it is */
+  METATE_PRINT_I64 = 1,
+  METATE_PRINT_U64 = 2,
+  METATE_PRINT_F32 = 3,  /* value.d holds the f32 (or f16, bf16) widened */
+  METATE_PRINT_F64 = 4,
+  METATE_PRINT_BOOL = 5
+};
+typedef struct metate_print_item {
+  uint32_t kind;
+  uint32_t reserved;
+  union {
+    const char *text;
+    int64_t i;
+    uint64_t u;
+    double d;
+  } value;
+} metate_print_item;
+METATE_STATIC_ASSERT(sizeof(metate_print_item) == 16, "metate_print_item is 16 bytes");
+
+/* Where a failed assert is recorded. The first failure wins: `code` is claimed by compare-exchange
+ * from METATE_OK; `text` is an index into the descriptor's metate_text table. The entry returns
+ * the code. Iterations already running on other workers may still finish. */
+typedef struct metate_failure {
+  uint32_t code;
+  uint32_t text;
+  int64_t reserved[6];
+} metate_failure;
+METATE_STATIC_ASSERT(sizeof(metate_failure) == 56, "metate_failure is 56 bytes");
+
+/* A task's body: the iterations [begin, end), by worker number `worker` < max_workers. A nonzero
+ * return (a metate_status) asks the executor to start no further chunk and to return it. */
+typedef int32_t (*metate_task_body)(void *context, int64_t begin, int64_t end, uint32_t worker);
+
+/* Runs body over [0, count) in chunks of at least `grain` (the last one may be shorter), with at
+ * most max_workers (>= 1; 0 = no limit) workers at once, and returns when all chunks are done: METATE_OK or the
+ * first nonzero status. The calling thread may work. */
+typedef int32_t (*metate_parallel_for)(void *self, int64_t count, int64_t grain,
+                                       uint32_t max_workers, metate_task_body body, void *context);
+
+typedef void (*metate_print)(void *self, const metate_print_item *items, uint32_t count);
+
+/* The host's hooks. NULL hooks: serial, silent, failures reported by status only. A NULL host: all of them. */
+typedef struct metate_host {
+  uint32_t struct_size; /* sizeof(metate_host) */
+  uint32_t max_workers; /* upper bound passed on to parallel_for; 0 = no bound */
+  void *executor_self;
+  metate_parallel_for parallel_for;
+  void *print_self;
+  metate_print print;
+  metate_failure *failure;
+  void *reserved[2];
+} metate_host;
+
+/* A kernel. `scratch` is NULL when the kernel's descriptor plans none. Returns a metate_status. */
+typedef int32_t (*metate_entry)(const metate_slot *slots, void *scratch, const metate_host *host);
+
+/* What a shared-object payload exports, as data, under the name METATE_PAYLOAD_SYMBOL. */
+#define METATE_PAYLOAD_SYMBOL "metate_payload"
+#define METATE_PAYLOAD_MAGIC 0x4c594150u /* "PAYL" */
+typedef struct metate_payload {
+  uint32_t magic;
+  uint32_t abi_version;
+  uint64_t descriptor_hash[2]; /* must equal the descriptor's `signature_hash` */
+  uint32_t kernel_count;       /* must equal the descriptor's */
+  uint32_t reserved;
+  const metate_entry *entries; /* in the order of the descriptor's kernels */
+} metate_payload;
+
+#endif

@@ -1,0 +1,161 @@
+/* The module descriptor and the .metate carrier.
+ *
+ * The descriptor is one contiguous little-endian value, read in place, with offsets from its own
+ * first byte; the same bytes stand in every carrier and in the JIT's memory:
+ *
+ *   [metate_descriptor][tables ...][type blobs, each at a multiple of 8][strings]
+ *
+ * A table is {offset, count}; records are fixed-size and 8-byte aligned. Strings are offsets of
+ * zero-terminated UTF-8. Offset 0 is 'none'. Padding is zero.
+ *
+ * The carrier file:
+ *
+ *   [metate_carrier][metate_section x section_count][section ...]  sections at multiples of 64
+ *
+ * `hash` is XXH3-128 (seed 0) of the whole file with the hash field zero. It is checked on every
+ * open, before anything else is believed and before anything is mapped as code. */
+#ifndef METATE_ABI_MODULE_H
+#define METATE_ABI_MODULE_H
+
+#include "metate/abi/base.h"
+
+#define METATE_CARRIER_MAGIC 0x0a0d45544154454dull /* "METATE\r\n" */
+#define METATE_DESCRIPTOR_MAGIC 0x4353544du        /* "MTSC" */
+
+typedef struct metate_carrier {
+  uint64_t magic;
+  uint32_t abi_version;
+  uint32_t section_count;
+  uint64_t bytes;          /* of the whole file */
+  uint64_t hash[2];        /* {low64, high64} */
+  uint64_t section_offset; /* of the section table: 64 */
+  uint64_t reserved[1];
+  uint32_t section_bytes;  /* sizeof(metate_section) */
+  uint32_t reserved1;
+} metate_carrier;
+METATE_STATIC_ASSERT(sizeof(metate_carrier) == 64, "metate_carrier is 64 bytes");
+
+typedef enum metate_section_kind {
+  METATE_SECTION_DESCRIPTOR = 1, /* exactly one, the first */
+  METATE_SECTION_PAYLOAD = 2     /* one per variant */
+} metate_section_kind;
+
+typedef struct metate_section {
+  uint32_t kind;
+  uint32_t index;  /* a payload: its variant's number */
+  uint64_t offset; /* from the file's start, a multiple of 64 */
+  uint64_t bytes;
+  uint64_t reserved;
+} metate_section;
+METATE_STATIC_ASSERT(sizeof(metate_section) == 32, "metate_section is 32 bytes");
+
+typedef struct metate_table {
+  uint32_t offset;
+  uint32_t count;
+} metate_table;
+
+typedef struct metate_descriptor {
+  uint32_t magic; /* METATE_DESCRIPTOR_MAGIC */
+  uint32_t abi_version;
+  uint64_t signature_hash[2]; /* XXH3-128 of the descriptor with this field zero */
+  uint32_t bytes;             /* of the descriptor */
+  uint32_t name;              /* string: the module's name */
+  metate_table types;         /* metate_type_info */
+  metate_table kernels;       /* metate_kernel_info */
+  metate_table arguments;     /* metate_argument_info */
+  metate_table variants;      /* metate_variant_info */
+  metate_table texts;         /* metate_text */
+  metate_table dims;          /* reserved for bounded dimensions */
+  metate_table pools;         /* reserved for planned scratch */
+  metate_table graphs;        /* reserved */
+  uint32_t producer;          /* string: compiler name and version */
+  uint32_t reserved[5];
+} metate_descriptor;
+METATE_STATIC_ASSERT(sizeof(metate_descriptor) == 120, "metate_descriptor is 120 bytes");
+
+/* A named tree type. */
+typedef struct metate_type_info {
+  uint32_t name;  /* string: as given to add_type, or a derived one */
+  uint32_t kind;  /* 1 = tree; reserved: 2 mesh */
+  uint32_t offset; /* of the type blob (metate/abi/tree.h), a multiple of 8 */
+  uint32_t bytes;
+} metate_type_info;
+
+enum {
+  METATE_KERNEL_NO_ALIAS = 1u, /* compiled for arguments that do not overlap a written one */
+  METATE_KERNEL_HAS_RESULT = 2u /* the last argument is the result: an ndarray that the caller supplies */
+};
+
+typedef struct metate_kernel_info {
+  uint32_t name;
+  uint32_t flags;
+  uint32_t first_argument; /* into `arguments` */
+  uint32_t argument_count;
+  uint32_t slot_count;     /* 8-byte argument slots */
+  uint32_t task_count;
+  uint64_t scratch_bytes;  /* constant part of the scratch; 0 today */
+  uint32_t scratch_align;
+  uint32_t source;         /* index into texts: where the kernel is defined; METATE_NONE */
+  uint64_t signature;      /* hash of the kernel's name and arguments: guards the direct pointer */
+} metate_kernel_info;
+METATE_STATIC_ASSERT(sizeof(metate_kernel_info) == 48, "metate_kernel_info is 48 bytes");
+
+typedef enum metate_argument_kind {
+  METATE_ARGUMENT_SCALAR = 1,
+  METATE_ARGUMENT_VECTOR = 2, /* vector or matrix by value */
+  METATE_ARGUMENT_NDARRAY = 3,
+  METATE_ARGUMENT_TREE = 4
+} metate_argument_kind;
+
+enum {
+  METATE_ACCESS_READ = 1u,
+  METATE_ACCESS_WRITE = 2u,
+  METATE_ACCESS_ACTIVATE = 4u /* a tree whose cells the kernel may activate */
+};
+
+enum {
+  METATE_ARGUMENT_CONTIGUOUS = 1u, /* an ndarray must be row-major without gaps */
+  METATE_ARGUMENT_RESULT = 2u      /* the kernel's return value */
+};
+
+typedef struct metate_argument_info {
+  uint32_t name;
+  uint32_t kind;       /* metate_argument_kind */
+  uint32_t dtype;      /* scalar, vector, ndarray element */
+  uint32_t rows;       /* vector: rows; ndarray of vectors: element rows; else 1 */
+  uint32_t columns;    /* matrix: columns; else 1 */
+  uint32_t element_rank; /* 0 scalar, 1 vector, 2 matrix: of a vector argument or of an ndarray's elements */
+  uint32_t rank;       /* ndarray: total rank, element dimensions included; tree: 0 */
+  uint32_t access;     /* METATE_ACCESS_* */
+  uint32_t flags;      /* METATE_ARGUMENT_* */
+  uint32_t type;       /* tree: index into `types` */
+  uint32_t first_slot;
+  uint32_t slot_count;
+  int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extent per dimension, -1 = any */
+} metate_argument_info;
+METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 112, "metate_argument_info is 112 bytes");
+
+/* Machines a payload may be for. */
+enum { METATE_ARCH_X86_64 = 1, METATE_ARCH_AARCH64 = 2 };
+enum { METATE_FORMAT_SHARED_OBJECT = 1, METATE_FORMAT_IN_MEMORY = 2 /* JIT, static: entries handed in */ };
+
+typedef struct metate_variant_info {
+  uint32_t arch;
+  uint32_t level;  /* x86-64: least level 1..4 (v1..v4) the code needs; aarch64: 0 */
+  uint32_t format;
+  uint32_t cpu;    /* string: the LLVM name of the CPU compiled for */
+  uint32_t features; /* string: comma-separated features beyond the level, LLVM names */
+  uint32_t triple; /* string */
+  uint32_t reserved[2];
+} metate_variant_info;
+METATE_STATIC_ASSERT(sizeof(metate_variant_info) == 32, "metate_variant_info is 32 bytes");
+
+/* A place in the user's source with a text: asserts, kernel definitions. */
+typedef struct metate_text {
+  uint32_t file; /* string */
+  uint32_t line;
+  uint32_t column;
+  uint32_t text; /* string */
+} metate_text;
+
+#endif

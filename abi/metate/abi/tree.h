@@ -1,0 +1,154 @@
+/* The tree type blob (with its level table) and the tree block.
+ *
+ * A *type blob* is one contiguous, self-contained, position-independent value:
+ *
+ *   [metate_tree_type][metate_level x level_count][strings][backgrounds]
+ *
+ * All offsets in it count from its first byte. Two tree types are equal iff their blobs are equal
+ * byte for byte; `hash` is XXH3-128 (seed 0) of the blob with the hash field zero. The blob is
+ * written by the compiler's Layout/ and is the only thing the runtime interprets to size, reset,
+ * check and migrate a tree. Bytes of padding are zero.
+ *
+ * Levels stand in preorder: record 0 is the root (one cell, no axes); a child's index is greater
+ * than its parent's. Members are the METATE_LEVEL_PLACE records, the leaves.
+ *
+ * A *container* is what one level occupies inside one cell of its parent, at `offset`:
+ *   dense    `cells` cells of `cell_bytes` each, row-major over `extents`
+ *   pointer  `cells` links (u32 slot numbers, 4 bytes each, 0 = inactive), row-major over `extents`;
+ *            the cells themselves are the slots of the level's pool, `cell_bytes` apart
+ *   place    one value: rows * columns scalars, row-major, packed
+ *
+ * A tree block, the memory of one instance (block address is 64-byte aligned):
+ *
+ *   [metate_tree_header][metate_pool x pool_count][root cell][pool 0: metadata | slots][pool 1 ...]
+ *
+ * Every part starts at a multiple of 64. Pool metadata is an array of records of
+ * `4 * (1 + coordinate_count)` bytes, one per slot number from 0:
+ *
+ *   +0   u32 state       0 = not active, otherwise the epoch at which the slot was activated
+ *   +4   i32 coordinate[coordinate_count]   first coordinate that the slot covers, per axis of
+ *                        the slot's path (ascending axis number); of a free slot, coordinate[0]
+ *                        holds the next free slot number, 0 = none
+ *
+ * Slot numbers run from 1 to `physical`. Slot 0 is the *ambient* slot, all background, never
+ * written: reading through an inactive link needs no branch. A slot larger than
+ * METATE_AMBIENT_LIMIT has no ambient slot (flag METATE_LEVEL_AMBIENT absent): then the pool's
+ * `slots_offset` still is the (virtual) address of slot 0, which must not be touched.
+ *
+ * Activation of a cell, by any number of workers at once (orders in brackets):
+ *   1. link = load[acquire]; nonzero: done.
+ *   2. take a slot: pop the free list (compare-exchange[acq_rel] of the tagged head), else raise
+ *      high_water by one, by compare-exchange[relaxed], never above `physical`. None left: set
+ *      the sticky status (below), the access under it is predicated off.
+ *   3. fill the slot with background; coordinate[] = ...; state = epoch (plain stores).
+ *   4. compare-exchange[acq_rel] of the link, 0 -> slot. Lost: state = 0, push the slot on the
+ *      free list, go on with the winner's slot. Won: used += 1 [relaxed]; if used > capacity: sticky
+ *      status with needed = used (the data is kept: it sits in a slack slot).
+ * There are `workers` slack slots in each pool (physical = capacity + workers) and one worker
+ * holds at most one slot that it has not linked, so a need of at most `capacity` never fails.
+ *
+ * Sticky status: compare-exchange[relaxed] of `status`, METATE_OK -> METATE_E_CAPACITY, then the winner
+ * stores status_level (the pool's number); status_needed is raised by atomic max: a lower bound
+ * of the slots needed in that pool. */
+#ifndef METATE_ABI_TREE_H
+#define METATE_ABI_TREE_H
+
+#include "metate/abi/base.h"
+
+#define METATE_TREE_TYPE_MAGIC 0x45505954u               /* "TYPE" */
+#define METATE_TREE_MAGIC 0x454552544154454dull           /* "METATREE" */
+#define METATE_AMBIENT_LIMIT 65536u
+#define METATE_BLOCK_ALIGN 64u
+
+typedef enum metate_level_kind {
+  METATE_LEVEL_ROOT = 1,
+  METATE_LEVEL_DENSE = 2,
+  METATE_LEVEL_POINTER = 3,
+  METATE_LEVEL_PLACE = 4
+  /* reserved: 5 bitmasked, 6 dynamic, 7 hash, 8 bit_struct, 9 quant_array */
+} metate_level_kind;
+
+enum {
+  METATE_LEVEL_AMBIENT = 1u /* pointer: the pool has an ambient slot 0 */
+};
+
+/* One level, 160 bytes. */
+typedef struct metate_level {
+  uint32_t kind;       /* metate_level_kind */
+  uint32_t flags;
+  uint32_t parent;     /* index of the parent record; METATE_NONE for the root */
+  uint32_t pool;       /* pool number of a level with slots; METATE_NONE otherwise */
+  uint32_t name;       /* offset of a zero-terminated name in the blob: "pointer0", "blocks", member "a" */
+  uint32_t axis_count; /* axes this level splits (0 for root and place) */
+  uint8_t axes[METATE_MAX_AXES];       /* ascending axis numbers: i = 0, j = 1, ... */
+  uint32_t extents[METATE_MAX_AXES];   /* cells along each of `axes` */
+  uint64_t offset;     /* bytes from the parent cell's start to this container */
+  uint64_t cells;      /* product of extents; 1 for root and place */
+  uint64_t cell_bytes; /* bytes from one cell to the next (a place: bytes of the value) */
+  uint32_t cell_align; /* alignment of a cell, at most 64 */
+  uint32_t coordinate_count; /* a level with a pool: coordinates per slot = axes on its path */
+  uint32_t dtype;      /* a place: metate_dtype */
+  uint32_t rows;       /* a place: 1 for a scalar */
+  uint32_t columns;    /* a place: 1 for a scalar or a vector */
+  uint32_t element_rank; /* a place: 0 scalar, 1 vector (rows), 2 matrix (rows x columns) */
+  uint32_t background; /* a place: offset in the blob of its background value (cell_bytes bytes) */
+  uint32_t path_rank;  /* a place: number of coordinates that address it = axes on its path */
+  uint8_t path_axes[METATE_MAX_AXES];  /* a place or a pool level: the axes on its path, ascending */
+  uint32_t reserved[8];
+} metate_level;
+METATE_STATIC_ASSERT(sizeof(metate_level) == 160, "metate_level is 160 bytes");
+
+/* First record of a type blob, 64 bytes. */
+typedef struct metate_tree_type {
+  uint32_t magic;       /* METATE_TREE_TYPE_MAGIC */
+  uint32_t abi_version;
+  uint64_t hash[2];     /* XXH3-128 of the blob with this field zero: {low64, high64} */
+  uint32_t bytes;       /* of the whole blob */
+  uint32_t level_count; /* records, root included */
+  uint32_t pool_count;
+  uint32_t member_count;
+  uint64_t root_bytes;  /* bytes of the root cell */
+  uint32_t root_align;
+  uint32_t text;        /* offset of the printed type, zero-terminated */
+  uint32_t reserved[2];
+} metate_tree_type;
+METATE_STATIC_ASSERT(sizeof(metate_tree_type) == 64, "metate_tree_type is 64 bytes");
+
+/* First record of a block, 128 bytes. */
+typedef struct metate_tree_header {
+  uint64_t magic;          /* METATE_TREE_MAGIC */
+  uint32_t abi_version;
+  uint32_t pool_count;
+  uint64_t type_hash[2];
+  uint64_t bytes;          /* of the block */
+  uint64_t root_offset;    /* of the root cell from the block's start */
+  uint32_t workers;        /* slack slots per pool: most workers that may activate at once */
+  uint32_t reserved0[3];
+  /* second cache line: what changes */
+  uint32_t epoch;          /* >= 1; raised by one before a task that may change the topology it walks */
+  uint32_t status;         /* sticky: METATE_OK or METATE_E_CAPACITY (atomic) */
+  uint32_t status_level;   /* pool number */
+  uint32_t reserved1;
+  uint64_t status_needed;  /* slots needed at least (atomic) */
+  uint64_t resets;         /* times the block was reset: with the pools' `used` it makes the topology version */
+  uint64_t reserved2[4];
+} metate_tree_header;
+METATE_STATIC_ASSERT(sizeof(metate_tree_header) == 128, "metate_tree_header is 128 bytes");
+METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64, "what changes has a line of its own");
+
+/* One pool's record, 128 bytes: constants in the first cache line, counters in the second. */
+typedef struct metate_pool {
+  uint64_t meta_offset;  /* of metadata record 0 from the block's start */
+  uint64_t slots_offset; /* of slot 0 from the block's start (virtual without ambient slot) */
+  uint32_t capacity;     /* slots that may be active */
+  uint32_t physical;     /* capacity + workers: highest slot number */
+  uint32_t reserved0[10];
+  uint64_t free_head;    /* atomic: tag << 32 | slot number; slot 0 = empty */
+  uint32_t high_water;   /* atomic: highest slot number ever handed out */
+  uint32_t used;         /* atomic: slots linked */
+  uint32_t reserved1[12];
+} metate_pool;
+METATE_STATIC_ASSERT(sizeof(metate_pool) == 128, "metate_pool is 128 bytes");
+METATE_STATIC_ASSERT(offsetof(metate_pool, free_head) == 64, "counters have a line of their own");
+
+#endif
