@@ -1,0 +1,425 @@
+/* The C API of libmetate: open modules, bind trees in the caller's memory, launch kernels.
+ *
+ * Conventions, everywhere:
+ *   - C11 and C++20; every function that can fail returns a metate_status and leaves a text in
+ *     metate_last_error() (of the calling thread): what was expected, what it got, what to do;
+ *   - out-parameters come last and are written on success only;
+ *   - every struct starts with struct_size, which the caller sets to sizeof(the struct);
+ *   - open / create / bind own (close / destroy / unbind them); find / get borrow from their parent;
+ *   - strings are zero-terminated UTF-8; borrowed strings live as long as the object asked;
+ *   - objects may be used from any number of threads at once, except while they are closed,
+ *     reset or unbound. There are no globals: two devices never meet. */
+#ifndef METATE_METATE_H
+#define METATE_METATE_H
+
+#include "metate/abi/base.h"
+#include "metate/abi/kernel.h"
+#include "metate/abi/module.h"
+#include "metate/abi/tree.h"
+
+#if defined(__GNUC__)
+#define METATE_API __attribute__((visibility("default")))
+#else
+#define METATE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct metate_device metate_device; /* hooks + live objects */
+typedef struct metate_memory metate_memory; /* a piece of memory on a device */
+typedef struct metate_module metate_module; /* a descriptor and its code */
+typedef struct metate_type metate_type;     /* a tree type: a value, without memory */
+typedef struct metate_tree metate_tree;     /* an instance: a type bound to memory */
+typedef struct metate_kernel metate_kernel; /* borrowed from its module */
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+/* "METATE_E_CAPACITY"; "METATE_E_?" for a number that is no status. Never NULL. */
+METATE_API const char *metate_status_name(int32_t status);
+/* The text of the calling thread's last failed call; "" before the first. Never NULL. */
+METATE_API const char *metate_last_error(void);
+/* METATE_ABI_VERSION of the library that is loaded. */
+METATE_API uint32_t metate_abi_version(void);
+/* "f32"; "?" for a number that is no dtype. */
+METATE_API const char *metate_dtype_name(uint32_t dtype);
+/* Bytes of one scalar; 0 for a number that is no dtype. */
+METATE_API uint32_t metate_dtype_bytes(uint32_t dtype);
+
+/* ---- device ---------------------------------------------------------------------------------- */
+
+/* allocate returns NULL when it refuses; `align` is a power of two. release gets what allocate got. */
+typedef struct metate_allocator {
+  void *self;
+  void *(*allocate)(void *self, size_t bytes, size_t align);
+  void (*release)(void *self, void *pointer, size_t bytes, size_t align);
+} metate_allocator;
+
+typedef struct metate_executor {
+  void *self;
+  metate_parallel_for parallel_for;
+  uint32_t worker_count; /* workers it has at most; 0 = unknown */
+  uint32_t reserved;
+} metate_executor;
+
+/* One print statement of a kernel, formatted: `bytes` bytes of UTF-8 (text[bytes] == 0). Called from
+ * any worker, never twice at once for one device. */
+typedef struct metate_print_sink {
+  void *self;
+  void (*text)(void *self, const char *text, size_t bytes);
+} metate_print_sink;
+
+typedef struct metate_device_hooks {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const metate_allocator *allocator; /* NULL: malloc */
+  const metate_executor *executor;   /* NULL: serial, on the calling thread */
+  const metate_print_sink *print;    /* NULL: kernels print nothing */
+} metate_device_hooks;
+
+typedef struct metate_device_info {
+  uint32_t struct_size;
+  uint32_t arch;         /* METATE_ARCH_* */
+  uint32_t level;        /* x86-64: 1..4 */
+  uint32_t worker_count; /* 1 without an executor; 0 when the executor does not say */
+  char name[64];         /* "x86-64-v3 (AuthenticAMD)" */
+  uint32_t live_objects; /* memories, modules, types and trees not yet closed */
+  uint32_t reserved;
+} metate_device_info;
+
+/* The host's CPU with the given hooks (copied). hooks NULL = all NULL. */
+METATE_API metate_status metate_device_open(const metate_device_hooks *hooks, metate_device **device);
+METATE_API metate_status metate_device_describe(const metate_device *device, metate_device_info *info);
+/* METATE_E_BUSY while objects of the device live. */
+METATE_API metate_status metate_device_close(metate_device *device);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+typedef struct metate_memory_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void *data;
+  uint64_t bytes;
+} metate_memory_info;
+
+/* Uninitialised memory from the device's allocator. align: a power of two; 0 = METATE_BLOCK_ALIGN. */
+METATE_API metate_status metate_memory_create(metate_device *device, uint64_t bytes, uint64_t align,
+                                              metate_memory **memory);
+/* Address space whose pages are zero and cost nothing until they are touched. */
+METATE_API metate_status metate_memory_reserve(metate_device *device, uint64_t bytes,
+                                               metate_memory **memory);
+/* The caller's memory; it must outlive the object. */
+METATE_API metate_status metate_memory_wrap(metate_device *device, void *data, uint64_t bytes,
+                                            metate_memory **memory);
+METATE_API metate_status metate_memory_describe(const metate_memory *memory, metate_memory_info *info);
+METATE_API metate_status metate_memory_read(const metate_memory *memory, uint64_t offset, void *to,
+                                            uint64_t bytes);
+METATE_API metate_status metate_memory_write(metate_memory *memory, uint64_t offset, const void *from,
+                                             uint64_t bytes);
+/* METATE_E_BUSY while a tree is bound in it. */
+METATE_API metate_status metate_memory_destroy(metate_memory *memory);
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+enum {
+  METATE_MODULE_QUERY_ONLY = 1u /* read the descriptions, map no code: any machine's module opens */
+};
+
+typedef struct metate_module_info {
+  uint32_t struct_size;
+  uint32_t type_count;
+  uint32_t kernel_count;
+  uint32_t variant_count;
+  uint32_t variant;       /* the variant in use; METATE_NONE when no code is mapped */
+  uint32_t arch;          /* of the variant in use, else of variant 0 */
+  const char *name;
+  const char *producer;
+  const void *descriptor; /* metate_descriptor, in place */
+  uint64_t descriptor_bytes;
+  uint64_t signature_hash[2];
+} metate_module_info;
+
+typedef struct metate_variant_description {
+  uint32_t struct_size;
+  uint32_t arch;
+  uint32_t level;
+  uint32_t format;
+  uint64_t payload_bytes; /* 0 for a payload that is not in a file */
+  const char *cpu;
+  const char *features;
+  const char *triple;
+} metate_variant_description;
+
+/* A .metate file. The whole file is verified before anything in it is used. */
+METATE_API metate_status metate_module_open_file(metate_device *device, const char *path, uint32_t flags,
+                                                 metate_module **module);
+/* The bytes of a .metate file; they may go away after the call. */
+METATE_API metate_status metate_module_open_bytes(metate_device *device, const void *bytes, uint64_t count,
+                                                  uint32_t flags, metate_module **module);
+/* A descriptor whose code is in this process already (JIT, static linking): entries[i] is kernel i.
+ * Descriptor (8-byte aligned) and code must outlive the module; the entry array may go away. */
+METATE_API metate_status metate_module_open_static(metate_device *device, const void *descriptor,
+                                                   uint64_t bytes, const metate_entry *entries,
+                                                   uint32_t entry_count, metate_module **module);
+/* Checks the bytes of a .metate file without opening it. */
+METATE_API metate_status metate_module_verify(const void *bytes, uint64_t count);
+METATE_API metate_status metate_module_describe(const metate_module *module, metate_module_info *info);
+METATE_API metate_status metate_module_variant(const metate_module *module, uint32_t index,
+                                               metate_variant_description *variant);
+/* Borrowed: they live as long as the module. index < type_count / kernel_count. */
+METATE_API metate_status metate_module_type_at(const metate_module *module, uint32_t index,
+                                               const metate_type **type);
+METATE_API metate_status metate_module_find_type(const metate_module *module, const char *name,
+                                                 const metate_type **type);
+METATE_API metate_status metate_module_kernel_at(const metate_module *module, uint32_t index,
+                                                 const metate_kernel **kernel);
+METATE_API metate_status metate_module_find_kernel(const metate_module *module, const char *name,
+                                                   const metate_kernel **kernel);
+/* Its types, kernels and direct pointers end with it; trees bound from its types live on. */
+METATE_API metate_status metate_module_close(metate_module *module);
+
+/* ---- type ------------------------------------------------------------------------------------ */
+
+#define METATE_DEFAULT_WORKERS 16u
+
+typedef struct metate_capacity {
+  const char *level; /* a level's name; it names every level of that name */
+  uint64_t slots;
+} metate_capacity;
+
+/* How many slots each pool gets. NULL, or a level without an entry: its natural maximum (as many
+ * as its parents can ever link), at most 2^32 - 2 - workers. */
+typedef struct metate_capacities {
+  uint32_t struct_size;
+  uint32_t workers; /* workers that may activate at once; 0 = METATE_DEFAULT_WORKERS */
+  uint32_t count;
+  uint32_t reserved;
+  const metate_capacity *entries;
+} metate_capacities;
+
+typedef struct metate_type_description {
+  uint32_t struct_size;
+  uint32_t level_count;  /* records, the root included */
+  uint32_t pool_count;
+  uint32_t member_count;
+  const char *name;      /* in its module; "" for a type opened from a blob */
+  const char *text;      /* the printed type */
+  uint64_t hash[2];
+  const void *blob;      /* metate_tree_type, in place */
+  uint64_t blob_bytes;
+  uint64_t align;        /* METATE_BLOCK_ALIGN */
+} metate_type_description;
+
+/* Level `index` of a type (0 is the root; members are levels of kind METATE_LEVEL_PLACE). */
+typedef struct metate_level_description {
+  uint32_t struct_size;
+  uint32_t index;
+  uint32_t kind;         /* metate_level_kind */
+  uint32_t parent;       /* METATE_NONE for the root */
+  uint32_t pool;         /* METATE_NONE without slots */
+  uint32_t axis_count;   /* that this level splits */
+  uint32_t path_rank;    /* coordinates that address one of its cells */
+  uint32_t dtype;        /* a member: of its scalars */
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t element_rank; /* a member: 0 scalar, 1 vector, 2 matrix */
+  uint32_t reserved;
+  uint8_t axes[METATE_MAX_AXES];
+  uint8_t path_axes[METATE_MAX_AXES]; /* ascending; coordinate k runs along path_axes[k] */
+  uint32_t extents[METATE_MAX_AXES];  /* along `axes` */
+  int64_t shape[METATE_MAX_AXES];     /* cells along each of path_axes, over the whole tree */
+  uint64_t cell_bytes;                /* a member: bytes of one value */
+  uint64_t natural_slots;             /* a level with a pool: slots that can ever be linked; else 0 */
+  const char *name;
+  const void *background;             /* a member: cell_bytes bytes; else NULL */
+} metate_level_description;
+
+/* A type from a type blob alone (copied). name may be NULL. */
+METATE_API metate_status metate_type_open_blob(metate_device *device, const void *blob, uint64_t bytes,
+                                               const char *name, metate_type **type);
+/* Only for types from metate_type_open_blob; trees bound from it live on. */
+METATE_API metate_status metate_type_close(metate_type *type);
+METATE_API metate_status metate_type_describe(const metate_type *type, metate_type_description *info);
+METATE_API metate_status metate_type_level(const metate_type *type, uint32_t index,
+                                           metate_level_description *level);
+/* The level index of a member / the first level that is no member, by name. */
+METATE_API metate_status metate_type_find_member(const metate_type *type, const char *name, uint32_t *level);
+METATE_API metate_status metate_type_find_level(const metate_type *type, const char *name, uint32_t *level);
+/* Bytes and alignment of a block with these capacities. */
+METATE_API metate_status metate_type_size(const metate_type *type, const metate_capacities *capacities,
+                                          uint64_t *bytes, uint64_t *align);
+/* Capacities that fit into `bytes`: slots[pool] for each of pool_count pools. Levels with an entry
+ * keep it. The others share what is left by water filling: equal bytes for each pool; a pool that
+ * cannot use its share (its natural maximum under the parents' capacity) leaves the rest to the
+ * others. METATE_E_TOO_SMALL when one slot per pool does not fit. */
+METATE_API metate_status metate_type_fit(const metate_type *type, const metate_capacities *capacities,
+                                         uint64_t bytes, uint32_t pool_count, uint32_t *slots);
+
+/* ---- tree ------------------------------------------------------------------------------------ */
+
+enum {
+  METATE_BIND_RESET = 1u,     /* make it a fresh tree: everything inactive, all background */
+  METATE_BIND_ADOPT = 2u,     /* the memory holds a block of this type: check it fully, then use it;
+                                 capacities must be NULL */
+  METATE_BIND_READ_ONLY = 4u, /* with ADOPT: never write to the memory */
+  METATE_BIND_TRUST = 8u,     /* with ADOPT: check the header only, not the links */
+  METATE_BIND_ZEROED = 16u,   /* with RESET: the memory is all zero already, so touch few pages */
+  METATE_BIND_FIT = 32u       /* choose capacities as metate_type_fit does for `bytes` */
+};
+
+typedef struct metate_tree_description {
+  uint32_t struct_size;
+  uint32_t flags;     /* METATE_BIND_* it was bound with */
+  const metate_type *type;
+  void *block;
+  uint64_t bytes;     /* of the block, at most the memory's */
+  uint32_t workers;
+  uint32_t pool_count;
+  uint32_t ready;     /* 0 until it was reset or adopted */
+  uint32_t status;    /* the sticky status: METATE_OK or METATE_E_CAPACITY */
+  uint64_t topology_version; /* changes whenever the set of active cells changes */
+} metate_tree_description;
+
+typedef struct metate_pool_stats {
+  uint32_t struct_size;
+  uint32_t level;      /* level index of the pool */
+  const char *name;
+  uint64_t capacity;   /* slots */
+  uint64_t used;       /* slots active now */
+  uint64_t high_water; /* highest slot number ever handed out since the reset */
+  uint64_t bytes;      /* of the pool in the block, metadata included */
+} metate_pool_stats;
+
+/* Binds `bytes` bytes at `memory` (METATE_BLOCK_ALIGN-aligned, kept by the caller until unbind).
+ * Without RESET and ADOPT the tree must be reset before it is used. METATE_E_TOO_SMALL and
+ * METATE_E_MISALIGNED say how much is needed; METATE_E_ALREADY_BOUND if a live tree of the device
+ * overlaps the block. */
+METATE_API metate_status metate_tree_bind(const metate_type *type, void *memory, uint64_t bytes,
+                                          const metate_capacities *capacities, uint32_t flags,
+                                          metate_tree **tree);
+/* A fresh tree in reserved memory of its own: natural capacities, bounded by 64 GiB a tree (less
+ * under an address-space limit, or where the system refuses so much); see metate_type_fit. */
+METATE_API metate_status metate_tree_new(const metate_type *type, const metate_capacities *capacities,
+                                         metate_tree **tree);
+/* Everything inactive, all background. No kernel may be running on it. */
+METATE_API metate_status metate_tree_reset(metate_tree *tree);
+METATE_API metate_status metate_tree_describe(const metate_tree *tree, metate_tree_description *info);
+/* pool < pool_count. */
+METATE_API metate_status metate_tree_stats(const metate_tree *tree, uint32_t pool, metate_pool_stats *stats);
+/* Is this memory a sound block of this type? Nothing is written; no kernel may be running on it. */
+METATE_API metate_status metate_tree_check(const metate_type *type, const void *block, uint64_t bytes);
+/* The memory stays as it is (and can be adopted later); memory of metate_tree_new is given back. */
+METATE_API metate_status metate_tree_unbind(metate_tree *tree);
+
+/* Host access to one cell. `level` is a level index; a member's coordinates count its elements, any
+ * other level's its own cells. `count` must be the level's path_rank. */
+METATE_API metate_status metate_tree_is_active(const metate_tree *tree, uint32_t level,
+                                               const int64_t *coordinates, uint32_t count,
+                                               uint32_t *active);
+METATE_API metate_status metate_tree_activate(metate_tree *tree, uint32_t level, const int64_t *coordinates,
+                                              uint32_t count);
+/* A member's value (cell_bytes bytes); of an inactive cell its background. */
+METATE_API metate_status metate_tree_read(const metate_tree *tree, uint32_t level,
+                                          const int64_t *coordinates, uint32_t count, void *value,
+                                          uint64_t value_bytes);
+/* Activates the cell and writes it. */
+METATE_API metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t *coordinates,
+                                           uint32_t count, const void *value, uint64_t value_bytes);
+/* Active cells of a level, at most `capacity` of them: coordinates int64[capacity][path_rank] and, for
+ * a member, values[capacity][cell_bytes]; either may be NULL. *count is how many there are in all:
+ * call with capacity 0 first. The order is the same from call to call while nothing is activated. */
+METATE_API metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_t capacity,
+                                           int64_t *coordinates, void *values, uint64_t *count);
+/* The whole member as a dense row-major array over its shape (element dimensions last), inactive
+ * cells as background. bytes must be product(shape) * cell_bytes. */
+METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level, void *values,
+                                                uint64_t bytes);
+
+/* ---- kernel ---------------------------------------------------------------------------------- */
+
+enum {
+  METATE_ARRAY_READ_ONLY = 1u /* data must not be written */
+};
+
+/* The caller's array. Its dimensions include those of vector or matrix elements, last. */
+typedef struct metate_array {
+  void *data;
+  uint32_t dtype;
+  uint32_t rank;
+  uint32_t flags;
+  uint32_t reserved;
+  const int64_t *shape;   /* int64[rank]; NULL only for rank 0 */
+  const int64_t *strides; /* int64[rank], in elements; NULL = row-major without gaps */
+} metate_array;
+
+typedef struct metate_argument {
+  uint32_t kind;    /* metate_argument_kind */
+  uint32_t dtype;   /* scalar, vector */
+  uint32_t rows;    /* vector */
+  uint32_t columns; /* vector: 1; matrix: columns */
+  union {
+    uint64_t bits;             /* scalar: the value in its low bytes */
+    const void *elements;      /* vector, matrix: rows * columns packed scalars, row-major */
+    const metate_array *array; /* ndarray */
+    metate_tree *tree;         /* tree */
+  } value;
+} metate_argument;
+METATE_STATIC_ASSERT(sizeof(metate_argument) == 24, "metate_argument is 24 bytes");
+
+typedef struct metate_kernel_description {
+  uint32_t struct_size;
+  uint32_t argument_count; /* the result included */
+  uint32_t slot_count;
+  uint32_t flags;          /* METATE_KERNEL_* */
+  uint32_t task_count;
+  uint32_t line;           /* of the definition; 0 = unknown */
+  uint64_t signature;      /* guards metate_kernel_direct */
+  const char *name;
+  const char *file;        /* "" = unknown */
+} metate_kernel_description;
+
+typedef struct metate_argument_description {
+  uint32_t struct_size;
+  uint32_t kind;
+  uint32_t dtype;
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t element_rank;
+  uint32_t rank;
+  uint32_t access;         /* METATE_ACCESS_* */
+  uint32_t flags;          /* METATE_ARGUMENT_* */
+  uint32_t first_slot;
+  uint32_t slot_count;
+  uint32_t reserved;
+  const char *name;
+  const metate_type *type; /* tree; else NULL */
+  int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extents, -1 = any */
+} metate_argument_description;
+
+typedef struct metate_plan {
+  uint32_t struct_size;
+  uint32_t max_workers;   /* workers a launch with these arguments may use; 0 = no bound */
+  uint64_t scratch_bytes;
+  uint64_t scratch_align;
+} metate_plan;
+
+METATE_API metate_status metate_kernel_describe(const metate_kernel *kernel, metate_kernel_description *info);
+METATE_API metate_status metate_kernel_argument_info(const metate_kernel *kernel, uint32_t index,
+                                                     metate_argument_description *info);
+/* Checks the arguments as launch does and says what a launch needs; runs nothing. */
+METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argument *arguments,
+                                            uint32_t count, metate_plan *plan);
+/* Checks the arguments, runs the kernel, returns when it is done. Scratch comes from the device's
+ * allocator. METATE_E_CAPACITY: a pool was exhausted, every other write was done; METATE_E_ASSERT. */
+METATE_API metate_status metate_kernel_launch(const metate_kernel *kernel, const metate_argument *arguments,
+                                              uint32_t count);
+/* The bare entry, without any check; signature must be the kernel's. */
+METATE_API metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signature,
+                                              metate_entry *entry);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
