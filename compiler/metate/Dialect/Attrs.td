@@ -1,0 +1,87 @@
+//===- Attrs.td - levels, places, the tree type -----------------*- tablegen -*-===//
+//
+// A tree is a type; the type is a nest of level attributes. A new level is one attribute here (it
+// implements LevelInterface) and one lowering file in Level/.
+//
+//===----------------------------------------------------------------------===//
+
+include "Interfaces.td"
+
+class Metate_Level<string cppName, string levelName, int levelCode, bit pool>
+    : AttrDef<Metate_Dialect, cppName, [DeclareAttrInterfaceMethods<Metate_LevelInterface>]> {
+  let mnemonic = levelName;
+  let parameters = (ins
+    StringRefParameter<"axis letters, ascending">:$axes,
+    ArrayRefParameter<"int64_t", "cells along each axis">:$extents,
+    ArrayRefParameter<"::mlir::Attribute", "child levels and places">:$children,
+    OptionalParameter<"::mlir::StringAttr", "name given by the user">:$name
+  );
+  let assemblyFormat = [{
+    `<` $axes `,` `[` $extents `]` `,` `[` $children `]` (`,` `name` `=` $name^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr uint32_t kindCode = }] # levelCode # [{;
+    static constexpr bool pool = }] # !if(pool, "true", "false") # [{;
+  }];
+}
+
+def Metate_DenseAttr : Metate_Level<"Dense", "dense", 2, 0> {
+  let summary = "all cells present, stored inline, always active";
+}
+
+def Metate_PointerAttr : Metate_Level<"Pointer", "pointer", 3, 1> {
+  let summary = "a u32 link per cell into a pool of slots; an inactive cell reads its background";
+}
+
+def Metate_PlaceAttr : AttrDef<Metate_Dialect, "Place"> {
+  let mnemonic = "place";
+  let summary = "a member: a scalar, vector or matrix in each cell, with a background value";
+  let description = [{
+    Integer types carry their sign here (`i32` is signed, `ui32` unsigned); loads and stores yield
+    the signless type. `i1` takes one byte in memory.
+  }];
+  let parameters = (ins
+    StringRefParameter<"member name">:$name,
+    "::mlir::Type":$type,
+    OptionalParameter<"::mlir::TypedAttr", "value of an inactive cell; zero if absent">:$background
+  );
+  let assemblyFormat = [{ `<` $name `:` $type (`,` `background` `=` $background^)? `>` }];
+  let genVerifyDecl = 1;
+}
+
+def Metate_TreeType : TypeDef<Metate_Dialect, "Tree"> {
+  let mnemonic = "tree";
+  let summary = "a tree of levels with members at its leaves; an instance is a block of memory";
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute", "branches of the root">:$branches);
+  let assemblyFormat = [{ `<` $branches `>` }];
+  let genVerifyDecl = 1;
+}
+
+def Metate_BlockType : TypeDef<Metate_Dialect, "Block"> {
+  let mnemonic = "block";
+  let summary = "bytes of one argument: a tree's block or an array's data (from the layout stage on)";
+}
+
+def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
+  let mnemonic = "argument";
+  let summary = "one argument of a kernel's interface, as the module descriptor will state it";
+  let description = [{
+    kind is one of scalar, vector, ndarray, tree. type: the scalar type with its sign, or the tree
+    type. element: element dimensions of a vector argument or of an array of vectors. rank: an
+    ndarray's rank with the element's dimensions. access: METATE_ACCESS_* bits. flags: METATE_ARGUMENT_* bits.
+  }];
+  let parameters = (ins
+    StringRefParameter<"name">:$name,
+    StringRefParameter<"kind">:$kind,
+    "::mlir::Type":$type,
+    OptionalArrayRefParameter<"int64_t">:$element,
+    DefaultValuedParameter<"int64_t", "0">:$rank,
+    DefaultValuedParameter<"int64_t", "0">:$access,
+    DefaultValuedParameter<"int64_t", "0">:$flags
+  );
+  let assemblyFormat = [{
+    `<` $name `,` $kind `,` $type (`,` `element` `=` `[` $element^ `]`)?
+    (`,` `rank` `=` $rank^)? (`,` `access` `=` $access^)? (`,` `flags` `=` $flags^)? `>`
+  }];
+}

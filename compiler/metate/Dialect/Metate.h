@@ -1,0 +1,45 @@
+//===- Metate.h - the metate dialect ----------------------------*- C++ -*-===//
+//
+// Declarations of the dialect: attributes and types of trees, operations of kernels and tasks.
+// Must not know layouts, passes or targets.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_DIALECT_METATE_H
+#define METATE_DIALECT_METATE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "metate/Dialect/MetateDialect.h.inc"
+
+#include "metate/Dialect/MetateAttrInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "metate/Dialect/MetateAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "metate/Dialect/MetateTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "metate/Dialect/MetateOps.h.inc"
+
+namespace metate {
+
+/// Registers the dialects that kernels may use: metate, arith, math, scf, vector, memref, func and
+/// what the later stages add (cf, llvm). Nothing else, so that a context opens quickly.
+void registerDialects(mlir::DialectRegistry &registry);
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,295 @@
+//===- Ops.cpp - kernels, loops, cells: verifiers, syntax -------*- C++ -*-===//
+//
+// Each verifier's message carries the label of the constraint that Ops.td states.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Tree.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace metate;
+
+#define GET_OP_CLASSES
+#include "metate/Dialect/MetateOps.cpp.inc"
+
+//===-- kernel --------------------------------------------------------------===//
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  Region *body = state.addRegion();
+  Block &block = body->emplaceBlock();
+  for (Type input : type.getInputs())
+    block.addArgument(input, state.location);
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(arguments, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
+                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
+}
+
+LogicalResult KernelOp::verify() {
+  if (!getFunctionType().getResults().empty())
+    return emitOpError("(K1) a kernel has no results; its return value is a result array");
+  for (Type type : getFunctionType().getInputs())
+    if (!isa<TreeType, BlockType, MemRefType, IntegerType, FloatType, IndexType, VectorType>(type))
+      return emitOpError("(K2) a kernel argument is a tree, an array, a scalar or a vector, got ") << type;
+  return success();
+}
+
+//===-- loops ---------------------------------------------------------------===//
+
+/// Parses `(%a, %b)` as index arguments.
+static ParseResult parseIndexArguments(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
+    return failure();
+  for (OpAsmParser::Argument &argument : arguments)
+    argument.type = parser.getBuilder().getIndexType();
+  return success();
+}
+
+static void printIndexArguments(OpAsmPrinter &printer, Block *block) {
+  printer << " (";
+  llvm::interleaveComma(block->getArguments(), printer, [&](BlockArgument argument) {
+    printer.printRegionArgument(argument, {}, /*omitType=*/true);
+  });
+  printer << ")";
+}
+
+/// Adds an empty block with `count` index arguments and a yield.
+static Block *addLoopBody(OpBuilder &builder, OperationState &state, unsigned count) {
+  OpBuilder::InsertionGuard guard(builder);
+  Region *region = state.addRegion();
+  Block *block = builder.createBlock(region);
+  for (unsigned k = 0; k < count; ++k)
+    block->addArgument(builder.getIndexType(), state.location);
+  YieldOp::create(builder, state.location);
+  return block;
+}
+
+void RangeOp::build(OpBuilder &builder, OperationState &state, ValueRange lower, ValueRange upper) {
+  state.addOperands(lower);
+  state.addOperands(upper);
+  state.addAttribute(getOperandSegmentSizesAttrName(state.name),
+                     builder.getDenseI32ArrayAttr({int32_t(lower.size()), int32_t(upper.size())}));
+  addLoopBody(builder, state, lower.size());
+}
+
+ParseResult RangeOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> lower, upper;
+  Type index = parser.getBuilder().getIndexType();
+  if (parseIndexArguments(parser, arguments) || parser.parseEqual() ||
+      parser.parseOperandList(lower, OpAsmParser::Delimiter::Paren) || parser.parseKeyword("to") ||
+      parser.parseOperandList(upper, OpAsmParser::Delimiter::Paren) ||
+      parser.resolveOperands(lower, index, result.operands) ||
+      parser.resolveOperands(upper, index, result.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), arguments))
+    return failure();
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      parser.getBuilder().getDenseI32ArrayAttr(
+                          {int32_t(lower.size()), int32_t(upper.size())}));
+  return success();
+}
+
+void RangeOp::print(OpAsmPrinter &printer) {
+  printIndexArguments(printer, &getBody().front());
+  printer << " = (" << getLower() << ") to (" << getUpper() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult RangeOp::verify() {
+  Block &block = getBody().front();
+  if (getLower().empty() || getLower().size() != getUpper().size() ||
+      block.getNumArguments() != getLower().size())
+    return emitOpError("(R1) expected as many lower bounds, upper bounds and loop variables, got ")
+           << getLower().size() << ", " << getUpper().size() << " and " << block.getNumArguments();
+  if (!llvm::all_of(block.getArgumentTypes(), [](Type type) { return type.isIndex(); }))
+    return emitOpError("(R1) loop variables are of type index");
+  if (!isa_and_present<KernelOp>((*this)->getParentOp()))
+    return emitOpError("(R2) a parallel loop stands directly in a kernel");
+  return success();
+}
+
+void ForEachOp::build(OpBuilder &builder, OperationState &state, Value tree, StringRef path) {
+  state.addOperands(tree);
+  state.addAttribute(getPathAttrName(state.name), builder.getStringAttr(path));
+  std::optional<TreePath> found = findPath(cast<TreeType>(tree.getType()), path);
+  addLoopBody(builder, state, found ? found->rank() : 0);
+}
+
+/// `(%i, %j) in %tree["path"] : type attributes {...} { body }`
+static ParseResult parseTreeLoop(OpAsmParser &parser, OperationState &result, StringAttr pathName) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  OpAsmParser::UnresolvedOperand tree;
+  StringAttr path;
+  Type type;
+  if (parseIndexArguments(parser, arguments) || parser.parseKeyword("in") ||
+      parser.parseOperand(tree) || parser.parseLSquare() || parser.parseAttribute(path) ||
+      parser.parseRSquare() || parser.parseColonType(type) ||
+      parser.resolveOperand(tree, type, result.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), arguments))
+    return failure();
+  result.addAttribute(pathName, path);
+  return success();
+}
+
+static void printTreeLoop(OpAsmPrinter &printer, Operation *op, Value tree, StringAttr path, StringRef pathName) {
+  printIndexArguments(printer, &op->getRegion(0).front());
+  printer << " in " << tree << "[" << path << "] : " << tree.getType();
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), {pathName});
+  printer << " ";
+  printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);
+}
+
+ParseResult ForEachOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTreeLoop(parser, result, getPathAttrName(result.name));
+}
+
+void ForEachOp::print(OpAsmPrinter &printer) {
+  printTreeLoop(printer, *this, getTree(), getPathAttr(), getPathAttrName());
+}
+
+/// (F1), (F2): the path exists and `expected + rank` index arguments are there.
+static LogicalResult verifyTreeLoop(Operation *op, TreeType type, StringRef path, unsigned leading,
+                                    const char *missing, const char *arity) {
+  std::optional<TreePath> found = findPath(type, path);
+  if (!found)
+    return op->emitOpError() << missing << " no member or level '" << path << "' in the tree; it has "
+                             << knownNames(type);
+  Block &block = op->getRegion(0).front();
+  if (block.getNumArguments() != leading + found->rank() ||
+      !llvm::all_of(block.getArgumentTypes(), [](Type argument) { return argument.isIndex(); }))
+    return op->emitOpError() << arity << " expected " << leading + found->rank()
+                             << " loop variables of type index for '" << path << "', got "
+                             << block.getNumArguments();
+  return success();
+}
+
+LogicalResult ForEachOp::verify() {
+  if (failed(verifyTreeLoop(*this, cast<TreeType>(getTree().getType()), getPath(), 0, "(F1)", "(F2)")))
+    return failure();
+  if (!isa_and_present<KernelOp>((*this)->getParentOp()))
+    return emitOpError("(F3) a struct-for stands directly in a kernel");
+  return success();
+}
+
+void CellsOp::build(OpBuilder &builder, OperationState &state, Value tree, StringRef level, bool changesTopology) {
+  state.addOperands(tree);
+  state.addAttribute(getLevelAttrName(state.name), builder.getStringAttr(level));
+  if (changesTopology)
+    state.addAttribute(getChangesTopologyAttrName(state.name), builder.getUnitAttr());
+  std::optional<TreePath> found = findPath(cast<TreeType>(tree.getType()), level);
+  addLoopBody(builder, state, 1 + (found ? found->rank() : 0));
+}
+
+ParseResult CellsOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTreeLoop(parser, result, getLevelAttrName(result.name));
+}
+
+void CellsOp::print(OpAsmPrinter &printer) {
+  printTreeLoop(printer, *this, getTree(), getLevelAttr(), getLevelAttrName());
+}
+
+LogicalResult CellsOp::verify() {
+  auto type = cast<TreeType>(getTree().getType());
+  if (failed(verifyTreeLoop(*this, type, getLevel(), 1, "(T1)", "(T2)")))
+    return failure();
+  std::optional<TreePath> path = findPath(type, getLevel());
+  if (path->place || !path->levels.back().hasPool())
+    return emitOpError("(T1) expected a level with a pool, got '") << getLevel() << "'";
+  return success();
+}
+
+//===-- cells ---------------------------------------------------------------===//
+
+/// (C1), (C2): the path exists, as a member if asked, with one coordinate per axis.
+static FailureOr<TreePath> verifyCell(Operation *op, TreeType type, StringRef path,
+                                      ValueRange coordinates, bool member) {
+  std::optional<TreePath> found = findPath(type, path);
+  if (!found || (member && !found->place)) {
+    op->emitOpError() << "(C1) no " << (member ? "member" : "member or level") << " '" << path
+                      << "' in the tree; it has " << knownNames(type);
+    return failure();
+  }
+  if (coordinates.size() != found->rank()) {
+    op->emitOpError() << "(C2) expected " << found->rank() << " coordinates for '" << path
+                      << "', got " << coordinates.size();
+    return failure();
+  }
+  return *found;
+}
+
+/// (C3): the value's type fits the member and the components.
+static LogicalResult verifyValue(Operation *op, TreeType type, StringRef name, ValueRange coordinates,
+                                 ValueRange components, Type value) {
+  FailureOr<TreePath> path = verifyCell(op, type, name, coordinates, /*member=*/true);
+  if (failed(path))
+    return failure();
+  Type expected = signlessType(path->place.getType());
+  if (!components.empty()) {
+    auto vector = dyn_cast<VectorType>(expected);
+    if (!vector || vector.getRank() != int64_t(components.size()))
+      return op->emitOpError() << "(C3) member '" << name << "' of type " << expected << " has no component with "
+                               << components.size() << " indices";
+    expected = vector.getElementType();
+  }
+  if (value != expected)
+    return op->emitOpError() << "(C3) expected a value of type " << expected << ", got " << value;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(), getValue().getType());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(), getValue().getType());
+}
+
+LogicalResult AtomicOp::verify() {
+  if (failed(verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(), getValue().getType())))
+    return failure();
+  StringRef kind = arith::stringifyAtomicRMWKind(getKind());
+  bool isFloatKind = kind.ends_with("f") || kind.starts_with("maxnum") || kind.starts_with("minnum");
+  if (kind != "assign" && isFloatKind != isa<FloatType>(getElementTypeOrSelf(getValue().getType())))
+    return emitOpError("(C4) kind '") << kind << "' does not fit a value of type " << getValue().getType();
+  return success();
+}
+
+LogicalResult IsActiveOp::verify() {
+  return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
+}
+
+LogicalResult ActivateOp::verify() {
+  return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
+}
+
+LogicalResult PrintOp::verify() {
+  size_t holes = llvm::count_if(getParts(), [](Attribute part) { return isa<UnitAttr>(part); });
+  if (holes != getValues().size() || getUnsigned_().size() != getValues().size())
+    return emitOpError("(P1) expected as many unit parts and unsigned flags as operands (")
+           << getValues().size() << "), got " << holes << " and " << getUnsigned_().size();
+  for (Type type : getValues().getTypes())
+    if (!isa<IntegerType, FloatType, IndexType>(type))
+      return emitOpError("(P2) operands are integers or floats, got ") << type;
+  return success();
+}

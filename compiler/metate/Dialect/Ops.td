@@ -1,0 +1,164 @@
+//===- Ops.td - kernels, loops, cells ---------------------------*- tablegen -*-===//
+//
+// Operations of the import stage. Coordinates and loop variables are `index`.
+//
+//===----------------------------------------------------------------------===//
+
+class Metate_Op<string mnemonic, list<Trait> traits = []> : Op<Metate_Dialect, mnemonic, traits>;
+
+def Metate_KernelOp : Metate_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope, OpAsmOpInterface]> {
+  let summary = "a kernel: what a host launches";
+  let description = [{
+    Arguments are trees, memrefs (ndarrays; elements that are vectors add trailing static
+    dimensions), scalars and vectors by value. Argument attributes: `metate.name` (string),
+    `metate.type` (the scalar type with its sign, where the signless one loses it),
+    `metate.element` (element dimensions of an array of vectors), `metate.result` (unit: the array
+    receives the kernel's return value). From the activate stage on also `metate.access`
+    (METATE_ACCESS_* bits). Top-level statements run in order; each `metate.range` and `metate.for_each` directly in the body is parallel.
+    Constraint (K1): the result list is empty. (K2): argument types are trees, memrefs, blocks, scalars, vectors.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+    UnitAttr:$may_alias);
+  let regions = (region AnyRegion:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Metate_ReturnOp : Metate_Op<"return", [Terminator, Pure, HasParent<"KernelOp">]> {
+  let summary = "end of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Metate_YieldOp : Metate_Op<"yield", [Terminator, Pure, ReturnLike, ParentOneOf<["RangeOp", "ForEachOp", "SerialOp", "CellsOp"]>]> {
+  let summary = "end of a loop's or task's body";
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+def Metate_RangeOp : Metate_Op<"range", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "parallel loop over a box of integers";
+  let description = [{
+    `metate.range (%i, %j) = (%l0, %l1) to (%u0, %u1) { ... }`: iterations are unordered; step is one.
+    Constraint (R1): as many lower bounds, upper bounds and block arguments, at least one, all `index`.
+    (R2): stands directly in a kernel.
+  }];
+  let arguments = (ins Variadic<Index>:$lower, Variadic<Index>:$upper);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$lower, "::mlir::ValueRange":$upper)>];
+  let skipDefaultBuilders = 1;
+}
+
+def Metate_ForEachOp : Metate_Op<"for_each", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects]> {
+  let summary = "struct-for: a parallel loop over the active cells of a member or level";
+  let description = [{
+    `metate.for_each (%i, %j) in %f["a"] : type { ... }`: visits each cell that was active at entry once, in
+    no order. The path names a member (its cells) or a level (that level's own cells and coordinates).
+    Constraint (F1): the path exists. (F2): one `index` block argument per axis of the path. (F3):
+    stands directly in a kernel.
+  }];
+  let arguments = (ins Metate_TreeType:$tree, StrAttr:$path);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$tree, "::llvm::StringRef":$path)>];
+  let skipDefaultBuilders = 1;
+}
+
+class Metate_CellOp<string mnemonic, list<Trait> traits = []> : Metate_Op<mnemonic, traits> {
+  code commonDeclaration = [{
+    ::metate::TreeType getTreeType() { return ::llvm::cast<::metate::TreeType>(getTree().getType()); }
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = commonDeclaration;
+}
+
+def Metate_LoadOp : Metate_CellOp<"load", [AttrSizedOperandSegments]> {
+  let summary = "reads a member of a cell; an inactive cell gives the background and stays inactive";
+  let description = [{
+    `%v = metate.load %f["a"][%i, %j] : !metate.tree<...> -> f32`. With components (`component [%c]`: one index for a
+    vector, two for a matrix) one scalar of it. A coordinate outside the tree's extents reads the background where the
+    path has a sparse level, and is undefined otherwise.
+    Constraint (C1): the member exists. (C2): one coordinate per axis of its path. (C3): the value's type is the
+    member's, signless; with components its element type.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, Variadic<Index>:$components);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = [{
+    $tree `[` $path `]` `[` $coordinates `]` (`component` `[` $components^ `]`)? attr-dict `:` type($tree) `->` type($value)
+  }];
+}
+
+def Metate_StoreOp : Metate_CellOp<"store", [AttrSizedOperandSegments]> {
+  let summary = "writes a member of a cell and activates the cell";
+  let description = [{
+    With the unit attribute `active` (set by the activate stage) the cell is known to be active. Constraints C1-C3 of load.
+  }];
+  let arguments = (ins AnyType:$value, Arg<Metate_TreeType, "", [MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, Variadic<Index>:$components, UnitAttr:$active);
+  let assemblyFormat = [{
+    $value `,` $tree `[` $path `]` `[` $coordinates `]` (`component` `[` $components^ `]`)? (`active` $active^)? attr-dict `:` type($value) `,` type($tree)
+  }];
+}
+
+def Metate_AtomicOp : Metate_CellOp<"atomic", [AttrSizedOperandSegments, AllTypesMatch<["value", "old"]>]> {
+  let summary = "read-modify-write of a member, indivisible per component and relaxed; activates the cell";
+  let description = [{
+    Yields the old value; of an activation that failed, the background. Constraints C1-C3 of load.
+    (C4): an integer kind for integers, a float kind for floats.
+  }];
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyType:$value, Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, Variadic<Index>:$components, UnitAttr:$active);
+  let results = (outs AnyType:$old);
+  let assemblyFormat = [{
+    $kind $value `,` $tree `[` $path `]` `[` $coordinates `]` (`component` `[` $components^ `]`)? (`active` $active^)? attr-dict `:` type($value) `,` type($tree)
+  }];
+}
+
+def Metate_IsActiveOp : Metate_CellOp<"is_active"> {
+  let summary = "true if the cell of a member or level is active";
+  let description = [{Constraints C1 and C2 of load, for a member's or level's path.}];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let results = (outs I1:$active);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
+}
+
+def Metate_ActivateOp : Metate_CellOp<"activate"> {
+  let summary = "activates the cell of a member or level; false if a pool on the way is exhausted or a coordinate is outside";
+  let description = [{Constraints C1 and C2 of load, for a member's or level's path.}];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let results = (outs I1:$active);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
+}
+
+def Metate_PrintOp : Metate_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one print statement: one call of the host's sink";
+  let description = [{
+    `parts` are texts and, for each `unit` entry, the next operand: `metate.print ["I= ", unit, "\n"] %i : i32`. Operands are
+    scalars (front ends take vectors apart); `unsigned` holds one bool per operand.
+    Constraint (P1): as many unit parts as operands and as `unsigned` entries. (P2): operands are integers or floats.
+  }];
+  let arguments = (ins ArrayAttr:$parts, DenseBoolArrayAttr:$unsigned_, Variadic<AnyType>:$values);
+  let assemblyFormat = "$parts `unsigned` $unsigned_ ($values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "stops the kernel with METATE_E_ASSERT if the condition is false";
+  let arguments = (ins I1:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict";
+}
+
+def Metate_NamedTypeOp : Metate_Op<"named_type", [Symbol]> {
+  let summary = "a tree type with the name under which a module offers it";
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Metate_TreeType>:$type);
+  let assemblyFormat = "$sym_name `=` $type attr-dict";
+}

@@ -1,0 +1,100 @@
+//===- TaskOps.td - tasks, memory, interface --------------------*- tablegen -*-===//
+//
+// Operations of the stages from offload on: tasks (offload), bytes (layout), interface and payload (emit, pack).
+//
+//===----------------------------------------------------------------------===//
+
+def Metate_SerialOp : Metate_Op<"serial", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects, HasParent<"KernelOp">]> {
+  let summary = "a task that one worker runs; its results are seen by later tasks";
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Metate_CellsOp : Metate_Op<"cells", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects, HasParent<"KernelOp">]> {
+  let summary = "a task over the active slots of one pool";
+  let description = [{
+    `metate.cells (%slot, %bi, %bj) in %f["pointer0"] : type { nest }`: %slot is the slot number, the others the slot's first
+    coordinate along each axis of the level's path. The nest over the cells below stands inside as
+    scf.for loops, and coordinates are `base + local`, kept in that form so that leaf hoisting finds them.
+    `changes_topology`: the body may activate cells of a tree of this type, so that only slots of earlier
+    epochs are visited. Constraint (T1): the level exists and has a pool. (T2): block arguments: slot, then one per path axis, all index.
+  }];
+  let arguments = (ins Metate_TreeType:$tree, StrAttr:$level, UnitAttr:$changes_topology);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$tree, "::llvm::StringRef":$level, "bool":$changesTopology)>];
+  let skipDefaultBuilders = 1;
+}
+
+def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
+  let summary = "copies one leaf of a member with a halo into a local tile";
+  let description = [{
+    `%t = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] : type -> memref<10x10xf32>`: element (x, y)
+    of the tile is the member at (bi - low_x + x, bj - low_y + y). The bases are multiples of the leaf's extents.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$base,
+    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs Res<AnyStaticShapeMemRef, "", [MemAlloc<AutomaticAllocationScopeResource>]>:$tile);
+  let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high attr-dict `:` type($tree) `->` type($tile)";
+}
+
+//===-- bytes (layout stage) ------------------------------------------------===//
+// `scope` is the number of the kernel argument that the block belongs to: what alias scopes are made of.
+
+def Metate_ReadOp : Metate_Op<"read"> {
+  let summary = "reads a scalar at a byte offset of a block";
+  let description = [{`acquire`: an atomic load with that order. `invariant`: the same value for the whole launch.}];
+  let arguments = (ins Arg<Metate_BlockType, "", [MemRead]>:$block, Index:$offset, I64Attr:$scope, UnitAttr:$acquire, UnitAttr:$invariant);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$block `[` $offset `]` `scope` $scope (`acquire` $acquire^)? (`invariant` $invariant^)? attr-dict `:` type($value)";
+}
+
+def Metate_WriteOp : Metate_Op<"write"> {
+  let summary = "writes a scalar at a byte offset of a block";
+  let arguments = (ins AnyType:$value, Arg<Metate_BlockType, "", [MemWrite]>:$block, Index:$offset, I64Attr:$scope, UnitAttr:$release);
+  let assemblyFormat = "$value `,` $block `[` $offset `]` `scope` $scope (`release` $release^)? attr-dict `:` type($value)";
+}
+
+def Metate_RmwOp : Metate_Op<"rmw", [AllTypesMatch<["value", "old"]>]> {
+  let summary = "relaxed atomic read-modify-write at a byte offset";
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyType:$value, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, Index:$offset, I64Attr:$scope);
+  let results = (outs AnyType:$old);
+  let assemblyFormat = "$kind $value `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($value)";
+}
+
+def Metate_CasOp : Metate_Op<"cas", [AllTypesMatch<["expected", "desired", "old"]>]> {
+  let summary = "acquire-release compare-exchange at a byte offset; yields the old value";
+  let arguments = (ins AnySignlessInteger:$expected, AnySignlessInteger:$desired, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, Index:$offset, I64Attr:$scope);
+  let results = (outs AnySignlessInteger:$old);
+  let assemblyFormat = "$expected `to` $desired `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($old)";
+}
+
+def Metate_ReturnStatusOp : Metate_Op<"return_status", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "at a kernel's end: the kernel returns this status if it is not zero";
+  let arguments = (ins I32:$status);
+  let assemblyFormat = "$status attr-dict";
+}
+
+//===-- interface and payload (layout to pack) -----------------------------===//
+
+def Metate_InterfaceOp : Metate_Op<"interface", [Symbol]> {
+  let summary = "a kernel as its host sees it; the symbol is the kernel's name";
+  let description = [{`entry` is the symbol of the compiled entry (metate_entry).}];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$entry, TypedArrayAttrBase<AnyAttr, "#metate.argument">:$arguments, I64Attr:$task_count, UnitAttr:$may_alias);
+  let assemblyFormat = "$sym_name `entry` $entry `tasks` $task_count $arguments (`may_alias` $may_alias^)? attr-dict";
+}
+
+def Metate_TextOp : Metate_Op<"text"> {
+  let summary = "an entry of the descriptor's text table: a place in the source (the op's own location) with a text";
+  let arguments = (ins I64Attr:$index, StrAttr:$file, I64Attr:$line, I64Attr:$column, StrAttr:$text);
+  let assemblyFormat = "$index $file `:` $line `:` $column $text attr-dict";
+}
+
+def Metate_PayloadOp : Metate_Op<"payload", [Symbol]> {
+  let summary = "object code of all kernels for one target (after the emit stage)";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, DenseI8ArrayAttr:$object);
+  let assemblyFormat = "$sym_name $triple $cpu $features $object attr-dict";
+}

@@ -1,0 +1,102 @@
+//===- Tree.cpp - paths through a tree type ---------------------*- C++ -*-===//
+#include "metate/Dialect/Tree.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace metate;
+
+int TreePath::lastPool() const {
+  for (int k = int(levels.size()) - 1; k >= 0; --k)
+    if (levels[k].hasPool())
+      return k;
+  return -1;
+}
+
+int64_t TreePath::extentBelow(unsigned depth, unsigned k) const {
+  int64_t product = 1;
+  for (LevelInterface level : ArrayRef(levels).drop_front(depth + 1))
+    for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
+      if (axis == axes[k])
+        product *= extent;
+  return product;
+}
+
+std::string metate::levelName(LevelInterface level, unsigned depth) {
+  if (!level.getGivenName().empty())
+    return level.getGivenName().str();
+  return (level.getKindName() + Twine(depth)).str();
+}
+
+SmallVector<unsigned> metate::levelAxes(LevelInterface level) {
+  return llvm::map_to_vector(level.getLevelAxes(), [](char letter) { return unsigned(letter - 'i'); });
+}
+
+/// Depth-first search; `path.levels` is the stack.
+static bool search(Attribute node, StringRef name, bool wantMember, TreePath &path) {
+  if (auto place = dyn_cast<PlaceAttr>(node)) {
+    if (!wantMember || place.getName() != name)
+      return false;
+    path.place = place;
+    return true;
+  }
+  auto level = cast<LevelInterface>(node);
+  unsigned depth = path.levels.size();
+  path.levels.push_back(level);
+  if (!wantMember && levelName(level, depth) == name)
+    return true;
+  for (Attribute child : level.getLevelChildren())
+    if (search(child, name, wantMember, path))
+      return true;
+  path.levels.pop_back();
+  return false;
+}
+
+std::optional<TreePath> metate::findPath(TreeType type, StringRef name) {
+  TreePath path;
+  auto found = [&](bool wantMember) {
+    return llvm::any_of(type.getBranches(),
+                        [&](Attribute branch) { return search(branch, name, wantMember, path); });
+  };
+  if (!found(true) && !found(false))
+    return std::nullopt;
+  int64_t extents[8] = {0};
+  for (LevelInterface level : path.levels)
+    for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
+      extents[axis] = extents[axis] ? extents[axis] * extent : extent;
+  for (unsigned axis = 0; axis < 8; ++axis)
+    if (extents[axis]) {
+      path.axes.push_back(axis);
+      path.extents.push_back(extents[axis]);
+    }
+  return path;
+}
+
+static void collectNames(Attribute node, unsigned depth, SmallVectorImpl<std::string> &members,
+                         SmallVectorImpl<std::string> &levels) {
+  if (auto place = dyn_cast<PlaceAttr>(node)) {
+    members.push_back(place.getName().str());
+    return;
+  }
+  auto level = cast<LevelInterface>(node);
+  std::string name = levelName(level, depth);
+  if (!llvm::is_contained(levels, name))
+    levels.push_back(name);
+  for (Attribute child : level.getLevelChildren())
+    collectNames(child, depth + 1, members, levels);
+}
+
+std::string metate::knownNames(TreeType type) {
+  SmallVector<std::string> members, levels;
+  for (Attribute branch : type.getBranches())
+    collectNames(branch, 0, members, levels);
+  return "members " + llvm::join(members, ", ") + "; levels " + llvm::join(levels, ", ");
+}
+
+Type metate::signlessType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return IntegerType::get(type.getContext(), integer.getWidth());
+  if (auto vector = dyn_cast<VectorType>(type))
+    return VectorType::get(vector.getShape(), signlessType(vector.getElementType()));
+  return type;
+}

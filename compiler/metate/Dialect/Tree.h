@@ -1,0 +1,50 @@
+//===- Tree.h - paths through a tree type -----------------------*- C++ -*-===//
+//
+// Questions about a tree type that need no bytes: which levels lead to a member, what is a level
+// called, how many coordinates address it. Bytes and offsets are Layout's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_DIALECT_TREE_H
+#define METATE_DIALECT_TREE_H
+
+#include "metate/Dialect/Metate.h"
+
+#include <optional>
+
+namespace metate {
+
+/// The way from the root to a level or a member.
+struct TreePath {
+  /// Levels from the root's child down; for a level's path, that level is the last.
+  llvm::SmallVector<LevelInterface> levels;
+  /// The member, or null for a level's path.
+  PlaceAttr place;
+  /// Axes on the path, ascending (i = 0), and the cells along each of them over all levels.
+  llvm::SmallVector<unsigned> axes;
+  llvm::SmallVector<int64_t> extents;
+
+  unsigned rank() const { return axes.size(); }
+  /// Index of the last level with a pool, or -1.
+  int lastPool() const;
+  /// Cells along `axes[k]` inside one cell of levels[depth].
+  int64_t extentBelow(unsigned depth, unsigned k) const;
+};
+
+/// Name of a level: the given one, or kind and depth ("pointer0").
+std::string levelName(LevelInterface level, unsigned depth);
+
+/// Axis numbers of a level's letters.
+llvm::SmallVector<unsigned> levelAxes(LevelInterface level);
+
+/// Path of a member or, failing that, of the first level of that name; nullopt if there is none.
+std::optional<TreePath> findPath(TreeType type, llvm::StringRef name);
+
+/// All member and level names, for error texts.
+std::string knownNames(TreeType type);
+
+/// The type of a value of this type in registers: integers lose their sign.
+mlir::Type signlessType(mlir::Type type);
+
+} // namespace metate
+
+#endif
