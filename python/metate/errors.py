@@ -1,0 +1,130 @@
+"""The exception classes of Metate, and nothing else.
+
+Every class derives from the Python class a caller would expect to catch, so that programs need
+not know Metate's names; Taichi's names are aliases at the end. This file imports nothing: the
+extensions, the front end and the runtime side all raise these classes.
+"""
+
+from __future__ import annotations
+
+
+class MetateError(Exception):
+    """Base of every exception that Metate raises on purpose."""
+
+
+class CompilationError(MetateError):
+    """A kernel that cannot be compiled.
+
+    Args:
+        message: what is wrong: lower case, no period, expected and got.
+        file, line, column: where in the user's source (line and column count from 1).
+        source: that line's text, shown with a caret under `column`.
+        length: how many columns the caret marks.
+        hint: what to do about it, where that is known.
+        notes: further ``(message, file, line, column)`` or plain strings, such as a definition's place.
+    """
+
+    def __init__(self, message, *, file=None, line=None, column=None, source=None, length=1, hint=None, notes=()):
+        super().__init__(message)
+        self.msg = message  # SyntaxError's spelling: what a traceback shows of a subclass of it
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.source = source
+        self.length = length
+        self.hint = hint
+        self.notes = tuple(notes)
+        self.msg = str(self)
+
+    def __str__(self):
+        where = _place(self.file, self.line, self.column)
+        lines = [f"{where}{self.message}"]
+        if self.source is not None:
+            text = self.source.rstrip("\n").expandtabs(1)
+            lines.append("    " + text)
+            if self.column is not None:
+                lines.append("    " + " " * (self.column - 1) + "^" + "~" * (max(self.length, 1) - 1))
+        for note in self.notes:
+            text = note if isinstance(note, str) else _place(*note[1:]) + note[0]
+            lines.append(f"note: {text}")
+        if self.hint is not None:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+def _place(file, line, column):
+    if file is None:
+        return ""
+    parts = [str(file)] + [str(part) for part in (line, column) if part is not None]
+    return ":".join(parts) + ": "
+
+
+class SyntaxError_(CompilationError, SyntaxError):
+    """A statement or expression that kernels do not have."""
+
+
+class TypeError_(CompilationError, TypeError):
+    """An operation on types it is not defined for, or a parameter without a usable annotation."""
+
+
+class NameError_(CompilationError, NameError):
+    """A name or an attribute that is not defined where a kernel uses it."""
+
+
+class RuntimeError_(MetateError, RuntimeError):
+    """A call of the runtime that failed; `status` holds the metate_status code when there is one."""
+
+    def __init__(self, message, *, status=None):
+        super().__init__(message)
+        self.status = status
+
+
+class AssertionError_(RuntimeError_, AssertionError):
+    """An assert statement of a kernel that failed."""
+
+
+class RuntimeTypeError_(RuntimeError_, TypeError):
+    """An argument of another kind, dtype, rank or tree type than the kernel takes."""
+
+
+class RuntimeValueError_(RuntimeError_, ValueError):
+    """A value the call does not accept, such as an output that overlaps another argument."""
+
+
+class RuntimeIndexError_(RuntimeError_, IndexError):
+    """A coordinate or a dimension outside its bounds."""
+
+
+class RuntimeLookupError_(RuntimeError_, LookupError):
+    """No type, kernel, member or level of that name."""
+
+
+class TreeError(RuntimeError_):
+    """A tree type that contradicts itself, or memory that cannot hold a tree."""
+
+
+class CapacityError(RuntimeError_):
+    """A pool of a tree is exhausted.
+
+    Attributes:
+        level: name of the level whose pool is full.
+        needed: slots needed at least.
+        capacity: slots the pool has.
+    """
+
+    def __init__(self, message, *, level=None, needed=None, capacity=None, status=None):
+        super().__init__(message, status=status)
+        self.level = level
+        self.needed = needed
+        self.capacity = capacity
+
+
+TaichiCompilationError = CompilationError
+TaichiSyntaxError = SyntaxError_
+TaichiTypeError = TypeError_
+TaichiNameError = NameError_
+TaichiRuntimeError = RuntimeError_
+TaichiAssertionError = AssertionError_
+TaichiRuntimeTypeError = RuntimeTypeError_
+TaichiIndexError = RuntimeIndexError_

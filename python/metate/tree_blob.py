@@ -1,0 +1,77 @@
+"""Reads the structure of a tree type out of its blob (abi/metate/abi/tree.h).
+
+Only called on blobs that the runtime or the compiler has checked: offsets are believed here.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from . import types as _types
+from .tree_type import LevelNode, PlaceNode
+
+_HEADER = struct.Struct("<IIQQIIIIQII8x")
+_LEVEL = struct.Struct("<6I8s8IQQQ8I8s32x")
+_ROOT, _DENSE, _POINTER, _PLACE = 1, 2, 3, 4
+_KINDS = {_DENSE: "dense", _POINTER: "pointer"}
+assert _HEADER.size == 64 and _LEVEL.size == 160
+
+
+class _Record(NamedTuple):
+    kind: int
+    parent: int
+    name: str
+    axes: tuple[int, ...]
+    extents: tuple[int, ...]
+    cell_bytes: int
+    dtype: int
+    rows: int
+    columns: int
+    element_rank: int
+    background: int
+
+
+def _text_at(blob: bytes, offset: int) -> str:
+    return blob[offset : blob.index(b"\0", offset)].decode()
+
+
+def _record(blob: bytes, index: int) -> _Record:
+    fields = _LEVEL.unpack_from(blob, _HEADER.size + index * _LEVEL.size)
+    kind, _, parent, _, name, axis_count, axes = fields[:7]
+    extents, (_, _, cell_bytes), rest = fields[7:15], fields[15:18], fields[18:26]
+    _, _, dtype, rows, columns, element_rank, background, _ = rest
+    return _Record(
+        kind, parent, _text_at(blob, name), tuple(axes[:axis_count]), tuple(extents[:axis_count]),
+        cell_bytes, dtype, rows, columns, element_rank, background,
+    )  # fmt: skip
+
+
+def branches_of(blob: bytes) -> tuple:
+    """The root's children as LevelNode and PlaceNode values."""
+    blob = bytes(blob)
+    count = _HEADER.unpack_from(blob)[5]
+    records = [_record(blob, index) for index in range(count)]
+
+    def children(parent: int, depth: int) -> tuple:
+        return tuple(node(i, depth) for i, record in enumerate(records) if i and record.parent == parent)
+
+    def node(index: int, depth: int):
+        record = records[index]
+        if record.kind == _PLACE:
+            data = blob[record.background : record.background + record.cell_bytes]
+            return PlaceNode(record.name, _element(record), data if any(data) else None)
+        return LevelNode(
+            _KINDS[record.kind], record.axes, record.extents, record.name, depth, children(index, depth + 1)
+        )
+
+    return children(0, 0)
+
+
+def _element(record: _Record):
+    scalar = _types.dtype(record.dtype)
+    if record.element_rank == 0:
+        return scalar
+    if record.element_rank == 1:
+        return _types.VectorType(record.rows, scalar)
+    return _types.MatrixType(record.rows, record.columns, scalar)

@@ -1,0 +1,3 @@
+"""Fixtures shared by all Python tests."""
+
+from random_data import rng  # noqa: F401
