@@ -1,0 +1,165 @@
+//===- TreeLayout.cpp - a tree type in bytes --------------------*- C++ -*-===//
+#include "metate/Layout/TreeLayout.h"
+
+#include "metate/abi/tree.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::layout;
+
+Type layout::scalarType(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getElementType() : type;
+}
+
+uint64_t layout::scalarBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
+
+uint32_t layout::dtypeOf(Type scalar) {
+  if (isa<Float16Type>(scalar))
+    return METATE_F16;
+  if (isa<BFloat16Type>(scalar))
+    return METATE_BF16;
+  if (scalar.isF32())
+    return METATE_F32;
+  if (scalar.isF64())
+    return METATE_F64;
+  auto integer = cast<IntegerType>(scalar);
+  if (integer.getWidth() == 1)
+    return METATE_U1;
+  unsigned log = llvm::Log2_32(integer.getWidth()) - 3;
+  return (integer.isUnsigned() ? METATE_U8 : METATE_I8) + log;
+}
+
+namespace {
+/// Lays out one type; sizes are checked against 2^62 as they grow.
+class Builder {
+public:
+  TreeLayout result;
+  bool overflow = false;
+
+  void run(TreeType type) {
+    Node &root = result.nodes.emplace_back();
+    root.kind = METATE_LEVEL_ROOT;
+    root.name = "root";
+    placeChildren(0, type.getBranches(), /*depth=*/0);
+  }
+
+private:
+  uint64_t multiply(uint64_t a, uint64_t b) {
+    bool wrapped = false;
+    uint64_t product = llvm::SaturatingMultiply(a, b, &wrapped);
+    overflow |= wrapped || product > (uint64_t(1) << 62);
+    return overflow ? 1 : product;
+  }
+
+  /// Adds the children of a node, gives them offsets and the node its cell size.
+  void placeChildren(unsigned parent, ArrayRef<Attribute> children, unsigned depth) {
+    uint64_t bytes = 0, align = 1;
+    for (Attribute child : children) {
+      auto [childBytes, childAlign, index] = addNode(parent, child, depth);
+      bytes = llvm::alignTo(bytes, childAlign);
+      result.nodes[index].offset = bytes;
+      bytes += childBytes;
+      align = std::max(align, childAlign);
+    }
+    // Slots of a cache line or more start on one, so that rows in them can be loaded as vectors.
+    if (result.nodes[parent].pool >= 0 && bytes >= METATE_BLOCK_ALIGN)
+      align = METATE_BLOCK_ALIGN;
+    Node &node = result.nodes[parent];
+    node.cellAlign = align;
+    node.cellBytes = llvm::alignTo(std::max<uint64_t>(bytes, 1), align);
+  }
+
+  /// Adds one node with its subtree; returns the container's bytes and alignment and the node's index.
+  std::tuple<uint64_t, uint64_t, unsigned> addNode(unsigned parent, Attribute attribute, unsigned depth) {
+    unsigned index = result.nodes.size();
+    result.nodes.emplace_back();
+    Node node;
+    node.parent = parent;
+    node.pathAxes = result.nodes[parent].pathAxes;
+    if (auto place = dyn_cast<PlaceAttr>(attribute)) {
+      node.kind = METATE_LEVEL_PLACE;
+      node.name = place.getName().str();
+      node.place = place;
+      Type scalar = scalarType(place.getType());
+      uint64_t count = 1;
+      if (auto vector = dyn_cast<VectorType>(place.getType()))
+        count = vector.getNumElements();
+      node.cellAlign = scalarBytes(scalar);
+      node.cellBytes = multiply(count, node.cellAlign);
+      ++result.memberCount;
+      result.nodes[index] = node;
+      return {node.cellBytes, node.cellAlign, index};
+    }
+    auto level = cast<LevelInterface>(attribute);
+    node.kind = level.getKindCode();
+    node.name = levelName(level, depth);
+    node.level = level;
+    node.axes = levelAxes(level);
+    node.extents.assign(level.getLevelExtents().begin(), level.getLevelExtents().end());
+    for (int64_t extent : node.extents)
+      node.cells = multiply(node.cells, extent);
+    node.pathAxes.append(node.axes.begin(), node.axes.end());
+    llvm::sort(node.pathAxes);
+    node.pathAxes.erase(llvm::unique(node.pathAxes), node.pathAxes.end());
+    if (level.hasPool())
+      node.pool = result.poolCount++;
+    result.nodes[index] = node;
+    placeChildren(index, level.getLevelChildren(), depth + 1);
+    Node &done = result.nodes[index];
+    if (done.pool < 0)
+      return {multiply(done.cells, done.cellBytes), done.cellAlign, index};
+    done.ambient = done.cellBytes <= METATE_AMBIENT_LIMIT;
+    return {multiply(done.cells, 4), 4, index};
+  }
+};
+} // namespace
+
+llvm::Expected<TreeLayout> TreeLayout::get(TreeType type) {
+  Builder builder;
+  builder.run(type);
+  if (builder.overflow)
+    return llvm::createStringError("the tree type is too large: a level needs more than 2^62 bytes");
+  return std::move(builder.result);
+}
+
+SmallVector<unsigned> TreeLayout::nodesOf(const TreePath &path) const {
+  SmallVector<unsigned> indices;
+  unsigned parent = 0;
+  auto step = [&](Attribute wanted) {
+    for (unsigned k = parent + 1; k < nodes.size(); ++k) {
+      Attribute own = nodes[k].place ? Attribute(nodes[k].place) : Attribute(nodes[k].level);
+      if (nodes[k].parent == int(parent) && own == wanted) {
+        indices.push_back(k);
+        parent = k;
+        return;
+      }
+    }
+    llvm_unreachable("path of another tree type");
+  };
+  for (LevelInterface level : path.levels)
+    step(level);
+  if (path.place)
+    step(path.place);
+  return indices;
+}
+
+uint64_t header::epoch() { return offsetof(metate_tree_header, epoch); }
+uint64_t header::status() { return offsetof(metate_tree_header, status); }
+uint64_t header::statusLevel() { return offsetof(metate_tree_header, status_level); }
+uint64_t header::statusNeeded() { return offsetof(metate_tree_header, status_needed); }
+uint64_t header::workers() { return offsetof(metate_tree_header, workers); }
+
+static uint64_t poolAt(unsigned pool, uint64_t field) {
+  return sizeof(metate_tree_header) + pool * sizeof(metate_pool) + field;
+}
+uint64_t header::rootOffset(unsigned poolCount) { return poolAt(poolCount, 0); }
+uint64_t header::poolMeta(unsigned pool) { return poolAt(pool, offsetof(metate_pool, meta_offset)); }
+uint64_t header::poolSlots(unsigned pool) { return poolAt(pool, offsetof(metate_pool, slots_offset)); }
+uint64_t header::poolCapacity(unsigned pool) { return poolAt(pool, offsetof(metate_pool, capacity)); }
+uint64_t header::poolPhysical(unsigned pool) { return poolAt(pool, offsetof(metate_pool, physical)); }
+uint64_t header::poolFreeHead(unsigned pool) { return poolAt(pool, offsetof(metate_pool, free_head)); }
+uint64_t header::poolHighWater(unsigned pool) { return poolAt(pool, offsetof(metate_pool, high_water)); }
+uint64_t header::poolUsed(unsigned pool) { return poolAt(pool, offsetof(metate_pool, used)); }

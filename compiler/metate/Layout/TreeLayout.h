@@ -1,0 +1,76 @@
+//===- TreeLayout.h - a tree type in bytes ----------------------*- C++ -*-===//
+//
+// Pure functions from a tree type to sizes, offsets, strides and pools. Every offset in generated
+// code and in the level table comes from here and from nowhere else; nothing here touches IR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_LAYOUT_TREELAYOUT_H
+#define METATE_LAYOUT_TREELAYOUT_H
+
+#include "metate/Dialect/Tree.h"
+
+#include "llvm/Support/Error.h"
+
+namespace metate::layout {
+
+/// One record of the level table, as a value.
+struct Node {
+  uint32_t kind = 0;           ///< metate_level_kind
+  int parent = -1;             ///< index of the parent node
+  int pool = -1;               ///< pool number, or -1
+  std::string name;
+  LevelInterface level;        ///< null for the root and for places
+  PlaceAttr place;             ///< set for places
+  llvm::SmallVector<unsigned> axes;     ///< that this level splits
+  llvm::SmallVector<int64_t> extents;
+  llvm::SmallVector<unsigned> pathAxes; ///< axes from the root down to here, ascending
+  uint64_t offset = 0;         ///< of the container in the parent's cell
+  uint64_t cells = 1;
+  uint64_t cellBytes = 0;      ///< from one cell to the next
+  uint64_t cellAlign = 1;
+  bool ambient = false;        ///< the pool has an ambient slot 0
+
+  /// Bytes of slot metadata: state, then one coordinate per path axis.
+  uint64_t metaBytes() const { return 4 * (1 + pathAxes.size()); }
+};
+
+/// The layout of one tree type: nodes in preorder, node 0 the root.
+struct TreeLayout {
+  llvm::SmallVector<Node> nodes;
+  unsigned poolCount = 0;
+  unsigned memberCount = 0;
+
+  /// Computes the layout; an error if a size does not fit 63 bits.
+  static llvm::Expected<TreeLayout> get(TreeType type);
+
+  /// Node indices along a path, root excluded: one per level, then the place if it is a member's.
+  llvm::SmallVector<unsigned> nodesOf(const TreePath &path) const;
+};
+
+/// Bytes of a scalar in memory (i1: one byte).
+uint64_t scalarBytes(mlir::Type type);
+/// Scalar type of a scalar, vector or matrix.
+mlir::Type scalarType(mlir::Type type);
+/// metate_dtype of a scalar type with its sign.
+uint32_t dtypeOf(mlir::Type scalar);
+
+/// Byte offsets of fields in abi/metate/abi/tree.h that generated code reads and writes.
+namespace header {
+uint64_t epoch();
+uint64_t status();
+uint64_t statusLevel();
+uint64_t statusNeeded();
+uint64_t workers();
+uint64_t rootOffset(unsigned poolCount);
+uint64_t poolMeta(unsigned pool);
+uint64_t poolSlots(unsigned pool);
+uint64_t poolCapacity(unsigned pool);
+uint64_t poolPhysical(unsigned pool);
+uint64_t poolFreeHead(unsigned pool);
+uint64_t poolHighWater(unsigned pool);
+uint64_t poolUsed(unsigned pool);
+} // namespace header
+
+} // namespace metate::layout
+
+#endif

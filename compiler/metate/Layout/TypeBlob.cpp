@@ -1,0 +1,124 @@
+//===- TypeBlob.cpp - the level table as bytes ------------------*- C++ -*-===//
+#include "metate/Layout/TypeBlob.h"
+
+#include "metate/abi/tree.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::layout;
+
+/// Appends one scalar of a background value in memory form.
+static void appendScalar(std::string &bytes, Type scalar, const llvm::APInt &bits) {
+  uint64_t value = bits.getZExtValue();
+  for (uint64_t k = 0; k < scalarBytes(scalar); ++k)
+    bytes.push_back(char(value >> (8 * k)));
+}
+
+/// The background of a place in memory form; zeros if none was given.
+static std::string backgroundBytes(const Node &node) {
+  std::string bytes;
+  Type scalar = scalarType(node.place.getType());
+  TypedAttr background = node.place.getBackground();
+  auto append = [&](Attribute value) {
+    if (auto number = dyn_cast<FloatAttr>(value))
+      appendScalar(bytes, scalar, number.getValue().bitcastToAPInt());
+    else
+      appendScalar(bytes, scalar, cast<IntegerAttr>(value).getValue());
+  };
+  if (!background)
+    bytes.assign(node.cellBytes, '\0');
+  else if (auto elements = dyn_cast<DenseElementsAttr>(background))
+    llvm::for_each(elements.getValues<Attribute>(), append);
+  else
+    append(background);
+  return bytes;
+}
+
+static void fillAxes(uint8_t *to, ArrayRef<unsigned> axes) {
+  for (auto [k, axis] : llvm::enumerate(axes))
+    to[k] = uint8_t(axis);
+}
+
+static metate_level recordOf(const Node &node) {
+  metate_level record = {};
+  record.kind = node.kind;
+  record.flags = node.pool >= 0 && node.ambient ? METATE_LEVEL_AMBIENT : 0;
+  record.parent = node.parent < 0 ? METATE_NONE : node.parent;
+  record.pool = node.pool < 0 ? METATE_NONE : node.pool;
+  record.axis_count = node.axes.size();
+  fillAxes(record.axes, node.axes);
+  for (auto [k, extent] : llvm::enumerate(node.extents))
+    record.extents[k] = uint32_t(extent);
+  record.offset = node.offset;
+  record.cells = node.cells;
+  record.cell_bytes = node.cellBytes;
+  record.cell_align = node.cellAlign;
+  if (node.pool >= 0)
+    record.coordinate_count = node.pathAxes.size();
+  if (node.pool >= 0 || node.place) {
+    record.path_rank = node.pathAxes.size();
+    fillAxes(record.path_axes, node.pathAxes);
+  }
+  if (!node.place)
+    return record;
+  record.dtype = dtypeOf(scalarType(node.place.getType()));
+  record.rows = record.columns = 1;
+  if (auto vector = dyn_cast<VectorType>(node.place.getType())) {
+    record.element_rank = vector.getRank();
+    record.rows = vector.getDimSize(0);
+    record.columns = vector.getRank() == 2 ? vector.getDimSize(1) : 1;
+  }
+  return record;
+}
+
+llvm::Expected<std::string> layout::treeTypeBlob(TreeType type) {
+  llvm::Expected<TreeLayout> layout = TreeLayout::get(type);
+  if (!layout)
+    return layout.takeError();
+
+  SmallVector<metate_level> records = llvm::map_to_vector(layout->nodes, recordOf);
+  size_t tailAt = sizeof(metate_tree_type) + records.size() * sizeof(metate_level);
+  std::string tail;
+  auto addString = [&](StringRef text) {
+    uint32_t offset = tailAt + tail.size();
+    tail.append(text.begin(), text.end());
+    tail.push_back('\0');
+    return offset;
+  };
+  for (auto [record, node] : llvm::zip(records, layout->nodes))
+    record.name = addString(node.name);
+  metate_tree_type head = {};
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  head.text = addString(text);
+  for (auto [record, node] : llvm::zip(records, layout->nodes)) {
+    if (!node.place)
+      continue;
+    tail.resize(llvm::alignTo(tailAt + tail.size(), 8) - tailAt);
+    record.background = tailAt + tail.size();
+    tail += backgroundBytes(node);
+  }
+  tail.resize(llvm::alignTo(tailAt + tail.size(), 8) - tailAt);
+
+  head.magic = METATE_TREE_TYPE_MAGIC;
+  head.abi_version = METATE_ABI_VERSION;
+  head.bytes = tailAt + tail.size();
+  head.level_count = records.size();
+  head.pool_count = layout->poolCount;
+  head.member_count = layout->memberCount;
+  head.root_bytes = layout->nodes[0].cellBytes;
+  head.root_align = layout->nodes[0].cellAlign;
+  static_assert(llvm::endianness::native == llvm::endianness::little, "the contract is little-endian");
+  std::string blob(reinterpret_cast<const char *>(&head), sizeof(head));
+  blob.append(reinterpret_cast<const char *>(records.data()), records.size() * sizeof(metate_level));
+  blob += tail;
+  auto hash = llvm::xxh3_128bits(ArrayRef(reinterpret_cast<const uint8_t *>(blob.data()), blob.size()));
+  uint64_t parts[2] = {hash.low64, hash.high64};
+  std::memcpy(blob.data() + offsetof(metate_tree_type, hash), parts, sizeof(parts));
+  return blob;
+}
