@@ -34,7 +34,7 @@ uint32_t layout::dtypeOf(Type scalar) {
 
 namespace {
 /// Lays out one type; sizes are checked against 2^62 as they grow.
-class Builder {
+class LayoutBuilder {
 public:
   TreeLayout result;
   bool overflow = false;
@@ -118,7 +118,7 @@ private:
 } // namespace
 
 llvm::Expected<TreeLayout> TreeLayout::get(TreeType type) {
-  Builder builder;
+  LayoutBuilder builder;
   builder.run(type);
   if (builder.overflow)
     return llvm::createStringError("the tree type is too large: a level needs more than 2^62 bytes");

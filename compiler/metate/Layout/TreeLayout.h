@@ -36,7 +36,7 @@ struct Node {
 
 /// The layout of one tree type: nodes in preorder, node 0 the root.
 struct TreeLayout {
-  llvm::SmallVector<Node> nodes;
+  llvm::SmallVector<Node, 0> nodes;
   unsigned poolCount = 0;
   unsigned memberCount = 0;
 
