@@ -26,9 +26,11 @@
  * `4 * (1 + coordinate_count)` bytes, one per slot number from 0:
  *
  *   +0   u32 state       0 = not active, otherwise the epoch at which the slot was activated
- *   +4   i32 coordinate[coordinate_count]   first coordinate that the slot covers, per axis of
- *                        the slot's path (ascending axis number); of a free slot, coordinate[0]
- *                        holds the next free slot number, 0 = none
+ *   +4   i32 coordinate[coordinate_count]   the cell's coordinate *in this level's own units*, per axis
+ *                        of the slot's path (ascending axis number): along an axis, the product of the
+ *                        extents of all levels from the root down to this one counts its range; a member
+ *                        below starts at coordinate * (product of the extents of the levels between).
+ *                        Of a free slot, coordinate[0] holds the next free slot number, 0 = none
  *
  * Slot numbers run from 1 to `physical`. Slot 0 is the *ambient* slot, all background, never
  * written: reading through an inactive link needs no branch. A slot larger than
