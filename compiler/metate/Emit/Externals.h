@@ -1,0 +1,35 @@
+//===- Externals.h - what object code may leave undefined -------*- C++ -*-===//
+//
+// The allow-list of functions that a payload takes from the C library, with the library and the symbol version
+// that a shared-object payload asks the loader for. Everything else a kernel needs comes through hooks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_EMIT_EXTERNALS_H
+#define METATE_EMIT_EXTERNALS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+#include <string>
+#include <vector>
+
+namespace metate {
+
+/// One function of the C library.
+struct External {
+  const char *name;
+  const char *library;        ///< the name the loader knows: "libm.so.6"
+  const char *versionX86;     ///< the symbol version on x86-64 Linux with glibc
+  const char *versionAArch64; ///< the same on AArch64
+};
+
+/// The entry of the allow-list, or null.
+const External *findExternal(llvm::StringRef name);
+
+/// Names of an object's undefined symbols, sorted. Fails if one is not on the allow-list, naming it.
+llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::MemoryBufferRef object);
+
+} // namespace metate
+
+#endif
