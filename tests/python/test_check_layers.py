@@ -1,0 +1,95 @@
+"""scripts/check-layers finds each kind of forbidden edge, and only those."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check-layers"
+
+# Small and sound: every layer with the edges that it may have.
+SOUND = {
+    "abi/metate/abi/base.h": "#include <stdint.h>\n",
+    "abi/metate/abi/tree.h": '#include "metate/abi/base.h"\n',
+    "include/metate/metate.h": '#include "metate/abi/tree.h"\n',
+    "runtime/device/device.h": '#include "metate/metate.h"\n#include <memory>\n',
+    "runtime/driver/cpu/features.h": '#include "device/device.h"\n',
+    "compiler/metate/Dialect/Ops.h": '#include "mlir/IR/OpDefinition.h"\n',
+    "compiler/metate/Transforms/Passes.h": '#include "metate/Dialect/Ops.h"\n',
+    "compiler/metate/Target/Cpu/Map.h": '#include "metate/Dialect/Ops.h"\n#include "metate/abi/tree.h"\n',
+    "bindings/runtime/runtime.cpp": '#include <nanobind/nanobind.h>\n#include "metate/metate.h"\n',
+    "python/metate/types.py": "import numpy\n",
+    "python/metate/frontend/build.py": "from metate_native import _compiler\nfrom .. import types\n",
+    "python/metate/runtime.py": "from metate_native import _runtime\n",
+    "python/metate/kernel.py": "from . import runtime\nfrom .frontend import build\n",
+}
+
+# (file, line appended to it, part of the rule that must be named)
+FORBIDDEN = [
+    ("abi/metate/abi/base.h", "#include <stdio.h>", "abi may include only"),
+    ("abi/metate/abi/base.h", '#include "metate/metate.h"', "abi may not include runtime"),
+    ("runtime/device/device.h", '#include "llvm/ADT/StringRef.h"', "runtime may not use LLVM"),
+    ("runtime/device/device.h", "#include <Python.h>", "runtime may not use Python"),
+    ("runtime/device/device.h", '#include "metate/Dialect/Ops.h"', "runtime may not include compiler"),
+    ("runtime/device/device.h", "#include <tbb/parallel_for.h>", "runtime may not use oneTBB"),
+    ("compiler/metate/Dialect/Ops.h", '#include "metate/Transforms/Passes.h"', "Dialect may not include Transforms"),
+    ("compiler/metate/Dialect/Ops.h", '#include "metate/metate.h"', "compiler may not include runtime"),
+    ("bindings/runtime/runtime.cpp", '#include "metate/Dialect/Ops.h"', "bindings/runtime may not include compiler"),
+    ("python/metate/frontend/build.py", "from .. import runtime", "front end may not use the runtime"),
+    ("python/metate/frontend/build.py", "import metate_native._runtime", "front end may not use the runtime"),
+    ("python/metate/runtime.py", "from metate_native import _compiler", "both compiler and runtime"),
+    ("python/metate/runtime.py", "def late():\n    from .frontend import build", "both compiler and runtime"),
+]
+
+
+def check(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return subprocess.run([sys.executable, SCRIPT, "--root", root], capture_output=True, text=True)
+
+
+def test_sound_tree_passes(tmp_path):
+    result = check(tmp_path, SOUND)
+    assert (result.returncode, result.stdout) == (0, "ok: no forbidden edge\n")
+
+
+@pytest.mark.parametrize("name, line, rule", FORBIDDEN)
+def test_forbidden_edge_is_named(tmp_path, name, line, rule):
+    files = dict(SOUND)
+    files[name] += line + "\n"
+    result = check(tmp_path, files)
+    where = f"{name}:{files[name].count(chr(10))}:"
+    assert result.returncode == 1
+    assert any(found.startswith(where) and rule in found for found in result.stdout.splitlines()), result.stdout
+
+
+def test_targets_and_drivers_do_not_know_one_another(tmp_path):
+    target = {"compiler/metate/Target/C/Emit.h": '#include "metate/Target/Cpu/Map.h"\n'}
+    driver = {"runtime/driver/cuda/launch.h": '#include "driver/cpu/features.h"\n'}
+    result = check(tmp_path, SOUND | target | driver)
+    assert "compiler/metate/Target/C/Emit.h:1:" in result.stdout
+    assert "runtime/driver/cuda/launch.h:1:" in result.stdout
+
+
+def test_circle_between_compiler_folders_is_named(tmp_path):
+    circle = {
+        "compiler/metate/Layout/Layout.h": '#include "metate/Level/Dense.h"\n',
+        "compiler/metate/Level/Dense.h": '#include "metate/Layout/Layout.h"\n',
+    }
+    result = check(tmp_path, SOUND | circle)
+    assert result.returncode == 1
+    assert "Layout and Level include each other in a circle" in result.stdout
+
+
+def test_library_that_needs_more_than_the_c_library_is_named(tmp_path):
+    source = tmp_path / "foreign.c"
+    source.write_text("void LLVMContextCreate(void) {}\n")
+    library = tmp_path / "libforeign.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed", "-lz"], check=True)
+    result = subprocess.run([sys.executable, SCRIPT, "--root", tmp_path, "--library", library], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "foreign symbol LLVMContextCreate" in result.stdout
+    assert "it needs libz.so" in result.stdout
