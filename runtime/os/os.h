@@ -1,0 +1,63 @@
+// Everything the runtime asks of the operating system. Implemented by exactly one file a system;
+// nothing else in the runtime includes a system header.
+#ifndef METATE_RUNTIME_OS_OS_H
+#define METATE_RUNTIME_OS_OS_H
+
+#include "metate/metate.h"
+
+#include <pthread.h>
+
+namespace metate::os {
+
+// Address space whose pages are zero until touched; NULL when the system refuses.
+void *reserve(uint64_t bytes);
+void release(void *address, uint64_t bytes);
+uint64_t pageBytes();
+// What is left under the process's address-space limit; UINT64_MAX without a limit.
+uint64_t addressSpaceLeft();
+
+// The allocator of a device without hooks.
+void *allocate(void *self, size_t bytes, size_t align);
+void deallocate(void *self, void *pointer, size_t bytes, size_t align);
+
+// A whole file, read into memory of `allocator`. Read and not mapped: a file that another process
+// changes after it was verified must not change under us.
+metate_status readFile(const metate_allocator &allocator, const char *path, uint8_t **data,
+                       uint64_t *bytes);
+
+// A shared object given as bytes, loaded by the system's loader from a sealed anonymous file.
+struct SharedObject {
+  void *handle = nullptr;
+  int file = -1;
+};
+metate_status load(const void *bytes, uint64_t count, SharedObject *object);
+void *symbol(const SharedObject &object, const char *name);
+void unload(SharedObject *object);
+
+class Mutex {
+public:
+  Mutex() { pthread_mutex_init(&mutex, nullptr); }
+  ~Mutex() { pthread_mutex_destroy(&mutex); }
+  Mutex(const Mutex &) = delete;
+  Mutex &operator=(const Mutex &) = delete;
+  void lock() { pthread_mutex_lock(&mutex); }
+  void unlock() { pthread_mutex_unlock(&mutex); }
+
+private:
+  pthread_mutex_t mutex;
+};
+
+class Lock {
+public:
+  explicit Lock(Mutex &mutex) : mutex(mutex) { mutex.lock(); }
+  ~Lock() { mutex.unlock(); }
+  Lock(const Lock &) = delete;
+  Lock &operator=(const Lock &) = delete;
+
+private:
+  Mutex &mutex;
+};
+
+} // namespace metate::os
+
+#endif

@@ -1,0 +1,70 @@
+// A bound tree: a type, the caller's block, and the block's layout. The layout is the runtime's own
+// copy, computed from type and capacities, so that a damaged block cannot lead an access outside.
+#ifndef METATE_RUNTIME_TREE_TREE_H
+#define METATE_RUNTIME_TREE_TREE_H
+
+#include "type/type.h"
+
+struct metate_tree {
+  const metate_type *type;
+  metate_device *device;
+  uint8_t *block;
+  uint32_t flags = 0;
+  bool ready = false;         // reset or adopted
+  bool zeroed = false;        // the memory behind the block was never written
+  uint64_t ownBytes = 0;      // reserved by metate_tree_new, given back at unbind
+  metate::BlockLayout layout{};
+  metate::PoolLayout *pools = nullptr;
+
+  metate_tree(const metate_type *type, uint8_t *block)
+      : type(type), device(type->device), block(block) {}
+
+  metate_tree_header &header() const { return *reinterpret_cast<metate_tree_header *>(block); }
+  metate_pool &pool(uint32_t number) const {
+    return reinterpret_cast<metate_pool *>(block + sizeof(metate_tree_header))[number];
+  }
+  uint8_t *root() const { return block + layout.rootOffset; }
+  uint8_t *slot(uint32_t number, uint32_t slot) const {
+    return block + pools[number].slots + uint64_t(slot) * pools[number].cellBytes;
+  }
+  // {state, coordinate[]} of a slot.
+  uint32_t *record(uint32_t number, uint32_t slot) const {
+    return reinterpret_cast<uint32_t *>(block + pools[number].meta +
+                                        uint64_t(slot) * pools[number].recordBytes);
+  }
+  // Slots that may have been handed out; bounded whatever the block says.
+  uint32_t highWater(uint32_t number) const {
+    uint32_t high = __atomic_load_n(&pool(number).high_water, __ATOMIC_RELAXED);
+    return high < pools[number].physical ? high : pools[number].physical;
+  }
+  bool readOnly() const { return flags & METATE_BIND_READ_ONLY; }
+};
+
+namespace metate {
+
+// What an access to a cell found. `cell` is NULL when a level above is inactive.
+struct Found {
+  uint8_t *cell = nullptr;
+  bool corrupt = false; // a link outside its pool
+};
+
+// The cell of the path, without activating anything. Links are read with acquire: what the
+// activating worker filled is seen.
+Found find(const metate_tree &tree, const Path &path);
+
+// The cell of the path, activated: METATE_E_CAPACITY (sticky in the block) or METATE_E_CORRUPT.
+metate_status activate(const metate_tree &tree, const Path &path, uint8_t **cell);
+
+// Is this block, laid out as `layout` and `pools` say, sound? Reads only.
+metate_status checkBlock(const metate_type &type, const uint8_t *block, const BlockLayout &layout,
+                         const PoolLayout *pools);
+// The layout that a block's header claims, when it is one of this type and fits into `bytes`.
+metate_status readLayout(const metate_type &type, const uint8_t *block, uint64_t bytes,
+                         PoolLayout *pools, BlockLayout *layout);
+
+// The text of METATE_E_CAPACITY from the block's sticky status; `who` names kernel and argument.
+metate_status failCapacity(const metate_tree &tree, const char *who);
+
+} // namespace metate
+
+#endif

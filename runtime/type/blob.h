@@ -1,0 +1,30 @@
+// The verifier of type blobs (abi/metate/abi/tree.h). Nothing else in the runtime reads a blob that
+// did not pass it; after it, offsets, products and references may be used without further checks.
+#ifndef METATE_RUNTIME_TYPE_BLOB_H
+#define METATE_RUNTIME_TYPE_BLOB_H
+
+#include "support/status.h"
+
+namespace metate {
+
+// Bounds that keep every walk over a type small and every product in 64 bits. A program's tree has
+// about ten levels; the limits are far above that.
+constexpr uint32_t maxLevels = 1024;
+constexpr uint32_t maxDepth = 32;
+constexpr uint64_t maxCellBytes = uint64_t(1) << 46;
+
+inline const metate_level *levelsOf(const metate_tree_type *type) {
+  return reinterpret_cast<const metate_level *>(type + 1);
+}
+
+// `blob` is 8-byte aligned and `bytes` long.
+metate_status verifyTypeBlob(const void *blob, uint64_t bytes);
+
+// Bytes that a level occupies inside one cell of its parent.
+inline uint64_t containerBytes(const metate_level &level) {
+  return level.kind == METATE_LEVEL_POINTER ? level.cells * 4 : level.cells * level.cell_bytes;
+}
+
+} // namespace metate
+
+#endif

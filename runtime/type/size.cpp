@@ -1,0 +1,236 @@
+// From capacities to bytes: the layout of a block (abi/metate/abi/tree.h) and the choice of
+// capacities that fit a given size. Pure functions; all arithmetic is checked.
+#include "support/checked.h"
+#include "type/type.h"
+
+#include <cstring>
+
+namespace metate {
+
+static constexpr uint32_t maxWorkers = 1u << 16;
+
+static uint64_t slotLimit(uint32_t workers) { return UINT32_MAX - 1ull - workers; }
+
+// Slots that the pool's parents can link, given the capacities chosen for them.
+static uint64_t reachable(const metate_type &type, uint32_t pool, const uint64_t *slots,
+                          uint32_t workers) {
+  const LevelFacts &facts = type.facts[type.poolLevels[pool]];
+  Checked links = facts.fanout;
+  if (facts.ownerPool != METATE_NONE)
+    links = links * slots[facts.ownerPool];
+  uint64_t limit = slotLimit(workers);
+  return links.fitsIn(limit) ? links.value() : limit;
+}
+
+// Applies one entry to every level of its name.
+static metate_status applyEntry(const metate_type &type, const metate_capacity &entry,
+                                uint32_t workers, uint64_t *slots, bool *wanted) {
+  if (!entry.level)
+    return fail(METATE_E_NULL, "capacities: the name of a level is NULL");
+  bool known = false, pooled = false;
+  for (uint32_t i = 0; i < type.levelCount(); ++i) {
+    if (type.levels[i].kind == METATE_LEVEL_PLACE || strcmp(type.levelName(i), entry.level) != 0)
+      continue;
+    known = true;
+    uint32_t pool = type.levels[i].pool;
+    if (pool == METATE_NONE)
+      continue;
+    pooled = true;
+    if (entry.slots > slotLimit(workers))
+      return fail(METATE_E_OUT_OF_RANGE,
+                  "capacities: level '%s': expected at most %llu slots (2^32 - 2 - %u workers), "
+                  "got %llu",
+                  entry.level, show(slotLimit(workers)), workers, show(entry.slots));
+    slots[pool] = entry.slots;
+    wanted[pool] = true;
+  }
+  if (!known)
+    return fail(METATE_E_NOT_FOUND, "capacities: type '%s' has no level named '%s'", type.shown(),
+                entry.level);
+  if (!pooled)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "capacities: level '%s' has no pool: its cells are always there", entry.level);
+  return METATE_OK;
+}
+
+metate_status resolveCapacities(const metate_type &type, const metate_capacities *capacities,
+                                uint32_t *workers, uint64_t *slots, bool *wanted) {
+  *workers = METATE_DEFAULT_WORKERS;
+  memset(wanted, 0, type.poolCount() * sizeof *wanted);
+  if (capacities) {
+    METATE_REQUIRE_STRUCT(capacities);
+    if (capacities->workers)
+      *workers = capacities->workers;
+    if (*workers > maxWorkers)
+      return fail(METATE_E_OUT_OF_RANGE, "capacities: expected at most %u workers, got %u",
+                  maxWorkers, *workers);
+    if (capacities->count && !capacities->entries)
+      return fail(METATE_E_NULL, "capacities: entries is NULL but count is %u", capacities->count);
+    for (uint32_t i = 0; i < capacities->count; ++i)
+      METATE_TRY(applyEntry(type, capacities->entries[i], *workers, slots, wanted));
+  }
+  for (uint32_t pool = 0; pool < type.poolCount(); ++pool)
+    if (!wanted[pool])
+      slots[pool] = reachable(type, pool, slots, *workers);
+  return METATE_OK;
+}
+
+metate_status layOut(const metate_type &type, uint32_t workers, const uint64_t *slots,
+                     PoolLayout *pools, BlockLayout *block) {
+  constexpr uint64_t align = METATE_BLOCK_ALIGN;
+  Checked at = sizeof(metate_tree_header) + uint64_t(type.poolCount()) * sizeof(metate_pool);
+  at = at.alignedTo(align);
+  block->rootOffset = at.value();
+  block->workers = workers;
+  at = (at + type.blob->root_bytes).alignedTo(align);
+  for (uint32_t pool = 0; pool < type.poolCount(); ++pool) {
+    const metate_level &level = type.poolLevel(pool);
+    PoolLayout &layout = pools[pool];
+    if (slots[pool] > slotLimit(workers))
+      return fail(METATE_E_OUT_OF_RANGE, "level '%s': more than 2^32 slots",
+                  type.levelName(type.poolLevels[pool]));
+    layout.capacity = uint32_t(slots[pool]);
+    layout.physical = layout.capacity + workers;
+    layout.recordBytes = 4 * (1 + level.coordinate_count);
+    layout.cellBytes = level.cell_bytes;
+    layout.ambient = level.flags & METATE_LEVEL_AMBIENT;
+    layout.meta = at.value();
+    at = (at + Checked(layout.physical + 1ull) * layout.recordBytes).alignedTo(align);
+    // Without an ambient slot, slot 0 is the address before slot 1, which is not part of the pool.
+    layout.slots = at.value() - (layout.ambient ? 0 : layout.cellBytes);
+    at = (at + Checked(layout.physical + (layout.ambient ? 1ull : 0ull)) * layout.cellBytes)
+             .alignedTo(align);
+    layout.end = at.value();
+  }
+  if (!at.fitsIn(INT64_MAX))
+    return fail(METATE_E_OUT_OF_RANGE,
+                "type '%s': a block with these capacities is larger than 2^63 bytes: name smaller "
+                "capacities",
+                type.shown());
+  block->bytes = at.value();
+  return METATE_OK;
+}
+
+// The largest capacity whose pool takes at most `share` bytes; the pool's own rounding included.
+static uint64_t slotsWithin(const metate_type &type, uint32_t pool, uint32_t workers,
+                            uint64_t share) {
+  const metate_level &level = type.poolLevel(pool);
+  uint64_t perSlot = level.cell_bytes + 4 * (1 + uint64_t(level.coordinate_count));
+  Checked fixed = Checked(workers + 1ull) * perSlot + 2 * METATE_BLOCK_ALIGN;
+  return fixed.fitsIn(share) ? (share - fixed.value()) / perSlot : 0;
+}
+
+static Checked poolBytes(const metate_type &type, uint32_t pool, uint32_t workers, uint64_t slots) {
+  const metate_level &level = type.poolLevel(pool);
+  uint64_t perSlot = level.cell_bytes + 4 * (1 + uint64_t(level.coordinate_count));
+  return Checked(slots + workers + 1) * perSlot + 2 * METATE_BLOCK_ALIGN;
+}
+
+// Water filling: pools in order, parents before children; each round gives every open pool an equal
+// share of what is left and closes those that need less, until a round closes none.
+static void share(const metate_type &type, uint32_t workers, uint64_t budget, uint64_t *slots,
+                  bool *closed) {
+  uint32_t open = 0;
+  for (uint32_t pool = 0; pool < type.poolCount(); ++pool)
+    open += !closed[pool];
+  for (bool changed = true; changed && open;) {
+    changed = false;
+    for (uint32_t pool = 0; pool < type.poolCount() && open; ++pool) {
+      if (closed[pool])
+        continue;
+      uint64_t part = budget / open;
+      uint64_t most = reachable(type, pool, slots, workers);
+      slots[pool] = slotsWithin(type, pool, workers, part);
+      Checked need = poolBytes(type, pool, workers, most);
+      uint32_t owner = type.facts[type.poolLevels[pool]].ownerPool;
+      // Only a pool whose parent is settled knows its maximum.
+      if (!need.fitsIn(part) || (owner != METATE_NONE && !closed[owner]))
+        continue;
+      slots[pool] = most;
+      closed[pool] = true;
+      budget -= need.value();
+      --open;
+      changed = true;
+    }
+  }
+  for (uint32_t pool = 0; pool < type.poolCount(); ++pool)
+    if (!closed[pool]) {
+      uint64_t most = reachable(type, pool, slots, workers);
+      slots[pool] = slotsWithin(type, pool, workers, budget / open);
+      if (slots[pool] > most)
+        slots[pool] = most;
+    }
+}
+
+metate_status fitCapacities(const metate_type &type, const metate_capacities *capacities,
+                            uint64_t bytes, uint32_t *workers, uint64_t *slots) {
+  uint32_t pools = type.poolCount();
+  Array<bool> closed(*type.device);
+  Array<PoolLayout> layouts(*type.device);
+  METATE_TRY(closed.allocate(pools));
+  METATE_TRY(layouts.allocate(pools));
+  METATE_TRY(resolveCapacities(type, capacities, workers, slots, closed.data()));
+  BlockLayout block;
+  // All maxima may fit at once.
+  if (layOut(type, *workers, slots, layouts.data(), &block) == METATE_OK && block.bytes <= bytes)
+    return METATE_OK;
+  Checked fixed = sizeof(metate_tree_header) + pools * sizeof(metate_pool) +
+                  2 * uint64_t(METATE_BLOCK_ALIGN);
+  fixed = fixed + type.blob->root_bytes;
+  for (uint32_t pool = 0; pool < pools; ++pool)
+    if (closed[pool])
+      fixed = fixed + poolBytes(type, pool, *workers, slots[pool]);
+  if (fixed.fitsIn(bytes))
+    share(type, *workers, bytes - fixed.value(), slots, closed.data());
+  for (uint32_t pool = 0; pool < pools; ++pool)
+    if (!fixed.fitsIn(bytes) || (!closed[pool] && slots[pool] == 0))
+      return fail(METATE_E_TOO_SMALL,
+                  "type '%s': %llu bytes do not hold one slot of each level besides the fixed "
+                  "%llu bytes",
+                  type.shown(), show(bytes), show(fixed.value()));
+  METATE_TRY(layOut(type, *workers, slots, layouts.data(), &block));
+  if (block.bytes > bytes)
+    return fail(METATE_E_TOO_SMALL, "type '%s': expected at least %llu bytes, got %llu",
+                type.shown(), show(block.bytes), show(bytes));
+  return METATE_OK;
+}
+
+} // namespace metate
+
+using namespace metate;
+
+metate_status metate_type_size(const metate_type *type, const metate_capacities *capacities,
+                               uint64_t *bytes, uint64_t *align) {
+  METATE_REQUIRE(type);
+  METATE_REQUIRE(bytes);
+  METATE_REQUIRE(align);
+  Array<uint64_t> slots(*type->device);
+  Array<bool> wanted(*type->device);
+  Array<PoolLayout> pools(*type->device);
+  METATE_TRY(slots.allocate(type->poolCount()));
+  METATE_TRY(wanted.allocate(type->poolCount()));
+  METATE_TRY(pools.allocate(type->poolCount()));
+  uint32_t workers;
+  BlockLayout block;
+  METATE_TRY(resolveCapacities(*type, capacities, &workers, slots.data(), wanted.data()));
+  METATE_TRY(layOut(*type, workers, slots.data(), pools.data(), &block));
+  *bytes = block.bytes;
+  *align = METATE_BLOCK_ALIGN;
+  return METATE_OK;
+}
+
+metate_status metate_type_fit(const metate_type *type, const metate_capacities *capacities,
+                              uint64_t bytes, uint32_t pool_count, uint32_t *slots) {
+  METATE_REQUIRE(type);
+  METATE_REQUIRE(slots);
+  if (pool_count != type->poolCount())
+    return fail(METATE_E_INVALID_ARGUMENT, "metate_type_fit: pool_count: expected %u, got %u",
+                type->poolCount(), pool_count);
+  Array<uint64_t> wide(*type->device);
+  METATE_TRY(wide.allocate(pool_count));
+  uint32_t workers;
+  METATE_TRY(fitCapacities(*type, capacities, bytes, &workers, wide.data()));
+  for (uint32_t pool = 0; pool < pool_count; ++pool)
+    slots[pool] = uint32_t(wide[pool]);
+  return METATE_OK;
+}

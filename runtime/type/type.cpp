@@ -1,0 +1,291 @@
+// Tree types as objects: made from blobs, described, shared. No memory of any instance is seen here.
+#include "type/type.h"
+
+#include "support/checked.h"
+
+#include <cstring>
+
+namespace metate {
+
+namespace {
+
+void setPath(const metate_level *levels, uint32_t index, LevelFacts &facts) {
+  int64_t extent[METATE_MAX_AXES] = {};
+  for (uint32_t at = index; at != METATE_NONE; at = levels[at].parent)
+    for (uint32_t k = 0; k < levels[at].axis_count; ++k) {
+      int64_t &along = extent[levels[at].axes[k]];
+      along = (along ? along : 1) * levels[at].extents[k];
+    }
+  for (uint32_t axis = 0; axis < METATE_MAX_AXES; ++axis)
+    if (extent[axis]) {
+      facts.pathAxes[facts.pathRank] = uint8_t(axis);
+      facts.shape[facts.pathRank++] = extent[axis];
+    }
+}
+
+// Element coordinates that one cell covers, by the level's first member (the verifier has made sure
+// that the members of a slot agree).
+void setSpan(const metate_level *levels, uint32_t index, LevelFacts &facts) {
+  uint32_t member = index;
+  while (levels[member].kind != METATE_LEVEL_PLACE)
+    ++member; // preorder: the next place is below this level
+  int64_t below[METATE_MAX_AXES] = {1, 1, 1, 1, 1, 1, 1, 1};
+  for (uint32_t at = member; at != index; at = levels[at].parent)
+    for (uint32_t k = 0; k < levels[at].axis_count; ++k)
+      below[levels[at].axes[k]] *= levels[at].extents[k];
+  for (uint32_t k = 0; k < facts.pathRank; ++k)
+    facts.span[k] = below[facts.pathAxes[k]];
+}
+
+bool isZero(const void *bytes, uint64_t count) {
+  const char *byte = static_cast<const char *>(bytes);
+  for (uint64_t i = 0; i < count; ++i)
+    if (byte[i])
+      return false;
+  return true;
+}
+
+void derive(metate_type &type) {
+  const metate_level *levels = type.levels;
+  for (uint32_t i = 0; i < type.levelCount(); ++i) {
+    LevelFacts &facts = type.facts[i];
+    facts = LevelFacts{};
+    facts.record = &levels[i];
+    setPath(levels, i, facts);
+    setSpan(levels, i, facts);
+    facts.ownerPool = METATE_NONE;
+    Checked fanout = levels[i].cells;
+    for (uint32_t at = levels[i].parent; at != METATE_NONE; at = levels[at].parent) {
+      if (levels[at].pool != METATE_NONE) {
+        facts.ownerPool = levels[at].pool;
+        break;
+      }
+      fanout = fanout * levels[at].cells;
+    }
+    facts.fanout = fanout.value();
+    if (levels[i].pool != METATE_NONE)
+      type.poolLevels[levels[i].pool] = i;
+    Checked natural = fanout;
+    if (facts.ownerPool != METATE_NONE)
+      natural = fanout * type.facts[type.poolLevels[facts.ownerPool]].natural;
+    facts.natural = levels[i].pool != METATE_NONE ? natural.value() : 0;
+    facts.zeroBackground = levels[i].kind != METATE_LEVEL_PLACE ||
+                           isZero(type.background(i), levels[i].cell_bytes);
+  }
+  for (uint32_t i = type.levelCount(); i-- > 1;)
+    if (!type.facts[i].zeroBackground)
+      type.facts[levels[i].parent].zeroBackground = false;
+}
+
+uint64_t storageBytes(const metate_tree_type *blob, uint64_t nameBytes) {
+  return blob->bytes + 8 + blob->level_count * sizeof(LevelFacts) +
+         blob->pool_count * sizeof(uint32_t) + 8 + nameBytes;
+}
+
+void destroy(metate_type *type) {
+  metate_device *device = type->device;
+  if (type->blob)
+    device->release(const_cast<metate_tree_type *>(type->blob),
+                    storageBytes(type->blob, strlen(type->name) + 1), 64);
+  device->drop(type);
+}
+
+} // namespace
+
+metate_status makeType(metate_device *device, const void *blob, uint64_t bytes, const char *name,
+                       metate_type **type) {
+  Array<uint64_t> aligned(*device); // the caller's bytes may lie anywhere
+  if (reinterpret_cast<uintptr_t>(blob) % 8) {
+    METATE_TRY(aligned.allocate(bytes / 8 + 1));
+    memcpy(aligned.data(), blob, bytes);
+    blob = aligned.data();
+  }
+  METATE_TRY(verifyTypeBlob(blob, bytes));
+  const auto *source = static_cast<const metate_tree_type *>(blob);
+  uint64_t nameBytes = strlen(name) + 1;
+  // One allocation: the blob, the derived table, the pools' levels, the name.
+  auto *place = static_cast<uint8_t *>(device->allocate(storageBytes(source, nameBytes), 64));
+  metate_type *made = place ? device->make<metate_type>(device) : nullptr;
+  if (!made) {
+    device->release(place, storageBytes(source, nameBytes), 64);
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %llu bytes for a type",
+                show(storageBytes(source, nameBytes)));
+  }
+  memcpy(place, blob, bytes);
+  made->blob = reinterpret_cast<const metate_tree_type *>(place);
+  made->levels = levelsOf(made->blob);
+  place += (bytes + 7) / 8 * 8;
+  made->facts = reinterpret_cast<LevelFacts *>(place);
+  place += source->level_count * sizeof(LevelFacts);
+  made->poolLevels = reinterpret_cast<uint32_t *>(place);
+  place += source->pool_count * sizeof(uint32_t);
+  memcpy(place, name, nameBytes);
+  made->name = reinterpret_cast<const char *>(place);
+  derive(*made);
+  *type = made;
+  return METATE_OK;
+}
+
+void retain(const metate_type *type) {
+  const_cast<metate_type *>(type)->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void release(const metate_type *type) {
+  auto *shared = const_cast<metate_type *>(type);
+  if (shared->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    destroy(shared);
+}
+
+void fillCell(const metate_type &type, uint32_t level, uint8_t *cell) {
+  const metate_level *levels = type.levels;
+  if (levels[level].kind == METATE_LEVEL_PLACE) {
+    memcpy(cell, type.background(level), levels[level].cell_bytes);
+    return;
+  }
+  memset(cell, 0, levels[level].cell_bytes);
+  if (type.facts[level].zeroBackground)
+    return;
+  for (uint32_t child = level + 1; child < type.levelCount(); ++child) {
+    if (levels[child].parent < level)
+      break;
+    if (levels[child].parent != level || levels[child].kind == METATE_LEVEL_POINTER)
+      continue;
+    // One cell, then copies of what is filled already, doubling.
+    uint8_t *first = cell + levels[child].offset;
+    uint64_t total = levels[child].cells * levels[child].cell_bytes;
+    fillCell(type, child, first);
+    for (uint64_t done = levels[child].cell_bytes; done < total;) {
+      uint64_t step = done < total - done ? done : total - done;
+      memcpy(first + done, first, step);
+      done += step;
+    }
+  }
+}
+
+} // namespace metate
+
+void metate_type::locate(uint32_t level, const int64_t *coordinates, metate::Path *path) const {
+  // Down from the root: the cell's coordinate at each level is what is left of the coordinate.
+  uint64_t left[METATE_MAX_AXES] = {};
+  const metate::LevelFacts &target = facts[level];
+  for (uint32_t k = 0; k < target.pathRank; ++k)
+    left[target.pathAxes[k]] = uint64_t(coordinates[k]);
+  uint32_t depth = 0;
+  for (uint32_t at = level; at != 0; at = levels[at].parent)
+    ++depth;
+  path->count = depth;
+  // Up: the innermost level takes the remainder.
+  for (uint32_t at = level; at != 0; at = levels[at].parent) {
+    uint64_t index = 0;
+    for (uint32_t k = 0; k < levels[at].axis_count; ++k) {
+      uint64_t &along = left[levels[at].axes[k]];
+      index = index * levels[at].extents[k] + along % levels[at].extents[k];
+      along /= levels[at].extents[k];
+    }
+    --depth;
+    path->level[depth] = at;
+    path->index[depth] = index;
+  }
+}
+
+using namespace metate;
+
+metate_status metate_type_open_blob(metate_device *device, const void *blob, uint64_t bytes,
+                                    const char *name, metate_type **type) {
+  METATE_REQUIRE(device);
+  METATE_REQUIRE(blob);
+  METATE_REQUIRE(type);
+  metate_type *made = nullptr;
+  METATE_TRY(makeType(device, blob, bytes, name ? name : "", &made));
+  made->owned = true;
+  device->live.fetch_add(1, std::memory_order_relaxed);
+  *type = made;
+  return METATE_OK;
+}
+
+metate_status metate_type_close(metate_type *type) {
+  METATE_REQUIRE(type);
+  if (!type->owned)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "metate_type_close: type '%s' belongs to its module: close the module instead",
+                type->shown());
+  metate_device *device = type->device;
+  release(type);
+  device->live.fetch_sub(1, std::memory_order_release);
+  return METATE_OK;
+}
+
+metate_status metate_type_describe(const metate_type *type, metate_type_description *info) {
+  METATE_REQUIRE(type);
+  METATE_REQUIRE_STRUCT(info);
+  *info = {sizeof *info,
+           type->levelCount(),
+           type->poolCount(),
+           type->blob->member_count,
+           type->name,
+           type->text(type->blob->text),
+           {type->blob->hash[0], type->blob->hash[1]},
+           type->blob,
+           type->blob->bytes,
+           METATE_BLOCK_ALIGN};
+  return METATE_OK;
+}
+
+metate_status metate_type_level(const metate_type *type, uint32_t index,
+                                metate_level_description *level) {
+  METATE_REQUIRE(type);
+  METATE_REQUIRE_STRUCT(level);
+  if (index >= type->levelCount())
+    return fail(METATE_E_OUT_OF_RANGE, "metate_type_level: index: expected less than %u, got %u",
+                type->levelCount(), index);
+  const metate_level &record = type->levels[index];
+  const LevelFacts &facts = type->facts[index];
+  metate_level_description filled{};
+  filled.struct_size = sizeof filled;
+  filled.index = index;
+  filled.kind = record.kind;
+  filled.parent = record.parent;
+  filled.pool = record.pool;
+  filled.axis_count = record.axis_count;
+  filled.path_rank = facts.pathRank;
+  filled.dtype = record.dtype;
+  filled.rows = record.rows;
+  filled.columns = record.columns;
+  filled.element_rank = record.element_rank;
+  memcpy(filled.axes, record.axes, sizeof filled.axes);
+  memcpy(filled.path_axes, facts.pathAxes, sizeof filled.path_axes);
+  memcpy(filled.extents, record.extents, sizeof filled.extents);
+  memcpy(filled.shape, facts.shape, sizeof filled.shape);
+  filled.cell_bytes = record.cell_bytes;
+  filled.natural_slots = facts.natural;
+  filled.name = type->levelName(index);
+  filled.background = record.kind == METATE_LEVEL_PLACE ? type->background(index) : nullptr;
+  *level = filled;
+  return METATE_OK;
+}
+
+static metate_status findByName(const metate_type *type, const char *name, bool member,
+                                uint32_t *level) {
+  for (uint32_t i = 0; i < type->levelCount(); ++i)
+    if ((type->levels[i].kind == METATE_LEVEL_PLACE) == member &&
+        strcmp(type->levelName(i), name) == 0) {
+      *level = i;
+      return METATE_OK;
+    }
+  return fail(METATE_E_NOT_FOUND, "type '%s' has no %s named '%s'", type->shown(),
+              member ? "member" : "level", name);
+}
+
+metate_status metate_type_find_member(const metate_type *type, const char *name, uint32_t *level) {
+  METATE_REQUIRE(type);
+  METATE_REQUIRE(name);
+  METATE_REQUIRE(level);
+  return findByName(type, name, true, level);
+}
+
+metate_status metate_type_find_level(const metate_type *type, const char *name, uint32_t *level) {
+  METATE_REQUIRE(type);
+  METATE_REQUIRE(name);
+  METATE_REQUIRE(level);
+  return findByName(type, name, false, level);
+}

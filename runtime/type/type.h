@@ -1,0 +1,101 @@
+// A tree type as the runtime uses it: a verified blob of its own and what is derived from it once,
+// so that walking a tree needs no search. A value without memory: trees share it by reference count.
+#ifndef METATE_RUNTIME_TYPE_TYPE_H
+#define METATE_RUNTIME_TYPE_TYPE_H
+
+#include "device/device.h"
+#include "type/blob.h"
+
+namespace metate {
+
+// What is derived of one level.
+struct LevelFacts {
+  const metate_level *record;
+  uint32_t ownerPool;   // pool whose slot this level's container lies in; METATE_NONE = root cell
+  uint32_t pathRank;    // axes on the path from the root, this level included
+  uint8_t pathAxes[METATE_MAX_AXES];
+  int64_t shape[METATE_MAX_AXES]; // cells along each path axis, over the tree
+  int64_t span[METATE_MAX_AXES];  // along each path axis: element coordinates one cell covers
+  uint64_t fanout;      // a pool level: links that one slot of ownerPool (or the root cell) holds
+  uint64_t natural;     // a pool level: slots that can ever be linked (saturating)
+  bool zeroBackground;  // every member at or below it has a background of zero bytes
+};
+
+// Levels from the root's child down to `level`, with the cell taken in each.
+struct Path {
+  uint32_t count;
+  uint32_t level[maxDepth];
+  uint64_t index[maxDepth];
+};
+
+} // namespace metate
+
+struct metate_type {
+  metate_device *device;
+  std::atomic<uint32_t> references{1};
+  bool owned = false; // by the caller of metate_type_open_blob; otherwise by its module
+  const metate_tree_type *blob = nullptr;
+  const metate_level *levels = nullptr;
+  metate::LevelFacts *facts = nullptr;
+  uint32_t *poolLevels = nullptr; // the level of each pool
+  const char *name = nullptr;
+
+  explicit metate_type(metate_device *device) : device(device) {}
+
+  uint32_t levelCount() const { return blob->level_count; }
+  uint32_t poolCount() const { return blob->pool_count; }
+  const char *text(uint32_t offset) const {
+    return reinterpret_cast<const char *>(blob) + offset;
+  }
+  const char *levelName(uint32_t level) const { return text(levels[level].name); }
+  const void *background(uint32_t level) const { return text(levels[level].background); }
+  const metate_level &poolLevel(uint32_t pool) const { return levels[poolLevels[pool]]; }
+  // As errors name it: its name in the module, else the printed type.
+  const char *shown() const { return *name ? name : text(blob->text); }
+
+  // Which cell of each level on the path holds the coordinates of `level`; all are in range.
+  void locate(uint32_t level, const int64_t *coordinates, metate::Path *path) const;
+};
+
+namespace metate {
+
+// Verifies and copies the blob. The result holds one reference.
+metate_status makeType(metate_device *device, const void *blob, uint64_t bytes, const char *name,
+                       metate_type **type);
+void retain(const metate_type *type);
+void release(const metate_type *type);
+
+// Writes the background of one cell of `level`: links 0, members their background.
+void fillCell(const metate_type &type, uint32_t level, uint8_t *cell);
+
+// The layout of one block: a pure function of a type and its capacities.
+struct PoolLayout {
+  uint64_t meta;      // offset of metadata record 0
+  uint64_t slots;     // offset of slot 0 (virtual without an ambient slot)
+  uint64_t end;
+  uint64_t cellBytes;
+  uint32_t recordBytes; // of metadata
+  uint32_t capacity;
+  uint32_t physical;
+  bool ambient;
+};
+struct BlockLayout {
+  uint64_t rootOffset;
+  uint64_t bytes;
+  uint32_t workers;
+};
+
+// slots[pool] from the caller's capacities: the entries, natural maxima for the rest. wanted[pool]
+// says which pools had an entry (may be NULL).
+metate_status resolveCapacities(const metate_type &type, const metate_capacities *capacities,
+                                uint32_t *workers, uint64_t *slots, bool *wanted);
+// pools[pool_count]; METATE_E_OUT_OF_RANGE when a capacity or the block outgrows its integers.
+metate_status layOut(const metate_type &type, uint32_t workers, const uint64_t *slots,
+                     PoolLayout *pools, BlockLayout *block);
+// See metate_type_fit; slots[pool_count].
+metate_status fitCapacities(const metate_type &type, const metate_capacities *capacities,
+                            uint64_t bytes, uint32_t *workers, uint64_t *slots);
+
+} // namespace metate
+
+#endif
