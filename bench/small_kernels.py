@@ -1,0 +1,29 @@
+"""Kernels that are measured for their launch and their compilation, not for what they compute."""
+
+import metate as mt
+
+Array = mt.types.ndarray(dtype=mt.f32, ndim=1)
+
+
+@mt.kernel
+def empty0():
+    pass
+
+
+@mt.kernel
+def empty5(a: mt.i32, b: mt.i32, c: mt.i32, d: mt.i32, e: mt.i32):
+    pass
+
+
+@mt.kernel
+def empty20(
+    a: mt.i32, b: mt.i32, c: mt.i32, d: mt.i32, e: mt.i32, f: mt.i32, g: mt.i32, h: mt.i32, i: mt.i32, j: mt.i32,
+    k: mt.i32, l: mt.i32, m: mt.i32, n: mt.i32, o: mt.i32, p: mt.i32, q: mt.i32, r: mt.i32, s: mt.i32, t: mt.i32,
+):  # fmt: skip
+    pass
+
+
+@mt.kernel
+def saxpy(a: mt.f32, x: Array, y: Array):
+    for i in range(x.shape[0]):
+        y[i] = a * x[i] + y[i]

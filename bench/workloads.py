@@ -1,0 +1,146 @@
+"""The workloads that bench/run knows, by the names of the design's performance page."""
+
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import time
+
+import measure
+import numpy as np
+
+import metate as mt
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+SCRATCH = ROOT / "build" / "bench"
+
+
+def run(*command):
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=ROOT)
+    if result.returncode:
+        sys.exit(f"{command[0]} failed with {result.returncode}:\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def mean_curvature():
+    """B7: one mean-curvature step on the demo's tree against hand-written C++ over the same leaves."""
+    from mean_curvature import measure_step
+
+    threads = len(os.sched_getaffinity(0))
+    taken, cells = measure_step(SCRATCH, threads)
+    figures = {name: measure.summary(samples, 1e3) for name, samples in taken.items()}
+    hand = {variant: min(figures[name]["median"] for name in figures if name.startswith(variant)) for variant in ("hoisted", "rows")}
+    print(f"  {cells:,} cells in active leaves, {threads} threads")
+    for name, row in figures.items():
+        measure.print_row(name, row, "ms", f"{1e6 * row['median'] / cells:.2f} ns a cell")
+    ratios = {variant: figures["metate"]["median"] / time_ for variant, time_ in hand.items()}
+    print(f"  metate / hand-written: {ratios['hoisted']:.2f} (neighbour leaves hoisted), {ratios['rows']:.2f} (hoisted, rows)")
+    return {"cells": cells, "threads": threads, "milliseconds": figures, "ratio": ratios}
+
+
+def launch_module():
+    """A module with the small kernels, for the C host, and its path."""
+    import small_kernels
+
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    path = SCRATCH / "small.metate"
+    module = mt.aot.Module(targets=["host"])
+    for name in ("empty0", "empty5", "empty20"):
+        module.add_kernel(getattr(small_kernels, name))
+    module.save(str(path))
+    return path
+
+
+def c_host_samples():
+    """What bench/launch.c measured: a dict of lists of nanoseconds."""
+    library, program = ROOT / "build" / "lib", SCRATCH / "launch"
+    path = launch_module()
+    run("gcc", "-std=c11", "-O2", "-Iinclude", "-Iabi", "bench/launch.c", "-o", program, f"-L{library}", "-lmetate", f"-Wl,-rpath,{library}")
+    return json.loads(run(program, path))
+
+
+def launches():
+    """B15: launches of empty kernels with 0, 5 and 20 arguments, from Python and from C."""
+    import small_kernels
+
+    figures = {}
+    for name, arguments in (("empty0", ()), ("empty5", tuple(range(5))), ("empty20", tuple(range(20)))):
+        kernel = getattr(small_kernels, name)
+        kernel(*arguments)
+        samples = []
+        for _ in range(11):
+            start = time.perf_counter()
+            for _ in range(2000):
+                kernel(*arguments)
+            samples.append((time.perf_counter() - start) / 2000)
+        figures[f"Python, {name}"] = measure.summary(samples, 1e9)
+    for name, samples in c_host_samples().items():
+        if name != "open":
+            figures[f"C, {name}"] = measure.summary(samples)
+    for name, row in figures.items():
+        measure.print_row(name, row, "ns")
+    return {"nanoseconds": figures}
+
+
+COLD = """
+import sys, time, json
+sys.path.insert(0, {folder!r})
+import numpy as np
+start = time.perf_counter()
+import metate as mt
+imported = time.perf_counter()
+import small_kernels as ks
+{others}
+x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+before = time.perf_counter()
+ks.saxpy(2.0, x, y)
+after = time.perf_counter()
+assert (y == 3.0).all()
+print(json.dumps({{"import": imported - start, "first call": after - before}}))
+"""
+
+
+def cold_start():
+    """B16: import, and the first call of one small kernel, each in a fresh process; second kernel of a process."""
+    samples = {"import": [], "first call in a process": [], "first call after another kernel": []}
+    for _ in range(measure.LEAST_SAMPLES):
+        for others, name in (("", "first call in a process"), ("ks.empty0()", "first call after another kernel")):
+            code = COLD.format(folder=str(ROOT / "bench"), others=others)
+            got = json.loads(run(sys.executable, "-c", code))
+            samples[name].append(got["first call"])
+            samples["import"].append(got["import"])
+    figures = {name: measure.summary(values, 1e3) for name, values in samples.items()}
+    for name, row in figures.items():
+        measure.print_row(name, row, "ms")
+    return {"milliseconds": figures}
+
+
+def modules():
+    """B17: opening a module up to its first launch; sizes of module and runtime."""
+    figures = measure.summary(c_host_samples()["open"], 1e-3)
+    measure.print_row("open to first launch", figures, "us")
+    stripped = SCRATCH / "libmetate.stripped.so"
+    run("strip", "-o", stripped, ROOT / "build" / "lib" / "libmetate.so")
+    sizes = {"libmetate.so, stripped": stripped.stat().st_size, "module of 3 kernels": (SCRATCH / "small.metate").stat().st_size}
+    for name, size in sizes.items():
+        print(f"  {name:<44} {size / 1024:10.1f} KiB")
+    return {"open_to_first_launch_microseconds": figures, "bytes": sizes}
+
+
+WORKLOADS = {"B7": mean_curvature, "B15": launches, "B16": cold_start, "B17": modules}
+
+
+def main(names):
+    unknown = [name for name in names if name not in WORKLOADS]
+    if unknown:
+        sys.exit(f"bench/run: no workload {unknown[0]!r}; there are {', '.join(WORKLOADS)}")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name in names or WORKLOADS:
+        print(f"{name}: {WORKLOADS[name].__doc__.split(': ', 1)[1]}")
+        result = {"workload": name, "machine": platform.machine(), "cpus": len(os.sched_getaffinity(0))}
+        result |= WORKLOADS[name]()
+        (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+    return 0
