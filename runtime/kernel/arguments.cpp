@@ -1,0 +1,283 @@
+// Checking one launch argument against its description and packing it into slots. The texts name the
+// kernel, the argument, what it expected and what it got.
+#include "kernel/kernel.h"
+
+#include "support/checked.h"
+#include "tree/tree.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace metate {
+
+namespace {
+
+// "kernel 'run1' argument 'f'", for the head of every text here.
+struct Where {
+  char text[160];
+  Where(const metate_kernel &kernel, uint32_t index) {
+    snprintf(text, sizeof text, "kernel '%s' argument %u '%s'", kernel.name, index,
+             kernel.argumentName(index));
+  }
+};
+
+struct Shown {
+  char text[192];
+};
+
+void showElement(const char *dtype, uint32_t rows, uint32_t columns, uint32_t rank, Shown *shown) {
+  if (rank == 0)
+    snprintf(shown->text, sizeof shown->text, "%s", dtype);
+  else if (rank == 1)
+    snprintf(shown->text, sizeof shown->text, "vector(%u, %s)", rows, dtype);
+  else
+    snprintf(shown->text, sizeof shown->text, "matrix(%u, %u, %s)", rows, columns, dtype);
+}
+
+Shown expected(const metate_kernel &kernel, const metate_argument_info &info) {
+  Shown shown, element;
+  showElement(metate_dtype_name(info.dtype), info.rows, info.columns, info.element_rank, &element);
+  switch (info.kind) {
+  case METATE_ARGUMENT_TREE:
+    snprintf(shown.text, sizeof shown.text, "a tree of type '%.120s'",
+             kernel.types[info.type]->shown());
+    return shown;
+  case METATE_ARGUMENT_NDARRAY:
+    snprintf(shown.text, sizeof shown.text, "a %u-dimensional array of %s", info.rank,
+             metate_dtype_name(info.dtype));
+    return shown;
+  default:
+    return element;
+  }
+}
+
+Shown got(const metate_argument &argument) {
+  Shown shown;
+  const char *dtype = metate_dtype_name(argument.dtype);
+  switch (argument.kind) {
+  case METATE_ARGUMENT_SCALAR:
+    snprintf(shown.text, sizeof shown.text, "%s", dtype);
+    break;
+  case METATE_ARGUMENT_VECTOR:
+    if (argument.columns == 1)
+      snprintf(shown.text, sizeof shown.text, "vector(%u, %s)", argument.rows, dtype);
+    else
+      snprintf(shown.text, sizeof shown.text, "matrix(%u, %u, %s)", argument.rows, argument.columns,
+               dtype);
+    break;
+  case METATE_ARGUMENT_NDARRAY:
+    if (argument.value.array)
+      snprintf(shown.text, sizeof shown.text, "a %u-dimensional array of %s",
+               argument.value.array->rank, metate_dtype_name(argument.value.array->dtype));
+    else
+      snprintf(shown.text, sizeof shown.text, "an array");
+    break;
+  case METATE_ARGUMENT_TREE:
+    if (argument.value.tree)
+      snprintf(shown.text, sizeof shown.text, "a tree of type '%.120s'",
+               argument.value.tree->type->shown());
+    else
+      snprintf(shown.text, sizeof shown.text, "a tree");
+    break;
+  default:
+    snprintf(shown.text, sizeof shown.text, "an argument of unknown kind %u", argument.kind);
+  }
+  return shown;
+}
+
+metate_status failType(const metate_kernel &kernel, uint32_t index,
+                       const metate_argument &argument) {
+  return fail(METATE_E_TYPE_MISMATCH, "%s: expected %s, got %s", Where(kernel, index).text,
+              expected(kernel, kernel.arguments[index]).text, got(argument).text);
+}
+
+// A scalar as its slot holds it: integers extended, floats as bits, a boolean 0 or 1.
+uint64_t extend(uint32_t dtype, uint64_t bits) {
+  switch (dtype) {
+  case METATE_U1:
+    return (bits & 0xff) != 0;
+  case METATE_I8:
+    return uint64_t(int64_t(int8_t(bits)));
+  case METATE_I16:
+    return uint64_t(int64_t(int16_t(bits)));
+  case METATE_I32:
+    return uint64_t(int64_t(int32_t(bits)));
+  case METATE_U8:
+    return uint8_t(bits);
+  case METATE_U16:
+  case METATE_F16:
+  case METATE_BF16:
+    return uint16_t(bits);
+  case METATE_U32:
+  case METATE_F32:
+    return uint32_t(bits);
+  default:
+    return bits;
+  }
+}
+
+metate_status packVector(const metate_kernel &kernel, uint32_t index,
+                         const metate_argument &argument, metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index];
+  if (argument.dtype != info.dtype || argument.rows != info.rows ||
+      argument.columns != info.columns)
+    return failType(kernel, index, argument);
+  if (!argument.value.elements)
+    return fail(METATE_E_NULL, "%s: its elements are NULL", Where(kernel, index).text);
+  uint32_t bytes = metate_dtype_bytes(info.dtype);
+  const auto *from = static_cast<const char *>(argument.value.elements);
+  for (uint32_t i = 0; i < info.slot_count; ++i) {
+    uint64_t bits = 0;
+    memcpy(&bits, from + uint64_t(i) * bytes, bytes);
+    slots[i].u = extend(info.dtype, bits);
+  }
+  return METATE_OK;
+}
+
+metate_status checkShape(const metate_kernel &kernel, uint32_t index, const metate_array &array) {
+  const metate_argument_info &info = kernel.arguments[index];
+  Checked elements = 1;
+  for (uint32_t k = 0; k < info.rank; ++k) {
+    if (array.shape[k] < 0 || (info.fixed[k] >= 0 && array.shape[k] != info.fixed[k]))
+      return fail(METATE_E_OUT_OF_RANGE, "%s: dimension %u: expected %s%lld, got %lld",
+                  Where(kernel, index).text, k, info.fixed[k] >= 0 ? "" : "at least ",
+                  static_cast<long long>(info.fixed[k] >= 0 ? info.fixed[k] : 0),
+                  static_cast<long long>(array.shape[k]));
+    elements = elements * uint64_t(array.shape[k]);
+  }
+  uint32_t bytes = metate_dtype_bytes(info.dtype);
+  if (!(elements * bytes).fitsIn(INT64_MAX))
+    return fail(METATE_E_OUT_OF_RANGE, "%s: its shape has more than 2^63 bytes",
+                Where(kernel, index).text);
+  if (elements.value() && !array.data)
+    return fail(METATE_E_NULL, "%s: its data is NULL", Where(kernel, index).text);
+  if (reinterpret_cast<uintptr_t>(array.data) % bytes)
+    return fail(METATE_E_MISALIGNED, "%s: its data: expected an address aligned to %u bytes",
+                Where(kernel, index).text, bytes);
+  if ((info.access & METATE_ACCESS_WRITE) && (array.flags & METATE_ARRAY_READ_ONLY))
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "%s: the kernel writes it, but the array is read-only: pass a copy",
+                Where(kernel, index).text);
+  return METATE_OK;
+}
+
+metate_status packArray(const metate_kernel &kernel, uint32_t index,
+                        const metate_argument &argument, metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index];
+  if (!argument.value.array)
+    return fail(METATE_E_NULL, "%s: the array is NULL", Where(kernel, index).text);
+  const metate_array &array = *argument.value.array;
+  if (array.dtype != info.dtype || array.rank != info.rank)
+    return failType(kernel, index, argument);
+  if (info.rank && !array.shape)
+    return fail(METATE_E_NULL, "%s: its shape is NULL", Where(kernel, index).text);
+  METATE_TRY(checkShape(kernel, index, array));
+  slots[0].p = array.data;
+  int64_t dense = 1;
+  for (uint32_t k = info.rank; k-- > 0;) {
+    int64_t stride = array.strides ? array.strides[k] : dense;
+    // A dimension of extent 1 is never stepped along: any stride is without gaps.
+    if ((info.flags & METATE_ARGUMENT_CONTIGUOUS) && stride != dense && array.shape[k] > 1)
+      return fail(METATE_E_INVALID_ARGUMENT,
+                  "%s: dimension %u: expected a stride of %lld elements (row-major without gaps), "
+                  "got %lld: pass a contiguous copy",
+                  Where(kernel, index).text, k, static_cast<long long>(dense),
+                  static_cast<long long>(stride));
+    slots[1 + k].i = array.shape[k];
+    slots[1 + info.rank + k].i = stride;
+    dense *= array.shape[k];
+  }
+  return METATE_OK;
+}
+
+metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate_argument &argument,
+                       metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index];
+  const metate_tree *tree = argument.value.tree;
+  if (!tree)
+    return fail(METATE_E_NULL, "%s: the tree is NULL", Where(kernel, index).text);
+  const metate_tree_type *wanted = kernel.types[info.type]->blob, *bound = tree->type->blob;
+  if (wanted->hash[0] != bound->hash[0] || wanted->hash[1] != bound->hash[1])
+    return failType(kernel, index, argument);
+  if (tree->device != kernel.device)
+    return fail(METATE_E_INVALID_ARGUMENT, "%s: the tree is bound on another device",
+                Where(kernel, index).text);
+  if (!tree->ready)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "%s: the tree was not reset: call metate_tree_reset first",
+                Where(kernel, index).text);
+  if ((info.access & (METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE)) && tree->readOnly())
+    return fail(METATE_E_INVALID_ARGUMENT, "%s: the kernel writes it, but it is bound read-only",
+                Where(kernel, index).text);
+  slots[0].p = tree->block;
+  return METATE_OK;
+}
+
+} // namespace
+
+metate_status packArgument(const metate_kernel &kernel, uint32_t index,
+                           const metate_argument &argument, metate_slot *slots) {
+  const metate_argument_info &info = kernel.arguments[index];
+  slots += info.first_slot;
+  if (argument.kind != info.kind)
+    return failType(kernel, index, argument);
+  switch (info.kind) {
+  case METATE_ARGUMENT_SCALAR:
+    if (argument.dtype != info.dtype)
+      return failType(kernel, index, argument);
+    slots[0].u = extend(info.dtype, argument.value.bits);
+    return METATE_OK;
+  case METATE_ARGUMENT_VECTOR:
+    return packVector(kernel, index, argument, slots);
+  case METATE_ARGUMENT_NDARRAY:
+    return packArray(kernel, index, argument, slots);
+  default:
+    return packTree(kernel, index, argument, slots);
+  }
+}
+
+// From the first to the last byte that an array's strides reach, either way.
+static Extent extentOf(const metate_argument &argument) {
+  if (argument.kind == METATE_ARGUMENT_TREE) {
+    const metate_tree *tree = argument.value.tree;
+    uint64_t begin = reinterpret_cast<uintptr_t>(tree->block);
+    return {begin, begin + tree->layout.bytes};
+  }
+  if (argument.kind != METATE_ARGUMENT_NDARRAY)
+    return {};
+  const metate_array &array = *argument.value.array;
+  int64_t below = 0, above = 1, dense = 1;
+  for (uint32_t k = array.rank; k-- > 0;) {
+    if (array.shape[k] == 0)
+      return {};
+    int64_t reach = (array.shape[k] - 1) * (array.strides ? array.strides[k] : dense);
+    (reach < 0 ? below : above) += reach;
+    dense *= array.shape[k];
+  }
+  int64_t bytes = metate_dtype_bytes(array.dtype);
+  uint64_t start = reinterpret_cast<uintptr_t>(array.data);
+  return {start + uint64_t(below * bytes), start + uint64_t(above * bytes)};
+}
+
+metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments) {
+  const uint32_t writing = METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!(kernel.arguments[i].access & writing))
+      continue;
+    Extent written = extentOf(arguments[i]);
+    for (uint32_t j = 0; j < kernel.info->argument_count; ++j) {
+      // Two written ones are compared once.
+      if (j == i || (j < i && (kernel.arguments[j].access & writing)))
+        continue;
+      Extent other = extentOf(arguments[j]);
+      if (written.begin < other.end && other.begin < written.end)
+        return fail(METATE_E_ALIAS,
+                    "kernel '%s': argument %u '%s' is written and overlaps argument %u '%s': pass "
+                    "separate memory, or compile the kernel to allow overlap",
+                    kernel.name, i, kernel.argumentName(i), j, kernel.argumentName(j));
+    }
+  }
+  return METATE_OK;
+}
+
+} // namespace metate

@@ -1,0 +1,42 @@
+// A kernel, resolved when its module is opened: whatever a launch needs is one pointer away.
+#ifndef METATE_RUNTIME_KERNEL_KERNEL_H
+#define METATE_RUNTIME_KERNEL_KERNEL_H
+
+#include "device/device.h"
+#include "module/descriptor.h"
+#include "type/type.h"
+
+struct metate_kernel {
+  metate_device *device = nullptr;
+  const metate_kernel_info *info = nullptr;
+  const metate_argument_info *arguments = nullptr;
+  const char *name = nullptr;
+  const void *descriptor = nullptr;
+  metate_type *const *types = nullptr; // of the module, by type index
+  metate_entry entry = nullptr;        // NULL in a module opened for queries
+  bool writes = false;                 // some ndarray or tree is written
+  bool activates = false;              // some tree's cells may be activated
+
+  metate::Descriptor description() const { return metate::Descriptor(descriptor); }
+  const char *argumentName(uint32_t index) const {
+    return description().text(arguments[index].name);
+  }
+};
+
+namespace metate {
+
+// A range of bytes that a launch's argument covers; empty when it has none.
+struct Extent {
+  uint64_t begin = 0, end = 0;
+};
+
+// Checks one argument against its description and writes its slots.
+metate_status packArgument(const metate_kernel &kernel, uint32_t index,
+                           const metate_argument &argument, metate_slot *slots);
+
+// Refuses a written argument whose bytes meet another argument's.
+metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments);
+
+} // namespace metate
+
+#endif

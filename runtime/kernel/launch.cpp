@@ -1,0 +1,245 @@
+// Launching kernels. The usual launch touches the kernel, the arguments and the stack: no search, no
+// lock, no allocation.
+#include "kernel/kernel.h"
+
+#include "print/print.h"
+#include "tree/tree.h"
+
+using namespace metate;
+
+namespace {
+
+// Slots that a launch keeps on the stack: sixteen three-dimensional arrays. More are allocated.
+constexpr uint32_t stackSlots = 112;
+
+metate_status checkCount(const metate_kernel &kernel, const metate_argument *arguments,
+                         uint32_t count) {
+  if (count != kernel.info->argument_count)
+    return fail(METATE_E_INVALID_ARGUMENT, "kernel '%s': expected %u arguments, got %u",
+                kernel.name, kernel.info->argument_count, count);
+  if (count && !arguments)
+    return fail(METATE_E_NULL, "kernel '%s': arguments is NULL", kernel.name);
+  return METATE_OK;
+}
+
+metate_status pack(const metate_kernel &kernel, const metate_argument *arguments,
+                   metate_slot *slots) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+    METATE_TRY(packArgument(kernel, i, arguments[i], slots));
+  if (kernel.writes && (kernel.info->flags & METATE_KERNEL_NO_ALIAS))
+    return checkAlias(kernel, arguments);
+  return METATE_OK;
+}
+
+bool activates(const metate_kernel &kernel, uint32_t index) {
+  return kernel.arguments[index].kind == METATE_ARGUMENT_TREE &&
+         (kernel.arguments[index].access & METATE_ACCESS_ACTIVATE);
+}
+
+// A worker may hold one unlinked slot of each pool, so a tree's slack bounds the workers.
+uint32_t workerBound(const metate_kernel &kernel, const metate_argument *arguments) {
+  uint32_t bound = 0;
+  for (uint32_t i = 0; kernel.activates && i < kernel.info->argument_count; ++i) {
+    if (!activates(kernel, i))
+      continue;
+    uint32_t workers = arguments[i].value.tree->layout.workers;
+    bound = bound && bound < workers ? bound : workers;
+  }
+  return bound;
+}
+
+void clearSticky(const metate_kernel &kernel, const metate_argument *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!activates(kernel, i))
+      continue;
+    metate_tree_header &header = arguments[i].value.tree->header();
+    header.status_needed = 0;
+    header.status_level = 0;
+    __atomic_store_n(&header.status, uint32_t(METATE_OK), __ATOMIC_RELAXED);
+  }
+}
+
+metate_status reportCapacity(const metate_kernel &kernel, const metate_argument *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!activates(kernel, i))
+      continue;
+    const metate_tree &tree = *arguments[i].value.tree;
+    if (__atomic_load_n(&tree.header().status, __ATOMIC_RELAXED) == METATE_OK)
+      continue;
+    char who[128];
+    __builtin_snprintf(who, sizeof who, "kernel '%s' argument %u '%s': ", kernel.name, i,
+                       kernel.argumentName(i));
+    return failCapacity(tree, who);
+  }
+  return METATE_OK;
+}
+
+metate_status reportFailure(const metate_kernel &kernel, const metate_failure &failure) {
+  Descriptor descriptor = kernel.description();
+  if (failure.text >= descriptor.header().texts.count)
+    return fail(METATE_E_ASSERT, "kernel '%s': an assertion failed", kernel.name);
+  const metate_text &text = descriptor.texts()[failure.text];
+  const char *message = descriptor.text(text.text);
+  return fail(METATE_E_ASSERT, "%s:%u:%u: kernel '%s': assertion failed%s%s",
+              descriptor.text(text.file), text.line, text.column, kernel.name, *message ? ": " : "",
+              message);
+}
+
+metate_status report(const metate_kernel &kernel, const metate_argument *arguments, int32_t code,
+                     const metate_failure &failure) {
+  if (failure.code != METATE_OK)
+    return reportFailure(kernel, failure);
+  if (kernel.activates)
+    METATE_TRY(reportCapacity(kernel, arguments));
+  if (code == METATE_OK)
+    return METATE_OK;
+  if (code < 0 || code > METATE_E_INTERNAL)
+    return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
+  return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
+              metate_status_name(code));
+}
+
+metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
+                  const metate_slot *slots, void *scratch) {
+  metate_device &device = *kernel.device;
+  metate_failure failure{};
+  metate_host host{};
+  host.struct_size = sizeof host;
+  host.max_workers = workerBound(kernel, arguments);
+  host.executor_self = device.executor.self;
+  host.parallel_for = device.executor.parallel_for;
+  if (device.sink.text) {
+    host.print_self = &device;
+    host.print = print::deliver;
+  }
+  host.failure = &failure;
+  if (kernel.activates)
+    clearSticky(kernel, arguments);
+  int32_t code = kernel.entry(slots, scratch, &host);
+  if (code == METATE_OK && failure.code == METATE_OK && !kernel.activates)
+    return METATE_OK;
+  return report(kernel, arguments, code, failure);
+}
+
+metate_status runWithScratch(const metate_kernel &kernel, const metate_argument *arguments,
+                             const metate_slot *slots) {
+  uint64_t bytes = kernel.info->scratch_bytes;
+  if (!bytes)
+    return run(kernel, arguments, slots, nullptr);
+  uint64_t align = kernel.info->scratch_align ? kernel.info->scratch_align : METATE_BLOCK_ALIGN;
+  void *scratch = kernel.device->allocate(bytes, align);
+  if (!scratch)
+    return fail(METATE_E_OUT_OF_MEMORY, "kernel '%s': the allocator refused %llu bytes of scratch",
+                kernel.name, show(bytes));
+  metate_status status = run(kernel, arguments, slots, scratch);
+  kernel.device->release(scratch, bytes, align);
+  return status;
+}
+
+metate_status checkCode(const metate_kernel &kernel) {
+  if (kernel.entry)
+    return METATE_OK;
+  return fail(METATE_E_UNSUPPORTED,
+              "kernel '%s': its module was opened with METATE_MODULE_QUERY_ONLY: no code is mapped",
+              kernel.name);
+}
+
+// The largest arguments, out of the fast path.
+__attribute__((noinline)) metate_status launchLarge(const metate_kernel &kernel,
+                                                    const metate_argument *arguments) {
+  Array<metate_slot> slots(*kernel.device);
+  METATE_TRY(slots.allocate(kernel.info->slot_count));
+  METATE_TRY(pack(kernel, arguments, slots.data()));
+  return runWithScratch(kernel, arguments, slots.data());
+}
+
+} // namespace
+
+metate_status metate_kernel_launch(const metate_kernel *kernel, const metate_argument *arguments,
+                                   uint32_t count) {
+  METATE_REQUIRE(kernel);
+  METATE_TRY(checkCount(*kernel, arguments, count));
+  METATE_TRY(checkCode(*kernel));
+  if (kernel->info->slot_count > stackSlots)
+    return launchLarge(*kernel, arguments);
+  metate_slot slots[stackSlots]; // written before it is read: pack fills what the kernel reads
+  METATE_TRY(pack(*kernel, arguments, slots));
+  return runWithScratch(*kernel, arguments, slots);
+}
+
+metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argument *arguments,
+                                 uint32_t count, metate_plan *plan) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE_STRUCT(plan);
+  METATE_TRY(checkCount(*kernel, arguments, count));
+  Array<metate_slot> slots(*kernel->device);
+  METATE_TRY(slots.allocate(kernel->info->slot_count));
+  METATE_TRY(pack(*kernel, arguments, slots.data()));
+  uint32_t align = kernel->info->scratch_align;
+  *plan = {sizeof *plan, workerBound(*kernel, arguments), kernel->info->scratch_bytes,
+           kernel->info->scratch_bytes && !align ? METATE_BLOCK_ALIGN : align};
+  return METATE_OK;
+}
+
+metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signature,
+                                   metate_entry *entry) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE(entry);
+  METATE_TRY(checkCode(*kernel));
+  if (signature != kernel->info->signature)
+    return fail(METATE_E_TYPE_MISMATCH,
+                "kernel '%s': expected the signature 0x%016llx, got 0x%016llx: the caller was "
+                "written for other arguments",
+                kernel->name, show(kernel->info->signature), show(signature));
+  *entry = kernel->entry;
+  return METATE_OK;
+}
+
+metate_status metate_kernel_describe(const metate_kernel *kernel,
+                                     metate_kernel_description *info) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE_STRUCT(info);
+  Descriptor descriptor = kernel->description();
+  metate_kernel_description filled{};
+  filled.struct_size = sizeof filled;
+  filled.argument_count = kernel->info->argument_count;
+  filled.slot_count = kernel->info->slot_count;
+  filled.flags = kernel->info->flags;
+  filled.task_count = kernel->info->task_count;
+  filled.signature = kernel->info->signature;
+  filled.name = kernel->name;
+  filled.file = "";
+  if (kernel->info->source != METATE_NONE) {
+    filled.line = descriptor.texts()[kernel->info->source].line;
+    filled.file = descriptor.text(descriptor.texts()[kernel->info->source].file);
+  }
+  *info = filled;
+  return METATE_OK;
+}
+
+metate_status metate_kernel_argument_info(const metate_kernel *kernel, uint32_t index,
+                                          metate_argument_description *info) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE_STRUCT(info);
+  if (index >= kernel->info->argument_count)
+    return fail(METATE_E_OUT_OF_RANGE, "kernel '%s': index: expected less than %u, got %u",
+                kernel->name, kernel->info->argument_count, index);
+  const metate_argument_info &argument = kernel->arguments[index];
+  metate_argument_description filled{};
+  filled.struct_size = sizeof filled;
+  filled.kind = argument.kind;
+  filled.dtype = argument.dtype;
+  filled.rows = argument.rows;
+  filled.columns = argument.columns;
+  filled.element_rank = argument.element_rank;
+  filled.rank = argument.rank;
+  filled.access = argument.access;
+  filled.flags = argument.flags;
+  filled.first_slot = argument.first_slot;
+  filled.slot_count = argument.slot_count;
+  filled.name = kernel->argumentName(index);
+  filled.type = argument.kind == METATE_ARGUMENT_TREE ? kernel->types[argument.type] : nullptr;
+  __builtin_memcpy(filled.fixed, argument.fixed, sizeof filled.fixed);
+  *info = filled;
+  return METATE_OK;
+}

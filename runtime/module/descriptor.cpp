@@ -1,0 +1,203 @@
+// Verification of module descriptors: every table, string, index and count is inside its bounds and
+// agrees with what it describes. It cannot be switched off.
+#include "module/descriptor.h"
+
+#include "support/checked.h"
+#include "support/hash.h"
+#include "type/blob.h"
+
+#include <cstddef>
+
+namespace metate {
+
+namespace {
+
+// More 8-byte slots than any kernel has; keeps a launch's memory small whatever a file says.
+constexpr uint32_t maxSlots = 1u << 16;
+
+class Verifier {
+public:
+  Verifier(const void *bytes, uint64_t count)
+      : descriptor(bytes), head(descriptor.header()), count(count) {}
+
+  metate_status run() {
+    METATE_TRY(checkTables());
+    if (!isText(head.name) || !isText(head.producer))
+      return corrupt("module", 0, "its name or producer is outside the descriptor");
+    for (uint32_t i = 0; i < head.texts.count; ++i) {
+      const metate_text &text = descriptor.texts()[i];
+      if (!isText(text.file) || !isText(text.text))
+        return corrupt("text", i, "a string is outside the descriptor");
+    }
+    for (uint32_t i = 0; i < head.types.count; ++i)
+      METATE_TRY(checkType(i));
+    for (uint32_t i = 0; i < head.arguments.count; ++i)
+      METATE_TRY(checkArgument(i));
+    for (uint32_t i = 0; i < head.kernels.count; ++i)
+      METATE_TRY(checkKernel(i));
+    for (uint32_t i = 0; i < head.variants.count; ++i)
+      METATE_TRY(checkVariant(i));
+    return METATE_OK;
+  }
+
+private:
+  Descriptor descriptor;
+  const metate_descriptor &head;
+  uint64_t count;
+
+  metate_status corrupt(const char *what, uint32_t index, const char *problem) {
+    return fail(METATE_E_CORRUPT, "module descriptor: %s %u: %s", what, index, problem);
+  }
+  // The descriptor ends with a zero byte, so every offset inside it is a terminated string.
+  bool isText(uint32_t offset) const {
+    return offset == 0 || (offset >= sizeof(metate_descriptor) && offset < count);
+  }
+
+  metate_status checkTables() {
+    const struct {
+      const metate_table &table;
+      uint64_t record;
+    } tables[] = {{head.types, sizeof(metate_type_info)},
+                  {head.kernels, sizeof(metate_kernel_info)},
+                  {head.arguments, sizeof(metate_argument_info)},
+                  {head.variants, sizeof(metate_variant_info)},
+                  {head.texts, sizeof(metate_text)},
+                  {head.dims, 0},
+                  {head.pools, 0},
+                  {head.graphs, 0}};
+    for (const auto &entry : tables) {
+      const metate_table &table = entry.table;
+      if (!table.count)
+        continue;
+      if (!entry.record)
+        return fail(METATE_E_UNSUPPORTED, "module descriptor: a table that this version reserves");
+      if (table.offset % 8 || table.offset < sizeof(metate_descriptor) ||
+          !inRange(table.offset, table.count * entry.record, count))
+        return fail(METATE_E_CORRUPT, "module descriptor: a table is outside it or misaligned");
+    }
+    for (uint32_t word : head.reserved)
+      if (word)
+        return fail(METATE_E_CORRUPT, "module descriptor: a reserved field is not zero");
+    return METATE_OK;
+  }
+
+  metate_status checkType(uint32_t index) {
+    const metate_type_info &type = descriptor.types()[index];
+    if (!isText(type.name))
+      return corrupt("type", index, "its name is outside the descriptor");
+    if (type.kind != 1)
+      return fail(METATE_E_UNSUPPORTED, "module descriptor: type %u: kind %u is reserved", index,
+                  type.kind);
+    if (type.offset % 8 || type.offset < sizeof(metate_descriptor) ||
+        !inRange(type.offset, type.bytes, count))
+      return corrupt("type", index, "its blob is outside the descriptor or misaligned");
+    return verifyTypeBlob(descriptor.at(type.offset), type.bytes);
+  }
+
+  metate_status checkArgument(uint32_t index) {
+    const metate_argument_info &argument = descriptor.arguments()[index];
+    const uint32_t access = METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
+    const uint32_t flags = METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT;
+    if (!isText(argument.name))
+      return corrupt("argument", index, "its name is outside the descriptor");
+    if ((argument.access & ~access) || (argument.flags & ~flags))
+      return corrupt("argument", index, "unknown access or flags");
+    uint64_t slots = 0;
+    bool sound = argument.rank <= METATE_MAX_RANK;
+    if (argument.kind == METATE_ARGUMENT_TREE) {
+      sound = sound && argument.type < head.types.count && argument.rank == 0;
+      slots = 1;
+    } else {
+      Checked elements = Checked(argument.rows) * argument.columns;
+      sound = sound && metate_dtype_bytes(argument.dtype) && argument.element_rank <= 2 &&
+              argument.rows && argument.columns && elements.fitsIn(maxSlots);
+      slots = argument.kind == METATE_ARGUMENT_SCALAR   ? 1
+              : argument.kind == METATE_ARGUMENT_VECTOR ? elements.value()
+                                                        : 1 + 2 * uint64_t(argument.rank);
+      if (argument.kind == METATE_ARGUMENT_SCALAR)
+        sound = sound && elements.value() == 1 && argument.rank == 0;
+      else if (argument.kind == METATE_ARGUMENT_NDARRAY)
+        sound = sound && argument.rank >= argument.element_rank && elementsAgree(argument);
+      else
+        sound = sound && argument.kind == METATE_ARGUMENT_VECTOR && argument.rank == 0;
+    }
+    if (!sound || slots != argument.slot_count)
+      return corrupt("argument", index, "its kind, type, rank and slots contradict each other");
+    return METATE_OK;
+  }
+
+  // An array of vectors or matrices has the element's dimensions last, fixed.
+  static bool elementsAgree(const metate_argument_info &argument) {
+    for (uint32_t k = 0; k < argument.rank; ++k)
+      if (argument.fixed[k] < -1)
+        return false;
+    uint32_t rank = argument.rank, inner = argument.element_rank;
+    if (inner == 1)
+      return argument.fixed[rank - 1] == int64_t(argument.rows);
+    if (inner == 2)
+      return argument.fixed[rank - 2] == int64_t(argument.rows) &&
+             argument.fixed[rank - 1] == int64_t(argument.columns);
+    return true;
+  }
+
+  metate_status checkKernel(uint32_t index) {
+    const metate_kernel_info &kernel = descriptor.kernels()[index];
+    if (!isText(kernel.name))
+      return corrupt("kernel", index, "its name is outside the descriptor");
+    if (kernel.flags & ~(METATE_KERNEL_NO_ALIAS | METATE_KERNEL_HAS_RESULT))
+      return corrupt("kernel", index, "unknown flags");
+    if (!inRange(kernel.first_argument, kernel.argument_count, head.arguments.count))
+      return corrupt("kernel", index, "its arguments are outside their table");
+    if (kernel.source != METATE_NONE && kernel.source >= head.texts.count)
+      return corrupt("kernel", index, "its source is outside the texts");
+    if (kernel.scratch_align && !isPowerOfTwo(kernel.scratch_align))
+      return corrupt("kernel", index, "its scratch alignment is no power of two");
+    uint64_t slot = 0;
+    for (uint32_t i = 0; i < kernel.argument_count; ++i) {
+      const metate_argument_info &argument = descriptor.arguments()[kernel.first_argument + i];
+      if (argument.first_slot != slot)
+        return corrupt("kernel", index, "its arguments' slots are not consecutive");
+      slot += argument.slot_count;
+      if (slot > maxSlots)
+        return corrupt("kernel", index, "too many argument slots");
+    }
+    if (slot != kernel.slot_count)
+      return corrupt("kernel", index, "it has another number of slots than its arguments");
+    return METATE_OK;
+  }
+
+  metate_status checkVariant(uint32_t index) {
+    const metate_variant_info &variant = descriptor.variants()[index];
+    if (!isText(variant.cpu) || !isText(variant.features) || !isText(variant.triple))
+      return corrupt("variant", index, "a string is outside the descriptor");
+    if (variant.format != METATE_FORMAT_SHARED_OBJECT && variant.format != METATE_FORMAT_IN_MEMORY)
+      return fail(METATE_E_UNSUPPORTED, "module descriptor: variant %u: format %u is unknown", index,
+                  variant.format);
+    return METATE_OK;
+  }
+};
+
+} // namespace
+
+metate_status verifyDescriptor(const void *bytes, uint64_t count) {
+  if (count < sizeof(metate_descriptor))
+    return fail(METATE_E_CORRUPT, "module descriptor: expected at least %zu bytes, got %llu",
+                sizeof(metate_descriptor), static_cast<unsigned long long>(count));
+  const auto *head = static_cast<const metate_descriptor *>(bytes);
+  if (head->magic != METATE_DESCRIPTOR_MAGIC)
+    return fail(METATE_E_CORRUPT, "module descriptor: wrong magic number");
+  if (head->abi_version != METATE_ABI_VERSION)
+    return fail(METATE_E_VERSION, "module descriptor: expected abi version %u, got %u",
+                METATE_ABI_VERSION, head->abi_version);
+  if (head->bytes != count)
+    return fail(METATE_E_CORRUPT, "module descriptor: says %u bytes, has %llu", head->bytes,
+                static_cast<unsigned long long>(count));
+  if (static_cast<const char *>(bytes)[count - 1] != 0)
+    return fail(METATE_E_CORRUPT, "module descriptor: its last string has no end");
+  if (!(hashWithHole(bytes, count, offsetof(metate_descriptor, signature_hash)) ==
+        head->signature_hash))
+    return fail(METATE_E_CORRUPT, "module descriptor: its hash does not match");
+  return Verifier(bytes, count).run();
+}
+
+} // namespace metate

@@ -1,0 +1,179 @@
+// Formatting print statements. Independent of the locale; a statement is delivered whole, under the
+// device's lock, so that lines of different workers do not interleave.
+#include "print/print.h"
+
+#include "device/device.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace metate::print {
+
+namespace {
+
+// Appends to a buffer on the stack, then in the device's memory. When the allocator refuses, what
+// does not fit is cut and "..." marks the cut.
+class Text {
+public:
+  explicit Text(metate_device &device) : device(device) {}
+  ~Text() {
+    if (data != small)
+      device.release(data, capacity, 1);
+  }
+  Text(const Text &) = delete;
+  Text &operator=(const Text &) = delete;
+
+  void append(const char *from, size_t bytes) {
+    if (cut)
+      return;
+    if (bytes + 4 > capacity - used && !grow(bytes)) {
+      bytes = capacity - used - 4;
+      cut = true;
+    }
+    memcpy(data + used, from, bytes);
+    used += bytes;
+    if (cut) {
+      memcpy(data + used, "...", 3);
+      used += 3;
+    }
+  }
+  const char *finish() {
+    data[used] = 0;
+    return data;
+  }
+  size_t size() const { return used; }
+
+private:
+  bool grow(size_t bytes) {
+    size_t larger = capacity * 2 + bytes;
+    auto *place = static_cast<char *>(device.allocate(larger, 1));
+    if (!place)
+      return false;
+    memcpy(place, data, used);
+    if (data != small)
+      device.release(data, capacity, 1);
+    data = place;
+    capacity = larger;
+    return true;
+  }
+
+  metate_device &device;
+  char small[512];
+  char *data = small;
+  size_t capacity = sizeof small;
+  size_t used = 0;
+  bool cut = false;
+};
+
+char *put(char *to, const char *from, size_t count) {
+  memcpy(to, from, count);
+  return to + count;
+}
+
+char *putZeros(char *to, int count) {
+  for (int i = 0; i < count; ++i)
+    *to++ = '0';
+  return to;
+}
+
+// From the digits of d.ddde±xx to the form that Python prints.
+char *layOut(const char *digits, int count, int exponent, char *to) {
+  if (exponent >= -4 && exponent < 16) {
+    if (exponent < 0) {
+      to = put(to, "0.", 2);
+      to = putZeros(to, -exponent - 1);
+      return put(to, digits, size_t(count));
+    }
+    int whole = exponent + 1;
+    if (count <= whole) {
+      to = put(to, digits, size_t(count));
+      to = putZeros(to, whole - count);
+      return put(to, ".0", 2);
+    }
+    to = put(to, digits, size_t(whole));
+    *to++ = '.';
+    return put(to, digits + whole, size_t(count - whole));
+  }
+  *to++ = digits[0];
+  if (count > 1) {
+    *to++ = '.';
+    to = put(to, digits + 1, size_t(count - 1));
+  }
+  *to++ = 'e';
+  *to++ = exponent < 0 ? '-' : '+';
+  int magnitude = exponent < 0 ? -exponent : exponent;
+  if (magnitude >= 100)
+    *to++ = char('0' + magnitude / 100);
+  *to++ = char('0' + magnitude / 10 % 10);
+  *to++ = char('0' + magnitude % 10);
+  return to;
+}
+
+template <typename Float> char *format(Float value, char *to) {
+  if (std::isnan(value))
+    return put(to, "nan", 3);
+  if (std::signbit(value)) {
+    *to++ = '-';
+    value = -value;
+  }
+  if (std::isinf(value))
+    return put(to, "inf", 3);
+  char shortest[48];
+  char *end =
+      std::to_chars(shortest, shortest + sizeof shortest, value, std::chars_format::scientific).ptr;
+  char digits[24];
+  int count = 0, exponent = 0;
+  const char *at = shortest;
+  for (; at < end && *at != 'e'; ++at)
+    if (*at != '.')
+      digits[count++] = *at;
+  bool negative = at + 1 < end && at[1] == '-';
+  for (at += 2; at < end; ++at)
+    exponent = exponent * 10 + (*at - '0');
+  return layOut(digits, count, negative ? -exponent : exponent, to);
+}
+
+void appendItem(Text &text, const metate_print_item &item) {
+  char number[48];
+  char *end = number;
+  switch (item.kind) {
+  case METATE_PRINT_TEXT:
+    if (item.value.text)
+      text.append(item.value.text, strlen(item.value.text));
+    return;
+  case METATE_PRINT_I64:
+    end = std::to_chars(number, number + sizeof number, item.value.i).ptr;
+    break;
+  case METATE_PRINT_U64:
+    end = std::to_chars(number, number + sizeof number, item.value.u).ptr;
+    break;
+  case METATE_PRINT_F32:
+    end = formatF32(float(item.value.d), number);
+    break;
+  case METATE_PRINT_F64:
+    end = formatF64(item.value.d, number);
+    break;
+  case METATE_PRINT_BOOL:
+    end = item.value.u ? put(number, "True", 4) : put(number, "False", 5);
+    break;
+  }
+  text.append(number, size_t(end - number));
+}
+
+} // namespace
+
+char *formatF64(double value, char *to) { return format(value, to); }
+char *formatF32(float value, char *to) { return format(value, to); }
+
+void deliver(void *self, const metate_print_item *items, uint32_t count) {
+  auto &device = *static_cast<metate_device *>(self);
+  Text text(device);
+  for (uint32_t i = 0; i < count; ++i)
+    appendItem(text, items[i]);
+  const char *finished = text.finish();
+  os::Lock lock(device.printMutex);
+  device.sink.text(device.sink.self, finished, text.size());
+}
+
+} // namespace metate::print
