@@ -1,0 +1,89 @@
+//===- Functions.cpp - elementwise functions --------------------*- C++ -*-===//
+//
+// Functions of one operand. Transcendental ones take integers as default_fp; abs and sign keep the
+// type; floor, ceil, round and trunc give floats and leave integers as they are.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Frontend/KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::frontend;
+
+using FloatFunction = Value (*)(OpBuilder &, Location, Value, arith::FastMathFlags);
+
+template <typename Op> static Value make(OpBuilder &builder, Location loc, Value value, arith::FastMathFlags flags) {
+  return builder.createOrFold<Op>(loc, value, flags);
+}
+
+namespace {
+struct FunctionEntry {
+  const char *name;
+  FloatFunction make;
+  bool keepsIntegers; // an integer operand is its own result
+};
+} // namespace
+
+static const FunctionEntry functions[] = {
+    {"sqrt", make<math::SqrtOp>, false},   {"rsqrt", make<math::RsqrtOp>, false}, {"sin", make<math::SinOp>, false},
+    {"cos", make<math::CosOp>, false},     {"tan", make<math::TanOp>, false},     {"asin", make<math::AsinOp>, false},
+    {"acos", make<math::AcosOp>, false},   {"atan", make<math::AtanOp>, false},   {"sinh", make<math::SinhOp>, false},
+    {"cosh", make<math::CoshOp>, false},   {"tanh", make<math::TanhOp>, false},   {"exp", make<math::ExpOp>, false},
+    {"exp2", make<math::Exp2Op>, false},   {"log", make<math::LogOp>, false},     {"log2", make<math::Log2Op>, false},
+    {"log10", make<math::Log10Op>, false}, {"floor", make<math::FloorOp>, true},  {"ceil", make<math::CeilOp>, true},
+    {"round", make<math::RoundEvenOp>, true}, {"trunc", make<math::TruncOp>, true}, {"abs", make<math::AbsFOp>, true},
+};
+
+std::vector<std::string> KernelBuilder::functionNames() {
+  std::vector<std::string> names = {"isnan", "isinf", "sign", "fract", "popcnt", "clz"};
+  for (const FunctionEntry &entry : functions)
+    names.push_back(entry.name);
+  return names;
+}
+
+KernelValue KernelBuilder::function(StringRef name, const KernelValue &value) {
+  if (!value)
+    return {};
+  const DataType &type = value.type;
+  if (name == "popcnt" || name == "clz") {
+    if (!type.isInteger()) {
+      fail(name + ": expected an integer, got " + type.name());
+      return {};
+    }
+    Value bits = name == "popcnt" ? builder.createOrFold<math::CtPopOp>(loc(), value.ir)
+                                  : builder.createOrFold<math::CountLeadingZerosOp>(loc(), value.ir);
+    return cast({bits, type}, METATE_I32);
+  }
+  if (name == "sign") { // -1, 0 or 1, of the operand's type
+    KernelValue zero = {constant(type, int64_t(0)), type};
+    KernelValue positive = cast(compare(">", value, zero), type.scalar);
+    return binary("-", positive, cast(compare("<", value, zero), type.scalar));
+  }
+  if (!type.isFloat()) {
+    if (name == "abs" && type.isSigned())
+      return {builder.createOrFold<math::AbsIOp>(loc(), value.ir), type};
+    const FunctionEntry *entry = llvm::find_if(functions, [&](const FunctionEntry &e) { return name == e.name; });
+    if (entry != std::end(functions) && entry->keepsIntegers)
+      return value;
+    return function(name, cast(value, settings.defaultFloat));
+  }
+  if (name == "isnan" || name == "isinf") {
+    DataType result = type.withScalar(METATE_U1);
+    if (name == "isnan")
+      return {builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::UNO, value.ir, value.ir), result};
+    Value infinity = constant(type, std::numeric_limits<double>::infinity());
+    Value magnitude = make<math::AbsFOp>(builder, loc(), value.ir, fast());
+    return {builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OEQ, magnitude, infinity), result};
+  }
+  if (name == "fract")
+    return arithmetic("-", value, function("floor", value));
+  for (const FunctionEntry &entry : functions)
+    if (name == entry.name)
+      return {entry.make(builder, loc(), value.ir, fast()), type};
+  fail("no function '" + name + "'");
+  return {};
+}

@@ -1,0 +1,112 @@
+//===- Kernel.cpp - the frame of a kernel: places, arguments ----*- C++ -*-===//
+#include "metate/Frontend/KernelBuilder.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::frontend;
+
+KernelBuilder::KernelBuilder(SourceModule &module, StringRef name, const KernelOptions &options,
+                             StringRef file, unsigned line, unsigned column)
+    : module(module), settings(options), builder(module.context()),
+      location(FileLineColLoc::get(module.context(), file, line, column)) {
+  builder.setInsertionPointToEnd(module.op().getBody());
+  kernel = KernelOp::create(builder, loc(), name, builder.getFunctionType({}, {}));
+  if (options.mayAlias)
+    kernel.setMayAlias(true);
+  Block *entry = &kernel.getBody().front();
+  scopes.push_back(entry);
+  builder.setInsertionPointToEnd(entry);
+}
+
+KernelBuilder::~KernelBuilder() = default;
+
+void KernelBuilder::finish() {
+  assert(frames.empty() && "a loop or branch is still open");
+  ReturnOp::create(builder, kernel.getLoc());
+  Block &entry = kernel.getBody().front();
+  kernel.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), {}));
+  kernel.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
+}
+
+void KernelBuilder::abandon() {
+  if (kernel)
+    kernel.erase();
+  kernel = {};
+}
+
+void KernelBuilder::setLocation(StringRef file, unsigned line, unsigned column) {
+  Location place = FileLineColLoc::get(context(), file, line, column);
+  location = callSites.empty() ? place : Location(CallSiteLoc::get(place, callSites.back()));
+}
+
+void KernelBuilder::enterCall() { callSites.push_back(location); }
+
+void KernelBuilder::leaveCall() {
+  location = callSites.back();
+  callSites.pop_back();
+}
+
+Value KernelBuilder::addArgument(StringRef name, Type type, ArrayRef<NamedAttribute> extra) {
+  SmallVector<NamedAttribute> attributes(extra);
+  attributes.push_back(builder.getNamedAttr("metate.name", builder.getStringAttr(name)));
+  argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
+  return kernel.getBody().front().addArgument(type, loc());
+}
+
+/// `metate.type`, where the signless type loses the sign.
+static void addSign(OpBuilder &builder, Scalar scalar, SmallVectorImpl<NamedAttribute> &attributes) {
+  if (isInteger(scalar) && !isSigned(scalar))
+    attributes.push_back(
+        builder.getNamedAttr("metate.type", TypeAttr::get(signedType(builder.getContext(), scalar))));
+}
+
+KernelValue KernelBuilder::valueArgument(StringRef name, const DataType &type) {
+  SmallVector<NamedAttribute> attributes;
+  addSign(builder, type.scalar, attributes);
+  return {addArgument(name, ir(type), attributes), type};
+}
+
+KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element, unsigned rank, bool isContiguous) {
+  SmallVector<NamedAttribute> attributes;
+  addSign(builder, element.scalar, attributes);
+  if (!element.isScalar())
+    attributes.push_back(builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(element.shape)));
+  SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
+  shape.append(element.shape.begin(), element.shape.end());
+  MemRefLayoutAttrInterface layout;
+  if (!isContiguous && !shape.empty())
+    layout = StridedLayoutAttr::get(context(), 0, SmallVector<int64_t>(shape.size(), ShapedType::kDynamic));
+  auto type = MemRefType::get(shape, registerType(context(), element.scalar), layout);
+  return {addArgument(name, type, attributes), element, rank};
+}
+
+KernelTree KernelBuilder::treeArgument(StringRef name, StringRef text) {
+  std::string error;
+  TreeType type = module.parseTree(text, error);
+  if (!type) {
+    fail("tree type of parameter '" + name + "': " + error);
+    return {};
+  }
+  return {addArgument(name, type, {})};
+}
+
+Reference KernelBuilder::resultArgument(const DataType &type) {
+  SmallVector<NamedAttribute> attributes = {builder.getNamedAttr("metate.result", builder.getUnitAttr())};
+  addSign(builder, type.scalar, attributes);
+  SmallVector<int64_t> shape(type.shape.begin(), type.shape.end());
+  Reference reference;
+  reference.kind = Reference::Kind::Array;
+  if (type.isScalar()) {
+    shape = {1};
+  } else {
+    attributes.push_back(builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(type.shape)));
+  }
+  auto memref = MemRefType::get(shape, registerType(context(), type.scalar));
+  reference.base = addArgument("return", memref, attributes);
+  if (type.isScalar())
+    reference.indices = {indexConstant(0)};
+  reference.whole = reference.type = type;
+  return reference;
+}
