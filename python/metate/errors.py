@@ -100,6 +100,10 @@ class RuntimeLookupError_(RuntimeError_, LookupError):
     """No type, kernel, member or level of that name."""
 
 
+class RuntimeIOError_(RuntimeError_, OSError):
+    """A file that could not be read or written."""
+
+
 class TreeError(RuntimeError_):
     """A tree type that contradicts itself, or memory that cannot hold a tree."""
 

@@ -241,7 +241,8 @@ class _Draft:
         Args:
             axes: ``mt.ij`` and the like.
             extents: cells along each axis: an int for all of them, or one for each, in the order of `axes`.
-            name: the level's name; default: kind and depth, such as ``dense1``.
+            name: the level's name; default: kind and depth, such as ``dense1`` (in several branches
+                alike: a capacity for that name then goes to each of those levels).
         Returns the new level. Raises TreeError.
         """
         return self._add("dense", axes, extents, name)
@@ -324,26 +325,26 @@ class SNodeTreeBuilder(_Draft):
     def _build(self) -> TreeType:
         if not self._children:
             raise TreeError("build: expected at least one member in the tree, got an empty tree; call place(...)")
-        taken = set(self._names)
-        return TreeType(_freeze(child, 0, taken) for child in self._children)
+        type_ = TreeType(_freeze(child, 0) for child in self._children)
+        depths: dict[str, int] = {}
+        for level in type_.levels:
+            if depths.setdefault(level.name, level.depth) != level.depth:
+                raise TreeError(
+                    f"build: expected a name of its own for each level, got '{level.name}' at depths "
+                    f"{depths[level.name]} and {level.depth}; rename one of them"
+                )
+        return type_
 
 
-def _freeze(node, depth, taken):
+def _freeze(node, depth):
     if isinstance(node, PlaceNode):
         return node
     if not node._children:
         raise TreeError(
             f"build: expected a member or a level under each level, got none under {node._kind} at depth {depth}; call place(...) on it"
         )
-    name = node._name
-    if name is None:
-        base = name = f"{node._kind}{depth}"
-        number = 1
-        while name in taken:
-            name = f"{base}_{number}"
-            number += 1
-        taken.add(name)
-    children = tuple(_freeze(child, depth + 1, taken) for child in node._children)
+    name = node._name or f"{node._kind}{depth}"
+    children = tuple(_freeze(child, depth + 1) for child in node._children)
     return LevelNode(node._kind, node._axes, node._extents, name, depth, children)
 
 

@@ -108,8 +108,7 @@ def test_text_of_the_rfc_types():
     )
     assert str(soa()) == (
         '!metate.tree<#metate.pointer<"ij", [3, 3], [#metate.dense<"ij", [5, 5], [#metate.place<"a" : f32>]>]>, '
-        '#metate.pointer<"ij", [3, 3], [#metate.dense<"ij", [5, 5], [#metate.place<"b" : vector<3xf32>>], '
-        'name = "dense1_1">], name = "pointer0_1">>'
+        '#metate.pointer<"ij", [3, 3], [#metate.dense<"ij", [5, 5], [#metate.place<"b" : vector<3xf32>>]>]>>'
     )
 
 
@@ -193,6 +192,7 @@ def test_zero_background_is_no_background():
         (lambda b: b.dense(mt.i, 2).place(a=mt.f32, background="x"), "background of 'a': expected f32, got 'x'"),
         (lambda b: b.dense(mt.i, 2).place(a=mt.f32, background={"b": 1}), "expected names of placed members, got 'b'"),
         (lambda b: b.dense(mt.i, 2, name="x").dense(mt.i, 2, name="x"), "got 'x' twice"),
+        (lambda b: b.dense(mt.i, 2, name="dense1").dense(mt.i, 2).place(a=mt.f32).build(), "got 'dense1' at depths 0 and 1"),
         (lambda b: b.dense(mt.i, 2, name="not a name"), "expected an identifier, got 'not a name'"),
     ],
 )

@@ -1,0 +1,319 @@
+#include "Arguments.h"
+
+#include <cstring>
+
+namespace metate::python {
+
+Frame::Frame(PyObject *const *given, size_t number)
+    : count(number), values(inlineValues), arguments(inlineArguments) {
+  if (count > inlineCount) {
+    wideValues.reset(new Value[count]);
+    wideArguments.reset(new metate_argument[count + 1]);
+    values = wideValues.get();
+    arguments = wideArguments.get();
+  }
+  for (size_t i = 0; i < count; ++i) {
+    values[i].object = given[i];
+    values[i].state = Value::State::Fresh;
+    values[i].viewed = false;
+    values[i].imported = nullptr;
+    values[i].wideElement = nullptr;
+  }
+}
+
+Frame::~Frame() {
+  for (size_t i = 0; i < count; ++i) {
+    if (values[i].viewed)
+      PyBuffer_Release(&values[i].view);
+    delete values[i].imported;
+    delete values[i].wideElement;
+  }
+}
+
+/// The dtype of a buffer's format; 0 for one that no array parameter takes.
+static uint32_t dtypeOfFormat(const char *format, Py_ssize_t size) {
+  if (!format)
+    return METATE_U8;
+  if (*format == '@' || *format == '=' || *format == '<')
+    ++format;
+  if (!*format || format[1])
+    return 0;
+  switch (*format) {
+  case '?':
+    return METATE_U1;
+  case 'e':
+    return METATE_F16;
+  case 'f':
+    return METATE_F32;
+  case 'd':
+    return METATE_F64;
+  case 'b': case 'h': case 'i': case 'l': case 'q': case 'n':
+    return size == 1 ? METATE_I8 : size == 2 ? METATE_I16 : size == 4 ? METATE_I32 : METATE_I64;
+  case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N':
+    return size == 1 ? METATE_U8 : size == 2 ? METATE_U16 : size == 4 ? METATE_U32 : METATE_U64;
+  default:
+    return 0;
+  }
+}
+
+bool Frame::lookAtBuffer(Value &value) {
+  if (!PyObject_CheckBuffer(value.object))
+    return false;
+  Py_buffer &view = value.view;
+  if (PyObject_GetBuffer(value.object, &view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  value.viewed = true;
+  value.dtype = dtypeOfFormat(view.format, view.itemsize);
+  if (value.dtype == 0 || view.ndim > METATE_MAX_RANK)
+    return false;
+  value.aligned = true;
+  value.array.data = view.buf;
+  value.array.rank = uint32_t(view.ndim);
+  value.array.flags = view.readonly ? METATE_ARRAY_READ_ONLY : 0;
+  for (int i = 0; i < view.ndim; ++i) {
+    value.shape[i] = view.shape[i];
+    value.strides[i] = view.strides[i] / view.itemsize;
+    if (view.strides[i] % view.itemsize)
+      value.aligned = false;
+  }
+  return true;
+}
+
+bool Frame::lookThroughDlpack(Value &value) {
+  if (PyObject_CheckBuffer(value.object) || !PyObject_HasAttrString(value.object, "__dlpack__"))
+    return false;
+  nb::ndarray<nb::ro> array;
+  if (!nb::try_cast(nb::handle(value.object), array) || array.device_type() != nb::device::cpu::value ||
+      array.ndim() > METATE_MAX_RANK) {
+    PyErr_Clear();
+    return false;
+  }
+  nb::dlpack::dtype type = array.dtype();
+  static constexpr struct {
+    nb::dlpack::dtype_code code;
+    uint8_t bits;
+    uint32_t dtype;
+  } known[] = {
+      {nb::dlpack::dtype_code::Bool, 8, METATE_U1},    {nb::dlpack::dtype_code::Int, 8, METATE_I8},
+      {nb::dlpack::dtype_code::Int, 16, METATE_I16},   {nb::dlpack::dtype_code::Int, 32, METATE_I32},
+      {nb::dlpack::dtype_code::Int, 64, METATE_I64},   {nb::dlpack::dtype_code::UInt, 8, METATE_U8},
+      {nb::dlpack::dtype_code::UInt, 16, METATE_U16},  {nb::dlpack::dtype_code::UInt, 32, METATE_U32},
+      {nb::dlpack::dtype_code::UInt, 64, METATE_U64},  {nb::dlpack::dtype_code::Float, 16, METATE_F16},
+      {nb::dlpack::dtype_code::Bfloat, 16, METATE_BF16}, {nb::dlpack::dtype_code::Float, 32, METATE_F32},
+      {nb::dlpack::dtype_code::Float, 64, METATE_F64}};
+  value.dtype = 0;
+  for (auto &entry : known)
+    if (type.code == uint8_t(entry.code) && type.bits == entry.bits && type.lanes == 1)
+      value.dtype = entry.dtype;
+  if (value.dtype == 0)
+    return false;
+  value.aligned = true;
+  value.array.data = const_cast<void *>(array.data());
+  value.array.rank = uint32_t(array.ndim());
+  value.array.flags = 0;
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    value.shape[i] = int64_t(array.shape(i));
+    value.strides[i] = array.stride(i);
+  }
+  value.imported = new nb::ndarray<nb::ro>(std::move(array));
+  return true;
+}
+
+void Frame::finishArray(Value &value) {
+  uint32_t size = metate_dtype_bytes(value.dtype);
+  if (reinterpret_cast<uintptr_t>(value.array.data) % size)
+    value.aligned = false;
+  int64_t gapless = 1;
+  bool empty = false;
+  value.contiguous = true;
+  for (uint32_t i = value.array.rank; i-- > 0;) {
+    if (value.shape[i] != 1 && value.strides[i] != gapless)
+      value.contiguous = false;
+    gapless *= value.shape[i];
+    empty |= value.shape[i] == 0;
+  }
+  value.contiguous |= empty;
+  value.array.dtype = value.dtype;
+  value.array.reserved = 0;
+  value.array.shape = value.shape;
+  value.array.strides = value.contiguous ? nullptr : value.strides;
+}
+
+/// Finds out, once for a call, whether a value is an array and which.
+bool Frame::look(Value &value) {
+  if (value.state == Value::State::Fresh) {
+    bool found = lookAtBuffer(value) || lookThroughDlpack(value);
+    if (found)
+      finishArray(value);
+    value.state = found ? Value::State::Array : Value::State::NoArray;
+  }
+  return value.state == Value::State::Array;
+}
+
+bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument &argument, bool exact) {
+  if (nb::isinstance<Tree>(nb::handle(value.object)) || !look(value))
+    return false;
+  if (value.dtype != parameter.element.dtype || value.array.rank != parameter.rank || !value.aligned)
+    return false;
+  if (parameter.isContiguous() ? !value.contiguous : exact && value.contiguous)
+    return false;
+  if ((parameter.access & METATE_ACCESS_WRITE) && (value.array.flags & METATE_ARRAY_READ_ONLY))
+    return false;
+  for (uint32_t i = 0; i < parameter.rank; ++i)
+    if (parameter.fixed[i] >= 0 && parameter.fixed[i] != value.shape[i])
+      return false;
+  argument.value.array = &value.array;
+  return true;
+}
+
+bool Frame::bindTree(const Parameter &parameter, Value &value, metate_argument &argument) {
+  nb::handle object(value.object);
+  if (!nb::isinstance<Tree>(object) || !nb::inst_ready(object))
+    return false;
+  Tree *tree = nb::inst_ptr<Tree>(object);
+  if (!tree->getOrNull() || !tree->getType()->sameAs(parameter.typeHash))
+    return false;
+  argument.value.tree = tree->getOrNull();
+  return true;
+}
+
+Fit Frame::bindVector(const Parameter &parameter, Value &value, metate_argument &argument) {
+  char *bytes = value.element;
+  if (parameter.element.bytes() > inlineBytes) {
+    if (!value.wideElement)
+      value.wideElement = new std::vector<char>();
+    value.wideElement->resize(parameter.element.bytes());
+    bytes = value.wideElement->data();
+  }
+  argument.value.elements = bytes;
+  return encodeElement(parameter.element, value.object, bytes);
+}
+
+Fit Frame::bindOne(const Parameter &parameter, Value &value, metate_argument &argument, bool exact) {
+  argument.kind = parameter.kind;
+  argument.dtype = parameter.element.dtype;
+  argument.rows = parameter.element.rows;
+  argument.columns = parameter.element.columns;
+  switch (parameter.kind) {
+  case METATE_ARGUMENT_SCALAR:
+    argument.value.bits = 0;
+    return encodeScalar(parameter.element.dtype, value.object, &argument.value.bits);
+  case METATE_ARGUMENT_VECTOR:
+    return bindVector(parameter, value, argument);
+  case METATE_ARGUMENT_NDARRAY:
+    return bindArray(parameter, value, argument, exact) ? Fit::Yes : Fit::WrongType;
+  case METATE_ARGUMENT_TREE:
+    return bindTree(parameter, value, argument) ? Fit::Yes : Fit::WrongType;
+  default:
+    return Fit::WrongType;
+  }
+}
+
+bool Frame::bind(const Kernel &kernel, bool exact) {
+  const std::vector<Parameter> &parameters = kernel.parameters();
+  if (parameters.size() != count)
+    return false;
+  for (size_t i = 0; i < count; ++i)
+    if (bindOne(parameters[i], values[i], arguments[i], exact) != Fit::Yes)
+      return false;
+  return true;
+}
+
+std::string Frame::describe(Value &value) {
+  nb::handle object(value.object);
+  if (nb::isinstance<Tree>(object) && nb::inst_ready(object)) {
+    Tree *tree = nb::inst_ptr<Tree>(object);
+    if (!tree->getOrNull())
+      return "a tree that is unbound";
+    return std::string("a tree of type ") + tree->getType()->description().text;
+  }
+  if (!look(value))
+    return describeValue(value.object);
+  std::string text = std::string("an array of ") + metate_dtype_name(value.dtype) + " with shape (";
+  for (uint32_t i = 0; i < value.array.rank; ++i)
+    text += (i ? ", " : "") + std::to_string(value.shape[i]);
+  text += ")";
+  if (!value.aligned)
+    text += ", not aligned to its elements";
+  else if (!value.contiguous)
+    text += ", not row-major";
+  if (value.array.flags & METATE_ARRAY_READ_ONLY)
+    text += ", read-only";
+  return text;
+}
+
+void Frame::bindOrThrow(const Kernel &kernel) {
+  const std::vector<Parameter> &parameters = kernel.parameters();
+  if (parameters.size() != count)
+    throwNamed("RuntimeTypeError_",
+               "kernel '" + kernel.getName() + "': expected " + std::to_string(parameters.size()) +
+                   " arguments, got " + std::to_string(count),
+               METATE_E_INVALID_ARGUMENT);
+  for (size_t i = 0; i < count; ++i) {
+    Fit fit = bindOne(parameters[i], values[i], arguments[i], false);
+    if (fit == Fit::Yes)
+      continue;
+    std::string text = "kernel '" + kernel.getName() + "': argument '" + parameters[i].name + "': expected " +
+                       parameters[i].expected() + (fit == Fit::OutOfRange ? " within its range" : "") +
+                       ", got " + describe(values[i]);
+    throwNamed(fit == Fit::OutOfRange ? "RuntimeValueError_" : "RuntimeTypeError_", text,
+               fit == Fit::OutOfRange ? METATE_E_OUT_OF_RANGE : METATE_E_TYPE_MISMATCH);
+  }
+}
+
+void Frame::throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text) {
+  for (size_t i = 0; status == METATE_E_CAPACITY && i < count; ++i) {
+    if (kernel.parameters()[i].kind != METATE_ARGUMENT_TREE)
+      continue;
+    Tree *tree = nb::inst_ptr<Tree>(nb::handle(values[i].object));
+    if (tree->describe().status != METATE_E_CAPACITY)
+      continue;
+    setCapacityError(*tree, text);
+    throw nb::python_error();
+  }
+  setError(status, text);
+  throw nb::python_error();
+}
+
+nb::object Frame::launch(const Kernel &kernel) {
+  const Parameter *result = kernel.result();
+  alignas(16) char small[inlineBytes];
+  std::unique_ptr<char[]> large;
+  metate_array array{};
+  int64_t shape[2];
+  size_t total = count;
+  if (result) {
+    const ElementType &element = result->element;
+    if (element.bytes() > inlineBytes)
+      large.reset(new char[element.bytes()]);
+    array.data = large ? large.get() : small;
+    array.dtype = element.dtype;
+    array.rank = element.rank;
+    shape[0] = element.rows;
+    shape[1] = element.columns;
+    array.shape = shape;
+    std::memset(array.data, 0, element.bytes());
+    metate_argument &argument = arguments[total++];
+    argument.kind = METATE_ARGUMENT_NDARRAY;
+    argument.dtype = element.dtype;
+    argument.rows = element.rows;
+    argument.columns = element.columns;
+    argument.value.array = &array;
+  }
+  int32_t status;
+  PyThreadState *state = PyEval_SaveThread();
+  status = metate_kernel_launch(kernel.get(), arguments, uint32_t(total));
+  PyEval_RestoreThread(state);
+  std::string text; // kept: writing the output may run any Python code
+  if (status != METATE_OK)
+    text = metate_last_error();
+  if (kernel.device().hasOutput())
+    kernel.device().flushOutput();
+  if (status != METATE_OK)
+    throwLaunchError(kernel, status, text);
+  return result ? decodeElement(result->element, array.data) : nb::none();
+}
+
+} // namespace metate::python

@@ -1,0 +1,61 @@
+// A device with the executor and the print sink that Python programs get.
+//
+// The executor is libmetate_tbb where that library stands beside libmetate, else serial; how many
+// threads it may use can change at any time. Prints are gathered while a kernel runs and written to
+// sys.stdout when its launch returns: workers never wait for the GIL.
+#ifndef METATE_BINDINGS_RUNTIME_DEVICE_H
+#define METATE_BINDINGS_RUNTIME_DEVICE_H
+
+#include "Status.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "metate/metate_tbb.h"
+
+namespace metate::python {
+
+class Device {
+public:
+  /// threads: 0 = as many as the executor has. Throws a Python exception.
+  explicit Device(uint32_t threads);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  metate_device *get() const { return device; }
+  /// Threads that kernels may use at once, the calling one included.
+  uint32_t threads() const;
+  /// 0 = as many as the machine has. Kernels that are running keep what they have.
+  void setThreads(uint32_t count);
+  /// "tbb" or "serial".
+  const char *executorName() const { return createPool ? "tbb" : "serial"; }
+  metate_device_info describe() const;
+
+  bool hasOutput() const { return pending.load(std::memory_order_acquire); }
+  /// Writes what kernels printed to sys.stdout; the GIL must be held. Throws what write() raises.
+  void flushOutput();
+
+private:
+  static int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
+                             metate_task_body body, void *context);
+  static void print(void *self, const char *text, size_t bytes);
+  void findPoolLibrary();
+  void addPool(uint32_t workers);
+
+  metate_device *device = nullptr;
+  std::atomic<uint32_t> threadLimit{0};
+  std::atomic<metate_executor *> pool{nullptr}; // the pool in use; null: serial
+  std::vector<std::unique_ptr<metate_executor>> pools; // all there were: running kernels may hold older ones
+  decltype(&metate_tbb_executor_create) createPool = nullptr;
+  decltype(&metate_tbb_executor_destroy) destroyPool = nullptr;
+  std::mutex outputMutex;
+  std::string output; // guarded by outputMutex
+  std::atomic<bool> pending{false};
+};
+
+} // namespace metate::python
+
+#endif

@@ -1,0 +1,312 @@
+#include "Tree.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+namespace metate::python {
+
+Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities) : type(std::move(ofType)) {
+  Capacities slots(capacities);
+  metate_tree *made = nullptr;
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_new(type->get(), capacities.is_none() ? nullptr : slots.get(), &made);
+  }
+  check(status, Subject::Tree);
+  tree = made;
+}
+
+Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities, nb::handle buffer, bool reset)
+    : type(std::move(ofType)) {
+  adopt(buffer.ptr(), reset, Capacities(capacities));
+}
+
+void Tree::adopt(PyObject *buffer, bool reset, const Capacities &capacities) {
+  uint32_t flags = reset ? METATE_BIND_RESET | METATE_BIND_FIT : METATE_BIND_ADOPT;
+  if (PyObject_GetBuffer(buffer, &memory, PyBUF_CONTIG) != 0) {
+    PyErr_Clear();
+    if (reset || PyObject_GetBuffer(buffer, &memory, PyBUF_CONTIG_RO) != 0) {
+      PyErr_Clear();
+      throwNamed("TreeError",
+                 "buffer: expected a writable, contiguous buffer (NumPy array, mmap, memoryview), got " +
+                     describeValue(buffer),
+                 METATE_E_INVALID_ARGUMENT);
+    }
+    flags |= METATE_BIND_READ_ONLY;
+  }
+  metate_tree *bound = nullptr;
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_bind(type->get(), memory.buf, uint64_t(memory.len),
+                              reset ? capacities.get() : nullptr, flags, &bound);
+  }
+  if (status != METATE_OK) {
+    std::string text = metate_last_error(); // before anything else can fail
+    PyBuffer_Release(&memory);
+    setError(status, text, Subject::Tree);
+    throw nb::python_error();
+  }
+  tree = bound;
+}
+
+Tree::~Tree() {
+  if (tree)
+    metate_tree_unbind(tree);
+  if (memory.obj)
+    PyBuffer_Release(&memory);
+}
+
+metate_tree *Tree::get() const {
+  if (!tree)
+    throwNamed("TreeError", "the tree is unbound: bind or make another one", METATE_E_NULL);
+  return tree;
+}
+
+metate_tree_description Tree::describe() const {
+  metate_tree_description info{};
+  info.struct_size = sizeof(info);
+  check(metate_tree_describe(get(), &info), Subject::Tree);
+  return info;
+}
+
+void Tree::unbind() {
+  if (!tree)
+    return;
+  if (exports > 0)
+    throwNamed("TreeError", "unbind: a view of the block is still alive; release it first", METATE_E_BUSY);
+  check(metate_tree_unbind(tree), Subject::Tree);
+  tree = nullptr;
+  if (memory.obj)
+    PyBuffer_Release(&memory);
+}
+
+int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
+  metate_tree_description info = describe();
+  bool readOnly = info.flags & METATE_BIND_READ_ONLY;
+  if (PyBuffer_FillInfo(view, self, info.block, Py_ssize_t(info.bytes), readOnly, flags) != 0)
+    return -1;
+  ++exports;
+  return 0;
+}
+
+namespace {
+
+/// Coordinates of one cell: a tuple of integers.
+class Coordinates {
+public:
+  Coordinates(nb::handle given) {
+    nb::tuple tuple = nb::cast<nb::tuple>(given);
+    if (tuple.size() > METATE_MAX_AXES)
+      throwNamed("RuntimeIndexError_",
+                 "expected at most " + std::to_string(METATE_MAX_AXES) + " coordinates, got " +
+                     std::to_string(tuple.size()),
+                 METATE_E_OUT_OF_RANGE);
+    for (nb::handle item : tuple) {
+      PyObject *index = PyNumber_Index(item.ptr());
+      int overflow = 0;
+      long long number = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
+      Py_XDECREF(index);
+      if (!index) {
+        PyErr_Clear();
+        throwNamed("RuntimeTypeError_", "coordinates: expected integers, got " + describeValue(item.ptr()),
+                   METATE_E_TYPE_MISMATCH);
+      }
+      values[count++] = overflow ? (overflow < 0 ? INT64_MIN : INT64_MAX) : number;
+    }
+  }
+  const int64_t *data() const { return values; }
+  uint32_t size() const { return count; }
+
+private:
+  int64_t values[METATE_MAX_AXES] = {};
+  uint32_t count = 0;
+};
+
+bool isActive(const Tree &tree, uint32_t level, nb::handle given) {
+  Coordinates at(given);
+  uint32_t active = 0;
+  check(metate_tree_is_active(tree.get(), level, at.data(), at.size(), &active));
+  return active != 0;
+}
+
+[[noreturn]] void throwFor(const Tree &tree, int32_t status);
+
+void activate(Tree &tree, uint32_t level, nb::handle given) {
+  Coordinates at(given);
+  int32_t status = metate_tree_activate(tree.get(), level, at.data(), at.size());
+  if (status != METATE_OK)
+    throwFor(tree, status);
+}
+
+nb::object read(const Tree &tree, uint32_t index, nb::handle given) {
+  Coordinates at(given);
+  const LevelInfo &level = tree.getType()->level(index);
+  std::vector<uint64_t> value((level.cellBytes + 7) / 8);
+  check(metate_tree_read(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes));
+  return decodeElement(level.element, value.data());
+}
+
+void write(Tree &tree, uint32_t index, nb::handle given, nb::handle object) {
+  Coordinates at(given);
+  const LevelInfo &level = tree.getType()->level(index);
+  std::vector<uint64_t> value((level.cellBytes + 7) / 8);
+  Fit fit = encodeElement(level.element, object.ptr(), value.data());
+  if (fit != Fit::Yes)
+    throwNamed(fit == Fit::WrongType ? "RuntimeTypeError_" : "RuntimeValueError_",
+               "member '" + level.name + "': expected " + level.element.text() +
+                   (fit == Fit::OutOfRange ? " within its range" : "") + ", got " + describeValue(object.ptr()),
+               fit == Fit::WrongType ? METATE_E_TYPE_MISMATCH : METATE_E_OUT_OF_RANGE);
+  int32_t status = metate_tree_write(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes);
+  if (status != METATE_OK)
+    throwFor(tree, status);
+}
+
+nb::tuple cells(const Tree &tree, uint32_t index) {
+  const LevelInfo &level = tree.getType()->level(index);
+  metate_tree *handle = tree.get();
+  uint64_t count = 0;
+  check(metate_tree_cells(handle, index, 0, nullptr, nullptr, &count));
+  NewArray coordinates({METATE_I64, 1, 1, 0}, {int64_t(count), level.pathRank});
+  bool member = level.kind == METATE_LEVEL_PLACE;
+  NewArray values(member ? level.element : ElementType{METATE_U8, 1, 1, 0}, {member ? int64_t(count) : 0});
+  uint64_t found = 0;
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_cells(handle, index, count, static_cast<int64_t *>(coordinates.data()),
+                               member ? values.data() : nullptr, &found);
+  }
+  check(status);
+  if (found != count)
+    throwNamed("RuntimeError_", "cells were activated while they were read: no kernel may run meanwhile",
+               METATE_E_BUSY);
+  return nb::make_tuple(coordinates.finish(), member ? values.finish() : nb::none());
+}
+
+nb::object readDense(const Tree &tree, uint32_t index) {
+  const LevelInfo &level = tree.getType()->level(index);
+  metate_tree *handle = tree.get();
+  NewArray values(level.element, level.shape);
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_read_dense(handle, index, values.data(), values.bytes());
+  }
+  check(status);
+  return values.finish();
+}
+
+nb::list stats(const Tree &tree) {
+  nb::list found;
+  for (uint32_t pool = 0; pool < tree.describe().pool_count; ++pool) {
+    metate_pool_stats info{};
+    info.struct_size = sizeof(info);
+    check(metate_tree_stats(tree.get(), pool, &info), Subject::Tree);
+    found.append(nb::make_tuple(info.level, std::string(info.name), info.capacity, info.used,
+                                info.high_water, info.bytes));
+  }
+  return found;
+}
+
+void checkBlock(const Tree &tree) {
+  metate_tree_description info = tree.describe();
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_check(info.type, info.block, info.bytes);
+  }
+  check(status, Subject::Tree);
+}
+
+void reset(Tree &tree) {
+  metate_tree *handle = tree.get();
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_reset(handle);
+  }
+  check(status, Subject::Tree);
+}
+
+void throwFor(const Tree &tree, int32_t status) {
+  std::string text = metate_last_error();
+  if (status == METATE_E_CAPACITY)
+    setCapacityError(tree, text);
+  else
+    setError(status, text);
+  throw nb::python_error();
+}
+
+int getBufferSlot(PyObject *self, Py_buffer *view, int flags) {
+  try {
+    return nb::inst_ptr<Tree>(self)->getBuffer(self, view, flags);
+  } catch (nb::python_error &error) {
+    error.restore();
+    view->obj = nullptr;
+    PyErr_SetString(PyExc_BufferError, "the tree is unbound");
+    return -1;
+  }
+}
+
+void releaseBufferSlot(PyObject *self, Py_buffer *) { nb::inst_ptr<Tree>(self)->releaseBuffer(); }
+
+PyType_Slot bufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(&getBufferSlot)},
+                             {Py_bf_releasebuffer, reinterpret_cast<void *>(&releaseBufferSlot)},
+                             {0, nullptr}};
+
+} // namespace
+
+void setCapacityError(const Tree &tree, const std::string &text) {
+  setError(METATE_E_CAPACITY, text, Subject::Tree);
+  metate_tree_description info{};
+  info.struct_size = sizeof(info);
+  if (metate_tree_describe(tree.getOrNull(), &info) != METATE_OK || info.status != METATE_E_CAPACITY)
+    return;
+  const auto *header = static_cast<const metate_tree_header *>(info.block);
+  uint32_t pool = __atomic_load_n(&header->status_level, __ATOMIC_RELAXED);
+  uint64_t needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
+  metate_pool_stats stats{};
+  stats.struct_size = sizeof(stats);
+  if (metate_tree_stats(tree.getOrNull(), pool, &stats) != METATE_OK)
+    return;
+  nb::python_error raised; // takes the exception set above
+  nb::object value = nb::borrow(raised.value());
+  value.attr("level") = std::string(stats.name);
+  value.attr("needed") = needed;
+  value.attr("capacity") = stats.capacity;
+  raised.restore();
+}
+
+void bindTree(nb::module_ &module) {
+  nb::class_<Tree>(module, "Tree", nb::type_slots(bufferSlots), nb::dynamic_attr(), nb::is_weak_referenceable(),
+                   "An instance of a tree type in memory; its buffer is the whole block.")
+      .def(
+          "__init__",
+          [](Tree *self, std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer, bool reset) {
+            if (buffer.is_none())
+              new (self) Tree(std::move(type), capacities);
+            else
+              new (self) Tree(std::move(type), capacities, buffer, reset);
+          },
+          nb::arg("type"), nb::arg("capacities").none() = nb::none(), nb::arg("buffer").none() = nb::none(),
+          nb::arg("reset") = true)
+      .def_prop_ro("_handle", &Tree::getType)
+      .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
+      .def("_status", [](const Tree &self) { return self.describe().status; })
+      .def("_workers", [](const Tree &self) { return self.describe().workers; })
+      .def("_topology_version", [](const Tree &self) { return self.describe().topology_version; })
+      .def("_stats", &stats, "(level, name, capacity, used, high water, bytes) of each pool.")
+      .def("_is_active", &isActive)
+      .def("_activate", &activate)
+      .def("_read", &read)
+      .def("_write", &write)
+      .def("_cells", &cells)
+      .def("_read_dense", &readDense)
+      .def("check", &checkBlock, "Checks every link of the block; raises TreeError at the first wrong one.")
+      .def("reset", &reset, "Makes everything inactive again, all background.")
+      .def("unbind", &Tree::unbind, "Lets go of the memory: it may be bound again; own memory is given back.");
+}
+
+} // namespace metate::python

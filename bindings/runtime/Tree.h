@@ -1,0 +1,46 @@
+// An instance of a tree type: the base class of metate.tree.Tree.
+#ifndef METATE_BINDINGS_RUNTIME_TREE_H
+#define METATE_BINDINGS_RUNTIME_TREE_H
+
+#include "Type.h"
+
+namespace metate::python {
+
+class Tree {
+public:
+  /// A tree in reserved memory of its own.
+  Tree(std::shared_ptr<Type> type, nb::handle capacities);
+  /// A tree in the memory of `buffer`, which is kept alive. reset false: adopts the block in it.
+  Tree(std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer, bool reset);
+  ~Tree();
+  Tree(const Tree &) = delete;
+  Tree &operator=(const Tree &) = delete;
+
+  /// Throws TreeError after unbind().
+  metate_tree *get() const;
+  metate_tree *getOrNull() const { return tree; }
+  const std::shared_ptr<Type> &getType() const { return type; }
+  metate_tree_description describe() const;
+  void unbind();
+
+  /// Python's buffer protocol over the whole block.
+  int getBuffer(PyObject *self, Py_buffer *view, int flags);
+  void releaseBuffer() { --exports; }
+
+private:
+  void adopt(PyObject *buffer, bool reset, const Capacities &capacities);
+
+  std::shared_ptr<Type> type;
+  metate_tree *tree = nullptr;
+  Py_buffer memory{};
+  int exports = 0;
+};
+
+/// Sets CapacityError with the level, the slots needed and the capacity that the block recorded.
+void setCapacityError(const Tree &tree, const std::string &text);
+
+void bindTree(nb::module_ &module);
+
+} // namespace metate::python
+
+#endif
