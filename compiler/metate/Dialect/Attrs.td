@@ -81,7 +81,7 @@ def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
     DefaultValuedParameter<"int64_t", "0">:$flags
   );
   let assemblyFormat = [{
-    `<` $name `,` $kind `,` $type (`,` `element` `=` `[` $element^ `]`)?
-    (`,` `rank` `=` $rank^)? (`,` `access` `=` $access^)? (`,` `flags` `=` $flags^)? `>`
+    `<` $name `,` $kind `,` $type (`element` `=` `[` $element^ `]`)?
+    (`rank` `=` $rank^)? (`access` `=` $access^)? (`flags` `=` $flags^)? `>`
   }];
 }

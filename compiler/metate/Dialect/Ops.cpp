@@ -53,6 +53,8 @@ LogicalResult KernelOp::verify() {
 
 //===-- loops ---------------------------------------------------------------===//
 
+void YieldOp::build(OpBuilder &, OperationState &) {}
+
 /// Parses `(%a, %b)` as index arguments.
 static ParseResult parseIndexArguments(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments) {
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))

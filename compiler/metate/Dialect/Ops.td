@@ -40,7 +40,7 @@ def Metate_ReturnOp : Metate_Op<"return", [Terminator, Pure, HasParent<"KernelOp
 def Metate_YieldOp : Metate_Op<"yield", [Terminator, Pure, ReturnLike, ParentOneOf<["RangeOp", "ForEachOp", "SerialOp", "CellsOp"]>]> {
   let summary = "end of a loop's or task's body";
   let arguments = (ins Variadic<AnyType>:$operands);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins)>];
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
 }
 

@@ -52,14 +52,22 @@ static bool search(Attribute node, StringRef name, bool wantMember, TreePath &pa
   return false;
 }
 
-std::optional<TreePath> metate::findPath(TreeType type, StringRef name) {
+std::optional<TreePath> metate::findPath(TreeType type, StringRef spelled) {
   TreePath path;
+  auto [name, depth] = spelled.split('@');
   auto found = [&](bool wantMember) {
     return llvm::any_of(type.getBranches(),
                         [&](Attribute branch) { return search(branch, name, wantMember, path); });
   };
   if (!found(true) && !found(false))
     return std::nullopt;
+  if (!depth.empty()) {
+    unsigned last;
+    if (depth.getAsInteger(10, last) || last >= path.levels.size())
+      return std::nullopt;
+    path.levels.truncate(last + 1);
+    path.place = {};
+  }
   int64_t extents[8] = {0};
   for (LevelInterface level : path.levels)
     for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))

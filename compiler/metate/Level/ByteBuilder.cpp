@@ -1,0 +1,118 @@
+//===- ByteBuilder.cpp - byte-addressed code for one block ------*- C++ -*-===//
+#include "metate/Level/ByteBuilder.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// The constant a value is, if it is one.
+static std::optional<int64_t> constantOf(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+Value ByteBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+
+Value ByteBuilder::integer(int64_t value, unsigned width) {
+  return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getIntegerType(width), value));
+}
+
+Value ByteBuilder::add(Value a, Value b) {
+  if (constantOf(a) == 0)
+    return b;
+  if (constantOf(b) == 0)
+    return a;
+  return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value ByteBuilder::add(Value a, int64_t b) { return b == 0 ? a : add(a, index(b)); }
+
+Value ByteBuilder::multiply(Value a, int64_t b) {
+  if (b == 1)
+    return a;
+  if (auto constant = constantOf(a))
+    return index(*constant * b);
+  return arith::MulIOp::create(builder, loc, a, index(b), arith::IntegerOverflowFlags::nsw);
+}
+
+Value ByteBuilder::divide(Value a, int64_t b) {
+  return b == 1 ? a : arith::DivUIOp::create(builder, loc, a, index(b)).getResult();
+}
+
+Value ByteBuilder::remainder(Value a, int64_t b) {
+  return b == 1 ? index(0) : arith::RemUIOp::create(builder, loc, a, index(b)).getResult();
+}
+
+Value ByteBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, predicate, a, b);
+}
+
+Value ByteBuilder::isNonzero(Value value) {
+  unsigned width = value.getType().getIntOrFloatBitWidth();
+  return compare(arith::CmpIPredicate::ne, value, integer(0, width));
+}
+
+Value ByteBuilder::select(Value condition, Value a, Value b) {
+  return arith::SelectOp::create(builder, loc, condition, a, b);
+}
+
+Value ByteBuilder::toIndex(Value value) {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), value);
+}
+
+Value ByteBuilder::toInteger(Value value, unsigned width) {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIntegerType(width), value);
+}
+
+Value ByteBuilder::readInteger(Value offset, unsigned width, bool acquire, bool invariant) {
+  return ReadOp::create(builder, loc, builder.getIntegerType(width), block, offset,
+                        uint64_t(scope), acquire, invariant);
+}
+
+void ByteBuilder::write(Value value, Value offset, bool release) {
+  WriteOp::create(builder, loc, value, block, offset, uint64_t(scope), release);
+}
+
+Value ByteBuilder::compareExchange(Value offset, Value expected, Value desired) {
+  return CasOp::create(builder, loc, expected.getType(), expected, desired, block, offset, uint64_t(scope));
+}
+
+Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) {
+  return RmwOp::create(builder, loc, value.getType(), kind, value, block, offset, uint64_t(scope));
+}
+
+Value ByteBuilder::readValue(Type type, Value offset) {
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    SmallVector<Value> components;
+    int64_t bytes = layout::scalarBytes(vector.getElementType());
+    for (int64_t k = 0; k < vector.getNumElements(); ++k)
+      components.push_back(readValue(vector.getElementType(), add(offset, k * bytes)));
+    return vector::FromElementsOp::create(builder, loc, vector, components);
+  }
+  if (type.isInteger(1))
+    return isNonzero(readInteger(offset, 8));
+  return ReadOp::create(builder, loc, type, block, offset, uint64_t(scope), false, false);
+}
+
+void ByteBuilder::writeValue(Value value, Value offset) {
+  if (auto vector = dyn_cast<VectorType>(value.getType())) {
+    int64_t bytes = layout::scalarBytes(vector.getElementType());
+    auto components = vector::ToElementsOp::create(builder, loc, value);
+    for (auto [k, component] : llvm::enumerate(components.getElements()))
+      writeValue(component, add(offset, int64_t(k) * bytes));
+    return;
+  }
+  if (value.getType().isInteger(1))
+    value = arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
+  write(value, offset);
+}
+
+Value ByteBuilder::slotsBase(unsigned pool) {
+  if (knownSlotsBase)
+    return knownSlotsBase(pool);
+  return toIndex(readInteger(index(layout::header::poolSlots(pool)), 64, /*acquire=*/false, /*invariant=*/true));
+}

@@ -1,0 +1,87 @@
+//===- DemoteAtomics.cpp - atomics that one iteration owns ------*- C++ -*-===//
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Passes.h"
+
+namespace metate {
+#define GEN_PASS_DEF_DEMOTEATOMICS
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+struct DemoteAtomics : metate::impl::DemoteAtomicsBase<DemoteAtomics> {
+  void runOnOperation() override {
+    for (Operation &op : getOperation().getBody().front())
+      if (isa<RangeOp, ForEachOp>(op))
+        visitLoop(&op);
+  }
+
+private:
+  /// Where an operation writes: the tree or array and its coordinates; nullopt if it writes nothing.
+  static std::optional<std::pair<Value, OperandRange>> writeOf(Operation *op) {
+    if (auto cell = CellAccess::of(op))
+      return isa<StoreOp, AtomicOp>(op) ? std::optional(std::pair(cell->tree, cell->coordinates)) : std::nullopt;
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return std::pair(store.getMemRef(), store.getIndices());
+    if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
+      return std::pair(rmw.getMemref(), rmw.getIndices());
+    return std::nullopt;
+  }
+
+  /// Exactly the loop's variables come first, in order; more indices (element dimensions) may follow.
+  static bool isOwn(Operation *loop, OperandRange coordinates) {
+    auto variables = loop->getRegion(0).getArguments();
+    return coordinates.size() >= variables.size() &&
+           llvm::equal(variables, coordinates.take_front(variables.size()));
+  }
+
+  void visitLoop(Operation *loop) {
+    llvm::DenseSet<Value> shared;
+    bool mayAlias = getOperation().getMayAlias();
+    loop->walk([&](Operation *op) {
+      if (auto write = writeOf(op); write && !isOwn(loop, write->second))
+        shared.insert(write->first);
+    });
+    // Overlapping arguments: one foreign write anywhere may hit any of them.
+    SmallVector<Operation *> atomics;
+    loop->walk([&](Operation *op) {
+      if (!isa<AtomicOp, memref::AtomicRMWOp>(op))
+        return;
+      Value target = writeOf(op)->first;
+      if (!shared.contains(target) && (!mayAlias || shared.empty()))
+        atomics.push_back(op);
+    });
+    for (Operation *op : atomics)
+      demote(op);
+  }
+
+  void demote(Operation *op) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Value old;
+    if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op)) {
+      old = memref::LoadOp::create(builder, loc, rmw.getMemref(), rmw.getIndices());
+      Value next = combine(builder, loc, rmw.getKind(), old, rmw.getValue());
+      memref::StoreOp::create(builder, loc, next, rmw.getMemref(), rmw.getIndices());
+    } else {
+      auto cell = cast<AtomicOp>(op);
+      old = LoadOp::create(builder, loc, cell.getValue().getType(), cell.getTree(), cell.getPathAttr(),
+                           cell.getCoordinates(), cell.getComponents());
+      Value next = combine(builder, loc, cell.getKind(), old, cell.getValue());
+      StoreOp::create(builder, loc, next, cell.getTree(), cell.getPathAttr(), cell.getCoordinates(),
+                      cell.getComponents(), cell.getActiveAttr());
+    }
+    op->replaceAllUsesWith(ValueRange(old));
+    op->erase();
+    ++demoted;
+  }
+
+  static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old, Value value) {
+    if (kind == arith::AtomicRMWKind::assign)
+      return value;
+    return arith::getReductionOp(kind, builder, loc, old, value);
+  }
+};
+} // namespace

@@ -1,0 +1,83 @@
+//===- FoldIndexCasts.cpp - index arithmetic in 64 bits ---------*- C++ -*-===//
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace metate {
+#define GEN_PASS_DEF_FOLDINDEXCASTS
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// Constants beyond this are left alone: a wrapped index could then be inside a very large array.
+constexpr int64_t smallConstant = 1024;
+
+/// A loop variable: its bounds were 32-bit values, so it fits 32 bits.
+bool isLoopVariable(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa_and_present<RangeOp, ForEachOp, CellsOp, scf::ForOp>(argument.getOwner()->getParentOp()) &&
+         value.getType().isIndex();
+}
+
+/// A 32-bit value that is a loop variable plus small constants.
+Value loopVariableOf(Value value) {
+  auto cast = value.getDefiningOp<arith::IndexCastOp>();
+  return cast && isLoopVariable(cast.getIn()) ? cast.getIn() : Value();
+}
+
+bool isSmallConstant(Value value) {
+  APInt constant;
+  return matchPattern(value, m_ConstantInt(&constant)) && constant.getSExtValue() <= smallConstant &&
+         constant.getSExtValue() >= -smallConstant;
+}
+
+/// index_cast(index_cast(%i : index to i32) : i32 to index) -> %i
+struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
+    if (!op.getType().isIndex() || !op.getIn().getType().isInteger(32))
+      return failure();
+    Value variable = loopVariableOf(op.getIn());
+    if (!variable)
+      return failure();
+    rewriter.replaceOp(op, variable);
+    return success();
+  }
+};
+
+/// index_cast(%a + c : i32) -> index_cast(%a) + c, and the same for a difference and for two loop variables.
+template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCastOp> {
+  using OpRewritePattern<arith::IndexCastOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
+    auto arithmetic = op.getIn().getDefiningOp<Op>();
+    if (!op.getType().isIndex() || !arithmetic || !arithmetic.getType().isInteger(32))
+      return failure();
+    Value lhs = arithmetic.getLhs(), rhs = arithmetic.getRhs();
+    bool bothLoops = loopVariableOf(lhs) && loopVariableOf(rhs);
+    bool addsConstant = isSmallConstant(rhs) || (isa<arith::AddIOp>(arithmetic) && isSmallConstant(lhs));
+    if (!bothLoops && !addsConstant)
+      return failure();
+    auto widen = [&](Value value) {
+      return arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), value);
+    };
+    rewriter.replaceOpWithNewOp<Op>(op, widen(lhs), widen(rhs));
+    return success();
+  }
+};
+
+struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FoldRoundTrip, WidenArithmetic<arith::AddIOp>, WidenArithmetic<arith::SubIOp>>(&getContext());
+    arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
+    arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,50 @@
+//===- HoistActivations.cpp - one activation per leaf -----------*- C++ -*-===//
+#include "metate/Transforms/LeafForm.h"
+#include "metate/Transforms/Passes.h"
+
+namespace metate {
+#define GEN_PASS_DEF_HOISTACTIVATIONS
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+struct HoistActivations : metate::impl::HoistActivationsBase<HoistActivations> {
+  void runOnOperation() override {
+    SmallVector<std::pair<CellsOp, ActivateOp>> work;
+    getOperation().walk([&](CellsOp cells) {
+      cells.walk([&](ActivateOp activate) {
+        if (!nestOf(cells).empty() && runsForEveryCell(cells, activate))
+          work.emplace_back(cells, activate);
+      });
+    });
+    for (auto [cells, activate] : work)
+      hoist(cells, activate);
+  }
+
+private:
+  void hoist(CellsOp cells, ActivateOp activate) {
+    std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(activate));
+    if (!form || !form->staysInLeaf())
+      return;
+    // The leaf's first cell stands for all of them.
+    OpBuilder builder(leafPoint(cells));
+    Location loc = activate.getLoc();
+    SmallVector<Value> base;
+    for (auto [slot, extent] : llvm::zip(form->slot, form->extents)) {
+      if (!slot) {
+        base.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
+        continue;
+      }
+      Value factor = arith::ConstantIndexOp::create(builder, loc, extent);
+      base.push_back(arith::MulIOp::create(builder, loc, slot, factor));
+    }
+    auto once = ActivateOp::create(builder, loc, activate.getActive().getType(), activate.getTree(), activate.getPathAttr(), base);
+    activate.replaceAllUsesWith(once.getOperation());
+    activate.erase();
+    ++hoisted;
+  }
+};
+} // namespace

@@ -1,0 +1,158 @@
+//===- LeafForm.cpp - coordinates as base + local + constant ----*- C++ -*-===//
+#include "metate/Transforms/LeafForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// Adds factor * value to the form.
+static void accumulate(LinearForm &form, Value value, int64_t factor) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    form.constant += factor * constant.getSExtValue();
+    return;
+  }
+  if (auto add = value.getDefiningOp<arith::AddIOp>()) {
+    accumulate(form, add.getLhs(), factor);
+    accumulate(form, add.getRhs(), factor);
+    return;
+  }
+  if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
+    accumulate(form, sub.getLhs(), factor);
+    accumulate(form, sub.getRhs(), -factor);
+    return;
+  }
+  if (auto mul = value.getDefiningOp<arith::MulIOp>(); mul && matchPattern(mul.getRhs(), m_ConstantInt(&constant))) {
+    accumulate(form, mul.getLhs(), factor * constant.getSExtValue());
+    return;
+  }
+  for (auto &[term, coefficient] : form.terms)
+    if (term == value) {
+      coefficient += factor;
+      return;
+    }
+  form.terms.emplace_back(value, factor);
+}
+
+LinearForm LinearForm::of(Value value) {
+  LinearForm form;
+  accumulate(form, value, 1);
+  llvm::erase_if(form.terms, [](auto &term) { return term.second == 0; });
+  return form;
+}
+
+int64_t LinearForm::coefficient(Value value) const {
+  for (auto &[term, coefficient] : terms)
+    if (term == value)
+      return coefficient;
+  return 0;
+}
+
+SmallVector<scf::ForOp> metate::nestOf(CellsOp cells) {
+  SmallVector<scf::ForOp> nest;
+  Block *block = &cells.getBody().front();
+  while (true) {
+    auto loops = llvm::to_vector(block->getOps<scf::ForOp>());
+    APInt lower, upper, step;
+    if (loops.size() != 1 || !loops[0].getInitArgs().empty() ||
+        !matchPattern(loops[0].getLowerBound(), m_ConstantInt(&lower)) ||
+        !matchPattern(loops[0].getUpperBound(), m_ConstantInt(&upper)) ||
+        !matchPattern(loops[0].getStep(), m_ConstantInt(&step)) || !lower.isZero() || !step.isOne())
+      return nest;
+    // Statements beside the loop belong to the kernel's body: then this loop is one of the user's.
+    if (!llvm::all_of(*block, [&](Operation &op) {
+          return &op == loops[0] || isMemoryEffectFree(&op) || isa<ActivateOp, StageLeafOp>(op);
+        }))
+      return nest;
+    nest.push_back(loops[0]);
+    block = loops[0].getBody();
+  }
+}
+
+bool metate::runsForEveryCell(CellsOp cells, Operation *op) {
+  SmallVector<scf::ForOp> nest = nestOf(cells);
+  Operation *parent = op->getParentOp();
+  for (scf::ForOp loop : llvm::reverse(nest)) {
+    if (parent != loop)
+      continue;
+    parent = loop->getParentOp();
+  }
+  return parent == cells;
+}
+
+Operation *metate::leafPoint(CellsOp cells) {
+  SmallVector<scf::ForOp> nest = nestOf(cells);
+  return nest.empty() ? cells.getBody().front().getTerminator() : nest.front().getOperation();
+}
+
+bool LeafForm::staysInLeaf() const {
+  return llvm::all_of(llvm::zip(extents, least, greatest), [](auto axis) {
+    auto [extent, low, high] = axis;
+    return low >= 0 && high < extent;
+  });
+}
+
+bool LeafForm::staysNear() const {
+  return llvm::all_of(llvm::zip(extents, least, greatest), [](auto axis) {
+    auto [extent, low, high] = axis;
+    return low >= -extent && high < 2 * extent;
+  });
+}
+
+/// Range of a local form whose terms are nest variables; false if another value occurs.
+static bool rangeOf(const LinearForm &form, ArrayRef<scf::ForOp> nest, int64_t &least, int64_t &greatest) {
+  least = greatest = form.constant;
+  for (auto &[term, coefficient] : form.terms) {
+    auto loop = llvm::find_if(nest, [&](scf::ForOp loop) { return loop.getInductionVar() == term; });
+    if (loop == nest.end())
+      return false;
+    APInt upper;
+    scf::ForOp found = *loop;
+    matchPattern(found.getUpperBound(), m_ConstantInt(&upper));
+    int64_t last = coefficient * (upper.getSExtValue() - 1);
+    least += std::min<int64_t>(last, 0);
+    greatest += std::max<int64_t>(last, 0);
+  }
+  return true;
+}
+
+std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
+  TreePath path = access.resolve();
+  TreePath slots = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+  int depth = path.lastPool();
+  if (depth < 0)
+    return std::nullopt;
+  SmallVector<scf::ForOp> nest = nestOf(cells);
+  SmallVector<bool> splitAbove(8, false);
+  for (LevelInterface level : ArrayRef(path.levels).take_front(depth + 1))
+    for (unsigned axis : levelAxes(level))
+      splitAbove[axis] = true;
+  LeafForm form;
+  for (auto [k, axis] : llvm::enumerate(path.axes)) {
+    int64_t extent = path.extentBelow(depth, k);
+    LinearForm linear = LinearForm::of(access.coordinates[k]);
+    Value slot;
+    for (auto [n, slotAxis] : llvm::enumerate(slots.axes)) {
+      Value argument = cells.getBody().getArgument(1 + n);
+      if (linear.coefficient(argument) == 0)
+        continue;
+      if (slot || slotAxis != axis || linear.coefficient(argument) != extent)
+        return std::nullopt;
+      slot = argument;
+    }
+    if (splitAbove[axis] != bool(slot))
+      return std::nullopt;
+    llvm::erase_if(linear.terms, [&](auto &term) { return term.first == slot; });
+    int64_t least, greatest;
+    if (!rangeOf(linear, nest, least, greatest))
+      return std::nullopt;
+    form.extents.push_back(slot ? extent : path.extents[k]);
+    form.least.push_back(least);
+    form.greatest.push_back(greatest);
+    form.slot.push_back(slot);
+    form.local.push_back(std::move(linear));
+  }
+  return form;
+}

@@ -1,0 +1,56 @@
+//===- LeafForm.h - coordinates as base + local + constant ------*- C++ -*-===//
+//
+// In a `cells` nest, coordinates have the form `slot coordinate * leaf extent + local index + constant`.
+// This analysis recognises it: what leaf hoisting, staging and the layout's slot reuse are built on.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_LEAFFORM_H
+#define METATE_TRANSFORMS_LEAFFORM_H
+
+#include "metate/Transforms/CellAccess.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace metate {
+
+/// sum of coefficient * value, plus a constant.
+struct LinearForm {
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
+  int64_t constant = 0;
+
+  static LinearForm of(mlir::Value value);
+  int64_t coefficient(mlir::Value value) const;
+};
+
+/// One access in a cells nest whose slot is the nest's own or one of its neighbours.
+struct LeafForm {
+  /// Per axis of the access's path: cells of the leaf, and least and greatest local index (neighbours
+  /// lie below 0 and from extent on).
+  llvm::SmallVector<int64_t> extents, least, greatest;
+  /// The slot coordinate of the nest along the axis, a block argument of the cells operation; null for an
+  /// axis that the levels down to the pool do not split.
+  llvm::SmallVector<mlir::Value> slot;
+  /// Coordinate minus the slot's first: what remains are the nest's variables.
+  llvm::SmallVector<LinearForm> local;
+
+  /// True if every iteration stays in the leaf of the own slot coordinates.
+  bool staysInLeaf() const;
+  /// True if no iteration leaves the leaf and its direct neighbours.
+  bool staysNear() const;
+
+  /// The form of an access inside `cells`, or nullopt if it has another one.
+  static std::optional<LeafForm> of(CellsOp cells, const CellAccess &access);
+};
+
+/// The nest of constant loops directly under a cells operation, outermost first.
+llvm::SmallVector<mlir::scf::ForOp> nestOf(CellsOp cells);
+
+/// True if the operation runs once for each cell of the nest, under no condition.
+bool runsForEveryCell(CellsOp cells, mlir::Operation *op);
+
+/// Before the nest: where what is needed once per leaf goes.
+mlir::Operation *leafPoint(CellsOp cells);
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,213 @@
+//===- LowerCells.cpp - cells tasks and leaves to bytes ---------*- C++ -*-===//
+//
+// The part of KernelLowering that knows slots: the walk over a pool, slots looked up once per leaf, tiles.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/LowerKernel.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace metate;
+namespace header = metate::layout::header;
+
+/// Node of the pool that a path's cells live in.
+static unsigned poolNode(const layout::TreeLayout &layout, const TreePath &path) {
+  return layout.nodesOf(path)[path.lastPool()];
+}
+
+Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const TreePath &path, Argument &argument) {
+  auto cells = op->getParentOfType<CellsOp>();
+  if (!cells || path.lastPool() < 0 || !argument.layout->nodes[poolNode(*argument.layout, path)].ambient)
+    return {};
+  std::optional<LeafForm> form = LeafForm::of(cells, access);
+  if (!form || !form->staysInLeaf())
+    return {};
+  Value slot = leafSlot(cells, *form, access, path, argument);
+  if (!slot)
+    return {};
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
+  SmallVector<Value> local;
+  for (const LinearForm &linear : form->local) {
+    Value index = bytes.index(linear.constant);
+    for (auto &[term, coefficient] : linear.terms)
+      index = bytes.add(index, bytes.multiply(term, coefficient));
+    local.push_back(index);
+  }
+  TreeAddress address(bytes, *argument.layout, path, local, argument.concurrent);
+  return address.offsetInSlot(path.lastPool(), slot);
+}
+
+Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access, const TreePath &path, Argument &argument) {
+  unsigned node = poolNode(*argument.layout, path);
+  auto &known = leafSlots[{cells, access.tree, node}];
+  for (auto &[slots, offset] : known)
+    if (slots == form.slot)
+      return offset;
+  Operation *point = leafPoint(cells);
+  OpBuilder builder(point);
+  ByteBuilder bytes = bytesFor(argument, builder, cells.getLoc());
+  TreePath iterated = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+  bool ownSlot = access.tree == cells.getTree() && iterated.levels.size() == size_t(path.lastPool() + 1) &&
+                 poolNode(*argument.layout, iterated) == node &&
+                 llvm::all_of(llvm::enumerate(iterated.axes), [&](auto axis) {
+                   unsigned position = llvm::find(path.axes, axis.value()) - path.axes.begin();
+                   return form.slot[position] == cells.getBody().getArgument(1 + axis.index());
+                 });
+  Value offset;
+  if (ownSlot) {
+    const layout::Node &pool = argument.layout->nodes[node];
+    offset = bytes.add(bytes.slotsBase(pool.pool), bytes.multiply(cells.getBody().getArgument(0), pool.cellBytes));
+  } else {
+    // An activation that was not hoisted may link the leaf in the middle of the nest: look each time.
+    bool activatedInside = argument.concurrent && hasInnerActivation.contains({cells, access.tree});
+    if (activatedInside)
+      return {};
+    SmallVector<Value> base;
+    for (auto [slot, extent] : llvm::zip(form.slot, form.extents))
+      base.push_back(slot ? bytes.multiply(slot, extent) : bytes.index(0));
+    TreeAddress address(bytes, *argument.layout, path, base, argument.concurrent);
+    offset = address.slotOffset(path.lastPool());
+  }
+  known.emplace_back(form.slot, offset);
+  return offset;
+}
+
+void KernelLowering::lowerCells(CellsOp cells) {
+  Argument &argument = arguments.find(cells.getTree())->second;
+  TreePath path = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+  const layout::Node &node = argument.layout->nodes[poolNode(*argument.layout, path)];
+  OpBuilder builder(cells);
+  Location loc = cells.getLoc();
+  ByteBuilder bytes = bytesFor(argument, builder, loc);
+  Value highWater = bytes.toIndex(bytes.readInteger(bytes.index(header::poolHighWater(node.pool)), 32, /*acquire=*/true));
+  Value meta = bytes.toIndex(bytes.readInteger(bytes.index(header::poolMeta(node.pool)), 64, false, /*invariant=*/true));
+  Value limit;
+  if (cells.getChangesTopology()) {
+    Value epoch = bytes.readInteger(bytes.index(header::epoch()), 32);
+    limit = arith::AddIOp::create(builder, loc, epoch, bytes.integer(1, 32));
+    bytes.write(limit, bytes.index(header::epoch()));
+  }
+  Value zero = bytes.index(0);
+  auto range = RangeOp::create(builder, loc, ValueRange(zero), ValueRange(highWater));
+  range->setAttr("metate.cells", builder.getUnitAttr());
+  builder.setInsertionPointToStart(&range.getBody().front());
+  Value slot = bytes.add(range.getBody().getArgument(0), 1);
+  Value record = bytes.add(meta, bytes.multiply(slot, node.metaBytes()));
+  Value state = bytes.readInteger(record, 32, /*acquire=*/cells.getChangesTopology());
+  Value visible = bytes.isNonzero(state);
+  if (limit)
+    visible = arith::AndIOp::create(builder, loc, visible, bytes.compare(arith::CmpIPredicate::ult, state, limit));
+  auto branch = scf::IfOp::create(builder, loc, visible);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> values{slot};
+  for (unsigned k = 0; k < path.rank(); ++k)
+    values.push_back(bytes.toIndex(bytes.readInteger(bytes.add(record, 4 + 4 * int64_t(k)), 32)));
+  Block &from = cells.getBody().front();
+  from.getTerminator()->erase();
+  for (auto [old, value] : llvm::zip(from.getArguments(), values))
+    old.replaceAllUsesWith(value);
+  branch.thenBlock()->getOperations().splice(std::prev(branch.thenBlock()->end()), from.getOperations());
+  cells.erase();
+}
+
+namespace {
+/// Fills one tile: slots of the neighbours first, then row by row.
+class TileFiller {
+public:
+  TileFiller(ByteBuilder &bytes, const layout::TreeLayout &layout, const TreePath &path, StageLeafOp op, Value tile)
+      : bytes(bytes), builder(bytes.builder), layout(layout), path(path), op(op), tile(tile),
+        depth(path.lastPool()), leaf(layout.nodes[layout.nodesOf(path)[depth + 1]]) {
+    for (unsigned k = 0; k < path.rank(); ++k) {
+      first.push_back(op.getLow()[k] > 0 ? -1 : 0);
+      count.push_back((op.getHigh()[k] > 0 ? 2 : 1) - first.back());
+    }
+  }
+
+  void fill(bool concurrent) {
+    table = memref::AllocaOp::create(builder, bytes.loc, MemRefType::get(count, builder.getIndexType()));
+    loopNest(count, [&](ArrayRef<Value> at) {
+      SmallVector<Value> coordinates;
+      for (unsigned k = 0; k < path.rank(); ++k) {
+        Value shift = bytes.multiply(bytes.add(at[k], first[k]), leafExtent(k));
+        coordinates.push_back(bytes.add(op.getBase()[k], shift));
+      }
+      TreeAddress address(bytes, layout, path, coordinates, concurrent);
+      memref::StoreOp::create(builder, bytes.loc, address.slotOffset(depth), table, at);
+    });
+    SmallVector<int64_t> rows(cast<MemRefType>(tile.getType()).getShape().drop_back());
+    loopNest(rows, [&](ArrayRef<Value> at) { fillRow(at); });
+  }
+
+private:
+  int64_t leafExtent(unsigned k) const { return path.extentBelow(depth, k); }
+
+  /// Runs `body` inside loops over a box of constants.
+  void loopNest(ArrayRef<int64_t> extents, llvm::function_ref<void(ArrayRef<Value>)> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Value> at;
+    for (int64_t extent : extents) {
+      auto loop = scf::ForOp::create(builder, bytes.loc, bytes.index(0), bytes.index(extent), bytes.index(1));
+      builder.setInsertionPointToStart(loop.getBody());
+      at.push_back(loop.getInductionVar());
+    }
+    body(at);
+  }
+
+  void fillRow(ArrayRef<Value> at) {
+    // Along the outer axes: which neighbour, and which row of it.
+    SmallVector<Value> slot;
+    Value row = bytes.index(0);
+    for (auto [k, position] : llvm::enumerate(at)) {
+      int64_t extent = leafExtent(k);
+      Value shifted = bytes.add(position, -first[k] * extent - op.getLow()[k]);
+      slot.push_back(bytes.divide(shifted, extent));
+      row = bytes.add(bytes.multiply(row, extent), bytes.remainder(shifted, extent));
+    }
+    unsigned last = path.rank() - 1;
+    int64_t extent = leafExtent(last), low = op.getLow()[last], high = op.getHigh()[last];
+    row = bytes.multiply(row, extent);
+    if (low)
+      copy(slot, at, row, -1, extent - low, low, 0);
+    copy(slot, at, row, 0, 0, extent, low);
+    if (high)
+      copy(slot, at, row, 1, 0, high, low + extent);
+  }
+
+  /// Copies `size` cells from local index `from` of a row of neighbour `which` to tile index `to`.
+  void copy(SmallVector<Value> slot, ArrayRef<Value> at, Value row, int64_t which, int64_t from, int64_t size, int64_t to) {
+    slot.push_back(bytes.index(which - first.back()));
+    Value base = memref::LoadOp::create(builder, bytes.loc, table, slot);
+    int64_t place = layout.nodes[layout.nodesOf(path).back()].offset;
+    base = bytes.add(bytes.add(base, leaf.offset + place), bytes.multiply(bytes.add(row, from), leaf.cellBytes));
+    loopNest(size, [&](ArrayRef<Value> step) {
+      Value value = bytes.readValue(signlessType(path.place.getType()), bytes.add(base, bytes.multiply(step[0], leaf.cellBytes)));
+      SmallVector<Value> target(at);
+      target.push_back(bytes.add(step[0], to));
+      memref::StoreOp::create(builder, bytes.loc, value, tile, target);
+    });
+  }
+
+  ByteBuilder &bytes;
+  OpBuilder &builder;
+  const layout::TreeLayout &layout;
+  const TreePath &path;
+  StageLeafOp op;
+  Value tile, table;
+  unsigned depth;
+  const layout::Node &leaf;
+  SmallVector<int64_t> first, count;
+};
+} // namespace
+
+void KernelLowering::lowerStageLeaf(StageLeafOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(cast<TreeType>(op.getTree().getType()), op.getPath());
+  Value tile = memref::AllocaOp::create(builder, op.getLoc(), cast<MemRefType>(op.getTile().getType()), ValueRange(), builder.getI64IntegerAttr(64));
+  TileFiller(bytes, *argument.layout, path, op, tile).fill(argument.concurrent);
+  op.replaceAllUsesWith(tile);
+  op.erase();
+}

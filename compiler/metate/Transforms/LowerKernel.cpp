@@ -1,0 +1,357 @@
+//===- LowerKernel.cpp - one kernel's trees and arrays to bytes -*- C++ -*-===//
+#include "metate/Transforms/LowerKernel.h"
+
+#include "metate/Layout/TypeBlob.h"
+#include "metate/Level/Pointer.h"
+#include "metate/abi/module.h"
+#include "metate/abi/tree.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace metate;
+namespace header = metate::layout::header;
+
+static int64_t accessOf(KernelOp kernel, unsigned number) {
+  auto access = kernel.getArgAttrOfType<IntegerAttr>(number, "metate.access");
+  return access ? access.getInt() : 0;
+}
+
+LogicalResult KernelLowering::run() {
+  addInterface();
+  if (failed(flattenArguments()))
+    return failure();
+  SmallVector<Operation *> work;
+  kernel.walk([&](Operation *op) {
+    if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, StageLeafOp, memref::DimOp, memref::LoadOp, memref::StoreOp,
+            memref::AtomicRMWOp>(op))
+      work.push_back(op);
+  });
+  kernel.walk([&](ActivateOp activate) {
+    auto cells = activate->getParentOfType<CellsOp>();
+    if (!cells || activate->getParentOp() == cells)
+      return;
+    for (auto &[tree, argument] : arguments)
+      if (mayBeSameTree(kernel, tree, activate.getTree()))
+        hasInnerActivation.insert({cells, tree});
+  });
+  for (Operation *op : work)
+    lower(op);
+  SmallVector<CellsOp> tasks;
+  kernel.walk([&](CellsOp cells) { tasks.push_back(cells); });
+  for (CellsOp cells : tasks)
+    lowerCells(cells);
+  returnStatus();
+  eraseOldArguments();
+  return success();
+}
+
+//===-- arguments -----------------------------------------------------------===//
+
+LogicalResult KernelLowering::flattenArguments() {
+  Block &body = kernel.getBody().front();
+  oldCount = body.getNumArguments();
+  auto blockType = BlockType::get(kernel.getContext());
+  auto indexType = IndexType::get(kernel.getContext());
+  llvm::DenseMap<Type, bool> activated;
+  for (unsigned k = 0; k < oldCount; ++k)
+    if (accessOf(kernel, k) & METATE_ACCESS_ACTIVATE)
+      activated[body.getArgument(k).getType()] = true;
+  for (unsigned k = 0; k < oldCount; ++k) {
+    BlockArgument old = body.getArgument(k);
+    Location loc = old.getLoc();
+    if (auto tree = dyn_cast<TreeType>(old.getType())) {
+      llvm::Expected<layout::TreeLayout> layout = layout::TreeLayout::get(tree);
+      if (!layout)
+        return kernel.emitError() << llvm::toString(layout.takeError());
+      Argument argument;
+      argument.block = body.addArgument(blockType, loc);
+      argument.scope = k;
+      argument.type = tree;
+      argument.concurrent = (accessOf(kernel, k) & METATE_ACCESS_ACTIVATE) || (kernel.getMayAlias() && activated.lookup(tree));
+      argument.layout = std::make_unique<layout::TreeLayout>(std::move(*layout));
+      arguments[old] = std::move(argument);
+    } else if (auto array = dyn_cast<MemRefType>(old.getType())) {
+      Argument argument;
+      argument.block = body.addArgument(blockType, loc);
+      argument.scope = k;
+      for (auto *sizes : {&argument.extents, &argument.strides})
+        for (int64_t d = 0; d < array.getRank(); ++d)
+          sizes->push_back(body.addArgument(indexType, loc));
+      arguments[old] = std::move(argument);
+    } else {
+      old.replaceAllUsesWith(body.addArgument(old.getType(), loc));
+    }
+  }
+  return success();
+}
+
+Attribute KernelLowering::interfaceOf(unsigned number) {
+  Type type = kernel.getArgumentTypes()[number];
+  auto name = kernel.getArgAttrOfType<StringAttr>(number, "metate.name");
+  auto sign = kernel.getArgAttrOfType<TypeAttr>(number, "metate.type");
+  auto element = kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, "metate.element");
+  std::string text = name ? name.str() : "arg" + std::to_string(number);
+  int64_t access = accessOf(kernel, number);
+  auto make = [&](StringRef kind, Type scalar, ArrayRef<int64_t> shape, int64_t rank, int64_t flags) {
+    return ArgumentAttr::get(kernel.getContext(), text, kind, sign ? sign.getValue() : scalar, shape, rank, access, flags);
+  };
+  if (isa<TreeType>(type))
+    return make("tree", type, {}, 0, 0);
+  if (auto vector = dyn_cast<VectorType>(type))
+    return make("vector", vector.getElementType(), vector.getShape(), 0, 0);
+  auto array = dyn_cast<MemRefType>(type);
+  if (!array)
+    return make("scalar", type, {}, 0, 0);
+  int64_t flags = array.getLayout().isIdentity() ? METATE_ARGUMENT_CONTIGUOUS : 0;
+  if (kernel.getArgAttr(number, "metate.result"))
+    flags |= METATE_ARGUMENT_RESULT;
+  return make("ndarray", array.getElementType(), element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
+}
+
+void KernelLowering::addInterface() {
+  OpBuilder builder(kernel->getContext());
+  builder.setInsertionPointAfter(kernel);
+  SmallVector<Attribute> interface;
+  for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
+    interface.push_back(interfaceOf(k));
+  int64_t tasks = llvm::count_if(kernel.getBody().front(), [](Operation &op) { return isa<RangeOp, CellsOp, SerialOp>(op); });
+  std::string entry = ("metate_entry_" + kernel.getSymName()).str();
+  InterfaceOp::create(builder, kernel.getLoc(), builder.getStringAttr(kernel.getSymName()), builder.getStringAttr(entry),
+                      builder.getArrayAttr(interface), builder.getI64IntegerAttr(tasks), kernel.getMayAliasAttr());
+  SymbolTable::setSymbolName(kernel, entry);
+}
+
+void KernelLowering::eraseOldArguments() {
+  Block &body = kernel.getBody().front();
+  body.eraseArguments(0, oldCount);
+  kernel.setFunctionType(FunctionType::get(kernel.getContext(), body.getArgumentTypes(), {}));
+  kernel.removeArgAttrsAttr();
+}
+
+/// The launch fails if a pool of a tree that it may activate was exhausted.
+void KernelLowering::returnStatus() {
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  for (unsigned k = 0; k < oldCount; ++k) {
+    auto found = arguments.find(kernel.getBody().getArgument(k));
+    if (found == arguments.end() || !found->second.layout || !(accessOf(kernel, k) & METATE_ACCESS_ACTIVATE))
+      continue;
+    ByteBuilder bytes = bytesFor(found->second, builder, kernel.getLoc());
+    ReturnStatusOp::create(builder, kernel.getLoc(), bytes.readInteger(bytes.index(header::status()), 32, /*acquire=*/true));
+  }
+}
+
+//===-- helpers -------------------------------------------------------------===//
+
+ByteBuilder KernelLowering::bytesFor(Argument &argument, OpBuilder &builder, Location loc) {
+  ByteBuilder bytes(builder, loc, argument.block, argument.scope);
+  if (!argument.layout)
+    return bytes;
+  bytes.claimFunction = [this, &argument](const layout::Node &node) { return claimFunction(argument, node); };
+  bytes.knownSlotsBase = [this, &argument, loc](unsigned pool) {
+    Value &base = argument.slotsBase[pool];
+    if (!base) {
+      OpBuilder atStart = OpBuilder::atBlockBegin(&kernel.getBody().front());
+      base = ByteBuilder(atStart, loc, argument.block, argument.scope).slotsBase(pool);
+    }
+    return base;
+  };
+  return bytes;
+}
+
+func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Node &node) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  unsigned number = &node - argument.layout->nodes.data();
+  // One function for each layout of a pool: types that agree in it share the code.
+  auto blob = cantFail(layout::treeTypeBlob(argument.type));
+  auto *head = reinterpret_cast<const metate_tree_type *>(blob.data());
+  std::string name = "metate_claim_" + llvm::utohexstr(head->hash[0], true) + "_" + std::to_string(node.pool);
+  if (auto existing = module.lookupSymbol<func::FuncOp>(name))
+    return existing;
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  SmallVector<Type> inputs{BlockType::get(module.getContext()), builder.getIndexType()};
+  inputs.append(node.pathAxes.size(), builder.getIndexType());
+  auto function = func::FuncOp::create(builder, kernel.getLoc(), name, builder.getFunctionType(inputs, builder.getI32Type()));
+  function.setPrivate();
+  buildClaim(function, *argument.layout, number);
+  return function;
+}
+
+Value KernelLowering::componentOffset(ByteBuilder &bytes, Value offset, Type member, ValueRange components) {
+  if (components.empty())
+    return offset;
+  auto vector = cast<VectorType>(member);
+  Value linear = components[0];
+  if (components.size() == 2)
+    linear = bytes.add(bytes.multiply(components[0], vector.getDimSize(1)), components[1]);
+  return bytes.add(offset, bytes.multiply(linear, layout::scalarBytes(vector.getElementType())));
+}
+
+/// A boolean is a byte of 0 or 1: its arithmetic is logic.
+static arith::AtomicRMWKind booleanKind(arith::AtomicRMWKind kind) {
+  switch (kind) {
+  case arith::AtomicRMWKind::addi:
+    return arith::AtomicRMWKind::xori;
+  case arith::AtomicRMWKind::maxs:
+  case arith::AtomicRMWKind::maxu:
+    return arith::AtomicRMWKind::ori;
+  case arith::AtomicRMWKind::mins:
+  case arith::AtomicRMWKind::minu:
+  case arith::AtomicRMWKind::muli:
+    return arith::AtomicRMWKind::andi;
+  default:
+    return kind;
+  }
+}
+
+Value KernelLowering::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Value offset, Value value) {
+  OpBuilder &builder = bytes.builder;
+  if (auto vector = dyn_cast<VectorType>(value.getType())) {
+    int64_t size = layout::scalarBytes(vector.getElementType());
+    SmallVector<Value> old;
+    auto components = vector::ToElementsOp::create(builder, bytes.loc, value);
+    for (auto [k, component] : llvm::enumerate(components.getElements()))
+      old.push_back(atomicAt(bytes, kind, bytes.add(offset, int64_t(k) * size), component));
+    return vector::FromElementsOp::create(builder, bytes.loc, vector, old);
+  }
+  if (!value.getType().isInteger(1))
+    return bytes.atomic(kind, offset, value);
+  Value byte = arith::ExtUIOp::create(builder, bytes.loc, builder.getI8Type(), value);
+  return bytes.isNonzero(bytes.atomic(booleanKind(kind), offset, byte));
+}
+
+Value KernelLowering::arrayOffset(ByteBuilder &bytes, Argument &argument, MemRefType type, ValueRange indices) {
+  bool contiguous = type.getLayout().isIdentity();
+  Value linear = bytes.index(0);
+  for (auto [d, index] : llvm::enumerate(indices)) {
+    if (!contiguous) {
+      Value part = arith::MulIOp::create(bytes.builder, bytes.loc, index, argument.strides[d], arith::IntegerOverflowFlags::nsw);
+      linear = bytes.add(linear, part);
+      continue;
+    }
+    if (d > 0) {
+      int64_t extent = type.getDimSize(d);
+      linear = ShapedType::isDynamic(extent)
+                   ? arith::MulIOp::create(bytes.builder, bytes.loc, linear, argument.extents[d], arith::IntegerOverflowFlags::nsw).getResult()
+                   : bytes.multiply(linear, extent);
+    }
+    linear = bytes.add(linear, index);
+  }
+  return bytes.multiply(linear, layout::scalarBytes(type.getElementType()));
+}
+
+//===-- operations ----------------------------------------------------------===//
+
+void KernelLowering::lower(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoadOp>([&](auto o) { lowerLoad(o); })
+      .Case<StoreOp>([&](auto o) { lowerStore(o); })
+      .Case<AtomicOp>([&](auto o) { lowerAtomic(o); })
+      .Case<IsActiveOp>([&](auto o) { lowerIsActive(o); })
+      .Case<ActivateOp>([&](auto o) { lowerActivate(o); })
+      .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
+      .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
+      .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
+      .Case<memref::AtomicRMWOp>([&](auto o) { lowerArrayAccess(o, o.getMemref(), o.getIndices()); })
+      .Case<memref::DimOp>([&](auto o) { lowerArrayAccess(o, o.getSource(), {}); });
+}
+
+void KernelLowering::lowerArrayAccess(Operation *op, Value array, ValueRange indices) {
+  auto found = arguments.find(array);
+  if (found == arguments.end())
+    return; // a local tile or variable: the target's business
+  Argument &argument = found->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    op->replaceAllUsesWith(ValueRange(argument.extents[*dim.getConstantIndex()]));
+    op->erase();
+    return;
+  }
+  Value offset = arrayOffset(bytes, argument, cast<MemRefType>(array.getType()), indices);
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    op->replaceAllUsesWith(ValueRange(bytes.readValue(load.getType(), offset)));
+  else if (auto store = dyn_cast<memref::StoreOp>(op))
+    bytes.writeValue(store.getValue(), offset);
+  else if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
+    op->replaceAllUsesWith(ValueRange(atomicAt(bytes, rmw.getKind(), offset, rmw.getValue())));
+  op->erase();
+}
+
+/// The address of a cell operation's path, from the root.
+#define TREE_ADDRESS(op)                                                                           \
+  Argument &argument = arguments.find(op.getTree())->second;                                       \
+  OpBuilder builder(op);                                                                           \
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());                                    \
+  CellAccess access = *CellAccess::of(op);                                                         \
+  TreePath path = access.resolve();                                                                \
+  TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(access.coordinates), argument.concurrent)
+
+void KernelLowering::lowerLoad(LoadOp op) {
+  TREE_ADDRESS(op);
+  Type member = signlessType(path.place.getType());
+  Type type = op.getValue().getType();
+  auto readAt = [&](Value offset) {
+    return bytes.readValue(type, componentOffset(bytes, offset, member, op.getComponents()));
+  };
+  Value result;
+  if (Value offset = leafOffset(op, access, path, argument)) {
+    result = readAt(offset);
+  } else {
+    auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };
+    auto otherwise = [&] {
+      Value background = backgroundValue(bytes, path.place);
+      if (op.getComponents().empty())
+        return SmallVector<Value>{background};
+      // Through memory-free selection: a component of a constant vector.
+      auto elements = vector::ToElementsOp::create(builder, op.getLoc(), background);
+      Value linear = op.getComponents()[0], picked = elements.getElements()[0];
+      if (op.getComponents().size() == 2)
+        linear = bytes.add(bytes.multiply(linear, cast<VectorType>(member).getDimSize(1)), op.getComponents()[1]);
+      for (auto [k, element] : llvm::enumerate(elements.getElements()))
+        picked = bytes.select(bytes.compare(arith::CmpIPredicate::eq, linear, bytes.index(k)), element, picked);
+      return SmallVector<Value>{picked};
+    };
+    result = address.read(type, body, otherwise).front();
+  }
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
+void KernelLowering::lowerStore(StoreOp op) {
+  TREE_ADDRESS(op);
+  Type member = signlessType(path.place.getType());
+  auto body = [&](Value offset) { bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents())); };
+  if (Value offset = leafOffset(op, access, path, argument))
+    body(offset);
+  else
+    address.visitActive(body);
+  op.erase();
+}
+
+void KernelLowering::lowerAtomic(AtomicOp op) {
+  TREE_ADDRESS(op);
+  Type member = signlessType(path.place.getType());
+  Value old;
+  auto body = [&](Value offset) {
+    old = atomicAt(bytes, op.getKind(), componentOffset(bytes, offset, member, op.getComponents()), op.getValue());
+  };
+  if (Value offset = leafOffset(op, access, path, argument))
+    body(offset);
+  else
+    address.visitActive(body);
+  op.replaceAllUsesWith(old);
+  op.erase();
+}
+
+void KernelLowering::lowerIsActive(IsActiveOp op) {
+  TREE_ADDRESS(op);
+  op.replaceAllUsesWith(address.isActive());
+  op.erase();
+}
+
+void KernelLowering::lowerActivate(ActivateOp op) {
+  TREE_ADDRESS(op);
+  op.replaceAllUsesWith(address.activate());
+  op.erase();
+}

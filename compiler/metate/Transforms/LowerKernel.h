@@ -1,0 +1,75 @@
+//===- LowerKernel.h - one kernel's trees and arrays to bytes ---*- C++ -*-===//
+//
+// The state that lowering one kernel needs: its flattened arguments, layouts, and caches of what is fixed
+// while it runs. lower-layout drives it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_LOWERKERNEL_H
+#define METATE_TRANSFORMS_LOWERKERNEL_H
+
+#include "metate/Transforms/LeafForm.h"
+#include "metate/Transforms/TreeAddress.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace metate {
+
+class KernelLowering {
+public:
+  explicit KernelLowering(KernelOp kernel) : kernel(kernel) {}
+
+  /// Lowers the kernel in place and writes its `metate.interface` after it.
+  mlir::LogicalResult run();
+
+private:
+  /// A tree or array argument after flattening.
+  struct Argument {
+    mlir::Value block;
+    TreeType type;                              ///< a tree
+    int64_t scope = 0;
+    bool concurrent = false;                    ///< the kernel may activate its cells
+    std::unique_ptr<layout::TreeLayout> layout; ///< a tree
+    llvm::DenseMap<unsigned, mlir::Value> slotsBase;
+    llvm::SmallVector<mlir::Value> extents, strides; ///< an array
+  };
+
+  mlir::LogicalResult flattenArguments();
+  void addInterface();
+  mlir::Attribute interfaceOf(unsigned number);
+  void eraseOldArguments();
+  void returnStatus();
+
+  ByteBuilder bytesFor(Argument &argument, mlir::OpBuilder &builder, mlir::Location loc);
+  mlir::func::FuncOp claimFunction(Argument &argument, const layout::Node &node);
+
+  void lower(mlir::Operation *op);
+  void lowerLoad(LoadOp op);
+  void lowerStore(StoreOp op);
+  void lowerAtomic(AtomicOp op);
+  void lowerIsActive(IsActiveOp op);
+  void lowerActivate(ActivateOp op);
+  void lowerStageLeaf(StageLeafOp op);
+  void lowerCells(CellsOp op);
+  void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);
+
+  mlir::Value arrayOffset(ByteBuilder &bytes, Argument &argument, mlir::MemRefType type, mlir::ValueRange indices);
+  mlir::Value componentOffset(ByteBuilder &bytes, mlir::Value offset, mlir::Type member, mlir::ValueRange components);
+  mlir::Value atomicAt(ByteBuilder &bytes, mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
+
+  /// The member's byte offset where the slot is known once per leaf; null if the access has another form.
+  mlir::Value leafOffset(mlir::Operation *op, const CellAccess &access, const TreePath &path, Argument &argument);
+  mlir::Value leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access, const TreePath &path, Argument &argument);
+
+  KernelOp kernel;
+  llvm::DenseMap<mlir::Value, Argument> arguments;
+  unsigned oldCount = 0;
+  /// Trees that a cells task still activates inside its nest, one cell at a time.
+  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Value>> hasInnerActivation;
+  /// Slots looked up once per leaf: (cells, tree, pool) with the slot coordinates used.
+  llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>, llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>> leafSlots;
+};
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,80 @@
+//===- Passes.td - the passes of the metate compiler ------------*- tablegen -*-===//
+//
+// One file a pass. Their order is Pipelines/' business alone.
+//
+//===----------------------------------------------------------------------===//
+include "mlir/Pass/PassBase.td"
+
+class Metate_Pass<string passName, string op = "::mlir::ModuleOp"> : Pass<passName, op> {
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
+}
+
+def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
+  let summary = "local variables become values carried by loops and conditionals";
+  let description = [{
+    A front end keeps a variable in a rank-0 `memref.alloca`. Before:
+    `%x = memref.alloca() : memref<f32>; memref.store %a, %x[]; scf.if %c { memref.store %b, %x[] }; %v = memref.load %x[]`;
+    after: `%v = scf.if %c -> f32 { scf.yield %b } else { scf.yield %a }`. A variable of the kernel that a parallel loop
+    assigns is an error.
+  }];
+  let statistics = [Statistic<"promoted", "promoted", "variables promoted">];
+}
+
+def FoldIndexCasts : Metate_Pass<"metate-fold-index-casts", "::metate::KernelOp"> {
+  let summary = "index arithmetic in 64 bits where 32-bit wrapping could only give an index out of range";
+  let description = [{
+    `index_cast(addi(index_cast(%i), 1))` of a loop variable becomes `addi(%i, 1)` in `index`, so that later passes and LLVM
+    see through it. Sound because a loop variable is in [-2^31, 2^31) and an index that wraps is outside every array and tree.
+  }];
+}
+
+def ExplicitActivation : Metate_Pass<"metate-explicit-activation", "::metate::KernelOp"> {
+  let summary = "stores and atomics get an activate that guards them, or are proved active; arguments get their access";
+  let description = [{
+    Before: `metate.store %v, %f["a"][%i]`; after: `%ok = metate.activate %f["a"][%i]; scf.if %ok { metate.store %v, %f["a"][%i] active }`.
+    A store at a struct-for's own cell, under an earlier activate of the same cell, or in a member without a sparse level
+    needs none. Struct-for loops that may change the topology they walk get the attribute `metate.changes_topology`.
+  }];
+  let statistics = [Statistic<"inserted", "inserted", "activations inserted">, Statistic<"proved", "proved", "accesses proved active">];
+}
+
+def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {
+  let summary = "an atomic on a cell or element that one iteration owns becomes a load, an operation and a store";
+  let description = [{
+    Owns: the coordinates are exactly the loop's variables and the loop writes that tree or array nowhere else. Must run
+    after explicit-activation, which makes plain accesses of such cells known to be active.
+  }];
+  let statistics = [Statistic<"demoted", "demoted", "atomics demoted">];
+}
+
+def Offload : Metate_Pass<"metate-offload", "::metate::KernelOp"> {
+  let summary = "a kernel becomes a straight list of tasks";
+  let description = [{
+    Statements with effects between parallel loops are gathered into `metate.serial`; struct-for loops become `metate.cells`
+    over the pool of their last sparse level, with the nest over the cells below inside, or `metate.range` where every cell is active.
+  }];
+}
+
+def HoistActivations : Metate_Pass<"metate-hoist-activations", "::metate::KernelOp"> {
+  let summary = "an activation that every cell of a leaf performs on one leaf is performed once per leaf";
+  let description = [{Only where the access runs for each cell of the nest, so that no leaf is activated that was not before.}];
+  let statistics = [Statistic<"hoisted", "hoisted", "activations hoisted">];
+}
+
+def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {
+  let summary = "neighbour reads of a struct-for go through a local copy of the leaf with its halo";
+  let description = [{
+    Loads of one member at `own cell + constant` in a nest that never writes that tree become loads of a
+    `metate.stage_leaf` tile: neighbour leaves are looked up once a leaf, and rows are contiguous.
+  }];
+  let statistics = [Statistic<"staged", "staged", "loads served from a tile">];
+}
+
+def LowerLayout : Metate_Pass<"metate-lower-layout"> {
+  let summary = "trees and arrays become bytes at offsets of a block";
+  let description = [{
+    Every offset comes from Layout/, every walk from Level/. A kernel's arguments are flattened: a tree to its block; an array to
+    its block, extents and strides. Its interface is recorded as `metate.interface`.
+  }];
+}

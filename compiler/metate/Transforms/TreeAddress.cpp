@@ -1,0 +1,146 @@
+//===- TreeAddress.cpp - from coordinates to bytes --------------*- C++ -*-===//
+#include "metate/Transforms/TreeAddress.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// What one descent does at each level.
+struct TreeAddress::Walk {
+  enum Mode { Read, Active, Activate } mode = Read;
+  Value inside;          ///< consumed by the first level with a pool
+  unsigned end = 0;      ///< depth at which the body runs
+  TypeRange types;
+  Body body;
+  Otherwise otherwise;
+  Value lastActive;      ///< activity of the last level with a pool
+};
+
+Value TreeAddress::inside() {
+  if (path.lastPool() < 0)
+    return {};
+  Value all;
+  for (auto [coordinate, extent] : llvm::zip(coordinates, path.extents)) {
+    Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate, bytes.index(extent));
+    all = all ? arith::AndIOp::create(bytes.builder, bytes.loc, all, one).getResult() : one;
+  }
+  return all;
+}
+
+Value TreeAddress::linearIndex(unsigned depth, unsigned from) {
+  const layout::Node &node = layout.nodes[nodes[depth]];
+  Value linear = bytes.index(0);
+  for (auto [axis, extent] : llvm::zip(node.axes, node.extents)) {
+    unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
+    Value index = bytes.divide(coordinates[position], path.extentBelow(depth, position));
+    bool splitAbove = llvm::any_of(llvm::seq(from, depth), [&, axis = axis](unsigned above) {
+      return llvm::is_contained(layout.nodes[nodes[above]].axes, axis);
+    });
+    if (splitAbove)
+      index = bytes.remainder(index, extent);
+    linear = bytes.add(bytes.multiply(linear, extent), index);
+  }
+  return linear;
+}
+
+SmallVector<Value> TreeAddress::levelCoordinates(unsigned depth) {
+  SmallVector<Value> result;
+  for (unsigned axis : layout.nodes[nodes[depth]].pathAxes) {
+    unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
+    result.push_back(bytes.divide(coordinates[position], path.extentBelow(depth, position)));
+  }
+  return result;
+}
+
+SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset) {
+  if (depth == walk.end) {
+    bool atPlace = path.place && depth == path.levels.size();
+    return walk.body(atPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset);
+  }
+  const layout::Node &node = layout.nodes[nodes[depth]];
+  const LevelLowering &level = levelLowering(node.kind);
+  Value container = bytes.add(offset, node.offset), linear = linearIndex(depth, 0);
+  Cell cell;
+  if (walk.mode == Walk::Activate) {
+    cell = level.activate(bytes, node, container, linear, levelCoordinates(depth));
+  } else {
+    cell = level.locate(bytes, node, container, linear, node.pool >= 0 ? walk.inside : Value(), concurrent);
+    if (node.pool >= 0)
+      walk.inside = {};
+  }
+  if (cell.active)
+    walk.lastActive = cell.active;
+  if (!cell.active || !cell.mustBranch || walk.mode == Walk::Active)
+    return descend(walk, depth + 1, cell.offset);
+  auto branch = scf::IfOp::create(bytes.builder, bytes.loc, walk.types, cell.active, true);
+  OpBuilder::InsertionGuard guard(bytes.builder);
+  bytes.builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(bytes.builder, bytes.loc, descend(walk, depth + 1, cell.offset));
+  bytes.builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(bytes.builder, bytes.loc, walk.otherwise());
+  return SmallVector<Value>(branch.getResults());
+}
+
+static Value rootOffset(ByteBuilder &bytes, const layout::TreeLayout &layout) {
+  return bytes.index(layout::header::rootOffset(layout.poolCount));
+}
+
+SmallVector<Value> TreeAddress::read(TypeRange types, Body body, Otherwise otherwise) {
+  Walk walk{Walk::Read, inside(), unsigned(path.levels.size()), types, body, otherwise, {}};
+  return descend(walk, 0, rootOffset(bytes, layout));
+}
+
+void TreeAddress::visitActive(llvm::function_ref<void(Value)> body) {
+  auto run = [&](Value offset) -> SmallVector<Value> {
+    body(offset);
+    return {};
+  };
+  auto otherwise = [] { return SmallVector<Value>(); };
+  Walk walk{Walk::Active, {}, unsigned(path.levels.size()), {}, run, otherwise, {}};
+  descend(walk, 0, rootOffset(bytes, layout));
+}
+
+Value TreeAddress::slotOffset(unsigned depth) {
+  auto body = [](Value offset) { return SmallVector<Value>{offset}; };
+  auto otherwise = [&] { return SmallVector<Value>{bytes.index(0)}; };
+  Type type = bytes.builder.getIndexType();
+  Walk walk{Walk::Read, inside(), depth + 1, type, body, otherwise, {}};
+  return descend(walk, 0, rootOffset(bytes, layout)).front();
+}
+
+Value TreeAddress::offsetInSlot(unsigned depth, Value offset) {
+  for (unsigned level = depth + 1; level < path.levels.size(); ++level) {
+    const layout::Node &node = layout.nodes[nodes[level]];
+    Value container = bytes.add(offset, node.offset);
+    offset = levelLowering(node.kind).locate(bytes, node, container, linearIndex(level, depth + 1), {}, concurrent).offset;
+  }
+  return path.place ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset;
+}
+
+Value TreeAddress::isActive() {
+  if (path.lastPool() < 0)
+    return bytes.integer(1, 1);
+  Walk walk;
+  auto body = [&](Value) { return SmallVector<Value>{walk.lastActive}; };
+  auto otherwise = [&] { return SmallVector<Value>{bytes.integer(0, 1)}; };
+  Type type = bytes.builder.getI1Type();
+  walk = Walk{Walk::Read, inside(), unsigned(path.lastPool() + 1), type, body, otherwise, {}};
+  // The last pool's own cell need not be entered: its link says it.
+  return descend(walk, 0, rootOffset(bytes, layout)).front();
+}
+
+Value TreeAddress::activate() {
+  OpBuilder &builder = bytes.builder;
+  Type type = builder.getI1Type();
+  if (path.lastPool() < 0)
+    return bytes.integer(1, 1);
+  auto branch = scf::IfOp::create(builder, bytes.loc, type, inside(), true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, bytes.loc, bytes.integer(0, 1));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto body = [&](Value) { return SmallVector<Value>{bytes.integer(1, 1)}; };
+  auto otherwise = [&] { return SmallVector<Value>{bytes.integer(0, 1)}; };
+  Walk walk{Walk::Activate, {}, unsigned(path.lastPool() + 1), type, body, otherwise, {}};
+  scf::YieldOp::create(builder, bytes.loc, descend(walk, 0, rootOffset(bytes, layout)));
+  return branch.getResult(0);
+}

@@ -1,0 +1,60 @@
+//===- TreeAddress.h - from coordinates to bytes ----------------*- C++ -*-===//
+//
+// Walks a path of a tree with the level lowerings: reading, testing and activating cells, from the
+// root or from a slot that is already known.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_TREEADDRESS_H
+#define METATE_TRANSFORMS_TREEADDRESS_H
+
+#include "metate/Level/Levels.h"
+
+namespace metate {
+
+/// One path of one tree argument, with the coordinates of one access.
+class TreeAddress {
+public:
+  TreeAddress(ByteBuilder &bytes, const layout::TreeLayout &layout, const TreePath &path,
+              llvm::SmallVector<mlir::Value> coordinates, bool concurrent)
+      : bytes(bytes), layout(layout), path(path), nodes(layout.nodesOf(path)),
+        coordinates(std::move(coordinates)), concurrent(concurrent) {}
+
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value offset)>;
+  using Otherwise = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
+
+  /// Runs `body` with the byte offset of the member (or of the last level's cell). A cell that is inactive
+  /// reads its ambient slot; where there is none, `otherwise` gives the results.
+  llvm::SmallVector<mlir::Value> read(mlir::TypeRange types, Body body, Otherwise otherwise);
+
+  /// As `read`, for a cell known to be active and inside.
+  void visitActive(llvm::function_ref<void(mlir::Value offset)> body);
+
+  /// Byte offset of the slot of level `depth` (which has a pool); inactive: the ambient slot.
+  mlir::Value slotOffset(unsigned depth);
+
+  /// Byte offset of the member, given its slot of level `depth` and coordinates inside that slot.
+  mlir::Value offsetInSlot(unsigned depth, mlir::Value slotOffset);
+
+  mlir::Value isActive();
+  mlir::Value activate();
+
+private:
+  struct Walk;
+  llvm::SmallVector<mlir::Value> descend(Walk &walk, unsigned depth, mlir::Value offset);
+  /// i1: all coordinates are within the extents; null where the path has no pool.
+  mlir::Value inside();
+  /// Linear index of the cell at `depth`, when the levels from `from` on stand for whole coordinates.
+  mlir::Value linearIndex(unsigned depth, unsigned from);
+  llvm::SmallVector<mlir::Value> levelCoordinates(unsigned depth);
+
+  ByteBuilder &bytes;
+  const layout::TreeLayout &layout;
+  const TreePath &path;
+  llvm::SmallVector<unsigned> nodes;
+  llvm::SmallVector<mlir::Value> coordinates;
+  bool concurrent;
+};
+
+} // namespace metate
+
+#endif
