@@ -1,0 +1,248 @@
+//===- Emit.cpp - stage 7: LLVM dialect to object code ----------*- C++ -*-===//
+//
+// MLIR's translation to LLVM IR, LLVM's middle end with the target's machine, and its code generator
+// into memory. What the module keeps is the object file, so that a dump after this stage is text again and pack
+// can start from it.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Emit/Emit.h"
+
+#include "metate/Dialect/Metate.h"
+#include "metate/Emit/Externals.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace metate;
+using llvm::Error;
+using llvm::Expected;
+
+static Error makeError(const Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+void metate::registerEmit(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+static void ensureRegistered(MLIRContext *context) {
+  auto *dialect = context->getOrLoadDialect<LLVM::LLVMDialect>();
+  if (dialect->getRegisteredInterface<LLVMTranslationDialectInterface>())
+    return;
+  DialectRegistry registry;
+  registerEmit(registry);
+  context->appendDialectRegistry(registry);
+}
+
+static bool isLLVMOp(Operation &op) { return isa<LLVM::LLVMDialect>(op.getDialect()); }
+
+/// The symbols that a host calls, in the interfaces' order.
+static SmallVector<StringRef> entryNames(ModuleOp module) {
+  SmallVector<StringRef> names;
+  for (InterfaceOp op : module.getOps<InterfaceOp>())
+    names.push_back(op.getEntry());
+  return names;
+}
+
+namespace {
+/// Keeps the text of MLIR's diagnostics for an Error.
+struct Diagnostics {
+  explicit Diagnostics(MLIRContext *context) : handler(context, [this](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      llvm::raw_string_ostream stream(text);
+      stream << (text.empty() ? "" : "; ") << diagnostic.getLocation() << ": " << diagnostic;
+    }
+    return success();
+  }) {}
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+/// A copy of the module with nothing but the LLVM dialect, each function with a debug-info scope.
+static Expected<OwningOpRef<ModuleOp>> copyCode(ModuleOp module) {
+  Diagnostics diagnostics(module.getContext());
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc(), module.getSymName());
+  (*copy)->setDiscardableAttrs(module->getDiscardableAttrDictionary());
+  for (Operation &op : *module.getBody())
+    if (isLLVMOp(op))
+      copy->push_back(op.clone());
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(false); // the map stage's verifier has run
+  manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  if (failed(manager.run(*copy)))
+    return makeError("no debug information could be made: " + diagnostics.text);
+  return copy;
+}
+
+static Expected<std::unique_ptr<llvm::Module>> translate(ModuleOp code, llvm::LLVMContext &context,
+                                                         const llvm::TargetMachine &machine) {
+  Diagnostics diagnostics(code.getContext());
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(code, context, code.getSymName().value_or("module"));
+  if (!result)
+    return makeError("translation to LLVM IR failed: " + diagnostics.text);
+  result->setDataLayout(machine.createDataLayout());
+  result->setTargetTriple(machine.getTargetTriple());
+  return result;
+}
+
+/// Entries stay visible to the linker but not outside the payload; everything else is internal. The CPU
+/// is the machine's default, so functions need no target attributes of their own.
+static void setLinkage(llvm::Module &module, ArrayRef<StringRef> entries) {
+  llvm::StringSet<> exported;
+  for (StringRef name : entries)
+    exported.insert(name);
+  for (llvm::GlobalValue &value : module.global_values()) {
+    if (value.isDeclaration())
+      continue;
+    if (!exported.contains(value.getName())) {
+      value.setLinkage(llvm::GlobalValue::InternalLinkage);
+      value.setVisibility(llvm::GlobalValue::DefaultVisibility);
+      continue;
+    }
+    value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    value.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    value.setDSOLocal(true);
+  }
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.setUWTableKind(llvm::UWTableKind::Async); // debuggers and profilers walk through kernels
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
+  static const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
+      llvm::OptimizationLevel::O3};
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager manager = optLevel == 0
+                                        ? builder.buildO0DefaultPipeline(levels[0])
+                                        : builder.buildPerModuleDefaultPipeline(levels[optLevel]);
+  manager.run(module, modules);
+}
+
+static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine) {
+  SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager manager;
+  if (machine.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return makeError("target '" + module.getTargetTriple().str() + "' cannot write object files");
+  manager.run(module);
+  return object;
+}
+
+/// Nothing undefined outside the allow-list, and every entry defined.
+static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entries) {
+  if (Expected<std::vector<std::string>> names = undefinedSymbols(buffer); !names)
+    return names.takeError();
+  Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file)
+    return file.takeError();
+  llvm::StringSet<> defined;
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    Expected<uint32_t> flags = symbol.getFlags();
+    Expected<StringRef> name = symbol.getName();
+    if (!flags || !name)
+      return llvm::joinErrors(flags.takeError(), name.takeError());
+    if (!(*flags & llvm::object::SymbolRef::SF_Undefined))
+      defined.insert(*name);
+  }
+  for (StringRef entry : entries)
+    if (!defined.contains(entry))
+      return makeError("entry '" + entry + "' is not defined in the object code");
+  return Error::success();
+}
+
+static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef> entries,
+                                              const metate::TargetOptions &target) {
+  Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  context.setDiscardValueNames(true);
+  Expected<std::unique_ptr<llvm::Module>> module = translate(code, context, **machine);
+  if (!module)
+    return module.takeError();
+  setLinkage(**module, entries);
+  optimise(**module, **machine, target.optLevel);
+  Expected<SmallVector<char, 0>> object = generate(**module, **machine);
+  if (!object)
+    return object;
+  if (Error error = checkObject(llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"), entries))
+    return error;
+  return object;
+}
+
+Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets) {
+  if (targets.empty())
+    return makeError("expected at least one target");
+  if (!module.getOps<PayloadOp>().empty())
+    return makeError("the module holds payloads already: it has been through stage emit");
+  ensureRegistered(module.getContext());
+  Expected<OwningOpRef<ModuleOp>> code = copyCode(module);
+  if (!code)
+    return code.takeError();
+  SmallVector<StringRef> entries = entryNames(module);
+  OpBuilder builder(module.getContext());
+  SmallVector<OwningOpRef<PayloadOp>> payloads;
+  for (const TargetOptions &options : targets) {
+    Expected<TargetOptions> target = resolveTarget(options);
+    if (!target)
+      return target.takeError();
+    Expected<SmallVector<char, 0>> object = compile(**code, entries, *target);
+    if (!object)
+      return object.takeError();
+    ArrayRef<int8_t> bytes(reinterpret_cast<const int8_t *>(object->data()), object->size());
+    payloads.push_back(PayloadOp::create(builder, module.getLoc(), ("payload" + Twine(payloads.size())).str(),
+                                         target->triple, target->cpu, target->features, bytes));
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
+    if (isLLVMOp(op))
+      op.erase();
+  for (OwningOpRef<PayloadOp> &payload : payloads)
+    module.push_back(payload.release());
+  return Error::success();
+}
+
+Error metate::verifyEmitted(ModuleOp module) {
+  if (module.getOps<PayloadOp>().empty())
+    return makeError("after emit: expected at least one metate.payload");
+  for (Operation &op : *module.getBody())
+    if (isLLVMOp(op))
+      return makeError("after emit: operation '" + op.getName().getStringRef() + "' is left");
+  SmallVector<StringRef> entries = entryNames(module);
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    ArrayRef<int8_t> object = payload.getObject();
+    StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
+    if (Error error = checkObject(llvm::MemoryBufferRef(bytes, payload.getSymName()), entries))
+      return llvm::joinErrors(makeError("after emit: payload '" + payload.getSymName() + "'"), std::move(error));
+  }
+  return Error::success();
+}

@@ -1,0 +1,87 @@
+// Stage emit on a hand-written module: objects in, functions out, determinism, the allow-list.
+#include "Saxpy.h"
+
+#include "metate/Emit/Externals.h"
+
+#include "llvm/Object/ObjectFile.h"
+#include <gtest/gtest.h>
+
+using namespace metate;
+using namespace metate::test;
+
+static std::string emitted(const std::string &text, const char *cpu, unsigned optLevel = 2) {
+  Compiled compiled(text);
+  EXPECT_TRUE(bool(compiled.module));
+  if (llvm::Error error = emit(*compiled.module, named(cpu, optLevel)))
+    return "error: " + textOf(std::move(error));
+  std::string dump;
+  llvm::raw_string_ostream stream(dump);
+  compiled.module->print(stream);
+  return dump;
+}
+
+TEST(Emit, ReplacesFunctionsByOnePayloadATarget) {
+  Compiled compiled(saxpyText);
+  ASSERT_TRUE(bool(compiled.module));
+  TargetOptions targets[] = {named("x86-64-v2"), named("x86-64-v4"), named("aarch64")};
+  ASSERT_EQ(textOf(emit(*compiled.module, targets)), "");
+  EXPECT_EQ(textOf(verifyEmitted(*compiled.module)), "");
+  unsigned count = 0;
+  for (PayloadOp payload : compiled.module->getOps<PayloadOp>()) {
+    EXPECT_EQ(payload.getSymName(), "payload" + std::to_string(count));
+    EXPECT_EQ(payload.getTriple(), count == 2 ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu");
+    ++count;
+  }
+  EXPECT_EQ(count, 3u);
+}
+
+TEST(Emit, IsDeterministic) {
+  EXPECT_EQ(emitted(saxpyText, "x86-64-v3"), emitted(saxpyText, "x86-64-v3"));
+  EXPECT_NE(emitted(saxpyText, "x86-64-v3"), emitted(saxpyText, "x86-64-v2"));
+}
+
+TEST(Emit, RefusesSymbolsOutsideTheAllowList) {
+  std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
+                              "llvm.func @printf(!llvm.ptr) -> i32\n  llvm.func private @saxpy_body");
+  text = replaced(text, "%status = llvm.call @saxpy_body(%slots, %zero64, %n, %zero) : (!llvm.ptr, i64, i64, i32) -> i32",
+                  "%status = llvm.call @printf(%slots) : (!llvm.ptr) -> i32");
+  EXPECT_NE(emitted(text, "x86-64").find("undefined symbol 'printf'"), std::string::npos);
+}
+
+TEST(Emit, RefusesAnInterfaceWithoutEntry) {
+  std::string text = replaced(saxpyText, "entry \"metate_k_saxpy\"", "entry \"other\"");
+  EXPECT_NE(emitted(text, "x86-64").find("entry 'other' is not defined"), std::string::npos);
+}
+
+TEST(Emit, LeavesTheModuleAloneOnFailure) {
+  Compiled compiled(replaced(saxpyText, "entry \"metate_k_saxpy\"", "entry \"other\""));
+  EXPECT_NE(textOf(emit(*compiled.module, named("x86-64"))), "");
+  EXPECT_TRUE(compiled.module->getOps<PayloadOp>().empty());
+  EXPECT_FALSE(compiled.module->getOps<mlir::LLVM::LLVMFuncOp>().empty());
+}
+
+TEST(Target, NamesAreChecked) {
+  EXPECT_EQ(llvm::cantFail(parseTarget("aarch64:cortex-a72")).cpu, "cortex-a72");
+  llvm::Expected<TargetOptions> wrong = parseTarget("x86-64-v9");
+  ASSERT_FALSE(bool(wrong));
+  EXPECT_NE(textOf(wrong.takeError()).find("unknown target 'x86-64-v9'"), std::string::npos);
+}
+
+TEST(Target, CodeUsesOnlyFeaturesAHostCheckCanSee) {
+  TargetOptions target = llvm::cantFail(resolveTarget(named("bdver4"))); // has fma4, xop, tbm, sse4a
+  for (const char *hidden : {"-fma4", "-xop", "-tbm", "-sse4a"})
+    EXPECT_NE(target.features.find(hidden), std::string::npos) << target.features;
+  for (const std::string &name : llvm::cantFail(targetFeatures(target)))
+    EXPECT_TRUE(name != "fma4" && name != "xop");
+}
+
+TEST(Externals, AreFoundByName) {
+  for (const char *name : {"acos", "memcpy", "truncf", "expf", "sincosf"}) {
+    const External *found = findExternal(name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_STREQ(found->name, name);
+  }
+  EXPECT_EQ(findExternal("printf"), nullptr);
+  EXPECT_EQ(findExternal(""), nullptr);
+  EXPECT_EQ(findExternal("zzz"), nullptr);
+}
