@@ -1,0 +1,42 @@
+// What the subcommands of metate-run share: the error type and reading files.
+#ifndef METATE_RUN_COMMON_H
+#define METATE_RUN_COMMON_H
+
+#include "metate/metate.hpp"
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace metate::tool {
+
+// A message for the user; main prints it and exits with 1.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline void check(metate_status status) {
+  if (status != METATE_OK)
+    throw Error(std::string(metate_status_name(status)) + ": " + metate_last_error());
+}
+
+// A whole file in 8-byte aligned memory.
+struct File {
+  std::vector<uint64_t> words;
+  uint64_t bytes = 0;
+  const uint8_t *data() const { return reinterpret_cast<const uint8_t *>(words.data()); }
+};
+File readFile(const std::string &path);
+
+std::vector<std::string> split(const std::string &text, char separator);
+std::string showElement(uint32_t dtype, uint32_t rows, uint32_t columns, uint32_t rank);
+std::string showArgument(const metate_argument_description &argument);
+
+int inspect(const std::vector<std::string> &arguments);
+int verify(const std::vector<std::string> &arguments);
+int run(const std::vector<std::string> &arguments);
+
+} // namespace metate::tool
+
+#endif

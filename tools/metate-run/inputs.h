@@ -1,0 +1,40 @@
+// The inputs of `metate-run run`: made from their spelling and the kernel's argument.
+#ifndef METATE_RUN_INPUTS_H
+#define METATE_RUN_INPUTS_H
+
+#include "common.h"
+#include "npy.h"
+
+#include <memory>
+#include <optional>
+
+namespace metate::tool {
+
+// One named value; it owns what its metate_argument points to.
+class Input {
+public:
+  Input(const metate_argument_description &argument, const std::string &spelling);
+  Input(Input &&) = default;
+
+  metate_argument get();
+  uint32_t kind() const { return value.kind; }
+  const Array &elements() const { return array; }
+  const Tree &tree() const { return *bound; }
+
+private:
+  void makeScalars(const metate_argument_description &argument, const std::string &spelling);
+  void makeArray(const metate_argument_description &argument, const std::string &spelling);
+  void makeTree(const metate_argument_description &argument, const std::string &spelling);
+
+  metate_argument value{};
+  metate_array view{};
+  Array array;
+  std::optional<Tree> bound;
+};
+
+// A scalar of memory as a double, for summaries; f16 and bf16 are widened.
+double asDouble(uint32_t dtype, const uint8_t *from);
+
+} // namespace metate::tool
+
+#endif

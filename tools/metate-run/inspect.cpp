@@ -1,0 +1,169 @@
+// metate-run inspect and verify: what is in a module, as a table. Maps no code.
+#include "common.h"
+
+#include <cstdio>
+
+namespace metate::tool {
+
+namespace {
+
+struct Opened {
+  File file;
+  Device device;
+  Module module;
+};
+
+Opened openForQuery(const std::string &path) {
+  File file = readFile(path);
+  Device device = Device::open();
+  Module module = Module::open(std::as_bytes(std::span(file.data(), file.bytes)), device,
+                               METATE_MODULE_QUERY_ONLY);
+  return {std::move(file), std::move(device), std::move(module)};
+}
+
+const char *archName(uint32_t arch) {
+  return arch == METATE_ARCH_X86_64 ? "x86-64" : arch == METATE_ARCH_AARCH64 ? "aarch64" : "?";
+}
+
+const char *kindName(uint32_t kind) {
+  const char *names[] = {"?", "root", "dense", "pointer", "place"};
+  return kind < 5 ? names[kind] : "?";
+}
+
+std::string axesOf(const metate_level_description &level) {
+  std::string text;
+  for (uint32_t k = 0; k < level.axis_count; ++k)
+    text += char('i' + level.axes[k]);
+  return text;
+}
+
+template <typename T> std::string list(const T *values, uint32_t count) {
+  std::string text = "[";
+  for (uint32_t k = 0; k < count; ++k)
+    text += (k ? ", " : "") + std::to_string(values[k]);
+  return text + "]";
+}
+
+void showLevels(const TreeType &type) {
+  uint32_t count = type.describe().level_count;
+  std::printf("    %-14s %-9s %-6s %-16s %12s %12s\n", "level", "kind", "axes", "extents",
+              "cell bytes", "most slots");
+  std::vector<uint32_t> depth(count, 0);
+  for (uint32_t i = 0; i < count; ++i) {
+    auto level = sized<metate_level_description>();
+    check(metate_type_level(type.get(), i, &level));
+    depth[i] = level.parent == METATE_NONE ? 0 : depth[level.parent] + 1;
+    std::string name = std::string(depth[i], ' ') + (*level.name ? level.name : "root");
+    std::string extents = level.kind == METATE_LEVEL_PLACE
+                              ? showElement(level.dtype, level.rows, level.columns,
+                                            level.element_rank)
+                              : list(level.extents, level.axis_count);
+    std::string slots = level.natural_slots ? std::to_string(level.natural_slots) : "";
+    std::printf("    %-14s %-9s %-6s %-16s %12llu %12s\n", name.c_str(), kindName(level.kind),
+                axesOf(level).c_str(), extents.c_str(),
+                static_cast<unsigned long long>(level.cell_bytes), slots.c_str());
+  }
+}
+
+void showTypes(const Module &module) {
+  std::printf("\ntypes\n");
+  for (uint32_t i = 0; i < module.describe().type_count; ++i) {
+    const metate_type *raw = nullptr;
+    check(metate_module_type_at(module.get(), i, &raw));
+    TreeType type(raw);
+    auto info = type.describe();
+    auto bytes = type.try_size();
+    std::printf("  %s\n    %s\n    hash %016llx%016llx, aligned to %llu, ", info.name, info.text,
+                static_cast<unsigned long long>(info.hash[1]),
+                static_cast<unsigned long long>(info.hash[0]),
+                static_cast<unsigned long long>(info.align));
+    if (bytes)
+      std::printf("at most %llu bytes\n", static_cast<unsigned long long>(*bytes));
+    else
+      std::printf("bounded by its capacities only\n");
+    showLevels(type);
+  }
+}
+
+std::string accessOf(uint32_t access) {
+  std::string text;
+  const std::pair<uint32_t, const char *> names[] = {{METATE_ACCESS_READ, "read"},
+                                                     {METATE_ACCESS_WRITE, "write"},
+                                                     {METATE_ACCESS_ACTIVATE, "activate"}};
+  for (auto [bit, name] : names)
+    if (access & bit)
+      text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+void showKernels(const Module &module) {
+  std::printf("\nkernels\n");
+  for (uint32_t i = 0; i < module.describe().kernel_count; ++i) {
+    const metate_kernel *raw = nullptr;
+    check(metate_module_kernel_at(module.get(), i, &raw));
+    Kernel kernel(raw);
+    auto info = kernel.describe();
+    std::printf("  %s: %u tasks%s", info.name, info.task_count,
+                info.flags & METATE_KERNEL_NO_ALIAS ? ", written arguments must not overlap" : "");
+    if (*info.file)
+      std::printf(", from %s:%u", info.file, info.line);
+    std::printf("\n");
+    for (const auto &argument : kernel.arguments())
+      std::printf("    %-14s %-24s %s%s\n", argument.name, showArgument(argument).c_str(),
+                  accessOf(argument.access).c_str(),
+                  argument.flags & METATE_ARGUMENT_RESULT ? " (result)" : "");
+  }
+}
+
+void showVariants(const Module &module) {
+  std::printf("\nvariants\n");
+  for (uint32_t i = 0; i < module.describe().variant_count; ++i) {
+    auto variant = sized<metate_variant_description>();
+    check(metate_module_variant(module.get(), i, &variant));
+    std::string level = variant.level ? "-v" + std::to_string(variant.level) : "";
+    std::printf("  %u: %s%s, compiled for %s (%s), %llu bytes%s%s\n", i, archName(variant.arch),
+                level.c_str(), variant.cpu, variant.triple,
+                static_cast<unsigned long long>(variant.payload_bytes),
+                *variant.features ? ", needs " : "", variant.features);
+  }
+}
+
+void showSections(const File &file) {
+  const auto *head = reinterpret_cast<const metate_carrier *>(file.data());
+  const auto *sections =
+      reinterpret_cast<const metate_section *>(file.data() + head->section_offset);
+  std::printf("\nsections\n");
+  for (uint32_t i = 0; i < head->section_count; ++i)
+    std::printf("  %u: %-10s offset %8llu, %8llu bytes\n", i,
+                sections[i].kind == METATE_SECTION_DESCRIPTOR ? "descriptor" : "payload",
+                static_cast<unsigned long long>(sections[i].offset),
+                static_cast<unsigned long long>(sections[i].bytes));
+}
+
+} // namespace
+
+int inspect(const std::vector<std::string> &arguments) {
+  if (arguments.size() != 1)
+    throw Error("inspect: expected one file: see metate-run --help");
+  Opened opened = openForQuery(arguments[0]);
+  auto info = opened.module.describe();
+  std::printf("module %s: %llu bytes, by %s\n", info.name,
+              static_cast<unsigned long long>(opened.file.bytes), info.producer);
+  showTypes(opened.module);
+  showKernels(opened.module);
+  showVariants(opened.module);
+  showSections(opened.file);
+  return 0;
+}
+
+int verify(const std::vector<std::string> &arguments) {
+  if (arguments.size() != 1)
+    throw Error("verify: expected one file: see metate-run --help");
+  File file = readFile(arguments[0]);
+  check(metate_module_verify(file.data(), file.bytes));
+  std::printf("%s: sound, %llu bytes\n", arguments[0].c_str(),
+              static_cast<unsigned long long>(file.bytes));
+  return 0;
+}
+
+} // namespace metate::tool
