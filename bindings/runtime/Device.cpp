@@ -4,9 +4,8 @@
 
 namespace metate::python {
 
-Device::Device(uint32_t threads) {
-  findPoolLibrary();
-  setThreads(threads);
+Device::Device(uint32_t threads) : threadLimit(threads) {
+  loadPool();
   metate_executor executor{this, &Device::parallelFor, 0, 0};
   metate_print_sink sink{this, &Device::print};
   metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
@@ -15,47 +14,34 @@ Device::Device(uint32_t threads) {
 
 Device::~Device() {
   metate_device_close(device);
-  for (auto &executor : pools)
-    destroyPool(executor.get());
+  if (destroyPool)
+    destroyPool(&pool);
 }
 
 /// libmetate_tbb stands beside libmetate, or is not there: then kernels run serially. It is loaded,
 /// not linked, so that neither libmetate nor this extension depends on oneTBB.
-void Device::findPoolLibrary() {
+void Device::loadPool() {
   Dl_info here{};
   if (!dladdr(reinterpret_cast<void *>(&metate_abi_version), &here) || !here.dli_fname)
     return;
-  std::string folder = here.dli_fname;
-  folder.resize(folder.find_last_of('/') + 1);
-  void *library = dlopen((folder + "libmetate_tbb.so").c_str(), RTLD_NOW | RTLD_LOCAL); // never closed: it has threads
+  std::string path = here.dli_fname;
+  path.resize(path.find_last_of('/') + 1);
+  path += "libmetate_tbb.so";
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); // never closed: it has threads
   if (!library)
     return;
-  createPool = reinterpret_cast<decltype(createPool)>(dlsym(library, "metate_tbb_executor_create"));
-  destroyPool = reinterpret_cast<decltype(destroyPool)>(dlsym(library, "metate_tbb_executor_destroy"));
-  if (!createPool || !destroyPool)
-    throwNamed("RuntimeError_", folder + "libmetate_tbb.so: expected the executor of this version of libmetate",
-               METATE_E_VERSION);
-}
-
-void Device::addPool(uint32_t workers) {
-  auto executor = std::make_unique<metate_executor>();
-  int32_t status = createPool(workers, executor.get());
+  auto create = reinterpret_cast<decltype(&metate_tbb_executor_create)>(dlsym(library, "metate_tbb_executor_create"));
+  auto destroy = reinterpret_cast<decltype(destroyPool)>(dlsym(library, "metate_tbb_executor_destroy"));
+  if (!create || !destroy)
+    throwNamed("RuntimeError_", path + ": expected the executor of this version of libmetate", METATE_E_VERSION);
+  int32_t status = create(0, &pool);
   if (status != METATE_OK)
-    throwNamed("RuntimeError_", "threads: libmetate_tbb could not start " + std::to_string(workers) + " threads",
-               status);
-  pools.push_back(std::move(executor));
-  pool.store(pools.back().get(), std::memory_order_release);
-}
-
-void Device::setThreads(uint32_t count) {
-  if (createPool && (pools.empty() || count > pools.back()->worker_count))
-    addPool(count);
-  threadLimit.store(count, std::memory_order_relaxed);
+    throwNamed("RuntimeError_", path + ": it could not start its threads", status);
+  destroyPool = destroy;
 }
 
 uint32_t Device::threads() const {
-  const metate_executor *current = pool.load(std::memory_order_acquire);
-  uint32_t available = current ? current->worker_count : 1;
+  uint32_t available = pool.parallel_for ? pool.worker_count : 1;
   uint32_t limit = threadLimit.load(std::memory_order_relaxed);
   return limit && limit < available ? limit : available;
 }
@@ -75,8 +61,7 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
     limit = maxWorkers;
   if (limit == 1)
     return body(context, 0, count, 0);
-  metate_executor *executor = device->pool.load(std::memory_order_acquire);
-  return executor->parallel_for(executor->self, count, grain, limit, body, context);
+  return device->pool.parallel_for(device->pool.self, count, grain, limit, body, context);
 }
 
 void Device::print(void *self, const char *text, size_t bytes) {

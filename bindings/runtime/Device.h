@@ -11,7 +11,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "metate/metate_tbb.h"
 
@@ -28,10 +27,10 @@ public:
   metate_device *get() const { return device; }
   /// Threads that kernels may use at once, the calling one included.
   uint32_t threads() const;
-  /// 0 = as many as the machine has. Kernels that are running keep what they have.
-  void setThreads(uint32_t count);
+  /// 0, or more than the machine has: as many as it has. Kernels that are running keep what they have.
+  void setThreads(uint32_t count) { threadLimit.store(count, std::memory_order_relaxed); }
   /// "tbb" or "serial".
-  const char *executorName() const { return createPool ? "tbb" : "serial"; }
+  const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
   metate_device_info describe() const;
 
   bool hasOutput() const { return pending.load(std::memory_order_acquire); }
@@ -42,14 +41,11 @@ private:
   static int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
                              metate_task_body body, void *context);
   static void print(void *self, const char *text, size_t bytes);
-  void findPoolLibrary();
-  void addPool(uint32_t workers);
+  void loadPool();
 
   metate_device *device = nullptr;
   std::atomic<uint32_t> threadLimit{0};
-  std::atomic<metate_executor *> pool{nullptr}; // the pool in use; null: serial
-  std::vector<std::unique_ptr<metate_executor>> pools; // all there were: running kernels may hold older ones
-  decltype(&metate_tbb_executor_create) createPool = nullptr;
+  metate_executor pool{}; // parallel_for null: serial
   decltype(&metate_tbb_executor_destroy) destroyPool = nullptr;
   std::mutex outputMutex;
   std::string output; // guarded by outputMutex

@@ -131,13 +131,35 @@ bool isActive(const Tree &tree, uint32_t level, nb::handle given) {
   return active != 0;
 }
 
-[[noreturn]] void throwFor(const Tree &tree, int32_t status);
+/// What the block has recorded of exhausted pools. A host access may use a slack slot: it then succeeds and
+/// records that the capacity was passed, which Python reports at once, not at the next launch.
+struct Exhaustion {
+  uint32_t status;
+  uint64_t needed;
+  explicit Exhaustion(const Tree &tree) {
+    const auto *header = static_cast<const metate_tree_header *>(tree.describe().block);
+    status = __atomic_load_n(&header->status, __ATOMIC_RELAXED);
+    needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
+  }
+  bool operator==(const Exhaustion &) const = default;
+};
+
+/// Throws after a host access that may activate: for its status, or for a capacity that it passed.
+void checkActivation(const Tree &tree, const Exhaustion &before, int32_t status) {
+  std::string text = metate_last_error();
+  if (status == METATE_OK && before == Exhaustion(tree))
+    return;
+  if (status != METATE_OK && status != METATE_E_CAPACITY)
+    setError(status, text);
+  else
+    setCapacityError(tree, status == METATE_OK ? "" : text);
+  throw nb::python_error();
+}
 
 void activate(Tree &tree, uint32_t level, nb::handle given) {
   Coordinates at(given);
-  int32_t status = metate_tree_activate(tree.get(), level, at.data(), at.size());
-  if (status != METATE_OK)
-    throwFor(tree, status);
+  Exhaustion before(tree);
+  checkActivation(tree, before, metate_tree_activate(tree.get(), level, at.data(), at.size()));
 }
 
 nb::object read(const Tree &tree, uint32_t index, nb::handle given) {
@@ -158,9 +180,9 @@ void write(Tree &tree, uint32_t index, nb::handle given, nb::handle object) {
                "member '" + level.name + "': expected " + level.element.text() +
                    (fit == Fit::OutOfRange ? " within its range" : "") + ", got " + describeValue(object.ptr()),
                fit == Fit::WrongType ? METATE_E_TYPE_MISMATCH : METATE_E_OUT_OF_RANGE);
-  int32_t status = metate_tree_write(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes);
-  if (status != METATE_OK)
-    throwFor(tree, status);
+  Exhaustion before(tree);
+  checkActivation(tree, before,
+                  metate_tree_write(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes));
 }
 
 nb::tuple cells(const Tree &tree, uint32_t index) {
@@ -230,15 +252,6 @@ void reset(Tree &tree) {
   check(status, Subject::Tree);
 }
 
-void throwFor(const Tree &tree, int32_t status) {
-  std::string text = metate_last_error();
-  if (status == METATE_E_CAPACITY)
-    setCapacityError(tree, text);
-  else
-    setError(status, text);
-  throw nb::python_error();
-}
-
 int getBufferSlot(PyObject *self, Py_buffer *view, int flags) {
   try {
     return nb::inst_ptr<Tree>(self)->getBuffer(self, view, flags);
@@ -259,18 +272,17 @@ PyType_Slot bufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(&getBuff
 } // namespace
 
 void setCapacityError(const Tree &tree, const std::string &text) {
-  setError(METATE_E_CAPACITY, text, Subject::Tree);
-  metate_tree_description info{};
-  info.struct_size = sizeof(info);
-  if (metate_tree_describe(tree.getOrNull(), &info) != METATE_OK || info.status != METATE_E_CAPACITY)
-    return;
+  metate_tree_description info = tree.describe();
   const auto *header = static_cast<const metate_tree_header *>(info.block);
   uint32_t pool = __atomic_load_n(&header->status_level, __ATOMIC_RELAXED);
   uint64_t needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
   metate_pool_stats stats{};
   stats.struct_size = sizeof(stats);
-  if (metate_tree_stats(tree.getOrNull(), pool, &stats) != METATE_OK)
-    return;
+  check(metate_tree_stats(tree.get(), pool, &stats), Subject::Tree);
+  std::string own = "level '" + std::string(stats.name) + "' needs at least " + std::to_string(needed) +
+                    " slots, its capacity is " + std::to_string(stats.capacity) +
+                    ": bind the tree with a larger capacity";
+  setError(METATE_E_CAPACITY, text.empty() ? own : text, Subject::Tree);
   nb::python_error raised; // takes the exception set above
   nb::object value = nb::borrow(raised.value());
   value.attr("level") = std::string(stats.name);

@@ -18,7 +18,7 @@ from . import types as _types
 from .background import background_text, decode_background, encode_background
 from .errors import TreeError
 
-_MOST_CELLS_OF_AN_AXIS = 1 << 31  # coordinates are 32-bit in a block
+_MOST_CELLS_OF_AN_AXIS = (1 << 31) - 1  # coordinates are 32-bit in a block
 
 
 @dataclass(frozen=True)

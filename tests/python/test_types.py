@@ -182,7 +182,7 @@ def test_zero_background_is_no_background():
         (lambda b: b.dense(mt.ij, [3]).place(a=mt.f32), "expected one extent or 2 of them for axes ij, got \\[3\\]"),
         (lambda b: b.dense(mt.ij, 2.5), "expected one extent or 2"),
         (lambda b: b.dense("xy", 2), "expected axes such as mt.ij, got 'xy'"),
-        (lambda b: b.dense(mt.i, 2**16).dense(mt.i, 2**16), "expected at most 2147483648 cells along axis i, got 4294967296"),
+        (lambda b: b.dense(mt.i, 2**16).dense(mt.i, 2**16), "expected at most 2147483647 cells along axis i, got 4294967296"),
         (lambda b: b.dense(mt.i, 2).place(a=mt.f32).place(a=mt.i32), "got 'a' twice; rename"),
         (lambda b: b.dense(mt.i, 2).place(), "expected at least one member, got none"),
         (lambda b: b.dense(mt.i, 2).place(mt.f32), "give a type alone a name: place\\(a=f32\\)"),

@@ -1,0 +1,284 @@
+"""Tree instances in this process: memory, host access to cells, statistics.
+
+A Tree is libmetate's tree (`_runtime.Tree`) with Python's manners; kernels take it as an argument.
+Layouts, links and activation are libmetate's: nothing here interprets a block. The compiler is not
+needed: a type brings its blob.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from metate_native import _runtime
+
+from . import runtime
+from .errors import RuntimeIndexError_, TreeError
+from .tree_type import LevelNode, TreeType
+
+_PLACE = 4  # metate_level_kind of a member
+
+
+class LevelStats(NamedTuple):
+    """Slots of one pool: `capacity`, `used` now, `peak` since the reset; `bytes` of the pool."""
+
+    capacity: int
+    used: int
+    peak: int
+    bytes: int
+
+
+def handle_of(type_: TreeType):
+    """The type as libmetate knows it, opened on first use."""
+    if type_._handle is None:
+        type_._handle = _runtime.TreeType(runtime.device(), type_.blob)
+    return type_._handle
+
+
+def type_from_handle(handle) -> TreeType:
+    """The Python value of a type that libmetate has read from a module."""
+    type_ = TreeType.from_blob(handle.blob)
+    type_._handle = handle
+    return type_
+
+
+def type_bytes(type_: TreeType, capacity) -> int:
+    return handle_of(type_).size(_capacities(type_, capacity))[0]
+
+
+def type_align(type_: TreeType) -> int:
+    return handle_of(type_).size(None)[1]
+
+
+def new(type_: TreeType, capacity):
+    return Tree(type_, _capacities(type_, capacity), None, True)
+
+
+def bind(type_: TreeType, buffer, capacity, reset: bool):
+    if not reset and capacity is not None:
+        raise TreeError("bind: capacity: expected None with reset=False, for the block has its own, got " + repr(capacity))
+    if buffer is None:
+        raise TreeError("bind: buffer: expected a writable, contiguous buffer, got None; T.new() makes its own memory")
+    return Tree(type_, _capacities(type_, capacity), buffer, bool(reset))
+
+
+def _capacities(type_: TreeType, capacity):
+    """Capacity as a dict from level names to slots, or None."""
+    if capacity is None:
+        return None
+    names = [level.name for level in type_.levels if level.kind != "dense"]
+    if not isinstance(capacity, Mapping):
+        capacity = dict.fromkeys(names, capacity)
+    for name, slots in capacity.items():
+        if name not in names:
+            raise TreeError(f"capacity: expected a level that grows ({', '.join(names) or 'this type has none'}), got {name!r}")
+        if isinstance(slots, bool) or not hasattr(slots, "__index__") or not 1 <= slots.__index__() < 1 << 32:
+            raise TreeError(f"capacity of '{name}': expected 1 to 2**32 - 1 slots, got {slots!r}")
+    return {name: slots.__index__() for name, slots in capacity.items()}
+
+
+class Tree(_runtime.Tree):
+    """An instance of a tree type; made by ``T.new()`` and ``T.bind(buffer)``.
+
+    ``t[i, j].a`` and ``t.a[i, j]`` read a member; assigning to them activates the cell. A member
+    whose name is taken by a method is ``t["name"]``.
+    """
+
+    def __init__(self, type_: TreeType, capacities, buffer, reset: bool):
+        handle = handle_of(type_)
+        super().__init__(handle, capacities, buffer, reset)
+        levels = handle.levels
+        set_ = super().__setattr__  # ours refuses every assignment
+        set_("_type", type_)
+        set_("_indices", {name: index for index, kind, name, _, _ in levels if kind == _PLACE})
+        set_("_infos", type_.members)
+        set_("_level_names", _unique_names(levels))
+
+    @property
+    def type(self) -> TreeType:
+        """The tree's type."""
+        return self._type
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the block."""
+        return self._bytes()
+
+    @property
+    def block(self) -> memoryview:
+        """The whole block as a memoryview; the tree cannot be unbound while it lives."""
+        return memoryview(self)
+
+    @property
+    def topology_version(self) -> int:
+        """A number that changes whenever the set of active cells changes."""
+        return self._topology_version()
+
+    def stats(self) -> dict[str, LevelStats]:
+        """Slots of each growing level, by its name (``name[k]`` when several branches have that name)."""
+        return {
+            self._level_names[level]: LevelStats(capacity, used, peak, size)
+            for level, _, capacity, used, peak, size in self._stats()
+        }
+
+    def is_active(self, *coordinates) -> bool:
+        """Whether the cell at these coordinates is active. A tree whose branches differ: ask a member, ``t.a.is_active(i, j)``."""
+        return self._only_member("is_active").is_active(*coordinates)
+
+    def activate(self, *coordinates) -> None:
+        """Activates the cell; its members read as background. Raises CapacityError."""
+        self._only_member("activate").activate(*coordinates)
+
+    def _only_member(self, what: str) -> Member:
+        if len({_growing_path(self._type.branches, name) for name in self._indices}) > 1:
+            raise TreeError(
+                f"{what}: expected a tree whose members are active together, got branches; "
+                f"ask a member: {' or '.join(f't.{name}.{what}(...)' for name in self._indices)}"
+            )
+        return self[next(iter(self._indices))]
+
+    def __getitem__(self, key):
+        if not isinstance(key, str):
+            return Cell(self, _coordinates(key))
+        if key not in self._indices:
+            raise TreeError(f"expected a member ({', '.join(self._indices)}), got '{key}'")
+        return Member(self, key)
+
+    def __getattr__(self, name):
+        indices = self.__dict__.get("_indices", {})
+        if name in indices:
+            return Member(self, name)
+        raise AttributeError(f"tree has no member or method '{name}'; its members: {', '.join(indices)}")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"cannot assign to '{name}' of a tree; assign to a cell: t.{name}[i, j] = value")
+
+    def __repr__(self) -> str:
+        return f"<tree of type {self._type}>"
+
+
+class Member:
+    """`t.a`: one member of an instance; it keeps the instance alive."""
+
+    __slots__ = ("_tree", "_name", "_index", "_info")
+
+    def __init__(self, tree: Tree, name: str):
+        self._tree = tree
+        self._name = name
+        self._index = tree._indices[name]
+        self._info = tree._infos[name]
+
+    @property
+    def type(self):
+        """The member's scalar, vector or matrix type."""
+        return self._info.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents over the whole tree, one for each of its axes."""
+        return self._info.shape
+
+    @property
+    def background(self):
+        """What an inactive cell reads as."""
+        return self._info.background
+
+    def __getitem__(self, key):
+        value = self._tree._read(self._index, self._at(_coordinates(key)))
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False  # a copy: writing to it would change nothing
+        return value
+
+    def __setitem__(self, key, value):
+        self._tree._write(self._index, self._at(_coordinates(key)), value)
+
+    def is_active(self, *coordinates) -> bool:
+        """Whether the member's cell at these coordinates is active."""
+        return self._tree._is_active(self._index, self._at(_coordinates(coordinates)))
+
+    def activate(self, *coordinates) -> None:
+        """Activates the cell; it then holds the background. Raises CapacityError."""
+        self._tree._activate(self._index, self._at(_coordinates(coordinates)))
+
+    def to_numpy(self) -> np.ndarray:
+        """A new dense array over `shape` (then a vector's or matrix' dimensions); inactive cells are background."""
+        return self._tree._read_dense(self._index)
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """The active cells: coordinates int64[n, axes] and values [n, ...], in one unspecified order."""
+        return self._tree._cells(self._index)
+
+    def _at(self, coordinates):
+        if len(coordinates) != len(self._info.shape):
+            axes = ", ".join(self._info.axes)
+            raise RuntimeIndexError_(
+                f"member '{self._name}': expected {len(self._info.shape)} coordinates ({axes}), got {len(coordinates)}"
+            )
+        return coordinates
+
+    def __repr__(self) -> str:
+        return f"<member {self._name}: {self._info.type!r} of {self._tree!r}>"
+
+
+class Cell:
+    """`t[i, j]`: one cell of an instance; its members are attributes that read and write."""
+
+    __slots__ = ("_tree", "_coordinates")
+
+    def __init__(self, tree: Tree, coordinates):
+        object.__setattr__(self, "_tree", tree)
+        object.__setattr__(self, "_coordinates", coordinates)
+
+    def __getattr__(self, name):
+        return self._member(name)[self._coordinates]
+
+    def __setattr__(self, name, value):
+        self._member(name)[self._coordinates] = value
+
+    def _member(self, name) -> Member:
+        if name not in self._tree._indices:
+            raise AttributeError(f"cell has no member '{name}'; its members: {', '.join(self._tree._indices)}")
+        return Member(self._tree, name)
+
+    def __repr__(self) -> str:
+        return f"<cell {self._coordinates} of {self._tree!r}>"
+
+
+def _coordinates(key) -> tuple:
+    """One index, or several in a tuple, a list or an array, as a tuple; the runtime checks each."""
+    if isinstance(key, tuple):
+        return _coordinates(key[0]) if len(key) == 1 and isinstance(key[0], (tuple, list, np.ndarray)) else key
+    return tuple(key) if isinstance(key, (list, np.ndarray)) else (key,)
+
+
+def _growing_path(branches, member: str):
+    """The innermost growing level above a member, as a path of child numbers; () when none grows."""
+    path = _path_to(branches, member)
+    last = max((i for i, (node, _) in enumerate(path) if node.kind != "dense"), default=-1)
+    return tuple(number for _, number in path[: last + 1])
+
+
+def _path_to(nodes, member: str):
+    """(level, its number among its siblings) from the root to the level that holds the member."""
+    for number, node in enumerate(nodes):
+        if isinstance(node, LevelNode):
+            below = _path_to(node.children, member)
+            if below is not None:
+                return [(node, number), *below]
+        elif node.name == member:
+            return []
+    return None
+
+
+def _unique_names(levels) -> dict[int, str]:
+    """Names for `stats` by level index: a name that several levels have gets their number."""
+    names = [name for _, kind, name, _, _ in levels if kind != _PLACE]
+    seen: dict[str, int] = {}
+    found = {}
+    for index, kind, name, _, _ in levels:
+        if kind == _PLACE:
+            continue
+        number = seen[name] = seen.get(name, -1) + 1
+        found[index] = f"{name}[{number}]" if names.count(name) > 1 else name
+    return found
