@@ -132,13 +132,17 @@ void KernelLowering::eraseOldArguments() {
 /// The launch fails if a pool of a tree that it may activate was exhausted.
 void KernelLowering::returnStatus() {
   OpBuilder builder(kernel.getBody().front().getTerminator());
+  SmallVector<int64_t> activates;
   for (unsigned k = 0; k < oldCount; ++k) {
     auto found = arguments.find(kernel.getBody().getArgument(k));
     if (found == arguments.end() || !found->second.layout || !(accessOf(kernel, k) & METATE_ACCESS_ACTIVATE))
       continue;
     ByteBuilder bytes = bytesFor(found->second, builder, kernel.getLoc());
     ReturnStatusOp::create(builder, kernel.getLoc(), bytes.readInteger(bytes.index(header::status()), 32, /*acquire=*/true));
+    activates.push_back(cast<BlockArgument>(found->second.block).getArgNumber() - oldCount);
   }
+  // The target bounds the number of workers by these trees' slack slots.
+  kernel->setAttr("metate.activates", builder.getDenseI64ArrayAttr(activates));
 }
 
 //===-- helpers -------------------------------------------------------------===//

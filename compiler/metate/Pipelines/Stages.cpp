@@ -1,0 +1,136 @@
+//===- Stages.cpp - the order of the passes ---------------------*- C++ -*-===//
+#include "metate/Pipelines/Stages.h"
+
+#include "metate/Emit/Emit.h"
+#include "metate/Target/Cpu/Passes.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace metate;
+
+llvm::ArrayRef<llvm::StringRef> metate::stageNames() {
+  static constexpr StringRef names[] = {"import", "simplify", "activate", "offload", "layout", "map", "emit", "pack"};
+  return names;
+}
+
+StringRef metate::stageName(Stage stage) { return stageNames()[size_t(stage)]; }
+
+std::optional<Stage> metate::parseStage(StringRef name) {
+  for (auto [k, known] : llvm::enumerate(stageNames()))
+    if (known == name)
+      return Stage(k);
+  return std::nullopt;
+}
+
+static void simplify(OpPassManager &passes) {
+  // Variables first: nothing below sees through memory.
+  passes.addNestedPass<KernelOp>(createPromoteLocals());
+  passes.addPass(createCanonicalizerPass());
+  // After canonicalisation has put constants on the right-hand side.
+  passes.addNestedPass<KernelOp>(createFoldIndexCasts());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+}
+
+static void map(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createMapTasksCpu());
+  passes.addPass(createSCFToControlFlowPass());
+  // Asserts end their block, so they wait for blocks.
+  passes.addPass(createLowerAssertsCpu());
+  passes.addPass(createConvertToLLVMCpu());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions &options) {
+  switch (stage) {
+  case Stage::Simplify:
+    return simplify(passes);
+  case Stage::Activate:
+    passes.addNestedPass<KernelOp>(createExplicitActivation());
+    return;
+  case Stage::Offload:
+    // Before loops change shape: ownership is read off the loop's variables.
+    if (options.demoteAtomics)
+      passes.addNestedPass<KernelOp>(createDemoteAtomics());
+    passes.addNestedPass<KernelOp>(createOffload());
+    return;
+  case Stage::Layout:
+    if (options.hoistLeaves) {
+      // Activations leave the nest first: staging then sees which trees the nest still changes.
+      passes.addNestedPass<KernelOp>(createHoistActivations());
+      passes.addNestedPass<KernelOp>(createStageLeaves());
+    }
+    passes.addPass(createLowerLayout());
+    return;
+  case Stage::Map:
+    return map(passes);
+  default:
+    llvm_unreachable("a stage without passes");
+  }
+}
+
+namespace {
+/// Collects diagnostics as text while it lives.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(MLIRContext *context) : handler(context, [this](Diagnostic &diagnostic) { add(diagnostic); }) {}
+  std::string text;
+
+private:
+  void add(Diagnostic &diagnostic) {
+    llvm::raw_string_ostream stream(text);
+    stream << diagnostic.getLocation() << ": " << diagnostic << "\n";
+    for (Diagnostic &note : diagnostic.getNotes())
+      stream << note.getLocation() << ": note: " << note << "\n";
+  }
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to, const CompileOptions &options) {
+  DiagnosticText diagnostics(module.getContext());
+  if (options.verify)
+    if (llvm::Error error = verifyStage(module, from))
+      return error;
+  for (int next = int(from) + 1; next <= int(to); ++next) {
+    Stage stage = Stage(next);
+    if (stage == Stage::Emit) {
+      if (llvm::Error error = emit(module, options.targets))
+        return error;
+    } else {
+      PassManager passes(module.getContext());
+      passes.enableVerifier(options.verify);
+      buildStage(passes, stage, options);
+      if (failed(passes.run(module)))
+        return llvm::createStringError("stage " + stageName(stage) + " failed\n" + diagnostics.text);
+    }
+    if (options.verify)
+      if (llvm::Error error = verifyStage(module, stage))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+std::string metate::dumpModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false).elideLargeElementsAttrs(-1);
+  module->print(stream, flags);
+  stream << "\n";
+  return text;
+}
+
+void metate::registerAllPasses() {
+  registerMetatePasses();
+  registerMetateCpuPasses();
+  registerTransformsPasses();
+  registerSCFToControlFlowPass();
+  registerReconcileUnrealizedCastsPass();
+}

@@ -1,0 +1,187 @@
+//===- ConvertToLLVM.cpp - the rest becomes the LLVM dialect ----*- C++ -*-===//
+//
+// Byte accesses of blocks become loads, stores and atomics of raw pointers with alias scopes; everything else is
+// upstream's conversion.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/MapTasks.h"
+#include "metate/Target/Cpu/Passes.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace metate {
+#define GEN_PASS_DEF_CONVERTTOLLVMCPU
+#include "metate/Target/Cpu/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+namespace {
+/// Pointer to a byte of a block.
+template <typename Op, typename Adaptor> Value addressOf(Op op, Adaptor adaptor, OpBuilder &builder) {
+  Type pointer = LLVM::LLVMPointerType::get(op.getContext());
+  return LLVM::GEPOp::create(builder, op.getLoc(), pointer, builder.getI8Type(), adaptor.getBlock(),
+                             ArrayRef<LLVM::GEPArg>{adaptor.getOffset()});
+}
+
+void copyScopes(Operation *from, Operation *to) {
+  for (StringRef name : {"alias_scopes", "noalias_scopes"})
+    if (Attribute scopes = from->getAttr(name))
+      to->setAttr(name, scopes);
+}
+
+unsigned naturalAlignment(Type type) { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
+
+struct ConvertRead : ConvertOpToLLVMPattern<ReadOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(ReadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto order = op.getAcquire() ? LLVM::AtomicOrdering::acquire : LLVM::AtomicOrdering::not_atomic;
+    auto load = LLVM::LoadOp::create(rewriter, op.getLoc(), op.getValue().getType(), addressOf(op, adaptor, rewriter),
+                                     naturalAlignment(op.getValue().getType()), false, false, op.getInvariant(), false, order);
+    copyScopes(op, load);
+    rewriter.replaceOp(op, load);
+    return success();
+  }
+};
+
+struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(WriteOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto order = op.getRelease() ? LLVM::AtomicOrdering::release : LLVM::AtomicOrdering::not_atomic;
+    auto store = LLVM::StoreOp::create(rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
+                                       naturalAlignment(op.getValue().getType()), false, false, false, order);
+    copyScopes(op, store);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertCas : ConvertOpToLLVMPattern<CasOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(CasOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto exchange = LLVM::AtomicCmpXchgOp::create(rewriter, op.getLoc(), addressOf(op, adaptor, rewriter), adaptor.getExpected(),
+                                                  adaptor.getDesired(), LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::acquire,
+                                                  StringRef(), naturalAlignment(op.getOld().getType()));
+    copyScopes(op, exchange);
+    rewriter.replaceOpWithNewOp<LLVM::ExtractValueOp>(op, exchange, 0);
+    return success();
+  }
+};
+
+/// The LLVM operation of a kind; nullopt for products, which need a compare-exchange loop.
+std::optional<LLVM::AtomicBinOp> binaryOperation(arith::AtomicRMWKind kind) {
+  using Kind = arith::AtomicRMWKind;
+  using Op = LLVM::AtomicBinOp;
+  switch (kind) {
+  case Kind::addf: return Op::fadd;
+  case Kind::addi: return Op::add;
+  case Kind::assign: return Op::xchg;
+  case Kind::maximumf: return Op::fmaximum;
+  case Kind::minimumf: return Op::fminimum;
+  case Kind::maxnumf: return Op::fmax;
+  case Kind::minnumf: return Op::fmin;
+  case Kind::maxs: return Op::max;
+  case Kind::maxu: return Op::umax;
+  case Kind::mins: return Op::min;
+  case Kind::minu: return Op::umin;
+  case Kind::andi: return Op::_and;
+  case Kind::ori: return Op::_or;
+  case Kind::xori: return Op::_xor;
+  default: return std::nullopt;
+  }
+}
+
+struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(RmwOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Value address = addressOf(op, adaptor, rewriter);
+    auto operation = binaryOperation(op.getKind());
+    if (!operation)
+      return multiply(op, adaptor, address, rewriter);
+    auto rmw = LLVM::AtomicRMWOp::create(rewriter, op.getLoc(), *operation, address, adaptor.getValue(), LLVM::AtomicOrdering::monotonic,
+                                         StringRef(), naturalAlignment(op.getValue().getType()));
+    copyScopes(op, rmw);
+    rewriter.replaceOp(op, rmw);
+    return success();
+  }
+
+  /// old = load; until exchanged: (done, old) = compare-exchange(old -> old * value), on the bits.
+  LogicalResult multiply(RmwOp op, OpAdaptor adaptor, Value address, ConversionPatternRewriter &rewriter) const {
+    Location loc = op.getLoc();
+    Type type = op.getValue().getType();
+    Type bits = rewriter.getIntegerType(type.getIntOrFloatBitWidth());
+    unsigned alignment = naturalAlignment(type);
+    Value first = LLVM::LoadOp::create(rewriter, loc, bits, address, alignment, false, false, false, false, LLVM::AtomicOrdering::monotonic);
+    Block *before = rewriter.getInsertionBlock();
+    Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());
+    Block *loop = rewriter.createBlock(after, {bits}, {loc});
+    rewriter.setInsertionPointToEnd(before);
+    LLVM::BrOp::create(rewriter, loc, first, loop);
+    rewriter.setInsertionPointToEnd(loop);
+    Value old = loop->getArgument(0), number = LLVM::BitcastOp::create(rewriter, loc, type, old), product;
+    if (isa<FloatType>(type))
+      product = LLVM::FMulOp::create(rewriter, loc, number, adaptor.getValue());
+    else
+      product = LLVM::MulOp::create(rewriter, loc, number, adaptor.getValue());
+    Value desired = LLVM::BitcastOp::create(rewriter, loc, bits, product);
+    auto exchange = LLVM::AtomicCmpXchgOp::create(rewriter, loc, address, old, desired, LLVM::AtomicOrdering::monotonic,
+                                                  LLVM::AtomicOrdering::monotonic, StringRef(), alignment);
+    copyScopes(op, exchange);
+    Value seen = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 0), done = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 1);
+    LLVM::CondBrOp::create(rewriter, loc, done, after, ValueRange(), loop, seen);
+    rewriter.setInsertionPointToStart(after);
+    rewriter.replaceOp(op, number);
+    return success();
+  }
+};
+
+struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet unroll(context);
+    vector::populateVectorFromElementsUnrollPatterns(unroll);
+    vector::populateVectorToElementsUnrollPatterns(unroll);
+    vector::populateVectorShapeCastLoweringPatterns(unroll);
+    vector::populateVectorBroadcastLoweringPatterns(unroll);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(unroll))))
+      return signalPassFailure();
+
+    CpuTypeConverter converter(context);
+    RewritePatternSet patterns(context);
+    patterns.add<ConvertRead, ConvertWrite, ConvertCas, ConvertRmw>(converter);
+    arith::populateArithExpandOpsPatterns(patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
+    populateMathToLibmConversionPatterns(patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    LLVMConversionTarget target(*context);
+    target.addLegalOp<ModuleOp, InterfaceOp, NamedTypeOp, TextOp>();
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+      return signalPassFailure();
+    // Helper functions of ours are nobody's but the payload's.
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (function.getSymName().starts_with("metate_claim_"))
+        function.setLinkage(LLVM::Linkage::Internal);
+  }
+};
+} // namespace

@@ -1,0 +1,75 @@
+//===- HostCalls.cpp - prints through the host's sink -----------*- C++ -*-===//
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "metate/abi/kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+/// The item's kind and its value widened to 64 bits.
+static std::pair<uint32_t, Value> printValue(Code &code, Value value, bool isUnsigned) {
+  OpBuilder &builder = code.builder;
+  Type i64 = builder.getI64Type(), f64 = builder.getF64Type();
+  if (isa<IndexType>(value.getType()))
+    return {METATE_PRINT_I64, arith::IndexCastOp::create(builder, code.loc, i64, value)};
+  if (auto number = dyn_cast<FloatType>(value.getType())) {
+    if (number.isF64())
+      return {METATE_PRINT_F64, value};
+    return {METATE_PRINT_F32, arith::ExtFOp::create(builder, code.loc, f64, value)};
+  }
+  if (value.getType().isInteger(1))
+    return {METATE_PRINT_BOOL, arith::ExtUIOp::create(builder, code.loc, i64, value)};
+  uint32_t kind = isUnsigned ? METATE_PRINT_U64 : METATE_PRINT_I64;
+  if (value.getType().isInteger(64))
+    return {kind, value};
+  if (isUnsigned)
+    return {kind, arith::ExtUIOp::create(builder, code.loc, i64, value)};
+  return {kind, arith::ExtSIOp::create(builder, code.loc, i64, value)};
+}
+
+static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
+  auto module = function->getParentOfType<ModuleOp>();
+  OpBuilder builder(op);
+  Code code(builder, op.getLoc());
+  size_t count = op.getParts().size();
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), count * sizeof(metate_print_item));
+  Value items;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    items = LLVM::AllocaOp::create(builder, code.loc, code.pointer(), bytes, code.constant(1, 64), alignof(metate_print_item));
+  }
+  unsigned next = 0;
+  for (auto [k, part] : llvm::enumerate(op.getParts())) {
+    int64_t at = k * sizeof(metate_print_item);
+    uint32_t kind = METATE_PRINT_TEXT;
+    Value value;
+    if (auto text = dyn_cast<StringAttr>(part)) {
+      value = textAddress(module, code, text);
+    } else {
+      std::tie(kind, value) = printValue(code, op.getValues()[next], op.getUnsigned_()[next]);
+      ++next;
+    }
+    code.store(code.constant(kind, 32), items, at + offsetof(metate_print_item, kind));
+    code.store(value, items, at + offsetof(metate_print_item, value));
+  }
+  LLVM::CallOp::create(builder, code.loc, printItems(module), ValueRange{host, items, code.constant(count, 32)});
+  op.erase();
+}
+
+void cpu::lowerPrints(LLVM::LLVMFuncOp function, Value host) {
+  SmallVector<PrintOp> prints;
+  function.walk([&](PrintOp op) { prints.push_back(op); });
+  for (PrintOp op : prints)
+    lowerPrint(op, function, host);
+}
+
+Value cpu::hostOf(LLVM::LLVMFuncOp function, Code &code) {
+  // An entry takes the host as its third argument; a body finds it first in its context.
+  if (function.getFunctionType() == entryType(function.getContext()))
+    return function.getArgument(2);
+  return code.load(code.pointer(), function.getArgument(0), 0);
+}

@@ -1,0 +1,173 @@
+//===- MapTasks.cpp - kernels become entries --------------------*- C++ -*-===//
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "metate/Layout/TreeLayout.h"
+#include "metate/Target/Cpu/Passes.h"
+#include "metate/abi/kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace metate {
+#define GEN_PASS_DEF_MAPTASKSCPU
+#include "metate/Target/Cpu/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+static LowerToLLVMOptions cpuOptions(MLIRContext *context) {
+  LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(64);
+  return options;
+}
+
+CpuTypeConverter::CpuTypeConverter(MLIRContext *context) : LLVMTypeConverter(context, cpuOptions(context)) {
+  addConversion([](BlockType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+}
+
+Value KernelMapping::toLLVM(Code &code, Value value) {
+  Type type = converter.convertType(value.getType());
+  if (type == value.getType())
+    return value;
+  return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
+}
+
+Value KernelMapping::fromLLVM(Code &code, Value value, Type type) {
+  if (type == value.getType())
+    return value;
+  return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
+}
+
+/// Accesses of different arguments do not alias, unless the kernel was compiled for overlapping ones.
+void KernelMapping::annotateScopes() {
+  if (kernel.getMayAlias())
+    return;
+  MLIRContext *context = kernel.getContext();
+  auto name = [&](Twine text) { return StringAttr::get(context, kernel.getSymName() + text); };
+  auto domain = LLVM::AliasScopeDomainAttr::get(context, name(""), name(""));
+  llvm::MapVector<int64_t, Attribute> scopes;
+  auto scopeOf = [](Operation *op) -> std::optional<int64_t> {
+    auto scope = op->getAttrOfType<IntegerAttr>("scope");
+    return scope && scope.getInt() >= 0 ? std::optional(scope.getInt()) : std::nullopt;
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto scope = scopeOf(op); scope && !scopes.contains(*scope))
+      scopes[*scope] = LLVM::AliasScopeAttr::get(context, name("." + Twine(*scope)), domain, name("." + Twine(*scope)));
+  });
+  kernel.walk([&](Operation *op) {
+    auto scope = scopeOf(op);
+    if (!scope)
+      return;
+    SmallVector<Attribute> others;
+    for (auto &[number, attribute] : scopes)
+      if (number != *scope)
+        others.push_back(attribute);
+    op->setAttr("alias_scopes", ArrayAttr::get(context, scopes[*scope]));
+    if (!others.empty())
+      op->setAttr("noalias_scopes", ArrayAttr::get(context, others));
+  });
+}
+
+Value KernelMapping::loadArgument(Code &code, Type type, unsigned &slot) {
+  auto offset = [&] { return int64_t(sizeof(metate_slot)) * slot++; };
+  Value slots = entry.getArgument(0);
+  OpBuilder &builder = code.builder;
+  if (isa<BlockType>(type))
+    return fromLLVM(code, code.load(code.pointer(), slots, offset()), type);
+  if (type.isIndex())
+    return fromLLVM(code, code.load(builder.getI64Type(), slots, offset()), type);
+  if (type.isInteger(1)) {
+    Value byte = code.load(builder.getI8Type(), slots, offset());
+    return LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ne, byte, code.constant(0, 8));
+  }
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
+    return code.load(type, slots, offset());
+  SmallVector<Value> components;
+  for (int64_t k = 0; k < vector.getNumElements(); ++k)
+    components.push_back(loadArgument(code, vector.getElementType(), slot));
+  return vector::FromElementsOp::create(builder, code.loc, vector, components);
+}
+
+/// At most as many workers as each tree that may be activated has slack slots.
+Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
+  auto trees = kernel->getAttrOfType<DenseI64ArrayAttr>("metate.activates");
+  Value least;
+  for (int64_t number : trees ? trees.asArrayRef() : ArrayRef<int64_t>()) {
+    Value block = toLLVM(code, arguments[number]);
+    Value bound = code.load(code.builder.getI32Type(), block, layout::header::workers());
+    if (!least) {
+      least = bound;
+      continue;
+    }
+    Value less = LLVM::ICmpOp::create(code.builder, code.loc, LLVM::ICmpPredicate::ult, bound, least);
+    least = LLVM::SelectOp::create(code.builder, code.loc, less, bound, least);
+  }
+  return least ? least : code.constant(0, 32);
+}
+
+void KernelMapping::run() {
+  annotateScopes();
+  MLIRContext *context = kernel.getContext();
+  OpBuilder builder(kernel);
+  entry = LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), kernel.getSymName(), entryType(context));
+  current = entry.addEntryBlock(builder);
+  builder.setInsertionPointToStart(current);
+  unsigned slot = 0;
+  Code code(builder, kernel.getLoc());
+  SmallVector<Value> values;
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    values.push_back(loadArgument(code, argument.getType(), slot));
+  workers = maxWorkers(code, values);
+  for (auto [argument, value] : llvm::zip(kernel.getBody().getArguments(), values))
+    argument.replaceAllUsesWith(value);
+  for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
+    mapOperation(op);
+  lowerPrints(entry, entry.getArgument(2));
+  hoistAllocas(entry);
+  kernel.erase();
+}
+
+void KernelMapping::returnIfNonzero(Value status, Location loc) {
+  OpBuilder builder = OpBuilder::atBlockEnd(current);
+  Code code(builder, loc);
+  Block *leave = builder.createBlock(&entry.getBody(), entry.getBody().end());
+  Block *go = builder.createBlock(&entry.getBody(), entry.getBody().end());
+  builder.setInsertionPointToEnd(current);
+  Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status, code.constant(METATE_OK, 32));
+  LLVM::CondBrOp::create(builder, loc, failed, leave, go);
+  builder.setInsertionPointToEnd(leave);
+  LLVM::ReturnOp::create(builder, loc, status);
+  current = go;
+}
+
+void KernelMapping::mapOperation(Operation &op) {
+  OpBuilder builder = OpBuilder::atBlockEnd(current);
+  Code code(builder, op.getLoc());
+  if (auto range = dyn_cast<RangeOp>(op)) {
+    mapRange(range);
+  } else if (auto serial = dyn_cast<SerialOp>(op)) {
+    Block &body = serial.getBody().front();
+    serial.replaceAllUsesWith(body.getTerminator()->getOperands());
+    body.getTerminator()->erase();
+    current->getOperations().splice(current->end(), body.getOperations());
+  } else if (auto status = dyn_cast<ReturnStatusOp>(op)) {
+    returnIfNonzero(status.getStatus(), op.getLoc());
+  } else if (isa<ReturnOp>(op)) {
+    LLVM::ReturnOp::create(builder, op.getLoc(), code.constant(METATE_OK, 32));
+  } else {
+    op.moveBefore(current, current->end());
+  }
+}
+
+namespace {
+struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
+  void runOnOperation() override {
+    CpuTypeConverter converter(&getContext());
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
+      KernelMapping(kernel, converter).run();
+  }
+};
+} // namespace

@@ -1,0 +1,159 @@
+//===- Outline.cpp - parallel tasks become functions ------------*- C++ -*-===//
+//
+// The context of a task body is a struct on the entry's stack: the host pointer first, then every captured
+// value. Constants are copied into the body instead.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include "metate/abi/base.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+/// Least number of iterations in a chunk. A slot of a pool is a leaf of cells, a row of an n-dimensional
+/// loop is a loop of its own; plain iterations may be as short as one addition. The executor may enlarge it.
+static int64_t grainOf(RangeOp range) {
+  if (range->hasAttr("metate.cells"))
+    return 8;
+  return range.getLower().size() > 1 ? 1 : 512;
+}
+
+/// Copies the constants that the body uses into it.
+static void sinkConstants(RangeOp range) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(range.getBody(), used);
+  OpBuilder builder = OpBuilder::atBlockBegin(&range.getBody().front());
+  for (Value value : used) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->hasTrait<OpTrait::ConstantLike>())
+      replaceAllUsesInRegionWith(value, builder.clone(*op)->getResult(0), range.getBody());
+  }
+}
+
+void KernelMapping::mapRange(RangeOp range) {
+  sinkConstants(range);
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(range.getBody(), captured);
+  for (Value bound : llvm::concat<Value>(llvm::to_vector(range.getLower()), llvm::to_vector(range.getUpper())))
+    captured.insert(bound);
+  OpBuilder builder = OpBuilder::atBlockEnd(current);
+  Location loc = range.getLoc();
+  Code code(builder, loc);
+  SmallVector<Type> fields{code.pointer()};
+  for (Value value : captured)
+    fields.push_back(converter.convertType(value.getType()));
+  auto frame = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
+
+  // Iterations to share out: the variable itself, or the rows of all dimensions but the last.
+  Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  size_t outer = std::max<size_t>(range.getLower().size() - 1, 1);
+  for (size_t k = 0; k < outer; ++k) {
+    Value size = arith::SubIOp::create(builder, loc, range.getUpper()[k], range.getLower()[k]);
+    size = arith::MaxSIOp::create(builder, loc, size, zero);
+    count = count ? arith::MulIOp::create(builder, loc, count, size).getResult() : size;
+  }
+  Value context;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&entry.getBody().front());
+    context = LLVM::AllocaOp::create(builder, loc, code.pointer(), frame, code.constant(1, 64), /*alignment=*/64);
+  }
+  auto fieldAt = [&](size_t k) {
+    return LLVM::GEPOp::create(builder, loc, code.pointer(), frame, context, ArrayRef<LLVM::GEPArg>{0, int32_t(k)}, LLVM::GEPNoWrapFlags::inbounds);
+  };
+  LLVM::StoreOp::create(builder, loc, entry.getArgument(2), fieldAt(0));
+  for (auto [k, value] : llvm::enumerate(captured))
+    LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 1));
+  Value total = toLLVM(code, count);
+  int64_t grain = grainOf(range);
+  LLVM::LLVMFuncOp body = outline(range, captured.getArrayRef(), frame);
+  Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.getSymName());
+  LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
+  auto call = LLVM::CallOp::create(builder, loc, run, ValueRange{entry.getArgument(2), total, code.constant(grain, 64), workers, address, context});
+  returnIfNonzero(call.getResult(), loc);
+  range.erase();
+}
+
+LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured, LLVM::LLVMStructType frame) {
+  OpBuilder builder(entry);
+  Location loc = range.getLoc();
+  std::string name = (entry.getSymName() + "_task" + Twine(taskNumber++)).str();
+  auto body = LLVM::LLVMFuncOp::create(builder, loc, name, bodyType(builder.getContext()), LLVM::Linkage::Internal);
+  builder.setInsertionPointToStart(body.addEntryBlock(builder));
+  Code code(builder, loc);
+  llvm::DenseMap<Value, Value> inside;
+  for (auto [k, value] : llvm::enumerate(captured)) {
+    Value field = LLVM::GEPOp::create(builder, loc, code.pointer(), frame, body.getArgument(0), ArrayRef<LLVM::GEPArg>{0, int32_t(k + 1)}, LLVM::GEPNoWrapFlags::inbounds);
+    Type type = converter.convertType(value.getType());
+    inside[value] = fromLLVM(code, LLVM::LoadOp::create(builder, loc, type, field), value.getType());
+  }
+  for (auto [value, replacement] : inside)
+    replaceAllUsesInRegionWith(value, replacement, range.getBody());
+  auto mapped = [&](ValueRange values) { return llvm::map_to_vector(values, [&](Value value) { return inside.lookup(value); }); };
+  buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
+             fromLLVM(code, body.getArgument(1), builder.getIndexType()), fromLLVM(code, body.getArgument(2), builder.getIndexType()));
+  LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
+  builder.setInsertionPointToStart(&body.getBody().front());
+  Value host = code.load(code.pointer(), body.getArgument(0), 0);
+  lowerPrints(body, host);
+  hoistAllocas(body);
+  return body;
+}
+
+void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper, Value begin, Value end) {
+  OpBuilder &builder = code.builder;
+  Location loc = code.loc;
+  OpBuilder::InsertionGuard guard(builder);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  SmallVector<Value> variables;
+  size_t rank = lower.size();
+  if (rank == 1) {
+    Value from = arith::AddIOp::create(builder, loc, lower[0], begin);
+    Value to = arith::AddIOp::create(builder, loc, lower[0], end);
+    auto loop = scf::ForOp::create(builder, loc, from, to, one);
+    builder.setInsertionPointToStart(loop.getBody());
+    variables.push_back(loop.getInductionVar());
+  } else {
+    auto rows = scf::ForOp::create(builder, loc, begin, end, one);
+    builder.setInsertionPointToStart(rows.getBody());
+    // One division per row and outer dimension; none inside the row.
+    Value rest = rows.getInductionVar();
+    for (size_t k = rank - 1; k-- > 0;) {
+      Value position = rest;
+      if (k > 0) {
+        Value size = arith::SubIOp::create(builder, loc, upper[k], lower[k]);
+        position = arith::RemUIOp::create(builder, loc, rest, size);
+        rest = arith::DivUIOp::create(builder, loc, rest, size);
+      }
+      variables.insert(variables.begin(), arith::AddIOp::create(builder, loc, lower[k], position));
+    }
+    auto loop = scf::ForOp::create(builder, loc, lower.back(), upper.back(), one);
+    builder.setInsertionPointToStart(loop.getBody());
+    variables.push_back(loop.getInductionVar());
+  }
+  Block &from = range.getBody().front();
+  from.getTerminator()->erase();
+  for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
+    argument.replaceAllUsesWith(variable);
+  Block *to = builder.getInsertionBlock();
+  to->getOperations().splice(builder.getInsertionPoint(), from.getOperations());
+  // The loop's own yield stays last.
+  OpBuilder restore(range.getContext());
+  from.push_back(YieldOp::create(restore, loc));
+}
+
+void cpu::hoistAllocas(LLVM::LLVMFuncOp function) {
+  SmallVector<memref::AllocaOp> allocas;
+  function.walk([&](memref::AllocaOp alloca) { allocas.push_back(alloca); });
+  Block &entry = function.getBody().front();
+  for (memref::AllocaOp alloca : llvm::reverse(allocas))
+    alloca->moveBefore(&entry, entry.begin());
+}

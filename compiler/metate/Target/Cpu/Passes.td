@@ -1,0 +1,22 @@
+//===- Passes.td - from tasks to the CPU's execution model ------*- tablegen -*-===//
+include "mlir/Pass/PassBase.td"
+
+def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
+  let summary = "kernels become entries, parallel tasks become bodies run through the host's executor";
+  let description = [{
+    `metate.kernel` becomes an `llvm.func` with the signature of metate_entry; each `metate.range` a private function (context, begin,
+    end, worker) and a call of metate_parallel_for, or of the body itself without an executor. Prints go to the host's sink. Memory operations get alias scopes.
+  }];
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def LowerAssertsCpu : Pass<"metate-lower-asserts-cpu", "::mlir::ModuleOp"> {
+  let summary = "a failed assert records itself in the host's failure and leaves the function";
+  let description = [{Runs on control flow graphs (after scf is gone): an assert ends its block. Texts go to `metate.text`.}];
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+def ConvertToLLVMCpu : Pass<"metate-convert-to-llvm-cpu", "::mlir::ModuleOp"> {
+  let summary = "everything that is left becomes the LLVM dialect; blocks become raw pointers";
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect"];
+}
