@@ -137,7 +137,10 @@ METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 112, "metate_argument_info 
 
 /* Machines a payload may be for. */
 enum { METATE_ARCH_X86_64 = 1, METATE_ARCH_AARCH64 = 2 };
-enum { METATE_FORMAT_SHARED_OBJECT = 1, METATE_FORMAT_IN_MEMORY = 2 /* JIT, static: entries handed in */ };
+typedef enum metate_format {
+  METATE_FORMAT_SHARED_OBJECT = 1,
+  METATE_FORMAT_IN_MEMORY = 2 /* JIT, static: entries handed in */
+} metate_format;
 
 typedef struct metate_variant_info {
   uint32_t arch;
