@@ -1,0 +1,303 @@
+//===- Descriptor.cpp - the module descriptor's bytes -----------*- C++ -*-===//
+//
+// Writes abi/metate/abi/module.h's metate_descriptor from the operations that describe a module: named
+// types, interfaces, texts, payloads. Records are filled first, with string and blob numbers resolved when the parts
+// are put one after the other. All orders are those of the operations, so equal modules give equal bytes.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Tree.h"
+#include "metate/Layout/TypeBlob.h"
+#include "metate/Module/Hash.h"
+#include "metate/Module/Module.h"
+#include "metate/Module/Variant.h"
+#include "metate/abi/kernel.h"
+#include "metate/abi/tree.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace metate;
+using llvm::Error;
+using llvm::Expected;
+
+static constexpr const char *producer = "metate 0.1.0 (LLVM " LLVM_VERSION_STRING ")";
+
+static Error makeError(const Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+namespace {
+/// Strings, each once; offsets count from the area's start until the area has its place.
+class Strings {
+public:
+  /// A number for `text` that resolve() turns into an offset; the empty string is 'none'.
+  uint32_t add(StringRef text) {
+    if (text.empty())
+      return 0;
+    auto [entry, isNew] = offsets.try_emplace(text, uint32_t(bytes.size()) + 1);
+    if (isNew)
+      bytes.append(text.begin(), text.end()).push_back('\0');
+    return entry->second;
+  }
+  static void resolve(uint32_t &number, uint32_t base) { number = number ? base + number - 1 : 0; }
+  std::string bytes;
+
+private:
+  llvm::StringMap<uint32_t> offsets;
+};
+
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(ModuleOp module, metate_format format) : module(module), format(format) {}
+  Expected<std::string> run();
+
+private:
+  Error addTypes();
+  Error addType(StringRef name, TreeType type);
+  Error addTexts();
+  Error addKernel(InterfaceOp op);
+  Expected<metate_argument_info> makeArgument(ArgumentAttr argument);
+  Error addVariants();
+  uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos, ArrayRef<Attribute> attributes);
+  std::string assemble();
+
+  ModuleOp module;
+  metate_format format;
+  Strings strings;
+  std::vector<metate_type_info> types; // offset: of the blob in `blobs` until assembled
+  std::vector<metate_kernel_info> kernels;
+  std::vector<metate_argument_info> arguments;
+  std::vector<metate_variant_info> variants;
+  std::vector<metate_text> texts;
+  std::string blobs;
+  llvm::DenseMap<Type, uint32_t> typeIndex; // the first name of each type
+};
+} // namespace
+
+Error DescriptorBuilder::addType(StringRef name, TreeType type) {
+  Expected<std::string> blob = layout::treeTypeBlob(type);
+  if (!blob)
+    return llvm::joinErrors(makeError("type '" + name + "'"), blob.takeError());
+  blobs.resize(llvm::alignTo(blobs.size(), 8));
+  typeIndex.try_emplace(type, uint32_t(types.size()));
+  types.push_back({strings.add(name), 1, uint32_t(blobs.size()), uint32_t(blob->size())});
+  blobs += *blob;
+  return Error::success();
+}
+
+/// Named types in their order, then a derived name ("tree0") for each type that only interfaces use.
+Error DescriptorBuilder::addTypes() {
+  llvm::StringSet<> names;
+  for (NamedTypeOp op : module.getOps<NamedTypeOp>()) {
+    if (!names.insert(op.getSymName()).second)
+      return makeError("type name '" + op.getSymName() + "' is used twice");
+    if (Error error = addType(op.getSymName(), cast<TreeType>(op.getType())))
+      return error;
+  }
+  unsigned number = 0;
+  for (InterfaceOp op : module.getOps<InterfaceOp>())
+    for (Attribute attribute : op.getArguments()) {
+      auto type = dyn_cast<TreeType>(cast<ArgumentAttr>(attribute).getType());
+      if (!type || typeIndex.contains(type))
+        continue;
+      std::string name;
+      do
+        name = "tree" + std::to_string(number++);
+      while (names.contains(name));
+      if (Error error = addType(name, type))
+        return error;
+    }
+  return Error::success();
+}
+
+Error DescriptorBuilder::addTexts() {
+  for (TextOp op : module.getOps<TextOp>()) {
+    if (op.getIndex() != texts.size())
+      return makeError("text operations must stand in the order of their indices: expected " +
+                       Twine(texts.size()) + ", got " + Twine(op.getIndex()));
+    texts.push_back({strings.add(op.getFile()), uint32_t(op.getLine()), uint32_t(op.getColumn()),
+                     strings.add(op.getText())});
+  }
+  return Error::success();
+}
+
+static std::optional<uint32_t> kindCode(StringRef kind) {
+  return llvm::StringSwitch<std::optional<uint32_t>>(kind)
+      .Case("scalar", METATE_ARGUMENT_SCALAR)
+      .Case("vector", METATE_ARGUMENT_VECTOR)
+      .Case("ndarray", METATE_ARGUMENT_NDARRAY)
+      .Case("tree", METATE_ARGUMENT_TREE)
+      .Default(std::nullopt);
+}
+
+Expected<metate_argument_info> DescriptorBuilder::makeArgument(ArgumentAttr argument) {
+  auto wrong = [&](const Twine &text) { return makeError("argument '" + argument.getName() + "': " + text); };
+  std::optional<uint32_t> kind = kindCode(argument.getKind());
+  if (!kind)
+    return wrong("expected kind scalar, vector, ndarray or tree, got '" + argument.getKind() + "'");
+  metate_argument_info info = {};
+  info.name = strings.add(argument.getName());
+  info.kind = *kind;
+  info.rows = info.columns = 1;
+  info.access = uint32_t(argument.getAccess());
+  info.flags = uint32_t(argument.getFlags());
+  std::fill(std::begin(info.fixed), std::end(info.fixed), -1);
+  bool isTree = isa<TreeType>(argument.getType());
+  if (isTree != (*kind == METATE_ARGUMENT_TREE))
+    return wrong("a tree, and nothing else, has a tree type");
+  if (isTree) {
+    info.type = typeIndex.lookup(argument.getType());
+    info.slot_count = 1;
+    return info;
+  }
+  ArrayRef<int64_t> element = argument.getElement();
+  int64_t rank = argument.getRank();
+  if (element.size() > 2 || llvm::any_of(element, [](int64_t extent) { return extent < 1 || extent > 64; }))
+    return wrong("an element has at most two dimensions of 1 to 64");
+  if (*kind == METATE_ARGUMENT_NDARRAY ? rank < int64_t(element.size()) || rank > METATE_MAX_RANK : rank != 0)
+    return wrong("rank " + Twine(rank) + " does not fit its kind and element");
+  if ((*kind == METATE_ARGUMENT_VECTOR && element.empty()) || (*kind == METATE_ARGUMENT_SCALAR && !element.empty()))
+    return wrong("a vector, and no scalar, has element dimensions");
+  info.dtype = layout::dtypeOf(argument.getType());
+  info.element_rank = element.size();
+  info.rows = element.empty() ? 1 : element[0];
+  info.columns = element.size() < 2 ? 1 : element[1];
+  info.rank = uint32_t(rank);
+  for (auto [k, extent] : llvm::enumerate(element))
+    if (*kind == METATE_ARGUMENT_NDARRAY)
+      info.fixed[rank - element.size() + k] = extent;
+  info.slot_count = *kind == METATE_ARGUMENT_NDARRAY ? 1 + 2 * uint32_t(rank) : info.rows * info.columns;
+  return info;
+}
+
+/// Hash of the kernel's name and, for each argument, its name and its record without string and type
+/// numbers, and a tree's type hash: equal exactly when a caller's slots mean the same.
+uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument_info> infos, ArrayRef<Attribute> attributes) {
+  std::string key = name.str() + '\0';
+  for (auto [info, attribute] : llvm::zip_equal(infos, attributes)) {
+    metate_argument_info copy = info;
+    copy.name = copy.type = 0;
+    key += cast<ArgumentAttr>(attribute).getName().str() + '\0';
+    key.append(reinterpret_cast<const char *>(&copy), sizeof copy);
+    if (info.kind == METATE_ARGUMENT_TREE)
+      key.append(blobs, types[info.type].offset + offsetof(metate_tree_type, hash), 16);
+  }
+  return hashOf(key);
+}
+
+Error DescriptorBuilder::addKernel(InterfaceOp op) {
+  metate_kernel_info kernel = {};
+  kernel.name = strings.add(op.getSymName());
+  kernel.flags = op.getMayAlias() ? 0 : METATE_KERNEL_NO_ALIAS;
+  kernel.first_argument = uint32_t(arguments.size());
+  kernel.argument_count = uint32_t(op.getArguments().size());
+  kernel.task_count = uint32_t(op.getTaskCount());
+  kernel.scratch_align = 1;
+  kernel.source = METATE_NONE;
+  for (Attribute attribute : op.getArguments()) {
+    Expected<metate_argument_info> info = makeArgument(cast<ArgumentAttr>(attribute));
+    if (!info)
+      return llvm::joinErrors(makeError("kernel '" + op.getSymName() + "'"), info.takeError());
+    info->first_slot = kernel.slot_count;
+    kernel.slot_count += info->slot_count;
+    arguments.push_back(*info);
+  }
+  if (kernel.argument_count && arguments.back().flags & METATE_ARGUMENT_RESULT)
+    kernel.flags |= METATE_KERNEL_HAS_RESULT;
+  if (auto location = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
+    kernel.source = uint32_t(texts.size());
+    texts.push_back({strings.add(location.getFilename()), location.getLine(), location.getColumn(),
+                     strings.add(op.getSymName())});
+  }
+  kernel.signature = signatureOf(op.getSymName(), ArrayRef(arguments).drop_front(kernel.first_argument),
+                                 op.getArguments().getValue());
+  kernels.push_back(kernel);
+  return Error::success();
+}
+
+Error DescriptorBuilder::addVariants() {
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    Expected<Variant> variant = Variant::get(payload);
+    if (!variant)
+      return variant.takeError();
+    variants.push_back({variant->arch, variant->level, uint32_t(format), strings.add(variant->cpu),
+                        strings.add(variant->features), strings.add(variant->triple), {}});
+  }
+  return Error::success();
+}
+
+/// Appends a table's records at a multiple of 8.
+template <typename Record>
+static metate_table append(std::string &bytes, const std::vector<Record> &records) {
+  bytes.resize(llvm::alignTo(bytes.size(), 8));
+  metate_table table = {uint32_t(bytes.size()), uint32_t(records.size())};
+  bytes.append(reinterpret_cast<const char *>(records.data()), records.size() * sizeof(Record));
+  return records.empty() ? metate_table{0, 0} : table;
+}
+
+std::string DescriptorBuilder::assemble() {
+  uint32_t name = strings.add(module.getSymName().value_or("module")), made = strings.add(producer);
+  size_t tables = llvm::alignTo(sizeof(metate_descriptor), 8) + types.size() * sizeof(metate_type_info) +
+                  kernels.size() * sizeof(metate_kernel_info) + arguments.size() * sizeof(metate_argument_info) +
+                  variants.size() * sizeof(metate_variant_info) + texts.size() * sizeof(metate_text);
+  uint32_t blobBase = uint32_t(llvm::alignTo(tables, 8)), stringBase = uint32_t(blobBase + blobs.size());
+  auto resolve = [&](auto &...numbers) { (Strings::resolve(numbers, stringBase), ...); };
+  resolve(name, made);
+  for (metate_type_info &type : types) {
+    resolve(type.name);
+    type.offset += blobBase;
+  }
+  for (metate_kernel_info &kernel : kernels)
+    resolve(kernel.name);
+  for (metate_argument_info &argument : arguments)
+    resolve(argument.name);
+  for (metate_variant_info &variant : variants)
+    resolve(variant.cpu, variant.features, variant.triple);
+  for (metate_text &text : texts)
+    resolve(text.file, text.text);
+
+  metate_descriptor head = {};
+  head.magic = METATE_DESCRIPTOR_MAGIC;
+  head.abi_version = METATE_ABI_VERSION;
+  head.name = name;
+  head.producer = made;
+  std::string bytes(sizeof head, '\0');
+  head.types = append(bytes, types);
+  head.kernels = append(bytes, kernels);
+  head.arguments = append(bytes, arguments);
+  head.variants = append(bytes, variants);
+  head.texts = append(bytes, texts);
+  bytes.resize(blobBase);
+  bytes += blobs;
+  bytes += strings.bytes; // never empty: it holds the producer; so the last byte is a string's end
+  head.bytes = uint32_t(bytes.size());
+  std::memcpy(bytes.data(), &head, sizeof head);
+  sealWithHash(bytes, offsetof(metate_descriptor, signature_hash));
+  return bytes;
+}
+
+Expected<std::string> DescriptorBuilder::run() {
+  if (Error error = addTypes())
+    return error;
+  if (Error error = addTexts())
+    return error;
+  llvm::StringSet<> names;
+  for (InterfaceOp op : module.getOps<InterfaceOp>()) {
+    if (!names.insert(op.getSymName()).second)
+      return makeError("kernel name '" + op.getSymName() + "' is used twice");
+    if (Error error = addKernel(op))
+      return error;
+  }
+  if (Error error = addVariants())
+    return error;
+  return assemble();
+}
+
+Expected<std::string> metate::buildDescriptor(ModuleOp module, metate_format format) {
+  return DescriptorBuilder(module, format).run();
+}

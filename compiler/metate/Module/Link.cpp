@@ -1,0 +1,219 @@
+//===- Link.cpp - payload objects to shared objects -------------*- C++ -*-===//
+//
+// LLD reads files, so everything passes through a private folder that is gone afterwards; no path gets into the
+// bytes. The C library is not linked against: stand-ins with its name, symbols and versions are made
+// from the allow-list, so that linking needs no system of the target and gives the same bytes everywhere.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Module/Link.h"
+
+#include "metate/Emit/Externals.h"
+#include "metate/Emit/Target.h"
+#include "metate/abi/kernel.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <map>
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+using namespace metate;
+
+static Error makeError(const Twine &text) { return createStringError(inconvertibleErrorCode(), text); }
+
+namespace {
+/// A private folder, removed with its files.
+class Folder {
+public:
+  static Expected<std::unique_ptr<Folder>> create() {
+    SmallString<128> path;
+    if (std::error_code code = sys::fs::createUniqueDirectory("metate-link", path))
+      return makeError("cannot make a temporary folder: " + code.message());
+    return std::make_unique<Folder>(path.str().str());
+  }
+  explicit Folder(std::string path) : path(std::move(path)) {}
+  ~Folder() { (void)sys::fs::remove_directories(path); }
+
+  std::string at(StringRef name) const { return path + "/" + name.str(); }
+  Expected<std::string> write(StringRef name, StringRef bytes) const {
+    std::error_code code;
+    raw_fd_ostream stream(at(name), code);
+    if (!code) {
+      stream << bytes;
+      stream.close();
+      code = stream.error();
+      stream.clear_error();
+    }
+    if (code)
+      return makeError("cannot write a temporary file: " + code.message());
+    return at(name);
+  }
+
+private:
+  std::string path;
+};
+} // namespace
+
+/// One run of LLD. Its state is one per process, so is the lock; after a crash inside it may not run again.
+static Error runLld(ArrayRef<std::string> arguments) {
+  static std::mutex mutex;
+  static bool broken = false;
+  std::lock_guard lock(mutex);
+  if (broken)
+    return makeError("the linker failed earlier in this process and cannot run again");
+  SmallVector<const char *> pointers = {"ld.lld"};
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  std::string text;
+  raw_string_ostream output(text);
+  CrashRecoveryContext::Enable(); // LLD leaves by it where it gives up; without it the process would exit
+  lld::Result result = lld::lldMain(pointers, output, output, {{lld::Gnu, &lld::elf::link}});
+  CrashRecoveryContext::Disable();
+  broken = !result.canRunAgain;
+  if (result.retCode || broken)
+    return makeError("linking the payload failed: " + StringRef(text).trim());
+  return Error::success();
+}
+
+static Expected<std::string> objectOf(Module &module, TargetMachine &machine) {
+  module.setDataLayout(machine.createDataLayout());
+  module.setTargetTriple(machine.getTargetTriple());
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager manager;
+  if (machine.addPassesToEmitFile(manager, stream, nullptr, CodeGenFileType::ObjectFile))
+    return makeError("target '" + module.getTargetTriple().str() + "' cannot write object files");
+  manager.run(module);
+  return std::string(object.data(), object.size());
+}
+
+/// The object that defines metate_payload, with the entries by name.
+static Expected<std::string> payloadTable(const PayloadParts &parts, TargetMachine &machine) {
+  LLVMContext context;
+  Module module("metate_payload", context);
+  IntegerType *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
+  PointerType *pointer = PointerType::get(context, 0);
+  SmallVector<Constant *> entries;
+  for (StringRef name : parts.entries) {
+    auto *entry = Function::Create(FunctionType::get(i32, {pointer, pointer, pointer}, false),
+                                   GlobalValue::ExternalLinkage, name, module);
+    entry->setVisibility(GlobalValue::HiddenVisibility);
+    entry->setDSOLocal(true);
+    entries.push_back(entry);
+  }
+  ArrayType *tableType = ArrayType::get(pointer, entries.size());
+  Constant *table = ConstantPointerNull::get(pointer);
+  if (!entries.empty())
+    table = new GlobalVariable(module, tableType, true, GlobalValue::InternalLinkage,
+                               ConstantArray::get(tableType, entries), "entries");
+  ArrayType *hashType = ArrayType::get(i64, 2);
+  // metate_payload of abi/metate/abi/kernel.h, field by field.
+  Constant *fields[] = {
+      ConstantInt::get(i32, METATE_PAYLOAD_MAGIC),
+      ConstantInt::get(i32, METATE_ABI_VERSION),
+      ConstantArray::get(hashType, {ConstantInt::get(i64, parts.descriptorHash[0]),
+                                    ConstantInt::get(i64, parts.descriptorHash[1])}),
+      ConstantInt::get(i32, entries.size()),
+      ConstantInt::get(i32, 0),
+      table};
+  Constant *payload = ConstantStruct::getAnon(fields);
+  new GlobalVariable(module, payload->getType(), true, GlobalValue::ExternalLinkage, payload, METATE_PAYLOAD_SYMBOL);
+  return objectOf(module, machine);
+}
+
+/// A shared object that stands in for one of the C library's: the same name, the used functions, their versions.
+static Expected<std::string> standIn(StringRef library, ArrayRef<const External *> used, const Folder &folder,
+                                     TargetMachine &machine) {
+  LLVMContext context;
+  Module module(library, context);
+  std::map<std::string, std::string> versions;
+  bool x86 = machine.getTargetTriple().getArch() == Triple::x86_64;
+  for (const External *external : used) {
+    auto *function = Function::Create(FunctionType::get(Type::getVoidTy(context), false),
+                                      GlobalValue::ExternalLinkage, external->name, module);
+    IRBuilder<>(BasicBlock::Create(context, "", function)).CreateRetVoid();
+    versions[x86 ? external->versionX86 : external->versionAArch64] += std::string(external->name) + "; ";
+  }
+  std::string script;
+  for (const auto &[version, names] : versions)
+    script += version + " { global: " + names + "};\n";
+  Expected<std::string> object = objectOf(module, machine);
+  if (!object)
+    return object;
+  Expected<std::string> objectPath = folder.write((library + ".o").str(), *object);
+  Expected<std::string> scriptPath = folder.write((library + ".map").str(), script);
+  if (!objectPath || !scriptPath)
+    return joinErrors(objectPath.takeError(), scriptPath.takeError());
+  std::string path = folder.at(library);
+  if (Error error = runLld({"-shared", "--threads=1", "-soname", library.str(), "--version-script", *scriptPath,
+                            "--build-id=none", "-o", path, *objectPath}))
+    return error;
+  return path;
+}
+
+/// Paths of the stand-ins for what the object leaves undefined.
+static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, const Folder &folder, TargetMachine &machine) {
+  Expected<std::vector<std::string>> names = undefinedSymbols(MemoryBufferRef(parts.object, "payload"));
+  if (!names)
+    return names.takeError();
+  std::map<std::string, SmallVector<const External *>> libraries;
+  for (const std::string &name : *names)
+    libraries[findExternal(name)->library].push_back(findExternal(name));
+  std::vector<std::string> paths;
+  for (const auto &[library, used] : libraries) {
+    Expected<std::string> path = standIn(library, used, folder, machine);
+    if (!path)
+      return path.takeError();
+    paths.push_back(*path);
+  }
+  return paths;
+}
+
+Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
+  Triple triple(parts.triple);
+  if (!triple.isOSLinux() || !triple.isGNUEnvironment())
+    return makeError("a shared-object payload needs a Linux target with the GNU C library, got '" + parts.triple + "'");
+  TargetOptions options;
+  options.triple = parts.triple.str();
+  options.cpu = triple.getArch() == Triple::x86_64 ? "x86-64" : "generic";
+  options.optLevel = 0; // data and empty functions only
+  Expected<std::unique_ptr<TargetMachine>> machine = createTargetMachine(options);
+  if (!machine)
+    return machine.takeError();
+  Expected<std::unique_ptr<Folder>> folder = Folder::create();
+  if (!folder)
+    return folder.takeError();
+  Expected<std::string> table = payloadTable(parts, **machine);
+  if (!table)
+    return table;
+  Expected<std::string> code = (*folder)->write("payload.o", parts.object), data = (*folder)->write("table.o", *table);
+  if (!code || !data)
+    return joinErrors(code.takeError(), data.takeError());
+  Expected<std::vector<std::string>> libraries = standIns(parts, **folder, **machine);
+  if (!libraries)
+    return libraries.takeError();
+  std::string output = (*folder)->at("payload.so");
+  std::vector<std::string> arguments = {"-shared", "--threads=1", "-soname", METATE_PAYLOAD_SYMBOL, "--build-id=none",
+                                        "--hash-style=gnu", "-z", "now", "-z", "noexecstack", "-z", "defs",
+                                        "-o", output, *code, *data};
+  if (parts.strip)
+    arguments.push_back("--strip-all");
+  arguments.insert(arguments.end(), libraries->begin(), libraries->end());
+  if (Error error = runLld(arguments))
+    return error;
+  ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output, false, false);
+  if (!bytes)
+    return makeError("cannot read the linked payload: " + bytes.getError().message());
+  return (*bytes)->getBuffer().str();
+}
