@@ -27,7 +27,7 @@ public:
   nb::object launch(const Kernel &kernel);
 
 private:
-  static constexpr size_t inlineCount = 12;
+  static constexpr size_t inlineCount = 24;
   static constexpr size_t inlineBytes = 128; // a 4 x 4 matrix of f64
 
   struct Value {

@@ -47,7 +47,7 @@ def encode_background(name: str, type_, value) -> bytes | None:
 
 
 def decode_background(type_, data: bytes | None):
-    """The value behind `data`: a Python number, or a NumPy array of a vector's or matrix' shape."""
+    """The value behind `data`: a number; of a vector a tuple, of a matrix a tuple of rows."""
     scalar, shape = _scalar(type_), _shape(type_)
     count = math.prod(shape)
     if scalar.numpy is None:
@@ -55,7 +55,11 @@ def decode_background(type_, data: bytes | None):
         values = np.array([_types.bf16_to_float(int(b)) for b in bits], np.float32)
     else:
         values = np.frombuffer(data or bytes(scalar.bytes * count), scalar.numpy)
-    return values.reshape(shape).copy() if shape else values[0].item()
+    return _tuples(values.reshape(shape).tolist())
+
+
+def _tuples(value):
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def background_text(type_, data: bytes) -> str:
