@@ -43,7 +43,9 @@ def build_references(folder):
     libraries = {}
     for compiler in ("clang++-22", "g++"):
         path = folder / f"mean_curvature-{compiler}.so"
-        subprocess.run([compiler, "-std=c++20", "-O3", "-march=native", "-shared", "-fPIC", "-pthread", SOURCE, "-o", path], check=True)
+        subprocess.run(
+            [compiler, "-std=c++20", "-O3", "-march=native", "-shared", "-fPIC", "-pthread", SOURCE, "-o", path], check=True
+        )
         libraries[compiler] = ctypes.CDLL(str(path))
     return libraries
 

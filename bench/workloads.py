@@ -9,7 +9,6 @@ import sys
 import time
 
 import measure
-import numpy as np
 
 import metate as mt
 
@@ -32,7 +31,9 @@ def mean_curvature():
     threads = len(os.sched_getaffinity(0))
     taken, cells = measure_step(SCRATCH, threads)
     figures = {name: measure.summary(samples, 1e3) for name, samples in taken.items()}
-    hand = {variant: min(figures[name]["median"] for name in figures if name.startswith(variant)) for variant in ("hoisted", "rows")}
+    hand = {
+        variant: min(figures[name]["median"] for name in figures if name.startswith(variant)) for variant in ("hoisted", "rows")
+    }
     print(f"  {cells:,} cells in active leaves, {threads} threads")
     for name, row in figures.items():
         measure.print_row(name, row, "ms", f"{1e6 * row['median'] / cells:.2f} ns a cell")
@@ -58,7 +59,19 @@ def c_host_samples():
     """What bench/launch.c measured: a dict of lists of nanoseconds."""
     library, program = ROOT / "build" / "lib", SCRATCH / "launch"
     path = launch_module()
-    run("gcc", "-std=c11", "-O2", "-Iinclude", "-Iabi", "bench/launch.c", "-o", program, f"-L{library}", "-lmetate", f"-Wl,-rpath,{library}")
+    run(
+        "gcc",
+        "-std=c11",
+        "-O2",
+        "-Iinclude",
+        "-Iabi",
+        "bench/launch.c",
+        "-o",
+        program,
+        f"-L{library}",
+        "-lmetate",
+        f"-Wl,-rpath,{library}",
+    )
     return json.loads(run(program, path))
 
 

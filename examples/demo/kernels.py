@@ -118,9 +118,7 @@ def find_bounds(vertices: Points, bounds: mt.types.ndarray(dtype=mt.f32, ndim=1)
 
 
 @mt.kernel
-def normalise(
-    vertices: Points, bounds: mt.types.ndarray(dtype=mt.f32, ndim=1), resolution: mt.i32, points: Points
-):
+def normalise(vertices: Points, bounds: mt.types.ndarray(dtype=mt.f32, ndim=1), resolution: mt.i32, points: Points):
     """points: the vertices, scaled and moved into a grid of resolution^3 voxels."""
     for v in range(vertices.shape[0]):
         low = vec3(bounds[0], bounds[1], bounds[2])
@@ -386,11 +384,14 @@ def kernels_for(resolution):
         for i, j, k in phi:
             c = phi.phi[i, j, k]
             if mt.abs(c) < 1.5:
-                g = vec3(
-                    phi.phi[i + 1, j, k] - phi.phi[i - 1, j, k],
-                    phi.phi[i, j + 1, k] - phi.phi[i, j - 1, k],
-                    phi.phi[i, j, k + 1] - phi.phi[i, j, k - 1],
-                ) * 0.5
+                g = (
+                    vec3(
+                        phi.phi[i + 1, j, k] - phi.phi[i - 1, j, k],
+                        phi.phi[i, j + 1, k] - phi.phi[i, j - 1, k],
+                        phi.phi[i, j, k + 1] - phi.phi[i, j, k - 1],
+                    )
+                    * 0.5
+                )
                 delta = (1.0 - mt.abs(c) / 1.5) / 1.5
                 p = vec3(i, j, k) - (resolution - 1) * 0.5
                 totals[0] += mt.cast(delta * mt.sqrt(g.dot(g)), mt.f64)

@@ -38,14 +38,41 @@ def sanitizer_environment() -> tuple[tuple[str, str], ...]:
 STEPS = (
     Step("check-layers", ("scripts/check-layers",)),
     Step("build-dev", ("scripts/build", "dev"), seconds=3000),
-    Step("ctest-dev", ("ctest", "--test-dir", "build", "-j2", "--output-on-failure", "--no-tests=error", "--output-junit", "{junit}"), ("build-dev",), True),
-    Step("lit", (str(ROOT / ".venv/bin/lit"), "-v", "-j2", "--xunit-xml-output", "{junit}", "build/tests/lit"), ("build-dev",), True),
-    Step("pytest", (PYTHON, "-m", "pytest", "-q", "-ra", "--durations=10", "--junit-xml={junit}", "tests", "examples"), ("build-dev",), True, 2400),
+    Step(
+        "ctest-dev",
+        ("ctest", "--test-dir", "build", "-j2", "--output-on-failure", "--no-tests=error", "--output-junit", "{junit}"),
+        ("build-dev",),
+        True,
+    ),
+    Step(
+        "lit",
+        (str(ROOT / ".venv/bin/lit"), "-v", "-j2", "--xunit-xml-output", "{junit}", "build/tests/lit"),
+        ("build-dev",),
+        True,
+    ),
+    Step(
+        "pytest",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--durations=10", "--junit-xml={junit}", "tests", "examples"),
+        ("build-dev",),
+        True,
+        2400,
+    ),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",)),
     Step("build-asan", ("scripts/build", "asan"), seconds=1800),
-    Step("ctest-asan", ("ctest", "--test-dir", "build-asan", "-j2", "--output-on-failure", "--no-tests=error", "--output-junit", "{junit}"), ("build-asan",), True, 1800, sanitizer_environment()),
+    Step(
+        "ctest-asan",
+        ("ctest", "--test-dir", "build-asan", "-j2", "--output-on-failure", "--no-tests=error", "--output-junit", "{junit}"),
+        ("build-asan",),
+        True,
+        1800,
+        sanitizer_environment(),
+    ),
     Step("build-runtime-only", ("scripts/build", "runtime-only")),
-    Step("demo-knot-256", ("scripts/demo", "--no-build", "--mesh=knot", "--resolution=256", "--check", "--out=out/test-knot"), ("build-dev",)),
+    Step(
+        "demo-knot-256",
+        ("scripts/demo", "--no-build", "--mesh=knot", "--resolution=256", "--check", "--out=out/test-knot"),
+        ("build-dev",),
+    ),
 )
 
 
@@ -73,7 +100,15 @@ def run_step(step: Step) -> tuple[int, int, int]:
     print(f"{step.name:<22}", end="", flush=True)
     with log.open("wb") as output:
         try:
-            code = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, timeout=step.seconds).returncode
+            code = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=step.seconds,
+            ).returncode
         except subprocess.TimeoutExpired:
             code = 124
             output.write(f"\nstopped after {step.seconds} s\n".encode())
@@ -124,7 +159,10 @@ def main() -> int:
     broken = set()
     for step in select(sys.argv[1:]):
         if broken.intersection(step.needs):
-            print(f"{step.name:<22}    0 passed   1 failed   (not run: {', '.join(broken.intersection(step.needs))} failed)", flush=True)
+            print(
+                f"{step.name:<22}    0 passed   1 failed   (not run: {', '.join(broken.intersection(step.needs))} failed)",
+                flush=True,
+            )
             counts = (0, 1, 0)
         else:
             counts = run_step(step)
