@@ -39,6 +39,8 @@ static void sinkConstants(RangeOp range) {
 }
 
 void KernelMapping::mapRange(RangeOp range) {
+  // Into the entry first: what is captured is then defined above it.
+  range->moveBefore(current, current->end());
   sinkConstants(range);
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(range.getBody(), captured);
