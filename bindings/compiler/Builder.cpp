@@ -138,6 +138,7 @@ template <typename Class> void bindMemory(Class &builder) {
       .def("load", &Checked<&KernelBuilder::load>::call)
       .def("store", [](KernelBuilder &self, const Reference &reference, const KernelValue &value, const std::string &what) { self.store(reference, value, what); check(self); })
       .def("atomic", [](KernelBuilder &self, const std::string &op, const Reference &reference, const KernelValue &value) { return checked(self, self.atomic(op, reference, value)); })
+      .def("is_shared", &KernelBuilder::isShared)
       .def("dimension", &Checked<&KernelBuilder::dimension>::call)
       .def("is_active", [](KernelBuilder &self, const KernelTree &tree, const std::string &path, const Values &indices) { return checked(self, self.isActive(tree, path, indices)); })
       .def("activate", [](KernelBuilder &self, const KernelTree &tree, const std::string &path, const Values &indices) { return checked(self, self.activate(tree, path, indices)); });

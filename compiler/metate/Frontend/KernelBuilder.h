@@ -137,6 +137,8 @@ public:
   /// Read-modify-write by "add", "sub", "mul", "min", "max", "and", "or", "xor": the old value.
   /// Indivisible where other workers see the place.
   KernelValue atomic(llvm::StringRef op, const Reference &reference, const KernelValue &value);
+  /// Do several workers see this place? Locals of the iteration are the only ones that they do not.
+  bool isShared(const Reference &reference) const;
   KernelValue dimension(const KernelArray &array, unsigned axis);
   KernelValue isActive(const KernelTree &tree, llvm::StringRef path, llvm::ArrayRef<KernelValue> indices);
   KernelValue activate(const KernelTree &tree, llvm::StringRef path, llvm::ArrayRef<KernelValue> indices);
@@ -220,7 +222,6 @@ private:
   bool flattenIndices(llvm::ArrayRef<KernelValue> indices, llvm::SmallVectorImpl<KernelValue> &flat);
   bool coordinates(const KernelTree &tree, llvm::StringRef path, bool isMember, llvm::ArrayRef<KernelValue> indices,
                    llvm::SmallVectorImpl<mlir::Value> &result);
-  bool isShared(const Reference &reference) const;
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);
   llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference, int64_t flat);
   KernelValue updated(llvm::StringRef op, const KernelValue &old, const KernelValue &value);

@@ -98,6 +98,11 @@ void KernelBuilder::store(const Reference &reference, const KernelValue &value, 
   if (!converted)
     return;
   if (reference.kind == Reference::Kind::Local) {
+    if (isShared(reference)) {
+      fail(what + ": made outside the parallel loop that assigns it",
+           "accumulate in an array or a tree, or return it from the kernel");
+      return;
+    }
     if (!isLossless(value.type.scalar, reference.type.scalar))
       problems.warning(what + ": a value of type " + scalarName(value.type.scalar) +
                        " is cast to the variable's type " + scalarName(reference.type.scalar) +
@@ -156,7 +161,6 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference, cons
   if (!reference || !value)
     return {};
   std::string what = ("atomic_" + op).str();
-  bool isShared = this->isShared(reference);
   KernelValue given = convert(value, reference.type, what);
   if (!given)
     return {};
@@ -170,7 +174,7 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference, cons
     fail(what + ": not defined for " + reference.type.name());
     return {};
   }
-  if (!isShared) {
+  if (reference.kind == Reference::Kind::Local) {
     KernelValue old = load(reference);
     store(reference, updated(kindName, old, given), what);
     return old;
@@ -179,11 +183,6 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference, cons
     Value old = AtomicOp::create(builder, loc(), *kind, given.ir, reference.base, reference.path, reference.indices,
                                  componentValues(reference), /*active=*/false);
     return {old, reference.type};
-  }
-  if (reference.kind == Reference::Kind::Local && !reference.whole.isScalar()) {
-    fail("a vector made outside a parallel loop cannot be accumulated inside it, got " + reference.whole.name(),
-         "accumulate its components in variables of their own, or in an array");
-    return {};
   }
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;

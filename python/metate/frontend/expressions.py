@@ -1,0 +1,525 @@
+"""Expressions: from syntax to values of the KernelBuilder.
+
+`expr` gives what a node stands for: a Python object known while compiling, a handle, a Reference or a
+Value. `value` makes a Value of it. What operations mean is the builder's; here are names, attributes,
+subscripts, and what is computed while compiling.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+
+import numpy as np
+from metate_native import _compiler
+
+from .. import types as _types
+from . import handles
+from .diagnostics import located, suggestion
+from .native import describe
+
+Value, Reference = _compiler.Value, _compiler.Reference
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.MatMult: "@",
+}  # fmt: skip
+_STATIC_BINARY = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor, "@": operator.matmul,
+}  # fmt: skip
+_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
+_STATIC_UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
+_COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_STATIC_COMPARE = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+}  # fmt: skip
+_COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
+_RUNTIME = (Value, Reference, handles.CellHandle)
+_HANDLES = (
+    handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
+    handles.ShapeHandle, handles.TextParts, handles.BoundMethod,
+)  # fmt: skip
+
+
+def is_static(value) -> bool:
+    """Known while compiling, with everything in it."""
+    if isinstance(value, (tuple, list)):
+        return all(is_static(v) for v in value)
+    return not isinstance(value, (*_RUNTIME, *_HANDLES))
+
+
+class Expressions:
+    """The part of the walker that evaluates expressions."""
+
+    #  -- errors and operations ------------------------------------------------------------------
+
+    def error(self, kind, message, node, hint=None):
+        """The exception at `node` of the function being walked, with the calls that led there."""
+        notes, frame = [], self.frame
+        while frame.caller is not None:
+            notes.append((f"called from here, by '{frame.caller.source.name}'", *self._place(frame.caller.source, frame.call)))
+            frame = frame.caller
+        return located(kind, message, self.frame.source, node, hint, notes)
+
+    @staticmethod
+    def _place(source, node):
+        return source.file, node.lineno, node.col_offset + 1
+
+    def locate(self, node):
+        line = getattr(node, "lineno", None)
+        if line is not None:
+            self.builder.set_location(self.frame.source.file, line, node.col_offset + 1)
+
+    def emit(self, node, operation, *arguments):
+        """Calls the builder at the place of `node`; its complaint becomes an error there."""
+        self.locate(node)
+        try:
+            return operation(*arguments)
+        except _compiler.FrontendError as error:
+            kind, message, hint = error.args
+            raise self.error(kind, message, node, hint) from None
+
+    #  -- values ---------------------------------------------------------------------------------
+
+    def expr(self, node):
+        method = getattr(self, "expr_" + type(node).__name__, None)
+        if method is None:
+            raise self.error("syntax", f"kernels have no {_spelling(node)}", node)
+        return method(node)
+
+    def value(self, node):
+        return self.to_value(self.expr(node), node)
+
+    def to_value(self, thing, node):
+        """A Value of what an expression stands for."""
+        if isinstance(thing, Value):
+            return thing
+        if isinstance(thing, Reference):
+            return self.emit(node, self.builder.load, thing)
+        if isinstance(thing, (bool, np.bool_)):
+            return self.emit(node, self.builder.boolean, bool(thing))
+        if isinstance(thing, int):
+            return self.emit(node, self.builder.integer_literal, thing)
+        if isinstance(thing, float):
+            return self.emit(node, self.builder.float_literal, thing)
+        if isinstance(thing, np.generic):
+            return self.typed_constant(thing.item(), _types.dtype(thing.dtype), node)
+        if isinstance(thing, np.ndarray) and thing.ndim in (1, 2):
+            return self.array_constant(thing, node)
+        if isinstance(thing, handles.CellHandle):
+            return self.to_value(self.sole_member(thing, node), node)
+        raise self.error("type", f"expected a value, got {describe(thing)}", node, self._value_hint(thing))
+
+    def _value_hint(self, thing):
+        if isinstance(thing, handles.TreeHandle):
+            return f"take a member of a cell: {thing.name}[i, j].{next(iter(thing.type.members))}"
+        if isinstance(thing, handles.MemberHandle):
+            return f"take a cell: {thing.tree.name}.{thing.name}[...]"
+        if isinstance(thing, (tuple, list)):
+            return "make a vector of it: ti.Vector([...])"
+        if isinstance(thing, handles.ArrayHandle):
+            return f"take an element: {thing.name}[...]"
+        return None
+
+    def typed_constant(self, number, dtype, node):
+        if dtype.is_float:
+            return self.emit(node, self.builder.float_constant, float(number), dtype.code)
+        return self.emit(node, self.builder.integer_constant, int(number), dtype.code)
+
+    def array_constant(self, array, node):
+        """A NumPy array from outside the kernel, of one or two dimensions, as a vector or matrix."""
+        dtype = _types.dtype(array.dtype)
+        parts = [self.typed_constant(number.item(), dtype, node) for number in array.ravel()]
+        if array.ndim == 1:
+            return self.emit(node, self.builder.vector, parts, dtype.code)
+        return self.emit(node, self.builder.matrix, parts, array.shape[0], dtype.code)
+
+    def integer(self, node, what):
+        """An int known while compiling."""
+        return self.known_integer(self.expr(node), node, what)
+
+    def known_integer(self, thing, node, what):
+        if isinstance(thing, (int, np.integer)) and not isinstance(thing, bool):
+            return int(thing)
+        known = self.builder.known_integer(self.to_value(thing, node)) if isinstance(thing, _RUNTIME) else None
+        if known is None:
+            raise self.error("type", f"{what}: expected an integer known while compiling, got {describe(thing)}", node)
+        return known
+
+    #  -- names, constants, containers ------------------------------------------------------------
+
+    def expr_Constant(self, node):
+        if node.value is Ellipsis or isinstance(node.value, (complex, bytes)):
+            raise self.error("syntax", f"kernels have no {type(node.value).__name__} constants", node)
+        return node.value
+
+    def expr_Name(self, node):
+        binding = self.frame.scope.lookup(node.id)
+        if isinstance(binding, handles.Local):
+            return binding.reference
+        if isinstance(binding, handles.Constant):
+            return binding.value
+        reason = self.frame.scope.why_absent(node.id)
+        if reason:
+            raise self.error("name", f"'{node.id}' may have no value here: {reason}", node, "assign it before")
+        found, value = self.frame.source.lookup(node.id)
+        if found:
+            return value
+        candidates = [*self.frame.scope.visible(), *self.frame.source.outer_names()]
+        raise self.error("name", f"name '{node.id}' is not defined", node, suggestion(node.id, candidates))
+
+    def expr_Tuple(self, node):
+        return tuple(self.elements(node))
+
+    def expr_List(self, node):
+        return self.elements(node)
+
+    def elements(self, node):
+        found = []
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                found.extend(self.unpacked(self.expr(element.value), element))
+            else:
+                thing = self.expr(element)
+                found.append(self.to_value(thing, element) if isinstance(thing, Reference) else thing)
+        return found
+
+    def unpacked(self, thing, node):
+        """The elements of a tuple, list, shape or vector."""
+        if isinstance(thing, handles.ShapeHandle):
+            return [self.emit(node, self.builder.dimension, thing.array.native, k) for k in range(thing.array.ndim)]
+        if isinstance(thing, (Value, Reference)) and len(thing.type.shape) == 1:
+            whole = self.to_value(thing, node)
+            return [self.component(whole, [k], node) for k in range(thing.type.shape[0])]
+        if isinstance(thing, np.ndarray):
+            return list(thing)
+        if isinstance(thing, (tuple, list, range)):
+            return list(thing)
+        raise self.error("type", f"expected a tuple, a list or a vector, got {describe(thing)}", node)
+
+    def expr_JoinedStr(self, node):
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                parts.append(str(part.value))
+                continue
+            if part.format_spec is not None:
+                raise self.error("syntax", "kernels have no format specifiers in f-strings", part.format_spec, "leave out what stands after ':'")
+            if part.conversion != -1:
+                raise self.error("syntax", "kernels have no conversions in f-strings", part, "leave out what stands after '!'")
+            thing = self.expr(part.value)
+            parts.extend(self.print_parts(thing, part.value))
+        return handles.TextParts(tuple(parts))
+
+    def expr_ListComp(self, node):
+        results = []
+        self._comprehend(node.generators, lambda: results.append(self.expr(node.elt)))
+        return results
+
+    def _comprehend(self, generators, action):
+        if not generators:
+            action()
+            return
+        first, *rest = generators
+        for item in self.static_items(first.iter):
+            self.push_scope("block")
+            self.bind_static_target(first.target, item)
+            if all(self.static_truth(condition) for condition in first.ifs):
+                self._comprehend(rest, action)
+            self.pop_scope()
+
+    def static_truth(self, node):
+        thing = self.expr(node)
+        if isinstance(thing, _RUNTIME):
+            raise self.error("type", "expected a condition known while compiling", node)
+        return bool(thing)
+
+    #  -- operators --------------------------------------------------------------------------------
+
+    def expr_BinOp(self, node):
+        op = _BINARY[type(node.op)]
+        left, right = self.expr(node.left), None
+        if isinstance(left, Reference):
+            left = self.to_value(left, node.left)
+        right = self.expr(node.right)
+        return self.binary(op, left, right, node)
+
+    def binary(self, op, left, right, node):
+        if self.static_depth and is_static(left) and is_static(right):
+            return self.compute(node, _STATIC_BINARY[op], left, right)
+        if isinstance(left, (str, tuple, list)) and isinstance(right, (str, tuple, list, int)) and is_static(left):
+            return self.compute(node, _STATIC_BINARY[op], left, right)
+        a = self.to_value(left, getattr(node, "left", node))
+        b = self.to_value(right, getattr(node, "right", node))
+        return self.emit(node, self.builder.binary, op, a, b)
+
+    def compute(self, node, function, *arguments):
+        """A computation in Python, while compiling."""
+        try:
+            return function(*arguments)
+        except Exception as error:
+            raise self.error("type", f"{type(error).__name__} while compiling: {error}", node) from None
+
+    def expr_UnaryOp(self, node):
+        op = _UNARY[type(node.op)]
+        operand = self.expr(node.operand)
+        is_literal = op == "-" and isinstance(operand, (int, float)) and not isinstance(operand, bool)
+        if is_static(operand) and (self.static_depth or is_literal or (op == "not" and isinstance(operand, (bool, type(None))))):
+            return self.compute(node, _STATIC_UNARY[op], operand)
+        return self.emit(node, self.builder.unary, op, self.to_value(operand, node.operand))
+
+    def expr_Compare(self, node):
+        left = self.expr(node.left)
+        if isinstance(left, Reference):
+            left = self.to_value(left, node.left)
+        if len(node.ops) == 1:
+            return self.compare(node.ops[0], left, self.expr(node.comparators[0]), node, node.left, node.comparators[0])
+        return self._chain(node, left, node.left, list(zip(node.ops, node.comparators)))
+
+    def _chain(self, node, left, left_node, rest):
+        """a < b < c: the middle is computed once, the rest only if the first holds."""
+        (op, right_node), *more = rest
+        right = self.expr(right_node)
+        if isinstance(right, Reference):
+            right = self.to_value(right, right_node)
+        first = self.compare(op, left, right, node, left_node, right_node)
+        if not more or first is False:
+            return first
+        if first is True:
+            return self._chain(node, right, right_node, more)
+        return self.both(node, first, lambda: self._chain(node, right, right_node, more))
+
+    def compare(self, op, left, right, node, left_node, right_node):
+        op = type(op)
+        if is_static(left) and is_static(right) and self._is_compared_statically(op, left, right):
+            return self.compute(node, _STATIC_COMPARE[op], left, right)
+        if op not in _COMPARE:
+            raise self.error("syntax", f"'{_spelling_of(op)}' needs operands known while compiling", node)
+        a, b = self.to_value(left, left_node), self.to_value(right, right_node)
+        return self.emit(node, self.builder.compare, _COMPARE[op], a, b)
+
+    def _is_compared_statically(self, op, left, right):
+        integers = isinstance(left, int) and isinstance(right, int)
+        numbers = isinstance(left, (int, float, np.generic)) and isinstance(right, (int, float, np.generic))
+        return bool(self.static_depth) or op not in _COMPARE or integers or not numbers
+
+    def expr_BoolOp(self, node):
+        return self._bool_op(node, node.values, isinstance(node.op, ast.And))
+
+    def _bool_op(self, node, operands, is_and):
+        first, *rest = operands
+        thing = self.expr(first)
+        if is_static(thing) and (self.static_depth or isinstance(thing, (bool, type(None)))):
+            if not rest or bool(thing) != is_and:
+                return thing if self.static_depth else bool(thing)
+            return self._bool_op(node, rest, is_and)
+        left = self.truth(thing, first)
+        if not rest:
+            return left
+        return self._short_circuit(node, left, lambda: self._bool_op(node, rest, is_and), is_and)
+
+    def both(self, node, left, right):
+        return self._short_circuit(node, left, right, True)
+
+    def _short_circuit(self, node, left, right, is_and):
+        condition = left if is_and else self.emit(node, self.builder.unary, "not", left)
+        self.emit(node, self.builder.begin_if, condition)
+        self.depth += 1
+        yes = self.truth(right(), node)
+        self.emit(node, self.builder.begin_else)
+        no = self.emit(node, self.builder.boolean, not is_and)
+        self.depth -= 1
+        return self.emit(node, self.builder.end_if_with, yes, no)
+
+    def truth(self, thing, node, what="condition"):
+        return self.emit(node, self.builder.truth, self.to_value(thing, node), what)
+
+    def expr_IfExp(self, node):
+        condition = self.expr(node.test)
+        if isinstance(condition, (bool, type(None))) or (self.static_depth and is_static(condition)):
+            return self.expr(node.body if condition else node.orelse)
+        self.emit(node, self.builder.begin_if, self.truth(condition, node.test))
+        self.depth += 1
+        yes = self.value(node.body)
+        self.emit(node, self.builder.begin_else)
+        no = self.value(node.orelse)
+        self.depth -= 1
+        return self.emit(node, self.builder.end_if_with, yes, no)
+
+    def expr_NamedExpr(self, node):
+        self.assign(node.target, self.expr(node.value), node)
+        return self.expr_Name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+
+    #  -- subscripts and attributes -------------------------------------------------------------------
+
+    def expr_Subscript(self, node):
+        whole = self.expr(node.value)
+        if isinstance(whole, handles.ShapeHandle):
+            axis = self.integer(node.slice, "index of a shape")
+            if not -whole.array.ndim <= axis < whole.array.ndim:
+                raise self.error("type", f"index of a shape: expected 0 to {whole.array.ndim - 1}, got {axis}", node.slice)
+            return self.emit(node, self.builder.dimension, whole.array.native, axis % whole.array.ndim)
+        if is_static(whole) or isinstance(whole, (tuple, list, dict)):
+            return self._static_subscript(whole, node)
+        if isinstance(whole, handles.TreeHandle):
+            return handles.CellHandle(whole, tuple(self.index_values(node.slice)))
+        if isinstance(whole, handles.MemberHandle):
+            return self.emit(node, self.builder.member, whole.tree.native, whole.name, self.index_values(node.slice))
+        if isinstance(whole, handles.ArrayHandle):
+            return self.emit(node, self.builder.array_element, whole.native, self.index_values(node.slice))
+        if isinstance(whole, handles.CellHandle):
+            whole = self.sole_member(whole, node.value)
+        if isinstance(whole, Reference):
+            return self.emit(node, self.builder.reference_component, whole, self.index_values(node.slice))
+        if isinstance(whole, Value):
+            return self.emit(node, self.builder.component, whole, self.index_values(node.slice))
+        raise self.error("type", f"expected something with elements, got {describe(whole)}", node.value)
+
+    def component(self, value, indices, node):
+        return self.emit(node, self.builder.component, value, [self.to_value(k, node) for k in indices])
+
+    def index_values(self, node):
+        """The values between the brackets, vectors among them as they are."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        found = []
+        for part in parts:
+            if isinstance(part, (ast.Slice, ast.Starred)):
+                raise self.error("syntax", "kernels have no slices", part, "loop over the elements")
+            thing = self.expr(part)
+            if isinstance(thing, (tuple, list)):
+                found.extend(self.to_value(element, part) for element in thing)
+            elif thing is not None:  # x[None] is the element of an array without dimensions
+                found.append(self.to_value(thing, part))
+        return found
+
+    def _static_subscript(self, whole, node):
+        if isinstance(whole, np.ndarray) and self.static_depth == 0 and not isinstance(node.slice, ast.Constant):
+            indices = self.index_values(node.slice)
+            known = [self.builder.known_integer(k) for k in indices]
+            if None in known:
+                return self.emit(node, self.builder.component, self.to_value(whole, node.value), indices)
+            return self.compute(node, operator.getitem, whole, tuple(known))
+        key = self.expr(node.slice)
+        if isinstance(key, _RUNTIME):
+            key = self.known_integer(key, node.slice, f"index of a {type(whole).__name__} known while compiling")
+        return self.compute(node, operator.getitem, whole, key)
+
+    def expr_Slice(self, node):
+        bounds = [None if part is None else self.expr(part) for part in (node.lower, node.upper, node.step)]
+        return slice(*bounds)
+
+    def sole_member(self, cell, node):
+        members = list(cell.tree.type.members)
+        if len(members) != 1:
+            raise self.error(
+                "type",
+                f"expected one member of the cell of '{cell.tree.name}', got the whole cell",
+                node,
+                "take one of its members: " + ", ".join(f".{name}" for name in members),
+            )
+        return self.member(cell, members[0], node)
+
+    def member(self, cell, name, node):
+        return self.emit(node, self.builder.member, cell.tree.native, name, list(cell.indices))
+
+    def expr_Attribute(self, node):
+        owner = self.expr(node.value)
+        name = node.attr
+        if isinstance(owner, handles.TreeHandle):
+            return self.tree_attribute(owner, name, node)
+        if isinstance(owner, handles.CellHandle):
+            if name in owner.tree.type.members:
+                return self.member(owner, name, node)
+            if len(owner.tree.type.members) == 1:
+                return self.value_attribute(self.sole_member(owner, node.value), name, node)
+            raise self.unknown_attribute(owner, name, node, list(owner.tree.type.members))
+        if isinstance(owner, handles.ArrayHandle):
+            if name == "shape":
+                return handles.ShapeHandle(owner)
+            if name == "ndim":
+                return owner.ndim
+            raise self.unknown_attribute(owner, name, node, ["shape", "ndim"])
+        if isinstance(owner, handles.MemberHandle):
+            if name == "shape":
+                return owner.shape
+            raise self.unknown_attribute(owner, name, node, ["shape"])
+        if isinstance(owner, (Value, Reference)):
+            return self.value_attribute(owner, name, node)
+        if isinstance(owner, _HANDLES):
+            raise self.unknown_attribute(owner, name, node, [])
+        try:
+            return getattr(owner, name)
+        except AttributeError:
+            raise self.unknown_attribute(owner, name, node, dir(owner), listed=False) from None
+
+    def unknown_attribute(self, owner, name, node, candidates, listed=True):
+        known = f"; it has {', '.join(candidates)}" if listed and candidates else ""
+        message = f"{describe(owner)} has no attribute '{name}'{known}"
+        return self.error("name", message, _attribute_name(node), suggestion(name, candidates))
+
+    def tree_attribute(self, tree, name, node):
+        if name in tree.type.members:
+            return handles.MemberHandle(tree, name)
+        levels = [level.name for level in tree.type.levels]
+        if name in levels:
+            return handles.LevelHandle(tree, name)
+        if name in ("is_active", "activate"):
+            return handles.BoundMethod(tree, name)
+        if name == "shape":
+            return next(iter(tree.type.members.values())).shape
+        raise self.unknown_attribute(tree, name, node, [*tree.type.members, *levels])
+
+    def value_attribute(self, owner, name, node):
+        """Swizzles and methods of vectors and matrices."""
+        shape = owner.type.shape
+        if len(shape) == 1 and set(name) <= set(_COMPONENTS):
+            return self.swizzle(owner, name, node)
+        if name in self.methods:
+            return handles.BoundMethod(owner, name)
+        if name in ("n", "m", "shape"):
+            return tuple(shape) if name == "shape" else ([*shape, 1, 1])[0 if name == "n" else 1]
+        components = [*"xyzw"[: shape[0]]] if len(shape) == 1 else []
+        known = f"; its components are {', '.join(components)}" if components else ""
+        hint = suggestion(name, [*components, *self.methods])
+        raise self.error("name", f"{describe(owner)} has no attribute '{name}'{known}", _attribute_name(node), hint)
+
+    def swizzle(self, owner, name, node):
+        positions = [_COMPONENTS[letter] for letter in name]
+        length = owner.type.shape[0]
+        if max(positions) >= length:
+            raise self.error("name", f"{describe(owner)} has no component '{name}'", _attribute_name(node), f"its components are {', '.join('xyzw'[:length])}")
+        if len(positions) == 1:
+            index = [self.to_value(positions[0], node)]
+            if isinstance(owner, Reference):
+                return self.emit(node, self.builder.reference_component, owner, index)
+            return self.emit(node, self.builder.component, owner, index)
+        whole = self.to_value(owner, node)
+        return self.emit(node, self.builder.vector, [self.component(whole, [k], node) for k in positions], None)
+
+
+def _attribute_name(node):
+    """A node that covers the name after the dot only, for carets."""
+    if not isinstance(node, ast.Attribute) or node.end_lineno != node.lineno:
+        return node
+    place = ast.Name(node.attr, ast.Load())
+    place.lineno = place.end_lineno = node.end_lineno
+    place.end_col_offset = node.end_col_offset
+    place.col_offset = node.end_col_offset - len(node.attr.encode())
+    return place
+
+
+def _spelling(node):
+    names = {
+        "Lambda": "lambda", "Dict": "dict displays", "Set": "set displays", "Await": "await", "Yield": "yield",
+        "GeneratorExp": "generator expressions", "DictComp": "dict comprehensions", "SetComp": "set comprehensions",
+        "Starred": "starred expressions here", "YieldFrom": "yield from",
+    }  # fmt: skip
+    return names.get(type(node).__name__, type(node).__name__)
+
+
+def _spelling_of(op):
+    return {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[op]

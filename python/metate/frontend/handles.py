@@ -1,0 +1,192 @@
+"""What an expression may stand for besides values: trees, members, cells, arrays, and variables.
+
+These are the front end's own objects; values and references are the builder's (`_compiler.Value`,
+`_compiler.Reference`), and anything else is a Python object known while compiling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TreeHandle:
+    """A tree argument."""
+
+    native: Any
+    type: Any
+    name: str
+
+    def describe(self):
+        return f"tree '{self.name}'"
+
+
+@dataclass(frozen=True)
+class MemberHandle:
+    """`f.a`: one member over the whole tree."""
+
+    tree: TreeHandle
+    name: str
+
+    @property
+    def shape(self):
+        return self.tree.type.members[self.name].shape
+
+    def describe(self):
+        return f"member '{self.name}' of tree '{self.tree.name}'"
+
+
+@dataclass(frozen=True)
+class LevelHandle:
+    """`f.pointer0`: one level of a tree."""
+
+    tree: TreeHandle
+    name: str
+
+    def describe(self):
+        return f"level '{self.name}' of tree '{self.tree.name}'"
+
+
+@dataclass(frozen=True)
+class CellHandle:
+    """`f[i, j]`: one cell, of which members are taken by attribute."""
+
+    tree: TreeHandle
+    indices: tuple
+
+    def describe(self):
+        return f"a cell of tree '{self.tree.name}'"
+
+
+@dataclass(frozen=True)
+class ArrayHandle:
+    """An array argument."""
+
+    native: Any
+    name: str
+
+    @property
+    def ndim(self):
+        return self.native.rank
+
+    def describe(self):
+        return f"array '{self.name}' of {self.native.rank} dimensions"
+
+
+@dataclass(frozen=True)
+class ShapeHandle:
+    """`x.shape` of an array: its extents, each read when it is used."""
+
+    array: ArrayHandle
+
+    def describe(self):
+        return f"the shape of array '{self.array.name}'"
+
+
+@dataclass(frozen=True)
+class TextParts:
+    """An f-string: texts and values."""
+
+    parts: tuple
+
+    def describe(self):
+        return "an f-string"
+
+
+@dataclass(frozen=True)
+class BoundMethod:
+    """A method of a value, before it is called."""
+
+    receiver: Any
+    name: str
+
+    def describe(self):
+        return f"method '{self.name}'"
+
+
+@dataclass
+class Local:
+    """A variable that lives in the kernel."""
+
+    reference: Any
+    node: Any
+
+
+@dataclass
+class Constant:
+    """A name bound to something known while compiling."""
+
+    value: Any
+
+
+@dataclass
+class Scope:
+    """The names of a block. `kind` is "function", "loop" (a loop at run time) or "block"."""
+
+    kind: str
+    parent: Scope | None = None
+    names: dict = field(default_factory=dict)
+    hidden: dict = field(default_factory=dict)  # name -> Locals of branches that ended, for reuse
+    absent: dict = field(default_factory=dict)  # name -> why it cannot be read here
+
+    def lookup(self, name):
+        scope = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+    def why_absent(self, name):
+        scope = self
+        while scope is not None:
+            if name in scope.absent:
+                return scope.absent[name]
+            scope = scope.parent
+        return None
+
+    def storage(self):
+        """The scope in whose region variables are made."""
+        scope = self
+        while scope.kind == "block":
+            scope = scope.parent
+        return scope
+
+    def visible(self):
+        found, scope = {}, self
+        while scope is not None:
+            found = {**scope.names, **found}
+            scope = scope.parent
+        return found
+
+
+@dataclass
+class Loop:
+    """A loop being walked. `active` and `going` are u1 locals: this iteration goes on, the loop goes on."""
+
+    is_static: bool
+    is_parallel: bool
+    depth: int  # of run-time regions around its body
+    active: Any = None
+    going: Any = None
+
+
+@dataclass
+class Frame:
+    """A function being walked: the kernel, or a @func inlined into it."""
+
+    source: Any
+    scope: Scope
+    caller: Frame | None = None
+    call: Any = None  # the call's node, in the caller's source
+    loops: list = field(default_factory=list)
+    depth: int = 0  # of run-time regions at entry
+    result: Any = None  # references or values of what is returned
+    has_result: bool = False
+    is_tuple: bool = False
+    live: Any = None  # u1 local: has not returned yet; None where returns stand last only
+
+    @property
+    def is_kernel(self):
+        return self.caller is None

@@ -1,0 +1,220 @@
+"""Calls of the language's own functions (metate.intrinsics), one method each or one table for many."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+from metate_native import _compiler
+
+from .. import types as _types
+from . import handles
+from .diagnostics import suggestion
+from .expressions import Reference, Value, is_static
+from .native import describe
+
+_FUNCTIONS = frozenset(_compiler.KernelBuilder.function_names())
+_ATOMICS = ("add", "sub", "mul", "min", "max", "and", "or", "xor")
+_LINEAR = ("norm", "norm_sqr", "normalized", "transpose", "determinant", "inverse", "trace")
+_LINEAR_PAIRS = ("dot", "cross", "outer_product")
+_BINARY = ("atan2", "pow", "raw_div", "raw_mod", "bit_shr")
+
+
+class IntrinsicCalls:
+    """The part of the walker that knows the language's functions by name."""
+
+    def call_intrinsic(self, name, node):
+        if name in _FUNCTIONS:
+            (thing,), _ = self.arguments(node, 1)
+            return self.emit(node, self.builder.function, name, self.to_value(thing, node.args[0]))
+        if name in ("min", "max"):
+            return self._extremum(name, node)
+        if name in _BINARY:
+            (a, b), _ = self.arguments(node, 2)
+            return self.binary(name, a, b, node) if name != "pow" else self.binary("**", a, b, node)
+        if name in _LINEAR:
+            (thing,), _ = self.arguments(node, 1)
+            return self.emit(node, self.builder.linear, name, self.to_value(thing, node.args[0]))
+        if name in _LINEAR_PAIRS:
+            (a, b), _ = self.arguments(node, 2)
+            return self.emit(node, self.builder.linear_pair, name, self.to_value(a, node.args[0]), self.to_value(b, node.args[1]))
+        if name.startswith("atomic_"):
+            return self._atomic(name.removeprefix("atomic_"), node)
+        if name in ("is_active", "activate"):
+            return self._cell(name, node)
+        return self.call_converted(node) if name == "cast" else getattr(self, "call_" + name)(node)
+
+    def _extremum(self, name, node):
+        arguments, _ = self.arguments(node)
+        if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
+            arguments = list(arguments[0])
+        if not arguments:
+            raise self.error("type", f"{name}: expected at least one argument, got none", node)
+        if self.static_depth and is_static(arguments):
+            return self.compute(node, lambda: (min if name == "min" else max)(arguments))
+        result = self.to_value(arguments[0], node)
+        if len(arguments) == 1:
+            return self.emit(node, self.builder.linear, name, result)
+        for argument in arguments[1:]:
+            result = self.emit(node, self.builder.binary, name, result, self.to_value(argument, node))
+        return result
+
+    def call_select(self, node):
+        (condition, yes, no), _ = self.arguments(node, 3)
+        values = [self.to_value(thing, at) for thing, at in zip((condition, yes, no), node.args)]
+        return self.emit(node, self.builder.select, *values)
+
+    def call_converted(self, node):
+        (thing, dtype), _ = self.arguments(node, 2)
+        return self.cast_to(thing, self.scalar_type(dtype, node.args[1]), node)
+
+    def call_bit_cast(self, node):
+        (thing, dtype), _ = self.arguments(node, 2)
+        return self.emit(node, self.builder.bit_cast, self.to_value(thing, node.args[0]), self.scalar_type(dtype, node.args[1]).code)
+
+    #  -- vectors -----------------------------------------------------------------------------------------
+
+    def call_Vector(self, node):
+        (elements,), keywords = self.arguments(node, 1, ("dt", "dtype"))
+        code = self._element_code(keywords, node)
+        if isinstance(elements, (Value, Reference)):
+            value = self.to_value(elements, node)
+            return value if code is None else self.emit(node, self.builder.cast, value, code)
+        values = [self.to_value(element, node) for element in self.unpacked(elements, node.args[0])]
+        return self.emit(node, self.builder.vector, values, code)
+
+    def call_Matrix(self, node):
+        (rows,), keywords = self.arguments(node, 1, ("dt", "dtype"))
+        code = self._element_code(keywords, node)
+        rows = self.unpacked(rows, node.args[0])
+        if rows and not isinstance(rows[0], (tuple, list, np.ndarray)) and not self._is_vector(rows[0]):
+            return self.emit(node, self.builder.vector, [self.to_value(element, node) for element in rows], code)
+        flat = [[self.to_value(element, node) for element in self.unpacked(row, node.args[0])] for row in rows]
+        if len({len(row) for row in flat}) != 1:
+            raise self.error("type", f"matrix: expected rows of equal length, got {', '.join(str(len(row)) for row in flat)}", node)
+        return self.emit(node, self.builder.matrix, sum(flat, []), len(flat), code)
+
+    @staticmethod
+    def _is_vector(thing):
+        return isinstance(thing, (Value, Reference)) and len(thing.type.shape) == 1
+
+    def _element_code(self, keywords, node):
+        dtype = keywords.get("dt", keywords.get("dtype"))
+        return None if dtype is None else self.scalar_type(dtype, node).code
+
+    #  -- memory -------------------------------------------------------------------------------------------
+
+    def _atomic(self, op, node):
+        (place, operand), _ = self.arguments(node, 2)
+        if isinstance(place, handles.CellHandle):
+            place = self.sole_member(place, node.args[0])
+        if not isinstance(place, Reference):
+            raise self.error("type", f"atomic_{op}: expected a place such as x[i], f.a[i, j] or a variable, got {describe(place)}", node.args[0])
+        return self.emit(node, self.builder.atomic, op, place, self.to_value(operand, node.args[1]))
+
+    def _cell(self, name, node):
+        (where, indices), _ = self.arguments(node, 2)
+        return self.call_cell(name, where, self._indices([indices], node), node)
+
+    def _indices(self, things, node):
+        found = []
+        for thing in things:
+            if isinstance(thing, (tuple, list)):
+                found.extend(self._indices(thing, node))
+            else:
+                found.append(self.to_value(thing, node))
+        return found
+
+    def call_cell(self, name, where, indices, node):
+        """is_active and activate of a tree, a member or a level."""
+        if isinstance(where, handles.TreeHandle):
+            where = handles.MemberHandle(where, self.sole_active_set(where, node))
+        if not isinstance(where, (handles.MemberHandle, handles.LevelHandle)):
+            raise self.error("type", f"{name}: expected a tree, a member or a level, got {describe(where)}", node)
+        return self.emit(node, getattr(self.builder, name), where.tree.native, where.name, indices)
+
+    #  -- compile time ----------------------------------------------------------------------------------------
+
+    def call_static(self, node):
+        self.static_depth += 1
+        try:
+            things, _ = self.arguments(node)
+        finally:
+            self.static_depth -= 1
+        for thing, at in zip(things, node.args):
+            if isinstance(thing, (Value, Reference, handles.ShapeHandle)):
+                raise self.error("type", f"static: expected what is known while compiling, got {describe(thing)}", at)
+        return things[0] if len(things) == 1 else tuple(things)
+
+    def call_static_print(self, node):
+        self.static_depth += 1
+        things, _ = self.arguments(node)
+        self.static_depth -= 1
+        print(*(thing if is_static(thing) else describe(thing) for thing in things))
+
+    def call_static_assert(self, node):
+        condition, *message = node.args
+        self.static_depth += 1
+        holds = self.static_truth(condition)
+        text = self.expr(message[0]) if message else ast.unparse(condition)
+        self.static_depth -= 1
+        if not holds:
+            raise self.error("type", f"static assertion failed: {text}", node)
+
+    def call_loop_config(self, node):
+        _, keywords = self.arguments(node)
+        known = ("serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize")
+        for keyword in keywords:
+            if keyword not in known:
+                raise self.error("type", f"loop_config has no parameter '{keyword}'", node, suggestion(keyword, known))
+        self.serialize_next = bool(keywords.get("serialize", False))
+
+    def call_ndrange(self, node):
+        if self.static_depth:
+            things, _ = self.arguments(node)
+            from ..intrinsics import ndrange
+
+            return self.compute(node, lambda: list(ndrange(*things)))
+        raise self.error("syntax", "ndrange stands after 'in' of a for loop only", node)
+
+    def call_grouped(self, node):
+        if self.static_depth:
+            (thing,), _ = self.arguments(node, 1)
+            return [np.asarray(item, np.int32) for item in thing]
+        raise self.error("syntax", "grouped stands after 'in' of a for loop only", node)
+
+    #  -- print -----------------------------------------------------------------------------------------------
+
+    def call_print(self, node):
+        separator, end = " ", "\n"
+        for keyword in node.keywords:
+            if keyword.arg not in ("sep", "end"):
+                raise self.error("type", f"print has no parameter '{keyword.arg}' in kernels", keyword.value, "sep= and end= are known")
+            text = self.expr(keyword.value)
+            if not isinstance(text, str):
+                raise self.error("type", f"print: {keyword.arg}: expected a text known while compiling, got {describe(text)}", keyword.value)
+            separator, end = (text, end) if keyword.arg == "sep" else (separator, text)
+        parts = []
+        for k, argument in enumerate(node.args):
+            if k:
+                parts.append(separator)
+            parts.extend(self.print_parts(self.expr(argument), argument))
+        self.emit(node, self.builder.print, [*parts, end])
+
+    def print_parts(self, thing, node):
+        """Texts and values that print what an argument stands for, as Python would."""
+        if isinstance(thing, str):
+            return [thing]
+        if isinstance(thing, handles.TextParts):
+            return list(thing.parts)
+        if isinstance(thing, _types.DType) or thing is None:
+            return [str(thing)]
+        if isinstance(thing, handles.ShapeHandle):
+            thing = tuple(self.unpacked(thing, node))
+        if isinstance(thing, (tuple, list)):
+            opening, closing = "()" if isinstance(thing, tuple) else "[]"
+            parts = [opening]
+            for k, element in enumerate(thing):
+                parts.extend([", "] * bool(k) + self.print_parts(element, node))
+            return [*parts, ",)" if isinstance(thing, tuple) and len(thing) == 1 else closing]
+        return [self.to_value(thing, node)]

@@ -1,0 +1,116 @@
+"""The source of a kernel or function: its syntax tree, its lines, what its names mean outside it.
+
+Works for files, notebooks and anything else that linecache knows; `attach_source` makes it know the
+text of code that was compiled from a string.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import linecache
+
+from ..errors import SyntaxError_
+
+
+def attach_source(file: str, text: str) -> None:
+    """Lets kernels be made from code that has no file.
+
+    Args:
+        file: the name given to ``compile(text, file, "exec")``.
+        text: the source.
+    """
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
+class SourceFunction:
+    """A Python function as the front end sees it. Reads the source on first use, not before."""
+
+    def __init__(self, function, annotation_scope=None):
+        self.function = function
+        self.name = function.__name__
+        self.file = function.__code__.co_filename
+        self.first_line = function.__code__.co_firstlineno
+        self._annotation_scope = annotation_scope or {}
+
+    @functools.cached_property
+    def tree(self) -> ast.FunctionDef:
+        """The definition's syntax tree, with the line and column numbers of the file."""
+        try:
+            lines, first = inspect.getsourcelines(self.function)
+        except (OSError, TypeError) as error:
+            raise SyntaxError_(
+                f"the source of '{self.name}' is not available: {error}",
+                file=self.file,
+                line=self.first_line,
+                hint="put it in a file, or call attach_source(file, text) for code made from a string",
+            ) from None
+        text = "".join(lines)
+        offset = max(first, 1) - 1
+        if text[:1] in (" ", "\t"):  # an indented definition: give it a block to stand in
+            text = "if True:\n" + text
+            offset -= 1
+        module = ast.parse(text)
+        ast.increment_lineno(module, offset)
+        statement = module.body[0]
+        statement = statement.body[0] if isinstance(statement, ast.If) else statement
+        if not isinstance(statement, ast.FunctionDef):
+            raise SyntaxError_(f"expected a function definition for '{self.name}'", file=self.file, line=self.first_line)
+        return statement
+
+    def line(self, number: int) -> str:
+        """The text of a line."""
+        return linecache.getline(self.file, number)
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The parameters by name, with annotations that were left as text evaluated."""
+        found = {}
+        for name, parameter in inspect.signature(self.function).parameters.items():
+            if isinstance(parameter.annotation, str):
+                parameter = parameter.replace(annotation=self._evaluate(parameter.annotation))
+            found[name] = parameter
+        return found
+
+    @functools.cached_property
+    def returns(self):
+        """The return annotation; None without one."""
+        annotation = self.function.__annotations__.get("return")
+        return self._evaluate(annotation) if isinstance(annotation, str) else annotation
+
+    def _evaluate(self, text):
+        scope = {**self._annotation_scope, **self.captured}
+        try:
+            return eval(text, self.function.__globals__, scope)  # noqa: S307  (the user's own annotation)
+        except Exception as error:
+            raise SyntaxError_(f"annotation '{text}' of '{self.name}' cannot be evaluated: {error}", file=self.file, line=self.first_line) from None
+
+    @property
+    def captured(self) -> dict:
+        """What the function closes over."""
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
+        return {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+
+    def lookup(self, name: str):
+        """(found, value) of a name from outside the function: captured, global or built in."""
+        captured = self.captured
+        if name in captured:
+            return True, captured[name]
+        if name in self.function.__globals__:
+            return True, self.function.__globals__[name]
+        if hasattr(builtins, name):
+            return True, getattr(builtins, name)
+        return False, None
+
+    def outer_names(self) -> list[str]:
+        return [*self.captured, *self.function.__globals__, *dir(builtins)]
+
+
+def _is_filled(cell) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,383 @@
+"""Statements: assignment, branches, return, jumps.
+
+Jumps are flags: `continue`, `break` and an early `return` set u1 locals, and what follows them in
+their block stands under a test of the flag; so the IR has structured control only.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from metate_native import _compiler
+
+from .. import types as _types
+from . import analysis, handles
+from .diagnostics import warn
+from .expressions import _BINARY, Expressions, Reference, Value, is_static
+from .native import describe, native_type
+
+# Augmented assignments that are indivisible on arrays and trees.
+_ATOMIC = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+
+
+class StaticJump(Exception):
+    """break or continue of a loop that is unrolled, reached without a condition at run time."""
+
+    def __init__(self, is_break):
+        self.is_break = is_break
+
+
+class Statements(Expressions):
+    """The part of the walker that runs through statements."""
+
+    #  -- blocks and scopes ------------------------------------------------------------------------
+
+    def push_scope(self, kind):
+        self.frame.scope = handles.Scope(kind, self.frame.scope)
+        return self.frame.scope
+
+    def pop_scope(self):
+        self.frame.scope = self.frame.scope.parent
+
+    def block(self, statements):
+        for k, statement in enumerate(statements):
+            self.statement(statement)
+            rest = statements[k + 1 :]
+            if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+                return
+            flag = self._flag() if rest and analysis.may_jump(statement, self.frame.live is not None) else None
+            if flag is not None:
+                self.emit(rest[0], self.builder.begin_if, self.emit(rest[0], self.builder.load, flag))
+                self.depth += 1
+                self.block(rest)
+                self.depth -= 1
+                self.builder.end_if()
+                return
+
+    def _flag(self):
+        """The u1 local that tells whether the current block goes on."""
+        for loop in reversed(self.frame.loops):
+            if not loop.is_static:
+                return loop.active if loop.active is not None else None
+        return self.frame.live
+
+    def statement(self, node):
+        method = getattr(self, "statement_" + type(node).__name__, None)
+        if method is None:
+            raise self.error("syntax", f"kernels have no {_NAMES.get(type(node), type(node).__name__)} statement", node)
+        method(node)
+
+    def statement_Pass(self, node):
+        pass
+
+    def statement_Expr(self, node):
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return  # a docstring
+        self.expr(node.value)
+
+    #  -- assignment -------------------------------------------------------------------------------
+
+    def statement_Assign(self, node):
+        thing = self.expr(node.value)
+        if isinstance(thing, Reference) or len(node.targets) > 1 and not is_static(thing):
+            thing = self.to_value(thing, node.value) if isinstance(thing, (Reference, Value, handles.CellHandle)) else thing
+        for target in node.targets:
+            self.assign(target, thing, node)
+
+    def statement_AnnAssign(self, node):
+        if node.value is None:
+            raise self.error("syntax", "a declaration needs a value", node)
+        annotation = self.expr(node.annotation)
+        if annotation in (int, float, bool):
+            annotation = self.scalar_type(annotation, node.annotation)
+        if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)):
+            raise self.error("type", f"expected a scalar, vector or matrix type, got {describe(annotation)}", node.annotation)
+        value = self.emit(node, self.builder.convert, self.value(node.value), native_type(annotation), "assignment")
+        self.assign(node.target, value, node)
+
+    def assign(self, target, thing, node):
+        if isinstance(target, ast.Name):
+            self.assign_name(target, thing, node)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, thing, node)
+        elif isinstance(target, ast.Attribute) and len(target.attr) > 1 and self._assign_swizzle(target, thing, node):
+            return
+        elif isinstance(target, (ast.Subscript, ast.Attribute)):
+            self.store(self.place(target), thing, target, node)
+        else:
+            raise self.error("syntax", f"cannot assign to {type(target).__name__.lower()}", target)
+
+    def place(self, target):
+        place = self.expr(target)
+        if isinstance(place, handles.CellHandle):
+            place = self.sole_member(place, target)
+        if not isinstance(place, Reference):
+            raise self.error("type", f"expected a place that can be assigned, got {describe(place)}", target, self._place_hint(target))
+        return place
+
+    def _place_hint(self, target):
+        base = target
+        while isinstance(base, (ast.Subscript, ast.Attribute)):
+            base = base.value
+        if isinstance(base, ast.Name) and isinstance(self.frame.scope.lookup(base.id), handles.Constant):
+            return f"arguments are read-only: assign '{base.id}' to a variable first"
+        return None
+
+    def store(self, place, thing, target, node):
+        self.emit(node, self.builder.store, place, self.to_value(thing, getattr(node, "value", node)), ast.unparse(target))
+        for message in self.builder.take_warnings():
+            warn(message, self.frame.source, node)
+
+    def _unpack(self, target, thing, node):
+        if any(isinstance(t, ast.Starred) for t in target.elts):
+            raise self.error("syntax", "kernels have no starred targets", target)
+        things = self.unpacked(thing, node.value)
+        if len(things) != len(target.elts):
+            raise self.error("type", f"expected {len(target.elts)} values to unpack, got {len(things)}", target)
+        for part, value in zip(target.elts, things):
+            self.assign(part, value, node)
+
+    def _assign_swizzle(self, target, thing, node):
+        """v.xy = ...; False if the attribute is no swizzle."""
+        owner = self.expr(target.value)
+        if not isinstance(owner, Reference) or len(owner.type.shape) != 1 or not set(target.attr) <= set("xyzwrgbastpq"):
+            return False
+        value = self.to_value(thing, node)
+        parts = self.unpacked(value, node) if value.type.shape else [value] * len(target.attr)
+        if len(parts) != len(target.attr):
+            raise self.error("type", f"expected {len(target.attr)} components for '{target.attr}', got {len(parts)}", target)
+        for letter, part in zip(target.attr, parts):
+            self.store(self.swizzle(owner, letter, target), part, target, node)
+        return True
+
+    def assign_name(self, target, thing, node):
+        name, scope = target.id, self.frame.scope
+        binding = scope.lookup(name)
+        is_number = isinstance(thing, (bool, int, float))
+        if not isinstance(thing, (Value, Reference)) and not is_number and not self._is_array(thing):
+            if isinstance(binding, handles.Local):
+                raise self.error("type", f"variable '{name}' holds a value of type {binding.reference.type.name}, got {describe(thing)}", target)
+            scope.names[name] = handles.Constant(thing)
+            return
+        value = self.to_value(thing, getattr(node, "value", node))
+        if isinstance(binding, handles.Local):
+            self._store_local(binding, value, name, target, node)
+            return
+        if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
+            raise self.error("type", f"kernel argument '{name}' is read-only", target, f"assign it to a variable of another name first: {name}_ = {name}")
+        local = self._storage_for(name, value, target)
+        scope.names[name] = local
+        self._store_local(local, value, name, target, node)
+
+    @staticmethod
+    def _is_array(thing):
+        return type(thing).__module__ == "numpy"
+
+    def _is_parameter(self, name, binding):
+        return self.frame.is_kernel and self.parameters.get(name) is binding
+
+    def _store_local(self, local, value, name, target, node):
+        if list(value.type.shape) != list(local.reference.type.shape) and value.type.shape:
+            raise self.error(
+                "type",
+                f"variable '{name}': expected a value of type {local.reference.type.name}, set by its first assignment, got {value.type.name}",
+                getattr(node, "value", node),
+                "use another name for it",
+            )
+        self.emit(target, self.builder.store, local.reference, value, f"variable '{name}'")
+        for message in self.builder.take_warnings():
+            warn(message, self.frame.source, node)
+
+    def _storage_for(self, name, value, target):
+        """A variable: the one an earlier branch made under this name and type, or a new one."""
+        if self.frame.is_kernel and name == self.result_name and self.depth == 0 and value.type == self.result.type:
+            return handles.Local(self.result, target)  # lives where it is returned from
+        hidden = self.frame.scope.storage().hidden.setdefault(name, [])
+        for local in hidden:
+            if local.reference.type == value.type:
+                return local
+        local = handles.Local(self.emit(target, self.builder.declare_local, value.type), target)
+        hidden.append(local)
+        return local
+
+    def statement_AugAssign(self, node):
+        op = _BINARY[type(node.op)]
+        place = self.place(node.target) if not isinstance(node.target, ast.Name) else self._named_place(node)
+        if self.static_depth or not isinstance(place, Reference):
+            self.assign(node.target, self.binary(op, place, self.expr(node.value), node), node)
+            return
+        operand = self.value(node.value)
+        is_local = isinstance(node.target, ast.Name) or self._is_local_part(node.target)
+        if op in _ATOMIC and (not is_local or self.is_shared(place)):
+            self.emit(node, self.builder.atomic, _ATOMIC[op], place, operand)
+            return
+        old = self.emit(node, self.builder.load, place)
+        self.store(place, self.emit(node, self.builder.binary, op, old, operand), node.target, node)
+
+    def _named_place(self, node):
+        name = node.target.id
+        binding = self.frame.scope.lookup(name)
+        if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
+            raise self.error("type", f"kernel argument '{name}' is read-only", node.target, f"assign it to a variable of another name first: {name}_ = {name}")
+        return self.expr_Name(ast.copy_location(ast.Name(name, ast.Load()), node.target))
+
+    def _is_local_part(self, target):
+        while isinstance(target, (ast.Subscript, ast.Attribute)):
+            target = target.value
+        binding = self.frame.scope.lookup(target.id) if isinstance(target, ast.Name) else None
+        return isinstance(binding, handles.Local)
+
+    def is_shared(self, place):
+        return self.builder.is_shared(place)
+
+    #  -- branches ---------------------------------------------------------------------------------
+
+    def statement_If(self, node):
+        condition = self.expr(node.test)
+        if isinstance(condition, (bool, type(None))) or (is_static(condition) and isinstance(condition, (str, tuple, list))):
+            self.block(node.body if condition else node.orelse)
+            return
+        self.emit(node.test, self.builder.begin_if, self.truth(condition, node.test))
+        self.depth += 1
+        yes = self._branch(node.body)
+        no = None
+        if node.orelse:
+            self.emit(node, self.builder.begin_else)
+            no = self._branch(node.orelse)
+        self.depth -= 1
+        self.builder.end_if()
+        self._merge(node, yes, no)
+
+    def _branch(self, statements):
+        scope = self.push_scope("block")
+        self.block(statements)
+        self.pop_scope()
+        return scope
+
+    def _merge(self, node, yes, no):
+        """What the branches assigned is visible after them if all that go on assigned it alike."""
+        scope = self.frame.scope
+        branches = [(yes, node.body)] + ([(no, node.orelse)] if no is not None else [])
+        going_on = [branch for branch, statements in branches if not analysis.always_jumps(statements)]
+        names = {name for branch in going_on for name in branch.names}
+        is_complete = no is not None or not going_on
+        for name in names:
+            found = [branch.names.get(name) for branch in going_on]
+            if is_complete and all(_is_same(found[0], other) for other in found):
+                scope.names[name] = found[0]
+            elif scope.lookup(name) is None:
+                scope.absent[name] = self._why_absent(found, is_complete)
+
+    @staticmethod
+    def _why_absent(found, is_complete):
+        if is_complete and all(isinstance(f, handles.Local) for f in found):
+            types = " and ".join(sorted({f.reference.type.name for f in found}))
+            return f"the branches of an if give it different types, {types}"
+        return "it is assigned in one branch of an if only"
+
+    #  -- return and jumps --------------------------------------------------------------------------
+
+    def statement_Return(self, node):
+        if self.frame.is_kernel:
+            self._return_from_kernel(node)
+            return
+        frame = self.frame
+        thing = None if node.value is None else self.expr(node.value)
+        if frame.live is None:
+            frame.result = self._settled(thing, node.value)
+            frame.has_result = node.value is not None
+            return
+        things = list(thing) if isinstance(thing, (tuple, list)) else [thing]
+        if node.value is not None:
+            self._store_results(frame, things, isinstance(thing, (tuple, list)), node)
+        for loop in frame.loops:
+            self._clear(loop.active, node)
+            self._clear(loop.going, node)
+        self._clear(frame.live, node)
+
+    def _settled(self, thing, node):
+        """A result that later assignments do not change."""
+        if isinstance(thing, (Reference, handles.CellHandle)):
+            if isinstance(thing, Reference) or len(thing.tree.type.members) == 1:
+                return self.to_value(thing, node)
+        return thing
+
+    def _store_results(self, frame, things, is_tuple, node):
+        """An early return: results go through variables that all returns share."""
+        values = [self.to_value(thing, node.value) for thing in things]
+        if not frame.has_result:
+            frame.result = [self.emit(node, self.builder.declare_local, value.type) for value in values]
+            frame.has_result, frame.is_tuple = True, is_tuple
+        if len(values) != len(frame.result):
+            raise self.error("type", f"expected {len(frame.result)} results as in the returns before, got {len(values)}", node)
+        for place, value in zip(frame.result, values):
+            self.emit(node, self.builder.store, place, value, "return value")
+
+    def _clear(self, flag, node):
+        if flag is not None:
+            self.emit(node, self.builder.store, flag, self.emit(node, self.builder.boolean, False), "flag")
+
+    def _return_from_kernel(self, node):
+        if self.depth or self.frame.loops:
+            raise self.error("syntax", "return from a kernel inside a loop or a branch", node, "assign the result to a variable and return it at the end")
+        if (node.value is None) != (self.result is None):
+            if node.value is None:
+                raise self.error("syntax", f"expected a value of type {self.result.type.name}, got an empty return", node)
+            raise self.error("type", "a kernel that returns a value needs a return annotation", node, f"def {self.frame.source.name}(...) -> ti.f32:")
+        if node.value is None:
+            return
+        if isinstance(node.value, ast.Name):
+            binding = self.frame.scope.lookup(node.value.id)
+            if isinstance(binding, handles.Local) and binding.reference is self.result:
+                return
+        value = self.value(node.value)
+        self.emit(node, self.builder.store, self.result, value, "return value")
+
+    def statement_Break(self, node):
+        self._jump(node, True)
+
+    def statement_Continue(self, node):
+        self._jump(node, False)
+
+    def _jump(self, node, is_break):
+        word = "break" if is_break else "continue"
+        if not self.frame.loops:
+            raise self.error("syntax", f"'{word}' outside a loop", node)
+        loop = self.frame.loops[-1]
+        if loop.is_static:
+            if self.depth != loop.depth:
+                raise self.error("syntax", f"'{word}' of an unrolled loop under a condition known only at run time", node, "make the condition static, or do not unroll the loop")
+            raise StaticJump(is_break)
+        if is_break and loop.is_parallel:
+            raise self.error("syntax", "break in a parallel loop", node, "iterations of the outermost loop are unordered: use ti.loop_config(serialize=True) before it, or while")
+        self._clear(loop.active, node)
+        if is_break:
+            self._clear(loop.going, node)
+
+    #  -- assert and the rest -------------------------------------------------------------------------
+
+    def statement_Assert(self, node):
+        message = ast.unparse(node.test)
+        if node.msg is not None:
+            given = self.expr(node.msg)
+            if isinstance(given, handles.TextParts) and all(isinstance(part, str) for part in given.parts):
+                given = "".join(given.parts)
+            if not isinstance(given, str):
+                raise self.error("type", f"assert: expected a text known while compiling, got {describe(given)}", node.msg)
+            message = given
+        self.emit(node, self.builder.assert_that, self.value(node.test), message)
+
+
+def _is_same(a, b):
+    if isinstance(a, handles.Local) and isinstance(b, handles.Local):
+        return a is b or a.reference is b.reference
+    if isinstance(a, handles.Constant) and isinstance(b, handles.Constant):
+        return a.value is b.value or (type(a.value) is type(b.value) and is_static(a.value) and a.value == b.value)
+    return False
+
+
+_NAMES = {
+    ast.Import: "import", ast.ImportFrom: "import", ast.With: "with", ast.Try: "try", ast.Raise: "raise",
+    ast.Delete: "del", ast.Global: "global", ast.Nonlocal: "nonlocal", ast.FunctionDef: "def", ast.ClassDef: "class",
+    ast.Match: "match", ast.AsyncFor: "async", ast.AsyncWith: "async", ast.AsyncFunctionDef: "async",
+}  # fmt: skip
