@@ -1,7 +1,7 @@
 """The RFC's program, Python side: two tree types over one struct, kernels over them, one module.
 
-    python examples/rfc/rfc.py          runs the kernels here, on two instances of each type
-    python examples/rfc/rfc.py --save   builds out/aot_module and out/ab.metate, for the hosts
+    python examples/rfc/rfc.py                 runs the kernels here, on two instances of each type
+    python examples/rfc/rfc.py --save [FOLDER]  builds aot_module/ and ab.metate in FOLDER (out/), for the hosts
 
 Spelled as in the RFC, with `ti` for metate; `save_in_our_names` says the same in Metate's own names.
 """
@@ -10,8 +10,6 @@ import pathlib
 import sys
 
 import metate as ti
-
-OUT = pathlib.Path(__file__).resolve().parents[2] / "out"
 
 vec3 = ti.types.Vector(ti.f32, 3)
 s = ti.types.Struct({"a": ti.f32, "b": vec3})
@@ -52,40 +50,46 @@ def run2(f: sn2):
         print("I=", I, " a*b=", v)
 
 
-def save_as_in_the_rfc():
+def save_as_in_the_rfc(folder):
     m = ti.aot.ModuleBuilder(arch=ti.x64)
     m.add_type(sn1, name="ab_aos")
     m.add_type(sn2, name="ab_soa")
     for kernel in (fill1, fill2, run1, run2):
         m.add_kernel(kernel)
     m.run_optimizations(level=2)
-    m.save(output_dir=str(OUT / "aot_module"))
+    m.save(output_dir=str(folder / "aot_module"))
 
 
-def save_in_our_names():
+def save_in_our_names(folder):
     module = ti.aot.Module(targets=["x86-64-v3", "x86-64-v2"])
     module.add_type(sn1, "ab_aos")
     module.add_type(sn2, "ab_soa")
     for kernel in (fill1, fill2, run1, run2):
         module.add_kernel(kernel)
-    module.save(str(OUT / "ab.metate"))
+    module.save(str(folder / "ab.metate"))
 
 
 def run_here():
     """Two instances with different data go through one compiled kernel."""
-    for tree_type, fill, run in ((sn1, fill1, run1), (sn2, fill2, run2)):
-        first, second = tree_type.new(), tree_type.new()
-        fill(first, 1.0)
-        fill(second, 10.0)
-        run(first)
-        run(second)
+    for name, tree_type, fill, run in (("ab_aos", sn1, fill1, run1), ("ab_soa", sn2, fill2, run2)):
+        instances = tree_type.new(), tree_type.new()
+        fill(instances[0], 1.0)
+        fill(instances[1], 10.0)
+        for number, instance in enumerate(instances):
+            print("==", name, run.__name__, number)
+            run(instance)
         assert len(run.instances()) == 1
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--save"]:
-        OUT.mkdir(exist_ok=True)
-        save_as_in_the_rfc()
-        save_in_our_names()
+def main(arguments):
+    if arguments[:1] == ["--save"]:
+        folder = pathlib.Path(arguments[1] if arguments[1:] else "out")
+        folder.mkdir(parents=True, exist_ok=True)
+        save_as_in_the_rfc(folder)
+        save_in_our_names(folder)
     else:
         run_here()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
