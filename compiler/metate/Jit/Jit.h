@@ -56,6 +56,7 @@ public:
   llvm::Expected<std::unique_ptr<JitModule>> add(mlir::ModuleOp module);
 
 private:
+  friend class JitModule;
   struct Session;
   explicit Jit(std::shared_ptr<Session> session);
   std::shared_ptr<Session> session;

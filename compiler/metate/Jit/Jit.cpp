@@ -1,0 +1,197 @@
+//===- Jit.cpp - emitted modules in this process ----------------*- C++ -*-===//
+//
+// LLJIT with JITLink and nothing else: no platform, no compile threads, no IR compiler; each module has a JITDylib
+// of its own, so that entries of different modules may have the same name and one module can be removed. Symbols
+// from outside resolve to the C library's functions of the allow-list only.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Jit/Jit.h"
+
+#include "metate/Dialect/Metate.h"
+#include "metate/Emit/Externals.h"
+#include "metate/Emit/Target.h"
+#include "metate/Module/Module.h"
+
+#include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
+#include "llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h"
+#include "llvm/ExecutionEngine/Orc/EHFrameRegistrationPlugin.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/Support/Process.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <atomic>
+#include <cstring>
+
+using namespace metate;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+namespace orc = llvm::orc;
+
+static Error makeError(const llvm::Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+/// What all modules of a Jit share; lives until the last of them is gone.
+struct Jit::Session {
+  std::unique_ptr<orc::LLJIT> lljit;
+  orc::JITDylib *library = nullptr; // the C library's functions of the allow-list
+  llvm::Triple triple;
+  std::vector<std::string> features; // this machine's, sorted
+  std::atomic<uint64_t> count{0};
+
+  Error checkTarget(PayloadOp payload) const;
+};
+
+struct JitModule::Code {
+  std::shared_ptr<Jit::Session> session;
+  orc::JITDylib *dylib = nullptr;
+
+  ~Code() {
+    if (dylib)
+      llvm::consumeError(session->lljit->getExecutionSession().removeJITDylib(*dylib));
+  }
+};
+
+namespace {
+/// LLJIT wants a compiler for IR; a Jit gets objects.
+struct NoCompiler : orc::IRCompileLayer::IRCompiler {
+  NoCompiler() : IRCompiler({}) {}
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module &) override {
+    return makeError("this JIT links objects only");
+  }
+};
+} // namespace
+
+static Expected<std::unique_ptr<orc::ObjectLayer>> makeLinkingLayer(orc::ExecutionSession &session) {
+  auto layer = std::make_unique<orc::ObjectLinkingLayer>(session);
+  Expected<std::unique_ptr<orc::EHFrameRegistrationPlugin>> frames = orc::EHFrameRegistrationPlugin::Create(session);
+  if (!frames)
+    return frames.takeError();
+  layer->addPlugin(std::move(*frames));
+  // Debuggers see the line tables through their JIT interface.
+  Error error = Error::success();
+  auto debugger = std::make_shared<orc::ELFDebugObjectPlugin>(session, /*RequireDebugSections=*/true,
+                                                              /*AutoRegisterCode=*/true, error);
+  if (error)
+    return error;
+  layer->addPlugin(std::move(debugger));
+  return layer;
+}
+
+static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &triple) {
+  auto control = orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
+  if (!control)
+    return control.takeError();
+  return orc::LLJITBuilder()
+      .setExecutorProcessControl(std::move(*control))
+      .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(triple))
+      .setDataLayout(llvm::DataLayout(triple.computeDataLayout()))
+      .setCompileFunctionCreator([](orc::JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); })
+      .setObjectLinkingLayerCreator(makeLinkingLayer)
+      .setLinkProcessSymbolsByDefault(false)
+      .setPlatformSetUp(orc::setUpInactivePlatform)
+      .create();
+}
+
+Expected<std::unique_ptr<Jit>> Jit::create() {
+  auto session = std::make_shared<Session>();
+  Expected<TargetOptions> host = resolveTarget({});
+  if (!host)
+    return host.takeError();
+  session->triple = llvm::Triple(host->triple);
+  Expected<std::vector<std::string>> features = targetFeatures(*host);
+  if (!features)
+    return features.takeError();
+  session->features = std::move(*features);
+  Expected<std::unique_ptr<orc::LLJIT>> lljit = makeLLJIT(session->triple);
+  if (!lljit)
+    return lljit.takeError();
+  session->lljit = std::move(*lljit);
+  Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> generator =
+      orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+          session->lljit->getDataLayout().getGlobalPrefix(),
+          [](const orc::SymbolStringPtr &name) { return findExternal(*name) != nullptr; });
+  if (!generator)
+    return generator.takeError();
+  session->library = &session->lljit->getExecutionSession().createBareJITDylib("C library");
+  session->library->addGenerator(std::move(*generator));
+  return std::unique_ptr<Jit>(new Jit(std::move(session)));
+}
+
+Jit::Jit(std::shared_ptr<Session> session) : session(std::move(session)) {}
+Jit::~Jit() = default;
+JitModule::JitModule() = default;
+JitModule::~JitModule() = default;
+
+StringRef JitModule::descriptor() const { return StringRef(reinterpret_cast<const char *>(bytes.data()), size); }
+
+Error Jit::Session::checkTarget(PayloadOp payload) const {
+  llvm::Triple wanted(payload.getTriple());
+  if (wanted.getArch() != triple.getArch() || wanted.getOS() != triple.getOS())
+    return makeError("the payload is for '" + payload.getTriple() + "', this machine is '" + triple.str() + "'");
+  TargetOptions target;
+  target.triple = payload.getTriple().str();
+  target.cpu = payload.getCpu().str();
+  target.features = payload.getFeatures().str();
+  Expected<std::vector<std::string>> needed = targetFeatures(target);
+  if (!needed)
+    return needed.takeError();
+  for (const std::string &name : *needed)
+    if (!std::binary_search(features.begin(), features.end(), name))
+      return makeError("the payload is compiled for '" + payload.getCpu() + "' and needs the feature '" + name +
+                       "', which this machine lacks");
+  return Error::success();
+}
+
+/// Adds the object to a JITDylib of its own and looks the entries up: that links it.
+static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload, llvm::ArrayRef<StringRef> names,
+                  std::vector<metate_entry> &table) {
+  llvm::ArrayRef<int8_t> object = payload.getObject();
+  StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
+  if (Error error = lljit.addObjectFile(dylib, llvm::MemoryBuffer::getMemBufferCopy(bytes, dylib.getName())))
+    return error;
+  orc::SymbolLookupSet symbols;
+  for (StringRef name : names)
+    symbols.add(lljit.mangleAndIntern(name));
+  symbols.sortByAddress();
+  symbols.removeDuplicates();
+  Expected<orc::SymbolMap> found = lljit.getExecutionSession().lookup(
+      orc::makeJITDylibSearchOrder(&dylib, orc::JITDylibLookupFlags::MatchAllSymbols), std::move(symbols));
+  if (!found)
+    return found.takeError();
+  for (StringRef name : names)
+    table.push_back((*found)[lljit.mangleAndIntern(name)].getAddress().toPtr<metate_entry>());
+  return Error::success();
+}
+
+Expected<std::unique_ptr<JitModule>> Jit::add(mlir::ModuleOp module) {
+  llvm::SmallVector<PayloadOp> payloads(module.getOps<PayloadOp>());
+  if (payloads.size() != 1)
+    return makeError("expected a module with one payload (stage emit), got " + llvm::Twine(payloads.size()));
+  if (Error error = session->checkTarget(payloads[0]))
+    return error;
+  Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_IN_MEMORY);
+  if (!descriptor)
+    return descriptor.takeError();
+  auto result = std::unique_ptr<JitModule>(new JitModule());
+  result->size = descriptor->size();
+  result->bytes.resize((descriptor->size() + 7) / 8);
+  std::memcpy(result->bytes.data(), descriptor->data(), descriptor->size());
+
+  auto name = (module.getSymName().value_or("module") + "." + llvm::Twine(session->count++)).str();
+  result->code = std::make_unique<JitModule::Code>();
+  result->code->session = session;
+  orc::JITDylib &dylib = session->lljit->getExecutionSession().createBareJITDylib(name);
+  result->code->dylib = &dylib;
+  dylib.addToLinkOrder(*session->library);
+  llvm::SmallVector<StringRef> names;
+  for (InterfaceOp op : module.getOps<InterfaceOp>())
+    names.push_back(op.getEntry());
+  if (Error error = link(*session->lljit, dylib, payloads[0], names, result->table))
+    return error;
+  return result;
+}
