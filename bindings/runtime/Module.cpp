@@ -25,7 +25,8 @@ Parameter parameterOf(const metate_kernel *kernel, uint32_t index) {
     type.struct_size = sizeof(type);
     check(metate_type_describe(info.type, &type));
     std::memcpy(parameter.typeHash, type.hash, sizeof(type.hash));
-    parameter.typeText = *type.name ? std::string(type.name) + ": " + type.text : type.text;
+    parameter.typeName = type.name;
+    parameter.typeText = type.text;
   }
   return parameter;
 }
@@ -35,7 +36,7 @@ Parameter parameterOf(const metate_kernel *kernel, uint32_t index) {
 std::string Parameter::expected() const {
   switch (kind) {
   case METATE_ARGUMENT_TREE:
-    return "a tree of type " + typeText;
+    return "a tree of type " + (typeName.empty() ? typeText : "'" + typeName + "': " + typeText);
   case METATE_ARGUMENT_NDARRAY: {
     uint32_t outer = rank - element.rank;
     std::string text = isContiguous() ? "a row-major array of " : "an array of ";
@@ -152,8 +153,13 @@ nb::dict describeParameter(const Parameter &parameter) {
   entry["rank"] = parameter.rank;
   entry["access"] = parameter.access;
   entry["contiguous"] = parameter.isContiguous();
+  entry["type_name"] = parameter.typeName;
   entry["type"] = parameter.typeText;
-  entry["expected"] = parameter.expected();
+  entry["text"] = parameter.kind == METATE_ARGUMENT_TREE ? parameter.typeName
+                  : parameter.kind == METATE_ARGUMENT_NDARRAY && !parameter.isResult()
+                      ? "ndarray(" + parameter.element.text() + ", " +
+                            std::to_string(parameter.rank - parameter.element.rank) + ")"
+                      : parameter.element.text();
   return entry;
 }
 

@@ -32,6 +32,7 @@ struct Parameter {
   uint32_t access;
   uint32_t flags;
   uint64_t typeHash[2];  // a tree's
+  std::string typeName;  // a tree's, as the module calls it
   std::string typeText;  // a tree's
   int64_t fixed[METATE_MAX_RANK];
 
