@@ -39,6 +39,9 @@ static void simplify(OpPassManager &passes) {
 static void map(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // Once what guards a leaf is known to be one value; before loops become branches.
+  passes.addPass(createUnswitchNests());
+  passes.addPass(createCanonicalizerPass());
   passes.addPass(createMapTasksCpu());
   passes.addPass(createSCFToControlFlowPass());
   // Asserts end their block, so they wait for blocks.

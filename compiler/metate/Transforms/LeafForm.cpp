@@ -54,20 +54,12 @@ SmallVector<scf::ForOp> metate::nestOf(CellsOp cells) {
   SmallVector<scf::ForOp> nest;
   Block *block = &cells.getBody().front();
   while (true) {
-    auto loops = llvm::to_vector(block->getOps<scf::ForOp>());
-    APInt lower, upper, step;
-    if (loops.size() != 1 || !loops[0].getInitArgs().empty() ||
-        !matchPattern(loops[0].getLowerBound(), m_ConstantInt(&lower)) ||
-        !matchPattern(loops[0].getUpperBound(), m_ConstantInt(&upper)) ||
-        !matchPattern(loops[0].getStep(), m_ConstantInt(&step)) || !lower.isZero() || !step.isOne())
+    auto loops = block->getOps<scf::ForOp>();
+    auto next = llvm::find_if(loops, [](scf::ForOp loop) { return loop->hasAttr("metate.nest"); });
+    if (next == loops.end())
       return nest;
-    // Statements beside the loop belong to the kernel's body: then this loop is one of the user's.
-    if (!llvm::all_of(*block, [&](Operation &op) {
-          return &op == loops[0] || isMemoryEffectFree(&op) || isa<ActivateOp, StageLeafOp>(op);
-        }))
-      return nest;
-    nest.push_back(loops[0]);
-    block = loops[0].getBody();
+    nest.push_back(*next);
+    block = nest.back().getBody();
   }
 }
 

@@ -42,7 +42,7 @@ struct LeafForm {
   static std::optional<LeafForm> of(CellsOp cells, const CellAccess &access);
 };
 
-/// The nest of constant loops directly under a cells operation, outermost first.
+/// The loops over the cells of a slot, outermost first: constant bounds, marked `metate.nest` by offload.
 llvm::SmallVector<mlir::scf::ForOp> nestOf(CellsOp cells);
 
 /// True if the operation runs once for each cell of the nest, under no condition.

@@ -73,6 +73,9 @@ private:
     }
     for (unsigned level = depth + 1; level < path.levels.size(); ++level)
       addNest(builder, loc, path, level, coordinates);
+    // The innermost loop runs along a row of the leaf.
+    if (auto row = dyn_cast<scf::ForOp>(builder.getInsertionBlock()->getParentOp()))
+      row->setAttr("metate.row", builder.getUnitAttr());
     inlineBody(loop, builder, coordinates);
   }
 
@@ -83,6 +86,7 @@ private:
       int64_t below = path.extentBelow(level, position);
       Value zero = constant(builder, loc, 0), one = constant(builder, loc, 1);
       auto nest = scf::ForOp::create(builder, loc, zero, constant(builder, loc, extent), one);
+      nest->setAttr("metate.nest", builder.getUnitAttr());
       builder.setInsertionPointToStart(nest.getBody());
       Value local = nest.getInductionVar();
       if (below != 1)

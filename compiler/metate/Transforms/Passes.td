@@ -78,3 +78,12 @@ def LowerLayout : Metate_Pass<"metate-lower-layout"> {
     its block, extents and strides. Its interface is recorded as `metate.interface`.
   }];
 }
+
+def UnswitchNests : Metate_Pass<"metate-unswitch-nests"> {
+  let summary = "a condition that is fixed for a whole loop nest is tested once, outside";
+  let description = [{
+    Before: `scf.for ... { ...; scf.if %ok { metate.write ... } }` with %ok from outside; after: `scf.if %ok { scf.for ... { ...; metate.write ... } }`, with
+    the loop of the other case in the else branch where it does anything. Rows of a leaf are then straight code, which vectorises.
+  }];
+  let statistics = [Statistic<"unswitched", "unswitched", "loops unswitched">];
+}

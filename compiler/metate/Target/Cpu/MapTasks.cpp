@@ -108,8 +108,21 @@ Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
   return least ? least : code.constant(0, 32);
 }
 
+/// Rows of a leaf go to the vectoriser as loops: unrolled early, their stores would be hard to find together.
+static void annotateRows(KernelOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  auto yes = BoolAttr::get(context, true);
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  kernel.walk([&](scf::ForOp loop) {
+    if (loop->removeAttr("metate.row"))
+      loop->setAttr("loop_annotation", annotation);
+  });
+}
+
 void KernelMapping::run() {
   annotateScopes();
+  annotateRows(kernel);
   MLIRContext *context = kernel.getContext();
   OpBuilder builder(kernel);
   entry = LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), kernel.getSymName(), entryType(context));
