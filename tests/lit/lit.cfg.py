@@ -1,0 +1,25 @@
+"""lit's configuration: the compiler's FileCheck tests.
+
+`.venv/bin/lit tests/lit` runs them. METATE_BUILD names a build folder other than ./build.
+"""
+
+import os
+from pathlib import Path
+
+import lit.formats
+
+root = Path(__file__).resolve().parents[2]
+build = Path(os.environ.get("METATE_BUILD", root / "build")).resolve()
+llvm = Path(os.environ.get("METATE_LLVM", "/usr/lib/llvm-22"))
+
+config.name = "metate"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = str(Path(__file__).resolve().parent)
+config.test_exec_root = str(build / "tests" / "lit")
+# No tool may come from elsewhere: a missing one is an error, not another version.
+tools = [build / "bin", llvm / "bin"]
+for folder, name in ((tools[0], "metate-opt"), (tools[1], "FileCheck"), (tools[1], "not")):
+    if not (folder / name).exists():
+        lit_config.fatal(f"{name} is missing in {folder}: build first")
+config.environment["PATH"] = os.pathsep.join([str(tool) for tool in tools] + [os.environ["PATH"]])
