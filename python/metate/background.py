@@ -87,11 +87,11 @@ def _number_text(scalar, data: bytes) -> str:
         return "true" if data[0] else "false"
     if scalar.numpy is None:
         value = _types.bf16_to_float(int.from_bytes(data, "little"))
-        same = lambda text: _types.bf16_bits(float(text)).to_bytes(2, "little") == data  # noqa: E731
+        same = lambda text: _types.bf16_bits(float(text)).to_bytes(2, "little") == data
     else:
         number = np.frombuffer(data, scalar.numpy)[0]
         value = number.item()
-        same = lambda text: scalar.numpy.type(text).tobytes() == data  # noqa: E731
+        same = lambda text: scalar.numpy.type(text).tobytes() == data
     if scalar.is_integer:
         return str(value)
     if not math.isfinite(value):

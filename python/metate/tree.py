@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+
 from metate_native import _runtime
 
 from . import runtime
@@ -123,7 +124,7 @@ class Tree(_runtime.Tree):
         }
 
     def is_active(self, *coordinates) -> bool:
-        """Whether the cell at these coordinates is active. A tree whose branches differ: ask a member, ``t.a.is_active(i, j)``."""
+        """Whether the cell at these coordinates is active; where branches differ, ask a member: ``t.a.is_active(i, j)``."""
         return self._only_member("is_active").is_active(*coordinates)
 
     def activate(self, *coordinates) -> None:
@@ -161,7 +162,7 @@ class Tree(_runtime.Tree):
 class Member:
     """`t.a`: one member of an instance; it keeps the instance alive."""
 
-    __slots__ = ("_tree", "_name", "_index", "_info")
+    __slots__ = ("_index", "_info", "_name", "_tree")
 
     def __init__(self, tree: Tree, name: str):
         self._tree = tree
@@ -224,7 +225,7 @@ class Member:
 class Cell:
     """`t[i, j]`: one cell of an instance; its members are attributes that read and write."""
 
-    __slots__ = ("_tree", "_coordinates")
+    __slots__ = ("_coordinates", "_tree")
 
     def __init__(self, tree: Tree, coordinates):
         object.__setattr__(self, "_tree", tree)

@@ -61,9 +61,7 @@ def branches_of(blob: bytes) -> tuple:
         if record.kind == _PLACE:
             data = blob[record.background : record.background + record.cell_bytes]
             return PlaceNode(record.name, _element(record), data if any(data) else None)
-        return LevelNode(
-            _KINDS[record.kind], record.axes, record.extents, record.name, depth, children(index, depth + 1)
-        )
+        return LevelNode(_KINDS[record.kind], record.axes, record.extents, record.name, depth, children(index, depth + 1))
 
     return children(0, 0)
 

@@ -79,7 +79,7 @@ class Member:
 class TreeType:
     """A frozen, hashable tree type; made by ``SNodeTreeBuilder().….build()`` or read from a module."""
 
-    __slots__ = ("_branches", "_text", "_blob", "_handle")
+    __slots__ = ("_blob", "_branches", "_handle", "_text")
 
     def __init__(self, branches, blob: bytes | None = None):
         self._branches = tuple(branches)
@@ -341,7 +341,8 @@ def _freeze(node, depth):
         return node
     if not node._children:
         raise TreeError(
-            f"build: expected a member or a level under each level, got none under {node._kind} at depth {depth}; call place(...) on it"
+            f"build: expected a member or a level under each level, got none under {node._kind} at depth {depth}; "
+            "call place(...) on it"
         )
     name = node._name or f"{node._kind}{depth}"
     children = tuple(_freeze(child, depth + 1) for child in node._children)

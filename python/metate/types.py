@@ -398,5 +398,3 @@ NAMED_AXES = {
 globals().update(NAMED_AXES)
 
 Vector, Matrix, Struct = vector, matrix, struct
-
-from .tree_type import SNodeTreeBuilder, TreeType  # noqa: E402  (needs the types above)
