@@ -6,15 +6,26 @@
 #include <memory>
 #include <new>
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <optional>
 
 namespace {
 
 struct Executor {
+  // oneTBB starts no more threads than the process has cores unless it is told to: only an executor
+  // that asks for more raises that limit, for as long as it lives.
+  std::optional<tbb::global_control> limit;
   tbb::task_arena arena;
   uint32_t workers;
-  explicit Executor(uint32_t workers) : arena(int(workers)), workers(workers) {}
+
+  Executor(uint32_t workers, uint32_t cores) : arena(int(workers)), workers(workers) {
+    if (workers > cores)
+      limit.emplace(tbb::global_control::max_allowed_parallelism, workers);
+    arena.initialize();
+  }
 };
 
 // Chunks for each worker: enough that one slow chunk does not leave the others waiting for long,
@@ -84,11 +95,11 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
 metate_status metate_tbb_executor_create(uint32_t threads, metate_executor *executor) {
   if (!executor)
     return METATE_E_NULL;
+  uint32_t cores = uint32_t(tbb::info::default_concurrency());
   if (threads == 0)
-    threads = uint32_t(tbb::this_task_arena::max_concurrency());
+    threads = cores;
   try {
-    auto made = std::make_unique<Executor>(threads);
-    made->arena.initialize();
+    auto made = std::make_unique<Executor>(threads, cores);
     *executor = {made.release(), parallelFor, threads, 0};
   } catch (const std::bad_alloc &) {
     return METATE_E_OUT_OF_MEMORY;

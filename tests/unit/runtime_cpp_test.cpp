@@ -1,0 +1,148 @@
+// metate.hpp and rfc.hpp over the test module's file.
+#include "fixture.h"
+#include "metate/rfc.hpp"
+
+#include <filesystem>
+
+using namespace metate::test;
+
+TEST(CppApi, theManualsProgram) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  auto ab = module.tree_type("ab_aos");
+  alignas(64) static char memory[20000];
+  ASSERT_GE(sizeof memory, ab.size());
+  auto tree = ab.bind(memory);
+  module.kernel("fill")(tree, 2.0f);
+  EXPECT_EQ(tree.read<float>("a", {0, 7}), 14.0f);
+  EXPECT_EQ((tree.read<std::array<float, 3>>("b", {0, 7})), (std::array<float, 3>{1, 2, 3}));
+  EXPECT_TRUE(tree.is_active("a", {0, 6}));
+  tree.write("a", {0, 6}, 8.0f);
+  EXPECT_EQ(tree.read<float>("a", {0, 6}), 8.0f);
+  EXPECT_EQ(tree.stats().at(0).used, 9u);
+  EXPECT_TRUE(tree.check().ok());
+  tree.reset();
+  EXPECT_FALSE(tree.is_active("a", {0, 6}));
+}
+
+TEST(CppApi, argumentsOfEveryKind) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  std::vector<double> out(9);
+  // A matrix goes as an array view of an ndarray kernel or through the C API; echo takes one by value.
+  std::vector<float> x{1, 2, 3};
+  std::array<float, 3> y{10, 20, 30};
+  module.kernel("axpy")(x, metate::ArrayView{y.data(), {3}}, 2.0f);
+  EXPECT_EQ(y[2], 36.0f);
+  const std::vector<float> constant{1, 1, 1};
+  module.kernel("axpy")(constant, metate::ArrayView{y.data(), {3}}, 1.0f);
+  EXPECT_EQ(y[2], 37.0f);
+  auto refused = module.kernel("axpy").try_launch(x, constant, 1.0f);
+  EXPECT_EQ(refused.code, METATE_E_INVALID_ARGUMENT);
+  EXPECT_NE(refused.text.find("read-only"), std::string::npos);
+}
+
+TEST(CppApi, failuresAreResultsOrExceptions) {
+  auto device = metate::Device::open();
+  auto missing = metate::Module::try_open("/no/such/file", device);
+  EXPECT_FALSE(missing);
+  EXPECT_EQ(missing.status().code, METATE_E_IO);
+  EXPECT_THROW(metate::Module::open("/no/such/file", device), metate::Exception);
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  try {
+    module.kernel("nope");
+    FAIL();
+  } catch (const metate::Exception &error) {
+    EXPECT_EQ(error.status().code, METATE_E_NOT_FOUND);
+    EXPECT_NE(std::string(error.what()).find("'nope'"), std::string::npos);
+  }
+}
+
+TEST(CppApi, makeBindsReservedMemory) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  auto tree = module.tree_type("ab_soa").make(metate::Capacities({{"pointer0", 9}}, 4));
+  EXPECT_EQ(tree.describe().workers, 4u);
+  auto moved = std::move(tree);
+  EXPECT_TRUE(moved.check().ok());
+}
+
+namespace taichi = metate::rfc;
+
+namespace {
+// Three ways a host may have memory.
+struct DeviceMemory {
+  void *data;
+  size_t size;
+};
+struct Folder {
+  std::filesystem::path path;
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "metate-rfc-XXXXXX").string();
+    path = mkdtemp(name.data());
+    std::filesystem::copy_file(METATE_TEST_FILE, path / "module.metate");
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+} // namespace
+
+TEST(RfcApi, theListing) {
+  Folder folder;
+  std::string printed;
+  metate_print_sink sink{&printed, [](void *self, const char *text, size_t bytes) {
+                           static_cast<std::string *>(self)->append(text, bytes);
+                         }};
+  auto m = taichi::LoadModule(folder.path.string(), {.print = &sink});
+  ASSERT_TRUE(m.ok()) << m.status().text;
+#if defined(__x86_64__)
+  EXPECT_EQ(m.arch(), "x64");
+#endif
+  auto *t = m.GetSNodeTreeType("ab_aos");
+  ASSERT_NE(t, nullptr);
+  size_t n = t->GetSize();
+  EXPECT_EQ(n, 11072u);
+  Memory first(n), second(n);
+  auto typed = taichi::MakeMemoryResourceTyped(first.data, t);
+  auto other = taichi::MakeMemoryResourceTyped(DeviceMemory{second.data, n}, t);
+  ASSERT_TRUE(typed.ok() && other.ok());
+  auto *fill = m.GetKernel("fill");
+  EXPECT_EQ(fill->signature(), "{args: {ab_aos, f32}, returns: {}}");
+  EXPECT_TRUE(fill->Run({typed, 1.0f}).ok());
+  EXPECT_TRUE(fill->Run({other, 3.0f}).ok());
+  auto *k = m.GetKernel("run1");
+  EXPECT_EQ(k->signature(), "{args: {ab_aos}, returns: {}}");
+  EXPECT_TRUE(k->Run({typed}).ok());
+  EXPECT_NE(printed.find("I= [1, 6]  a*b= [21.0, 42.0, 63.0]\n"), std::string::npos);
+  printed.clear();
+  EXPECT_TRUE(k->Run({other}).ok());
+  EXPECT_NE(printed.find("I= [1, 6]  a*b= [63.0, 126.0, 189.0]\n"), std::string::npos);
+  EXPECT_EQ(m.GetKernel("total")->signature(), "{args: {ndarray(f64, 1)}, returns: {ndarray(f64, 0)}}");
+}
+
+TEST(RfcApi, failuresAreStatuses) {
+  auto bad = taichi::LoadModule("/no/such/folder");
+  EXPECT_EQ(bad.status().code, METATE_E_IO);
+  EXPECT_EQ(bad.GetKernel("run1"), nullptr);
+  EXPECT_EQ(bad.arch(), "");
+  auto m = taichi::LoadModule(METATE_TEST_FILE);
+  ASSERT_TRUE(m.ok());
+  EXPECT_EQ(m.GetSNodeTreeType("ab"), nullptr);
+  EXPECT_EQ(m.status().code, METATE_E_NOT_FOUND);
+  auto *t = m.GetSNodeTreeType("ab_aos");
+  Memory memory(t->GetSize());
+  auto small = taichi::MakeMemoryResourceTyped(DeviceMemory{memory.data, 100}, t);
+  EXPECT_EQ(small.status().code, METATE_E_TOO_SMALL);
+  EXPECT_NE(small.status().text.find("11072"), std::string::npos);
+  EXPECT_EQ(m.GetKernel("run1")->Run({small}).code, METATE_E_TOO_SMALL);
+  EXPECT_EQ(taichi::MakeMemoryResourceTyped(memory, nullptr).status().code, METATE_E_NULL);
+  auto typed = taichi::MakeMemoryResourceTyped(memory, t);
+  ASSERT_TRUE(typed.ok());
+  EXPECT_EQ(taichi::MakeMemoryResourceTyped(memory, t).status().code, METATE_E_ALREADY_BOUND);
+  auto *soa = m.GetSNodeTreeType("ab_soa");
+  Memory other(soa->GetSize());
+  auto wrong = taichi::MakeMemoryResourceTyped(other, soa);
+  auto status = m.GetKernel("run1")->Run({wrong});
+  EXPECT_EQ(status.code, METATE_E_TYPE_MISMATCH);
+  EXPECT_NE(status.text.find("got a tree of type 'ab_soa'"), std::string::npos);
+  EXPECT_EQ(m.GetKernel("run1")->Run({}).code, METATE_E_INVALID_ARGUMENT);
+}

@@ -1,0 +1,138 @@
+// The oneTBB executor keeps the hook's contract, and launches go through it.
+#include "fixture.h"
+#include "metate/metate_tbb.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+using namespace metate::test;
+using metate::sized;
+
+namespace {
+class TbbTest : public ::testing::Test {
+protected:
+  metate_executor executor{};
+  void SetUp() override { ASSERT_EQ(METATE_OK, metate_tbb_executor_create(4, &executor)); }
+  void TearDown() override { metate_tbb_executor_destroy(&executor); }
+
+  template <typename Body>
+  int32_t run(int64_t count, int64_t grain, uint32_t workers, Body body) {
+    return executor.parallel_for(
+        executor.self, count, grain, workers,
+        [](void *context, int64_t begin, int64_t end, uint32_t worker) -> int32_t {
+          return (*static_cast<Body *>(context))(begin, end, worker);
+        },
+        &body);
+  }
+};
+} // namespace
+
+TEST_F(TbbTest, everyIterationRunsOnceInChunksOfTheGrain) {
+  for (int64_t count : {0, 1, 5, 63, 1000, 100003})
+    for (int64_t grain : {0, 1, 7, 500})
+      for (uint32_t workers : {0u, 1u, 2u, 3u, 64u}) {
+        std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+        std::atomic<bool> sound{true};
+        ASSERT_EQ(METATE_OK, run(count, grain, workers, [&](int64_t begin, int64_t end, uint32_t w) {
+                    if (w >= (workers && workers < 4 ? workers : 4) || begin >= end ||
+                        (end - begin < grain && end != count))
+                      sound = false;
+                    for (int64_t i = begin; i < end; ++i)
+                      ++visits[size_t(i)];
+                    return METATE_OK;
+                  }));
+        EXPECT_TRUE(sound) << count << " " << grain << " " << workers;
+        for (auto &visit : visits)
+          ASSERT_EQ(visit, 1);
+      }
+}
+
+TEST_F(TbbTest, workersAreNeverTwoAtOnce) {
+  std::atomic<int> busy[4] = {};
+  std::atomic<bool> clash{false};
+  std::atomic<int> most{0}, now{0};
+  run(4000, 1, 2, [&](int64_t begin, int64_t end, uint32_t worker) {
+    if (busy[worker]++)
+      clash = true;
+    int running = ++now, seen = most;
+    while (seen < running && !most.compare_exchange_weak(seen, running)) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(end - begin > 100 ? 50 : 5));
+    --now;
+    --busy[worker];
+    return METATE_OK;
+  });
+  EXPECT_FALSE(clash);
+  EXPECT_LE(most, 2);
+}
+
+TEST_F(TbbTest, theFirstFailureStopsTheRest) {
+  std::atomic<int64_t> done{0};
+  EXPECT_EQ(METATE_E_ASSERT, run(1000000, 10, 0, [&](int64_t begin, int64_t end, uint32_t) {
+              done += end - begin;
+              return begin == 0 ? METATE_E_ASSERT : METATE_OK;
+            }));
+  EXPECT_LT(done, 1000000);
+}
+
+TEST_F(TbbTest, nestedAndConcurrentCallsFinish) {
+  std::atomic<int64_t> sum{0};
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 3; ++n)
+    threads.emplace_back([&] {
+      run(10, 1, 0, [&](int64_t begin, int64_t end, uint32_t) {
+        for (int64_t i = begin; i < end; ++i)
+          run(10, 1, 0, [&](int64_t b, int64_t e, uint32_t) {
+            sum += e - b;
+            return METATE_OK;
+          });
+        return METATE_OK;
+      });
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(sum, 300);
+}
+
+TEST_F(TbbTest, kernelsRunThroughIt) {
+  auto hooks = sized<metate_device_hooks>();
+  hooks.executor = &executor;
+  metate_device *device = nullptr;
+  ASSERT_OK(metate_device_open(&hooks, &device));
+  auto info = sized<metate_device_info>();
+  ASSERT_OK(metate_device_describe(device, &info));
+  EXPECT_EQ(info.worker_count, 4u);
+  Bytes head = descriptor(testModuleSpec());
+  metate_module *module = nullptr;
+  ASSERT_OK(metate_module_open_static(device, head.data(), head.size(), metate_test_entries,
+                                      TEST_KERNELS, &module));
+  const metate_kernel *fill = nullptr;
+  const metate_type *type = nullptr;
+  ASSERT_OK(metate_module_find_kernel(module, "fill", &fill));
+  ASSERT_OK(metate_module_find_type(module, "ab_aos", &type));
+  metate_capacity entry{"pointer0", 9};
+  auto wanted = sized<metate_capacities>();
+  wanted.workers = 4;
+  wanted.count = 1;
+  wanted.entries = &entry;
+  metate_tree *tree = nullptr;
+  ASSERT_OK(metate_tree_new(type, &wanted, &tree));
+  metate_argument arguments[2] = {};
+  arguments[0].kind = METATE_ARGUMENT_TREE;
+  arguments[0].value.tree = tree;
+  arguments[1].kind = METATE_ARGUMENT_SCALAR;
+  arguments[1].dtype = METATE_F32;
+  float one = 1;
+  std::memcpy(&arguments[1].value.bits, &one, 4);
+  for (int round = 0; round < 300; ++round) {
+    ASSERT_OK(metate_tree_reset(tree));
+    ASSERT_OK(metate_kernel_launch(fill, arguments, 2));
+    ASSERT_EQ(stats(tree, 0).used, 9u);
+    ASSERT_OK(check(tree));
+  }
+  EXPECT_OK(metate_tree_unbind(tree));
+  EXPECT_OK(metate_module_close(module));
+  EXPECT_OK(metate_device_close(device));
+}
