@@ -398,3 +398,6 @@ NAMED_AXES = {
 globals().update(NAMED_AXES)
 
 Vector, Matrix, Struct = vector, matrix, struct
+
+# Last, for tree_type.py needs the types above; everybody else takes these two from here.
+from .tree_type import SNodeTreeBuilder, TreeType  # noqa: E402, F401
