@@ -1,9 +1,162 @@
-// Binds what comes after the import stage: layouts, stages, code in memory, module files. The lock is
-// released while the compiler works.
+// Binds what comes after the import stage: layouts, stages, code in memory, module files. Python's lock
+// is released while the compiler works.
 #include "Compiler.h"
 
-namespace metate::python {
+#include "metate/Jit/Jit.h"
+#include "metate/Layout/TypeBlob.h"
+#include "metate/Module/Module.h"
+#include "metate/Pipelines/Stages.h"
 
-void bindStages(nb::module_ &) {}
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+namespace metate::python {
+namespace {
+
+using frontend::SourceModule;
+
+/// The value, or a CompileError.
+template <typename T> T valueOf(llvm::Expected<T> expected) {
+  if (!expected)
+    throwCompileError(llvm::toString(expected.takeError()));
+  return std::move(*expected);
+}
+
+nb::bytes toBytes(llvm::StringRef text) { return nb::bytes(text.data(), text.size()); }
+
+nb::bytes treeTypeBlob(const std::string &text) {
+  SourceModule module("type");
+  std::string error;
+  TreeType type = module.parseTree(text, error);
+  if (!type)
+    throwCompileError(error);
+  return toBytes(valueOf(layout::treeTypeBlob(type)));
+}
+
+/// What a caller may choose, as keywords.
+struct Choices {
+  std::vector<std::string> targets = {"native"};
+  unsigned optLevel = 2;
+  bool hoistLeaves = true;
+  bool demoteAtomics = true;
+  bool verify = true;
+};
+
+CompileOptions optionsOf(const Choices &choices) {
+  CompileOptions options;
+  for (const std::string &name : choices.targets)
+    options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
+  options.hoistLeaves = choices.hoistLeaves;
+  options.demoteAtomics = choices.demoteAtomics;
+  options.verify = choices.verify;
+  return options;
+}
+
+void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &options) {
+  std::string error;
+  {
+    nb::gil_scoped_release unlocked;
+    if (llvm::Error failure = runStages(module.op(), from, to, options))
+      error = llvm::toString(std::move(failure));
+  }
+  if (!error.empty())
+    throwCompileError(error);
+}
+
+/// The home of JIT code, and the code of one module in it; the code keeps its home alive.
+struct JitHome {
+  std::unique_ptr<Jit> jit = valueOf(Jit::create());
+};
+
+std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const Choices &choices) {
+  CompileOptions options = optionsOf(choices);
+  runTo(module, Stage::Import, Stage::Emit, options);
+  std::optional<llvm::Expected<std::unique_ptr<JitModule>>> added;
+  {
+    nb::gil_scoped_release unlocked;
+    added.emplace(home.jit->add(module.op()));
+  }
+  return valueOf(std::move(*added));
+}
+
+nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) {
+  CompileOptions options = optionsOf(choices);
+  runTo(module, Stage::Import, Stage::Emit, options);
+  std::optional<llvm::Expected<std::string>> packed;
+  {
+    nb::gil_scoped_release unlocked;
+    PackOptions packing;
+    packing.strip = strip;
+    packed.emplace(pack(module.op(), packing));
+  }
+  return toBytes(valueOf(std::move(*packed)));
+}
+
+Stage stageOf(const std::string &name) {
+  std::optional<Stage> stage = parseStage(name);
+  if (!stage)
+    throwCompileError("unknown stage '" + name + "': expected one of " + llvm::join(stageNames(), ", "));
+  return *stage;
+}
+
+/// A dump that has left stage `start`, taken to the end of `stop`: text, or bytes after pack.
+nb::object runStagesOnText(const std::string &text, const std::string &start, const std::string &stop,
+                           const Choices &choices, bool strip) {
+  Stage from = stageOf(start), to = stageOf(stop);
+  if (to < from)
+    throwCompileError("stage '" + stop + "' comes before '" + start + "'");
+  SourceModule module("module");
+  std::string error = module.parse(text);
+  if (!error.empty())
+    throwCompileError(error);
+  CompileOptions options = optionsOf(choices);
+  Stage last = to == Stage::Pack ? Stage::Emit : to;
+  if (from < last)
+    runTo(module, from, last, options);
+  if (to != Stage::Pack)
+    return nb::cast(dumpModule(module.op()));
+  PackOptions packing;
+  packing.strip = strip;
+  return toBytes(valueOf(pack(module.op(), packing)));
+}
+
+std::vector<std::string> allStageNames() {
+  std::vector<std::string> names;
+  for (llvm::StringRef name : stageNames())
+    names.push_back(name.str());
+  return names;
+}
+
+} // namespace
+
+void bindStages(nb::module_ &module) {
+  nb::class_<Choices>(module, "Choices", "Targets and which optimisations run.")
+      .def(nb::init<>())
+      .def_rw("targets", &Choices::targets, "Names as `parseTarget` reads them: native, x86-64-v3, znver4, ...")
+      .def_rw("opt_level", &Choices::optLevel)
+      .def_rw("hoist_leaves", &Choices::hoistLeaves)
+      .def_rw("demote_atomics", &Choices::demoteAtomics)
+      .def_rw("verify", &Choices::verify);
+  nb::class_<JitModule>(module, "CompiledModule", "Code in this process; it goes when this object does.")
+      .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
+      .def_prop_ro("entries", [](const JitModule &self) {
+        std::vector<uintptr_t> addresses;
+        for (metate_entry entry : self.entries())
+          addresses.push_back(reinterpret_cast<uintptr_t>(entry));
+        return addresses;
+      });
+  nb::class_<JitHome>(module, "Jit", "The home of compiled modules.")
+      .def(nb::init<>())
+      .def("compile", &compileJit, nb::arg("module"), nb::arg("choices"),
+           "Takes a SourceModule through all stages; the SourceModule is used up.");
+  module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
+  module.def("build_module", &buildModule, nb::arg("module"), nb::arg("choices"), nb::arg("strip") = false,
+             "The bytes of a .metate file; the SourceModule is used up.");
+  module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"), nb::arg("stop"), nb::arg("choices"),
+             nb::arg("strip") = false);
+  module.def("stage_names", &allStageNames);
+}
 
 } // namespace metate::python

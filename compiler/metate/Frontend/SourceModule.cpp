@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -44,6 +45,16 @@ TreeType SourceModule::parseTree(StringRef text, std::string &error) {
   if (!tree && error.empty())
     error = ("expected a tree type, got '" + text + "'").str();
   return tree;
+}
+
+std::string SourceModule::parse(StringRef text) {
+  OwningOpRef<ModuleOp> parsed;
+  std::string error = collectErrors(
+      &ownContext, [&] { parsed = parseSourceString<ModuleOp>(text, ParserConfig(&ownContext), "module"); });
+  if (!parsed)
+    return error.empty() ? "the text is no module" : error;
+  moduleOp = std::move(parsed);
+  return "";
 }
 
 std::string SourceModule::addNamedType(StringRef name, StringRef type) {

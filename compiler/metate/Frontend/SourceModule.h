@@ -22,6 +22,8 @@ public:
   mlir::MLIRContext *context() { return &ownContext; }
   mlir::ModuleOp op() { return *moduleOp; }
 
+  /// Replaces the module by what `text` says. Returns an empty string or what is wrong.
+  std::string parse(llvm::StringRef text);
   /// Adds `type` (`!metate.tree<...>`) under `name`. Returns an empty string or what is wrong.
   std::string addNamedType(llvm::StringRef name, llvm::StringRef type);
   /// Parses a tree type; a null type and the reason in `error` if it is none.

@@ -165,7 +165,7 @@ class Statements(Expressions):
             return
         if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
             raise self.error("type", f"kernel argument '{name}' is read-only", target, f"assign it to a variable of another name first: {name}_ = {name}")
-        local = self._storage_for(name, value, target)
+        local = self._storage_for(name, value, target, is_number)
         scope.names[name] = local
         self._store_local(local, value, name, target, node)
 
@@ -188,10 +188,12 @@ class Statements(Expressions):
         for message in self.builder.take_warnings():
             warn(message, self.frame.source, node)
 
-    def _storage_for(self, name, value, target):
+    def _storage_for(self, name, value, target, is_literal):
         """A variable: the one an earlier branch made under this name and type, or a new one."""
-        if self.frame.is_kernel and name == self.result_name and self.depth == 0 and value.type == self.result.type:
-            return handles.Local(self.result, target)  # lives where it is returned from
+        if self.frame.is_kernel and name == self.result_name and self.depth == 0:
+            # Lives where it is returned from, so that parallel loops may accumulate in it.
+            if value.type == self.result.type or (is_literal and not self.result.type.shape):
+                return handles.Local(self.result, target)
         hidden = self.frame.scope.storage().hidden.setdefault(name, [])
         for local in hidden:
             if local.reference.type == value.type:

@@ -1,0 +1,348 @@
+"""Kernels: what @kernel makes, when it is compiled, and where compiled code meets the runtime.
+
+Nothing is compiled at decoration. The first call with arguments of new types compiles one instance for
+those types; later calls go straight through the runtime's dispatcher. This is one of the three modules
+that see both the compiler and the runtime.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import types as _types
+from .errors import RuntimeError_, RuntimeTypeError_
+from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
+from .frontend.source import SourceFunction, attach_source  # noqa: F401
+
+_ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One compilation of a kernel.
+
+    Attributes:
+        signature: what it was compiled for, as text.
+        may_alias: compiled for arguments that overlap.
+        compile_ms: how long compiling took, in milliseconds.
+        hits: how often it was launched.
+    """
+
+    signature: str
+    may_alias: bool
+    compile_ms: float
+    hits: int
+
+
+@dataclass
+class _Compiled:
+    parameters: dict
+    may_alias: bool
+    compile_ms: float
+    kernel: object
+    dispatcher: object = field(repr=False)
+
+
+class _Defaults:
+    """The default context's language options, and the home of its code; made when first needed."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._jit = None
+        self.default_ip = _types.i32
+        self.default_fp = _types.f32
+        self.fast_math = False
+        self.opt_level = 2
+
+    def options(self):
+        from .frontend.walker import FrontendOptions
+
+        return FrontendOptions(self.default_ip, self.default_fp, self.fast_math)
+
+    def jit(self):
+        with self._lock:
+            if self._jit is None:
+                from metate_native import _compiler
+
+                self._jit = _compiler.Jit()
+            return self._jit
+
+
+_defaults = _Defaults()
+
+
+def set_language(default_ip=None, default_fp=None, fast_math=None) -> None:
+    """Sets the default context's literal types and floating-point freedom for kernels compiled from now on.
+
+    Args:
+        default_ip: type of integer literals, such as i32.
+        default_fp: type of float literals and of `/` between integers, such as f32.
+        fast_math: True lets floating-point operations be reordered.
+    """
+    if default_ip is not None:
+        _defaults.default_ip = _literal_type("default_ip", default_ip, _types.DType.is_integer)
+    if default_fp is not None:
+        _defaults.default_fp = _literal_type("default_fp", default_fp, _types.DType.is_float)
+    if fast_math is not None:
+        _defaults.fast_math = bool(fast_math)
+
+
+def _literal_type(name, value, kind):
+    found = _types.dtype(value)
+    if not kind.fget(found):
+        raise RuntimeTypeError_(f"{name}: expected {'an integer' if name == 'default_ip' else 'a float'} type, got {found!r}")
+    return found
+
+
+class Kernel:
+    """A kernel. Call it with one argument per parameter; defaults and keywords work.
+
+    Arguments of types that were not seen before are compiled for, once. Arrays that overlap another
+    argument which the kernel writes are compiled for separately: the result is then that of one of the
+    orders in which the iterations could run.
+    """
+
+    __metate_kernel__ = True
+
+    def __init__(self, function, annotation_scope=None):
+        functools.update_wrapper(self, function)
+        self.source = SourceFunction(function, annotation_scope)
+        self._lock = threading.RLock()
+        self._compiled = {}  # specialisation -> _Compiled
+        self._plain = None  # the dispatcher, once it is known that no parameter is a template
+        self._dispatchers = {}  # (may_alias, values of template parameters) -> dispatcher
+
+    def __call__(self, *arguments, **keywords):
+        launch = self._plain
+        if launch is None or keywords or len(arguments) != self._count:
+            return self._call(arguments, keywords)
+        try:
+            return launch(*arguments)
+        except RuntimeError_ as error:
+            if error.status != _ALIAS:
+                raise
+        return self._launch_aliased(arguments)
+
+    def _call(self, arguments, keywords):
+        """The way for everything but plain positional calls, and for the first call."""
+        parameters = self._parameters
+        try:
+            bound = inspect.Signature(list(parameters.values())).bind(*arguments, **keywords)
+        except TypeError as error:
+            raise RuntimeTypeError_(f"{self.__name__}: {error}; the kernel is {self.signature()}") from None
+        bound.apply_defaults()
+        arguments = tuple(bound.arguments[name] for name in parameters)
+        try:
+            launch, arguments = self._dispatcher_for(arguments, False)
+            return launch(*arguments)
+        except RuntimeError_ as error:
+            if error.status != _ALIAS:
+                raise
+        return self._launch_aliased(arguments)
+
+    @functools.cached_property
+    def _parameters(self):
+        from .frontend.specialize import check_annotations
+
+        check_annotations(self.source)
+        return {name: p.replace(annotation=inspect.Parameter.empty) for name, p in self.source.parameters.items()}
+
+    @functools.cached_property
+    def _count(self):
+        return len(self._parameters)
+
+    @functools.cached_property
+    def _templates(self):
+        return [k for k, p in enumerate(self.source.parameters.values()) if isinstance(p.annotation, Template)]
+
+    def _launch_aliased(self, arguments):
+        launch, arguments = self._dispatcher_for(arguments, True)
+        return launch(*arguments)
+
+    def _dispatcher_for(self, arguments, may_alias):
+        """(dispatcher, the arguments that go through it): values of template parameters stay behind."""
+        templates = [k for k in self._templates if not _is_passed(arguments[k])]
+        static = {k: arguments[k] for k in templates}
+        key = (may_alias, tuple(static.items()))
+        with self._lock:
+            dispatcher = self._dispatchers.get(key)
+            if dispatcher is None:
+                from metate_native import _runtime
+
+                dispatcher = _runtime.Dispatcher(functools.partial(self._instance_for, static, may_alias))
+                dispatcher = self._dispatchers.setdefault(key, dispatcher)
+                if not self._templates and not may_alias:
+                    self._plain = dispatcher
+        return dispatcher, tuple(a for k, a in enumerate(arguments) if k not in static)
+
+    def _instance_for(self, static, may_alias, passed):
+        """The dispatcher's slow path: compiles for arguments that fit no instance yet; returns a `_runtime.Kernel`."""
+        rest = iter(passed)
+        arguments = [static[k] if k in static else next(rest) for k in range(self._count)]
+        return self._compile(self._specialisation(arguments), may_alias, self._dispatchers[may_alias, tuple(static.items())])
+
+    def _specialisation(self, arguments):
+        from .frontend.specialize import from_arguments
+
+        try:
+            return from_arguments(self.source, arguments, _defaults.options(), _describe_array, _tree_type)
+        except TypeError as error:
+            raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
+
+    def _compile(self, parameters, may_alias, dispatcher):
+        from metate_native import _runtime
+
+        from . import runtime
+
+        options = _defaults.options()
+        key = (tuple(parameters.items()), may_alias, options)
+        with self._lock:
+            found = self._compiled.get(key)
+            if found is None:
+                start = time.perf_counter()
+                module = self.import_module(parameters, may_alias)
+                code = _defaults.jit().compile(module, self._choices())
+                opened = _runtime.Module.open_static(runtime.device(), code.descriptor, code.entries, code)
+                milliseconds = (time.perf_counter() - start) * 1e3
+                found = _Compiled(parameters, may_alias, milliseconds, opened.kernels[0], dispatcher)
+                self._compiled[key] = found
+            return found.kernel
+
+    @staticmethod
+    def _choices():
+        from metate_native import _compiler
+
+        choices = _compiler.Choices()
+        choices.opt_level = _defaults.opt_level
+        return choices
+
+    def import_module(self, parameters=None, may_alias=False, module=None):
+        """The import stage: this kernel's IR.
+
+        Args:
+            parameters: a specialisation; None takes what the annotations say, which must then be complete.
+            may_alias: for arguments that overlap.
+            module: a `_compiler.SourceModule` to add the kernel to; None makes one.
+        Returns the SourceModule. Raises CompilationError at the place in the source.
+        """
+        from metate_native import _compiler
+
+        from .frontend import specialize
+        from .frontend.walker import Walker
+
+        options = _defaults.options()
+        if parameters is None:
+            parameters = specialize.from_annotations(self.source, options)
+        if module is None:
+            module = _compiler.SourceModule(self.__name__)
+        Walker(module, self.source, options, may_alias).walk(parameters)
+        return module
+
+    def instances(self) -> list[Instance]:
+        """What was compiled: signatures, compile times, number of launches."""
+        with self._lock:
+            compiled = list(self._compiled.values())
+        found = []
+        for one in compiled:
+            hits = {id(kernel): count for kernel, count in one.dispatcher.instances}
+            found.append(Instance(self._signature_of(one.parameters), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0)))
+        return found
+
+    def signature(self) -> str:
+        """The kernel's name and parameters with their annotations, as text."""
+        parts = [f"{name}: {_annotation_text(p.annotation)}" for name, p in self.source.parameters.items()]
+        returns = self.source.returns
+        return f"{self.__name__}({', '.join(parts)})" + (f" -> {_annotation_text(returns)}" if returns is not None else "")
+
+    def _signature_of(self, parameters):
+        return f"{self.__name__}({', '.join(f'{name}: {_parameter_text(p)}' for name, p in parameters.items())})"
+
+    def stages(self, *arguments, stop_after=None, target="native") -> dict[str, str]:
+        """The IR after each stage, by the stage's name, up to `stop_after` ("import" to "emit").
+
+        Args:
+            arguments: what the kernel would be called with; without them the annotations must be complete.
+            target: the CPU that code is made for.
+        """
+        from metate_native import _compiler
+
+        parameters = self._specialisation(arguments) if arguments else None
+        text = self.import_module(parameters).text(True)
+        names = _compiler.stage_names()
+        choices = self._choices()
+        choices.targets = [target]
+        dumps = {names[0]: text}
+        for before, name in zip(names, names[1:-1]):
+            if stop_after in dumps:
+                break
+            dumps[name] = text = _compiler.run_stages(text, before, name, choices)
+        return dumps
+
+    def __repr__(self):
+        return f"<kernel {self.__name__}>"
+
+
+def kernel(function) -> Kernel:
+    """Makes a kernel of a function whose parameters are annotated with types.
+
+    >>> import metate as mt
+    >>> @mt.kernel
+    ... def scale(a: mt.f32, x: mt.types.ndarray(dtype=mt.f32, ndim=1)):
+    ...     for i in range(x.shape[0]):
+    ...         x[i] *= a
+    """
+    if not inspect.isfunction(function):
+        raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
+    return Kernel(function, dict(sys._getframe(1).f_locals))
+
+
+def _is_passed(argument) -> bool:
+    """Does an argument of a template parameter go to the kernel, rather than into its compilation?"""
+    return _tree_type(argument) is not None or _describe_array(argument) is not None
+
+
+def _tree_type(argument):
+    type_ = getattr(argument, "type", None)
+    return type_ if isinstance(type_, _types.TreeType) else None
+
+
+def _describe_array(argument):
+    """(dtype, shape, has no gaps) of anything that is an array, else None."""
+    if isinstance(argument, np.ndarray):
+        array = argument
+    elif isinstance(argument, np.generic):
+        return None
+    elif hasattr(argument, "__dlpack__"):
+        try:
+            array = np.from_dlpack(argument)
+        except Exception:
+            return None
+    elif isinstance(argument, (memoryview, bytearray)) or hasattr(argument, "__array_interface__"):
+        array = np.asarray(argument)
+    else:
+        return None
+    try:
+        dtype = _types.dtype(array.dtype)
+    except TypeError:
+        return None
+    return dtype, array.shape, array.flags.c_contiguous
+
+
+def _annotation_text(annotation) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else repr(annotation)
+
+
+def _parameter_text(parameter) -> str:
+    name = type(parameter).__name__
+    if name == "ArrayParameter":
+        return f"{parameter.element!r}[{', '.join(':' * parameter.ndim)}]" + ("" if parameter.contiguous else " strided")
+    if name == "StaticParameter":
+        return repr(parameter.value)
+    return repr(parameter.type)
