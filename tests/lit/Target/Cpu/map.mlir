@@ -1,0 +1,65 @@
+// RUN: metate-opt %s --start-from=import --stop-after=map | FileCheck %s
+
+!t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+
+// CHECK-LABEL: llvm.func internal @metate_entry_saxpy_task0(%arg0: !llvm.ptr
+// CHECK: llvm.load %{{.*}} {alias_scopes = [#[[X:[a-z_0-9]+]]], alignment = 4 : i64, noalias_scopes = [#[[Y:[a-z_0-9]+]]]}
+// CHECK: llvm.store %{{.*}}, %{{.*}} {alias_scopes = [#[[Y]]], alignment = 4 : i64, noalias_scopes = [#[[X]]]}
+// CHECK-LABEL: llvm.func @metate_entry_saxpy(%arg0: !llvm.ptr
+// CHECK: llvm.mlir.addressof @metate_entry_saxpy_task0
+// CHECK: llvm.call @metate_run_task
+metate.kernel @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %m = arith.mulf %a, %v : f32
+    %o = memref.atomic_rmw addf %m, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// Overlapping arguments get no alias scopes.
+// CHECK-LABEL: llvm.func @metate_entry_overlapping
+// CHECK-NOT: alias_scopes
+// CHECK: llvm.return
+metate.kernel @overlapping(%x: memref<?xf32>, %y: memref<?xf32>) attributes {may_alias} {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<?xf32>
+  memref.store %v, %y[%c0] : memref<?xf32>
+  metate.return
+}
+
+// A failed assert records its text and leaves.
+// CHECK-LABEL: llvm.func @metate_entry_checked
+// CHECK: llvm.cond_br %{{.*}}, ^[[GO:bb[0-9]+]], ^[[FAILED:bb[0-9]+]]
+// CHECK: ^[[FAILED]]:
+// CHECK: %[[STATUS:[0-9]+]] = llvm.call @metate_record_failure
+// CHECK-NEXT: llvm.return %[[STATUS]]
+metate.kernel @checked(%ok: i1) {
+  metate.assert %ok, "not ok"
+  metate.return
+}
+
+// CHECK-LABEL: llvm.func @metate_entry_say
+// CHECK: llvm.call @metate_print_items
+metate.kernel @say(%v: f32) {
+  metate.print ["v = ", unit, "\n"] unsigned [false] %v : f32
+  metate.return
+}
+
+// Workers are bounded by the slack slots of the tree that may be activated.
+// CHECK-LABEL: llvm.func @metate_entry_fill
+// CHECK: llvm.getelementptr inbounds %{{.*}}[48]
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> i32
+metate.kernel @fill(%f: !t, %v: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    metate.store %v, %f["a"][%i] : f32, !t
+    metate.yield
+  }
+  metate.return
+}
+
+// CHECK: metate.text 0 "{{.*}}map.mlir" : {{.*}} "not ok"

@@ -1,0 +1,71 @@
+// RUN: metate-opt %s --metate-stage-leaves | FileCheck %s
+
+!t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+
+// CHECK-LABEL: metate.kernel @stencil
+// CHECK: %[[TILE:.*]] = metate.stage_leaf %arg0["a"] [%{{.*}}] halo [2] to [1] : {{.*}} -> memref<11xf32>
+// CHECK: scf.for
+// CHECK-NOT: metate.load
+// CHECK: memref.load %[[TILE]]
+// CHECK: memref.load %[[TILE]]
+metate.kernel @stencil(%f: !t, %x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %left = arith.subi %i, %c2 : index
+      %a = metate.load %f["a"][%right] : !t -> f32
+      %b = metate.load %f["a"][%left] : !t -> f32
+      %sum = arith.addf %a, %b : f32
+      memref.store %sum, %x[%i] : memref<?xf32>
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// A tree that the nest writes is read in place.
+// CHECK-LABEL: metate.kernel @in_place
+// CHECK-NOT: metate.stage_leaf
+// CHECK: metate.load
+metate.kernel @in_place(%f: !t) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %a = metate.load %f["a"][%right] : !t -> f32
+      metate.store %a, %f["a"][%i] active : f32, !t
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// Overlapping arguments: writing one of this type may write the other.
+// CHECK-LABEL: metate.kernel @overlapping
+// CHECK-NOT: metate.stage_leaf
+metate.kernel @overlapping(%f: !t, %g: !t) attributes {may_alias} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %a = metate.load %f["a"][%right] : !t -> f32
+      metate.store %a, %g["a"][%i] active : f32, !t
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
