@@ -69,25 +69,29 @@ globals().update(_axes)  # mt.i, mt.ij, mt.ijk, ...
 __version__ = "0.1.0"
 
 
-def init(arch=None, *, cpu=None, threads=None, cpu_max_num_threads=None, default_ip=None, default_fp=None) -> None:
+def init(
+    arch=None, *, cpu=None, threads=None, cpu_max_num_threads=None, default_ip=i32, default_fp=f32, fast_math=False
+) -> None:  # fmt: skip
     """Sets the default context; without it everything works with the defaults.
 
     Args:
-        arch: ``mt.cpu`` (the default), or the architecture this machine has.
+        arch: ``mt.cpu`` (the default), or the architecture that this machine has.
         cpu: name of the CPU to compile kernels for, such as ``"x86-64-v3"``; default: this machine's.
-        threads: how many threads kernels may use at once; 0, the default: as many as the machine has.
+        threads: how many threads kernels may use at once; default, and 0: as many as the machine has.
         cpu_max_num_threads: Taichi's name of `threads`.
-        default_ip, default_fp: types of integer and floating-point literals; default i32 and f32.
+        default_ip, default_fp: types of integer and floating-point literals.
+        fast_math: True lets floating-point operations be reordered.
     Raises RuntimeValueError_.
     """
     from . import runtime
+    from .kernel import set_language
 
-    settings = context.make_settings(arch, cpu, default_ip, default_fp)
     if threads is not None and cpu_max_num_threads is not None:
         raise errors.RuntimeValueError_("threads: expected it once, got cpu_max_num_threads as well")
     count = threads if threads is not None else cpu_max_num_threads
+    context.set_target(arch, cpu)
+    set_language(default_ip=default_ip, default_fp=default_fp, fast_math=fast_math)
     runtime.set_threads(0 if count is None else count)
-    context.use(settings)
 
 
 __all__ = [

@@ -57,6 +57,11 @@ class Module:
         """The machines it is built for."""
         return self._targets
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels added so far."""
+        return tuple(self._kernels)
+
     def add_type(self, type_: TreeType, name: str | None = None) -> Module:
         """Adds a tree type under a name, by which hosts find it; types that kernels use need not be added.
 

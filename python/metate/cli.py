@@ -1,0 +1,242 @@
+"""The command `metate`: modules and stage dumps from kernel files, without writing a program.
+
+    metate build  kernels.py -o kernels.metate --target x86-64-v3
+    metate stages kernels.py --stop-after offload
+
+Both run FILE.py as a module of its own name, never as __main__, and take the kernels and tree types
+that it defines. Compiling is aot.py's and the compiler's: here are arguments, files and messages only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import pathlib
+import sys
+
+from . import aot
+from .errors import CompilationError, MetateError
+from .types import TreeType
+
+DESCRIPTION = """\
+Compiles Metate kernels ahead of time, and shows what the compiler makes of them.
+The modules it builds need no compiler and no Python where they run: see metate-run and metate.hpp."""
+
+BUILD = """\
+Compiles the kernels of a Python file into a module.
+
+Every kernel and every tree type that FILE.py defines at its top level goes in, under its Python name.
+A kernel's annotations must say all there is to know: ti.types.ndarray(dtype=ti.f32, ndim=1) does,
+ti.types.ndarray() does not; such kernels are left out with a note, or refused if named by --kernel."""
+
+BUILD_EXAMPLES = """\
+examples:
+  metate build kernels.py -o kernels.metate                          for this machine's CPU
+  metate build kernels.py -o out/ --target x86-64-v3                 out/module.metate, for any such CPU
+  metate build kernels.py -o all.metate --target x86-64 --target x86-64-v4 --target aarch64
+                                                                     one file; the host picks what it can run
+then:
+  metate-run inspect kernels.metate"""
+
+STAGES = """\
+Takes kernels through the compiler stage by stage, and shows the IR.
+
+  import    Python becomes the metate dialect; types are known         simplify  inlined, folded, nothing twice
+  activate  sparsity is explicit                                       offload   a list of parallel tasks
+  layout    cells are bytes and offsets                                map       loops for the target's CPU
+  emit      object code                                                pack      the .metate file
+
+A dump is text (pack: the module) and holds everything that the next stage needs: fed back with
+--start-from it gives the same module, byte for byte."""
+
+STAGES_EXAMPLES = """\
+examples:
+  metate stages kernels.py --stop-after simplify                     prints the IR after that stage
+  metate stages kernels.py --kernel run1 -o dumps                    dumps/kernels.import ... dumps/kernels.pack
+  metate stages --start-from layout --input dumps/kernels.layout -o again
+                                                                     goes on from a dump, perhaps an edited one"""
+
+
+class UsageError(Exception):
+    """What the user asked for cannot be done; the text says what to do instead."""
+
+
+def main(arguments=None) -> int:
+    """Runs the command; returns the exit status: 0, 1 for a wrong kernel or file, 2 for a wrong call."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        return parsed.run(parsed)
+    except UsageError as error:
+        print(f"metate {parsed.command}: {error}", file=sys.stderr)
+        return 2
+    except (MetateError, OSError) as error:
+        print(f"metate {parsed.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages}")
+
+    build = commands.add_parser(
+        "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
+    )
+    build.set_defaults(run=_build)
+    build.add_argument("file", metavar="FILE.py", type=pathlib.Path, help="a Python file with kernels")
+    build.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=str,
+        required=True,
+        help="the module's file, or a folder (existing, or written with a / at its end)",
+    )
+    _add_common(build)
+
+    stages = commands.add_parser(
+        "stages", help="show the IR after each stage", description=STAGES, epilog=STAGES_EXAMPLES, formatter_class=raw
+    )
+    stages.set_defaults(run=_stages)
+    stages.add_argument(
+        "file", metavar="FILE.py", type=pathlib.Path, nargs="?", help="a Python file with kernels; not with --start-from"
+    )
+    stages.add_argument("--stop-after", metavar="STAGE", help="the last stage to run (default: pack with -o, else emit)")
+    stages.add_argument("--start-from", metavar="STAGE", help="the stage whose dump --input is; later stages run")
+    stages.add_argument("--input", metavar="DUMP", type=pathlib.Path, help="a dump to go on from, with --start-from")
+    stages.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=pathlib.Path,
+        help="write the dump of every stage into this folder (default: print the last one)",
+    )
+    _add_common(stages)
+    return parser
+
+
+def _add_common(parser):
+    parser.add_argument(
+        "--target",
+        metavar="CPU",
+        action="append",
+        help="native (the default), x86-64-v3, znver4, aarch64, aarch64:cortex-a72, ...; repeat for more",
+    )
+    parser.add_argument(
+        "--kernel", metavar="NAME", action="append", help="this kernel only; repeat for more (default: all of the file)"
+    )
+    parser.add_argument(
+        "-O", "--opt-level", metavar="N", type=int, choices=(0, 1, 2, 3), default=2, help="0 to 3 as in C compilers (default 2)"
+    )
+
+
+def _module_of(parsed) -> aot.Module:
+    """The builder with what the file defines. Raises UsageError, CompilationError, whatever the file raises."""
+    from .frontend.specialize import is_fully_typed
+    from .kernel import Kernel
+
+    names = _run_file(parsed.file)
+    module = aot.Module(targets=parsed.target)
+    module.run_optimizations(level=parsed.opt_level)
+    kernels = {name: value for name, value in names.items() if isinstance(value, Kernel)}
+    for name in parsed.kernel or ():
+        if name not in kernels:
+            raise UsageError(f"--kernel: {parsed.file} has no kernel '{name}'; it has {', '.join(kernels) or 'none'}")
+    chosen = {name: kernels[name] for name in parsed.kernel} if parsed.kernel else kernels
+    for name, kernel in chosen.items():
+        if not parsed.kernel and not is_fully_typed(kernel.source):
+            print(f"metate {parsed.command}: left out: {kernel.signature()}: its annotations are not complete", file=sys.stderr)
+            continue
+        module.add_kernel(kernel, name)
+    for name, value in names.items():
+        if isinstance(value, TreeType):
+            module.add_type(value, name)
+    if not module.kernels:
+        raise UsageError(
+            f"{parsed.file}: expected at least one kernel at its top level that annotations describe fully, got none"
+        )
+    return module
+
+
+def _run_file(file: pathlib.Path) -> dict:
+    """What a Python file defines; it runs as a module of its own name, with its folder importable."""
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{file}: expected a Python file, its name ending in .py")
+    sys.path.insert(0, str(file.resolve().parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return {name: value for name, value in vars(module).items() if not name.startswith("_")}
+
+
+def _build(parsed) -> int:
+    module = _module_of(parsed)
+    folder = parsed.output.endswith("/") or pathlib.Path(parsed.output).is_dir()
+    written = module.save(output_dir=parsed.output) if folder else module.save(parsed.output)
+    kernels = ", ".join(module.kernels)
+    print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(module.targets)}")
+    return 0
+
+
+def _stages(parsed) -> int:
+    from metate_native import _compiler
+
+    names = _compiler.stage_names()
+    stop = parsed.stop_after or (names[-1] if parsed.output else "emit")
+    for option, name in (("--stop-after", stop), ("--start-from", parsed.start_from)):
+        if name is not None and name not in names:
+            raise UsageError(f"{option}: expected one of {', '.join(names)}, got '{name}'")
+    if (parsed.start_from is None) != (parsed.input is None):
+        raise UsageError("--start-from and --input belong together: the stage, and its dump")
+    if (parsed.file is None) == (parsed.start_from is None):
+        raise UsageError("expected either FILE.py or --start-from STAGE --input DUMP")
+    if stop == names[-1] and not parsed.output:
+        raise UsageError("the pack stage writes a module: say where with -o DIR")
+    start, text, choices = _first_dump(parsed, names)
+    if names.index(stop) < names.index(start):
+        raise UsageError(f"--stop-after: expected {start} or a later stage, got '{stop}'")
+    stem = (parsed.file or parsed.input).stem
+    for name in names[names.index(start) : names.index(stop) + 1]:
+        if name != start:
+            text = _run_stage(_compiler, text, start, name, choices)
+            start = name
+        if parsed.output:
+            _write_dump(parsed.output / f"{stem}.{name}", text)
+    if not parsed.output:
+        sys.stdout.write(text)
+    return 0
+
+
+def _first_dump(parsed, names):
+    """(stage, its dump, the compiler's options) to go on from."""
+    if parsed.file is not None:
+        module = _module_of(parsed)
+        return names[0], module.source_module(parsed.file.stem).text(True), module.choices()
+    if parsed.start_from == names[-1]:
+        raise UsageError("--start-from: expected a stage before pack, which is the last one")
+    module = aot.Module(targets=parsed.target)
+    module.run_optimizations(level=parsed.opt_level)
+    return parsed.start_from, parsed.input.read_text(), module.choices()
+
+
+def _run_stage(compiler, text, start, stop, choices):
+    try:
+        return compiler.run_stages(text, start, stop, choices)
+    except compiler.CompileError as error:
+        raise CompilationError(f"stage {stop}: {error}") from None
+
+
+def _write_dump(file: pathlib.Path, dump) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(dump, bytes):
+        file.write_bytes(dump)
+    else:
+        file.write_text(dump)
+    print(file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
