@@ -205,7 +205,7 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
     return libraries.takeError();
   std::string output = (*folder)->at("payload.so");
   std::vector<std::string> arguments = {"-shared", "--threads=1", "-soname", METATE_PAYLOAD_SYMBOL, "--build-id=none",
-                                        "--hash-style=gnu", "-z", "now", "-z", "noexecstack", "-z", "defs",
+                                        "--hash-style=gnu", "--eh-frame-hdr", "-z", "now", "-z", "noexecstack", "-z", "defs",
                                         "-o", output, *code, *data};
   if (parts.strip)
     arguments.push_back("--strip-all");

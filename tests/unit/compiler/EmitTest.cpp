@@ -3,6 +3,7 @@
 
 #include "metate/Emit/Externals.h"
 
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"
 #include <gtest/gtest.h>
 
@@ -58,6 +59,25 @@ TEST(Emit, LeavesTheModuleAloneOnFailure) {
   EXPECT_NE(textOf(emit(*compiled.module, named("x86-64"))), "");
   EXPECT_TRUE(compiled.module->getOps<PayloadOp>().empty());
   EXPECT_FALSE(compiled.module->getOps<mlir::LLVM::LLVMFuncOp>().empty());
+}
+
+TEST(Emit, CodeCarriesLinesOfTheSource) {
+  for (unsigned optLevel : {0u, 2u}) {
+    Compiled compiled(saxpyText);
+    llvm::cantFail(emit(*compiled.module, named("x86-64", optLevel)));
+    PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
+    llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()), payload.getObject().size());
+    auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
+    std::unique_ptr<llvm::DWARFContext> dwarf = llvm::DWARFContext::create(*object);
+    ASSERT_EQ(dwarf->getNumCompileUnits(), 1u);
+    const auto *table = dwarf->getLineTableForUnit(dwarf->getUnitAtIndex(0));
+    ASSERT_NE(table, nullptr);
+    bool found = false;
+    for (const auto &row : table->Rows)
+      found |= row.Line == 5 &&
+               table->Prologue.getFileNameEntry(row.File).Name.getAsCString().get() == llvm::StringRef("saxpy.py");
+    EXPECT_TRUE(found) << "no code of saxpy.py:5 at -O" << optLevel;
+  }
 }
 
 TEST(Target, NamesAreChecked) {

@@ -1,0 +1,285 @@
+// One case for each labelled constraint of the verifiers.
+// RUN: metate-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{(A1) a level needs 1 to 8 axes, got ''}}
+#l = #metate.dense<"", [1], [#metate.place<"a" : f32>]>
+
+// -----
+
+// expected-error @below {{(A1) axes are letters i to p, got 'iq'}}
+#l = #metate.dense<"iq", [4, 4], [#metate.place<"a" : f32>]>
+
+// -----
+
+// expected-error @below {{(A1) axes must ascend, got 'ji'}}
+#l = #metate.dense<"ji", [4, 4], [#metate.place<"a" : f32>]>
+
+// -----
+
+// expected-error @below {{(A2) expected 2 extents for axes 'ij', got 1}}
+#l = #metate.dense<"ij", [4], [#metate.place<"a" : f32>]>
+
+// -----
+
+// expected-error @below {{(A2) extents must be between 1 and 2^31 - 1, got 0}}
+#l = #metate.dense<"i", [0], [#metate.place<"a" : f32>]>
+
+// -----
+
+// expected-error @below {{(A3) a child must be a level or a place, got 5 : i64}}
+#l = #metate.dense<"i", [4], [5 : i64]>
+
+// -----
+
+// expected-error @below {{(A3) a branch must be a level or a place, got "x"}}
+metate.named_type @t = !metate.tree<"x">
+
+// -----
+
+// expected-error @below {{(A5) coordinates along axis 'i' must stay below 2^31, got an extent of 4294967296}}
+metate.named_type @t = !metate.tree<#metate.pointer<"i", [65536], [#metate.dense<"i", [65536], [#metate.place<"a" : f32>]>]>>
+
+// -----
+
+// expected-error @below {{(A6) member 'a' is placed twice}}
+metate.named_type @t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>, #metate.dense<"j", [4], [#metate.place<"a" : i32>]>>
+
+// -----
+
+// expected-error @below {{(A6) a member needs a name}}
+#p = #metate.place<"" : f32>
+
+// -----
+
+// expected-error @below {{(A7) a member's scalars are i1, (u)i8 to (u)i64, f16, bf16, f32 or f64, got 'i7'}}
+#p = #metate.place<"a" : i7>
+
+// -----
+
+// expected-error @below {{(A7) a member is a scalar, a vector or a matrix, got 'vector<2x2x2xf32>'}}
+#p = #metate.place<"a" : vector<2x2x2xf32>>
+
+// -----
+
+// expected-error @below {{(A8) a background has the member's type 'f32', got 'i32'}}
+#p = #metate.place<"a" : f32, background = 1 : i32>
+
+// -----
+
+// expected-error @below {{(A9) level name 'x' is used at depth 0 and at depth 1}}
+metate.named_type @t = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [4], [#metate.place<"a" : f32>], name = "x">], name = "x">>
+
+// -----
+
+// expected-error @below {{(K1) a kernel has no results}}
+metate.kernel @k() -> i32 {
+  metate.return
+}
+
+// -----
+
+// expected-error @below {{(K2) a kernel argument is a tree, an array, a scalar or a vector, got 'tuple<i32>'}}
+metate.kernel @k(%x: tuple<i32>) {
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%n: index) {
+  // expected-error @below {{(R1) expected as many lower bounds, upper bounds and loop variables, got 1, 1 and 2}}
+  metate.range (%i, %j) = (%n) to (%n) {
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%n: index) {
+  // expected-error @below {{(R1) loop variables are of type index}}
+  "metate.range"(%n, %n) <{operandSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%i: i32):
+    metate.yield
+  }) : (index, index) -> ()
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%n: index) {
+  metate.range (%i) = (%n) to (%n) {
+    // expected-error @below {{(R2) a parallel loop stands directly in a kernel}}
+    metate.range (%j) = (%n) to (%n) {
+      metate.yield
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(F1) no member or level 'b' in the tree; it has members a; levels pointer0}}
+  metate.for_each (%i) in %f["b"] : !t {
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(F2) expected 1 loop variables of type index for 'a', got 2}}
+  metate.for_each (%i, %j) in %f["a"] : !t {
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t) {
+  metate.for_each (%i) in %f["a"] : !t {
+    // expected-error @below {{(F3) a struct-for stands directly in a kernel}}
+    metate.for_each (%j) in %f["a"] : !t {
+      metate.yield
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C1) no member 'b' in the tree; it has members a; levels dense0}}
+  %v = metate.load %f["b"][%i] : !t -> f32
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index, %x: f32) {
+  // expected-error @below {{(C1) no member 'dense0' in the tree}}
+  metate.store %x, %f["dense0"][%i] : f32, !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C1) no member or level 'pointer0' in the tree}}
+  %v = metate.is_active %f["pointer0"][%i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index, %x: f32) {
+  // expected-error @below {{(C2) expected 1 coordinates for 'a', got 2}}
+  metate.store %x, %f["a"][%i, %i] : f32, !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C2) expected 1 coordinates for 'dense0', got 0}}
+  %v = metate.activate %f["dense0"][] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : ui8>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C3) expected a value of type 'i8', got 'ui8'}}
+  %v = metate.load %f["a"][%i] : !t -> ui8
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : vector<3xf32>>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C3) member 'a' of type 'vector<3xf32>' has no component with 2 indices}}
+  %v = metate.load %f["a"][%i] component [%i, %i] : !t -> f32
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index, %x: f32) {
+  // expected-error @below {{(C4) kind 'addi' does not fit a value of type 'f32'}}
+  %old = metate.atomic addi %x, %f["a"][%i] : f32, !t
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%x: f32) {
+  // expected-error @below {{(P1) expected as many unit parts and unsigned flags as operands (1), got 0 and 1}}
+  metate.print ["x"] unsigned [false] %x : f32
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%x: vector<3xf32>) {
+  // expected-error @below {{(P2) operands are integers or floats, got 'vector<3xf32>'}}
+  metate.print [unit] unsigned [false] %x : vector<3xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [4], [#metate.place<"a" : f32>]>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(T1) expected a level with a pool, got 'dense1'}}
+  metate.cells (%slot, %i) in %f["dense1"] : !t {
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(T1) no member or level 'pointer1' in the tree}}
+  metate.cells (%slot, %i) in %f["pointer1"] : !t {
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(T2) expected 2 loop variables of type index for 'pointer0', got 1}}
+  metate.cells (%slot) in %f["pointer0"] : !t {
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @k() {
+  // expected-error @below {{expected the yielded types to be the result types}}
+  %v = metate.serial -> i32 {
+    metate.yield
+  }
+  metate.return
+}
