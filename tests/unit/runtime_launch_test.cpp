@@ -230,7 +230,7 @@ TEST_F(LaunchTest, fixedExtentsAndContiguityAreChecked) {
 }
 
 TEST_F(LaunchTest, overlapWithAWrittenArgumentIsRefused) {
-  float x[20] = {};
+  float x[24] = {};
   int64_t n = 8, two = 2, minus = -1, zero = 0;
   auto axpy = [&](float *from, float *to, const int64_t *stride = nullptr, int64_t *count = nullptr) {
     metate_array xs{from, METATE_F32, 1, 0, 0, count ? count : &n, stride};
@@ -242,7 +242,7 @@ TEST_F(LaunchTest, overlapWithAWrittenArgumentIsRefused) {
   EXPECT_OK(axpy(x, x + 8));
   EXPECT_OK(axpy(x + 8, x));
   EXPECT_FAILS(METATE_E_ALIAS, axpy(x, x + 10, &two), "'y'");
-  EXPECT_OK(axpy(x + 8, x, &two) == METATE_OK ? METATE_OK : METATE_E_ALIAS);
+  EXPECT_OK(axpy(x + 8, x, &two));
   EXPECT_FAILS(METATE_E_ALIAS, axpy(x + 15, x + 4, &minus), "'y'");
   EXPECT_OK(axpy(x + 7, x + 8, &minus));
   EXPECT_OK(axpy(x, x, nullptr, &zero)) << "nothing overlaps nothing";
