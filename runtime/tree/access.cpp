@@ -86,8 +86,7 @@ void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
     if (!__atomic_load_n(record, __ATOMIC_ACQUIRE))
       continue;
     for (uint32_t k = 0; k < facts.pathRank; ++k)
-      along[facts.pathAxes[k]] =
-          uint64_t(int64_t(int32_t(record[1 + k])) / facts.span[k]);
+      along[facts.pathAxes[k]] = uint64_t(int64_t(int32_t(record[1 + k])));
     if (!walk(type, nest, 0, tree.slot(owner, slot), along, visit))
       return;
   }

@@ -157,7 +157,7 @@ metate_status activate(const metate_tree &tree, const Path &path, uint8_t **cell
     int64_t first[METATE_MAX_AXES];
     const LevelFacts &facts = type.facts[number];
     for (uint32_t k = 0; k < facts.pathRank; ++k)
-      first[k] = int64_t(along[facts.pathAxes[k]]) * facts.span[k];
+      first[k] = int64_t(along[facts.pathAxes[k]]);
     uint32_t slot = 0;
     auto *link = reinterpret_cast<uint32_t *>(linkAt(type, at, number, path.index[step]));
     if (activateLink(tree, number, link, first, &slot) != METATE_OK)

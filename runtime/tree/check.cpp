@@ -85,8 +85,7 @@ private:
       if (!bits(owner).test(slot))
         continue;
       for (uint32_t k = 0; k < facts.pathRank; ++k)
-        along[facts.pathAxes[k]] =
-            uint64_t(int32_t(tree.record(owner, slot)[1 + k])) / uint64_t(facts.span[k]);
+        along[facts.pathAxes[k]] = uint64_t(int32_t(tree.record(owner, slot)[1 + k]));
       if (!visit(tree.slot(owner, slot), along))
         return false;
     }
@@ -114,7 +113,7 @@ private:
       ++linked;
       const uint32_t *record = tree.record(number, slot);
       for (uint32_t k = 0; k < facts.pathRank; ++k)
-        if (int64_t(int32_t(record[1 + k])) != int64_t(along[facts.pathAxes[k]]) * facts.span[k])
+        if (int64_t(int32_t(record[1 + k])) != int64_t(along[facts.pathAxes[k]]))
           problem = "a slot's coordinates are not its link's";
       return !problem;
     };

@@ -186,39 +186,17 @@ const char *pathProblem(const Reader &reader, uint32_t index) {
   return nullptr;
 }
 
-// How far `descendant` splits `axis` below `ancestor`.
-uint64_t extentBelow(const Reader &reader, uint32_t ancestor, uint32_t descendant, uint32_t axis) {
-  uint64_t extent = 1;
-  for (uint32_t at = descendant; at != ancestor; at = reader.level(at).parent) {
-    const metate_level &level = reader.level(at);
-    for (uint32_t k = 0; k < level.axis_count; ++k)
-      if (level.axes[k] == axis)
-        extent *= level.extents[k];
-  }
-  return extent;
-}
-
-// A slot has one first coordinate, so its members must split the slot's axes alike.
+// Every level leads to a member.
 const char *slotProblem(const Reader &reader, uint32_t index) {
-  const metate_level &level = reader.level(index);
-  if (level.kind == METATE_LEVEL_PLACE)
+  if (reader.level(index).kind == METATE_LEVEL_PLACE)
     return nullptr;
-  uint64_t expected[METATE_MAX_AXES];
-  bool any = false;
   for (uint32_t below = index + 1; below < reader.type->level_count; ++below) {
     if (reader.level(below).parent < index)
       break; // left the subtree
-    if (reader.level(below).kind != METATE_LEVEL_PLACE)
-      continue;
-    for (uint32_t k = 0; level.kind == METATE_LEVEL_POINTER && k < level.coordinate_count; ++k) {
-      uint64_t extent = extentBelow(reader, index, below, level.path_axes[k]);
-      if (any && extent != expected[k])
-        return "its members do not cover the same coordinates";
-      expected[k] = extent;
-    }
-    any = true;
+    if (reader.level(below).kind == METATE_LEVEL_PLACE)
+      return nullptr;
   }
-  return any ? nullptr : "it has no members";
+  return "it has no members";
 }
 
 metate_status checkLevel(Reader &reader, uint32_t index) {

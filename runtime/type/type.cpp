@@ -23,20 +23,6 @@ void setPath(const metate_level *levels, uint32_t index, LevelFacts &facts) {
     }
 }
 
-// Element coordinates that one cell covers, by the level's first member (the verifier has made sure
-// that the members of a slot agree).
-void setSpan(const metate_level *levels, uint32_t index, LevelFacts &facts) {
-  uint32_t member = index;
-  while (levels[member].kind != METATE_LEVEL_PLACE)
-    ++member; // preorder: the next place is below this level
-  int64_t below[METATE_MAX_AXES] = {1, 1, 1, 1, 1, 1, 1, 1};
-  for (uint32_t at = member; at != index; at = levels[at].parent)
-    for (uint32_t k = 0; k < levels[at].axis_count; ++k)
-      below[levels[at].axes[k]] *= levels[at].extents[k];
-  for (uint32_t k = 0; k < facts.pathRank; ++k)
-    facts.span[k] = below[facts.pathAxes[k]];
-}
-
 bool isZero(const void *bytes, uint64_t count) {
   const char *byte = static_cast<const char *>(bytes);
   for (uint64_t i = 0; i < count; ++i)
@@ -52,7 +38,6 @@ void derive(metate_type &type) {
     facts = LevelFacts{};
     facts.record = &levels[i];
     setPath(levels, i, facts);
-    setSpan(levels, i, facts);
     facts.ownerPool = METATE_NONE;
     Checked fanout = levels[i].cells;
     for (uint32_t at = levels[i].parent; at != METATE_NONE; at = levels[at].parent) {

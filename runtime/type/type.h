@@ -15,7 +15,6 @@ struct LevelFacts {
   uint32_t pathRank;    // axes on the path from the root, this level included
   uint8_t pathAxes[METATE_MAX_AXES];
   int64_t shape[METATE_MAX_AXES]; // cells along each path axis, over the tree
-  int64_t span[METATE_MAX_AXES];  // along each path axis: element coordinates one cell covers
   uint64_t fanout;      // a pool level: links that one slot of ownerPool (or the root cell) holds
   uint64_t natural;     // a pool level: slots that can ever be linked (saturating)
   bool zeroBackground;  // every member at or below it has a background of zero bytes

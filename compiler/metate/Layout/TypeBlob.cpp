@@ -61,7 +61,8 @@ static metate_level recordOf(const Node &node) {
   if (node.pool >= 0)
     record.coordinate_count = node.pathAxes.size();
   if (node.pool >= 0 || node.place) {
-    record.path_rank = node.pathAxes.size();
+    if (node.place)
+      record.path_rank = node.pathAxes.size();
     fillAxes(record.path_axes, node.pathAxes);
   }
   if (!node.place)
