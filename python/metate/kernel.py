@@ -59,7 +59,6 @@ class _Defaults:
         self.default_ip = _types.i32
         self.default_fp = _types.f32
         self.fast_math = False
-        self.opt_level = 2
 
     def options(self):
         from .frontend.walker import FrontendOptions
@@ -170,23 +169,26 @@ class Kernel:
         """(dispatcher, the arguments that go through it): values of template parameters stay behind."""
         templates = [k for k in self._templates if not _is_passed(arguments[k])]
         static = {k: arguments[k] for k in templates}
-        key = (may_alias, tuple(static.items()))
+        key = (may_alias, tuple((k, type(value), value) for k, value in static.items()))
         with self._lock:
-            dispatcher = self._dispatchers.get(key)
+            try:
+                dispatcher = self._dispatchers.get(key)
+            except TypeError:
+                raise RuntimeTypeError_(f"{self.__name__}: values of template parameters must be hashable, got {tuple(static.values())!r}") from None
             if dispatcher is None:
                 from metate_native import _runtime
 
-                dispatcher = _runtime.Dispatcher(functools.partial(self._instance_for, static, may_alias))
-                dispatcher = self._dispatchers.setdefault(key, dispatcher)
+                dispatcher = _runtime.Dispatcher(functools.partial(self._instance_for, key, static))
+                self._dispatchers[key] = dispatcher
                 if not self._templates and not may_alias:
                     self._plain = dispatcher
         return dispatcher, tuple(a for k, a in enumerate(arguments) if k not in static)
 
-    def _instance_for(self, static, may_alias, passed):
+    def _instance_for(self, key, static, passed):
         """The dispatcher's slow path: compiles for arguments that fit no instance yet; returns a `_runtime.Kernel`."""
         rest = iter(passed)
         arguments = [static[k] if k in static else next(rest) for k in range(self._count)]
-        return self._compile(self._specialisation(arguments), may_alias, self._dispatchers[may_alias, tuple(static.items())])
+        return self._compile(self._specialisation(arguments), key[0], self._dispatchers[key])
 
     def _specialisation(self, arguments):
         from .frontend.specialize import from_arguments
@@ -202,7 +204,7 @@ class Kernel:
         from . import runtime
 
         options = _defaults.options()
-        key = (tuple(parameters.items()), may_alias, options)
+        key = (tuple(parameters.items()), may_alias, options, tuple(self._choices().targets))
         with self._lock:
             found = self._compiled.get(key)
             if found is None:
@@ -219,8 +221,10 @@ class Kernel:
     def _choices():
         from metate_native import _compiler
 
+        from . import context
+
         choices = _compiler.Choices()
-        choices.opt_level = _defaults.opt_level
+        choices.targets = [context.target()]
         return choices
 
     def import_module(self, parameters=None, may_alias=False, module=None):
@@ -264,12 +268,12 @@ class Kernel:
     def _signature_of(self, parameters):
         return f"{self.__name__}({', '.join(f'{name}: {_parameter_text(p)}' for name, p in parameters.items())})"
 
-    def stages(self, *arguments, stop_after=None, target="native") -> dict[str, str]:
+    def stages(self, *arguments, stop_after=None, target=None) -> dict[str, str]:
         """The IR after each stage, by the stage's name, up to `stop_after` ("import" to "emit").
 
         Args:
             arguments: what the kernel would be called with; without them the annotations must be complete.
-            target: the CPU that code is made for.
+            target: the CPU that code is made for; None: the default context's.
         """
         from metate_native import _compiler
 
@@ -277,7 +281,8 @@ class Kernel:
         text = self.import_module(parameters).text(True)
         names = _compiler.stage_names()
         choices = self._choices()
-        choices.targets = [target]
+        if target is not None:
+            choices.targets = [target]
         dumps = {names[0]: text}
         for before, name in zip(names, names[1:-1]):
             if stop_after in dumps:

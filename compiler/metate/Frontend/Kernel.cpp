@@ -98,15 +98,10 @@ Reference KernelBuilder::resultArgument(const DataType &type) {
   SmallVector<int64_t> shape(type.shape.begin(), type.shape.end());
   Reference reference;
   reference.kind = Reference::Kind::Array;
-  if (type.isScalar()) {
-    shape = {1};
-  } else {
+  if (!type.isScalar())
     attributes.push_back(builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(type.shape)));
-  }
   auto memref = MemRefType::get(shape, registerType(context(), type.scalar));
   reference.base = addArgument("return", memref, attributes);
-  if (type.isScalar())
-    reference.indices = {indexConstant(0)};
   reference.whole = reference.type = type;
   return reference;
 }
