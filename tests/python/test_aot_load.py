@@ -171,7 +171,7 @@ def frozen():
         ("echo", ([1, 2, 3], np.eye(2), 128, 0, np.zeros(9)), RuntimeValueError_, "argument 'c': expected i8 within its range"),
         ("echo", ([1, 2, 3], np.eye(2), 0, 2, np.zeros(9)), RuntimeValueError_, "argument 'on': expected u1 within its range"),
         ("echo", ([1, 2, 3], np.eye(2), 0, 0, np.zeros(8)), RuntimeTypeError_, "argument 'out'"),
-        ("echo", ([1, 2, 3], np.eye(2), 0, 0, np.zeros(18)[::2]), RuntimeTypeError_, "argument 'out': a row-major array"),
+        ("echo", ([1, 2, 3], np.eye(2), 0, 0, np.zeros(18)[::2]), RuntimeTypeError_, "argument 'out': expected a row-major array"),
         ("fill", (F32, 1.0), RuntimeTypeError_, "argument 'f': expected a tree of type 'ab_aos': .* got an array of f32"),
     ],
 )  # fmt: skip
