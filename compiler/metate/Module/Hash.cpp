@@ -1,15 +1,20 @@
 //===- Hash.cpp - the formats' hash -----------------------------*- C++ -*-===//
 #include "metate/Module/Hash.h"
 
-#define XXH_INLINE_ALL
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/xxhash.h"
+
 #include <cstring>
-#include <xxhash.h>
+
+static llvm::XXH128_hash_t hash128(const std::string &bytes) {
+  return llvm::xxh3_128bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+}
 
 void metate::sealWithHash(std::string &bytes, size_t hole) {
   std::memset(bytes.data() + hole, 0, 16);
-  XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  llvm::XXH128_hash_t hash = hash128(bytes);
   const uint64_t halves[2] = {hash.low64, hash.high64};
   std::memcpy(bytes.data() + hole, halves, sizeof halves);
 }
 
-uint64_t metate::hashOf(const std::string &bytes) { return XXH3_128bits(bytes.data(), bytes.size()).low64; }
+uint64_t metate::hashOf(const std::string &bytes) { return hash128(bytes).low64; }
