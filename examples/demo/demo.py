@@ -193,7 +193,7 @@ def compare(images, out, report):
         problems.append(f"active voxels: {report['jit']['active_voxels']} in Python, {report['aot']['active_voxels']} in C++")
     if report["aot"]["allocated_bytes"] != report["aot"]["tree_memory_bytes"]:
         problems.append("the counting allocator saw other bytes than the trees use")
-    foreign = [n for n in report["links"] if not re.match(r"lib(metate|png|stdc\+\+|m|gcc_s|c)\b|ld-linux", n)]
+    foreign = [n for n in report["links"] if not re.match(r"lib(metate|png\d*|stdc\+\+|m|gcc_s|c)\.so|ld-linux", n)]
     if foreign:
         problems.append(f"the C++ host links {', '.join(foreign)}")
     return problems

@@ -105,8 +105,8 @@ void run(const char *path, Mesh &mesh, int steps, int size, const std::string &o
   std::int64_t resolution = resolutionOf(type);
 
   prepare(module, mesh, resolution);
-  // A closed surface meets about resolution^2 / 8 leaves; a guess that may be wrong.
-  Instance keys = voxelise(module, mesh, allocator, std::max<std::int64_t>(resolution * resolution / 16, 64));
+  // What a closed surface of the grid's size needs; a guess that may be wrong.
+  Instance keys = voxelise(module, mesh, allocator, std::max<std::int64_t>(resolution * resolution / 12, 64));
   std::uint64_t blocks = keys.tree.stats()[0].used;
   Instance front(allocator, type, blocks), back(allocator, type, blocks);
   module.kernel("sign")(rows(mesh.points), rows(mesh.faces.data), rows(mesh.vertexNormals), rows(mesh.edgeNormals),

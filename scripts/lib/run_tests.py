@@ -46,7 +46,7 @@ STEPS = (
     ),
     Step(
         "lit",
-        (str(ROOT / ".venv/bin/lit"), "-v", "-j2", "--xunit-xml-output", "{junit}", "build/tests/lit"),
+        (str(ROOT / ".venv/bin/lit"), "-v", "-j2", "--xunit-xml-output", "{junit}", "tests/lit"),
         ("build-dev",),
         True,
     ),
