@@ -74,6 +74,8 @@ def init(
 ) -> None:  # fmt: skip
     """Sets the default context; without it everything works with the defaults.
 
+    What was compiled before keeps its code: call it first, as Taichi programs do.
+
     Args:
         arch: ``mt.cpu`` (the default), or the architecture that this machine has.
         cpu: name of the CPU to compile kernels for, such as ``"x86-64-v3"``; default: this machine's.

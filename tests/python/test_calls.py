@@ -1,5 +1,6 @@
 """What a call of a compiled kernel takes and gives: every dtype by value, as result and as array."""
 
+import platform
 import sys
 import threading
 
@@ -228,3 +229,18 @@ def test_init_changes_threads():
         mt.init(arch="vulkan")
     with pytest.raises(RuntimeValueError_, match="got cpu_max_num_threads as well"):
         mt.init(threads=1, cpu_max_num_threads=1)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names x86-64 CPUs")
+def test_init_chooses_the_cpu_that_kernels_are_compiled_for():
+    @mt.kernel
+    def nothing():
+        pass
+
+    try:
+        for cpu in ("x86-64-v2", "x86-64"):
+            mt.init(cpu=cpu)
+            assert f'"{cpu}"' in nothing.stages()["emit"]
+    finally:
+        mt.init()
+    assert "-v2" not in nothing.stages()["emit"]
