@@ -76,7 +76,7 @@ bool metate::runsForEveryCell(CellsOp cells, Operation *op) {
 
 Operation *metate::leafPoint(CellsOp cells) {
   SmallVector<scf::ForOp> nest = nestOf(cells);
-  return nest.empty() ? cells.getBody().front().getTerminator() : nest.front().getOperation();
+  return nest.empty() ? &cells.getBody().front().front() : nest.front().getOperation();
 }
 
 bool LeafForm::staysInLeaf() const {

@@ -48,7 +48,7 @@ llvm::SmallVector<mlir::scf::ForOp> nestOf(CellsOp cells);
 /// True if the operation runs once for each cell of the nest, under no condition.
 bool runsForEveryCell(CellsOp cells, mlir::Operation *op);
 
-/// Before the nest: where what is needed once per leaf goes.
+/// The operation before which goes what is needed once per leaf: the nest, or the body's first.
 mlir::Operation *leafPoint(CellsOp cells);
 
 } // namespace metate

@@ -29,7 +29,8 @@ LogicalResult KernelLowering::run() {
   });
   kernel.walk([&](ActivateOp activate) {
     auto cells = activate->getParentOfType<CellsOp>();
-    if (!cells || activate->getParentOp() == cells)
+    // Above the nest it is done before the leaf is looked up.
+    if (!cells || (activate->getParentOp() == cells && !nestOf(cells).empty()))
       return;
     for (auto &[tree, argument] : arguments)
       if (mayBeSameTree(kernel, tree, activate.getTree()))
