@@ -60,6 +60,16 @@ metate_status checkValueBytes(const char *function, const metate_tree *tree, uin
               function, tree->type->levelName(level), show(expected), show(bytes));
 }
 
+metate_status checkBooleans(const char *function, const metate_tree *tree, uint32_t level,
+                            const uint8_t *value) {
+  const metate_level &record = tree->type->levels[level];
+  for (uint64_t i = 0; record.dtype == METATE_U1 && i < record.cell_bytes; ++i)
+    if (value[i] > 1)
+      return fail(METATE_E_INVALID_ARGUMENT, "%s: member '%s': expected a boolean 0 or 1, got %u",
+                  function, tree->type->levelName(level), value[i]);
+  return METATE_OK;
+}
+
 metate_status failLink(const metate_tree *tree) {
   return fail(METATE_E_CORRUPT, "tree of type '%s': a link leaves its pool", tree->type->shown());
 }
@@ -161,6 +171,7 @@ metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t
   METATE_TRY(checkWritable(__func__, tree));
   METATE_TRY(checkLevel(__func__, tree, level, true));
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
+  METATE_TRY(checkBooleans(__func__, tree, level, static_cast<const uint8_t *>(value)));
   Path path;
   METATE_TRY(locateChecked(__func__, tree, level, coordinates, count, &path));
   uint8_t *cell;

@@ -108,6 +108,9 @@ const char *kindProblem(Reader &reader, const metate_level &level) {
   if (level.background < reader.tablesEnd ||
       !inRange(level.background, level.cell_bytes, reader.bytes))
     return "the background value is outside the blob";
+  for (uint64_t i = 0; level.dtype == METATE_U1 && i < level.cell_bytes; ++i)
+    if (uint8_t(reader.start[level.background + i]) > 1)
+      return "a boolean background is not 0 or 1";
   return nullptr;
 }
 

@@ -92,8 +92,8 @@ struct Grid {
       return nullptr;
     }
     std::memcpy(slot(mine), slot(0), cellBytes);
-    __atomic_store_n(record(mine) + 1, uint32_t(i / 5 * 5), __ATOMIC_RELAXED);
-    __atomic_store_n(record(mine) + 2, uint32_t(j / 5 * 5), __ATOMIC_RELAXED);
+    __atomic_store_n(record(mine) + 1, uint32_t(i / 5), __ATOMIC_RELAXED);
+    __atomic_store_n(record(mine) + 2, uint32_t(j / 5), __ATOMIC_RELAXED);
     __atomic_store_n(record(mine), reinterpret_cast<metate_tree_header *>(block)->epoch,
                      __ATOMIC_RELAXED);
     if (!__atomic_compare_exchange_n(at, &linked, mine, false, __ATOMIC_ACQ_REL,
@@ -155,9 +155,9 @@ int32_t run1(const metate_slot *slots, void *, const metate_host *host) {
         items[count++].value.i = what;
       };
       text("I= [");
-      integer(int32_t(record[1]) + inside / 5);
+      integer(int32_t(record[1]) * 5 + inside / 5);
       text(", ");
-      integer(int32_t(record[2]) + inside % 5);
+      integer(int32_t(record[2]) * 5 + inside % 5);
       text("]  a*b= [");
       for (int k = 1; k < 4; ++k) {
         items[count].kind = METATE_PRINT_F32;

@@ -153,22 +153,19 @@ TEST_F(TreeTest, accessErrorsNameLevelAndBounds) {
   EXPECT_FAILS(METATE_E_OUT_OF_RANGE, metate_tree_read(tree, 77, at, 2, &value, 4), "77");
 }
 
+TEST_F(TreeTest, booleansAreZeroOrOne) {
+  metate_tree *tree = make(open(nestedBlob()));
+  EXPECT_OK(write(tree, 5, {0, 0, 0}, uint8_t(1)));
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, write(tree, 5, {0, 0, 0}, uint8_t(2)), "'n'", "got 2");
+}
+
 // Random writes against a map, over a tree with several kinds of members.
 TEST_F(TreeTest, behavesLikeAMap) {
+  // Members of one slot at different resolutions: x and m under d, t under e, s in the slot itself.
   Bytes blob = typeBlob(
       {pointer("p", "ik", {5, 3},
                {dense("d", "ij", {3, 7}, {place("x", METATE_I64), place("m", METATE_F64, 2, 2)}),
-                place("s", METATE_U16)}),
-       dense("flat", "j", {6}, {place("y", METATE_I8)})},
-      "map");
-  // x lies under p and d: axes i (5*3), j (7), k (3); s under p alone covers other coordinates
-  metate_type *probe = nullptr;
-  EXPECT_FAILS(METATE_E_CORRUPT,
-               metate_type_open_blob(device, blob.data(), blob.size(), "t", &probe), "coordinates");
-  blob = typeBlob(
-      {pointer("p", "ik", {5, 3},
-               {dense("d", "ij", {3, 7}, {place("x", METATE_I64), place("m", METATE_F64, 2, 2)}),
-                dense("e", "i", {3}, {place("s", METATE_U16)})}),
+                place("s", METATE_U16), dense("e", "i", {2}, {place("t", METATE_F32)})}),
        dense("flat", "j", {6}, {place("y", METATE_I8)})},
       "map");
   metate_type *type = open(blob);
@@ -182,17 +179,35 @@ TEST_F(TreeTest, behavesLikeAMap) {
     int64_t i = below(15), j = below(7), k = below(3), value = int64_t(random());
     ASSERT_OK(write(tree, x, {i, j, k}, value));
     xs[{i, j, k}] = value;
-    i = below(15), k = below(3);
+    i = below(5), k = below(3);
     ASSERT_OK(write(tree, s, {i, k}, uint16_t(value)));
     ss[{i, k}] = uint16_t(value);
     ASSERT_OK(write(tree, y, {below(6)}, int8_t(1)));
   }
   for (int64_t i = 0; i < 15; ++i)
     for (int64_t k = 0; k < 3; ++k) {
-      EXPECT_EQ(read<uint16_t>(tree, s, {i, k}), (valueOr(ss, {i, k})));
+      if (i < 5) {
+        EXPECT_EQ(read<uint16_t>(tree, s, {i, k}), (valueOr(ss, {i, k})));
+      }
       for (int64_t j = 0; j < 7; ++j)
         EXPECT_EQ(read<int64_t>(tree, x, {i, j, k}), (valueOr(xs, {i, j, k})));
     }
+  // Every member lists its own coordinates.
+  for (auto [level, per] : {std::pair(x, 21u), std::pair(s, 1u), std::pair(member(type, "t"), 2u)}) {
+    uint64_t count = 0;
+    ASSERT_OK(metate_tree_cells(tree, level, 0, nullptr, nullptr, &count));
+    EXPECT_EQ(count, stats(tree, 0).used * per);
+    std::vector<int64_t> at(count * 3);
+    ASSERT_OK(metate_tree_cells(tree, level, count, at.data(), nullptr, &count));
+    auto about = sized<metate_level_description>();
+    ASSERT_OK(metate_type_level(type, level, &about));
+    for (uint64_t n = 0; n < count; ++n) {
+      uint32_t on = 0;
+      ASSERT_OK(metate_tree_is_active(tree, level, at.data() + n * about.path_rank, about.path_rank,
+                                      &on));
+      EXPECT_EQ(on, 1u);
+    }
+  }
   EXPECT_OK(check(tree));
   uint64_t bytes = 15 * 7 * 3;
   std::vector<int64_t> dense(bytes);

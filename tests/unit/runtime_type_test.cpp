@@ -238,6 +238,10 @@ TEST_F(TypeTest, verifierSeesContradictions) {
       {"element rank", [](Type, Levels l) { l[4].element_rank = 3; }},
       {"background", [](Type type, Levels l) { l[4].background = type->bytes - 3; }},
       {"background in the tables", [](Type, Levels l) { l[4].background = 64; }},
+      {"boolean background",
+       [](Type type, Levels l) {
+         reinterpret_cast<uint8_t *>(type)[l[5].background] = 2;
+       }},
       {"reserved", [](Type, Levels l) { l[2].reserved[7] = 1; }},
       {"member names", [](Type, Levels l) { l[5].name = l[4].name; }},
   };
@@ -245,16 +249,6 @@ TEST_F(TypeTest, verifierSeesContradictions) {
     SCOPED_TRACE(name);
     EXPECT_EQ(METATE_E_CORRUPT, change(edit)) << metate_last_error();
   }
-}
-
-TEST_F(TypeTest, verifierWantsOneCoordinateForASlot) {
-  Bytes blob = typeBlob({pointer("p", "i", {4},
-                                 {dense("fine", "i", {8}, {place("x", METATE_F32)}),
-                                  dense("coarse", "i", {2}, {place("y", METATE_F32)})})},
-                        "mixed");
-  metate_type *type = nullptr;
-  EXPECT_FAILS(METATE_E_CORRUPT,
-               metate_type_open_blob(device, blob.data(), blob.size(), "t", &type), "coordinates");
 }
 
 TEST_F(TypeTest, coordinatesStayBelowTwoToTheThirtyOne) {
