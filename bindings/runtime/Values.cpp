@@ -80,18 +80,13 @@ Fit encodeFloat(uint32_t dtype, PyObject *value, void *bytes) {
       return Fit::OutOfRange;
     }
   } else {
-    PyNumberMethods *methods = Py_TYPE(value)->tp_as_number;
-    bool truth;
-    if (asBufferBool(value, &truth)) {
-      number = truth;
-    } else {
-      if (!methods || !(methods->nb_float || methods->nb_index))
-        return Fit::WrongType;
-      number = PyFloat_AsDouble(value);
-      if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return Fit::WrongType;
-      }
+    PyNumberMethods *methods = Py_TYPE(value)->tp_as_number; // a string has none of these
+    if (!methods || !(methods->nb_float || methods->nb_index))
+      return Fit::WrongType;
+    number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return Fit::WrongType;
     }
   }
   storeFloat(dtype, number, bytes);

@@ -3,7 +3,7 @@
     metate build  kernels.py -o kernels.metate --target x86-64-v3
     metate stages kernels.py --stop-after offload
 
-Both run FILE.py as a module of its own name, never as __main__, and take the kernels and tree types
+Both run FILE.py as a module, never as __main__, and take the kernels and tree types
 that it defines. Compiling is aot.py's and the compiler's: here are arguments, files and messages only.
 """
 
@@ -162,12 +162,13 @@ def _run_file(file: pathlib.Path) -> dict:
     """What a Python file defines; it runs as a module of its own name, with its folder importable."""
     if not file.is_file():
         raise UsageError(f"{file}: no such file")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    name = file.stem if file.stem not in sys.modules else f"metate_file_{file.stem}"  # types.py must not replace types
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise UsageError(f"{file}: expected a Python file, its name ending in .py")
     sys.path.insert(0, str(file.resolve().parent))
     module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return {name: value for name, value in vars(module).items() if not name.startswith("_")}
 

@@ -1,5 +1,6 @@
 """What a call of a compiled kernel takes and gives: every dtype by value, as result and as array."""
 
+import array
 import platform
 import sys
 import threading
@@ -95,6 +96,35 @@ def test_contiguous_and_strided_arrays_have_instances_of_their_own(rng):
         ("increment(x: f32[:] strided)", 4),
         ("increment(x: f32[:])", 2),
     ]
+
+
+def test_buffers_are_given_back():
+    @mt.kernel
+    def increment(x: Line):
+        for i in range(x.shape[0]):
+            x[i] += 1.0
+
+    data = array.array("f", [1, 2, 3])
+    for _ in range(2):
+        with memoryview(data) as view:
+            increment(view)
+        data.append(9)  # fails while somebody holds the buffer
+    with pytest.raises(RuntimeTypeError_), memoryview(array.array("d", [1.0])) as view:
+        increment(view)
+    assert data.tolist() == [3, 4, 5, 10, 9]
+
+
+def test_numpy_scalars_are_scalars(rng):
+    @mt.kernel
+    def total(a: mt.f32, b: mt.i64, c: mt.f64) -> mt.f64:
+        return a + b + c
+
+    for kind in (np.float16, np.float32, np.float64, np.int8, np.uint64, np.bool_):
+        assert total(kind(1), np.int16(2), kind(1)) == 4.0
+    assert total(np.array(1.5), np.array(2), True) == 4.5
+    for wrong in (np.float32(1), np.complex128(1), None, "1", [1]):
+        with pytest.raises(RuntimeTypeError_, match="argument 'b'"):
+            total(1, wrong, 1)
 
 
 def test_annotations_choose_the_instance():
