@@ -27,3 +27,9 @@ def empty20(
 def saxpy(a: mt.f32, x: Array, y: Array):
     for i in range(x.shape[0]):
         y[i] = a * x[i] + y[i]
+
+
+@mt.kernel
+def scale(a: mt.f32, x: Array):
+    for i in range(x.shape[0]):
+        x[i] *= a

@@ -102,30 +102,29 @@ COLD = """
 import sys, time, json
 sys.path.insert(0, {folder!r})
 import numpy as np
-start = time.perf_counter()
+times = [time.perf_counter()]
 import metate as mt
-imported = time.perf_counter()
-import small_kernels as ks
-{others}
+times.append(time.perf_counter())
+from metate_native import _compiler, _runtime
+import metate.frontend.walker, small_kernels as ks
+times.append(time.perf_counter())
 x, y = np.ones(64, np.float32), np.ones(64, np.float32)
-before = time.perf_counter()
 ks.saxpy(2.0, x, y)
-after = time.perf_counter()
+times.append(time.perf_counter())
 assert (y == 3.0).all()
-print(json.dumps({{"import": imported - start, "first call": after - before}}))
+ks.scale(2.0, x)
+times.append(time.perf_counter())
+print(json.dumps([b - a for a, b in zip(times, times[1:])]))
 """
+COLD_PARTS = ("import metate", "load compiler and front end", "first call of a kernel, cold", "first call of a second kernel")
 
 
 def cold_start():
-    """B16: import, and the first call of one small kernel, each in a fresh process; second kernel of a process."""
-    samples = {"import": [], "first call in a process": [], "first call after another kernel": []}
-    for _ in range(measure.LEAST_SAMPLES):
-        for others, name in (("", "first call in a process"), ("ks.empty0()", "first call after another kernel")):
-            code = COLD.format(folder=str(ROOT / "bench"), others=others)
-            got = json.loads(run(sys.executable, "-c", code))
-            samples[name].append(got["first call"])
-            samples["import"].append(got["import"])
-    figures = {name: measure.summary(values, 1e3) for name, values in samples.items()}
+    """B16: from import to a small kernel's first result, and a second kernel's, each time in a fresh process."""
+    code = COLD.format(folder=str(ROOT / "bench"))
+    runs = [json.loads(run(sys.executable, "-c", code)) for _ in range(measure.LEAST_SAMPLES)]
+    figures = {name: measure.summary(samples, 1e3) for name, samples in zip(COLD_PARTS, zip(*runs))}
+    figures["import to first result"] = measure.summary([sum(one[:3]) for one in runs], 1e3)
     for name, row in figures.items():
         measure.print_row(name, row, "ms")
     return {"milliseconds": figures}

@@ -229,6 +229,8 @@ def parse_arguments():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", help="folder for the results (default out/)")
     parser.add_argument("--check", action="store_true", help="with --mesh=knot: compare area and volume with the analytic values")
     arguments = parser.parse_args()
+    if arguments.resolution < 64 or arguments.resolution % kernels.LEAF:
+        parser.error(f"--resolution: expected a multiple of {kernels.LEAF} from 64 on, got {arguments.resolution}")
     if arguments.check and arguments.mesh != "knot":
         parser.error("--check needs --mesh=knot: only the tube's area and volume are known exactly")
     return arguments
