@@ -38,40 +38,60 @@ size_t addInstance(Dispatcher *self, PyObject *object) {
   return self->instances.size() - 1;
 }
 
-/// The instance that the frame is now bound for; instances.size() when none fits.
-size_t findInstance(Dispatcher *self, Frame &frame) {
-  size_t number = self->instances.size();
-  for (size_t k = 0; k < number; ++k) {
-    size_t i = k == 0 ? self->last : k <= self->last ? k - 1 : k;
-    if (frame.bind(*self->instances[i].kernel, !self->instances[i].loose))
-      return i;
+/// An instance that a frame is bound for. Converting an argument may run any Python code, which may
+/// clear the dispatcher: so the kernel is held, and the index is only believed if it still fits.
+struct Choice {
+  nb::object object;
+  const Kernel *kernel = nullptr;
+  size_t index = 0;
+
+  void take(Dispatcher *self, size_t at) {
+    object = nb::borrow(self->instances[at].object);
+    kernel = self->instances[at].kernel;
+    index = at;
   }
-  return number;
+  /// The instance, unless it is gone.
+  Instance *instance(Dispatcher *self) const {
+    bool there = index < self->instances.size() && self->instances[index].object == object.ptr();
+    return there ? &self->instances[index] : nullptr;
+  }
+};
+
+bool findInstance(Dispatcher *self, Frame &frame, Choice &choice) {
+  for (size_t k = 0; k < self->instances.size(); ++k) {
+    size_t i = k == 0 ? self->last : k <= self->last ? k - 1 : k;
+    bool exact = !self->instances[i].loose;
+    choice.take(self, i);
+    if (frame.bind(*choice.kernel, exact))
+      return true;
+  }
+  return false;
 }
 
-size_t askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments, size_t count) {
+void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments, size_t count, Choice &choice) {
   if (!self->slow) {
     if (self->instances.empty())
       throwNamed("RuntimeError_", "dispatcher: it has no kernel", METATE_E_NOT_FOUND);
+    choice.take(self, 0);
     self->instances[0].loose = true; // there is no other: whatever it takes it gets
-    frame.bindOrThrow(*self->instances[0].kernel);
-    return 0;
+    frame.bindOrThrow(*choice.kernel);
+    return;
   }
   nb::object packed = nb::steal(PyTuple_New(Py_ssize_t(count)));
-  for (size_t i = 0; i < count; ++i) {
-    Py_INCREF(arguments[i]);
-    PyTuple_SET_ITEM(packed.ptr(), Py_ssize_t(i), arguments[i]);
-  }
-  PyObject *made = PyObject_CallOneArg(self->slow, packed.ptr());
+  if (!packed.is_valid())
+    throw nb::python_error();
+  for (size_t i = 0; i < count; ++i)
+    PyTuple_SET_ITEM(packed.ptr(), Py_ssize_t(i), Py_NewRef(arguments[i]));
+  nb::object slow = nb::borrow(self->slow);
+  PyObject *made = PyObject_CallOneArg(slow.ptr(), packed.ptr());
   if (!made)
     throw nb::python_error();
   nb::object kernel = nb::steal(made);
-  size_t index = addInstance(self, made);
-  frame.bindOrThrow(*self->instances[index].kernel);
-  if (!frame.bind(*self->instances[index].kernel, true))
-    self->instances[index].loose = true;
-  frame.bindOrThrow(*self->instances[index].kernel);
-  return index;
+  choice.take(self, addInstance(self, made));
+  bool fitsExactly = frame.bind(*choice.kernel, true);
+  frame.bindOrThrow(*choice.kernel);
+  if (Instance *instance = choice.instance(self))
+    instance->loose |= !fitsExactly;
 }
 
 PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObject *names) {
@@ -83,14 +103,14 @@ PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObj
   try {
     size_t count = size_t(PyVectorcall_NARGS(flags));
     Frame frame(arguments, count);
-    size_t index = findInstance(self, frame);
-    if (index == self->instances.size())
-      index = askSlow(self, frame, arguments, count);
-    self->last = index;
-    Instance &instance = self->instances[index];
-    ++instance.hits;
-    nb::object keep = nb::borrow(instance.object); // another thread may clear the dispatcher meanwhile
-    return frame.launch(*instance.kernel).release().ptr();
+    Choice choice;
+    if (!findInstance(self, frame, choice))
+      askSlow(self, frame, arguments, count, choice);
+    if (Instance *instance = choice.instance(self)) {
+      self->last = choice.index;
+      ++instance->hits;
+    }
+    return frame.launch(*choice.kernel).release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {

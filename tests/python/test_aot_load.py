@@ -348,3 +348,18 @@ def test_dispatcher_is_collected_in_a_cycle():
     del owner
     gc.collect()
     assert alive() is None
+
+
+def test_an_argument_that_clears_the_dispatcher_while_it_is_read(module):
+    dispatch = _runtime.Dispatcher()
+    for name in ("fail_with", "total"):
+        dispatch.add(module.kernels[name]._kernel)
+
+    class Zero:
+        def __index__(self):
+            dispatch.clear()
+            gc.collect()
+            return 0
+
+    assert dispatch(0) is None
+    assert dispatch(Zero()) is None and dispatch.instances == []
