@@ -13,6 +13,7 @@ import operator
 import numpy as np
 from metate_native import _compiler
 
+from .. import intrinsics
 from .. import types as _types
 from . import handles
 from .diagnostics import located, suggestion
@@ -38,6 +39,7 @@ _STATIC_COMPARE = {
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
 _COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
+_PYTHON_NAMES = ("range", "print", "abs", "min", "max", "round", "int", "float", "bool", "len", "pow", "enumerate", "zip", "True", "False")
 _RUNTIME = (Value, Reference, handles.CellHandle)
 _HANDLES = (
     handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
@@ -114,6 +116,16 @@ class Expressions:
             return self.to_value(self.sole_member(thing, node), node)
         raise self.error("type", f"expected a value, got {describe(thing)}", node, self._value_hint(thing))
 
+    def shaped_value(self, thing, shape, node):
+        """A Value; where a vector or matrix is wanted, also from a list (of lists) of its components."""
+        if not isinstance(thing, (tuple, list)) or not shape:
+            return self.to_value(thing, node)
+        rows = [list(row) if isinstance(row, (tuple, list)) else row for row in thing]
+        if len(shape) == 1 or not all(isinstance(row, list) for row in rows):
+            return self.emit(node, self.builder.vector, [self.to_value(element, node) for element in rows], None)
+        flat = [self.to_value(element, node) for row in rows for element in row]
+        return self.emit(node, self.builder.matrix, flat, len(rows), None)
+
     def _value_hint(self, thing):
         if isinstance(thing, handles.TreeHandle):
             return f"take a member of a cell: {thing.name}[i, j].{next(iter(thing.type.members))}"
@@ -169,8 +181,15 @@ class Expressions:
         found, value = self.frame.source.lookup(node.id)
         if found:
             return value
-        candidates = [*self.frame.scope.visible(), *self.frame.source.outer_names()]
-        raise self.error("name", f"name '{node.id}' is not defined", node, suggestion(node.id, candidates))
+        hint = suggestion(node.id, self.name_candidates())
+        raise self.error("name", f"name '{node.id}' is not defined", node, hint)
+
+    def name_candidates(self):
+        """Names that may be meant by a misspelled one: those in scope, and the language's as they are spelled here."""
+        outer = self.frame.source.outer_values()
+        modules = [name for name, value in outer.items() if getattr(value, "__name__", None) == "metate"]
+        functions = [f"{module}.{name}" for module in modules for name in intrinsics.__all__]
+        return [*self.frame.scope.visible(), *outer, *functions, *_PYTHON_NAMES]
 
     def expr_Tuple(self, node):
         return tuple(self.elements(node))
@@ -208,9 +227,9 @@ class Expressions:
                 parts.append(str(part.value))
                 continue
             if part.format_spec is not None:
-                raise self.error("syntax", "kernels have no format specifiers in f-strings", part.format_spec, "leave out what stands after ':'")
+                raise self.error("syntax", "kernels have no format specifiers in f-strings", node, "leave out what stands after ':'")
             if part.conversion != -1:
-                raise self.error("syntax", "kernels have no conversions in f-strings", part, "leave out what stands after '!'")
+                raise self.error("syntax", "kernels have no conversions in f-strings", node, "leave out what stands after '!'")
             thing = self.expr(part.value)
             parts.extend(self.print_parts(thing, part.value))
         return handles.TextParts(tuple(parts))

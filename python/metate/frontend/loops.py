@@ -35,7 +35,7 @@ class Loops(Statements):
         elif callee is not None and callee in (zip, enumerate, reversed):
             raise self.error("syntax", f"a loop over {callee.__name__}(...) must be unrolled", node.iter, f"write ti.static({ast.unparse(node.iter)})")
         else:
-            self._over(node, self.expr(node.iter), False, serialize)
+            self._over(node, node.iter, False, serialize)
 
     def _grouped(self, node, serialize):
         if len(node.iter.args) != 1 or node.iter.keywords:
@@ -45,21 +45,22 @@ class Loops(Statements):
         if callee is intrinsics.ndrange:
             self._boxed(node, self._box_bounds(inner), True, serialize, is_box=True)
         else:
-            self._over(node, self.expr(inner), True, serialize)
+            self._over(node, inner, True, serialize)
 
-    def _over(self, node, thing, is_grouped, serialize):
+    def _over(self, node, iterable, is_grouped, serialize):
         """A loop over a tree, a member, a level, or the indices of an array."""
+        thing = self.expr(iterable)
         if isinstance(thing, handles.TreeHandle):
-            thing = handles.MemberHandle(thing, self.sole_active_set(thing, node.iter))
+            thing = handles.MemberHandle(thing, self.sole_active_set(thing, iterable))
         if isinstance(thing, (handles.MemberHandle, handles.LevelHandle)):
             self._for_each(node, thing, is_grouped, serialize)
         elif isinstance(thing, handles.ArrayHandle):
-            zero = self.to_value(0, node.iter)
-            extents = self.unpacked(handles.ShapeHandle(thing), node.iter)
+            zero = self.to_value(0, iterable)
+            extents = self.unpacked(handles.ShapeHandle(thing), iterable)
             self._boxed(node, [(zero, extent, None) for extent in extents], is_grouped, serialize, is_box=True)
         else:
-            hint = f"unroll it: ti.static({ast.unparse(node.iter)})" if is_static(thing) or isinstance(thing, (tuple, list)) else None
-            raise self.error("type", f"expected a range, a tree or an array to loop over, got {describe(thing)}", node.iter, hint)
+            hint = f"unroll it: ti.static({ast.unparse(iterable)})" if is_static(thing) or isinstance(thing, (tuple, list)) else None
+            raise self.error("type", f"expected a range, a tree or an array to loop over, got {describe(thing)}", iterable, hint)
 
     def sole_active_set(self, tree, node):
         """The member whose active cells stand for the tree's: the first one.

@@ -104,8 +104,9 @@ class SourceFunction:
             return True, getattr(builtins, name)
         return False, None
 
-    def outer_names(self) -> list[str]:
-        return [*self.captured, *self.function.__globals__, *dir(builtins)]
+    def outer_values(self) -> dict:
+        """Captured and global names with their values."""
+        return {**self.function.__globals__, **self.captured}
 
 
 def _is_filled(cell) -> bool:

@@ -124,7 +124,9 @@ class Statements(Expressions):
         return None
 
     def store(self, place, thing, target, node):
-        self.emit(node, self.builder.store, place, self.to_value(thing, getattr(node, "value", node)), ast.unparse(target))
+        value = self.shaped_value(thing, place.type.shape, getattr(node, "value", node))
+        what = f"variable '{target.id}'" if isinstance(target, ast.Name) else ast.unparse(target)
+        self.emit(node, self.builder.store, place, value, what)
         for message in self.builder.take_warnings():
             warn(message, self.frame.source, node)
 
@@ -332,7 +334,7 @@ class Statements(Expressions):
             binding = self.frame.scope.lookup(node.value.id)
             if isinstance(binding, handles.Local) and binding.reference is self.result:
                 return
-        value = self.value(node.value)
+        value = self.shaped_value(self.expr(node.value), self.result.type.shape, node.value)
         self.emit(node, self.builder.store, self.result, value, "return value")
 
     def statement_Break(self, node):

@@ -57,7 +57,7 @@ class Walker(Calls, Loops):
             self._declare_result(definition)
             self.block(definition.body)
             if self.result is not None and not isinstance(definition.body[-1], ast.Return):
-                raise self.error("syntax", "expected a return statement at the kernel's end, as its annotation says", definition)
+                raise self.error("syntax", "expected a return statement at the kernel's end, as its annotation says", definition.returns)
             self.builder.finish()
         except BaseException:
             self.builder.abandon()

@@ -1,0 +1,80 @@
+"""What kernels print, and what a failed assert does."""
+
+import metate as ti
+import numpy as np
+import pytest
+
+
+def printed(capsys, run):
+    capsys.readouterr()
+    run()
+    return capsys.readouterr().out
+
+
+def test_print(capsys):
+    vec2 = ti.types.vector(2, ti.f32)
+
+    @ti.kernel
+    def show(n: ti.i32, x: ti.f32, big: ti.u64, flag: ti.u1, v: vec2):
+        print("n =", n, "x =", x, flag)
+        print(big, v, ti.Matrix([[1, 2], [n, 4]]), sep="|", end="!\n")
+        print(f"{n} and {v.y}: {n + 1}", (n, 2))
+        print()
+        print(ti.i64(-1), ti.u8(255), ti.f64(0.1), 1.5, n > 3)
+
+    out = printed(capsys, lambda: show(7, 2.5, 2**64 - 1, True, [1.0, -0.5]))
+    assert out.splitlines() == [
+        "n = 7 x = 2.5 True",
+        "18446744073709551615|[1.0, -0.5]|[[1, 2], [7, 4]]!",
+        "7 and -0.5: 8 (7, 2)",
+        "",
+        "-1 255 0.1 1.5 True",
+    ]
+
+
+def test_lines_of_parallel_prints_do_not_interleave(capsys):
+    @ti.kernel
+    def show(n: ti.i32):
+        for i in range(n):
+            print("line", i, "of", n)
+
+    out = printed(capsys, lambda: show(500))
+    assert sorted(out.splitlines(), key=lambda l: int(l.split()[1])) == [f"line {i} of 500" for i in range(500)]
+
+
+def test_assert_names_its_place(rng):
+    @ti.kernel
+    def check(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        for i in range(x.shape[0]):
+            assert x[i] >= 0, "x must not be negative"
+
+    x = rng.integers(0, 10, 100).astype(np.int32)
+    check(x)
+    x[57] = -1
+    with pytest.raises(AssertionError, match="x must not be negative") as caught:
+        check(x)
+    line = check.source.first_line + 3
+    assert f"test_print_assert.py:{line}" in str(caught.value)
+    check(np.abs(x))
+
+
+def test_assert_without_text_shows_the_condition():
+    @ti.kernel
+    def check(n: ti.i32):
+        assert n % 2 == 0
+
+    check(4)
+    with pytest.raises(ti.AssertionError_, match="n % 2 == 0"):
+        check(5)
+
+
+def test_nothing_is_written_after_a_failed_assert():
+    @ti.kernel
+    def check(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        assert x[0] == 0, "no"
+        x[0] = 1
+
+    x = np.array([3], np.int32)
+    with pytest.raises(ti.AssertionError_):
+        check(x)
+    assert x[0] == 3
