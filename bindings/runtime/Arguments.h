@@ -1,7 +1,8 @@
 // A Python call's arguments, seen as the C API wants them.
 //
-// A frame lives for one call. Buffers are acquired when a parameter first asks for one and are
-// given back when the frame ends; matching one kernel after another acquires them once.
+// A frame lives for one call. Buffers are acquired when a parameter first asks
+// for one and are given back when the frame ends; matching one kernel after
+// another acquires them once.
 #ifndef METATE_BINDINGS_RUNTIME_ARGUMENTS_H
 #define METATE_BINDINGS_RUNTIME_ARGUMENTS_H
 
@@ -18,10 +19,12 @@ public:
   Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
 
-  /// Whether the arguments are what this kernel was compiled for; then they are ready to launch.
-  /// exact: an array without gaps belongs to a kernel that was compiled for such arrays.
+  /// Whether the arguments are what this kernel was compiled for; then they are
+  /// ready to launch. exact: an array without gaps belongs to a kernel that was
+  /// compiled for such arrays.
   bool bind(const Kernel &kernel, bool exact);
-  /// bind that says what is wrong: throws RuntimeTypeError_ or RuntimeValueError_ naming the argument.
+  /// bind that says what is wrong: throws RuntimeTypeError_ or
+  /// RuntimeValueError_ naming the argument.
   void bindOrThrow(const Kernel &kernel);
   /// Launches what was bound last; returns the kernel's result or None. Throws.
   nb::object launch(const Kernel &kernel);
@@ -51,12 +54,17 @@ private:
   bool lookAtBuffer(Value &value);
   bool lookThroughDlpack(Value &value);
   void finishArray(Value &value);
-  Fit bindOne(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
-  bool bindTree(const Parameter &parameter, Value &value, metate_argument &argument);
-  bool bindArray(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
-  Fit bindVector(const Parameter &parameter, Value &value, metate_argument &argument);
+  Fit bindOne(const Parameter &parameter, Value &value,
+              metate_argument &argument, bool exact);
+  bool bindTree(const Parameter &parameter, Value &value,
+                metate_argument &argument);
+  bool bindArray(const Parameter &parameter, Value &value,
+                 metate_argument &argument, bool exact);
+  Fit bindVector(const Parameter &parameter, Value &value,
+                 metate_argument &argument);
   std::string describe(Value &value);
-  [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
+  [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status,
+                                     const std::string &text);
 
   size_t count;
   Value inlineValues[inlineCount];

@@ -1,8 +1,9 @@
 // A device with the executor and the print sink that Python programs get.
 //
-// The executor is libmetate_tbb where that library stands beside libmetate, else serial; how many
-// threads it may use can change at any time. Prints are gathered while a kernel runs and written to
-// sys.stdout when its launch returns: workers never wait for the GIL.
+// The executor is libmetate_tbb where that library stands beside libmetate,
+// else serial; how many threads it may use can change at any time. Prints are
+// gathered while a kernel runs and written to sys.stdout when its launch
+// returns: workers never wait for the GIL.
 #ifndef METATE_BINDINGS_RUNTIME_DEVICE_H
 #define METATE_BINDINGS_RUNTIME_DEVICE_H
 
@@ -27,19 +28,26 @@ public:
   metate_device *get() const { return device; }
   /// Threads that kernels may use at once, the calling one included.
   uint32_t threads() const;
-  /// 0, or more than the machine has: as many as it has. Kernels that are running keep what they have.
-  void setThreads(uint32_t count) { threadLimit.store(count, std::memory_order_relaxed); }
+  /// 0, or more than the machine has: as many as it has. Kernels that are
+  /// running keep what they have.
+  void setThreads(uint32_t count) {
+    threadLimit.store(count, std::memory_order_relaxed);
+  }
   /// "tbb" or "serial".
-  const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
+  const char *executorName() const {
+    return pool.parallel_for ? "tbb" : "serial";
+  }
   metate_device_info describe() const;
 
   bool hasOutput() const { return pending.load(std::memory_order_acquire); }
-  /// Writes what kernels printed to sys.stdout; the GIL must be held. Throws what write() raises.
+  /// Writes what kernels printed to sys.stdout; the GIL must be held. Throws
+  /// what write() raises.
   void flushOutput();
 
 private:
-  static int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
-                             metate_task_body body, void *context);
+  static int32_t parallelFor(void *self, int64_t count, int64_t grain,
+                             uint32_t maxWorkers, metate_task_body body,
+                             void *context);
   static void print(void *self, const char *text, size_t bytes);
   void loadPool();
 

@@ -1,8 +1,8 @@
 #include "Dispatcher.h"
 
 #include <cstddef>
-#include <structmember.h>
 #include <new>
+#include <structmember.h>
 
 namespace metate::python {
 namespace {
@@ -11,24 +11,27 @@ struct Instance {
   PyObject *object; // the Kernel, owned
   const Kernel *kernel;
   uint64_t hits;
-  bool loose; // also for arrays without gaps although compiled for strides: nothing better was offered
+  bool loose; // also for arrays without gaps although compiled for strides:
+              // nothing better was offered
 };
 
 struct Dispatcher {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *slow; // owned; NULL: only the instances there are
   PyObject *weakReferences;
   std::vector<Instance> instances;
   size_t last;
 };
 
-Dispatcher *cast(PyObject *object) { return reinterpret_cast<Dispatcher *>(object); }
+Dispatcher *cast(PyObject *object) {
+  return reinterpret_cast<Dispatcher *>(object);
+}
 
 size_t addInstance(Dispatcher *self, PyObject *object) {
   nb::handle kernel(object);
   if (!nb::isinstance<Kernel>(kernel) || !nb::inst_ready(kernel))
-    throwNamed("RuntimeTypeError_", "dispatcher: expected a Kernel, got " + describeValue(object),
+    throwNamed("RuntimeTypeError_",
+               "dispatcher: expected a Kernel, got " + describeValue(object),
                METATE_E_TYPE_MISMATCH);
   for (size_t i = 0; i < self->instances.size(); ++i)
     if (self->instances[i].object == object)
@@ -38,8 +41,9 @@ size_t addInstance(Dispatcher *self, PyObject *object) {
   return self->instances.size() - 1;
 }
 
-/// An instance that a frame is bound for. Converting an argument may run any Python code, which may
-/// clear the dispatcher: so the kernel is held, and the index is only believed if it still fits.
+/// An instance that a frame is bound for. Converting an argument may run any
+/// Python code, which may clear the dispatcher: so the kernel is held, and the
+/// index is only believed if it still fits.
 struct Choice {
   nb::object object;
   const Kernel *kernel = nullptr;
@@ -52,7 +56,8 @@ struct Choice {
   }
   /// The instance, unless it is gone.
   Instance *instance(Dispatcher *self) const {
-    bool there = index < self->instances.size() && self->instances[index].object == object.ptr();
+    bool there = index < self->instances.size() &&
+                 self->instances[index].object == object.ptr();
     return there ? &self->instances[index] : nullptr;
   }
 };
@@ -68,12 +73,15 @@ bool findInstance(Dispatcher *self, Frame &frame, Choice &choice) {
   return false;
 }
 
-void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments, size_t count, Choice &choice) {
+void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments,
+             size_t count, Choice &choice) {
   if (!self->slow) {
     if (self->instances.empty())
-      throwNamed("RuntimeError_", "dispatcher: it has no kernel", METATE_E_NOT_FOUND);
+      throwNamed("RuntimeError_", "dispatcher: it has no kernel",
+                 METATE_E_NOT_FOUND);
     choice.take(self, 0);
-    self->instances[0].loose = true; // there is no other: whatever it takes it gets
+    self->instances[0].loose =
+        true; // there is no other: whatever it takes it gets
     frame.bindOrThrow(*choice.kernel);
     return;
   }
@@ -94,10 +102,12 @@ void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments, size_t 
     instance->loose |= !fitsExactly;
 }
 
-PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObject *names) {
+PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags,
+               PyObject *names) {
   Dispatcher *self = cast(object);
   if (names && PyTuple_GET_SIZE(names)) {
-    PyErr_SetString(PyExc_TypeError, "a dispatcher takes positional arguments only");
+    PyErr_SetString(PyExc_TypeError,
+                    "a dispatcher takes positional arguments only");
     return nullptr;
   }
   try {
@@ -125,10 +135,12 @@ PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   static char slowName[] = "slow";
   static char *names[] = {slowName, nullptr};
   PyObject *slow = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Dispatcher", names, &slow))
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Dispatcher", names,
+                                   &slow))
     return nullptr;
   if (slow != Py_None && !PyCallable_Check(slow)) {
-    PyErr_SetString(PyExc_TypeError, "Dispatcher: slow: expected a callable or None");
+    PyErr_SetString(PyExc_TypeError,
+                    "Dispatcher: slow: expected a callable or None");
     return nullptr;
   }
   PyObject *object = type->tp_alloc(type, 0);
@@ -203,18 +215,23 @@ PyObject *listInstances(PyObject *object, void *) {
   }
 }
 
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Dispatcher, vectorcall), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(Dispatcher, weakReferences), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
-PyMethodDef methods[] = {{"add", &add, METH_O, "Adds a Kernel to try from now on."},
-                         {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
-                         {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef properties[] = {
-    {"instances", &listInstances, nullptr, "(Kernel, number of calls) of each instance.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
+                          offsetof(Dispatcher, vectorcall), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET,
+                          offsetof(Dispatcher, weakReferences), READONLY,
+                          nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"add", &add, METH_O, "Adds a Kernel to try from now on."},
+    {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {{"instances", &listInstances, nullptr,
+                             "(Kernel, number of calls) of each instance.",
+                             nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char *>("Dispatcher(slow=None): calls the compiled instance that fits the arguments.")},
+    {Py_tp_doc, const_cast<char *>("Dispatcher(slow=None): calls the compiled "
+                                   "instance that fits the arguments.")},
     {Py_tp_new, reinterpret_cast<void *>(&create)},
     {Py_tp_dealloc, reinterpret_cast<void *>(&destroy)},
     {Py_tp_traverse, reinterpret_cast<void *>(&traverse)},
@@ -225,7 +242,9 @@ PyType_Slot slots[] = {
     {Py_tp_getset, properties},
     {0, nullptr}};
 PyType_Spec spec = {"metate_native._runtime.Dispatcher", sizeof(Dispatcher), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                        Py_TPFLAGS_HAVE_VECTORCALL,
+                    slots};
 
 } // namespace
 

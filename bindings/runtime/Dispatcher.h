@@ -1,8 +1,10 @@
-// The fast path of a Python kernel call: picks the compiled instance that fits the arguments.
+// The fast path of a Python kernel call: picks the compiled instance that fits
+// the arguments.
 //
-// `Dispatcher(slow=None)` is callable with positional arguments. It tries the instance that fitted
-// last, then the others; when none fits, `slow(arguments)` (a tuple) must return the Kernel to add
-// and launch. It is a plain CPython type with vectorcall: no tuple, no dict, no Python frame.
+// `Dispatcher(slow=None)` is callable with positional arguments. It tries the
+// instance that fitted last, then the others; when none fits, `slow(arguments)`
+// (a tuple) must return the Kernel to add and launch. It is a plain CPython
+// type with vectorcall: no tuple, no dict, no Python frame.
 #ifndef METATE_BINDINGS_RUNTIME_DISPATCHER_H
 #define METATE_BINDINGS_RUNTIME_DISPATCHER_H
 

@@ -1,4 +1,5 @@
-// Modules and their kernels: the same class for a file, for bytes and for code in this process (JIT).
+// Modules and their kernels: the same class for a file, for bytes and for code
+// in this process (JIT).
 #ifndef METATE_BINDINGS_RUNTIME_MODULE_H
 #define METATE_BINDINGS_RUNTIME_MODULE_H
 
@@ -9,7 +10,8 @@ namespace metate::python {
 /// An open module; shared by everything that borrows from it.
 class ModuleHandle {
 public:
-  explicit ModuleHandle(std::shared_ptr<Device> device) : device(std::move(device)) {}
+  explicit ModuleHandle(std::shared_ptr<Device> device)
+      : device(std::move(device)) {}
   ~ModuleHandle() {
     if (module)
       metate_module_close(module);
@@ -31,9 +33,9 @@ struct Parameter {
   uint32_t rank;       // an array's, element dimensions included
   uint32_t access;
   uint32_t flags;
-  uint64_t typeHash[2];  // a tree's
-  std::string typeName;  // a tree's, as the module calls it
-  std::string typeText;  // a tree's
+  uint64_t typeHash[2]; // a tree's
+  std::string typeName; // a tree's, as the module calls it
+  std::string typeText; // a tree's
   int64_t fixed[METATE_MAX_RANK];
 
   bool isResult() const { return flags & METATE_ARGUMENT_RESULT; }
@@ -51,7 +53,9 @@ public:
   const std::string &getName() const { return name; }
   /// The caller's parameters; the result, when there is one, is not among them.
   const std::vector<Parameter> &parameters() const { return inputs; }
-  const Parameter *result() const { return hasResult ? &resultParameter : nullptr; }
+  const Parameter *result() const {
+    return hasResult ? &resultParameter : nullptr;
+  }
   const metate_kernel_description &description() const { return info; }
   const std::shared_ptr<ModuleHandle> &getModule() const { return module; }
 

@@ -13,7 +13,8 @@ const char *className(int32_t status, Subject subject) {
   case METATE_E_NOT_FOUND:
     if (subject == Subject::Tree)
       return "TreeError";
-    return status == METATE_E_NOT_FOUND ? "RuntimeLookupError_" : "RuntimeValueError_";
+    return status == METATE_E_NOT_FOUND ? "RuntimeLookupError_"
+                                        : "RuntimeValueError_";
   case METATE_E_TYPE_MISMATCH:
     return "RuntimeTypeError_";
   case METATE_E_TOO_SMALL:
@@ -30,7 +31,8 @@ const char *className(int32_t status, Subject subject) {
     return "RuntimeValueError_";
   case METATE_E_OUT_OF_RANGE:
     return "RuntimeIndexError_";
-  default: // version, unsupported, out of memory, busy, internal: nothing more specific to catch
+  default: // version, unsupported, out of memory, busy, internal: nothing more
+           // specific to catch
     return "RuntimeError_";
   }
 }
@@ -52,7 +54,8 @@ void setError(int32_t status, const std::string &text, Subject subject) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     return;
   }
-  setNamed(className(status, subject), text.empty() ? metate_status_name(status) : text, status);
+  setNamed(className(status, subject),
+           text.empty() ? metate_status_name(status) : text, status);
 }
 
 void throwError(int32_t status, Subject subject) {

@@ -1,4 +1,5 @@
-// Statuses of libmetate as Python exceptions: the one place that maps them to metate.errors.
+// Statuses of libmetate as Python exceptions: the one place that maps them to
+// metate.errors.
 #ifndef METATE_BINDINGS_RUNTIME_STATUS_H
 #define METATE_BINDINGS_RUNTIME_STATUS_H
 
@@ -12,18 +13,20 @@ namespace metate::python {
 
 namespace nb = nanobind;
 
-/// Which exception a status means depends on what was asked for: memory that is no sound block is a
-/// TreeError, a file that is no sound module is not.
+/// Which exception a status means depends on what was asked for: memory that is
+/// no sound block is a TreeError, a file that is no sound module is not.
 enum class Subject { Other, Tree };
 
 /// Sets the Python exception for `status` with `text`; the GIL must be held.
-void setError(int32_t status, const std::string &text, Subject subject = Subject::Other);
+void setError(int32_t status, const std::string &text,
+              Subject subject = Subject::Other);
 
 /// setError with the text of the last failed call, then throws it.
 [[noreturn]] void throwError(int32_t status, Subject subject = Subject::Other);
 
 /// Throws `className` of metate.errors with `text`.
-[[noreturn]] void throwNamed(const char *className, const std::string &text, int32_t status);
+[[noreturn]] void throwNamed(const char *className, const std::string &text,
+                             int32_t status);
 
 /// Throws when `status` is not METATE_OK.
 inline void check(int32_t status, Subject subject = Subject::Other) {

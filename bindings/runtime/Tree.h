@@ -10,8 +10,10 @@ class Tree {
 public:
   /// A tree in reserved memory of its own.
   Tree(std::shared_ptr<Type> type, nb::handle capacities);
-  /// A tree in the memory of `buffer`, which is kept alive. reset false: adopts the block in it.
-  Tree(std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer, bool reset);
+  /// A tree in the memory of `buffer`, which is kept alive. reset false: adopts
+  /// the block in it.
+  Tree(std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer,
+       bool reset);
   ~Tree();
   Tree(const Tree &) = delete;
   Tree &operator=(const Tree &) = delete;
@@ -36,7 +38,8 @@ private:
   int exports = 0;
 };
 
-/// Sets CapacityError with the level, the slots needed and the capacity that the block recorded.
+/// Sets CapacityError with the level, the slots needed and the capacity that
+/// the block recorded.
 void setCapacityError(const Tree &tree, const std::string &text);
 
 void bindTree(nb::module_ &module);

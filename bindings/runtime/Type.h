@@ -1,4 +1,5 @@
-// Tree types of libmetate as Python objects; `TreeType` of metate/tree_type.py holds one.
+// Tree types of libmetate as Python objects; `TreeType` of metate/tree_type.py
+// holds one.
 #ifndef METATE_BINDINGS_RUNTIME_TYPE_H
 #define METATE_BINDINGS_RUNTIME_TYPE_H
 
@@ -37,7 +38,8 @@ public:
   /// Opens a type from its blob.
   Type(std::shared_ptr<Device> device, const void *blob, size_t bytes);
   /// Borrows a type of a module, which `owner` keeps open.
-  Type(std::shared_ptr<Device> device, const metate_type *type, std::shared_ptr<void> owner);
+  Type(std::shared_ptr<Device> device, const metate_type *type,
+       std::shared_ptr<void> owner);
   ~Type();
   Type(const Type &) = delete;
   Type &operator=(const Type &) = delete;
@@ -48,7 +50,9 @@ public:
   const std::vector<LevelInfo> &levels() const { return levelInfos; }
   /// The level of that index; throws RuntimeIndexError_.
   const LevelInfo &level(uint32_t index) const;
-  bool sameAs(const uint64_t *hash) const { return hash[0] == info.hash[0] && hash[1] == info.hash[1]; }
+  bool sameAs(const uint64_t *hash) const {
+    return hash[0] == info.hash[0] && hash[1] == info.hash[1];
+  }
 
 private:
   void describe();

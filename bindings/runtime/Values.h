@@ -1,4 +1,5 @@
-// One scalar, vector or matrix between Python and its bytes in memory, with checks, and new NumPy arrays.
+// One scalar, vector or matrix between Python and its bytes in memory, with
+// checks, and new NumPy arrays.
 #ifndef METATE_BINDINGS_RUNTIME_VALUES_H
 #define METATE_BINDINGS_RUNTIME_VALUES_H
 
@@ -26,8 +27,9 @@ struct ElementType {
   std::string text() const;
 };
 
-/// Writes `value` as a scalar of `dtype` to `bytes`: integers take Python and NumPy integers in range
-/// and booleans, floats take any real number, u1 takes booleans, 0 and 1. Leaves no Python error.
+/// Writes `value` as a scalar of `dtype` to `bytes`: integers take Python and
+/// NumPy integers in range and booleans, floats take any real number, u1 takes
+/// booleans, 0 and 1. Leaves no Python error.
 Fit encodeScalar(uint32_t dtype, PyObject *value, void *bytes);
 /// The same for an element: (nested) sequences or arrays of exactly its shape.
 Fit encodeElement(const ElementType &type, PyObject *value, void *bytes);
@@ -36,8 +38,9 @@ nb::object decodeScalar(uint32_t dtype, const void *bytes);
 /// A Python number, or a new NumPy array of the element's shape.
 nb::object decodeElement(const ElementType &type, const void *bytes);
 
-/// A new NumPy array with its memory; elements of `type` along `shape`. bf16 has no NumPy dtype: the
-/// memory is filled as bf16 and `finish` widens it to float32.
+/// A new NumPy array with its memory; elements of `type` along `shape`. bf16
+/// has no NumPy dtype: the memory is filled as bf16 and `finish` widens it to
+/// float32.
 class NewArray {
 public:
   NewArray(const ElementType &type, const std::vector<int64_t> &shape);
