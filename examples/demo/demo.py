@@ -220,7 +220,9 @@ def print_table(report):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="from a mesh to a picture through a sparse tree, by JIT and by AOT module")
+    parser = argparse.ArgumentParser(
+        prog="scripts/demo", description="from a mesh to a picture through a sparse tree, by JIT and by AOT module"
+    )
     parser.add_argument("file", nargs="?", help="a mesh file that assimp reads: OBJ, PLY, STL, 3DS, ...")
     parser.add_argument("--mesh", choices=("bunny", "knot"), default="bunny", help="a built-in mesh, when no file is given")
     parser.add_argument("--resolution", type=int, default=512, help="voxels along each axis, a multiple of 8 (default 512)")

@@ -22,10 +22,15 @@ EMPTY = (UNREACHED << 32) | 0xFFFFFFFF
 FIXED = float(1 << 24)  # one, in the fixed-point sums of unit normals
 
 vec3 = mt.types.vector(3, mt.f32)
-Points = mt.types.ndarray(dtype=vec3, ndim=1)
-Faces = mt.types.ndarray(dtype=mt.i32, ndim=2)
-Indices = mt.types.ndarray(dtype=mt.i32, ndim=1)
-Image = mt.types.ndarray(dtype=mt.u8, ndim=3)
+
+
+def array(dtype, ndim):
+    """Arrays without gaps: the same code then, whether it is compiled at a call or ahead of time."""
+    return mt.types.ndarray(dtype=dtype, ndim=ndim, contiguous=True)
+
+
+Points, Faces, Indices = array(vec3, 1), array(mt.i32, 2), array(mt.i32, 1)
+Bounds, Totals, Image = array(mt.f32, 1), array(mt.f64, 1), array(mt.u8, 3)
 
 # The camera looks at the grid's middle; constants of the module, so that every host draws the same.
 YAW, PITCH = 0.45, 0.28
@@ -109,7 +114,7 @@ def to_fixed(x):
 
 
 @mt.kernel
-def find_bounds(vertices: Points, bounds: mt.types.ndarray(dtype=mt.f32, ndim=1)):
+def find_bounds(vertices: Points, bounds: Bounds):
     """bounds f32[6]: least and greatest x, y, z; the caller fills it with +inf and -inf."""
     for v in range(vertices.shape[0]):
         for axis in mt.static(range(3)):
@@ -118,7 +123,7 @@ def find_bounds(vertices: Points, bounds: mt.types.ndarray(dtype=mt.f32, ndim=1)
 
 
 @mt.kernel
-def normalise(vertices: Points, bounds: mt.types.ndarray(dtype=mt.f32, ndim=1), resolution: mt.i32, points: Points):
+def normalise(vertices: Points, bounds: Bounds, resolution: mt.i32, points: Points):
     """points: the vertices, scaled and moved into a grid of resolution^3 voxels."""
     for v in range(vertices.shape[0]):
         low = vec3(bounds[0], bounds[1], bounds[2])
@@ -376,7 +381,7 @@ def kernels_for(resolution):
             dst.phi[i, j, k] = value
 
     @mt.kernel
-    def measure(phi: Phi, totals: mt.types.ndarray(dtype=mt.f64, ndim=1)):
+    def measure(phi: Phi, totals: Totals):
         """totals f64[2], zero on entry: area and volume of the zero level, by a smeared delta.
 
         The volume is the flux of position / 3 through the surface, so only the band is read.

@@ -26,7 +26,11 @@ def new(checkout, *arguments):
 
 def tablegen(checkout, action, file, *options):
     return subprocess.run(
-        ["/usr/lib/llvm-22/bin/mlir-tblgen", action, *INCLUDES, *options, file], cwd=checkout, capture_output=True, text=True, check=True
+        ["/usr/lib/llvm-22/bin/mlir-tblgen", action, *INCLUDES, *options, file],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
 
