@@ -1,3 +1,6 @@
+// Matching and packing the arguments of one call, launching, and what a failed
+// launch raises. What a kernel accepts is its descriptor's business: nothing
+// here knows how a kernel was compiled.
 #include "Arguments.h"
 
 #include <cstring>

@@ -1,3 +1,5 @@
+// Opens the device, loads the oneTBB executor if it is there, and carries
+// prints to sys.stdout.
 #include "Device.h"
 
 #include <dlfcn.h>

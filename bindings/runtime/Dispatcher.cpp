@@ -1,3 +1,6 @@
+// The Dispatcher type by hand, in CPython's C API: a call of an empty kernel
+// costs 60 ns through it. It must keep working when an argument's conversion
+// runs arbitrary Python code.
 #include "Dispatcher.h"
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// Module and Kernel for Python: queries go to libmetate each time, parameters
+// are read once.
 #include "Module.h"
 
 #include <cstring>

@@ -1,3 +1,5 @@
+// The map from statuses to exception classes. metate.errors is imported when
+// something fails, not before.
 #include "Status.h"
 
 #include <nanobind/stl/string.h>

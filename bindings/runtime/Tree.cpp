@@ -1,3 +1,6 @@
+// Tree for Python: binding, host access to cells, statistics, the block as a
+// buffer. Layout and links are libmetate's; of a block only the header's status
+// is read here.
 #include "Tree.h"
 
 #include <nanobind/stl/shared_ptr.h>

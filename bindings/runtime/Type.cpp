@@ -1,3 +1,5 @@
+// TreeType for Python: what libmetate says about a type, read once when it is
+// opened.
 #include "Type.h"
 
 #include <nanobind/stl/shared_ptr.h>

@@ -1,3 +1,5 @@
+// Conversions between Python values and bytes, one scalar type at a time. No
+// kernel or tree appears here.
 #include "Values.h"
 
 #include <cmath>
