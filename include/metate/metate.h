@@ -5,7 +5,7 @@
  *     metate_last_error() (of the calling thread): what was expected, what it got, what to do;
  *   - out-parameters come last and are written on success only;
  *   - every struct starts with struct_size, which the caller sets to sizeof(the struct);
- *   - open / create / bind own (close / destroy / unbind them); find / get borrow from their parent;
+ *   - open / create / bind own (close / destroy / unbind them); find borrows from its parent;
  *   - strings are zero-terminated UTF-8; borrowed strings live as long as the object asked;
  *   - objects may be used from any number of threads at once, except while they are closed,
  *     reset or unbound. There are no globals: two devices never meet. */
@@ -49,7 +49,7 @@ METATE_API uint32_t metate_dtype_bytes(uint32_t dtype);
 
 /* ---- device ---------------------------------------------------------------------------------- */
 
-/* allocate returns NULL when it refuses; `align` is a power of two. release gets what allocate got. */
+/* allocate returns NULL when it refuses; `align` is a power of two; release gets what it got. */
 typedef struct metate_allocator {
   void *self;
   void *(*allocate)(void *self, size_t bytes, size_t align);
@@ -63,8 +63,8 @@ typedef struct metate_executor {
   uint32_t reserved;
 } metate_executor;
 
-/* One print statement of a kernel, formatted: `bytes` bytes of UTF-8 (text[bytes] == 0). Called from
- * any worker, never twice at once for one device. */
+/* One print statement of a kernel, formatted: `bytes` bytes of UTF-8 (text[bytes] == 0). Called
+ * from any worker, never twice at once for one device. */
 typedef struct metate_print_sink {
   void *self;
   void (*text)(void *self, const char *text, size_t bytes);
@@ -89,8 +89,10 @@ typedef struct metate_device_info {
 } metate_device_info;
 
 /* The host's CPU with the given hooks (copied). hooks NULL = all NULL. */
-METATE_API metate_status metate_device_open(const metate_device_hooks *hooks, metate_device **device);
-METATE_API metate_status metate_device_describe(const metate_device *device, metate_device_info *info);
+METATE_API metate_status metate_device_open(const metate_device_hooks *hooks,
+                                            metate_device **device);
+METATE_API metate_status metate_device_describe(const metate_device *device,
+                                                metate_device_info *info);
 /* METATE_E_BUSY while objects of the device live. */
 METATE_API metate_status metate_device_close(metate_device *device);
 
@@ -103,7 +105,7 @@ typedef struct metate_memory_info {
   uint64_t bytes;
 } metate_memory_info;
 
-/* Uninitialised memory from the device's allocator. align: a power of two; 0 = METATE_BLOCK_ALIGN. */
+/* Uninitialised memory of the device's allocator. align: a power of two; 0 = METATE_BLOCK_ALIGN. */
 METATE_API metate_status metate_memory_create(metate_device *device, uint64_t bytes, uint64_t align,
                                               metate_memory **memory);
 /* Address space whose pages are zero and cost nothing until they are touched. */
@@ -112,11 +114,12 @@ METATE_API metate_status metate_memory_reserve(metate_device *device, uint64_t b
 /* The caller's memory; it must outlive the object. */
 METATE_API metate_status metate_memory_wrap(metate_device *device, void *data, uint64_t bytes,
                                             metate_memory **memory);
-METATE_API metate_status metate_memory_describe(const metate_memory *memory, metate_memory_info *info);
+METATE_API metate_status metate_memory_describe(const metate_memory *memory,
+                                                metate_memory_info *info);
 METATE_API metate_status metate_memory_read(const metate_memory *memory, uint64_t offset, void *to,
                                             uint64_t bytes);
-METATE_API metate_status metate_memory_write(metate_memory *memory, uint64_t offset, const void *from,
-                                             uint64_t bytes);
+METATE_API metate_status metate_memory_write(metate_memory *memory, uint64_t offset,
+                                             const void *from, uint64_t bytes);
 /* METATE_E_BUSY while a tree is bound in it. */
 METATE_API metate_status metate_memory_destroy(metate_memory *memory);
 
@@ -131,8 +134,8 @@ typedef struct metate_module_info {
   uint32_t type_count;
   uint32_t kernel_count;
   uint32_t variant_count;
-  uint32_t variant;       /* the variant in use; METATE_NONE when no code is mapped */
-  uint32_t arch;          /* of the variant in use, else of variant 0 */
+  uint32_t variant; /* the variant in use; METATE_NONE when no code is mapped */
+  uint32_t arch;    /* of the variant in use, else of variant 0 */
   const char *name;
   const char *producer;
   const void *descriptor; /* metate_descriptor, in place */
@@ -152,11 +155,12 @@ typedef struct metate_variant_description {
 } metate_variant_description;
 
 /* A .metate file. The whole file is verified before anything in it is used. */
-METATE_API metate_status metate_module_open_file(metate_device *device, const char *path, uint32_t flags,
-                                                 metate_module **module);
+METATE_API metate_status metate_module_open_file(metate_device *device, const char *path,
+                                                 uint32_t flags, metate_module **module);
 /* The bytes of a .metate file; they may go away after the call. */
-METATE_API metate_status metate_module_open_bytes(metate_device *device, const void *bytes, uint64_t count,
-                                                  uint32_t flags, metate_module **module);
+METATE_API metate_status metate_module_open_bytes(metate_device *device, const void *bytes,
+                                                  uint64_t count, uint32_t flags,
+                                                  metate_module **module);
 /* A descriptor whose code is in this process already (JIT, static linking): entries[i] is kernel i.
  * Descriptor (8-byte aligned) and code must outlive the module; the entry array may go away. */
 METATE_API metate_status metate_module_open_static(metate_device *device, const void *descriptor,
@@ -164,7 +168,8 @@ METATE_API metate_status metate_module_open_static(metate_device *device, const 
                                                    uint32_t entry_count, metate_module **module);
 /* Checks the bytes of a .metate file without opening it. */
 METATE_API metate_status metate_module_verify(const void *bytes, uint64_t count);
-METATE_API metate_status metate_module_describe(const metate_module *module, metate_module_info *info);
+METATE_API metate_status metate_module_describe(const metate_module *module,
+                                                metate_module_info *info);
 METATE_API metate_status metate_module_variant(const metate_module *module, uint32_t index,
                                                metate_variant_description *variant);
 /* Borrowed: they live as long as the module. index < type_count / kernel_count. */
@@ -200,27 +205,27 @@ typedef struct metate_capacities {
 
 typedef struct metate_type_description {
   uint32_t struct_size;
-  uint32_t level_count;  /* records, the root included */
+  uint32_t level_count; /* records, the root included */
   uint32_t pool_count;
   uint32_t member_count;
-  const char *name;      /* in its module; "" for a type opened from a blob */
-  const char *text;      /* the printed type */
+  const char *name; /* in its module; "" for a type opened from a blob */
+  const char *text; /* the printed type */
   uint64_t hash[2];
-  const void *blob;      /* metate_tree_type, in place */
+  const void *blob; /* metate_tree_type, in place */
   uint64_t blob_bytes;
-  uint64_t align;        /* METATE_BLOCK_ALIGN */
+  uint64_t align; /* METATE_BLOCK_ALIGN */
 } metate_type_description;
 
 /* Level `index` of a type (0 is the root; members are levels of kind METATE_LEVEL_PLACE). */
 typedef struct metate_level_description {
   uint32_t struct_size;
   uint32_t index;
-  uint32_t kind;         /* metate_level_kind */
-  uint32_t parent;       /* METATE_NONE for the root */
-  uint32_t pool;         /* METATE_NONE without slots */
-  uint32_t axis_count;   /* that this level splits */
-  uint32_t path_rank;    /* coordinates that address one of its cells */
-  uint32_t dtype;        /* a member: of its scalars */
+  uint32_t kind;       /* metate_level_kind */
+  uint32_t parent;     /* METATE_NONE for the root */
+  uint32_t pool;       /* METATE_NONE without slots */
+  uint32_t axis_count; /* that this level splits */
+  uint32_t path_rank;  /* coordinates that address one of its cells */
+  uint32_t dtype;      /* a member: of its scalars */
   uint32_t rows;
   uint32_t columns;
   uint32_t element_rank; /* a member: 0 scalar, 1 vector, 2 matrix */
@@ -230,31 +235,37 @@ typedef struct metate_level_description {
   uint32_t extents[METATE_MAX_AXES];  /* along `axes` */
   int64_t shape[METATE_MAX_AXES];     /* cells along each of path_axes, over the whole tree */
   uint64_t cell_bytes;                /* a member: bytes of one value */
-  uint64_t natural_slots;             /* a level with a pool: slots that can ever be linked; else 0 */
+  uint64_t natural_slots; /* a level with a pool: slots that can ever be linked; else 0 */
   const char *name;
-  const void *background;             /* a member: cell_bytes bytes; else NULL */
+  const void *background; /* a member: cell_bytes bytes; else NULL */
 } metate_level_description;
 
 /* A type from a type blob alone (copied). name may be NULL. */
-METATE_API metate_status metate_type_open_blob(metate_device *device, const void *blob, uint64_t bytes,
-                                               const char *name, metate_type **type);
+METATE_API metate_status metate_type_open_blob(metate_device *device, const void *blob,
+                                               uint64_t bytes, const char *name,
+                                               metate_type **type);
 /* Only for types from metate_type_open_blob; trees bound from it live on. */
 METATE_API metate_status metate_type_close(metate_type *type);
-METATE_API metate_status metate_type_describe(const metate_type *type, metate_type_description *info);
+METATE_API metate_status metate_type_describe(const metate_type *type,
+                                              metate_type_description *info);
 METATE_API metate_status metate_type_level(const metate_type *type, uint32_t index,
                                            metate_level_description *level);
 /* The level index of a member / the first level that is no member, by name. */
-METATE_API metate_status metate_type_find_member(const metate_type *type, const char *name, uint32_t *level);
-METATE_API metate_status metate_type_find_level(const metate_type *type, const char *name, uint32_t *level);
+METATE_API metate_status metate_type_find_member(const metate_type *type, const char *name,
+                                                 uint32_t *level);
+METATE_API metate_status metate_type_find_level(const metate_type *type, const char *name,
+                                                uint32_t *level);
 /* Bytes and alignment of a block with these capacities. */
-METATE_API metate_status metate_type_size(const metate_type *type, const metate_capacities *capacities,
-                                          uint64_t *bytes, uint64_t *align);
+METATE_API metate_status metate_type_size(const metate_type *type,
+                                          const metate_capacities *capacities, uint64_t *bytes,
+                                          uint64_t *align);
 /* Capacities that fit into `bytes`: slots[pool] for each of pool_count pools. Levels with an entry
  * keep it. The others share what is left by water filling: equal bytes for each pool; a pool that
  * cannot use its share (its natural maximum under the parents' capacity) leaves the rest to the
  * others. METATE_E_TOO_SMALL when one slot per pool does not fit. */
-METATE_API metate_status metate_type_fit(const metate_type *type, const metate_capacities *capacities,
-                                         uint64_t bytes, uint32_t pool_count, uint32_t *slots);
+METATE_API metate_status metate_type_fit(const metate_type *type,
+                                         const metate_capacities *capacities, uint64_t bytes,
+                                         uint32_t pool_count, uint32_t *slots);
 
 /* ---- tree ------------------------------------------------------------------------------------ */
 
@@ -270,20 +281,20 @@ enum {
 
 typedef struct metate_tree_description {
   uint32_t struct_size;
-  uint32_t flags;     /* METATE_BIND_* it was bound with */
+  uint32_t flags; /* METATE_BIND_* it was bound with */
   const metate_type *type;
   void *block;
-  uint64_t bytes;     /* of the block, at most the memory's */
+  uint64_t bytes; /* of the block, at most the memory's */
   uint32_t workers;
   uint32_t pool_count;
-  uint32_t ready;     /* 0 until it was reset or adopted */
-  uint32_t status;    /* the sticky status: METATE_OK or METATE_E_CAPACITY */
+  uint32_t ready;            /* 0 until it was reset or adopted */
+  uint32_t status;           /* the sticky status: METATE_OK or METATE_E_CAPACITY */
   uint64_t topology_version; /* changes whenever the set of active cells changes */
 } metate_tree_description;
 
 typedef struct metate_pool_stats {
   uint32_t struct_size;
-  uint32_t level;      /* level index of the pool */
+  uint32_t level; /* level index of the pool */
   const char *name;
   uint64_t capacity;   /* slots */
   uint64_t used;       /* slots active now */
@@ -300,15 +311,18 @@ METATE_API metate_status metate_tree_bind(const metate_type *type, void *memory,
                                           metate_tree **tree);
 /* A fresh tree in reserved memory of its own: natural capacities, bounded by 64 GiB a tree (less
  * under an address-space limit, or where the system refuses so much); see metate_type_fit. */
-METATE_API metate_status metate_tree_new(const metate_type *type, const metate_capacities *capacities,
-                                         metate_tree **tree);
+METATE_API metate_status metate_tree_new(const metate_type *type,
+                                         const metate_capacities *capacities, metate_tree **tree);
 /* Everything inactive, all background. No kernel may be running on it. */
 METATE_API metate_status metate_tree_reset(metate_tree *tree);
-METATE_API metate_status metate_tree_describe(const metate_tree *tree, metate_tree_description *info);
+METATE_API metate_status metate_tree_describe(const metate_tree *tree,
+                                              metate_tree_description *info);
 /* pool < pool_count. */
-METATE_API metate_status metate_tree_stats(const metate_tree *tree, uint32_t pool, metate_pool_stats *stats);
+METATE_API metate_status metate_tree_stats(const metate_tree *tree, uint32_t pool,
+                                           metate_pool_stats *stats);
 /* Is this memory a sound block of this type? Nothing is written; no kernel may be running on it. */
-METATE_API metate_status metate_tree_check(const metate_type *type, const void *block, uint64_t bytes);
+METATE_API metate_status metate_tree_check(const metate_type *type, const void *block,
+                                           uint64_t bytes);
 /* The memory stays as it is (and can be adopted later); memory of metate_tree_new is given back. */
 METATE_API metate_status metate_tree_unbind(metate_tree *tree);
 
@@ -317,24 +331,27 @@ METATE_API metate_status metate_tree_unbind(metate_tree *tree);
 METATE_API metate_status metate_tree_is_active(const metate_tree *tree, uint32_t level,
                                                const int64_t *coordinates, uint32_t count,
                                                uint32_t *active);
-METATE_API metate_status metate_tree_activate(metate_tree *tree, uint32_t level, const int64_t *coordinates,
-                                              uint32_t count);
+METATE_API metate_status metate_tree_activate(metate_tree *tree, uint32_t level,
+                                              const int64_t *coordinates, uint32_t count);
 /* A member's value (cell_bytes bytes); of an inactive cell its background. */
 METATE_API metate_status metate_tree_read(const metate_tree *tree, uint32_t level,
                                           const int64_t *coordinates, uint32_t count, void *value,
                                           uint64_t value_bytes);
 /* Activates the cell and writes it. */
-METATE_API metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t *coordinates,
-                                           uint32_t count, const void *value, uint64_t value_bytes);
-/* Active cells of a level, at most `capacity` of them: coordinates int64[capacity][path_rank] and, for
- * a member, values[capacity][cell_bytes]; either may be NULL. *count is how many there are in all:
- * call with capacity 0 first. The order is the same from call to call while nothing is activated. */
-METATE_API metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_t capacity,
-                                           int64_t *coordinates, void *values, uint64_t *count);
+METATE_API metate_status metate_tree_write(metate_tree *tree, uint32_t level,
+                                           const int64_t *coordinates, uint32_t count,
+                                           const void *value, uint64_t value_bytes);
+/* Active cells of a level, at most `capacity` of them: coordinates int64[capacity][path_rank] and,
+ * for a member, values[capacity][cell_bytes]; either may be NULL. *count is how many there are in
+ * all: call with capacity 0 first. The order is the same from call to call while nothing is
+ * activated. */
+METATE_API metate_status metate_tree_cells(const metate_tree *tree, uint32_t level,
+                                           uint64_t capacity, int64_t *coordinates, void *values,
+                                           uint64_t *count);
 /* The whole member as a dense row-major array over its shape (element dimensions last), inactive
  * cells as background. bytes must be product(shape) * cell_bytes. */
-METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level, void *values,
-                                                uint64_t bytes);
+METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level,
+                                                void *values, uint64_t bytes);
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
@@ -371,12 +388,12 @@ typedef struct metate_kernel_description {
   uint32_t struct_size;
   uint32_t argument_count; /* the result included */
   uint32_t slot_count;
-  uint32_t flags;          /* METATE_KERNEL_* */
+  uint32_t flags; /* METATE_KERNEL_* */
   uint32_t task_count;
-  uint32_t line;           /* of the definition; 0 = unknown */
-  uint64_t signature;      /* guards metate_kernel_direct */
+  uint32_t line;      /* of the definition; 0 = unknown */
+  uint64_t signature; /* guards metate_kernel_direct */
   const char *name;
-  const char *file;        /* "" = unknown */
+  const char *file; /* "" = unknown */
 } metate_kernel_description;
 
 typedef struct metate_argument_description {
@@ -387,33 +404,36 @@ typedef struct metate_argument_description {
   uint32_t columns;
   uint32_t element_rank;
   uint32_t rank;
-  uint32_t access;         /* METATE_ACCESS_* */
-  uint32_t flags;          /* METATE_ARGUMENT_* */
+  uint32_t access; /* METATE_ACCESS_* */
+  uint32_t flags;  /* METATE_ARGUMENT_* */
   uint32_t first_slot;
   uint32_t slot_count;
   uint32_t reserved;
   const char *name;
-  const metate_type *type; /* tree; else NULL */
+  const metate_type *type;        /* tree; else NULL */
   int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extents, -1 = any */
 } metate_argument_description;
 
 typedef struct metate_plan {
   uint32_t struct_size;
-  uint32_t max_workers;   /* workers a launch with these arguments may use; 0 = no bound */
+  uint32_t max_workers; /* workers a launch with these arguments may use; 0 = no bound */
   uint64_t scratch_bytes;
   uint64_t scratch_align;
 } metate_plan;
 
-METATE_API metate_status metate_kernel_describe(const metate_kernel *kernel, metate_kernel_description *info);
+METATE_API metate_status metate_kernel_describe(const metate_kernel *kernel,
+                                                metate_kernel_description *info);
 METATE_API metate_status metate_kernel_argument_info(const metate_kernel *kernel, uint32_t index,
                                                      metate_argument_description *info);
 /* Checks the arguments as launch does and says what a launch needs; runs nothing. */
-METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argument *arguments,
-                                            uint32_t count, metate_plan *plan);
+METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel,
+                                            const metate_argument *arguments, uint32_t count,
+                                            metate_plan *plan);
 /* Checks the arguments, runs the kernel, returns when it is done. Scratch comes from the device's
- * allocator. METATE_E_CAPACITY: a pool was exhausted, every other write was done; METATE_E_ASSERT. */
-METATE_API metate_status metate_kernel_launch(const metate_kernel *kernel, const metate_argument *arguments,
-                                              uint32_t count);
+ * allocator. METATE_E_CAPACITY: a pool was exhausted, every other write was done; METATE_E_ASSERT.
+ */
+METATE_API metate_status metate_kernel_launch(const metate_kernel *kernel,
+                                              const metate_argument *arguments, uint32_t count);
 /* The bare entry, without any check; signature must be the kernel's. */
 METATE_API metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signature,
                                               metate_entry *entry);

@@ -1,8 +1,8 @@
 // The C++ API of libmetate: RAII over metate.h, header-only, C++20.
 //
 // Every operation that can fail exists as `try_x`, which returns Result<T> and needs no exceptions,
-// and, where exceptions are enabled, as `x`, which returns T and throws metate::Exception. Objects are
-// move-only; a type and a kernel are borrowed from their module and must not outlive it.
+// and, where exceptions are enabled, as `x`, which returns T and throws metate::Exception. Objects
+// are move-only; a type and a kernel are borrowed from their module and must not outlive it.
 //
 //   auto device = metate::Device::open();
 //   auto module = metate::Module::open("ab.metate", device);

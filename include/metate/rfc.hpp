@@ -1,6 +1,6 @@
 // The names of the ahead-of-time RFC over metate.hpp: with `namespace taichi = metate::rfc;` its
-// listing compiles. No exceptions: what fails returns a status with a text, or NULL and the module's
-// error(). A module here owns its device; kernels print to stdout.
+// listing compiles. No exceptions: what fails returns a status with a text, or NULL and the
+// module's error(). A module here owns its device; kernels print to stdout.
 //
 //   auto m = LoadModule("out/aot_module");
 //   auto *t = m.GetSNodeTreeType("ab_aos");
@@ -36,7 +36,8 @@ inline void printToStdout(void *, const char *text, size_t bytes) {
 class SNodeTreeType {
 public:
   explicit SNodeTreeType(TreeType type) : type(type) {}
-  /// Bytes of an instance whose pools hold everything the type can ever activate; 0 if no size does.
+  /// Bytes of an instance whose pools hold everything the type can ever activate; 0 if no size
+  /// does.
   size_t GetSize() const {
     auto size = type.try_size();
     return size ? size_t(*size) : 0;
@@ -86,7 +87,10 @@ template <typename M>
 MemoryResourceTyped MakeMemoryResourceTyped(M &&memory, const SNodeTreeType *type) {
   if constexpr (std::is_pointer_v<std::remove_cvref_t<M>>)
     return MakeMemoryResourceTyped(memory, type ? type->GetSize() : 0, type);
-  else if constexpr (requires { std::data(memory); std::size(memory); })
+  else if constexpr (requires {
+                       std::data(memory);
+                       std::size(memory);
+                     })
     return MakeMemoryResourceTyped(std::data(memory),
                                    std::size(memory) * sizeof(*std::data(memory)), type);
   else

@@ -48,8 +48,7 @@ metate_status metate_memory_create(metate_device *device, uint64_t bytes, uint64
   return status;
 }
 
-metate_status metate_memory_reserve(metate_device *device, uint64_t bytes,
-                                    metate_memory **memory) {
+metate_status metate_memory_reserve(metate_device *device, uint64_t bytes, metate_memory **memory) {
   METATE_REQUIRE(device);
   METATE_REQUIRE(memory);
   Checked rounded = Checked(bytes ? bytes : 1).alignedTo(os::pageBytes());

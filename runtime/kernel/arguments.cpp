@@ -1,5 +1,5 @@
-// Checking one launch argument against its description and packing it into slots. The texts name the
-// kernel, the argument, what it expected and what it got.
+// Checking one launch argument against its description and packing it into slots. The texts name
+// the kernel, the argument, what it expected and what it got.
 #include "kernel/kernel.h"
 
 #include "support/checked.h"

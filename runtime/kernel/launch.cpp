@@ -1,5 +1,5 @@
-// Launching kernels. The usual launch touches the kernel, the arguments and the stack: no search, no
-// lock, no allocation.
+// Launching kernels. The usual launch touches the kernel, the arguments and the stack: no search,
+// no lock, no allocation.
 #include "kernel/kernel.h"
 
 #include "print/print.h"
@@ -195,8 +195,7 @@ metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signatu
   return METATE_OK;
 }
 
-metate_status metate_kernel_describe(const metate_kernel *kernel,
-                                     metate_kernel_description *info) {
+metate_status metate_kernel_describe(const metate_kernel *kernel, metate_kernel_description *info) {
   METATE_REQUIRE(kernel);
   METATE_REQUIRE_STRUCT(info);
   Descriptor descriptor = kernel->description();

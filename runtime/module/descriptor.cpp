@@ -171,8 +171,8 @@ private:
     if (!isText(variant.cpu) || !isText(variant.features) || !isText(variant.triple))
       return corrupt("variant", index, "a string is outside the descriptor");
     if (variant.format != METATE_FORMAT_SHARED_OBJECT && variant.format != METATE_FORMAT_IN_MEMORY)
-      return fail(METATE_E_UNSUPPORTED, "module descriptor: variant %u: format %u is unknown", index,
-                  variant.format);
+      return fail(METATE_E_UNSUPPORTED, "module descriptor: variant %u: format %u is unknown",
+                  index, variant.format);
     return METATE_OK;
   }
 };

@@ -71,8 +71,8 @@ metate_status makeKernels(metate_module &module, const metate_entry *entries) {
       bool memory =
           argument.kind == METATE_ARGUMENT_NDARRAY || argument.kind == METATE_ARGUMENT_TREE;
       kernel.writes |= memory && (argument.access & (METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE));
-      kernel.activates |= argument.kind == METATE_ARGUMENT_TREE &&
-                          (argument.access & METATE_ACCESS_ACTIVATE);
+      kernel.activates |=
+          argument.kind == METATE_ARGUMENT_TREE && (argument.access & METATE_ACCESS_ACTIVATE);
     }
   }
   return METATE_OK;
@@ -96,8 +96,7 @@ metate_status adoptCarrier(metate_module &module, const void *carrier, uint32_t 
   METATE_TRY(makeTypes(module));
   if (!(flags & METATE_MODULE_QUERY_ONLY)) {
     METATE_TRY(cpu::choose(module.device->machine, module.description(), &module.variant));
-    METATE_TRY(
-        cpu::load(module.description(), payloadOf(carrier, module.variant), &module.code));
+    METATE_TRY(cpu::load(module.description(), payloadOf(carrier, module.variant), &module.code));
   }
   return makeKernels(module, module.code.entries);
 }

@@ -13,14 +13,14 @@ public:
 
   Checked operator+(Checked other) const {
     Checked result(0);
-    result.wrapped = __builtin_add_overflow(number, other.number, &result.number) || wrapped ||
-                     other.wrapped;
+    result.wrapped =
+        __builtin_add_overflow(number, other.number, &result.number) || wrapped || other.wrapped;
     return result;
   }
   Checked operator*(Checked other) const {
     Checked result(0);
-    result.wrapped = __builtin_mul_overflow(number, other.number, &result.number) || wrapped ||
-                     other.wrapped;
+    result.wrapped =
+        __builtin_mul_overflow(number, other.number, &result.number) || wrapped || other.wrapped;
     return result;
   }
   // Up to the next multiple of `align`, a power of two.

@@ -8,7 +8,8 @@
 namespace metate {
 
 // Records the text and returns the code, so that `return fail(...)` is one statement.
-__attribute__((format(printf, 2, 3))) metate_status fail(metate_status code, const char *format, ...);
+__attribute__((format(printf, 2, 3))) metate_status fail(metate_status code, const char *format,
+                                                         ...);
 
 // The text of `fail` for a required pointer that is NULL.
 metate_status failNull(const char *function, const char *argument);

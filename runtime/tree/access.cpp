@@ -56,8 +56,9 @@ metate_status checkValueBytes(const char *function, const metate_tree *tree, uin
   uint64_t expected = tree->type->levels[level].cell_bytes;
   if (bytes == expected)
     return METATE_OK;
-  return fail(METATE_E_INVALID_ARGUMENT, "%s: member '%s': expected a value of %llu bytes, got %llu",
-              function, tree->type->levelName(level), show(expected), show(bytes));
+  return fail(METATE_E_INVALID_ARGUMENT,
+              "%s: member '%s': expected a value of %llu bytes, got %llu", function,
+              tree->type->levelName(level), show(expected), show(bytes));
 }
 
 metate_status checkBooleans(const char *function, const metate_tree *tree, uint32_t level,
@@ -75,8 +76,7 @@ metate_status failLink(const metate_tree *tree) {
 }
 
 // visit(cell, along) for every active cell of a level: the pool is walked, not the links.
-template <typename Visit>
-void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
+template <typename Visit> void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
   const metate_type &type = *tree.type;
   uint64_t along[METATE_MAX_AXES] = {};
   uint32_t owner = type.levels[level].pool;

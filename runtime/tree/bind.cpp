@@ -202,7 +202,8 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
                               metate_tree **tree) {
   METATE_REQUIRE(type);
   METATE_REQUIRE(tree);
-  // The exact size when it is within the policy. A size that outgrows the integers is beyond it, too.
+  // The exact size when it is within the policy. A size that outgrows the integers is beyond it,
+  // too.
   uint64_t bytes = 0, align = 0;
   metate_status sized = metate_type_size(type, capacities, &bytes, &align);
   if (sized != METATE_OK && sized != METATE_E_OUT_OF_RANGE)

@@ -1,6 +1,6 @@
-// Is a block from outside sound? Every constant is recomputed, every link must lead into its pool, no
-// slot has two parents, free lists are free of cycles, and metadata says what the links say. Nothing
-// is written, and nothing outside the given bytes is read.
+// Is a block from outside sound? Every constant is recomputed, every link must lead into its pool,
+// no slot has two parents, free lists are free of cycles, and metadata says what the links say.
+// Nothing is written, and nothing outside the given bytes is read.
 #include "support/checked.h"
 #include "tree/walk.h"
 
@@ -26,8 +26,7 @@ public:
 
   metate_status run() {
     const metate_tree_header &header = tree.header();
-    if (header.epoch == 0 ||
-        (header.status != METATE_OK && header.status != METATE_E_CAPACITY) ||
+    if (header.epoch == 0 || (header.status != METATE_OK && header.status != METATE_E_CAPACITY) ||
         (header.status != METATE_OK && header.status_level >= type.poolCount()))
       return corrupt("its epoch or status is impossible");
     METATE_TRY(allocate());
@@ -180,9 +179,10 @@ private:
     bool sound = eachOwner(type.facts[level].ownerPool, [&](uint8_t *cell, const uint64_t *along) {
       return walk(type, nest, 0, cell, along, visit);
     });
-    return sound ? METATE_OK
-                 : fail(METATE_E_CORRUPT, "block of type '%s': member '%s': a boolean is not 0 or 1",
-                        type.shown(), type.levelName(level));
+    return sound
+               ? METATE_OK
+               : fail(METATE_E_CORRUPT, "block of type '%s': member '%s': a boolean is not 0 or 1",
+                      type.shown(), type.levelName(level));
   }
 };
 

@@ -151,8 +151,7 @@ const char *overlapProblem(const Reader &reader, uint32_t index) {
   const metate_level &level = reader.level(index);
   for (uint32_t other = level.parent + 1; other < index; ++other) {
     const metate_level &sibling = reader.level(other);
-    if (sibling.parent == level.parent &&
-        level.offset < sibling.offset + containerBytes(sibling) &&
+    if (sibling.parent == level.parent && level.offset < sibling.offset + containerBytes(sibling) &&
         sibling.offset < level.offset + containerBytes(level))
       return "it overlaps a sibling";
   }

@@ -174,8 +174,8 @@ metate_status fitCapacities(const metate_type &type, const metate_capacities *ca
   // All maxima may fit at once.
   if (layOut(type, *workers, slots, layouts.data(), &block) == METATE_OK && block.bytes <= bytes)
     return METATE_OK;
-  Checked fixed = sizeof(metate_tree_header) + pools * sizeof(metate_pool) +
-                  2 * uint64_t(METATE_BLOCK_ALIGN);
+  Checked fixed =
+      sizeof(metate_tree_header) + pools * sizeof(metate_pool) + 2 * uint64_t(METATE_BLOCK_ALIGN);
   fixed = fixed + type.blob->root_bytes;
   for (uint32_t pool = 0; pool < pools; ++pool)
     if (closed[pool])

@@ -1,4 +1,5 @@
-// Tree types as objects: made from blobs, described, shared. No memory of any instance is seen here.
+// Tree types as objects: made from blobs, described, shared. No memory of any instance is seen
+// here.
 #include "type/type.h"
 
 #include "support/checked.h"
@@ -54,8 +55,8 @@ void derive(metate_type &type) {
     if (facts.ownerPool != METATE_NONE)
       natural = fanout * type.facts[type.poolLevels[facts.ownerPool]].natural;
     facts.natural = levels[i].pool != METATE_NONE ? natural.value() : 0;
-    facts.zeroBackground = levels[i].kind != METATE_LEVEL_PLACE ||
-                           isZero(type.background(i), levels[i].cell_bytes);
+    facts.zeroBackground =
+        levels[i].kind != METATE_LEVEL_PLACE || isZero(type.background(i), levels[i].cell_bytes);
   }
   for (uint32_t i = type.levelCount(); i-- > 1;)
     if (!type.facts[i].zeroBackground)

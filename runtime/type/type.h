@@ -1,5 +1,6 @@
 // A tree type as the runtime uses it: a verified blob of its own and what is derived from it once,
-// so that walking a tree needs no search. A value without memory: trees share it by reference count.
+// so that walking a tree needs no search. A value without memory: trees share it by reference
+// count.
 #ifndef METATE_RUNTIME_TYPE_TYPE_H
 #define METATE_RUNTIME_TYPE_TYPE_H
 
@@ -11,13 +12,13 @@ namespace metate {
 // What is derived of one level.
 struct LevelFacts {
   const metate_level *record;
-  uint32_t ownerPool;   // pool whose slot this level's container lies in; METATE_NONE = root cell
-  uint32_t pathRank;    // axes on the path from the root, this level included
+  uint32_t ownerPool; // pool whose slot this level's container lies in; METATE_NONE = root cell
+  uint32_t pathRank;  // axes on the path from the root, this level included
   uint8_t pathAxes[METATE_MAX_AXES];
   int64_t shape[METATE_MAX_AXES]; // cells along each path axis, over the tree
-  uint64_t fanout;      // a pool level: links that one slot of ownerPool (or the root cell) holds
-  uint64_t natural;     // a pool level: slots that can ever be linked (saturating)
-  bool zeroBackground;  // every member at or below it has a background of zero bytes
+  uint64_t fanout;     // a pool level: links that one slot of ownerPool (or the root cell) holds
+  uint64_t natural;    // a pool level: slots that can ever be linked (saturating)
+  bool zeroBackground; // every member at or below it has a background of zero bytes
 };
 
 // Levels from the root's child down to `level`, with the cell taken in each.
@@ -43,9 +44,7 @@ struct metate_type {
 
   uint32_t levelCount() const { return blob->level_count; }
   uint32_t poolCount() const { return blob->pool_count; }
-  const char *text(uint32_t offset) const {
-    return reinterpret_cast<const char *>(blob) + offset;
-  }
+  const char *text(uint32_t offset) const { return reinterpret_cast<const char *>(blob) + offset; }
   const char *levelName(uint32_t level) const { return text(levels[level].name); }
   const void *background(uint32_t level) const { return text(levels[level].background); }
   const metate_level &poolLevel(uint32_t pool) const { return levels[poolLevels[pool]]; }
@@ -69,8 +68,8 @@ void fillCell(const metate_type &type, uint32_t level, uint8_t *cell);
 
 // The layout of one block: a pure function of a type and its capacities.
 struct PoolLayout {
-  uint64_t meta;      // offset of metadata record 0
-  uint64_t slots;     // offset of slot 0 (virtual without an ambient slot)
+  uint64_t meta;  // offset of metadata record 0
+  uint64_t slots; // offset of slot 0 (virtual without an ambient slot)
   uint64_t end;
   uint64_t cellBytes;
   uint32_t recordBytes; // of metadata

@@ -1,5 +1,5 @@
-// Damaged tree blocks: check refuses them or everything in them can be read consistently; even a block
-// that is adopted unchecked never leads a reading function outside its memory.
+// Damaged tree blocks: check refuses them or everything in them can be read consistently; even a
+// block that is adopted unchecked never leads a reading function outside its memory.
 #include "damage.h"
 
 #include <gtest/gtest.h>
@@ -42,16 +42,15 @@ protected:
   // A block with some cells active and, as after a lost race, a slot on the free list.
   void add(const Bytes &blob) {
     Block block;
-    ASSERT_EQ(METATE_OK,
-              metate_type_open_blob(device, blob.data(), blob.size(), "t", &block.type));
+    ASSERT_EQ(METATE_OK, metate_type_open_blob(device, blob.data(), blob.size(), "t", &block.type));
     auto wanted = sized<metate_capacities>();
     wanted.workers = 2;
     uint64_t bytes, align;
     ASSERT_EQ(METATE_OK, metate_type_size(block.type, &wanted, &bytes, &align));
     Exact memory(bytes);
     metate_tree *tree = nullptr;
-    ASSERT_EQ(METATE_OK, metate_tree_bind(block.type, memory.data, bytes, &wanted,
-                                          METATE_BIND_RESET, &tree));
+    ASSERT_EQ(METATE_OK,
+              metate_tree_bind(block.type, memory.data, bytes, &wanted, METATE_BIND_RESET, &tree));
     auto info = sized<metate_type_description>();
     metate_type_describe(block.type, &info);
     for (int n = 0; n < 12; ++n) {
@@ -149,9 +148,8 @@ TEST_F(BlockDamage, uncheckedBlocksStayInTheirMemory) {
       Exact memory(block.bytes.size());
       std::memcpy(memory.data, block.bytes.data(), memory.bytes);
       metate_tree *tree = nullptr;
-      ASSERT_EQ(METATE_OK,
-                metate_tree_bind(block.type, memory.data, memory.bytes, nullptr,
-                                 METATE_BIND_ADOPT | METATE_BIND_TRUST, &tree));
+      ASSERT_EQ(METATE_OK, metate_tree_bind(block.type, memory.data, memory.bytes, nullptr,
+                                            METATE_BIND_ADOPT | METATE_BIND_TRUST, &tree));
       std::vector<uint8_t> damaged = block.bytes;
       mutate(damaged.data());
       std::memcpy(memory.data, damaged.data(), memory.bytes);

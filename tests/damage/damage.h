@@ -1,5 +1,5 @@
-// What the damage tests share: a seeded generator, values that break readers, and a reader that uses
-// every function of the C API on whatever was accepted.
+// What the damage tests share: a seeded generator, values that break readers, and a reader that
+// uses every function of the C API on whatever was accepted.
 #ifndef METATE_TESTS_DAMAGE_H
 #define METATE_TESTS_DAMAGE_H
 
@@ -34,7 +34,8 @@ struct Exact {
   explicit Exact(size_t bytes)
       : data(static_cast<uint8_t *>(std::aligned_alloc(64, (bytes + 63) / 64 * 64))), bytes(bytes) {
   }
-  Exact(const void *from, size_t bytes) : data(static_cast<uint8_t *>(std::malloc(bytes))), bytes(bytes) {
+  Exact(const void *from, size_t bytes)
+      : data(static_cast<uint8_t *>(std::malloc(bytes))), bytes(bytes) {
     if (bytes)
       std::memcpy(data, from, bytes);
   }

@@ -115,7 +115,8 @@ static std::string writeSome(metate_tree *tree, const metate_type *type, Random 
     metate_status status;
     std::vector<uint8_t> value(level.cell_bytes < 70000 ? level.cell_bytes : 1, uint8_t(round & 1));
     if (level.kind == METATE_LEVEL_PLACE)
-      status = metate_tree_write(tree, level.index, at, level.path_rank, value.data(), value.size());
+      status =
+          metate_tree_write(tree, level.index, at, level.path_rank, value.data(), value.size());
     else
       status = metate_tree_activate(tree, level.index, at, level.path_rank);
     if (status != METATE_OK && status != METATE_E_CAPACITY)

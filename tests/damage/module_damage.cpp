@@ -1,5 +1,5 @@
-// Damaged module files: truncated at every length, flipped at random, and mutated field by field with
-// all hashes made right again.
+// Damaged module files: truncated at every length, flipped at random, and mutated field by field
+// with all hashes made right again.
 #include "damage.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,7 @@ Bytes richModule() {
                                  {dense("d", "ij", {3, 7},
                                         {place("x", METATE_I64), place("m", METATE_F64, 2, 2)}),
                                   dense("e", "i", {3}, {place("s", METATE_U16)})}),
-                         dense("flat", "j", {6}, {place("y", METATE_I8)}),
-                         place("n", METATE_I32)},
+                         dense("flat", "j", {6}, {place("y", METATE_I8)}), place("n", METATE_I32)},
                         "mixed"));
   return carrier(descriptor(spec), {});
 }
@@ -77,9 +76,9 @@ void sealAll(Bytes &file, const Bytes &original) {
   size_t start = section->offset, bytes = section->bytes;
   const auto *before = reinterpret_cast<const metate_descriptor *>(original.data() + start);
   for (uint32_t i = 0; i < before->types.count; ++i) {
-    const auto *type = reinterpret_cast<const metate_type_info *>(original.data() + start +
-                                                                  before->types.offset) +
-                       i;
+    const auto *type =
+        reinterpret_cast<const metate_type_info *>(original.data() + start + before->types.offset) +
+        i;
     sealType(file.data() + start + type->offset, type->bytes);
   }
   sealDescriptor(file.data() + start, bytes);
@@ -141,8 +140,7 @@ TEST_F(ModuleDamage, everyFlipIsRefused) {
       uint8_t flip = uint8_t(1u << random.below(8));
       file.data()[at] ^= flip;
       metate_module *module = nullptr;
-      metate_status status =
-          metate_module_open_bytes(device, file.data(), file.size(), 0, &module);
+      metate_status status = metate_module_open_bytes(device, file.data(), file.size(), 0, &module);
       file.data()[at] ^= flip;
       ASSERT_NE(METATE_OK, status) << "byte " << at << " bit mask " << int(flip);
       ASSERT_EQ(module, nullptr);

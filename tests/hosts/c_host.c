@@ -1,6 +1,6 @@
 /* A C11 host of a module: opens the file, asks for a type's size, brings its own memory through a
- * counting allocator, binds two instances, runs kernels on both, and reads what they wrote. Then the
- * errors that a host meets. Links libmetate and nothing else. */
+ * counting allocator, binds two instances, runs kernels on both, and reads what they wrote. Then
+ * the errors that a host meets. Links libmetate and nothing else. */
 #include "metate/metate.h"
 
 #include <stdio.h>
@@ -109,10 +109,10 @@ static void run(metate_module *module, metate_device *device, counter *count) {
                "ab_aos");
   EXPECT_FAILS(METATE_E_TOO_SMALL,
                metate_tree_bind(type, about.data, 100, NULL, METATE_BIND_RESET, &none), "100");
-  EXPECT_FAILS(METATE_E_MISALIGNED,
-               metate_tree_bind(type, (char *)about.data + 4, about.bytes, NULL, METATE_BIND_RESET,
-                                &none),
-               "64");
+  EXPECT_FAILS(
+      METATE_E_MISALIGNED,
+      metate_tree_bind(type, (char *)about.data + 4, about.bytes, NULL, METATE_BIND_RESET, &none),
+      "64");
   metate_argument wrong = f32_argument(1);
   EXPECT_FAILS(METATE_E_TYPE_MISMATCH, metate_kernel_launch(run1, &wrong, 1), "'f'");
   EXPECT_FAILS(METATE_E_NOT_FOUND, metate_module_find_kernel(module, "run9", &run1), "'run9'");

@@ -47,7 +47,8 @@ struct Grid {
   uint32_t take() const {
     uint64_t head = __atomic_load_n(&pool->free_head, __ATOMIC_ACQUIRE);
     while (uint32_t free = uint32_t(head)) {
-      uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(record(free) + 1, __ATOMIC_RELAXED);
+      uint64_t next =
+          ((head >> 32) + 1) << 32 | __atomic_load_n(record(free) + 1, __ATOMIC_RELAXED);
       if (__atomic_compare_exchange_n(&pool->free_head, &head, next, false, __ATOMIC_ACQ_REL,
                                       __ATOMIC_ACQUIRE))
         return free;
@@ -113,7 +114,8 @@ constexpr uint64_t aosElement = 16;
 Grid aos(void *tree) { return Grid(tree, 0, 0, 25 * aosElement); }
 
 int32_t treeStatus(void *tree) {
-  return int32_t(__atomic_load_n(&static_cast<metate_tree_header *>(tree)->status, __ATOMIC_RELAXED));
+  return int32_t(
+      __atomic_load_n(&static_cast<metate_tree_header *>(tree)->status, __ATOMIC_RELAXED));
 }
 
 int32_t empty(const metate_slot *, void *, const metate_host *) { return METATE_OK; }
@@ -252,6 +254,6 @@ int32_t scratchUser(const metate_slot *slots, void *scratch, const metate_host *
 } // namespace
 
 extern "C" {
-const metate_entry metate_test_entries[TEST_KERNELS] = {
-    empty, fill, run1, axpy, checkPositive, echo, copy, total, failWith, scratchUser};
+const metate_entry metate_test_entries[TEST_KERNELS] = {empty, fill, run1,  axpy,     checkPositive,
+                                                        echo,  copy, total, failWith, scratchUser};
 }

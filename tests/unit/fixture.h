@@ -98,8 +98,7 @@ metate_status write(metate_tree *tree, uint32_t level, std::initializer_list<int
   return metate_tree_write(tree, level, at.begin(), uint32_t(at.size()), &value, sizeof value);
 }
 
-inline uint32_t active(const metate_tree *tree, uint32_t level,
-                       std::initializer_list<int64_t> at) {
+inline uint32_t active(const metate_tree *tree, uint32_t level, std::initializer_list<int64_t> at) {
   uint32_t result = 99;
   EXPECT_EQ(METATE_OK,
             metate_tree_is_active(tree, level, at.begin(), uint32_t(at.size()), &result));
@@ -125,13 +124,12 @@ inline metate_status check(const metate_tree *tree) {
 
 // pointer -> pointer -> dense, 3-D, with a background: 4^3 x 4^3 x 2^3.
 inline Bytes nestedBlob() {
-  return typeBlob(
-      {pointer("pointer0", "ijk", {4, 4, 4},
-               {pointer("pointer1", "ijk", {4, 4, 4},
-                        {dense("dense2", "ijk", {2, 2, 2},
-                               {withBackground<float>(place("d", METATE_F32), {2.5f}),
-                                place("n", METATE_U1)})})})},
-      "nested");
+  return typeBlob({pointer("pointer0", "ijk", {4, 4, 4},
+                           {pointer("pointer1", "ijk", {4, 4, 4},
+                                    {dense("dense2", "ijk", {2, 2, 2},
+                                           {withBackground<float>(place("d", METATE_F32), {2.5f}),
+                                            place("n", METATE_U1)})})})},
+                  "nested");
 }
 
 } // namespace metate::test

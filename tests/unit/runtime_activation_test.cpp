@@ -1,5 +1,5 @@
-// Concurrent activation: pools at exactly their capacity never fail, nobody writes the ambient slot,
-// and an exhausted pool loses nothing but what did not fit.
+// Concurrent activation: pools at exactly their capacity never fail, nobody writes the ambient
+// slot, and an exhausted pool loses nothing but what did not fit.
 #include "fixture.h"
 
 #include <sys/mman.h>
@@ -17,11 +17,10 @@ constexpr uint32_t workers = 8;
 
 // Slots of one page each in both pools, so that an ambient slot can be mapped read-only alone.
 Bytes pagedBlob() {
-  return typeBlob(
-      {pointer("outer", "ij", {3, 3},
-               {pointer("inner", "ij", {32, 32},
-                        {dense("leaf", "ij", {32, 32}, {place("x", METATE_I32)})})})},
-      "paged");
+  return typeBlob({pointer("outer", "ij", {3, 3},
+                           {pointer("inner", "ij", {32, 32},
+                                    {dense("leaf", "ij", {32, 32}, {place("x", METATE_I32)})})})},
+                  "paged");
 }
 
 // The cells that the race activates: one in each inner block of two outer ones.
@@ -51,8 +50,8 @@ protected:
     uint64_t bytes = 0, align = 0;
     EXPECT_OK(metate_type_size(type, &wanted, &bytes, &align));
     regionBytes = bytes + 2 * page;
-    region = static_cast<char *>(mmap(nullptr, regionBytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    region = static_cast<char *>(
+        mmap(nullptr, regionBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     // Bound once at the region's start to learn the offset, then where the slot meets a page.
     metate_tree *tree = nullptr;
     EXPECT_OK(metate_tree_bind(type, region, bytes, &wanted, METATE_BIND_RESET, &tree));

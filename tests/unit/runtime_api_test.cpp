@@ -31,7 +31,8 @@ struct Ledger {
   static void release(void *self, void *pointer, size_t bytes, size_t align) {
     auto *ledger = static_cast<Ledger *>(self);
     ASSERT_TRUE(ledger->live.count(pointer));
-    EXPECT_EQ(ledger->live[pointer], std::make_pair(bytes, align)) << "release gets what allocate got";
+    EXPECT_EQ(ledger->live[pointer], std::make_pair(bytes, align))
+        << "release gets what allocate got";
     ledger->live.erase(pointer);
     std::free(pointer);
   }

@@ -29,7 +29,8 @@ TEST(CppApi, argumentsOfEveryKind) {
   auto device = metate::Device::open();
   auto module = metate::Module::open(METATE_TEST_FILE, device);
   std::vector<double> out(9);
-  // A matrix goes as an array view of an ndarray kernel or through the C API; echo takes one by value.
+  // A matrix goes as an array view of an ndarray kernel or through the C API; echo takes one by
+  // value.
   std::vector<float> x{1, 2, 3};
   std::array<float, 3> y{10, 20, 30};
   module.kernel("axpy")(x, metate::ArrayView{y.data(), {3}}, 2.0f);
@@ -116,7 +117,8 @@ TEST(RfcApi, theListing) {
   printed.clear();
   EXPECT_TRUE(k->Run({other}).ok());
   EXPECT_NE(printed.find("I= [1, 6]  a*b= [63.0, 126.0, 189.0]\n"), std::string::npos);
-  EXPECT_EQ(m.GetKernel("total")->signature(), "{args: {ndarray(f64, 1)}, returns: {ndarray(f64, 0)}}");
+  EXPECT_EQ(m.GetKernel("total")->signature(),
+            "{args: {ndarray(f64, 1)}, returns: {ndarray(f64, 0)}}");
 }
 
 TEST(RfcApi, failuresAreStatuses) {

@@ -1,4 +1,5 @@
-// Launching: what arguments are checked for, what a kernel is given, and what its end is reported as.
+// Launching: what arguments are checked for, what a kernel is given, and what its end is reported
+// as.
 #include "fixture.h"
 
 #include <cfloat>
@@ -232,7 +233,8 @@ TEST_F(LaunchTest, fixedExtentsAndContiguityAreChecked) {
 TEST_F(LaunchTest, overlapWithAWrittenArgumentIsRefused) {
   float x[24] = {};
   int64_t n = 8, two = 2, minus = -1, zero = 0;
-  auto axpy = [&](float *from, float *to, const int64_t *stride = nullptr, int64_t *count = nullptr) {
+  auto axpy = [&](float *from, float *to, const int64_t *stride = nullptr,
+                  int64_t *count = nullptr) {
     metate_array xs{from, METATE_F32, 1, 0, 0, count ? count : &n, stride};
     metate_array ys{to, METATE_F32, 1, 0, 0, count ? count : &n, nullptr};
     return launch("axpy", {arrayArgument(xs), arrayArgument(ys), f32(1)});
@@ -275,8 +277,8 @@ TEST_F(LaunchTest, failedAssertsCarryPlaceAndText) {
   metate_array view{x, METATE_I32, 1, 0, 0, &n, nullptr};
   EXPECT_OK(launch("check_positive", {arrayArgument(view)}));
   x[2] = 0;
-  EXPECT_FAILS(METATE_E_ASSERT, launch("check_positive", {arrayArgument(view)}),
-               "kernels.py:34:5", "'check_positive'", "x must be positive");
+  EXPECT_FAILS(METATE_E_ASSERT, launch("check_positive", {arrayArgument(view)}), "kernels.py:34:5",
+               "'check_positive'", "x must be positive");
 }
 
 TEST_F(LaunchTest, otherCodesAreReported) {
@@ -346,7 +348,8 @@ TEST_F(LaunchTest, readOnlyTreesRunReadingKernels) {
   ASSERT_OK(metate_type_size(type("ab_aos"), nullptr, &bytes, &align));
   Memory memory(bytes);
   metate_tree *tree = nullptr;
-  ASSERT_OK(metate_tree_bind(type("ab_aos"), memory.data, bytes, nullptr, METATE_BIND_RESET, &tree));
+  ASSERT_OK(
+      metate_tree_bind(type("ab_aos"), memory.data, bytes, nullptr, METATE_BIND_RESET, &tree));
   ASSERT_OK(launch("fill", {treeArgument(tree), f32(1)}));
   ASSERT_OK(metate_tree_unbind(tree));
   ASSERT_OK(metate_tree_bind(type("ab_aos"), memory.data, bytes, nullptr,
@@ -375,8 +378,8 @@ TEST_F(LaunchTest, treesOfAnotherDeviceAreRefused) {
   EXPECT_OK(metate_device_close(other));
 }
 
-// A bound far above the measured cost (about 20 ns): it catches an allocation or a lock that slipped
-// into the path, not a slow machine. The exact figure is bench's.
+// A bound far above the measured cost (about 20 ns): it catches an allocation or a lock that
+// slipped into the path, not a slow machine. The exact figure is bench's.
 TEST_F(LaunchTest, launchesAreCheap) {
   const metate_kernel *empty = kernel("empty");
   double best = 1e9;

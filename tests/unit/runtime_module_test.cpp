@@ -91,9 +91,9 @@ TEST_F(ModuleTest, openingAgainLoadsTheNewCode) {
 }
 
 TEST_F(ModuleTest, otherMachinesModulesOpenForQueries) {
-  const uint32_t foreign =
-      testModuleSpec().variants[0].arch == METATE_ARCH_X86_64 ? METATE_ARCH_AARCH64
-                                                              : METATE_ARCH_X86_64;
+  const uint32_t foreign = testModuleSpec().variants[0].arch == METATE_ARCH_X86_64
+                               ? METATE_ARCH_AARCH64
+                               : METATE_ARCH_X86_64;
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openVariant(foreign, 0, ""), "some-cpu", "architecture");
   EXPECT_OK(openVariant(foreign, 0, "", METATE_MODULE_QUERY_ONLY));
   ModuleSpec spec = testModuleSpec();
@@ -201,7 +201,9 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
          bytes.at<metate_type_info>(head->types.offset)->bytes = ~0u;
        }},
       {"blob misaligned",
-       [](Head head, Bytes &bytes) { bytes.at<metate_type_info>(head->types.offset)->offset += 4; }},
+       [](Head head, Bytes &bytes) {
+         bytes.at<metate_type_info>(head->types.offset)->offset += 4;
+       }},
       {"type name",
        [](Head head, Bytes &bytes) { bytes.at<metate_type_info>(head->types.offset)->name = ~0u; }},
       {"kernel name", [&](Head h, Bytes &b) { kernel(h, b)->name = h->bytes + 1; }},
@@ -239,10 +241,10 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
 TEST_F(ModuleTest, staticModulesCheckTheirEntries) {
   Bytes head = descriptor(testModuleSpec());
   metate_module *module = nullptr;
-  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT,
-               metate_module_open_static(device, head.data(), head.size(), metate_test_entries, 3,
-                                         &module),
-               "entry_count", "got 3");
+  EXPECT_FAILS(
+      METATE_E_INVALID_ARGUMENT,
+      metate_module_open_static(device, head.data(), head.size(), metate_test_entries, 3, &module),
+      "entry_count", "got 3");
   std::vector<metate_entry> entries(metate_test_entries, metate_test_entries + TEST_KERNELS);
   entries[TEST_FILL] = nullptr;
   EXPECT_FAILS(METATE_E_NULL,

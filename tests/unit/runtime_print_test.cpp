@@ -1,5 +1,5 @@
-// How numbers are printed: as Python's repr does. The kernel here prints one item list, handed to it
-// through its arguments.
+// How numbers are printed: as Python's repr does. The kernel here prints one item list, handed to
+// it through its arguments.
 #include "fixture.h"
 
 #include <cmath>
@@ -104,10 +104,14 @@ TEST_F(PrintTest, doublesLookLikePythons) {
 }
 
 TEST_F(PrintTest, floatsUseTheirOwnDigits) {
-  const std::pair<float, const char *> cases[] = {
-      {0.1f, "0.1"},          {1.0f / 3, "0.33333334"}, {16777216.0f, "16777216.0"},
-      {1e10f, "10000000000.0"}, {3.4028235e38f, "3.4028235e+38"}, {1e-45f, "1e-45"},
-      {0.5f, "0.5"},          {-7.0f, "-7.0"}};
+  const std::pair<float, const char *> cases[] = {{0.1f, "0.1"},
+                                                  {1.0f / 3, "0.33333334"},
+                                                  {16777216.0f, "16777216.0"},
+                                                  {1e10f, "10000000000.0"},
+                                                  {3.4028235e38f, "3.4028235e+38"},
+                                                  {1e-45f, "1e-45"},
+                                                  {0.5f, "0.5"},
+                                                  {-7.0f, "-7.0"}};
   for (auto [value, expected] : cases)
     EXPECT_EQ(f32(value), expected);
 }

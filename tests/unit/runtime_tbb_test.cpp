@@ -17,8 +17,7 @@ protected:
   void SetUp() override { ASSERT_EQ(METATE_OK, metate_tbb_executor_create(4, &executor)); }
   void TearDown() override { metate_tbb_executor_destroy(&executor); }
 
-  template <typename Body>
-  int32_t run(int64_t count, int64_t grain, uint32_t workers, Body body) {
+  template <typename Body> int32_t run(int64_t count, int64_t grain, uint32_t workers, Body body) {
     return executor.parallel_for(
         executor.self, count, grain, workers,
         [](void *context, int64_t begin, int64_t end, uint32_t worker) -> int32_t {
@@ -35,7 +34,8 @@ TEST_F(TbbTest, everyIterationRunsOnceInChunksOfTheGrain) {
       for (uint32_t workers : {0u, 1u, 2u, 3u, 64u}) {
         std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
         std::atomic<bool> sound{true};
-        ASSERT_EQ(METATE_OK, run(count, grain, workers, [&](int64_t begin, int64_t end, uint32_t w) {
+        ASSERT_EQ(METATE_OK,
+                  run(count, grain, workers, [&](int64_t begin, int64_t end, uint32_t w) {
                     if (w >= (workers && workers < 4 ? workers : 4) || begin >= end ||
                         (end - begin < grain && end != count))
                       sound = false;

@@ -193,7 +193,8 @@ TEST_F(TreeTest, behavesLikeAMap) {
         EXPECT_EQ(read<int64_t>(tree, x, {i, j, k}), (valueOr(xs, {i, j, k})));
     }
   // Every member lists its own coordinates.
-  for (auto [level, per] : {std::pair(x, 21u), std::pair(s, 1u), std::pair(member(type, "t"), 2u)}) {
+  for (auto [level, per] :
+       {std::pair(x, 21u), std::pair(s, 1u), std::pair(member(type, "t"), 2u)}) {
     uint64_t count = 0;
     ASSERT_OK(metate_tree_cells(tree, level, 0, nullptr, nullptr, &count));
     EXPECT_EQ(count, stats(tree, 0).used * per);
@@ -335,11 +336,11 @@ TEST_F(TreeTest, exhaustionIsAStatusThatSays) {
 }
 
 TEST_F(TreeTest, newTreesTouchLittle) {
-  metate_type *type = open(typeBlob(
-      {pointer("outer", "ijk", {64, 64, 64},
-               {pointer("inner", "ijk", {16, 16, 16},
-                        {dense("d", "ijk", {8, 8, 8}, {place("x", METATE_F32)})})})},
-      "volume"));
+  metate_type *type =
+      open(typeBlob({pointer("outer", "ijk", {64, 64, 64},
+                             {pointer("inner", "ijk", {16, 16, 16},
+                                      {dense("d", "ijk", {8, 8, 8}, {place("x", METATE_F32)})})})},
+                    "volume"));
   metate_tree *tree = make(type);
   EXPECT_GT(describe(tree).bytes, uint64_t(1) << 30);
   uint32_t x = member(type, "x");
@@ -370,7 +371,8 @@ TEST_F(TreeTest, treesOutliveTheirTypeHandle) {
 
 TEST_F(TreeTest, membersAtTheRootNeedNoCoordinates) {
   metate_type *type = open(typeBlob(
-      {withBackground<int32_t>(place("count", METATE_I32), {-3}), place("v", METATE_F64, 3)}, "0d"));
+      {withBackground<int32_t>(place("count", METATE_I32), {-3}), place("v", METATE_F64, 3)},
+      "0d"));
   metate_tree *tree = make(type);
   EXPECT_EQ(read<int32_t>(tree, 1, {}), -3);
   ASSERT_OK(write(tree, 1, {}, 8));

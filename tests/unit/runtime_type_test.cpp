@@ -51,9 +51,8 @@ TEST_F(TypeTest, twoLevelsOfOneNameShareAnEntry) {
 }
 
 TEST_F(TypeTest, largeSlotsHaveNoAmbientSlot) {
-  metate_type *type =
-      open(typeBlob({pointer("p", "i", {8}, {dense("d", "i", {32768}, {place("x", METATE_F32)})})},
-                    "large"));
+  metate_type *type = open(typeBlob(
+      {pointer("p", "i", {8}, {dense("d", "i", {32768}, {place("x", METATE_F32)})})}, "large"));
   auto wanted = capacities({}, 1);
   // 131072 bytes a slot: slots 1 to 9, metadata 0 to 9
   EXPECT_EQ(size(type, &wanted), up(256) + up(32) + up(10 * 8) + 9 * 131072ull);
@@ -128,11 +127,11 @@ TEST_F(TypeTest, fitKeepsWhatIsAskedFor) {
 
 // 2^20 blocks of 2^20 blocks: far more than any memory, and more than 2^32 slots.
 TEST_F(TypeTest, hugeTypesFitTheirBound) {
-  metate_type *type = open(typeBlob(
-      {pointer("outer", "ij", {1024, 1024},
-               {pointer("inner", "ij", {1024, 1024},
-                        {dense("d", "ij", {8, 8}, {place("x", METATE_F32)})})})},
-      "huge"));
+  metate_type *type =
+      open(typeBlob({pointer("outer", "ij", {1024, 1024},
+                             {pointer("inner", "ij", {1024, 1024},
+                                      {dense("d", "ij", {8, 8}, {place("x", METATE_F32)})})})},
+                    "huge"));
   uint32_t slots[2];
   const uint64_t bound = uint64_t(64) << 30;
   ASSERT_OK(metate_type_fit(type, nullptr, bound, 2, slots));
@@ -239,9 +238,7 @@ TEST_F(TypeTest, verifierSeesContradictions) {
       {"background", [](Type type, Levels l) { l[4].background = type->bytes - 3; }},
       {"background in the tables", [](Type, Levels l) { l[4].background = 64; }},
       {"boolean background",
-       [](Type type, Levels l) {
-         reinterpret_cast<uint8_t *>(type)[l[5].background] = 2;
-       }},
+       [](Type type, Levels l) { reinterpret_cast<uint8_t *>(type)[l[5].background] = 2; }},
       {"reserved", [](Type, Levels l) { l[2].reserved[7] = 1; }},
       {"member names", [](Type, Levels l) { l[5].name = l[4].name; }},
   };
@@ -252,9 +249,9 @@ TEST_F(TypeTest, verifierSeesContradictions) {
 }
 
 TEST_F(TypeTest, coordinatesStayBelowTwoToTheThirtyOne) {
-  Bytes blob = typeBlob({pointer("p", "i", {1u << 16},
-                                 {pointer("q", "i", {1u << 16}, {place("x", METATE_F32)})})},
-                        "long");
+  Bytes blob = typeBlob(
+      {pointer("p", "i", {1u << 16}, {pointer("q", "i", {1u << 16}, {place("x", METATE_F32)})})},
+      "long");
   metate_type *type = nullptr;
   EXPECT_FAILS(METATE_E_CORRUPT,
                metate_type_open_blob(device, blob.data(), blob.size(), "t", &type), "axis");

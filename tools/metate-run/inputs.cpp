@@ -8,7 +8,8 @@ namespace metate::tool {
 
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): element i of a seed's stream, on every machine alike.
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): element i of a seed's stream, on every machine
+// alike.
 uint64_t randomBits(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -54,10 +54,10 @@ void showLevels(const TreeType &type) {
     check(metate_type_level(type.get(), i, &level));
     depth[i] = level.parent == METATE_NONE ? 0 : depth[level.parent] + 1;
     std::string name = std::string(depth[i], ' ') + (*level.name ? level.name : "root");
-    std::string extents = level.kind == METATE_LEVEL_PLACE
-                              ? showElement(level.dtype, level.rows, level.columns,
-                                            level.element_rank)
-                              : list(level.extents, level.axis_count);
+    std::string extents =
+        level.kind == METATE_LEVEL_PLACE
+            ? showElement(level.dtype, level.rows, level.columns, level.element_rank)
+            : list(level.extents, level.axis_count);
     std::string slots = level.natural_slots ? std::to_string(level.natural_slots) : "";
     std::printf("    %-14s %-9s %-6s %-16s %12llu %12s\n", name.c_str(), kindName(level.kind),
                 axesOf(level).c_str(), extents.c_str(),

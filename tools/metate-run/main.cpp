@@ -7,7 +7,8 @@
 
 namespace metate::tool {
 
-static const char help[] = R"(metate-run: look at, check and run Metate modules. Needs no Python and no compiler.
+static const char help[] =
+    R"(metate-run: look at, check and run Metate modules. Needs no Python and no compiler.
 
   metate-run inspect FILE              what is in a module: types, levels, kernels, variants, sections
   metate-run verify FILE               check every byte; exit status 0 if the module is sound
@@ -54,7 +55,8 @@ static int dispatch(const std::vector<std::string> &words) {
     return verify(rest);
   if (words[0] == "run")
     return run(rest);
-  std::fprintf(stderr, "metate-run: expected inspect, verify or run, got '%s': see metate-run --help\n",
+  std::fprintf(stderr,
+               "metate-run: expected inspect, verify or run, got '%s': see metate-run --help\n",
                words[0].c_str());
   return 2;
 }

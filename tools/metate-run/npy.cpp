@@ -95,8 +95,7 @@ void writeNpy(const std::string &path, uint32_t dtype, const std::vector<int64_t
   const char size[2] = {char(header.size() & 0xff), char(header.size() >> 8)};
   stream.write(size, 2);
   stream << header;
-  stream.write(static_cast<const char *>(data),
-               std::streamsize(count * metate_dtype_bytes(dtype)));
+  stream.write(static_cast<const char *>(data), std::streamsize(count * metate_dtype_bytes(dtype)));
   if (!stream.flush())
     throw Error("cannot write '" + path + "'");
 }

@@ -23,8 +23,8 @@ struct Options {
 };
 
 uint32_t parseCount(const std::string &option, const std::string &text) {
-  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos ||
-      std::stoul(text) == 0)
+  if (text.empty() || text.size() > 6 ||
+      text.find_first_not_of("0123456789") != std::string::npos || std::stoul(text) == 0)
     throw Error(option + ": expected a number from 1 to 999999, got '" + text + "'");
   return uint32_t(std::stoul(text));
 }
@@ -190,8 +190,8 @@ public:
     auto start = std::chrono::steady_clock::now();
     for (uint32_t i = 0; i < options.repeat; ++i)
       check(metate_kernel_launch(kernel.get(), list.data(), uint32_t(list.size())));
-    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-                    .count();
+    double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     std::fflush(stdout);
     std::printf("%s: %.3f ms%s\n", name.c_str(), ms / options.repeat,
                 options.repeat > 1 ? " on average" : "");

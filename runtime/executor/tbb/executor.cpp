@@ -1,5 +1,6 @@
 // The oneTBB executor: a task arena of its own for each executor, so that two executors in one
-// process do not meet. It knows the hook's contract (abi/metate/abi/kernel.h) and nothing of kernels.
+// process do not meet. It knows the hook's contract (abi/metate/abi/kernel.h) and nothing of
+// kernels.
 #include "metate/metate_tbb.h"
 
 #include <atomic>
@@ -72,8 +73,8 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
     return body(context, 0, count, 0);
   int64_t step = count / (int64_t(workers) * chunksPerWorker);
   Job job{count, step > grain ? step : grain, body, context};
-  // A worker number is a task's, not a thread's: it is below max_workers whichever threads come, and
-  // a thread that never comes leaves its chunks to the others.
+  // A worker number is a task's, not a thread's: it is below max_workers whichever threads come,
+  // and a thread that never comes leaves its chunks to the others.
   try {
     executor.arena.execute([&] {
       tbb::parallel_for(
@@ -85,7 +86,8 @@ int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t max_worke
           tbb::simple_partitioner());
     });
   } catch (...) {
-    return METATE_E_OUT_OF_MEMORY; // oneTBB had no memory for its tasks; no exception crosses the C ABI
+    return METATE_E_OUT_OF_MEMORY; // oneTBB had no memory for its tasks; no exception crosses the C
+                                   // ABI
   }
   return job.status.load();
 }
