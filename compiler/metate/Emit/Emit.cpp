@@ -9,6 +9,7 @@
 
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Externals.h"
+#include "metate/Emit/HalfConversions.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -192,6 +193,8 @@ static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef>
     return module.takeError();
   setLinkage(**module, entries);
   optimise(**module, **machine, target.optLevel);
+  if (Error error = addHalfConversions(**module))
+    return error;
   Expected<SmallVector<char, 0>> object = generate(**module, **machine);
   if (!object)
     return object;
