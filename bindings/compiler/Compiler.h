@@ -1,5 +1,5 @@
-// What the files of the `_compiler` extension share: the error that carries a diagnostic to Python,
-// and the functions that bind each part.
+// What the files of the `_compiler` extension share: the error that carries a
+// diagnostic to Python, and the functions that bind each part.
 #ifndef METATE_BINDINGS_COMPILER_COMPILER_H
 #define METATE_BINDINGS_COMPILER_COMPILER_H
 
@@ -14,7 +14,8 @@ namespace nb = nanobind;
 /// Raises FrontendError(kind, message, hint): the walker adds the place.
 [[noreturn]] void throwDiagnostic(const frontend::Diagnostic &diagnostic);
 
-/// Raises a CompileError: a failure of the compiler itself, not of the user's source.
+/// Raises a CompileError: a failure of the compiler itself, not of the user's
+/// source.
 [[noreturn]] void throwCompileError(const std::string &message);
 
 void bindBuilder(nb::module_ &module);

@@ -101,23 +101,39 @@ select = Intrinsic("select", "select(condition, a, b): a where the condition hol
 cast = Intrinsic("cast", "cast(x, dtype): x converted to a scalar type, elementwise; integers wrap.", lambda x, t: t(x))
 bit_cast = Intrinsic("bit_cast", "bit_cast(x, dtype): x's bits read as another type of the same width.")
 
-static = Intrinsic("static", "static(x): x computed while compiling; a loop over it is unrolled.", lambda *x: x[0] if len(x) == 1 else x)
+static = Intrinsic(
+    "static", "static(x): x computed while compiling; a loop over it is unrolled.", lambda *x: x[0] if len(x) == 1 else x
+)
 static_print = Intrinsic("static_print", "static_print(...): printed while compiling.", print)
 static_assert = Intrinsic("static_assert", "static_assert(condition, message): checked while compiling.", _python_assert)
 loop_config = Intrinsic("loop_config", "loop_config(serialize=True): the next loop of the kernel runs in order.")
 ndrange = Intrinsic("ndrange", "ndrange(n, (a, b), ...): all index tuples of a box.", _python_ndrange)
 grouped = Intrinsic("grouped", "grouped(x): the loop over x with one vector as its variable.", lambda x: x)
 
-Vector = Intrinsic("Vector", "Vector([a, b, ...], dtype=None): a vector.", _python_vector)
-Matrix = Intrinsic("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", _python_vector)
 
-for _name, _what in {
-    "add": "+", "sub": "-", "mul": "*", "min": "min", "max": "max", "and": "&", "or": "|", "xor": "^",
-}.items():  # fmt: skip
-    globals()[f"atomic_{_name}"] = Intrinsic(
-        f"atomic_{_name}",
-        f"atomic_{_name}(place, x): place = place {_what} x, indivisible per component; gives the old value.",
+class _Constructor(Intrinsic):
+    """`Vector` and `Matrix`, with their special values as attributes."""
+
+    zero = Intrinsic("zero", "zero(dtype, n) or zero(dtype, n, m): all 0.", lambda t, *n: np.zeros(n, t.numpy))
+    one = Intrinsic("one", "one(dtype, n) or one(dtype, n, m): all 1.", lambda t, *n: np.ones(n, t.numpy))
+    unit = Intrinsic(
+        "unit", "unit(n, i, dtype=default_fp): the i-th unit vector.", lambda n, i, t=_types.f32: np.eye(n, dtype=t.numpy)[i]
     )
+    identity = Intrinsic("identity", "identity(dtype, n): the identity matrix.", lambda t, n: np.eye(n, dtype=t.numpy))
+
+
+Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", _python_vector)
+Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", _python_vector)
+
+
+def _atomic(name, symbol):
+    text = f"atomic_{name}(place, x): place = place {symbol} x, indivisible per component; gives the old value."
+    return Intrinsic(f"atomic_{name}", text)
+
+
+atomic_add, atomic_sub, atomic_mul = _atomic("add", "+"), _atomic("sub", "-"), _atomic("mul", "*")
+atomic_min, atomic_max = _atomic("min", "min"), _atomic("max", "max")
+atomic_and, atomic_or, atomic_xor = _atomic("and", "&"), _atomic("or", "|"), _atomic("xor", "^")
 
 is_active = Intrinsic("is_active", "is_active(tree, indices): u1: is the cell active?")
 activate = Intrinsic("activate", "activate(tree, indices): makes the cell active.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 import threading
 import time
@@ -174,7 +175,9 @@ class Kernel:
             try:
                 dispatcher = self._dispatchers.get(key)
             except TypeError:
-                raise RuntimeTypeError_(f"{self.__name__}: values of template parameters must be hashable, got {tuple(static.values())!r}") from None
+                raise RuntimeTypeError_(
+                    f"{self.__name__}: values of template parameters must be hashable, got {tuple(static.values())!r}"
+                ) from None
             if dispatcher is None:
                 from metate_native import _runtime
 
@@ -284,7 +287,7 @@ class Kernel:
         if target is not None:
             choices.targets = [target]
         dumps = {names[0]: text}
-        for before, name in zip(names, names[1:-1]):
+        for before, name in itertools.pairwise(names[:-1]):
             if stop_after in dumps:
                 break
             dumps[name] = text = _compiler.run_stages(text, before, name, choices)

@@ -8,35 +8,14 @@ from __future__ import annotations
 
 from . import types as _types
 from .frontend.function import func
-from .intrinsics import (  # noqa: F401  (offered here under the names of GLSL)
+from .intrinsics import (
     LINEAR as _LINEAR,
-    abs,
-    acos,
-    asin,
-    atan,
-    atan2,
-    ceil,
-    cos,
-    exp,
-    exp2,
+)
+from .intrinsics import (
     floor,
-    fract,
-    isinf,
-    isnan,
-    log,
-    log2,
     max,
     min,
-    pow,
-    round,
-    rsqrt,
     select,
-    sign,
-    sin,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
 )
 
 pi = 3.141592653589793

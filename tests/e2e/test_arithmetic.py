@@ -2,9 +2,10 @@
 
 import math
 
-import metate as ti
 import numpy as np
 import pytest
+
+import metate as ti
 
 I32 = ti.types.ndarray(dtype=ti.i32, ndim=1)
 U32 = ti.types.ndarray(dtype=ti.u32, ndim=1)
@@ -146,7 +147,24 @@ def test_integer_powers_are_exact_and_wrap(rng):
     assert (out[2] == 1).all()
 
 
-FUNCTIONS = ["sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "rsqrt", "exp2", "log2", "log10"]
+FUNCTIONS = [
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "log",
+    "rsqrt",
+    "exp2",
+    "log2",
+    "log10",
+]
 
 
 @ti.kernel

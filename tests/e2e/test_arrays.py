@@ -1,8 +1,9 @@
 """NumPy arrays in place: layouts, element types, overlapping arguments, atomics."""
 
-import metate as ti
 import numpy as np
 import pytest
+
+import metate as ti
 
 vec3 = ti.types.vector(3, ti.f32)
 mat2 = ti.types.matrix(2, 2, ti.f64)
@@ -117,7 +118,11 @@ def test_augmented_assignment_is_atomic(rng, dtype):
 
 
 @ti.kernel
-def atomics(x: ti.types.ndarray(dtype=ti.i32, ndim=1), out: ti.types.ndarray(dtype=ti.i32, ndim=1), order: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+def atomics(
+    x: ti.types.ndarray(dtype=ti.i32, ndim=1),
+    out: ti.types.ndarray(dtype=ti.i32, ndim=1),
+    order: ti.types.ndarray(dtype=ti.i32, ndim=1),
+):
     for i in range(x.shape[0]):
         ti.atomic_max(out[0], x[i])
         ti.atomic_min(out[1], x[i])
@@ -187,7 +192,11 @@ def test_returned_reductions(rng):
 
 def test_u1_arrays(rng):
     @ti.kernel
-    def positive(x: ti.types.ndarray(dtype=ti.f32, ndim=1), out: ti.types.ndarray(dtype=ti.u1, ndim=1), n: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+    def positive(
+        x: ti.types.ndarray(dtype=ti.f32, ndim=1),
+        out: ti.types.ndarray(dtype=ti.u1, ndim=1),
+        n: ti.types.ndarray(dtype=ti.i32, ndim=1),
+    ):
         for i in range(x.shape[0]):
             out[i] = x[i] > 0
             if out[i]:

@@ -1,8 +1,9 @@
 """Control flow: loops, jumps, functions, what is known while compiling."""
 
-import metate as ti
 import numpy as np
 import pytest
+
+import metate as ti
 
 I32 = ti.types.ndarray(dtype=ti.i32, ndim=1)
 F32 = ti.types.ndarray(dtype=ti.f32, ndim=1)
@@ -306,7 +307,9 @@ def test_defaults_and_keywords():
 
 
 def test_code_without_a_file(rng):
-    text = "import metate as ti\n@ti.kernel\ndef f(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):\n    for i in x:\n        x[i] += 1\n"
+    text = (
+        "import metate as ti\n@ti.kernel\ndef f(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):\n    for i in x:\n        x[i] += 1\n"
+    )
     from metate.frontend.source import attach_source
 
     attach_source("<attached for a test>", text)
@@ -334,3 +337,44 @@ def test_kernels_run_from_many_threads(rng):
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         assert all(pool.map(work, range(24)))
     assert len(add.instances()) == 3
+
+
+@ti.func
+def first_below(x: ti.template(), at, limit):
+    """Returns out of an unrolled loop: later iterations must not answer again."""
+    for k in ti.static(range(4)):
+        if x[at + k] < limit:
+            return k
+    return -1
+
+
+@ti.kernel
+def scan(x: I32, out: I32):
+    for i in range(out.shape[0]):
+        out[i] = first_below(x, i, 30)
+
+
+def test_return_from_an_unrolled_loop(rng):
+    x = rng.integers(0, 100, COUNT + 4).astype(np.int32)
+    out = np.zeros(COUNT, np.int32)
+    scan(x, out)
+    want = [next((k for k in range(4) if x[i + k] < 30), -1) for i in range(COUNT)]
+    assert out.tolist() == want
+
+
+@ti.kernel
+def names_of_unrolled_loops(x: I32, out: I32):
+    for i in range(x.shape[0]):
+        chosen = "none"
+        for k in ti.static(range(3)):
+            chosen = chosen + str(k)
+            last = x[i] * k
+        if ti.static(chosen == "none012"):
+            out[i] = last + k
+
+
+def test_names_after_an_unrolled_loop(rng):
+    x = rng.integers(0, 100, COUNT).astype(np.int32)
+    out = np.zeros(COUNT, np.int32)
+    names_of_unrolled_loops(x, out)
+    np.testing.assert_array_equal(out, 2 * x + 2)

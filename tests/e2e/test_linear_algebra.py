@@ -1,8 +1,9 @@
 """Vectors and small matrices of kernels against NumPy."""
 
-import metate as ti
 import numpy as np
 import pytest
+
+import metate as ti
 
 vec3 = ti.types.vector(3, ti.f64)
 COUNT = 64
@@ -17,7 +18,9 @@ Scalars = ti.types.ndarray(dtype=ti.f64, ndim=1)
 
 
 @ti.kernel
-def vector_functions(a: Vectors, b: Vectors, scalars: ti.types.ndarray(dtype=ti.f64, ndim=2), vectors: ti.types.ndarray(dtype=vec3, ndim=2)):
+def vector_functions(
+    a: Vectors, b: Vectors, scalars: ti.types.ndarray(dtype=ti.f64, ndim=2), vectors: ti.types.ndarray(dtype=vec3, ndim=2)
+):
     for i in range(a.shape[0]):
         scalars[0, i] = a[i].dot(b[i])
         scalars[1, i] = a[i].norm()
@@ -55,7 +58,13 @@ def test_vectors(rng):
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_square_matrices(rng, n):
     @ti.kernel
-    def run(m: matrices(n), inverse: matrices(n), transpose: matrices(n), product: matrices(n), scalars: ti.types.ndarray(dtype=ti.f64, ndim=2)):
+    def run(
+        m: matrices(n),
+        inverse: matrices(n),
+        transpose: matrices(n),
+        product: matrices(n),
+        scalars: ti.types.ndarray(dtype=ti.f64, ndim=2),
+    ):
         for i in range(m.shape[0]):
             inverse[i] = m[i].inverse()
             transpose[i] = m[i].transpose()

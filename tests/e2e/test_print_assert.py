@@ -1,8 +1,9 @@
 """What kernels print, and what a failed assert does."""
 
-import metate as ti
 import numpy as np
 import pytest
+
+import metate as ti
 
 
 def printed(capsys, run):

@@ -1,8 +1,9 @@
 """Trees in kernels against dictionaries and dense arrays."""
 
-import metate as ti
 import numpy as np
 import pytest
+
+import metate as ti
 
 vec3 = ti.types.vector(3, ti.f32)
 AB = ti.types.struct({"a": ti.f32, "b": vec3})
@@ -68,7 +69,9 @@ def test_reading_gives_background_and_activates_nothing(rng):
     tree_type = aos()
 
     @ti.kernel
-    def read(f: tree_type, cells: Cells, out: ti.types.ndarray(dtype=ti.f32, ndim=1), active: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+    def read(
+        f: tree_type, cells: Cells, out: ti.types.ndarray(dtype=ti.f32, ndim=1), active: ti.types.ndarray(dtype=ti.i32, ndim=1)
+    ):
         for k in range(cells.shape[0]):
             out[k] = f.a[cells[k, 0], cells[k, 1]] + f[cells[k, 0], cells[k, 1]].b[2]
             active[k] = ti.is_active(f, [cells[k, 0], cells[k, 1]])
@@ -87,9 +90,14 @@ def test_reading_gives_background_and_activates_nothing(rng):
 
 
 def test_atomics_activate(rng):
-    tree_type = ti.types.SNodeTreeBuilder().pointer(ti.ijk, 4).pointer(ti.ijk, 2).dense(ti.ijk, 2).place(
-        n=ti.i32, low=ti.i64, background={"low": 10**12}
-    ).build()
+    tree_type = (
+        ti.types.SNodeTreeBuilder()
+        .pointer(ti.ijk, 4)
+        .pointer(ti.ijk, 2)
+        .dense(ti.ijk, 2)
+        .place(n=ti.i32, low=ti.i64, background={"low": 10**12})
+        .build()
+    )
 
     @ti.kernel
     def count(f: tree_type, cells: ti.types.ndarray(dtype=ti.i32, ndim=2), keys: ti.types.ndarray(dtype=ti.i64, ndim=1)):
@@ -137,7 +145,7 @@ def test_loops_over_members_and_levels(rng):
 
     @ti.kernel
     def walk(f: tree_type, seen: ti.types.ndarray(dtype=ti.i32, ndim=1)):
-        for i, j in f.a:
+        for i, j in f.a:  # noqa: B007
             seen[0] += 1
         for i in f.b:
             seen[1] += i

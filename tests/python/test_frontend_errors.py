@@ -3,8 +3,10 @@
 import re
 import textwrap
 
-import metate as ti
+import numpy as np
 import pytest
+
+import metate as ti
 from metate.frontend.source import attach_source
 
 pytest.importorskip("metate_native._compiler")
@@ -18,6 +20,9 @@ _split.pointer(ti.i, 3).place(S.b)
 Split = _split.build()
 X = ti.types.ndarray(dtype=ti.f32, ndim=1)
 XY = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+
+BIG = np.zeros((20, 20))
 
 
 @ti.func
@@ -50,7 +55,9 @@ CASES = {
                 x[i] = squrt(2.0)
                 #      ^~~~~
         """,
-        "NameError_", "name 'squrt' is not defined", "did you mean 'ti.sqrt'?",
+        "NameError_",
+        "name 'squrt' is not defined",
+        "did you mean 'ti.sqrt'?",
     ),
     "misspelled local": (
         """
@@ -59,7 +66,9 @@ CASES = {
             x[0] = lenght
             #      ^~~~~~
         """,
-        "NameError_", "name 'lenght' is not defined", "did you mean 'length'?",
+        "NameError_",
+        "name 'lenght' is not defined",
+        "did you mean 'length'?",
     ),
     "misspelled function": (
         """
@@ -67,7 +76,9 @@ CASES = {
             x[0] = ti.sqr(2.0)
             #         ^~~
         """,
-        "NameError_", "module 'metate' has no attribute 'sqr'", "did you mean 'sqrt'?",
+        "NameError_",
+        "module 'metate' has no attribute 'sqr'",
+        "did you mean 'sqrt'?",
     ),
     "unknown member": (
         """
@@ -76,7 +87,9 @@ CASES = {
                 f[i, j].c = 1.0
                 #       ^
         """,
-        "NameError_", "a cell of tree 'f' has no attribute 'c'; it has a, b", None,
+        "NameError_",
+        "a cell of tree 'f' has no attribute 'c'; it has a, b",
+        None,
     ),
     "unknown member or level": (
         """
@@ -85,7 +98,9 @@ CASES = {
                 #         ^~~~~~~
                 pass
         """,
-        "NameError_", "tree 'f' has no attribute 'pointr0'; it has a, b, pointer0, dense1", "did you mean 'pointer0'?",
+        "NameError_",
+        "tree 'f' has no attribute 'pointr0'; it has a, b, pointer0, dense1",
+        "did you mean 'pointer0'?",
     ),
     "unknown component": (
         """
@@ -93,7 +108,9 @@ CASES = {
             f[0, 0].b.w = 1.0
             #         ^
         """,
-        "NameError_", "a value of type vector(3, f32) has no component 'w'", "its components are x, y, z",
+        "NameError_",
+        "a value of type vector(3, f32) has no component 'w'",
+        "its components are x, y, z",
     ),
     "unknown method": (
         """
@@ -101,7 +118,9 @@ CASES = {
             x[0] = f.b[0, 0].nrom()
             #                ^~~~
         """,
-        "NameError_", "a value of type vector(3, f32) has no attribute 'nrom'; its components are x, y, z", "did you mean 'norm'?",
+        "NameError_",
+        "a value of type vector(3, f32) has no attribute 'nrom'; its components are x, y, z",
+        "did you mean 'norm'?",
     ),
     "too few tree indices": (
         """
@@ -109,7 +128,9 @@ CASES = {
             f.a[0] = 1.0
         #   ^~~~~~
         """,
-        "TypeError_", "wrong number of indices: expected 2 coordinates for 'a', got 1", None,
+        "TypeError_",
+        "wrong number of indices: expected 2 coordinates for 'a', got 1",
+        None,
     ),
     "too many array indices": (
         """
@@ -117,7 +138,9 @@ CASES = {
             x[0, 1] = 2.0
         #   ^~~~~~~
         """,
-        "TypeError_", "wrong number of indices: expected 1 index for this array, got 2", None,
+        "TypeError_",
+        "wrong number of indices: expected 1 index for this array, got 2",
+        None,
     ),
     "float index": (
         """
@@ -125,7 +148,9 @@ CASES = {
             x[1.5] = 2.0
         #   ^~~~~~
         """,
-        "TypeError_", "index: expected an integer or a vector of integers, got f32", "cast it: ti.cast(x, ti.i32)",
+        "TypeError_",
+        "index: expected an integer or a vector of integers, got f32",
+        "cast it: ti.cast(x, ti.i32)",
     ),
     "missing annotation": (
         """
@@ -133,7 +158,8 @@ CASES = {
         #           ^
             x[0] = n
         """,
-        "TypeError_", "parameter 'n' has no annotation: expected a type",
+        "TypeError_",
+        "parameter 'n' has no annotation: expected a type",
         "write n: ti.f32, n: ti.types.ndarray(), n: ti.template() or a tree type",
     ),
     "wrong annotation": (
@@ -142,7 +168,9 @@ CASES = {
         #        ^
             pass
         """,
-        "TypeError_", "parameter 'x': expected a scalar, vector, matrix, ndarray or tree type or template(), got 3", None,
+        "TypeError_",
+        "parameter 'x': expected a scalar, vector, matrix, ndarray or tree type or template(), got 3",
+        None,
     ),
     "shapes that do not fit": (
         """
@@ -150,7 +178,9 @@ CASES = {
             f[0, 0].b = ti.Vector([1.0, 2.0]) + f[0, 0].b
             #           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
         """,
-        "TypeError_", "operands of '+': expected equal shapes, got vector(2, f32) and vector(3, f32)", None,
+        "TypeError_",
+        "operands of '+': expected equal shapes, got vector(2, f32) and vector(3, f32)",
+        None,
     ),
     "vector into a scalar": (
         """
@@ -158,7 +188,9 @@ CASES = {
             f[0, 0].a = f[0, 0].b
         #   ^~~~~~~~~~~~~~~~~~~~~
         """,
-        "TypeError_", "f[0, 0].a: expected f32, got vector(3, f32)", None,
+        "TypeError_",
+        "f[0, 0].a: expected f32, got vector(3, f32)",
+        None,
     ),
     "another type in a variable": (
         """
@@ -167,7 +199,8 @@ CASES = {
             v = vec3(0)
             #   ^~~~~~~
         """,
-        "TypeError_", "variable 'v': expected a value of type f32, set by its first assignment, got vector(3, f32)",
+        "TypeError_",
+        "variable 'v': expected a value of type f32, set by its first assignment, got vector(3, f32)",
         "use another name for it",
     ),
     "assigned in one branch": (
@@ -178,7 +211,9 @@ CASES = {
             x[1] = y
             #      ^
         """,
-        "NameError_", "'y' may have no value here: it is assigned in one branch of an if only", "assign it before",
+        "NameError_",
+        "'y' may have no value here: it is assigned in one branch of an if only",
+        "assign it before",
     ),
     "different types in branches": (
         """
@@ -190,7 +225,9 @@ CASES = {
             x[1] = y
             #      ^
         """,
-        "NameError_", "'y' may have no value here: the branches of an if give it different types, f32 and i32", "assign it before",
+        "NameError_",
+        "'y' may have no value here: the branches of an if give it different types, f32 and i32",
+        "assign it before",
     ),
     "assigned in a loop": (
         """
@@ -200,7 +237,9 @@ CASES = {
             x[1] = y
             #      ^
         """,
-        "NameError_", "'y' may have no value here: it is assigned inside a loop, which may run no iteration", "assign it before",
+        "NameError_",
+        "'y' may have no value here: it is assigned inside a loop, which may run no iteration",
+        "assign it before",
     ),
     "a whole cell": (
         """
@@ -208,7 +247,9 @@ CASES = {
             x[0] = f[0, 0] + 1
             #      ^~~~~~~
         """,
-        "TypeError_", "expected one member of the cell of 'f', got the whole cell", "take one of its members: .a, .b",
+        "TypeError_",
+        "expected one member of the cell of 'f', got the whole cell",
+        "take one of its members: .a, .b",
     ),
     "a tree as a value": (
         """
@@ -216,7 +257,9 @@ CASES = {
             x[0] = f
             #      ^
         """,
-        "TypeError_", "expected a value, got tree 'f'", "take a member of a cell: f[i, j].a",
+        "TypeError_",
+        "expected a value, got tree 'f'",
+        "take a member of a cell: f[i, j].a",
     ),
     "different active sets": (
         """
@@ -225,7 +268,8 @@ CASES = {
                 #               ^
                 pass
         """,
-        "TypeError_", "the members of tree 'f' have different active sets: expected one, got those of 'a' and 'b'",
+        "TypeError_",
+        "the members of tree 'f' have different active sets: expected one, got those of 'a' and 'b'",
         "loop over one of them: f.a",
     ),
     "inner loop over a tree": (
@@ -236,7 +280,9 @@ CASES = {
         #       ^~~~~~~~~~~~~~
                     pass
         """,
-        "SyntaxError_", "a loop over member 'a' of tree 'f' must be the outermost one", "loop over ranges of its cells inside",
+        "SyntaxError_",
+        "a loop over member 'a' of tree 'f' must be the outermost one",
+        "loop over ranges of its cells inside",
     ),
     "too few loop variables": (
         """
@@ -245,7 +291,9 @@ CASES = {
             #   ^
                 pass
         """,
-        "TypeError_", "expected 2 loop variables, got 1", "write for i, j in ..., or for I in ti.grouped(...)",
+        "TypeError_",
+        "expected 2 loop variables, got 1",
+        "write for i, j in ..., or for I in ti.grouped(...)",
     ),
     "loop over a tuple": (
         """
@@ -254,7 +302,9 @@ CASES = {
             #        ^~~~~~
                 x[i] = 0.0
         """,
-        "TypeError_", "expected a range, a tree or an array to loop over, got a tuple of 2", "unroll it: ti.static((1, 2))",
+        "TypeError_",
+        "expected a range, a tree or an array to loop over, got a tuple of 2",
+        "unroll it: ti.static((1, 2))",
     ),
     "break of a parallel loop": (
         """
@@ -264,7 +314,8 @@ CASES = {
                     break
         #           ^~~~~
         """,
-        "SyntaxError_", "break in a parallel loop",
+        "SyntaxError_",
+        "break in a parallel loop",
         "iterations of the outermost loop are unordered: use ti.loop_config(serialize=True) before it, or while",
     ),
     "return inside a loop": (
@@ -275,7 +326,9 @@ CASES = {
         #       ^~~~~~~~~~~
             return 0.0
         """,
-        "SyntaxError_", "return from a kernel inside a loop or a branch", "assign the result to a variable and return it at the end",
+        "SyntaxError_",
+        "return from a kernel inside a loop or a branch",
+        "assign the result to a variable and return it at the end",
     ),
     "return without annotation": (
         """
@@ -283,7 +336,9 @@ CASES = {
             return x[0]
         #   ^~~~~~~~~~~
         """,
-        "TypeError_", "a kernel that returns a value needs a return annotation", "def k(...) -> ti.f32:",
+        "TypeError_",
+        "a kernel that returns a value needs a return annotation",
+        "def k(...) -> ti.f32:",
     ),
     "annotation without return": (
         """
@@ -291,7 +346,9 @@ CASES = {
         #              ^~~~~~
             x[0] = 1.0
         """,
-        "SyntaxError_", "expected a return statement at the kernel's end, as its annotation says", None,
+        "SyntaxError_",
+        "expected a return statement at the kernel's end, as its annotation says",
+        None,
     ),
     "read-only argument": (
         """
@@ -299,7 +356,9 @@ CASES = {
             n = n + 1
         #   ^
         """,
-        "TypeError_", "kernel argument 'n' is read-only", "assign it to a variable of another name first: n_ = n",
+        "TypeError_",
+        "kernel argument 'n' is read-only",
+        "assign it to a variable of another name first: n_ = n",
     ),
     "outer variable in a parallel loop": (
         """
@@ -309,7 +368,8 @@ CASES = {
                 last = x[i]
         #       ^~~~
         """,
-        "TypeError_", "variable 'last': made outside the parallel loop that assigns it",
+        "TypeError_",
+        "variable 'last': made outside the parallel loop that assigns it",
         "accumulate in an array or a tree, or return it from the kernel",
     ),
     "a function of Python": (
@@ -318,7 +378,9 @@ CASES = {
             x[0] = plain(2.0)
             #      ^~~~~
         """,
-        "TypeError_", "'plain' cannot be called in a kernel", "decorate 'plain' with @func, or compute it before: ti.static(plain(...))",
+        "TypeError_",
+        "'plain' cannot be called in a kernel",
+        "decorate 'plain' with @func, or compute it before: ti.static(plain(...))",
     ),
     "wrong number of arguments": (
         """
@@ -326,7 +388,9 @@ CASES = {
             x[0] = twice(1.0, 2.0)
             #      ^~~~~~~~~~~~~~~
         """,
-        "TypeError_", "'twice': too many positional arguments", "it is defined as twice(x)",
+        "TypeError_",
+        "'twice': too many positional arguments",
+        "it is defined as twice(x)",
     ),
     "wrong number of arguments of a built-in": (
         """
@@ -334,14 +398,18 @@ CASES = {
             x[0] = ti.sqrt(1.0, 2.0)
             #      ^~~~~~~~~~~~~~~~~
         """,
-        "TypeError_", "ti.sqrt: expected 1 argument, got 2", None,
+        "TypeError_",
+        "ti.sqrt: expected 1 argument, got 2",
+        None,
     ),
     "recursion": (
         """
         def k(x: X):
             x[0] = again(1.0)
         """,
-        "SyntaxError_", "'again' calls itself: a @func is inlined and cannot be recursive", None,
+        "SyntaxError_",
+        "'again' calls itself: a @func is inlined and cannot be recursive",
+        None,
     ),
     "no statement of kernels": (
         """
@@ -349,7 +417,9 @@ CASES = {
             import math
         #   ^~~~~~~~~~~
         """,
-        "SyntaxError_", "kernels have no import statement", None,
+        "SyntaxError_",
+        "kernels have no import statement",
+        None,
     ),
     "no expression of kernels": (
         """
@@ -357,7 +427,9 @@ CASES = {
             x[0] = (lambda: 1)()
             #       ^~~~~~~~~
         """,
-        "SyntaxError_", "kernels have no lambda", None,
+        "SyntaxError_",
+        "kernels have no lambda",
+        None,
     ),
     "slice": (
         """
@@ -365,7 +437,9 @@ CASES = {
             x[1:2] = 0.0
             # ^~~
         """,
-        "SyntaxError_", "kernels have no slices", "loop over the elements",
+        "SyntaxError_",
+        "kernels have no slices",
+        "loop over the elements",
     ),
     "format specifier": (
         """
@@ -373,7 +447,9 @@ CASES = {
             print(f"{x[0]:.3f}")
         #         ^~~~~~~~~~~~~
         """,
-        "SyntaxError_", "kernels have no format specifiers in f-strings", "leave out what stands after ':'",
+        "SyntaxError_",
+        "kernels have no format specifiers in f-strings",
+        "leave out what stands after ':'",
     ),
     "literal out of range": (
         """
@@ -381,7 +457,9 @@ CASES = {
             x[0] = 1 << 3 + 4294967296
             #               ^~~~~~~~~~
         """,
-        "TypeError_", "literal out of range of i32, got 4294967296", "give it a type of its own, such as ti.i64(...) or ti.u64(...)",
+        "TypeError_",
+        "literal out of range of i32, got 4294967296",
+        "give it a type of its own, such as ti.i64(...) or ti.u64(...)",
     ),
     "bits of a float": (
         """
@@ -389,7 +467,9 @@ CASES = {
             x[0] = x[0] & 3
             #      ^~~~~~~~
         """,
-        "TypeError_", "operator '&': expected integers, got f32", "cast to an integer type, or use ti.bit_cast to work on the bits",
+        "TypeError_",
+        "operator '&': expected integers, got f32",
+        "cast to an integer type, or use ti.bit_cast to work on the bits",
     ),
     "bit_cast of another width": (
         """
@@ -397,7 +477,9 @@ CASES = {
             x[0] = ti.bit_cast(x[0], ti.i64)
             #      ^~~~~~~~~~~~~~~~~~~~~~~~~
         """,
-        "TypeError_", "bit_cast: expected a type of 32 bits, as the value's f32 has, got i64 with 64", None,
+        "TypeError_",
+        "bit_cast: expected a type of 32 bits, as the value's f32 has, got i64 with 64",
+        None,
     ),
     "vector as a condition": (
         """
@@ -406,7 +488,9 @@ CASES = {
             #  ^~~~~~~~~~~~~
                 pass
         """,
-        "TypeError_", "condition: expected a scalar condition, got vector(3, u1)", "reduce it first: .any() or .all()",
+        "TypeError_",
+        "condition: expected a scalar condition, got vector(3, u1)",
+        "reduce it first: .any() or .all()",
     ),
     "component out of range": (
         """
@@ -414,7 +498,9 @@ CASES = {
             f[0, 0].b[3] = 1.0
         #   ^~~~~~~~~~~~
         """,
-        "TypeError_", "index out of range: expected 0 to 2 for vector(3, f32), got 3", None,
+        "TypeError_",
+        "index out of range: expected 0 to 2 for vector(3, f32), got 3",
+        None,
     ),
     "product of vectors": (
         """
@@ -433,7 +519,9 @@ CASES = {
             ti.atomic_add(x[0] + 1, 2.0)
             #             ^~~~~~~~
         """,
-        "TypeError_", "atomic_add: expected a place such as x[i], f.a[i, j] or a variable, got a value of type f32", None,
+        "TypeError_",
+        "atomic_add: expected a place such as x[i], f.a[i, j] or a variable, got a value of type f32",
+        None,
     ),
     "static of a run-time value": (
         """
@@ -442,7 +530,9 @@ CASES = {
             #            ^~~~~~~~
                 pass
         """,
-        "TypeError_", "static: expected what is known while compiling, got a value of type u1", None,
+        "TypeError_",
+        "static: expected what is known while compiling, got a value of type u1",
+        None,
     ),
     "failed static assertion": (
         """
@@ -450,14 +540,40 @@ CASES = {
             ti.static_assert(vec3.n == 4, "four components")
         #   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
         """,
-        "TypeError_", "static assertion failed: four components", None,
+        "TypeError_",
+        "static assertion failed: four components",
+        None,
     ),
     "some paths return nothing": (
         """
         def k(x: X):
             x[0] = sometimes(x[1])
         """,
-        "TypeError_", "'sometimes' returns a value on some paths and none on others", None,
+        "TypeError_",
+        "'sometimes' returns a value on some paths and none on others",
+        None,
+    ),
+    "another meaning under a condition": (
+        """
+        def k(f: Tree, g: Tree, x: X):
+            h = f
+            if x[0] > 0:
+                h = g
+        #       ^
+        """,
+        "TypeError_",
+        "'h' stands for tree 'f' and cannot change under a condition or in a loop at run time",
+        "use another name for it",
+    ),
+    "an array from outside": (
+        """
+        def k(x: X):
+            x[0] = BIG[0, x[0] > 1]
+            #      ^~~
+        """,
+        "TypeError_",
+        "expected a value, got an object of type 'ndarray'",
+        "pass it to the kernel as an argument",
     ),
     "float range": (
         """
@@ -466,7 +582,9 @@ CASES = {
         #   ^~~~~~~~~~~~~~~~~~~~~
                 pass
         """,
-        "TypeError_", "range: expected integers, got f32", "cast the bound: ti.i32(...)",
+        "TypeError_",
+        "range: expected integers, got f32",
+        "cast the bound: ti.i32(...)",
     ),
 }
 

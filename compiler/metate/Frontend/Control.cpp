@@ -1,7 +1,8 @@
 //===- Control.cpp - loops and branches -------------------------*- C++ -*-===//
 //
-// Loops and branches are regions with no results: what outlives them goes through locals, which a
-// later pass turns into values. A loop that may end early asks a u1 local before each iteration.
+// Loops and branches are regions with no results: what outlives them goes
+// through locals, which a later pass turns into values. A loop that may end
+// early asks a u1 local before each iteration.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
@@ -21,18 +22,22 @@ Value KernelBuilder::indexConstant(int64_t value) {
 /// A loop variable is at least as wide as default_ip.
 Scalar KernelBuilder::loopType(const Bounds &bounds) {
   Scalar type = promote(bounds.lower.type.scalar, bounds.upper.type.scalar);
-  return bitWidth(type) < bitWidth(settings.defaultInteger) ? settings.defaultInteger : type;
+  return bitWidth(type) < bitWidth(settings.defaultInteger)
+             ? settings.defaultInteger
+             : type;
 }
 
 bool KernelBuilder::checkBounds(const Bounds &bounds) {
-  for (const KernelValue *bound : {&bounds.lower, &bounds.upper, &bounds.step}) {
+  for (const KernelValue *bound :
+       {&bounds.lower, &bounds.upper, &bounds.step}) {
     bool isOptional = bound == &bounds.step;
     if (!*bound && isOptional)
       continue;
     if (!*bound)
       return false;
     if (!bound->type.isScalar() || bound->type.isFloat()) {
-      fail("range: expected integers, got " + bound->type.name(), "cast the bound: ti.i32(...)");
+      fail("range: expected integers, got " + bound->type.name(),
+           "cast the bound: ti.i32(...)");
       return false;
     }
   }
@@ -41,19 +46,29 @@ bool KernelBuilder::checkBounds(const Bounds &bounds) {
 
 /// ceil((upper - lower) / step), not below zero; zero for a step of zero.
 Value KernelBuilder::iterationCount(Value lower, Value upper, Value step) {
-  auto make = [&](auto op, Value a, Value b) { return builder.createOrFold<decltype(op)>(loc(), a, b); };
+  auto make = [&](auto op, Value a, Value b) {
+    return builder.createOrFold<decltype(op)>(loc(), a, b);
+  };
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) {
     return builder.createOrFold<arith::CmpIOp>(loc(), predicate, a, b);
   };
-  auto select = [&](Value c, Value a, Value b) { return builder.createOrFold<arith::SelectOp>(loc(), c, a, b); };
+  auto select = [&](Value c, Value a, Value b) {
+    return builder.createOrFold<arith::SelectOp>(loc(), c, a, b);
+  };
   Value zero = indexConstant(0), one = indexConstant(1);
   Value isDown = compare(arith::CmpIPredicate::slt, step, zero);
-  Value span = select(isDown, make(arith::SubIOp(), lower, upper), make(arith::SubIOp(), upper, lower));
+  Value span = select(isDown, make(arith::SubIOp(), lower, upper),
+                      make(arith::SubIOp(), upper, lower));
   Value size = select(isDown, make(arith::SubIOp(), zero, step), step);
-  Value isNone = make(arith::OrIOp(), compare(arith::CmpIPredicate::sle, span, zero),
-                      compare(arith::CmpIPredicate::eq, size, zero));
-  Value divisor = select(compare(arith::CmpIPredicate::eq, size, zero), one, size);
-  Value count = make(arith::DivUIOp(), make(arith::AddIOp(), span, make(arith::SubIOp(), divisor, one)), divisor);
+  Value isNone =
+      make(arith::OrIOp(), compare(arith::CmpIPredicate::sle, span, zero),
+           compare(arith::CmpIPredicate::eq, size, zero));
+  Value divisor =
+      select(compare(arith::CmpIPredicate::eq, size, zero), one, size);
+  Value count =
+      make(arith::DivUIOp(),
+           make(arith::AddIOp(), span, make(arith::SubIOp(), divisor, one)),
+           divisor);
   return select(isNone, zero, count);
 }
 
@@ -72,7 +87,8 @@ std::vector<KernelValue> KernelBuilder::beginParallel(ArrayRef<Bounds> bounds) {
     origins.push_back(step == 1 ? Value() : first);
     steps.push_back(step == 1 ? Value() : toIndex(b.step));
     lower.push_back(step == 1 ? first : indexConstant(0));
-    upper.push_back(step == 1 ? last : iterationCount(first, last, steps.back()));
+    upper.push_back(step == 1 ? last
+                              : iterationCount(first, last, steps.back()));
   }
   auto loop = RangeOp::create(builder, loc(), lower, upper);
   frames.push_back({loop, builder.saveInsertionPoint()});
@@ -82,7 +98,8 @@ std::vector<KernelValue> KernelBuilder::beginParallel(ArrayRef<Bounds> bounds) {
   for (auto [k, b] : llvm::enumerate(bounds)) {
     Value index = loop.getBody().front().getArgument(k);
     if (steps[k]) {
-      Value offset = builder.createOrFold<arith::MulIOp>(loc(), index, steps[k]);
+      Value offset =
+          builder.createOrFold<arith::MulIOp>(loc(), index, steps[k]);
       index = builder.createOrFold<arith::AddIOp>(loc(), origins[k], offset);
     }
     variables.push_back(fromIndex(index, loopType(b)));
@@ -90,7 +107,8 @@ std::vector<KernelValue> KernelBuilder::beginParallel(ArrayRef<Bounds> bounds) {
   return variables;
 }
 
-std::vector<KernelValue> KernelBuilder::beginForEach(const KernelTree &tree, StringRef path) {
+std::vector<KernelValue> KernelBuilder::beginForEach(const KernelTree &tree,
+                                                     StringRef path) {
   auto loop = ForEachOp::create(builder, loc(), tree.ir, path);
   frames.push_back({loop, builder.saveInsertionPoint()});
   parallelOp = loop;
@@ -101,7 +119,8 @@ std::vector<KernelValue> KernelBuilder::beginForEach(const KernelTree &tree, Str
   return variables;
 }
 
-KernelValue KernelBuilder::beginSerial(const Bounds &bounds, const Reference *keepGoing) {
+KernelValue KernelBuilder::beginSerial(const Bounds &bounds,
+                                       const Reference *keepGoing) {
   if (!checkBounds(bounds))
     return {};
   Value lower = toIndex(bounds.lower), upper = toIndex(bounds.upper);
@@ -121,17 +140,24 @@ KernelValue KernelBuilder::beginSerial(const Bounds &bounds, const Reference *ke
     index = loop.getInductionVar();
   } else {
     Reference counter = declareLocal(DataType(METATE_I64));
-    Value first = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getI64Type(), lower);
+    Value first = builder.createOrFold<arith::IndexCastOp>(
+        loc(), builder.getI64Type(), lower);
     memref::StoreOp::create(builder, loc(), first, counter.base, ValueRange{});
     beginWhile();
-    Value current = memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
-    Value last = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getI64Type(), upper);
-    Value isMore = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::slt, current, last);
+    Value current =
+        memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
+    Value last = builder.createOrFold<arith::IndexCastOp>(
+        loc(), builder.getI64Type(), upper);
+    Value isMore = builder.createOrFold<arith::CmpIOp>(
+        loc(), arith::CmpIPredicate::slt, current, last);
     beginWhileBody({isMore, DataType(METATE_U1)}, keepGoing);
     frames.back().counter = counter.base.getDefiningOp();
-    frames.back().step = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getI64Type(), stride);
-    Value here = memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
-    index = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getIndexType(), here);
+    frames.back().step = builder.createOrFold<arith::IndexCastOp>(
+        loc(), builder.getI64Type(), stride);
+    Value here =
+        memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
+    index = builder.createOrFold<arith::IndexCastOp>(
+        loc(), builder.getIndexType(), here);
   }
   if (origin) {
     Value offset = builder.createOrFold<arith::MulIOp>(loc(), index, step);
@@ -146,13 +172,15 @@ void KernelBuilder::beginWhile() {
   builder.createBlock(&loop.getBefore());
 }
 
-void KernelBuilder::beginWhileBody(const KernelValue &condition, const Reference *keepGoing) {
+void KernelBuilder::beginWhileBody(const KernelValue &condition,
+                                   const Reference *keepGoing) {
   if (!condition)
     return;
   auto loop = llvm::cast<scf::WhileOp>(frames.back().op);
   Value isTrue = condition.ir;
   if (keepGoing) {
-    Value isOn = memref::LoadOp::create(builder, loc(), keepGoing->base, ValueRange{});
+    Value isOn =
+        memref::LoadOp::create(builder, loc(), keepGoing->base, ValueRange{});
     isTrue = builder.createOrFold<arith::AndIOp>(loc(), isTrue, isOn);
   }
   scf::ConditionOp::create(builder, loc(), isTrue, ValueRange());
@@ -165,8 +193,10 @@ void KernelBuilder::endLoop() {
   Frame frame = frames.pop_back_val();
   if (frame.counter) {
     Value counter = frame.counter->getResult(0);
-    Value current = memref::LoadOp::create(builder, loc(), counter, ValueRange{});
-    Value next = builder.createOrFold<arith::AddIOp>(loc(), current, frame.step);
+    Value current =
+        memref::LoadOp::create(builder, loc(), counter, ValueRange{});
+    Value next =
+        builder.createOrFold<arith::AddIOp>(loc(), current, frame.step);
     memref::StoreOp::create(builder, loc(), next, counter, ValueRange{});
   }
   scopes.pop_back();
@@ -178,7 +208,8 @@ void KernelBuilder::endLoop() {
 void KernelBuilder::beginIf(const KernelValue &condition) {
   if (!condition)
     return;
-  auto branch = scf::IfOp::create(builder, loc(), TypeRange(), condition.ir, /*withElseRegion=*/false);
+  auto branch = scf::IfOp::create(builder, loc(), TypeRange(), condition.ir,
+                                  /*withElseRegion=*/false);
   frames.push_back({branch, builder.saveInsertionPoint()});
   builder.setInsertionPointToStart(branch.thenBlock());
 }
@@ -190,18 +221,25 @@ void KernelBuilder::beginElse() {
   builder.setInsertionPointToStart(block);
 }
 
-void KernelBuilder::endIf() { builder.restoreInsertionPoint(frames.pop_back_val().after); }
+void KernelBuilder::endIf() {
+  builder.restoreInsertionPoint(frames.pop_back_val().after);
+}
 
-KernelValue KernelBuilder::endIfWith(const KernelValue &yes, const KernelValue &no) {
+KernelValue KernelBuilder::endIfWith(const KernelValue &yes,
+                                     const KernelValue &no) {
   if (!yes || !no)
     return {};
   auto branch = llvm::cast<scf::IfOp>(frames.back().op);
-  DataType type(promote(yes.type.scalar, no.type.scalar), yes.type.isScalar() ? no.type.shape : yes.type.shape);
-  if (yes.type.shape != no.type.shape && !yes.type.isScalar() && !no.type.isScalar()) {
-    fail("conditional expression: expected equal shapes, got " + yes.type.name() + " and " + no.type.name());
+  DataType type(promote(yes.type.scalar, no.type.scalar),
+                yes.type.isScalar() ? no.type.shape : yes.type.shape);
+  if (yes.type.shape != no.type.shape && !yes.type.isScalar() &&
+      !no.type.isScalar()) {
+    fail("conditional expression: expected equal shapes, got " +
+         yes.type.name() + " and " + no.type.name());
     return {};
   }
-  for (auto [region, value] : {std::pair(&branch.getThenRegion(), yes), std::pair(&branch.getElseRegion(), no)}) {
+  for (auto [region, value] : {std::pair(&branch.getThenRegion(), yes),
+                               std::pair(&branch.getElseRegion(), no)}) {
     Operation *yield = region->front().getTerminator();
     builder.setInsertionPoint(yield);
     KernelValue converted = convert(value, type, "conditional expression");
@@ -209,7 +247,8 @@ KernelValue KernelBuilder::endIfWith(const KernelValue &yes, const KernelValue &
     yield->erase();
   }
   builder.restoreInsertionPoint(frames.pop_back_val().after);
-  auto whole = scf::IfOp::create(builder, branch.getLoc(), TypeRange{ir(type)}, branch.getCondition(), true);
+  auto whole = scf::IfOp::create(builder, branch.getLoc(), TypeRange{ir(type)},
+                                 branch.getCondition(), true);
   whole.getThenRegion().takeBody(branch.getThenRegion());
   whole.getElseRegion().takeBody(branch.getElseRegion());
   branch.erase();

@@ -1,7 +1,8 @@
 //===- Elements.cpp - which element, which cell -----------------*- C++ -*-===//
 //
-// Indices and coordinates: integers of any width, or vectors of them, become `index` values; their
-// number is checked against the array or the tree's path, with texts that say what was expected.
+// Indices and coordinates: integers of any width, or vectors of them, become
+// `index` values; their number is checked against the array or the tree's path,
+// with texts that say what was expected.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
@@ -14,25 +15,32 @@ using namespace metate;
 using namespace metate::frontend;
 
 Value KernelBuilder::toIndex(const KernelValue &value) {
-  // A loop variable that comes from an index needs no way back: it did not lose bits on the way.
+  // A loop variable that comes from an index needs no way back: it did not lose
+  // bits on the way.
   if (auto fromIndex = value.ir.getDefiningOp<arith::IndexCastOp>())
     if (fromIndex.getIn().getType().isIndex())
       return fromIndex.getIn();
   if (value.type.isSigned())
-    return builder.createOrFold<arith::IndexCastOp>(loc(), builder.getIndexType(), value.ir);
-  return builder.createOrFold<arith::IndexCastUIOp>(loc(), builder.getIndexType(), value.ir);
+    return builder.createOrFold<arith::IndexCastOp>(
+        loc(), builder.getIndexType(), value.ir);
+  return builder.createOrFold<arith::IndexCastUIOp>(
+      loc(), builder.getIndexType(), value.ir);
 }
 
 KernelValue KernelBuilder::fromIndex(Value index, Scalar type) {
-  return {builder.createOrFold<arith::IndexCastOp>(loc(), registerType(context(), type), index), DataType(type)};
+  return {builder.createOrFold<arith::IndexCastOp>(
+              loc(), registerType(context(), type), index),
+          DataType(type)};
 }
 
-bool KernelBuilder::flattenIndices(ArrayRef<KernelValue> indices, SmallVectorImpl<KernelValue> &flat) {
+bool KernelBuilder::flattenIndices(ArrayRef<KernelValue> indices,
+                                   SmallVectorImpl<KernelValue> &flat) {
   for (const KernelValue &index : indices) {
     if (!index)
       return false;
     if (index.type.isFloat() || index.type.isMatrix()) {
-      fail("index: expected an integer or a vector of integers, got " + index.type.name(),
+      fail("index: expected an integer or a vector of integers, got " +
+               index.type.name(),
            index.type.isFloat() ? "cast it: ti.cast(x, ti.i32)" : "");
       return false;
     }
@@ -45,16 +53,20 @@ static std::string plural(uint64_t count, StringRef noun, StringRef many) {
   return (Twine(count) + " " + (count == 1 ? noun : many)).str();
 }
 
-Reference KernelBuilder::arrayElement(const KernelArray &array, ArrayRef<KernelValue> indices) {
+Reference KernelBuilder::arrayElement(const KernelArray &array,
+                                      ArrayRef<KernelValue> indices) {
   SmallVector<KernelValue> flat;
   if (!flattenIndices(indices, flat))
     return {};
   size_t extra = array.element.shape.size();
-  if (flat.size() != array.rank && !(extra && flat.size() == array.rank + extra)) {
+  if (flat.size() != array.rank &&
+      !(extra && flat.size() == array.rank + extra)) {
     std::string expected = plural(array.rank, "index", "indices");
     if (extra)
-      expected += " (or " + std::to_string(array.rank + extra) + " for a component)";
-    fail("wrong number of indices: expected " + expected + " for this array, got " + Twine(flat.size()));
+      expected +=
+          " (or " + std::to_string(array.rank + extra) + " for a component)";
+    fail("wrong number of indices: expected " + expected +
+         " for this array, got " + Twine(flat.size()));
     return {};
   }
   Reference reference;
@@ -63,21 +75,26 @@ Reference KernelBuilder::arrayElement(const KernelArray &array, ArrayRef<KernelV
   reference.whole = reference.type = array.element;
   for (const KernelValue &index : ArrayRef(flat).take_front(array.rank))
     reference.indices.push_back(toIndex(index));
-  return flat.size() > array.rank ? component(reference, ArrayRef(flat).drop_front(array.rank)) : reference;
+  return flat.size() > array.rank
+             ? component(reference, ArrayRef(flat).drop_front(array.rank))
+             : reference;
 }
 
-bool KernelBuilder::coordinates(const KernelTree &tree, StringRef path, bool isMember, ArrayRef<KernelValue> indices,
+bool KernelBuilder::coordinates(const KernelTree &tree, StringRef path,
+                                bool isMember, ArrayRef<KernelValue> indices,
                                 SmallVectorImpl<Value> &result) {
   std::optional<TreePath> found = findPath(tree.type(), path);
   if (!found || (isMember && !found->place)) {
-    fail("no " + Twine(isMember ? "member" : "member or level") + " '" + path + "' in the tree; it has " + knownNames(tree.type()));
+    fail("no " + Twine(isMember ? "member" : "member or level") + " '" + path +
+         "' in the tree; it has " + knownNames(tree.type()));
     return false;
   }
   SmallVector<KernelValue> flat;
   if (!flattenIndices(indices, flat))
     return false;
   if (flat.size() != found->rank()) {
-    fail("wrong number of indices: expected " + plural(found->rank(), "coordinate", "coordinates") + " for '" + path +
+    fail("wrong number of indices: expected " +
+         plural(found->rank(), "coordinate", "coordinates") + " for '" + path +
          "', got " + Twine(flat.size()));
     return false;
   }
@@ -86,32 +103,39 @@ bool KernelBuilder::coordinates(const KernelTree &tree, StringRef path, bool isM
   return true;
 }
 
-Reference KernelBuilder::member(const KernelTree &tree, StringRef name, ArrayRef<KernelValue> indices) {
+Reference KernelBuilder::member(const KernelTree &tree, StringRef name,
+                                ArrayRef<KernelValue> indices) {
   Reference reference;
   reference.kind = Reference::Kind::Member;
   if (!coordinates(tree, name, /*isMember=*/true, indices, reference.indices))
     return {};
   reference.base = tree.ir;
   reference.path = name.str();
-  reference.whole = reference.type = fromMemberType(findPath(tree.type(), name)->place.getType());
+  reference.whole = reference.type =
+      fromMemberType(findPath(tree.type(), name)->place.getType());
   return reference;
 }
 
-KernelValue KernelBuilder::isActive(const KernelTree &tree, StringRef path, ArrayRef<KernelValue> indices) {
+KernelValue KernelBuilder::isActive(const KernelTree &tree, StringRef path,
+                                    ArrayRef<KernelValue> indices) {
   SmallVector<Value> where;
   if (!coordinates(tree, path, /*isMember=*/false, indices, where))
     return {};
-  return {IsActiveOp::create(builder, loc(), tree.ir, path, where), DataType(METATE_U1)};
+  return {IsActiveOp::create(builder, loc(), tree.ir, path, where),
+          DataType(METATE_U1)};
 }
 
-KernelValue KernelBuilder::activate(const KernelTree &tree, StringRef path, ArrayRef<KernelValue> indices) {
+KernelValue KernelBuilder::activate(const KernelTree &tree, StringRef path,
+                                    ArrayRef<KernelValue> indices) {
   SmallVector<Value> where;
   if (!coordinates(tree, path, /*isMember=*/false, indices, where))
     return {};
-  return {ActivateOp::create(builder, loc(), tree.ir, path, where), DataType(METATE_U1)};
+  return {ActivateOp::create(builder, loc(), tree.ir, path, where),
+          DataType(METATE_U1)};
 }
 
 KernelValue KernelBuilder::dimension(const KernelArray &array, unsigned axis) {
-  Value extent = builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
+  Value extent =
+      builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
   return fromIndex(extent, settings.defaultInteger);
 }

@@ -1,11 +1,13 @@
 //===- KernelBuilder.h - writes one kernel ----------------------*- C++ -*-===//
 //
-// What the author of a kernel calls, statement by statement: the Python front end today, C++ programs
-// alike. It owns what the language means: promotion, casts, control flow, the semantics of each
-// operation, the texts of errors about types. It does not know names, scopes or syntax trees.
+// What the author of a kernel calls, statement by statement: the Python front
+// end today, C++ programs alike. It owns what the language means: promotion,
+// casts, control flow, the semantics of each operation, the texts of errors
+// about types. It does not know names, scopes or syntax trees.
 //
-// Errors go to `diagnostics()`; a call that failed returns a null value, and calls with null operands
-// return null, so that a driver may check once a statement.
+// Errors go to `diagnostics()`; a call that failed returns a null value, and
+// calls with null operands return null, so that a driver may check once a
+// statement.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_FRONTEND_KERNELBUILDER_H
@@ -39,17 +41,17 @@ struct KernelTree {
   TreeType type() const { return llvm::cast<TreeType>(ir.getType()); }
 };
 
-/// A place that can be read and written: a local variable, an element of an array, a member of a
-/// cell, or a component of one of these.
+/// A place that can be read and written: a local variable, an element of an
+/// array, a member of a cell, or a component of one of these.
 struct Reference {
   enum class Kind { Local, Array, Member };
   Kind kind = Kind::Local;
   mlir::Value base;
-  std::string path;                           // Member: its name
-  llvm::SmallVector<mlir::Value> indices;     // Array, Member: of type index
-  llvm::SmallVector<KernelValue> components;  // of a vector (1) or a matrix (2)
-  DataType whole;                             // without the components
-  DataType type;                              // of what is referred to
+  std::string path;                          // Member: its name
+  llvm::SmallVector<mlir::Value> indices;    // Array, Member: of type index
+  llvm::SmallVector<KernelValue> components; // of a vector (1) or a matrix (2)
+  DataType whole;                            // without the components
+  DataType type;                             // of what is referred to
   explicit operator bool() const { return bool(base); }
 };
 
@@ -62,8 +64,9 @@ struct KernelOptions {
 
 class KernelBuilder {
 public:
-  KernelBuilder(SourceModule &module, llvm::StringRef name, const KernelOptions &options,
-                llvm::StringRef file, unsigned line, unsigned column);
+  KernelBuilder(SourceModule &module, llvm::StringRef name,
+                const KernelOptions &options, llvm::StringRef file,
+                unsigned line, unsigned column);
   ~KernelBuilder();
 
   Diagnostics &diagnostics() { return problems; }
@@ -73,18 +76,21 @@ public:
   /// Takes the unfinished kernel out of the module.
   void abandon();
 
-  //===-- Kernel.cpp: places and arguments ---------------------------------===//
+  //===-- Kernel.cpp: places and arguments
+  //---------------------------------===//
   void setLocation(llvm::StringRef file, unsigned line, unsigned column);
   /// What follows is the body of a function inlined at the current place.
   void enterCall();
   void leaveCall();
   KernelValue valueArgument(llvm::StringRef name, const DataType &type);
-  KernelArray arrayArgument(llvm::StringRef name, const DataType &element, unsigned rank, bool isContiguous);
+  KernelArray arrayArgument(llvm::StringRef name, const DataType &element,
+                            unsigned rank, bool isContiguous);
   KernelTree treeArgument(llvm::StringRef name, llvm::StringRef type);
   /// The array that receives the kernel's return value.
   Reference resultArgument(const DataType &type);
 
-  //===-- Values.cpp: constants, casts -------------------------------------===//
+  //===-- Values.cpp: constants, casts
+  //-------------------------------------===//
   /// A literal: of type default_ip or default_fp, an error if it does not fit.
   KernelValue integerLiteral(int64_t value, bool isTooWide);
   KernelValue floatLiteral(double value);
@@ -93,65 +99,92 @@ public:
   KernelValue integerConstant(int64_t value, Scalar type);
   KernelValue floatConstant(double value, Scalar type);
   KernelValue cast(const KernelValue &value, Scalar to);
-  /// Cast, and a scalar is spread over a vector or matrix. `what` names the target in errors.
-  KernelValue convert(const KernelValue &value, const DataType &to, llvm::StringRef what);
+  /// Cast, and a scalar is spread over a vector or matrix. `what` names the
+  /// target in errors.
+  KernelValue convert(const KernelValue &value, const DataType &to,
+                      llvm::StringRef what);
   KernelValue bitCast(const KernelValue &value, Scalar to);
   /// A scalar as u1: is it not zero?
   KernelValue truth(const KernelValue &value, llvm::StringRef what);
   /// The integer if it is known while compiling.
   std::optional<int64_t> knownInteger(const KernelValue &value);
 
-  //===-- Operators.cpp ----------------------------------------------------===//
-  /// "+ - * / // % ** << >> & | ^ @", "bit_shr", "min", "max", "raw_div", "raw_mod", "atan2", "pow".
-  KernelValue binary(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
+  //===-- Operators.cpp
+  //----------------------------------------------------===//
+  /// "+ - * / // % ** << >> & | ^ @", "bit_shr", "min", "max", "raw_div",
+  /// "raw_mod", "atan2", "pow".
+  KernelValue binary(llvm::StringRef op, const KernelValue &left,
+                     const KernelValue &right);
   /// "== != < <= > >=": u1, elementwise.
-  KernelValue compare(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
+  KernelValue compare(llvm::StringRef op, const KernelValue &left,
+                      const KernelValue &right);
   /// "-", "+", "~", "not".
   KernelValue unary(llvm::StringRef op, const KernelValue &value);
-  KernelValue select(const KernelValue &condition, const KernelValue &yes, const KernelValue &no);
+  KernelValue select(const KernelValue &condition, const KernelValue &yes,
+                     const KernelValue &no);
 
-  //===-- Functions.cpp ----------------------------------------------------===//
+  //===-- Functions.cpp
+  //----------------------------------------------------===//
   /// Elementwise functions of one operand: "sqrt", "sin", "abs", "floor", ...
   KernelValue function(llvm::StringRef name, const KernelValue &value);
   static std::vector<std::string> functionNames();
 
-  //===-- Linalg.cpp: vectors and small matrices -----------------------------===//
-  KernelValue makeVector(llvm::ArrayRef<KernelValue> elements, std::optional<Scalar> type = std::nullopt);
-  KernelValue makeMatrix(llvm::ArrayRef<KernelValue> elements, int64_t rows, std::optional<Scalar> type = std::nullopt);
-  KernelValue component(const KernelValue &value, llvm::ArrayRef<KernelValue> indices);
+  //===-- Linalg.cpp: vectors and small matrices
+  //-----------------------------===//
+  KernelValue makeVector(llvm::ArrayRef<KernelValue> elements,
+                         std::optional<Scalar> type = std::nullopt);
+  KernelValue makeMatrix(llvm::ArrayRef<KernelValue> elements, int64_t rows,
+                         std::optional<Scalar> type = std::nullopt);
+  KernelValue component(const KernelValue &value,
+                        llvm::ArrayRef<KernelValue> indices);
   KernelValue matrixProduct(const KernelValue &left, const KernelValue &right);
   /// "dot", "cross", "outer_product".
-  KernelValue linearPair(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
-  /// "norm", "norm_sqr", "normalized", "transpose", "determinant", "inverse", "trace", "sum", "max", "min", "any", "all".
+  KernelValue linearPair(llvm::StringRef op, const KernelValue &left,
+                         const KernelValue &right);
+  /// "norm", "norm_sqr", "normalized", "transpose", "determinant", "inverse",
+  /// "trace", "sum", "max", "min", "any", "all".
   KernelValue linear(llvm::StringRef op, const KernelValue &value);
 
-  //===-- Memory.cpp, Elements.cpp: locals, arrays, trees ---------------------===//
+  //===-- Memory.cpp, Elements.cpp: locals, arrays, trees
+  //---------------------===//
   /// A local variable of the innermost loop's body or of the kernel.
   Reference declareLocal(const DataType &type);
-  Reference arrayElement(const KernelArray &array, llvm::ArrayRef<KernelValue> indices);
-  Reference member(const KernelTree &tree, llvm::StringRef name, llvm::ArrayRef<KernelValue> indices);
-  Reference component(const Reference &reference, llvm::ArrayRef<KernelValue> indices);
+  Reference arrayElement(const KernelArray &array,
+                         llvm::ArrayRef<KernelValue> indices);
+  Reference member(const KernelTree &tree, llvm::StringRef name,
+                   llvm::ArrayRef<KernelValue> indices);
+  Reference component(const Reference &reference,
+                      llvm::ArrayRef<KernelValue> indices);
   KernelValue load(const Reference &reference);
   /// Stores with a cast to the place's type; a lossy one to a local warns.
-  void store(const Reference &reference, const KernelValue &value, llvm::StringRef what);
-  /// Read-modify-write by "add", "sub", "mul", "min", "max", "and", "or", "xor": the old value.
-  /// Indivisible where other workers see the place.
-  KernelValue atomic(llvm::StringRef op, const Reference &reference, const KernelValue &value);
-  /// Do several workers see this place? Locals of the iteration are the only ones that they do not.
+  void store(const Reference &reference, const KernelValue &value,
+             llvm::StringRef what);
+  /// Read-modify-write by "add", "sub", "mul", "min", "max", "and", "or",
+  /// "xor": the old value. Indivisible where other workers see the place.
+  KernelValue atomic(llvm::StringRef op, const Reference &reference,
+                     const KernelValue &value);
+  /// Do several workers see this place? Locals of the iteration are the only
+  /// ones that they do not.
   bool isShared(const Reference &reference) const;
   KernelValue dimension(const KernelArray &array, unsigned axis);
-  KernelValue isActive(const KernelTree &tree, llvm::StringRef path, llvm::ArrayRef<KernelValue> indices);
-  KernelValue activate(const KernelTree &tree, llvm::StringRef path, llvm::ArrayRef<KernelValue> indices);
+  KernelValue isActive(const KernelTree &tree, llvm::StringRef path,
+                       llvm::ArrayRef<KernelValue> indices);
+  KernelValue activate(const KernelTree &tree, llvm::StringRef path,
+                       llvm::ArrayRef<KernelValue> indices);
 
-  //===-- Control.cpp -------------------------------------------------------===//
+  //===-- Control.cpp
+  //-------------------------------------------------------===//
   struct Bounds {
     KernelValue lower, upper, step; // step may be null: one
   };
-  /// A parallel loop over a box, directly in the kernel. Returns the loop variables.
+  /// A parallel loop over a box, directly in the kernel. Returns the loop
+  /// variables.
   std::vector<KernelValue> beginParallel(llvm::ArrayRef<Bounds> bounds);
   /// A parallel loop over the active cells of a member or level.
-  std::vector<KernelValue> beginForEach(const KernelTree &tree, llvm::StringRef path);
-  /// A loop in order. With `keepGoing` (a u1 local) it also ends when that is false.
+  std::vector<KernelValue> beginForEach(const KernelTree &tree,
+                                        llvm::StringRef path);
+  /// A loop in order. With `keepGoing` (a u1 local) it also ends when that is
+  /// false.
   KernelValue beginSerial(const Bounds &bounds, const Reference *keepGoing);
   /// `while`: build the condition, then call beginWhileBody with it.
   void beginWhile();
@@ -164,7 +197,8 @@ public:
   KernelValue endIfWith(const KernelValue &yes, const KernelValue &no);
   bool isInParallelLoop() const { return parallelOp != nullptr; }
 
-  //===-- Effects.cpp --------------------------------------------------------===//
+  //===-- Effects.cpp
+  //--------------------------------------------------------===//
   /// One piece of a print: a text, or a value when `value` is set.
   struct PrintPart {
     std::string text;
@@ -177,62 +211,81 @@ private:
   struct Frame {
     mlir::Operation *op;
     mlir::OpBuilder::InsertPoint after;
-    mlir::Operation *counter = nullptr; // a loop in order with keepGoing: its counter's alloca
+    mlir::Operation *counter =
+        nullptr; // a loop in order with keepGoing: its counter's alloca
     mlir::Value step = nullptr;
   };
 
   mlir::Location loc() const { return location; }
   mlir::MLIRContext *context() { return builder.getContext(); }
   mlir::Type ir(const DataType &type) { return registerType(context(), type); }
-  std::nullptr_t fail(const llvm::Twine &message, const llvm::Twine &hint = "") {
+  std::nullptr_t fail(const llvm::Twine &message,
+                      const llvm::Twine &hint = "") {
     problems.typeError(message, hint);
     return nullptr;
   }
   mlir::Value constant(const DataType &type, int64_t value);
   mlir::Value constant(const DataType &type, double value);
-  mlir::Value addArgument(llvm::StringRef name, mlir::Type type, llvm::ArrayRef<mlir::NamedAttribute> extra);
+  mlir::Value addArgument(llvm::StringRef name, mlir::Type type,
+                          llvm::ArrayRef<mlir::NamedAttribute> extra);
   mlir::arith::FastMathFlags fast() const;
 
   // Operators.cpp, IntegerMath.cpp: operands already of one type.
-  bool unify(llvm::StringRef op, KernelValue &left, KernelValue &right, bool forArithmetic);
-  KernelValue arithmetic(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
+  bool unify(llvm::StringRef op, KernelValue &left, KernelValue &right,
+             bool forArithmetic);
+  KernelValue arithmetic(llvm::StringRef op, const KernelValue &left,
+                         const KernelValue &right);
   KernelValue divide(const KernelValue &left, const KernelValue &right);
   KernelValue bitwise(llvm::StringRef op, KernelValue left, KernelValue right);
   KernelValue shift(llvm::StringRef op, KernelValue left, KernelValue right);
   KernelValue power(KernelValue left, KernelValue right);
   KernelValue multiplyOut(const KernelValue &base, int64_t exponent);
-  KernelValue integerPower(const KernelValue &base, const KernelValue &exponent);
-  KernelValue integerDivision(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
+  KernelValue integerPower(const KernelValue &base,
+                           const KernelValue &exponent);
+  KernelValue integerDivision(llvm::StringRef op, const KernelValue &left,
+                              const KernelValue &right);
   KernelValue floatModulo(const KernelValue &left, const KernelValue &right);
-  mlir::Value convertScalars(mlir::Value value, const DataType &from, Scalar to);
+  mlir::Value convertScalars(mlir::Value value, const DataType &from,
+                             Scalar to);
   mlir::Value spread(mlir::Value scalar, const DataType &to);
 
   // Linalg.cpp
   llvm::SmallVector<KernelValue> elements(const KernelValue &value);
-  KernelValue fromElements(llvm::ArrayRef<KernelValue> values, const DataType &type);
+  KernelValue fromElements(llvm::ArrayRef<KernelValue> values,
+                           const DataType &type);
   KernelValue determinantOf(llvm::ArrayRef<KernelValue> values, int64_t size);
   KernelValue inverse(const KernelValue &value);
-  std::optional<llvm::SmallVector<KernelValue>> componentIndices(const DataType &type, llvm::ArrayRef<KernelValue> indices);
-  KernelValue replaceComponent(const KernelValue &whole, llvm::ArrayRef<KernelValue> indices, const KernelValue &value);
-  llvm::SmallVector<mlir::Value> elementChoices(const DataType &type, llvm::ArrayRef<KernelValue> indices);
+  std::optional<llvm::SmallVector<KernelValue>>
+  componentIndices(const DataType &type, llvm::ArrayRef<KernelValue> indices);
+  KernelValue replaceComponent(const KernelValue &whole,
+                               llvm::ArrayRef<KernelValue> indices,
+                               const KernelValue &value);
+  llvm::SmallVector<mlir::Value>
+  elementChoices(const DataType &type, llvm::ArrayRef<KernelValue> indices);
 
   // Memory.cpp, Elements.cpp
   mlir::Value toIndex(const KernelValue &value);
   KernelValue fromIndex(mlir::Value index, Scalar type);
-  bool flattenIndices(llvm::ArrayRef<KernelValue> indices, llvm::SmallVectorImpl<KernelValue> &flat);
-  bool coordinates(const KernelTree &tree, llvm::StringRef path, bool isMember, llvm::ArrayRef<KernelValue> indices,
+  bool flattenIndices(llvm::ArrayRef<KernelValue> indices,
+                      llvm::SmallVectorImpl<KernelValue> &flat);
+  bool coordinates(const KernelTree &tree, llvm::StringRef path, bool isMember,
+                   llvm::ArrayRef<KernelValue> indices,
                    llvm::SmallVectorImpl<mlir::Value> &result);
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);
-  llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference, int64_t flat);
-  KernelValue updated(llvm::StringRef op, const KernelValue &old, const KernelValue &value);
+  llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference,
+                                                int64_t flat);
+  KernelValue updated(llvm::StringRef op, const KernelValue &old,
+                      const KernelValue &value);
 
   // Control.cpp
   Scalar loopType(const Bounds &bounds);
   bool checkBounds(const Bounds &bounds);
   mlir::Value indexConstant(int64_t value);
-  mlir::Value iterationCount(mlir::Value lower, mlir::Value upper, mlir::Value step);
+  mlir::Value iterationCount(mlir::Value lower, mlir::Value upper,
+                             mlir::Value step);
   void enterLoop(mlir::Operation *op, mlir::Block *body);
-  KernelValue beginCounted(mlir::Value lower, mlir::Value upper, Scalar type, const Reference &keepGoing);
+  KernelValue beginCounted(mlir::Value lower, mlir::Value upper, Scalar type,
+                           const Reference &keepGoing);
 
   SourceModule &module;
   KernelOptions settings;
@@ -243,7 +296,8 @@ private:
   KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> argumentAttributes;
   llvm::SmallVector<Frame> frames;
-  llvm::SmallVector<mlir::Block *> scopes; // where locals are made: bodies of loops, the kernel's
+  llvm::SmallVector<mlir::Block *>
+      scopes; // where locals are made: bodies of loops, the kernel's
   mlir::Operation *parallelOp = nullptr;
 };
 

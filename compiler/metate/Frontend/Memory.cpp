@@ -1,8 +1,9 @@
 //===- Memory.cpp - references and what is done with them -------*- C++ -*-===//
 //
-// Load, store and read-modify-write of locals, array elements and members, whole or by component. A
-// read-modify-write is indivisible for each component where other workers may see the place, and
-// plain on a local of the same iteration.
+// Load, store and read-modify-write of locals, array elements and members,
+// whole or by component. A read-modify-write is indivisible for each component
+// where other workers may see the place, and plain on a local of the same
+// iteration.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
@@ -21,24 +22,29 @@ Reference KernelBuilder::declareLocal(const DataType &type) {
   builder.setInsertionPointToStart(scopes.back());
   Reference reference;
   reference.kind = Reference::Kind::Local;
-  reference.base = memref::AllocaOp::create(builder, loc(), MemRefType::get({}, ir(type)));
+  reference.base =
+      memref::AllocaOp::create(builder, loc(), MemRefType::get({}, ir(type)));
   reference.whole = reference.type = type;
   return reference;
 }
 
-/// A local that lives outside the parallel loop that uses it: all workers see it.
+/// A local that lives outside the parallel loop that uses it: all workers see
+/// it.
 bool KernelBuilder::isShared(const Reference &reference) const {
   if (reference.kind != Reference::Kind::Local)
     return true;
-  return parallelOp && !parallelOp->isProperAncestor(reference.base.getDefiningOp());
+  return parallelOp &&
+         !parallelOp->isProperAncestor(reference.base.getDefiningOp());
 }
 
 SmallVector<Value> KernelBuilder::componentValues(const Reference &reference) {
-  return llvm::map_to_vector(reference.components, [&](const KernelValue &k) { return toIndex(k); });
+  return llvm::map_to_vector(reference.components,
+                             [&](const KernelValue &k) { return toIndex(k); });
 }
 
 /// Indices of component number `flat` of a whole element of an array.
-SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference, int64_t flat) {
+SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference,
+                                                 int64_t flat) {
   SmallVector<Value> indices = reference.indices;
   if (reference.whole.isMatrix())
     indices.push_back(indexConstant(flat / reference.whole.shape[1]));
@@ -47,12 +53,15 @@ SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference, int
   return indices;
 }
 
-Reference KernelBuilder::component(const Reference &reference, ArrayRef<KernelValue> indices) {
+Reference KernelBuilder::component(const Reference &reference,
+                                   ArrayRef<KernelValue> indices) {
   if (!reference.components.empty()) {
-    fail("subscript of a component: expected a vector or matrix, got " + reference.type.name());
+    fail("subscript of a component: expected a vector or matrix, got " +
+         reference.type.name());
     return {};
   }
-  std::optional<SmallVector<KernelValue>> flat = componentIndices(reference.type, indices);
+  std::optional<SmallVector<KernelValue>> flat =
+      componentIndices(reference.type, indices);
   if (!flat)
     return {};
   Reference part = reference;
@@ -67,12 +76,16 @@ KernelValue KernelBuilder::load(const Reference &reference) {
   const DataType &type = reference.type;
   switch (reference.kind) {
   case Reference::Kind::Local: {
-    Value value = memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
+    Value value =
+        memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
     KernelValue whole = {value, reference.whole};
-    return reference.components.empty() ? whole : component(whole, reference.components);
+    return reference.components.empty()
+               ? whole
+               : component(whole, reference.components);
   }
   case Reference::Kind::Member:
-    return {LoadOp::create(builder, loc(), ir(type), reference.base, reference.path, reference.indices,
+    return {LoadOp::create(builder, loc(), ir(type), reference.base,
+                           reference.path, reference.indices,
                            componentValues(reference)),
             type};
   case Reference::Kind::Array:
@@ -82,16 +95,20 @@ KernelValue KernelBuilder::load(const Reference &reference) {
   if (!reference.components.empty()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    return {memref::LoadOp::create(builder, loc(), reference.base, indices), type};
+    return {memref::LoadOp::create(builder, loc(), reference.base, indices),
+            type};
   }
   for (int64_t k = 0; k < type.count(); ++k)
-    parts.push_back(memref::LoadOp::create(builder, loc(), reference.base, elementIndices(reference, k)));
+    parts.push_back(memref::LoadOp::create(builder, loc(), reference.base,
+                                           elementIndices(reference, k)));
   if (type.isScalar())
     return {parts[0], type};
-  return {vector::FromElementsOp::create(builder, loc(), ir(type), parts), type};
+  return {vector::FromElementsOp::create(builder, loc(), ir(type), parts),
+          type};
 }
 
-void KernelBuilder::store(const Reference &reference, const KernelValue &value, StringRef what) {
+void KernelBuilder::store(const Reference &reference, const KernelValue &value,
+                          StringRef what) {
   if (!reference || !value)
     return;
   KernelValue converted = convert(value, reference.type, what);
@@ -104,32 +121,41 @@ void KernelBuilder::store(const Reference &reference, const KernelValue &value, 
       return;
     }
     if (!isLossless(value.type.scalar, reference.type.scalar))
-      problems.warning(what + ": a value of type " + scalarName(value.type.scalar) +
-                       " is cast to the variable's type " + scalarName(reference.type.scalar) +
+      problems.warning(what + ": a value of type " +
+                       scalarName(value.type.scalar) +
+                       " is cast to the variable's type " +
+                       scalarName(reference.type.scalar) +
                        ", set by its first assignment, and may lose bits");
     if (!reference.components.empty()) {
-      Value whole = memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
-      converted = replaceComponent({whole, reference.whole}, reference.components, converted);
+      Value whole =
+          memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
+      converted = replaceComponent({whole, reference.whole},
+                                   reference.components, converted);
     }
-    memref::StoreOp::create(builder, loc(), converted.ir, reference.base, ValueRange{});
+    memref::StoreOp::create(builder, loc(), converted.ir, reference.base,
+                            ValueRange{});
     return;
   }
   if (reference.kind == Reference::Kind::Member) {
-    StoreOp::create(builder, loc(), converted.ir, reference.base, reference.path, reference.indices,
+    StoreOp::create(builder, loc(), converted.ir, reference.base,
+                    reference.path, reference.indices,
                     componentValues(reference), /*active=*/false);
     return;
   }
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    memref::StoreOp::create(builder, loc(), converted.ir, reference.base, indices);
+    memref::StoreOp::create(builder, loc(), converted.ir, reference.base,
+                            indices);
     return;
   }
   for (auto [k, part] : llvm::enumerate(elements(converted)))
-    memref::StoreOp::create(builder, loc(), part.ir, reference.base, elementIndices(reference, k));
+    memref::StoreOp::create(builder, loc(), part.ir, reference.base,
+                            elementIndices(reference, k));
 }
 
-static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataType &type) {
+static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op,
+                                                      const DataType &type) {
   using K = arith::AtomicRMWKind;
   bool isFloat = type.isFloat(), isSigned = type.isSigned();
   if (type.isBool() || !isFloat) {
@@ -145,19 +171,30 @@ static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataTy
   return llvm::StringSwitch<std::optional<K>>(op)
       .Case("add", isFloat ? K::addf : K::addi)
       .Case("mul", isFloat ? K::mulf : K::muli)
-      .Case("min", isFloat ? K::minnumf : isSigned ? K::mins : K::minu)
-      .Case("max", isFloat ? K::maxnumf : isSigned ? K::maxs : K::maxu)
+      .Case("min", isFloat    ? K::minnumf
+                   : isSigned ? K::mins
+                              : K::minu)
+      .Case("max", isFloat    ? K::maxnumf
+                   : isSigned ? K::maxs
+                              : K::maxu)
       .Default(std::nullopt);
 }
 
-KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old, const KernelValue &value) {
+KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old,
+                                   const KernelValue &value) {
   StringRef symbol = llvm::StringSwitch<StringRef>(op)
-                         .Case("add", "+").Case("sub", "-").Case("mul", "*")
-                         .Case("and", "&").Case("or", "|").Case("xor", "^").Default(op);
+                         .Case("add", "+")
+                         .Case("sub", "-")
+                         .Case("mul", "*")
+                         .Case("and", "&")
+                         .Case("or", "|")
+                         .Case("xor", "^")
+                         .Default(op);
   return binary(symbol, old, value);
 }
 
-KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference, const KernelValue &value) {
+KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
+                                  const KernelValue &value) {
   if (!reference || !value)
     return {};
   std::string what = ("atomic_" + op).str();
@@ -169,7 +206,8 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference, cons
     given = unary("-", given);
     kindName = "add";
   }
-  std::optional<arith::AtomicRMWKind> kind = atomicKind(kindName, reference.type);
+  std::optional<arith::AtomicRMWKind> kind =
+      atomicKind(kindName, reference.type);
   if (!kind) {
     fail(what + ": not defined for " + reference.type.name());
     return {};
@@ -180,18 +218,23 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference, cons
     return old;
   }
   if (reference.kind == Reference::Kind::Member) {
-    Value old = AtomicOp::create(builder, loc(), *kind, given.ir, reference.base, reference.path, reference.indices,
-                                 componentValues(reference), /*active=*/false);
+    Value old = AtomicOp::create(
+        builder, loc(), *kind, given.ir, reference.base, reference.path,
+        reference.indices, componentValues(reference), /*active=*/false);
     return {old, reference.type};
   }
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    return {memref::AtomicRMWOp::create(builder, loc(), *kind, given.ir, reference.base, indices), reference.type};
+    return {memref::AtomicRMWOp::create(builder, loc(), *kind, given.ir,
+                                        reference.base, indices),
+            reference.type};
   }
   SmallVector<KernelValue> olds;
   for (auto [k, part] : llvm::enumerate(elements(given)))
-    olds.push_back({memref::AtomicRMWOp::create(builder, loc(), *kind, part.ir, reference.base, elementIndices(reference, k)),
+    olds.push_back({memref::AtomicRMWOp::create(builder, loc(), *kind, part.ir,
+                                                reference.base,
+                                                elementIndices(reference, k)),
                     reference.type.element()});
   return fromElements(olds, reference.type);
 }

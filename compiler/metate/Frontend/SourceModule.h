@@ -1,7 +1,8 @@
 //===- SourceModule.h - a module of kernels being written -------*- C++ -*-===//
 //
-// Owns the context and the module operation that kernels are built into, and the names of tree types
-// in it. What it holds is the import stage's IR; it must not run passes.
+// Owns the context and the module operation that kernels are built into, and
+// the names of tree types in it. What it holds is the import stage's IR; it
+// must not run passes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_FRONTEND_SOURCEMODULE_H
@@ -22,9 +23,11 @@ public:
   mlir::MLIRContext *context() { return &ownContext; }
   mlir::ModuleOp op() { return *moduleOp; }
 
-  /// Replaces the module by what `text` says. Returns an empty string or what is wrong.
+  /// Replaces the module by what `text` says. Returns an empty string or what
+  /// is wrong.
   std::string parse(llvm::StringRef text);
-  /// Adds `type` (`!metate.tree<...>`) under `name`. Returns an empty string or what is wrong.
+  /// Adds `type` (`!metate.tree<...>`) under `name`. Returns an empty string or
+  /// what is wrong.
   std::string addNamedType(llvm::StringRef name, llvm::StringRef type);
   /// Parses a tree type; a null type and the reason in `error` if it is none.
   TreeType parseTree(llvm::StringRef text, std::string &error);

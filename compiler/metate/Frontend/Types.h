@@ -1,8 +1,9 @@
 //===- Types.h - data types of kernels --------------------------*- C++ -*-===//
 //
-// What a value in a kernel is: a scalar type with its sign, and a shape for vectors and matrices;
-// the rules of promotion; the spelling in IR and in error texts. IR types are signless, so the sign
-// lives here and nowhere else. Must not build operations.
+// What a value in a kernel is: a scalar type with its sign, and a shape for
+// vectors and matrices; the rules of promotion; the spelling in IR and in error
+// texts. IR types are signless, so the sign lives here and nowhere else. Must
+// not build operations.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_FRONTEND_TYPES_H
@@ -31,7 +32,8 @@ struct DataType {
   llvm::SmallVector<int64_t, 2> shape;
 
   DataType() = default;
-  DataType(Scalar scalar, llvm::ArrayRef<int64_t> shape = {}) : scalar(scalar), shape(shape) {}
+  DataType(Scalar scalar, llvm::ArrayRef<int64_t> shape = {})
+      : scalar(scalar), shape(shape) {}
 
   bool isScalar() const { return shape.empty(); }
   bool isVector() const { return shape.size() == 1; }
@@ -43,7 +45,9 @@ struct DataType {
   int64_t count() const;
   DataType element() const { return DataType(scalar); }
   DataType withScalar(Scalar other) const { return DataType(other, shape); }
-  bool operator==(const DataType &other) const { return scalar == other.scalar && shape == other.shape; }
+  bool operator==(const DataType &other) const {
+    return scalar == other.scalar && shape == other.shape;
+  }
   /// "f32", "vector(3, f32)", "matrix(2, 2, i32)".
   std::string name() const;
 };
@@ -56,10 +60,11 @@ mlir::Type signedType(mlir::MLIRContext *context, Scalar scalar);
 /// The data type of a tree member's type, which carries its sign.
 DataType fromMemberType(mlir::Type type);
 
-/// The common scalar type of two operands: any float beats any integer, the wider wins, unsigned
-/// wins at equal width; f16 with bf16 gives f32.
+/// The common scalar type of two operands: any float beats any integer, the
+/// wider wins, unsigned wins at equal width; f16 with bf16 gives f32.
 Scalar promote(Scalar left, Scalar right);
-/// True if a cast keeps every value: the wider of the same kind, or integers to a float that holds them.
+/// True if a cast keeps every value: the wider of the same kind, or integers to
+/// a float that holds them.
 bool isLossless(Scalar from, Scalar to);
 
 } // namespace metate::frontend

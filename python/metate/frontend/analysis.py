@@ -56,7 +56,12 @@ def always_returns(statements) -> bool:
     for statement in statements:
         if isinstance(statement, ast.Return):
             return True
-        if isinstance(statement, ast.If) and statement.orelse and always_returns(statement.body) and always_returns(statement.orelse):
+        if (
+            isinstance(statement, ast.If)
+            and statement.orelse
+            and always_returns(statement.body)
+            and always_returns(statement.orelse)
+        ):
             return True
     return False
 

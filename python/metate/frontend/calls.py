@@ -8,7 +8,6 @@ import inspect
 import math
 
 import numpy as np
-from metate_native import _compiler
 
 from .. import intrinsics
 from .. import types as _types
@@ -22,10 +21,30 @@ from .native import describe, native_type
 # Python's own functions that mean something in a kernel.
 _MATH = {
     getattr(math, name): name
-    for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log2", "log10", "floor", "ceil", "trunc", "isnan", "isinf", "pow", "atan2")
+    for name in (
+        "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log2", "log10",
+        "floor", "ceil", "trunc", "isnan", "isinf", "pow", "atan2",
+    )
 }  # fmt: skip
 _BUILTINS = {abs: "abs", builtins.min: "min", builtins.max: "max", round: "round", pow: "pow"}
-_STATIC_BUILTINS = (len, range, zip, enumerate, sum, isinstance, getattr, hasattr, reversed, sorted, tuple, list, type, any, all)
+_STATIC_BUILTINS = (
+    len,
+    range,
+    zip,
+    enumerate,
+    sum,
+    isinstance,
+    getattr,
+    hasattr,
+    reversed,
+    sorted,
+    tuple,
+    list,
+    str,
+    type,
+    any,
+    all,
+)
 
 _LINEAR = ("norm", "norm_sqr", "normalized", "transpose", "determinant", "inverse", "trace", "sum", "max", "min", "any", "all")
 _LINEAR_PAIRS = ("dot", "cross", "outer_product")
@@ -120,7 +139,9 @@ class Calls(IntrinsicCalls):
                 raise self.error("type", f"{name}: expected {count} argument{'s' * (count != 1)}, got {len(positional)}", node)
             for keyword in node.keywords:
                 if keyword.arg not in names:
-                    raise self.error("type", f"{name} has no parameter '{keyword.arg}'", keyword.value, suggestion(keyword.arg, names))
+                    raise self.error(
+                        "type", f"{name} has no parameter '{keyword.arg}'", keyword.value, suggestion(keyword.arg, names)
+                    )
         return positional, keywords
 
     #  -- casts, types ---------------------------------------------------------------------------------
@@ -243,7 +264,13 @@ class Calls(IntrinsicCalls):
             thing = self.to_value(thing, node)
         if isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)) or annotation in (int, float, bool):
             type_ = annotation if not isinstance(annotation, type) else self.scalar_type(annotation, node)
-            thing = self.emit(node, self.builder.convert, self.to_value(thing, node), native_type(type_), f"argument '{name}' of '{source.name}'")
+            thing = self.emit(
+                node,
+                self.builder.convert,
+                self.to_value(thing, node),
+                native_type(type_),
+                f"argument '{name}' of '{source.name}'",
+            )
         if is_assigned and (isinstance(thing, Value) or isinstance(thing, (bool, int, float))):
             value = self.to_value(thing, node)
             local = self.emit(node, self.builder.declare_local, value.type)

@@ -11,6 +11,7 @@ import ast
 import operator
 
 import numpy as np
+
 from metate_native import _compiler
 
 from .. import intrinsics
@@ -21,7 +22,7 @@ from .native import describe
 
 Value, Reference = _compiler.Value, _compiler.Reference
 
-_BINARY = {
+BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.MatMult: "@",
 }  # fmt: skip
@@ -38,10 +39,26 @@ _STATIC_COMPARE = {
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
-_COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
-_PYTHON_NAMES = ("range", "print", "abs", "min", "max", "round", "int", "float", "bool", "len", "pow", "enumerate", "zip", "True", "False")
-_RUNTIME = (Value, Reference, handles.CellHandle)
-_HANDLES = (
+_MOST_CONSTANTS = 64  # elements of a captured array that become constants; a larger one is data
+_PYTHON_NAMES = (
+    "range",
+    "print",
+    "abs",
+    "min",
+    "max",
+    "round",
+    "int",
+    "float",
+    "bool",
+    "len",
+    "pow",
+    "enumerate",
+    "zip",
+    "True",
+    "False",
+)
+RUNTIME = (Value, Reference, handles.CellHandle)
+HANDLES = (
     handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
     handles.ShapeHandle, handles.TextParts, handles.BoundMethod,
 )  # fmt: skip
@@ -51,7 +68,7 @@ def is_static(value) -> bool:
     """Known while compiling, with everything in it."""
     if isinstance(value, (tuple, list)):
         return all(is_static(v) for v in value)
-    return not isinstance(value, (*_RUNTIME, *_HANDLES))
+    return not isinstance(value, (*RUNTIME, *HANDLES))
 
 
 class Expressions:
@@ -110,7 +127,7 @@ class Expressions:
             return self.emit(node, self.builder.float_literal, thing)
         if isinstance(thing, np.generic):
             return self.typed_constant(thing.item(), _types.dtype(thing.dtype), node)
-        if isinstance(thing, np.ndarray) and thing.ndim in (1, 2):
+        if isinstance(thing, np.ndarray) and thing.ndim in (1, 2) and thing.size <= _MOST_CONSTANTS:
             return self.array_constant(thing, node)
         if isinstance(thing, handles.CellHandle):
             return self.to_value(self.sole_member(thing, node), node)
@@ -133,6 +150,8 @@ class Expressions:
             return f"take a cell: {thing.tree.name}.{thing.name}[...]"
         if isinstance(thing, (tuple, list)):
             return "make a vector of it: ti.Vector([...])"
+        if isinstance(thing, np.ndarray) or isinstance(getattr(thing, "type", None), _types.TreeType):
+            return "pass it to the kernel as an argument"
         if isinstance(thing, handles.ArrayHandle):
             return f"take an element: {thing.name}[...]"
         return None
@@ -157,7 +176,7 @@ class Expressions:
     def known_integer(self, thing, node, what):
         if isinstance(thing, (int, np.integer)) and not isinstance(thing, bool):
             return int(thing)
-        known = self.builder.known_integer(self.to_value(thing, node)) if isinstance(thing, _RUNTIME) else None
+        known = self.builder.known_integer(self.to_value(thing, node)) if isinstance(thing, RUNTIME) else None
         if known is None:
             raise self.error("type", f"{what}: expected an integer known while compiling, got {describe(thing)}", node)
         return known
@@ -227,7 +246,9 @@ class Expressions:
                 parts.append(str(part.value))
                 continue
             if part.format_spec is not None:
-                raise self.error("syntax", "kernels have no format specifiers in f-strings", node, "leave out what stands after ':'")
+                raise self.error(
+                    "syntax", "kernels have no format specifiers in f-strings", node, "leave out what stands after ':'"
+                )
             if part.conversion != -1:
                 raise self.error("syntax", "kernels have no conversions in f-strings", node, "leave out what stands after '!'")
             thing = self.expr(part.value)
@@ -245,7 +266,7 @@ class Expressions:
             return
         first, *rest = generators
         for item in self.static_items(first.iter):
-            self.push_scope("block")
+            self.push_scope("static")
             self.bind_static_target(first.target, item)
             if all(self.static_truth(condition) for condition in first.ifs):
                 self._comprehend(rest, action)
@@ -253,14 +274,14 @@ class Expressions:
 
     def static_truth(self, node):
         thing = self.expr(node)
-        if isinstance(thing, _RUNTIME):
+        if isinstance(thing, RUNTIME):
             raise self.error("type", "expected a condition known while compiling", node)
         return bool(thing)
 
     #  -- operators --------------------------------------------------------------------------------
 
     def expr_BinOp(self, node):
-        op = _BINARY[type(node.op)]
+        op = BINARY[type(node.op)]
         left, right = self.expr(node.left), None
         if isinstance(left, Reference):
             left = self.to_value(left, node.left)
@@ -372,163 +393,6 @@ class Expressions:
     def expr_NamedExpr(self, node):
         self.assign(node.target, self.expr(node.value), node)
         return self.expr_Name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
-
-    #  -- subscripts and attributes -------------------------------------------------------------------
-
-    def expr_Subscript(self, node):
-        whole = self.expr(node.value)
-        if isinstance(whole, handles.ShapeHandle):
-            axis = self.integer(node.slice, "index of a shape")
-            if not -whole.array.ndim <= axis < whole.array.ndim:
-                raise self.error("type", f"index of a shape: expected 0 to {whole.array.ndim - 1}, got {axis}", node.slice)
-            return self.emit(node, self.builder.dimension, whole.array.native, axis % whole.array.ndim)
-        if is_static(whole) or isinstance(whole, (tuple, list, dict)):
-            return self._static_subscript(whole, node)
-        if isinstance(whole, handles.TreeHandle):
-            return handles.CellHandle(whole, tuple(self.index_values(node.slice)))
-        if isinstance(whole, handles.MemberHandle):
-            return self.emit(node, self.builder.member, whole.tree.native, whole.name, self.index_values(node.slice))
-        if isinstance(whole, handles.ArrayHandle):
-            return self.emit(node, self.builder.array_element, whole.native, self.index_values(node.slice))
-        if isinstance(whole, handles.CellHandle):
-            whole = self.sole_member(whole, node.value)
-        if isinstance(whole, Reference):
-            return self.emit(node, self.builder.reference_component, whole, self.index_values(node.slice))
-        if isinstance(whole, Value):
-            return self.emit(node, self.builder.component, whole, self.index_values(node.slice))
-        raise self.error("type", f"expected something with elements, got {describe(whole)}", node.value)
-
-    def component(self, value, indices, node):
-        return self.emit(node, self.builder.component, value, [self.to_value(k, node) for k in indices])
-
-    def index_values(self, node):
-        """The values between the brackets, vectors among them as they are."""
-        parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        found = []
-        for part in parts:
-            if isinstance(part, (ast.Slice, ast.Starred)):
-                raise self.error("syntax", "kernels have no slices", part, "loop over the elements")
-            thing = self.expr(part)
-            if isinstance(thing, (tuple, list)):
-                found.extend(self.to_value(element, part) for element in thing)
-            elif thing is not None:  # x[None] is the element of an array without dimensions
-                found.append(self.to_value(thing, part))
-        return found
-
-    def _static_subscript(self, whole, node):
-        if isinstance(whole, np.ndarray) and self.static_depth == 0 and not isinstance(node.slice, ast.Constant):
-            indices = self.index_values(node.slice)
-            known = [self.builder.known_integer(k) for k in indices]
-            if None in known:
-                return self.emit(node, self.builder.component, self.to_value(whole, node.value), indices)
-            return self.compute(node, operator.getitem, whole, tuple(known))
-        key = self.expr(node.slice)
-        if isinstance(key, _RUNTIME):
-            key = self.known_integer(key, node.slice, f"index of a {type(whole).__name__} known while compiling")
-        return self.compute(node, operator.getitem, whole, key)
-
-    def expr_Slice(self, node):
-        bounds = [None if part is None else self.expr(part) for part in (node.lower, node.upper, node.step)]
-        return slice(*bounds)
-
-    def sole_member(self, cell, node):
-        members = list(cell.tree.type.members)
-        if len(members) != 1:
-            raise self.error(
-                "type",
-                f"expected one member of the cell of '{cell.tree.name}', got the whole cell",
-                node,
-                "take one of its members: " + ", ".join(f".{name}" for name in members),
-            )
-        return self.member(cell, members[0], node)
-
-    def member(self, cell, name, node):
-        return self.emit(node, self.builder.member, cell.tree.native, name, list(cell.indices))
-
-    def expr_Attribute(self, node):
-        owner = self.expr(node.value)
-        name = node.attr
-        if isinstance(owner, handles.TreeHandle):
-            return self.tree_attribute(owner, name, node)
-        if isinstance(owner, handles.CellHandle):
-            if name in owner.tree.type.members:
-                return self.member(owner, name, node)
-            if len(owner.tree.type.members) == 1:
-                return self.value_attribute(self.sole_member(owner, node.value), name, node)
-            raise self.unknown_attribute(owner, name, node, list(owner.tree.type.members))
-        if isinstance(owner, handles.ArrayHandle):
-            if name == "shape":
-                return handles.ShapeHandle(owner)
-            if name == "ndim":
-                return owner.ndim
-            raise self.unknown_attribute(owner, name, node, ["shape", "ndim"])
-        if isinstance(owner, handles.MemberHandle):
-            if name == "shape":
-                return owner.shape
-            raise self.unknown_attribute(owner, name, node, ["shape"])
-        if isinstance(owner, (Value, Reference)):
-            return self.value_attribute(owner, name, node)
-        if isinstance(owner, _HANDLES):
-            raise self.unknown_attribute(owner, name, node, [])
-        try:
-            return getattr(owner, name)
-        except AttributeError:
-            raise self.unknown_attribute(owner, name, node, dir(owner), listed=False) from None
-
-    def unknown_attribute(self, owner, name, node, candidates, listed=True):
-        known = f"; it has {', '.join(candidates)}" if listed and candidates else ""
-        message = f"{describe(owner)} has no attribute '{name}'{known}"
-        return self.error("name", message, _attribute_name(node), suggestion(name, candidates))
-
-    def tree_attribute(self, tree, name, node):
-        if name in tree.type.members:
-            return handles.MemberHandle(tree, name)
-        levels = [level.name for level in tree.type.levels]
-        if name in levels:
-            return handles.LevelHandle(tree, name)
-        if name in ("is_active", "activate"):
-            return handles.BoundMethod(tree, name)
-        if name == "shape":
-            return next(iter(tree.type.members.values())).shape
-        raise self.unknown_attribute(tree, name, node, [*tree.type.members, *levels])
-
-    def value_attribute(self, owner, name, node):
-        """Swizzles and methods of vectors and matrices."""
-        shape = owner.type.shape
-        if len(shape) == 1 and set(name) <= set(_COMPONENTS):
-            return self.swizzle(owner, name, node)
-        if name in self.methods:
-            return handles.BoundMethod(owner, name)
-        if name in ("n", "m", "shape"):
-            return tuple(shape) if name == "shape" else ([*shape, 1, 1])[0 if name == "n" else 1]
-        components = [*"xyzw"[: shape[0]]] if len(shape) == 1 else []
-        known = f"; its components are {', '.join(components)}" if components else ""
-        hint = suggestion(name, [*components, *self.methods])
-        raise self.error("name", f"{describe(owner)} has no attribute '{name}'{known}", _attribute_name(node), hint)
-
-    def swizzle(self, owner, name, node):
-        positions = [_COMPONENTS[letter] for letter in name]
-        length = owner.type.shape[0]
-        if max(positions) >= length:
-            raise self.error("name", f"{describe(owner)} has no component '{name}'", _attribute_name(node), f"its components are {', '.join('xyzw'[:length])}")
-        if len(positions) == 1:
-            index = [self.to_value(positions[0], node)]
-            if isinstance(owner, Reference):
-                return self.emit(node, self.builder.reference_component, owner, index)
-            return self.emit(node, self.builder.component, owner, index)
-        whole = self.to_value(owner, node)
-        return self.emit(node, self.builder.vector, [self.component(whole, [k], node) for k in positions], None)
-
-
-def _attribute_name(node):
-    """A node that covers the name after the dot only, for carets."""
-    if not isinstance(node, ast.Attribute) or node.end_lineno != node.lineno:
-        return node
-    place = ast.Name(node.attr, ast.Load())
-    place.lineno = place.end_lineno = node.end_lineno
-    place.end_col_offset = node.end_col_offset
-    place.col_offset = node.end_col_offset - len(node.attr.encode())
-    return place
 
 
 def _spelling(node):

@@ -122,7 +122,11 @@ class Constant:
 
 @dataclass
 class Scope:
-    """The names of a block. `kind` is "function", "loop" (a loop at run time) or "block"."""
+    """The names of a block.
+
+    `kind` is "function", "loop" (a loop at run time), "branch" (of an if at run time) or "static" (an
+    iteration of an unrolled loop).
+    """
 
     kind: str
     parent: Scope | None = None
@@ -149,9 +153,17 @@ class Scope:
     def storage(self):
         """The scope in whose region variables are made."""
         scope = self
-        while scope.kind == "block":
+        while scope.kind not in ("function", "loop"):
             scope = scope.parent
         return scope
+
+    def owner(self, name):
+        """(scope that binds the name, is there a condition or loop at run time in between)."""
+        scope, is_conditional = self, False
+        while scope is not None and name not in scope.names:
+            is_conditional = is_conditional or scope.kind != "static"
+            scope = scope.parent
+        return scope, is_conditional
 
     def visible(self):
         found, scope = {}, self

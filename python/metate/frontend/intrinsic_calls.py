@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import numpy as np
+
 from metate_native import _compiler
 
 from .. import types as _types
@@ -24,6 +25,10 @@ class IntrinsicCalls:
     """The part of the walker that knows the language's functions by name."""
 
     def call_intrinsic(self, name, node):
+        if name in ("floor", "ceil", "round", "trunc") and len(node.args) == 2:
+            (thing, dtype), _ = self.arguments(node, 2)
+            whole = self.emit(node, self.builder.function, name, self.to_value(thing, node.args[0]))
+            return self.emit(node, self.builder.cast, whole, self.scalar_type(dtype, node.args[1]).code)
         if name in _FUNCTIONS:
             (thing,), _ = self.arguments(node, 1)
             return self.emit(node, self.builder.function, name, self.to_value(thing, node.args[0]))
@@ -70,7 +75,9 @@ class IntrinsicCalls:
 
     def call_bit_cast(self, node):
         (thing, dtype), _ = self.arguments(node, 2)
-        return self.emit(node, self.builder.bit_cast, self.to_value(thing, node.args[0]), self.scalar_type(dtype, node.args[1]).code)
+        return self.emit(
+            node, self.builder.bit_cast, self.to_value(thing, node.args[0]), self.scalar_type(dtype, node.args[1]).code
+        )
 
     #  -- vectors -----------------------------------------------------------------------------------------
 
@@ -91,8 +98,42 @@ class IntrinsicCalls:
             return self.emit(node, self.builder.vector, [self.to_value(element, node) for element in rows], code)
         flat = [[self.to_value(element, node) for element in self.unpacked(row, node.args[0])] for row in rows]
         if len({len(row) for row in flat}) != 1:
-            raise self.error("type", f"matrix: expected rows of equal length, got {', '.join(str(len(row)) for row in flat)}", node)
-        return self.emit(node, self.builder.matrix, sum(flat, []), len(flat), code)
+            raise self.error(
+                "type", f"matrix: expected rows of equal length, got {', '.join(str(len(row)) for row in flat)}", node
+            )
+        return self.emit(node, self.builder.matrix, [element for row in flat for element in row], len(flat), code)
+
+    def call_zero(self, node):
+        return self._filled(node, 0)
+
+    def call_one(self, node):
+        return self._filled(node, 1)
+
+    def call_unit(self, node):
+        """unit(n, i, dtype): a vector that is 1 at i and 0 elsewhere."""
+        things, keywords = self.arguments(node)
+        n, i = (self.known_integer(thing, node, "unit") for thing in things[:2])
+        dtype = things[2] if len(things) > 2 else keywords.get("dt", keywords.get("dtype", self.options.default_fp))
+        dtype = self.scalar_type(dtype, node)
+        return self.emit(node, self.builder.vector, [self.typed_constant(k == i, dtype, node) for k in range(n)], dtype.code)
+
+    def call_identity(self, node):
+        (dtype, n), _ = self.arguments(node, 2)
+        dtype, n = self.scalar_type(dtype, node.args[0]), self.integer(node.args[1], "identity")
+        parts = [self.typed_constant(i == j, dtype, node) for i in range(n) for j in range(n)]
+        return self.emit(node, self.builder.matrix, parts, n, dtype.code)
+
+    def _filled(self, node, number):
+        """zero(dtype, n) and zero(dtype, n, m)."""
+        dtype, *extents = self.arguments(node)[0]
+        dtype = self.scalar_type(dtype, node.args[0])
+        extents = [self.known_integer(extent, node, "extent") for extent in extents]
+        if len(extents) not in (1, 2):
+            raise self.error("type", f"expected a type and 1 or 2 extents, got {len(extents)} extents", node)
+        parts = [self.typed_constant(number, dtype, node)] * int(np.prod(extents))
+        if len(extents) == 1:
+            return self.emit(node, self.builder.vector, parts, dtype.code)
+        return self.emit(node, self.builder.matrix, parts, extents[0], dtype.code)
 
     @staticmethod
     def _is_vector(thing):
@@ -109,7 +150,11 @@ class IntrinsicCalls:
         if isinstance(place, handles.CellHandle):
             place = self.sole_member(place, node.args[0])
         if not isinstance(place, Reference):
-            raise self.error("type", f"atomic_{op}: expected a place such as x[i], f.a[i, j] or a variable, got {describe(place)}", node.args[0])
+            raise self.error(
+                "type",
+                f"atomic_{op}: expected a place such as x[i], f.a[i, j] or a variable, got {describe(place)}",
+                node.args[0],
+            )
         return self.emit(node, self.builder.atomic, op, place, self.to_value(operand, node.args[1]))
 
     def _cell(self, name, node):
@@ -189,10 +234,14 @@ class IntrinsicCalls:
         separator, end = " ", "\n"
         for keyword in node.keywords:
             if keyword.arg not in ("sep", "end"):
-                raise self.error("type", f"print has no parameter '{keyword.arg}' in kernels", keyword.value, "sep= and end= are known")
+                raise self.error(
+                    "type", f"print has no parameter '{keyword.arg}' in kernels", keyword.value, "sep= and end= are known"
+                )
             text = self.expr(keyword.value)
             if not isinstance(text, str):
-                raise self.error("type", f"print: {keyword.arg}: expected a text known while compiling, got {describe(text)}", keyword.value)
+                raise self.error(
+                    "type", f"print: {keyword.arg}: expected a text known while compiling, got {describe(text)}", keyword.value
+                )
             separator, end = (text, end) if keyword.arg == "sep" else (separator, text)
         parts = []
         for k, argument in enumerate(node.args):

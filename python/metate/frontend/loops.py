@@ -13,7 +13,7 @@ from .. import intrinsics
 from . import analysis, handles
 from .expressions import Reference, Value, is_static
 from .native import describe
-from .statements import StaticJump, Statements
+from .statements import Statements, StaticJump
 
 
 class Loops(Statements):
@@ -33,13 +33,20 @@ class Loops(Statements):
         elif callee is intrinsics.grouped:
             self._grouped(node, serialize)
         elif callee is not None and callee in (zip, enumerate, reversed):
-            raise self.error("syntax", f"a loop over {callee.__name__}(...) must be unrolled", node.iter, f"write ti.static({ast.unparse(node.iter)})")
+            raise self.error(
+                "syntax",
+                f"a loop over {callee.__name__}(...) must be unrolled",
+                node.iter,
+                f"write ti.static({ast.unparse(node.iter)})",
+            )
         else:
             self._over(node, node.iter, False, serialize)
 
     def _grouped(self, node, serialize):
         if len(node.iter.args) != 1 or node.iter.keywords:
-            raise self.error("type", f"grouped: expected 1 argument, got {len(node.iter.args) + len(node.iter.keywords)}", node.iter)
+            raise self.error(
+                "type", f"grouped: expected 1 argument, got {len(node.iter.args) + len(node.iter.keywords)}", node.iter
+            )
         (inner,) = node.iter.args
         callee = self.expr(inner.func) if isinstance(inner, ast.Call) else None
         if callee is intrinsics.ndrange:
@@ -59,7 +66,9 @@ class Loops(Statements):
             extents = self.unpacked(handles.ShapeHandle(thing), iterable)
             self._boxed(node, [(zero, extent, None) for extent in extents], is_grouped, serialize, is_box=True)
         else:
-            hint = f"unroll it: ti.static({ast.unparse(iterable)})" if is_static(thing) or isinstance(thing, (tuple, list)) else None
+            hint = (
+                f"unroll it: ti.static({ast.unparse(iterable)})" if is_static(thing) or isinstance(thing, (tuple, list)) else None
+            )
             raise self.error("type", f"expected a range, a tree or an array to loop over, got {describe(thing)}", iterable, hint)
 
     def sole_active_set(self, tree, node):
@@ -73,9 +82,10 @@ class Loops(Statements):
         first = next(iter(paths))
         for name, path in paths.items():
             if path != paths[first]:
+                members = f"'{first}' and '{name}'"
                 raise self.error(
                     "type",
-                    f"the members of tree '{tree.name}' have different active sets: expected one, got those of '{first}' and '{name}'",
+                    f"the members of tree '{tree.name}' have different active sets: expected one, got those of {members}",
                     node,
                     f"loop over one of them: {tree.name}.{first}",
                 )
@@ -128,7 +138,9 @@ class Loops(Statements):
 
     def _for_each(self, node, thing, is_grouped, serialize):
         if not self._is_outermost():
-            raise self.error("syntax", f"a loop over {describe(thing)} must be the outermost one", node, "loop over ranges of its cells inside")
+            raise self.error(
+                "syntax", f"a loop over {describe(thing)} must be the outermost one", node, "loop over ranges of its cells inside"
+            )
         if serialize:
             raise self.error("syntax", f"a loop over {describe(thing)} cannot be serialized", node, "its order is not specified")
         rank = self._rank(thing)
@@ -236,19 +248,37 @@ class Loops(Statements):
             raise self.error("type", f"static: expected 1 iterable, got {len(node.iter.args)}", node.iter)
         loop = handles.Loop(True, False, self.depth)
         self.frame.loops.append(loop)
-        try:
-            for item in self.static_items(iterable):
-                self.push_scope("block")
-                self.bind_static_target(node.target, item)
-                try:
-                    self.block(node.body)
-                except StaticJump as jump:
-                    if jump.is_break:
-                        break
-                finally:
-                    self.pop_scope()
-        finally:
-            self.frame.loops.pop()
+        outer = self.depth
+        last = self._iterations(node, loop, self.static_items(iterable))
+        for _ in range(self.depth - outer):
+            self.builder.end_if()
+        self.depth = outer
+        self.frame.loops.pop()
+        for name, binding in last.items():  # as in Python, names of the last iteration stay
+            if self.frame.scope.lookup(name) is None:
+                self.frame.scope.names[name] = binding
+
+    def _iterations(self, node, loop, items):
+        """Walks the body for each item. After an iteration that may return, the next ones stand under a test."""
+        may_return = self.frame.live is not None and analysis.contains_return(node.body)
+        last = {}
+        for k, item in enumerate(items):
+            if k and may_return:
+                self.emit(node, self.builder.begin_if, self.emit(node, self.builder.load, self._flag()))
+                self.depth += 1
+            loop.depth = self.depth
+            scope = self.push_scope("static")
+            self.bind_static_target(node.target, item)
+            is_over = False
+            try:
+                self.block(node.body)
+            except StaticJump as jump:
+                is_over = jump.is_break
+            self.frame.scope = scope.parent
+            last = scope.names
+            if is_over:
+                break
+        return last
 
     def bind_static_target(self, target, item):
         if isinstance(target, ast.Name):

@@ -83,9 +83,11 @@ class SourceFunction:
     def _evaluate(self, text):
         scope = {**self._annotation_scope, **self.captured}
         try:
-            return eval(text, self.function.__globals__, scope)  # noqa: S307  (the user's own annotation)
+            return eval(text, self.function.__globals__, scope)
         except Exception as error:
-            raise SyntaxError_(f"annotation '{text}' of '{self.name}' cannot be evaluated: {error}", file=self.file, line=self.first_line) from None
+            raise SyntaxError_(
+                f"annotation '{text}' of '{self.name}' cannot be evaluated: {error}", file=self.file, line=self.first_line
+            ) from None
 
     @property
     def captured(self) -> dict:
@@ -111,7 +113,6 @@ class SourceFunction:
 
 def _is_filled(cell) -> bool:
     try:
-        cell.cell_contents
+        return bool([cell.cell_contents])
     except ValueError:
         return False
-    return True

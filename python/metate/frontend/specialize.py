@@ -112,7 +112,9 @@ def from_annotations(source, options):
                 f"parameter '{name}': expected a type that is complete without an argument, got {annotation!r}",
                 source,
                 nodes[name].annotation or nodes[name],
-                "give dtype and ndim: ti.types.ndarray(dtype=ti.f32, ndim=1)" if isinstance(annotation, _types.NDArrayType) else None,
+                "give dtype and ndim: ti.types.ndarray(dtype=ti.f32, ndim=1)"
+                if isinstance(annotation, _types.NDArrayType)
+                else None,
             )
         if isinstance(annotation, _types.NDArrayType):
             found[name] = ArrayParameter(annotation.dtype, annotation.ndim, bool(annotation.contiguous))

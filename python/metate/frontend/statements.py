@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 
-from metate_native import _compiler
-
 from .. import types as _types
 from . import analysis, handles
+from .access import Access
 from .diagnostics import warn
-from .expressions import _BINARY, Expressions, Reference, Value, is_static
+from .expressions import BINARY, Reference, Value, is_static
 from .native import describe, native_type
 
 # Augmented assignments that are indivisible on arrays and trees.
@@ -27,7 +26,7 @@ class StaticJump(Exception):
         self.is_break = is_break
 
 
-class Statements(Expressions):
+class Statements(Access):
     """The part of the walker that runs through statements."""
 
     #  -- blocks and scopes ------------------------------------------------------------------------
@@ -79,7 +78,7 @@ class Statements(Expressions):
 
     def statement_Assign(self, node):
         thing = self.expr(node.value)
-        if isinstance(thing, Reference) or len(node.targets) > 1 and not is_static(thing):
+        if isinstance(thing, Reference) or (len(node.targets) > 1 and not is_static(thing)):
             thing = self.to_value(thing, node.value) if isinstance(thing, (Reference, Value, handles.CellHandle)) else thing
         for target in node.targets:
             self.assign(target, thing, node)
@@ -112,7 +111,9 @@ class Statements(Expressions):
         if isinstance(place, handles.CellHandle):
             place = self.sole_member(place, target)
         if not isinstance(place, Reference):
-            raise self.error("type", f"expected a place that can be assigned, got {describe(place)}", target, self._place_hint(target))
+            raise self.error(
+                "type", f"expected a place that can be assigned, got {describe(place)}", target, self._place_hint(target)
+            )
         return place
 
     def _place_hint(self, target):
@@ -158,18 +159,40 @@ class Statements(Expressions):
         is_number = isinstance(thing, (bool, int, float))
         if not isinstance(thing, (Value, Reference)) and not is_number and not self._is_array(thing):
             if isinstance(binding, handles.Local):
-                raise self.error("type", f"variable '{name}' holds a value of type {binding.reference.type.name}, got {describe(thing)}", target)
-            scope.names[name] = handles.Constant(thing)
+                raise self.error(
+                    "type",
+                    f"variable '{name}' holds a value of type {binding.reference.type.name}, got {describe(thing)}",
+                    target,
+                )
+            self._bind_constant(name, thing, target)
             return
         value = self.to_value(thing, getattr(node, "value", node))
         if isinstance(binding, handles.Local):
             self._store_local(binding, value, name, target, node)
             return
         if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
-            raise self.error("type", f"kernel argument '{name}' is read-only", target, f"assign it to a variable of another name first: {name}_ = {name}")
+            raise self.error(
+                "type",
+                f"kernel argument '{name}' is read-only",
+                target,
+                f"assign it to a variable of another name first: {name}_ = {name}",
+            )
         local = self._storage_for(name, value, target, is_number)
         scope.names[name] = local
         self._store_local(local, value, name, target, node)
+
+    def _bind_constant(self, name, thing, target):
+        """Binds a name to something known while compiling: where Python would, or not at all."""
+        scope, is_conditional = self.frame.scope.owner(name)
+        if scope is not None and is_conditional:
+            meaning = describe(scope.names[name].value)
+            raise self.error(
+                "type",
+                f"'{name}' stands for {meaning} and cannot change under a condition or in a loop at run time",
+                target,
+                "use another name for it",
+            )
+        (scope or self.frame.scope).names[name] = handles.Constant(thing)
 
     @staticmethod
     def _is_array(thing):
@@ -180,9 +203,10 @@ class Statements(Expressions):
 
     def _store_local(self, local, value, name, target, node):
         if list(value.type.shape) != list(local.reference.type.shape) and value.type.shape:
+            wanted, got = local.reference.type.name, value.type.name
             raise self.error(
                 "type",
-                f"variable '{name}': expected a value of type {local.reference.type.name}, set by its first assignment, got {value.type.name}",
+                f"variable '{name}': expected a value of type {wanted}, set by its first assignment, got {got}",
                 getattr(node, "value", node),
                 "use another name for it",
             )
@@ -205,7 +229,7 @@ class Statements(Expressions):
         return local
 
     def statement_AugAssign(self, node):
-        op = _BINARY[type(node.op)]
+        op = BINARY[type(node.op)]
         place = self.place(node.target) if not isinstance(node.target, ast.Name) else self._named_place(node)
         if self.static_depth or not isinstance(place, Reference):
             self.assign(node.target, self.binary(op, place, self.expr(node.value), node), node)
@@ -222,7 +246,12 @@ class Statements(Expressions):
         name = node.target.id
         binding = self.frame.scope.lookup(name)
         if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
-            raise self.error("type", f"kernel argument '{name}' is read-only", node.target, f"assign it to a variable of another name first: {name}_ = {name}")
+            raise self.error(
+                "type",
+                f"kernel argument '{name}' is read-only",
+                node.target,
+                f"assign it to a variable of another name first: {name}_ = {name}",
+            )
         return self.expr_Name(ast.copy_location(ast.Name(name, ast.Load()), node.target))
 
     def _is_local_part(self, target):
@@ -253,7 +282,7 @@ class Statements(Expressions):
         self._merge(node, yes, no)
 
     def _branch(self, statements):
-        scope = self.push_scope("block")
+        scope = self.push_scope("branch")
         self.block(statements)
         self.pop_scope()
         return scope
@@ -323,11 +352,21 @@ class Statements(Expressions):
 
     def _return_from_kernel(self, node):
         if self.depth or self.frame.loops:
-            raise self.error("syntax", "return from a kernel inside a loop or a branch", node, "assign the result to a variable and return it at the end")
+            raise self.error(
+                "syntax",
+                "return from a kernel inside a loop or a branch",
+                node,
+                "assign the result to a variable and return it at the end",
+            )
         if (node.value is None) != (self.result is None):
             if node.value is None:
                 raise self.error("syntax", f"expected a value of type {self.result.type.name}, got an empty return", node)
-            raise self.error("type", "a kernel that returns a value needs a return annotation", node, f"def {self.frame.source.name}(...) -> ti.f32:")
+            raise self.error(
+                "type",
+                "a kernel that returns a value needs a return annotation",
+                node,
+                f"def {self.frame.source.name}(...) -> ti.f32:",
+            )
         if node.value is None:
             return
         if isinstance(node.value, ast.Name):
@@ -350,10 +389,20 @@ class Statements(Expressions):
         loop = self.frame.loops[-1]
         if loop.is_static:
             if self.depth != loop.depth:
-                raise self.error("syntax", f"'{word}' of an unrolled loop under a condition known only at run time", node, "make the condition static, or do not unroll the loop")
+                raise self.error(
+                    "syntax",
+                    f"'{word}' of an unrolled loop under a condition known only at run time",
+                    node,
+                    "make the condition static, or do not unroll the loop",
+                )
             raise StaticJump(is_break)
         if is_break and loop.is_parallel:
-            raise self.error("syntax", "break in a parallel loop", node, "iterations of the outermost loop are unordered: use ti.loop_config(serialize=True) before it, or while")
+            raise self.error(
+                "syntax",
+                "break in a parallel loop",
+                node,
+                "iterations of the outermost loop are unordered: use ti.loop_config(serialize=True) before it, or while",
+            )
         self._clear(loop.active, node)
         if is_break:
             self._clear(loop.going, node)

@@ -49,7 +49,10 @@ class Walker(Calls, Loops):
         """parameters: what each one is specialised on, by name (specialize.py)."""
         source = self.frame.source
         definition = source.tree
-        nodes = {argument.arg: argument for argument in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)}
+        nodes = {
+            argument.arg: argument
+            for argument in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)
+        }
         try:
             for name, parameter in parameters.items():
                 binding = self._declare(name, parameter, nodes[name])
@@ -57,7 +60,9 @@ class Walker(Calls, Loops):
             self._declare_result(definition)
             self.block(definition.body)
             if self.result is not None and not isinstance(definition.body[-1], ast.Return):
-                raise self.error("syntax", "expected a return statement at the kernel's end, as its annotation says", definition.returns)
+                raise self.error(
+                    "syntax", "expected a return statement at the kernel's end, as its annotation says", definition.returns
+                )
             self.builder.finish()
         except BaseException:
             self.builder.abandon()
@@ -70,7 +75,9 @@ class Walker(Calls, Loops):
             native = self.emit(node, self.builder.tree_argument, name, str(parameter.type))
             return handles.Constant(handles.TreeHandle(native, parameter.type, name))
         if isinstance(parameter, ArrayParameter):
-            native = self.emit(node, self.builder.array_argument, name, native_type(parameter.element), parameter.ndim, parameter.contiguous)
+            native = self.emit(
+                node, self.builder.array_argument, name, native_type(parameter.element), parameter.ndim, parameter.contiguous
+            )
             return handles.Constant(handles.ArrayHandle(native, name))
         return handles.Constant(self.emit(node, self.builder.value_argument, name, native_type(parameter.type)))
 
@@ -81,7 +88,9 @@ class Walker(Calls, Loops):
         if annotation in (int, float, bool):
             annotation = self.scalar_type(annotation, definition.returns)
         if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)):
-            raise self.error("type", f"return annotation: expected a scalar, vector or matrix type, got {annotation!r}", definition.returns)
+            raise self.error(
+                "type", f"return annotation: expected a scalar, vector or matrix type, got {annotation!r}", definition.returns
+            )
         self.result = self.emit(definition, self.builder.result_argument, native_type(annotation))
         last = definition.body[-1]
         if isinstance(last, ast.Return) and isinstance(last.value, ast.Name):
@@ -106,6 +115,8 @@ class Walker(Calls, Loops):
         if frame.live is None or not frame.has_result:
             return frame.result
         if not analysis.always_returns(statements):
-            raise located("type", f"'{frame.source.name}' returns a value on some paths and none on others", frame.source, frame.source.tree)
+            raise located(
+                "type", f"'{frame.source.name}' returns a value on some paths and none on others", frame.source, frame.source.tree
+            )
         values = [self.emit(node, self.builder.load, place) for place in frame.result]
         return tuple(values) if frame.is_tuple else values[0]
