@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,5 +32,5 @@ void MetateDialect::initialize() {
 void metate::registerDialects(DialectRegistry &registry) {
   registry.insert<MetateDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
                   vector::VectorDialect, memref::MemRefDialect, func::FuncDialect,
-                  cf::ControlFlowDialect, LLVM::LLVMDialect>();
+                  cf::ControlFlowDialect, ub::UBDialect, LLVM::LLVMDialect>();
 }

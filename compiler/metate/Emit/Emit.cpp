@@ -1,8 +1,8 @@
 //===- Emit.cpp - stage 7: LLVM dialect to object code ----------*- C++ -*-===//
 //
-// MLIR's translation to LLVM IR, LLVM's middle end with the target's machine, and its code generator
-// into memory. What the module keeps is the object file, so that a dump after this stage is text again and pack
-// can start from it.
+// MLIR's translation to LLVM IR, LLVM's middle end with the target's machine, and its code
+// generator into memory. What the module keeps is the object file, so that a dump after this stage
+// is text again and pack can start from it.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Emit.h"
@@ -64,13 +64,14 @@ static SmallVector<StringRef> entryNames(ModuleOp module) {
 namespace {
 /// Keeps the text of MLIR's diagnostics for an Error.
 struct Diagnostics {
-  explicit Diagnostics(MLIRContext *context) : handler(context, [this](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
-      llvm::raw_string_ostream stream(text);
-      stream << (text.empty() ? "" : "; ") << diagnostic.getLocation() << ": " << diagnostic;
-    }
-    return success();
-  }) {}
+  explicit Diagnostics(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+            llvm::raw_string_ostream stream(text);
+            stream << (text.empty() ? "" : "; ") << diagnostic.getLocation() << ": " << diagnostic;
+          }
+          return success();
+        }) {}
   std::string text;
   ScopedDiagnosticHandler handler;
 };
@@ -104,8 +105,8 @@ static Expected<std::unique_ptr<llvm::Module>> translate(ModuleOp code, llvm::LL
   return result;
 }
 
-/// Entries stay visible to the linker but not outside the payload; everything else is internal. The CPU
-/// is the machine's default, so functions need no target attributes of their own.
+/// Entries stay visible to the linker but not outside the payload; everything else is internal. The
+/// CPU is the machine's default, so functions need no target attributes of their own.
 static void setLinkage(llvm::Module &module, ArrayRef<StringRef> entries) {
   llvm::StringSet<> exported;
   for (StringRef name : entries)
@@ -124,7 +125,8 @@ static void setLinkage(llvm::Module &module, ArrayRef<StringRef> entries) {
   }
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
-      function.setUWTableKind(llvm::UWTableKind::Async); // debuggers and profilers walk through kernels
+      function.setUWTableKind(
+          llvm::UWTableKind::Async); // debuggers and profilers walk through kernels
 }
 
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
@@ -163,7 +165,8 @@ static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::Targe
 static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entries) {
   if (Expected<std::vector<std::string>> names = undefinedSymbols(buffer); !names)
     return names.takeError();
-  Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
+  Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
+      llvm::object::ObjectFile::createObjectFile(buffer);
   if (!file)
     return file.takeError();
   llvm::StringSet<> defined;
@@ -198,7 +201,8 @@ static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef>
   Expected<SmallVector<char, 0>> object = generate(**module, **machine);
   if (!object)
     return object;
-  if (Error error = checkObject(llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"), entries))
+  if (Error error = checkObject(
+          llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"), entries))
     return error;
   return object;
 }
@@ -223,8 +227,9 @@ Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets) {
     if (!object)
       return object.takeError();
     ArrayRef<int8_t> bytes(reinterpret_cast<const int8_t *>(object->data()), object->size());
-    payloads.push_back(PayloadOp::create(builder, module.getLoc(), ("payload" + Twine(payloads.size())).str(),
-                                         target->triple, target->cpu, target->features, bytes));
+    payloads.push_back(PayloadOp::create(builder, module.getLoc(),
+                                         ("payload" + Twine(payloads.size())).str(), target->triple,
+                                         target->cpu, target->features, bytes));
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
     if (isLLVMOp(op))
@@ -245,7 +250,8 @@ Error metate::verifyEmitted(ModuleOp module) {
     ArrayRef<int8_t> object = payload.getObject();
     StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
     if (Error error = checkObject(llvm::MemoryBufferRef(bytes, payload.getSymName()), entries))
-      return llvm::joinErrors(makeError("after emit: payload '" + payload.getSymName() + "'"), std::move(error));
+      return llvm::joinErrors(makeError("after emit: payload '" + payload.getSymName() + "'"),
+                              std::move(error));
   }
   return Error::success();
 }

@@ -1,7 +1,8 @@
 //===- Externals.h - what object code may leave undefined -------*- C++ -*-===//
 //
-// The allow-list of functions that a payload takes from the C library, with the library and the symbol version
-// that a shared-object payload asks the loader for. Everything else a kernel needs comes through hooks.
+// The allow-list of functions that a payload takes from the C library, with the library and the
+// symbol version that a shared-object payload asks the loader for. Everything else a kernel needs
+// comes through hooks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_EMIT_EXTERNALS_H
@@ -27,7 +28,8 @@ struct External {
 /// The entry of the allow-list, or null.
 const External *findExternal(llvm::StringRef name);
 
-/// Names of an object's undefined symbols, sorted. Fails if one is not on the allow-list, naming it.
+/// Names of an object's undefined symbols, sorted. Fails if one is not on the allow-list, naming
+/// it.
 llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::MemoryBufferRef object);
 
 } // namespace metate

@@ -1,8 +1,9 @@
 //===- HalfConversions.cpp - f16 and bf16 in integer arithmetic -*- C++ -*-===//
 //
-// Round to nearest, ties to even; NaNs stay NaNs and become quiet. From f64 the value first becomes an f32 by
-// rounding to odd, which keeps what the second rounding needs to know (Boldo and Melquiond, "Emulation of a FMA
-// and correctly rounded sums", 2008), so that the result is rounded once.
+// Round to nearest, ties to even; NaNs stay NaNs and become quiet. From f64 the value first becomes
+// an f32 by rounding to odd, which keeps what the second rounding needs to know (Boldo and
+// Melquiond, "Emulation of a FMA and correctly rounded sums", 2008), so that the result is rounded
+// once.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/HalfConversions.h"
@@ -15,9 +16,10 @@
 
 using namespace llvm;
 
-// f16 is 1 sign, 5 exponent, 10 mantissa bits; bf16 is the upper half of an f32. 1199570944 = 65536.0f, the first
-// power of two that f16 cannot hold; 947912704 = 2^-14, its least normal number; 1056964608 = 0.5f, whose unit in
-// the last place is f16's least denormal, 2^-24: adding it leaves the denormal's mantissa in the low bits.
+// f16 is 1 sign, 5 exponent, 10 mantissa bits; bf16 is the upper half of an f32. 1199570944 =
+// 65536.0f, the first power of two that f16 cannot hold; 947912704 = 2^-14, its least normal
+// number; 1056964608 = 0.5f, whose unit in the last place is f16's least denormal, 2^-24: adding it
+// leaves the denormal's mantissa in the low bits.
 static constexpr const char *functions = R"(
 define hidden half @__truncsfhf2(float %value) nounwind {
   %bits = bitcast float %value to i32

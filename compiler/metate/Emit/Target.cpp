@@ -1,9 +1,9 @@
 //===- Target.cpp - targets by name, resolved, as machines ------*- C++ -*-===//
 //
-// The rule for features: code may use only what the host's CPU check can see before it loads a payload.
-// On x86-64 these are the features of the psABI levels v1 to v4 and those of `checkable` below, the names that the
-// runtime's driver/cpu knows; everything else of a CPU is switched off when the target is resolved.
-// On AArch64 it is the base architecture.
+// The rule for features: code may use only what the host's CPU check can see before it loads a
+// payload. On x86-64 these are the features of the psABI levels v1 to v4 and those of `checkable`
+// below, the names that the runtime's driver/cpu knows; everything else of a CPU is switched off
+// when the target is resolved. On AArch64 it is the base architecture.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Target.h"
@@ -24,15 +24,43 @@
 using namespace llvm;
 
 static const char *const checkable[] = {
-    "adx",       "aes",        "amx-bf16",     "amx-int8",        "amx-tile",  "avx512bf16",
-    "avx512bitalg", "avx512fp16", "avx512ifma", "avx512vbmi",     "avx512vbmi2", "avx512vnni",
-    "avx512vp2intersect", "avx512vpopcntdq", "avxifma", "avxvnni", "clflushopt", "clwb",
-    "fsgsbase",  "gfni",       "movdir64b",    "movdiri",         "pclmul",    "prfchw",
-    "rdpid",     "rdrnd",      "rdseed",       "serialize",       "sha",       "vaes",
-    "vpclmulqdq", "xsave",
+    "adx",
+    "aes",
+    "amx-bf16",
+    "amx-int8",
+    "amx-tile",
+    "avx512bf16",
+    "avx512bitalg",
+    "avx512fp16",
+    "avx512ifma",
+    "avx512vbmi",
+    "avx512vbmi2",
+    "avx512vnni",
+    "avx512vp2intersect",
+    "avx512vpopcntdq",
+    "avxifma",
+    "avxvnni",
+    "clflushopt",
+    "clwb",
+    "fsgsbase",
+    "gfni",
+    "movdir64b",
+    "movdiri",
+    "pclmul",
+    "prfchw",
+    "rdpid",
+    "rdrnd",
+    "rdseed",
+    "serialize",
+    "sha",
+    "vaes",
+    "vpclmulqdq",
+    "xsave",
 };
 
-static Error makeError(const Twine &text) { return createStringError(inconvertibleErrorCode(), text); }
+static Error makeError(const Twine &text) {
+  return createStringError(inconvertibleErrorCode(), text);
+}
 
 /// The LLVM target of a triple, initialised. LLVM's registry is one per process, hence the flags.
 static Expected<const Target *> findTarget(const Triple &triple) {
@@ -52,7 +80,8 @@ static Expected<const Target *> findTarget(const Triple &triple) {
       LLVMInitializeAArch64AsmPrinter();
     });
   else
-    return makeError("target '" + triple.str() + "' is not supported; expected an x86-64 or AArch64 triple");
+    return makeError("target '" + triple.str() +
+                     "' is not supported; expected an x86-64 or AArch64 triple");
   std::string text;
   const Target *target = TargetRegistry::lookupTarget(triple, text);
   if (!target)
@@ -65,7 +94,9 @@ static bool isAarch64(const Triple &triple) { return triple.getArch() == Triple:
 static std::string hostTriple() {
   Triple triple(sys::getProcessTriple());
   // Distributions differ in the vendor field; code does not.
-  return (triple.getArchName() + "-unknown-" + triple.getOSName() + "-" + triple.getEnvironmentName()).str();
+  return (triple.getArchName() + "-unknown-" + triple.getOSName() + "-" +
+          triple.getEnvironmentName())
+      .str();
 }
 
 Expected<metate::TargetOptions> metate::parseTarget(StringRef name, unsigned optLevel) {
@@ -87,7 +118,8 @@ Expected<metate::TargetOptions> metate::parseTarget(StringRef name, unsigned opt
     options.cpu = arch.str();
   }
   if (Expected<TargetOptions> resolved = resolveTarget(options); !resolved)
-    return joinErrors(makeError("unknown target '" + name + "'; expected native, x86-64, x86-64-v2, x86-64-v3, "
+    return joinErrors(makeError("unknown target '" + name +
+                                "'; expected native, x86-64, x86-64-v2, x86-64-v3, "
                                 "x86-64-v4, aarch64, a CPU's name or ARCHITECTURE:CPU"),
                       resolved.takeError());
   return options;
@@ -102,7 +134,8 @@ struct Subtarget {
     Expected<const Target *> target = findTarget(triple);
     if (!target)
       return target.takeError();
-    Subtarget result{std::unique_ptr<MCSubtargetInfo>((*target)->createMCSubtargetInfo(triple, "", ""))};
+    Subtarget result{
+        std::unique_ptr<MCSubtargetInfo>((*target)->createMCSubtargetInfo(triple, "", ""))};
     if (!result.info->isCPUStringValid(cpu))
       return makeError("unknown CPU '" + cpu + "' for target '" + triple.str() + "'");
     result.info.reset((*target)->createMCSubtargetInfo(triple, cpu, features));
@@ -159,7 +192,8 @@ Expected<metate::TargetOptions> metate::resolveTarget(const TargetOptions &optio
   Triple triple(result.triple);
   bool native = result.cpu == "native" || result.cpu == "host";
   if (native && triple.getArch() != Triple(sys::getProcessTriple()).getArch())
-    return makeError("CPU 'native' needs a target of this machine's architecture, got '" + triple.str() + "'");
+    return makeError("CPU 'native' needs a target of this machine's architecture, got '" +
+                     triple.str() + "'");
   if (native)
     result.cpu = sys::getHostCPUName().str();
   Expected<Subtarget> subtarget = Subtarget::create(triple, result.cpu, "");
@@ -208,9 +242,9 @@ Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const Targe
   if (!target)
     return target.takeError();
   llvm::TargetOptions machineOptions; // fp contraction: only where an operation's flags allow it
-  std::unique_ptr<TargetMachine> machine((*target)->createTargetMachine(
-      triple, options.cpu, options.features, machineOptions, Reloc::PIC_, std::nullopt,
-      codeGenLevel(options.optLevel)));
+  std::unique_ptr<TargetMachine> machine(
+      (*target)->createTargetMachine(triple, options.cpu, options.features, machineOptions,
+                                     Reloc::PIC_, std::nullopt, codeGenLevel(options.optLevel)));
   if (!machine)
     return makeError("no code generator for target '" + options.triple + "'");
   return machine;

@@ -1,7 +1,8 @@
 //===- Target.h - what machine code is made for -----------------*- C++ -*-===//
 //
-// A target as a value (triple, CPU, features, optimisation level) and the LLVM TargetMachine of it. Only the
-// LLVM targets that are asked for are initialised: initialising all of them costs more than a kernel.
+// A target as a value (triple, CPU, features, optimisation level) and the LLVM TargetMachine of it.
+// Only the LLVM targets that are asked for are initialised: initialising all of them costs more
+// than a kernel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_EMIT_TARGET_H
@@ -33,19 +34,22 @@ struct TargetOptions {
   bool operator==(const TargetOptions &) const = default;
 };
 
-/// Reads a target's name as users write it: `native` (or `host`), an architecture (`x86-64`, `aarch64`), an x86-64
-/// level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or `ARCHITECTURE:CPU`
+/// Reads a target's name as users write it: `native` (or `host`), an architecture (`x86-64`,
+/// `aarch64`), an x86-64 level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or
+/// `ARCHITECTURE:CPU`
 /// (`aarch64:cortex-a72`).
 llvm::Expected<TargetOptions> parseTarget(llvm::StringRef name, unsigned optLevel = 2);
 
-/// The same target with nothing left to this machine: triple, CPU name and features are spelled out.
-/// Fails on an unknown architecture, CPU or level.
+/// The same target with nothing left to this machine: triple, CPU name and features are spelled
+/// out. Fails on an unknown architecture, CPU or level.
 llvm::Expected<TargetOptions> resolveTarget(const TargetOptions &options);
 
 /// A machine for position-independent code. `options` must be resolved.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const TargetOptions &options);
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(const TargetOptions &options);
 
-/// The names of all LLVM features that code for the target may use, sorted. `options` must be resolved.
+/// The names of all LLVM features that code for the target may use, sorted. `options` must be
+/// resolved.
 llvm::Expected<std::vector<std::string>> targetFeatures(const TargetOptions &options);
 
 } // namespace metate

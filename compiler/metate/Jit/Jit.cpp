@@ -1,8 +1,9 @@
 //===- Jit.cpp - emitted modules in this process ----------------*- C++ -*-===//
 //
-// LLJIT with JITLink and nothing else: no platform, no compile threads, no IR compiler; each module has a JITDylib
-// of its own, so that entries of different modules may have the same name and one module can be removed. Symbols
-// from outside resolve to the C library's functions of the allow-list only.
+// LLJIT with JITLink and nothing else: no platform, no compile threads, no IR compiler; each module
+// has a JITDylib of its own, so that entries of different modules may have the same name and one
+// module can be removed. Symbols from outside resolve to the C library's functions of the
+// allow-list only.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Jit/Jit.h"
@@ -66,16 +67,19 @@ struct NoCompiler : orc::IRCompileLayer::IRCompiler {
 };
 } // namespace
 
-static Expected<std::unique_ptr<orc::ObjectLayer>> makeLinkingLayer(orc::ExecutionSession &session) {
+static Expected<std::unique_ptr<orc::ObjectLayer>>
+makeLinkingLayer(orc::ExecutionSession &session) {
   auto layer = std::make_unique<orc::ObjectLinkingLayer>(session);
-  Expected<std::unique_ptr<orc::EHFrameRegistrationPlugin>> frames = orc::EHFrameRegistrationPlugin::Create(session);
+  Expected<std::unique_ptr<orc::EHFrameRegistrationPlugin>> frames =
+      orc::EHFrameRegistrationPlugin::Create(session);
   if (!frames)
     return frames.takeError();
   layer->addPlugin(std::move(*frames));
   // Debuggers see the line tables through their JIT interface.
   Error error = Error::success();
-  auto debugger = std::make_shared<orc::ELFDebugObjectPlugin>(session, /*RequireDebugSections=*/true,
-                                                              /*AutoRegisterCode=*/true, error);
+  auto debugger =
+      std::make_shared<orc::ELFDebugObjectPlugin>(session, /*RequireDebugSections=*/true,
+                                                  /*AutoRegisterCode=*/true, error);
   if (error)
     return error;
   layer->addPlugin(std::move(debugger));
@@ -83,14 +87,16 @@ static Expected<std::unique_ptr<orc::ObjectLayer>> makeLinkingLayer(orc::Executi
 }
 
 static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &triple) {
-  auto control = orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
+  auto control = orc::SelfExecutorProcessControl::Create(
+      nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!control)
     return control.takeError();
   return orc::LLJITBuilder()
       .setExecutorProcessControl(std::move(*control))
       .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(triple))
       .setDataLayout(llvm::DataLayout(triple.computeDataLayout()))
-      .setCompileFunctionCreator([](orc::JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); })
+      .setCompileFunctionCreator(
+          [](orc::JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); })
       .setObjectLinkingLayerCreator(makeLinkingLayer)
       .setLinkProcessSymbolsByDefault(false)
       .setPlatformSetUp(orc::setUpInactivePlatform)
@@ -127,12 +133,15 @@ Jit::~Jit() = default;
 JitModule::JitModule() = default;
 JitModule::~JitModule() = default;
 
-StringRef JitModule::descriptor() const { return StringRef(reinterpret_cast<const char *>(bytes.data()), size); }
+StringRef JitModule::descriptor() const {
+  return StringRef(reinterpret_cast<const char *>(bytes.data()), size);
+}
 
 Error Jit::Session::checkTarget(PayloadOp payload) const {
   llvm::Triple wanted(payload.getTriple());
   if (wanted.getArch() != triple.getArch() || wanted.getOS() != triple.getOS())
-    return makeError("the payload is for '" + payload.getTriple() + "', this machine is '" + triple.str() + "'");
+    return makeError("the payload is for '" + payload.getTriple() + "', this machine is '" +
+                     triple.str() + "'");
   TargetOptions target;
   target.triple = payload.getTriple().str();
   target.cpu = payload.getCpu().str();
@@ -142,17 +151,18 @@ Error Jit::Session::checkTarget(PayloadOp payload) const {
     return needed.takeError();
   for (const std::string &name : *needed)
     if (!std::binary_search(features.begin(), features.end(), name))
-      return makeError("the payload is compiled for '" + payload.getCpu() + "' and needs the feature '" + name +
-                       "', which this machine lacks");
+      return makeError("the payload is compiled for '" + payload.getCpu() +
+                       "' and needs the feature '" + name + "', which this machine lacks");
   return Error::success();
 }
 
 /// Adds the object to a JITDylib of its own and looks the entries up: that links it.
-static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload, llvm::ArrayRef<StringRef> names,
-                  std::vector<metate_entry> &table) {
+static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload,
+                  llvm::ArrayRef<StringRef> names, std::vector<metate_entry> &table) {
   llvm::ArrayRef<int8_t> object = payload.getObject();
   StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
-  if (Error error = lljit.addObjectFile(dylib, llvm::MemoryBuffer::getMemBufferCopy(bytes, dylib.getName())))
+  if (Error error =
+          lljit.addObjectFile(dylib, llvm::MemoryBuffer::getMemBufferCopy(bytes, dylib.getName())))
     return error;
   orc::SymbolLookupSet symbols;
   for (StringRef name : names)
@@ -160,7 +170,8 @@ static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload, ll
   symbols.sortByAddress();
   symbols.removeDuplicates();
   Expected<orc::SymbolMap> found = lljit.getExecutionSession().lookup(
-      orc::makeJITDylibSearchOrder(&dylib, orc::JITDylibLookupFlags::MatchAllSymbols), std::move(symbols));
+      orc::makeJITDylibSearchOrder(&dylib, orc::JITDylibLookupFlags::MatchAllSymbols),
+      std::move(symbols));
   if (!found)
     return found.takeError();
   for (StringRef name : names)
@@ -171,7 +182,8 @@ static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload, ll
 Expected<std::unique_ptr<JitModule>> Jit::add(mlir::ModuleOp module) {
   llvm::SmallVector<PayloadOp> payloads(module.getOps<PayloadOp>());
   if (payloads.size() != 1)
-    return makeError("expected a module with one payload (stage emit), got " + llvm::Twine(payloads.size()));
+    return makeError("expected a module with one payload (stage emit), got " +
+                     llvm::Twine(payloads.size()));
   if (Error error = session->checkTarget(payloads[0]))
     return error;
   Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_IN_MEMORY);

@@ -1,7 +1,8 @@
 //===- Jit.h - emitted modules in this process ------------------*- C++ -*-===//
 //
-// Links the object code of an emitted module into this process with LLVM's ORC. The code is the same,
-// byte for byte, as an ahead-of-time module's for the same target; only its home differs. Nothing is compiled here.
+// Links the object code of an emitted module into this process with LLVM's ORC. The code is the
+// same, byte for byte, as an ahead-of-time module's for the same target; only its home differs.
+// Nothing is compiled here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_JIT_JIT_H
@@ -19,8 +20,8 @@
 
 namespace metate {
 
-/// The code and the descriptor of one module. Destroying it removes the code: no entry may be running
-/// or be called afterwards. It keeps what it needs of its Jit alive.
+/// The code and the descriptor of one module. Destroying it removes the code: no entry may be
+/// running or be called afterwards. It keeps what it needs of its Jit alive.
 class JitModule {
 public:
   ~JitModule();
@@ -51,8 +52,8 @@ public:
   Jit(const Jit &) = delete;
   Jit &operator=(const Jit &) = delete;
 
-  /// Links the one payload of an emitted module (stage emit) and builds its descriptor. Fails if the payload
-  /// is for another architecture or for a CPU with features that this machine lacks.
+  /// Links the one payload of an emitted module (stage emit) and builds its descriptor. Fails if
+  /// the payload is for another architecture or for a CPU with features that this machine lacks.
   llvm::Expected<std::unique_ptr<JitModule>> add(mlir::ModuleOp module);
 
 private:

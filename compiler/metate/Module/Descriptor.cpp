@@ -1,8 +1,9 @@
 //===- Descriptor.cpp - the module descriptor's bytes -----------*- C++ -*-===//
 //
-// Writes abi/metate/abi/module.h's metate_descriptor from the operations that describe a module: named
-// types, interfaces, texts, payloads. Records are filled first, with string and blob numbers resolved when the parts
-// are put one after the other. All orders are those of the operations, so equal modules give equal bytes.
+// Writes abi/metate/abi/module.h's metate_descriptor from the operations that describe a module:
+// named types, interfaces, texts, payloads. Records are filled first, with string and blob numbers
+// resolved when the parts are put one after the other. All orders are those of the operations, so
+// equal modules give equal bytes.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Tree.h"
@@ -63,7 +64,8 @@ private:
   Error addKernel(InterfaceOp op);
   Expected<metate_argument_info> makeArgument(ArgumentAttr argument);
   Error addVariants();
-  uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos, ArrayRef<Attribute> attributes);
+  uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
+                       ArrayRef<Attribute> attributes);
   std::string assemble();
 
   ModuleOp module;
@@ -90,7 +92,8 @@ Error DescriptorBuilder::addType(StringRef name, TreeType type) {
   return Error::success();
 }
 
-/// Named types in their order, then a derived name ("tree0") for each type that only interfaces use.
+/// Named types in their order, then a derived name ("tree0") for each type that only interfaces
+/// use.
 Error DescriptorBuilder::addTypes() {
   llvm::StringSet<> names;
   for (NamedTypeOp op : module.getOps<NamedTypeOp>()) {
@@ -136,7 +139,9 @@ static std::optional<uint32_t> kindCode(StringRef kind) {
 }
 
 Expected<metate_argument_info> DescriptorBuilder::makeArgument(ArgumentAttr argument) {
-  auto wrong = [&](const Twine &text) { return makeError("argument '" + argument.getName() + "': " + text); };
+  auto wrong = [&](const Twine &text) {
+    return makeError("argument '" + argument.getName() + "': " + text);
+  };
   std::optional<uint32_t> kind = kindCode(argument.getKind());
   if (!kind)
     return wrong("expected kind scalar, vector, ndarray or tree, got '" + argument.getKind() + "'");
@@ -157,11 +162,14 @@ Expected<metate_argument_info> DescriptorBuilder::makeArgument(ArgumentAttr argu
   }
   ArrayRef<int64_t> element = argument.getElement();
   int64_t rank = argument.getRank();
-  if (element.size() > 2 || llvm::any_of(element, [](int64_t extent) { return extent < 1 || extent > 64; }))
+  if (element.size() > 2 ||
+      llvm::any_of(element, [](int64_t extent) { return extent < 1 || extent > 64; }))
     return wrong("an element has at most two dimensions of 1 to 64");
-  if (*kind == METATE_ARGUMENT_NDARRAY ? rank < int64_t(element.size()) || rank > METATE_MAX_RANK : rank != 0)
+  if (*kind == METATE_ARGUMENT_NDARRAY ? rank < int64_t(element.size()) || rank > METATE_MAX_RANK
+                                       : rank != 0)
     return wrong("rank " + Twine(rank) + " does not fit its kind and element");
-  if ((*kind == METATE_ARGUMENT_VECTOR && element.empty()) || (*kind == METATE_ARGUMENT_SCALAR && !element.empty()))
+  if ((*kind == METATE_ARGUMENT_VECTOR && element.empty()) ||
+      (*kind == METATE_ARGUMENT_SCALAR && !element.empty()))
     return wrong("a vector, and no scalar, has element dimensions");
   info.dtype = layout::dtypeOf(argument.getType());
   info.element_rank = element.size();
@@ -171,13 +179,15 @@ Expected<metate_argument_info> DescriptorBuilder::makeArgument(ArgumentAttr argu
   for (auto [k, extent] : llvm::enumerate(element))
     if (*kind == METATE_ARGUMENT_NDARRAY)
       info.fixed[rank - element.size() + k] = extent;
-  info.slot_count = *kind == METATE_ARGUMENT_NDARRAY ? 1 + 2 * uint32_t(rank) : info.rows * info.columns;
+  info.slot_count =
+      *kind == METATE_ARGUMENT_NDARRAY ? 1 + 2 * uint32_t(rank) : info.rows * info.columns;
   return info;
 }
 
-/// Hash of the kernel's name and, for each argument, its name and its record without string and type
-/// numbers, and a tree's type hash: equal exactly when a caller's slots mean the same.
-uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument_info> infos, ArrayRef<Attribute> attributes) {
+/// Hash of the kernel's name and, for each argument, its name and its record without string and
+/// type numbers, and a tree's type hash: equal exactly when a caller's slots mean the same.
+uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
+                                        ArrayRef<Attribute> attributes) {
   std::string key = name.str() + '\0';
   for (auto [info, attribute] : llvm::zip_equal(infos, attributes)) {
     metate_argument_info copy = info;
@@ -214,8 +224,9 @@ Error DescriptorBuilder::addKernel(InterfaceOp op) {
     texts.push_back({strings.add(location.getFilename()), location.getLine(), location.getColumn(),
                      strings.add(op.getSymName())});
   }
-  kernel.signature = signatureOf(op.getSymName(), ArrayRef(arguments).drop_front(kernel.first_argument),
-                                 op.getArguments().getValue());
+  kernel.signature =
+      signatureOf(op.getSymName(), ArrayRef(arguments).drop_front(kernel.first_argument),
+                  op.getArguments().getValue());
   kernels.push_back(kernel);
   return Error::success();
 }
@@ -225,8 +236,13 @@ Error DescriptorBuilder::addVariants() {
     Expected<Variant> variant = Variant::get(payload);
     if (!variant)
       return variant.takeError();
-    variants.push_back({variant->arch, variant->level, uint32_t(format), strings.add(variant->cpu),
-                        strings.add(variant->features), strings.add(variant->triple), {}});
+    variants.push_back({variant->arch,
+                        variant->level,
+                        uint32_t(format),
+                        strings.add(variant->cpu),
+                        strings.add(variant->features),
+                        strings.add(variant->triple),
+                        {}});
   }
   return Error::success();
 }
@@ -242,10 +258,13 @@ static metate_table append(std::string &bytes, const std::vector<Record> &record
 
 std::string DescriptorBuilder::assemble() {
   uint32_t name = strings.add(module.getSymName().value_or("module")), made = strings.add(producer);
-  size_t tables = llvm::alignTo(sizeof(metate_descriptor), 8) + types.size() * sizeof(metate_type_info) +
-                  kernels.size() * sizeof(metate_kernel_info) + arguments.size() * sizeof(metate_argument_info) +
-                  variants.size() * sizeof(metate_variant_info) + texts.size() * sizeof(metate_text);
-  uint32_t blobBase = uint32_t(llvm::alignTo(tables, 8)), stringBase = uint32_t(blobBase + blobs.size());
+  size_t tables =
+      llvm::alignTo(sizeof(metate_descriptor), 8) + types.size() * sizeof(metate_type_info) +
+      kernels.size() * sizeof(metate_kernel_info) +
+      arguments.size() * sizeof(metate_argument_info) +
+      variants.size() * sizeof(metate_variant_info) + texts.size() * sizeof(metate_text);
+  uint32_t blobBase = uint32_t(llvm::alignTo(tables, 8)),
+           stringBase = uint32_t(blobBase + blobs.size());
   auto resolve = [&](auto &...numbers) { (Strings::resolve(numbers, stringBase), ...); };
   resolve(name, made);
   for (metate_type_info &type : types) {

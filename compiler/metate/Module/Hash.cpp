@@ -7,7 +7,8 @@
 #include <cstring>
 
 static llvm::XXH128_hash_t hash128(const std::string &bytes) {
-  return llvm::xxh3_128bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  return llvm::xxh3_128bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
 }
 
 void metate::sealWithHash(std::string &bytes, size_t hole) {

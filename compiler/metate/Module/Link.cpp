@@ -1,8 +1,9 @@
 //===- Link.cpp - payload objects to shared objects -------------*- C++ -*-===//
 //
-// LLD reads files, so everything passes through a private folder that is gone afterwards; no path gets into the
-// bytes. The C library is not linked against: stand-ins with its name, symbols and versions are made
-// from the allow-list, so that linking needs no system of the target and gives the same bytes everywhere.
+// LLD reads files, so everything passes through a private folder that is gone afterwards; no path
+// gets into the bytes. The C library is not linked against: stand-ins with its name, symbols and
+// versions are made from the allow-list, so that linking needs no system of the target and gives
+// the same bytes everywhere.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Module/Link.h"
@@ -30,7 +31,9 @@ LLD_HAS_DRIVER(elf)
 using namespace llvm;
 using namespace metate;
 
-static Error makeError(const Twine &text) { return createStringError(inconvertibleErrorCode(), text); }
+static Error makeError(const Twine &text) {
+  return createStringError(inconvertibleErrorCode(), text);
+}
 
 namespace {
 /// A private folder, removed with its files.
@@ -65,7 +68,8 @@ private:
 };
 } // namespace
 
-/// One run of LLD. Its state is one per process, so is the lock; after a crash inside it may not run again.
+/// One run of LLD. Its state is one per process, so is the lock; after a crash inside it may not
+/// run again.
 static Error runLld(ArrayRef<std::string> arguments) {
   static std::mutex mutex;
   static bool broken = false;
@@ -77,7 +81,8 @@ static Error runLld(ArrayRef<std::string> arguments) {
     pointers.push_back(argument.c_str());
   std::string text;
   raw_string_ostream output(text);
-  CrashRecoveryContext::Enable(); // LLD leaves by it where it gives up; without it the process would exit
+  CrashRecoveryContext::Enable(); // LLD leaves by it where it gives up; without it the process
+                                  // would exit
   lld::Result result = lld::lldMain(pointers, output, output, {{lld::Gnu, &lld::elf::link}});
   CrashRecoveryContext::Disable();
   broken = !result.canRunAgain;
@@ -128,13 +133,15 @@ static Expected<std::string> payloadTable(const PayloadParts &parts, TargetMachi
       ConstantInt::get(i32, 0),
       table};
   Constant *payload = ConstantStruct::getAnon(fields);
-  new GlobalVariable(module, payload->getType(), true, GlobalValue::ExternalLinkage, payload, METATE_PAYLOAD_SYMBOL);
+  new GlobalVariable(module, payload->getType(), true, GlobalValue::ExternalLinkage, payload,
+                     METATE_PAYLOAD_SYMBOL);
   return objectOf(module, machine);
 }
 
-/// A shared object that stands in for one of the C library's: the same name, the used functions, their versions.
-static Expected<std::string> standIn(StringRef library, ArrayRef<const External *> used, const Folder &folder,
-                                     TargetMachine &machine) {
+/// A shared object that stands in for one of the C library's: the same name, the used functions,
+/// their versions.
+static Expected<std::string> standIn(StringRef library, ArrayRef<const External *> used,
+                                     const Folder &folder, TargetMachine &machine) {
   LLVMContext context;
   Module module(library, context);
   std::map<std::string, std::string> versions;
@@ -143,7 +150,8 @@ static Expected<std::string> standIn(StringRef library, ArrayRef<const External 
     auto *function = Function::Create(FunctionType::get(Type::getVoidTy(context), false),
                                       GlobalValue::ExternalLinkage, external->name, module);
     IRBuilder<>(BasicBlock::Create(context, "", function)).CreateRetVoid();
-    versions[x86 ? external->versionX86 : external->versionAArch64] += std::string(external->name) + "; ";
+    versions[x86 ? external->versionX86 : external->versionAArch64] +=
+        std::string(external->name) + "; ";
   }
   std::string script;
   for (const auto &[version, names] : versions)
@@ -156,15 +164,17 @@ static Expected<std::string> standIn(StringRef library, ArrayRef<const External 
   if (!objectPath || !scriptPath)
     return joinErrors(objectPath.takeError(), scriptPath.takeError());
   std::string path = folder.at(library);
-  if (Error error = runLld({"-shared", "--threads=1", "-soname", library.str(), "--version-script", *scriptPath,
-                            "--build-id=none", "-o", path, *objectPath}))
+  if (Error error = runLld({"-shared", "--threads=1", "-soname", library.str(), "--version-script",
+                            *scriptPath, "--build-id=none", "-o", path, *objectPath}))
     return error;
   return path;
 }
 
 /// Paths of the stand-ins for what the object leaves undefined.
-static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, const Folder &folder, TargetMachine &machine) {
-  Expected<std::vector<std::string>> names = undefinedSymbols(MemoryBufferRef(parts.object, "payload"));
+static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, const Folder &folder,
+                                                   TargetMachine &machine) {
+  Expected<std::vector<std::string>> names =
+      undefinedSymbols(MemoryBufferRef(parts.object, "payload"));
   if (!names)
     return names.takeError();
   std::map<std::string, SmallVector<const External *>> libraries;
@@ -183,7 +193,8 @@ static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, co
 Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
   Triple triple(parts.triple);
   if (!triple.isOSLinux() || !triple.isGNUEnvironment())
-    return makeError("a shared-object payload needs a Linux target with the GNU C library, got '" + parts.triple + "'");
+    return makeError("a shared-object payload needs a Linux target with the GNU C library, got '" +
+                     parts.triple + "'");
   TargetOptions options;
   options.triple = parts.triple.str();
   options.cpu = triple.getArch() == Triple::x86_64 ? "x86-64" : "generic";
@@ -197,16 +208,31 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
   Expected<std::string> table = payloadTable(parts, **machine);
   if (!table)
     return table;
-  Expected<std::string> code = (*folder)->write("payload.o", parts.object), data = (*folder)->write("table.o", *table);
+  Expected<std::string> code = (*folder)->write("payload.o", parts.object),
+                        data = (*folder)->write("table.o", *table);
   if (!code || !data)
     return joinErrors(code.takeError(), data.takeError());
   Expected<std::vector<std::string>> libraries = standIns(parts, **folder, **machine);
   if (!libraries)
     return libraries.takeError();
   std::string output = (*folder)->at("payload.so");
-  std::vector<std::string> arguments = {"-shared", "--threads=1", "-soname", METATE_PAYLOAD_SYMBOL, "--build-id=none",
-                                        "--hash-style=gnu", "--eh-frame-hdr", "-z", "now", "-z", "noexecstack", "-z", "defs",
-                                        "-o", output, *code, *data};
+  std::vector<std::string> arguments = {"-shared",
+                                        "--threads=1",
+                                        "-soname",
+                                        METATE_PAYLOAD_SYMBOL,
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "--eh-frame-hdr",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "noexecstack",
+                                        "-z",
+                                        "defs",
+                                        "-o",
+                                        output,
+                                        *code,
+                                        *data};
   if (parts.strip)
     arguments.push_back("--strip-all");
   arguments.insert(arguments.end(), libraries->begin(), libraries->end());

@@ -17,14 +17,15 @@ namespace metate {
 /// What a shared-object payload is made of.
 struct PayloadParts {
   llvm::StringRef triple;
-  llvm::StringRef object;                ///< the emitted object file
+  llvm::StringRef object;                  ///< the emitted object file
   llvm::ArrayRef<llvm::StringRef> entries; ///< in the order of the descriptor's kernels
   uint64_t descriptorHash[2];
-  bool strip = false;                    ///< drop symbols and line tables
+  bool strip = false; ///< drop symbols and line tables
 };
 
-/// The bytes of a shared object that exports METATE_PAYLOAD_SYMBOL and nothing else, and asks the loader for the
-/// C library's parts that it uses. The bytes depend on the parts alone. Thread-safe; one link at a time.
+/// The bytes of a shared object that exports METATE_PAYLOAD_SYMBOL and nothing else, and asks the
+/// loader for the C library's parts that it uses. The bytes depend on the parts alone. Thread-safe;
+/// one link at a time.
 llvm::Expected<std::string> linkPayload(const PayloadParts &parts);
 
 } // namespace metate

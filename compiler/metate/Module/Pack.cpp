@@ -17,7 +17,8 @@ using namespace mlir;
 using namespace metate;
 using llvm::Expected;
 
-/// The carrier's bytes; section 0 is the descriptor, the others are payloads in the variants' order.
+/// The carrier's bytes; section 0 is the descriptor, the others are payloads in the variants'
+/// order.
 static std::string writeCarrier(ArrayRef<std::string> contents) {
   metate_carrier head = {};
   head.magic = METATE_CARRIER_MAGIC;
@@ -39,7 +40,8 @@ static std::string writeCarrier(ArrayRef<std::string> contents) {
   head.bytes = end;
   std::string bytes(end, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
-  std::memcpy(bytes.data() + sizeof head, sections.data(), sections.size() * sizeof(metate_section));
+  std::memcpy(bytes.data() + sizeof head, sections.data(),
+              sections.size() * sizeof(metate_section));
   for (auto [section, content] : llvm::zip_equal(sections, contents))
     std::memcpy(bytes.data() + section.offset, content.data(), content.size());
   sealWithHash(bytes, offsetof(metate_carrier, hash));
@@ -48,8 +50,9 @@ static std::string writeCarrier(ArrayRef<std::string> contents) {
 
 Expected<std::string> metate::pack(ModuleOp module, const PackOptions &options) {
   if (module.getOps<PayloadOp>().empty())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "the module holds no payload: it has not been through stage emit");
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "the module holds no payload: it has not been through stage emit");
   Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_SHARED_OBJECT);
   if (!descriptor)
     return descriptor;
@@ -63,7 +66,8 @@ Expected<std::string> metate::pack(ModuleOp module, const PackOptions &options) 
     parts.triple = payload.getTriple();
     parts.object = StringRef(reinterpret_cast<const char *>(object.data()), object.size());
     parts.entries = entries;
-    std::memcpy(parts.descriptorHash, descriptor->data() + offsetof(metate_descriptor, signature_hash),
+    std::memcpy(parts.descriptorHash,
+                descriptor->data() + offsetof(metate_descriptor, signature_hash),
                 sizeof parts.descriptorHash);
     parts.strip = options.strip;
     Expected<std::string> linked = linkPayload(parts);

@@ -24,7 +24,8 @@ Expected<Variant> Variant::get(PayloadOp payload) {
   variant.triple = payload.getTriple().str();
   variant.cpu = payload.getCpu().str();
   llvm::Triple triple(variant.triple);
-  Expected<std::vector<std::string>> used = featuresOf(variant.triple, variant.cpu, payload.getFeatures());
+  Expected<std::vector<std::string>> used =
+      featuresOf(variant.triple, variant.cpu, payload.getFeatures());
   if (!used)
     return used.takeError();
   std::vector<std::string> base;
@@ -49,7 +50,8 @@ Expected<Variant> Variant::get(PayloadOp payload) {
     }
   }
   std::vector<std::string> beyond;
-  std::set_difference(used->begin(), used->end(), base.begin(), base.end(), std::back_inserter(beyond));
+  std::set_difference(used->begin(), used->end(), base.begin(), base.end(),
+                      std::back_inserter(beyond));
   variant.features = llvm::join(beyond, ",");
   return variant;
 }

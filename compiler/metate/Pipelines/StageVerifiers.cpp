@@ -39,7 +39,7 @@ static bool isOfDialect(Operation *op, ArrayRef<StringRef> names) {
 }
 
 static std::string afterImport(Operation *op) {
-  if (!isOfDialect(op, {"metate", "arith", "math", "scf", "vector", "memref", "func", "builtin"}))
+  if (!isOfDialect(op, {"metate", "arith", "math", "scf", "vector", "memref", "func", "ub", "builtin"}))
     return "expected an operation of metate, arith, math, scf, vector, memref or func";
   // Folding shares constants between places, so they have none.
   if (isa<UnknownLoc>(op->getLoc()) && !op->hasTrait<OpTrait::ConstantLike>())

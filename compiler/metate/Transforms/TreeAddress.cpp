@@ -23,6 +23,14 @@ Value TreeAddress::inside() {
     Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate, bytes.index(extent));
     all = all ? arith::AndIOp::create(bytes.builder, bytes.loc, all, one).getResult() : one;
   }
+  // The first pool's link is cut off there. An axis that another level splits first would still lead outside of that
+  // level's container (of a dense level above, or of the ambient slot below).
+  unsigned firstPool = llvm::find_if(path.levels, [](LevelInterface level) { return level.hasPool(); }) - path.levels.begin();
+  for (auto [k, axis] : llvm::enumerate(path.axes)) {
+    unsigned first = llvm::find_if(path.levels, [axis = axis](LevelInterface level) { return llvm::is_contained(levelAxes(level), axis); }) - path.levels.begin();
+    if (first != firstPool)
+      coordinates[k] = bytes.select(all, coordinates[k], bytes.index(0));
+  }
   return all;
 }
 

@@ -41,7 +41,8 @@ public:
 private:
   struct Walk;
   llvm::SmallVector<mlir::Value> descend(Walk &walk, unsigned depth, mlir::Value offset);
-  /// i1: all coordinates are within the extents; null where the path has no pool.
+  /// i1: all coordinates are within the extents; null where the path has no pool. Coordinates that are not are
+  /// replaced where following them would leave a container.
   mlir::Value inside();
   /// Linear index of the cell at `depth`, when the levels from `from` on stand for whole coordinates.
   mlir::Value linearIndex(unsigned depth, unsigned from);
