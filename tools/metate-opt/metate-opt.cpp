@@ -1,8 +1,9 @@
 //===- metate-opt.cpp - the developers' driver ------------------*- C++ -*-===//
 //
-// mlir-opt with the metate dialect, its passes and its stages. Two ways to use it: single passes and pipelines as in
-// mlir-opt (`--metate-stage-activate` runs one stage's passes, `--metate-emit=target=x86-64-v3` generates code), or
-// whole stages with their invariants checked: `--start-from=STAGE --stop-after=STAGE` on a stage's dump;
+// mlir-opt with the metate dialect, its passes and its stages. Two ways to use it: single passes
+// and pipelines as in mlir-opt (`--metate-stage-activate` runs one stage's passes,
+// `--metate-emit=target=x86-64-v3` generates code), or whole stages with their invariants checked:
+// `--start-from=STAGE --stop-after=STAGE` on a stage's dump;
 // `--stop-after=pack` writes the module file. It orders no passes itself: that is Pipelines'.
 //
 //===----------------------------------------------------------------------===//
@@ -33,8 +34,12 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
   EmitPass(const EmitPass &other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "metate-emit"; }
-  StringRef getDescription() const override { return "stage emit: functions of the LLVM dialect to object code"; }
-  void getDependentDialects(DialectRegistry &registry) const override { metate::registerEmit(registry); }
+  StringRef getDescription() const override {
+    return "stage emit: functions of the LLVM dialect to object code";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    metate::registerEmit(registry);
+  }
 
   void runOnOperation() override {
     SmallVector<metate::TargetOptions> parsed;
@@ -52,27 +57,34 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
     }
   }
 
-  ListOption<std::string> targets{*this, "target", llvm::cl::desc("targets: native, x86-64-v3, aarch64, ...")};
+  ListOption<std::string> targets{*this, "target",
+                                  llvm::cl::desc("targets: native, x86-64-v3, aarch64, ...")};
   Option<unsigned> optLevel{*this, "opt-level", llvm::cl::desc("0 to 3"), llvm::cl::init(2)};
 };
 } // namespace
 
 static void registerStagePipelines() {
   static const std::pair<metate::Stage, const char *> stages[] = {
-      {metate::Stage::Simplify, "metate-stage-simplify"}, {metate::Stage::Activate, "metate-stage-activate"},
-      {metate::Stage::Offload, "metate-stage-offload"},   {metate::Stage::Layout, "metate-stage-layout"},
+      {metate::Stage::Simplify, "metate-stage-simplify"},
+      {metate::Stage::Activate, "metate-stage-activate"},
+      {metate::Stage::Offload, "metate-stage-offload"},
+      {metate::Stage::Layout, "metate-stage-layout"},
       {metate::Stage::Map, "metate-stage-map"}};
   for (auto [stage, name] : stages)
-    PassPipelineRegistration<>(name, ("the passes of stage " + metate::stageName(stage)).str(),
-                               [stage = stage](OpPassManager &passes) { metate::buildStage(passes, stage, {}); });
+    PassPipelineRegistration<>(
+        name, ("the passes of stage " + metate::stageName(stage)).str(),
+        [stage = stage](OpPassManager &passes) { metate::buildStage(passes, stage, {}); });
 }
 
 /// Options of the stage driver.
 struct StageOptions {
   cl::OptionCategory category{"stages"};
-  cl::opt<std::string> startFrom{"start-from", cl::desc("the stage that the input has left"), cl::cat(category)};
-  cl::opt<std::string> stopAfter{"stop-after", cl::desc("the last stage to run"), cl::cat(category)};
-  cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"), cl::cat(category)};
+  cl::opt<std::string> startFrom{"start-from", cl::desc("the stage that the input has left"),
+                                 cl::cat(category)};
+  cl::opt<std::string> stopAfter{"stop-after", cl::desc("the last stage to run"),
+                                 cl::cat(category)};
+  cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"),
+                                cl::cat(category)};
   cl::opt<unsigned> optLevel{"opt-level", cl::desc("0 to 3"), cl::init(2), cl::cat(category)};
 };
 
@@ -81,7 +93,8 @@ static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage other
     return otherwise;
   if (std::optional<metate::Stage> stage = metate::parseStage(name))
     return *stage;
-  return llvm::createStringError("no stage '" + name + "'; the stages are " + llvm::join(metate::stageNames(), ", "));
+  return llvm::createStringError("no stage '" + name + "'; the stages are " +
+                                 llvm::join(metate::stageNames(), ", "));
 }
 
 /// The bytes that the last stage leaves: a dump, or a module file after pack.
@@ -101,16 +114,18 @@ static llvm::Expected<std::string> runDriver(ModuleOp module, const StageOptions
   }
   if (compile.targets.empty())
     compile.targets.push_back(llvm::cantFail(metate::parseTarget("native", options.optLevel)));
-  if (llvm::Error error = metate::runStages(module, *from, std::min(*to, metate::Stage::Emit), compile))
+  if (llvm::Error error =
+          metate::runStages(module, *from, std::min(*to, metate::Stage::Emit), compile))
     return error;
   return *to == metate::Stage::Pack ? metate::pack(module) : metate::dumpModule(module);
 }
 
-static LogicalResult runStagesOn(StringRef inputName, StringRef outputName, const DialectRegistry &registry,
-                                 const StageOptions &options) {
+static LogicalResult runStagesOn(StringRef inputName, StringRef outputName,
+                                 const DialectRegistry &registry, const StageOptions &options) {
   std::string text;
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputName, &text);
-  std::unique_ptr<llvm::ToolOutputFile> output = input ? openOutputFile(outputName, &text) : nullptr;
+  std::unique_ptr<llvm::ToolOutputFile> output =
+      input ? openOutputFile(outputName, &text) : nullptr;
   if (!output) {
     llvm::errs() << toolName << ": " << text << "\n";
     return failure();
@@ -144,7 +159,8 @@ int main(int argc, char **argv) {
   if (cl::Option *taken = cl::getRegisteredOptions().lookup("stop-after"))
     taken->removeArgument();
   StageOptions options;
-  auto [input, output] = registerAndParseCLIOptions(argc, argv, "Metate's passes and stages\n", registry);
+  auto [input, output] =
+      registerAndParseCLIOptions(argc, argv, "Metate's passes and stages\n", registry);
   if (!options.startFrom.empty() || !options.stopAfter.empty())
     return asMainReturnCode(runStagesOn(input, output, registry, options));
   return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));

@@ -8,9 +8,11 @@ using namespace metate;
 using namespace metate::test;
 
 /// The text of the diagnostics that `build` gives.
-static std::string diagnosticsOf(mlir::MLIRContext &context, llvm::function_ref<void(mlir::Location)> build) {
+static std::string diagnosticsOf(mlir::MLIRContext &context,
+                                 llvm::function_ref<void(mlir::Location)> build) {
   std::string text;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { text += diagnostic.str(); });
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) { text += diagnostic.str(); });
   build(mlir::UnknownLoc::get(&context));
   return text;
 }
@@ -20,8 +22,9 @@ TEST(Dialect, LevelsAndTreesNeedChildren) {
   mlir::MLIRContext &context = compiled.context;
   context.loadDialect<MetateDialect>();
   std::string level = diagnosticsOf(context, [&](mlir::Location location) {
-    EXPECT_EQ(DenseAttr::getChecked([&] { return mlir::emitError(location); }, &context, llvm::StringRef("i"),
-                                    llvm::ArrayRef<int64_t>(4), llvm::ArrayRef<mlir::Attribute>(), mlir::StringAttr()),
+    EXPECT_EQ(DenseAttr::getChecked([&] { return mlir::emitError(location); }, &context,
+                                    llvm::StringRef("i"), llvm::ArrayRef<int64_t>(4),
+                                    llvm::ArrayRef<mlir::Attribute>(), mlir::StringAttr()),
               nullptr);
   });
   EXPECT_NE(level.find("(A4) a level needs at least one child"), std::string::npos) << level;

@@ -30,7 +30,8 @@ TEST(Emit, ReplacesFunctionsByOnePayloadATarget) {
   unsigned count = 0;
   for (PayloadOp payload : compiled.module->getOps<PayloadOp>()) {
     EXPECT_EQ(payload.getSymName(), "payload" + std::to_string(count));
-    EXPECT_EQ(payload.getTriple(), count == 2 ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu");
+    EXPECT_EQ(payload.getTriple(),
+              count == 2 ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu");
     ++count;
   }
   EXPECT_EQ(count, 3u);
@@ -42,9 +43,12 @@ TEST(Emit, IsDeterministic) {
 }
 
 TEST(Emit, RefusesSymbolsOutsideTheAllowList) {
-  std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
-                              "llvm.func @printf(!llvm.ptr) -> i32\n  llvm.func private @saxpy_body");
-  text = replaced(text, "%status = llvm.call @saxpy_body(%slots, %zero64, %n, %zero) : (!llvm.ptr, i64, i64, i32) -> i32",
+  std::string text =
+      replaced(saxpyText, "llvm.func private @saxpy_body",
+               "llvm.func @printf(!llvm.ptr) -> i32\n  llvm.func private @saxpy_body");
+  text = replaced(text,
+                  "%status = llvm.call @saxpy_body(%slots, %zero64, %n, %zero) : (!llvm.ptr, i64, "
+                  "i64, i32) -> i32",
                   "%status = llvm.call @printf(%slots) : (!llvm.ptr) -> i32");
   EXPECT_NE(emitted(text, "x86-64").find("undefined symbol 'printf'"), std::string::npos);
 }
@@ -66,16 +70,19 @@ TEST(Emit, CodeCarriesLinesOfTheSource) {
     Compiled compiled(saxpyText);
     llvm::cantFail(emit(*compiled.module, named("x86-64", optLevel)));
     PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
-    llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()), payload.getObject().size());
-    auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
+    llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()),
+                          payload.getObject().size());
+    auto object = llvm::cantFail(
+        llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
     std::unique_ptr<llvm::DWARFContext> dwarf = llvm::DWARFContext::create(*object);
     ASSERT_EQ(dwarf->getNumCompileUnits(), 1u);
     const auto *table = dwarf->getLineTableForUnit(dwarf->getUnitAtIndex(0));
     ASSERT_NE(table, nullptr);
     bool found = false;
     for (const auto &row : table->Rows)
-      found |= row.Line == 5 &&
-               table->Prologue.getFileNameEntry(row.File).Name.getAsCString().get() == llvm::StringRef("saxpy.py");
+      found |=
+          row.Line == 5 && table->Prologue.getFileNameEntry(row.File).Name.getAsCString().get() ==
+                               llvm::StringRef("saxpy.py");
     EXPECT_TRUE(found) << "no code of saxpy.py:5 at -O" << optLevel;
   }
 }
@@ -88,7 +95,8 @@ TEST(Target, NamesAreChecked) {
 }
 
 TEST(Target, CodeUsesOnlyFeaturesAHostCheckCanSee) {
-  TargetOptions target = llvm::cantFail(resolveTarget(named("bdver4"))); // has fma4, xop, tbm, sse4a
+  TargetOptions target =
+      llvm::cantFail(resolveTarget(named("bdver4"))); // has fma4, xop, tbm, sse4a
   for (const char *hidden : {"-fma4", "-xop", "-tbm", "-sse4a"})
     EXPECT_NE(target.features.find(hidden), std::string::npos) << target.features;
   for (const std::string &name : llvm::cantFail(targetFeatures(target)))

@@ -29,8 +29,8 @@ struct Format {
   }
   uint16_t infinity() const { return uint16_t(((1 << exponent) - 1) << mantissa()); }
 
-  /// Nearest value, ties to the even one; what rounds past the largest finite value is infinite. Magnitudes of
-  /// consecutive bit patterns ascend, so the pattern is found by bisection.
+  /// Nearest value, ties to the even one; what rounds past the largest finite value is infinite.
+  /// Magnitudes of consecutive bit patterns ascend, so the pattern is found by bisection.
   uint16_t encode(double value) const {
     uint16_t sign = std::signbit(value) ? 0x8000 : 0;
     double magnitude = std::fabs(value);
@@ -42,7 +42,8 @@ struct Format {
     if (std::isinf(magnitude))
       return uint16_t(sign | infinity());
     double below = magnitude - decode(low);
-    double next = high == infinity() ? 2 * decode(uint16_t(high - 1)) - decode(uint16_t(high - 2)) : decode(high);
+    double next = high == infinity() ? 2 * decode(uint16_t(high - 1)) - decode(uint16_t(high - 2))
+                                     : decode(high);
     double above = next - magnitude;
     bool up = above < below || (above == below && (low & 1));
     return uint16_t(sign | (up ? high : low));
@@ -54,12 +55,16 @@ constexpr Format formats[] = {{"f16", 5}, {"bf16", 8}};
 class Conversion {
 public:
   Conversion(const char *from, const char *to, const char *op, const char *cpu) {
-    std::string text = std::string("metate.interface @k entry \"e\" tasks 0 []\n"
-                                   "llvm.func @e(%s: !llvm.ptr, %a: !llvm.ptr, %b: !llvm.ptr) -> i32 {\n"
-                                   "%v = llvm.load %s : !llvm.ptr -> ") + from + "\n%r = llvm." + op + " %v : " + from +
-                       " to " + to + "\n%at = llvm.getelementptr %s[1] : (!llvm.ptr) -> !llvm.ptr, i64\n"
-                       "llvm.store %r, %at : " + to + ", !llvm.ptr\n"
-                       "%z = llvm.mlir.constant(0 : i32) : i32\nllvm.return %z : i32\n}";
+    std::string text =
+        std::string("metate.interface @k entry \"e\" tasks 0 []\n"
+                    "llvm.func @e(%s: !llvm.ptr, %a: !llvm.ptr, %b: !llvm.ptr) -> i32 {\n"
+                    "%v = llvm.load %s : !llvm.ptr -> ") +
+        from + "\n%r = llvm." + op + " %v : " + from + " to " + to +
+        "\n%at = llvm.getelementptr %s[1] : (!llvm.ptr) -> !llvm.ptr, i64\n"
+        "llvm.store %r, %at : " +
+        to +
+        ", !llvm.ptr\n"
+        "%z = llvm.mlir.constant(0 : i32) : i32\nllvm.return %z : i32\n}";
     Compiled compiled(text);
     llvm::cantFail(emit(*compiled.module, named(cpu)));
     module = llvm::cantFail(jit->add(*compiled.module));
@@ -90,10 +95,12 @@ template <typename Float, typename Bits> std::vector<Float> samples(const Format
       values.push_back(value);
   }
   for (uint32_t bits = 0; bits < format.infinity(); bits += 7) {
-    Float at = Float(format.decode(uint16_t(bits))), next = Float(format.decode(uint16_t(bits + 1)));
+    Float at = Float(format.decode(uint16_t(bits))),
+          next = Float(format.decode(uint16_t(bits + 1)));
     for (Float value : {at, Float(at + (next - at) / 2)})
       if (std::isfinite(value))
-        for (Float near : {value, std::nextafter(value, Float(0)), std::nextafter(value, Float(INFINITY))})
+        for (Float near :
+             {value, std::nextafter(value, Float(0)), std::nextafter(value, Float(INFINITY))})
           values.insert(values.end(), {near, -near});
   }
   return values;
@@ -111,8 +118,8 @@ template <typename Float, typename Bits> static void checkNarrowing(const char *
         if (cpu[0] == 'n' && (got & 0x7fff) == 0 && std::fabs(value) < 1e-37)
           continue;
         if (got != format.encode(double(value)) && ++wrong < 5)
-          ADD_FAILURE() << format.name << " of " << value << " on " << cpu << ": got " << got << ", expected "
-                        << format.encode(double(value));
+          ADD_FAILURE() << format.name << " of " << value << " on " << cpu << ": got " << got
+                        << ", expected " << format.encode(double(value));
       }
       EXPECT_EQ(wrong, 0u);
       uint16_t nan = conversion.run<uint16_t>(Float(NAN));
@@ -125,7 +132,8 @@ TEST(HalfConversions, NarrowFromF64) { checkNarrowing<double, uint64_t>("f64"); 
 
 TEST(HalfConversions, WidenExactly) {
   for (const Format &format : formats) {
-    Conversion toF32(format.name, "f32", "fpext", "x86-64"), toF64(format.name, "f64", "fpext", "x86-64");
+    Conversion toF32(format.name, "f32", "fpext", "x86-64"),
+        toF64(format.name, "f64", "fpext", "x86-64");
     for (uint32_t bits = 0; bits < 0x10000; bits += 3) {
       double expected = format.decode(uint16_t(bits));
       float single = toF32.run<float>(uint16_t(bits));

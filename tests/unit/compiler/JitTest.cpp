@@ -14,7 +14,8 @@
 using namespace metate;
 using namespace metate::test;
 
-static std::unique_ptr<JitModule> compiledBy(Jit &jit, const std::string &text, const char *cpu = "native") {
+static std::unique_ptr<JitModule> compiledBy(Jit &jit, const std::string &text,
+                                             const char *cpu = "native") {
   Compiled compiled(text);
   llvm::cantFail(emit(*compiled.module, named(cpu)));
   return llvm::cantFail(jit.add(*compiled.module));
@@ -50,8 +51,8 @@ TEST(Jit, RunsAKernel) {
   EXPECT_EQ(head->magic, METATE_DESCRIPTOR_MAGIC);
   EXPECT_EQ(head->bytes, module->descriptor().size());
   ASSERT_EQ(head->variants.count, 1u);
-  const auto *variant =
-      reinterpret_cast<const metate_variant_info *>(module->descriptor().data() + head->variants.offset);
+  const auto *variant = reinterpret_cast<const metate_variant_info *>(module->descriptor().data() +
+                                                                      head->variants.offset);
   EXPECT_EQ(variant->format, uint32_t(METATE_FORMAT_IN_MEMORY));
 }
 
@@ -69,7 +70,8 @@ TEST(Jit, ModulesWithTheSameEntriesLiveSideBySideAndGoAlone) {
 TEST(Jit, ResolvesTheCLibrary) {
   std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
                               "llvm.func @expf(f32) -> f32\n  llvm.func private @saxpy_body");
-  text = replaced(text, "llvm.store %sum,", "%e = llvm.call @expf(%sum) : (f32) -> f32\n llvm.store %e,");
+  text = replaced(text, "llvm.store %sum,",
+                  "%e = llvm.call @expf(%sum) : (f32) -> f32\n llvm.store %e,");
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   std::unique_ptr<JitModule> module = compiledBy(*jit, text, "x86-64");
   float x = 1, y = 0.5f;
@@ -100,7 +102,8 @@ TEST(Jit, RefusesAnotherArchitectureAndSeveralPayloads) {
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   Compiled foreign(saxpyText), two(saxpyText);
   llvm::cantFail(emit(*foreign.module, named("aarch64")));
-  EXPECT_NE(textOf(jit->add(*foreign.module).takeError()).find("the payload is for 'aarch64"), std::string::npos);
+  EXPECT_NE(textOf(jit->add(*foreign.module).takeError()).find("the payload is for 'aarch64"),
+            std::string::npos);
   TargetOptions targets[] = {named("x86-64"), named("x86-64-v2")};
   llvm::cantFail(emit(*two.module, targets));
   EXPECT_NE(textOf(jit->add(*two.module).takeError()).find("one payload"), std::string::npos);
@@ -113,7 +116,8 @@ TEST(Jit, RefusesFeaturesThatTheMachineLacks) {
   target.features = "+amx-tile"; // no machine of the tests may use it without asking the system
   llvm::cantFail(emit(*compiled.module, target));
   llvm::Expected<std::unique_ptr<JitModule>> module = jit->add(*compiled.module);
-  if (llvm::is_contained(llvm::cantFail(targetFeatures(llvm::cantFail(resolveTarget({})))), "amx-tile"))
+  if (llvm::is_contained(llvm::cantFail(targetFeatures(llvm::cantFail(resolveTarget({})))),
+                         "amx-tile"))
     GTEST_SKIP() << "this machine has amx-tile";
   ASSERT_FALSE(bool(module));
   EXPECT_NE(textOf(module.takeError()).find("which this machine lacks"), std::string::npos);
@@ -140,7 +144,9 @@ TEST(Jit, DebuggersSeeItsCode) {
 
 TEST(Jit, PrintsWhereTheTimeGoes) {
   auto now = [] { return std::chrono::steady_clock::now(); };
-  auto ms = [](auto from, auto to) { return std::chrono::duration<double, std::milli>(to - from).count(); };
+  auto ms = [](auto from, auto to) {
+    return std::chrono::duration<double, std::milli>(to - from).count();
+  };
   auto t0 = now();
   Compiled compiled(saxpyText);
   auto t1 = now();
@@ -150,7 +156,7 @@ TEST(Jit, PrintsWhereTheTimeGoes) {
   auto t3 = now();
   std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module));
   auto t4 = now();
-  std::printf("parse %.2f ms, emit %.2f ms, create %.2f ms, add %.2f ms\n", ms(t0, t1), ms(t1, t2), ms(t2, t3),
-              ms(t3, t4));
+  std::printf("parse %.2f ms, emit %.2f ms, create %.2f ms, add %.2f ms\n", ms(t0, t1), ms(t1, t2),
+              ms(t2, t3), ms(t3, t4));
   EXPECT_LT(ms(t0, t4), 1000);
 }

@@ -1,5 +1,5 @@
-// Layout against independent rules: on random tree types, containers are aligned and do not overlap, sizes are
-// what the parts need, and libmetate accepts and sizes what the compiler writes.
+// Layout against independent rules: on random tree types, containers are aligned and do not
+// overlap, sizes are what the parts need, and libmetate accepts and sizes what the compiler writes.
 #include "metate/Dialect/Tree.h"
 #include "metate/Layout/TypeBlob.h"
 #include "metate/abi/tree.h"
@@ -32,8 +32,20 @@ private:
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
   std::string place() {
-    static const char *types[] = {"i1", "i8", "i16", "i32", "i64", "ui8", "ui64", "f16", "bf16", "f32", "f64",
-                                  "vector<3xf32>", "vector<2x2xf64>", "vector<5xi8>"};
+    static const char *types[] = {"i1",
+                                  "i8",
+                                  "i16",
+                                  "i32",
+                                  "i64",
+                                  "ui8",
+                                  "ui64",
+                                  "f16",
+                                  "bf16",
+                                  "f32",
+                                  "f64",
+                                  "vector<3xf32>",
+                                  "vector<2x2xf64>",
+                                  "vector<5xi8>"};
     return "#metate.place<\"m" + std::to_string(members++) + "\" : " + types[pick(0, 13)] + ">";
   }
 
@@ -93,9 +105,11 @@ TEST_F(LayoutTest, RandomTypesAreLaidOutSoundly) {
   int kept = 0;
   for (int round = 0; round < 300; ++round) {
     std::string text = generator.tree();
-    mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+    mlir::ScopedDiagnosticHandler quiet(&context,
+                                        [](mlir::Diagnostic &) { return mlir::success(); });
     TreeType type = parse(text);
-    if (!type) // two levels of one default name at one depth are fine; axes that grow too long are not
+    if (!type) // two levels of one default name at one depth are fine; axes that grow too long are
+               // not
       continue;
     ++kept;
     SCOPED_TRACE(text);
@@ -107,11 +121,13 @@ TEST_F(LayoutTest, RandomTypesAreLaidOutSoundly) {
     llvm::Expected<std::string> blob = layout::treeTypeBlob(type);
     ASSERT_TRUE(bool(blob));
     metate_type *opened = nullptr;
-    ASSERT_EQ(metate_type_open_blob(device, blob->data(), blob->size(), "t", &opened), METATE_OK) << metate_last_error();
+    ASSERT_EQ(metate_type_open_blob(device, blob->data(), blob->size(), "t", &opened), METATE_OK)
+        << metate_last_error();
     uint64_t bytes = 0, align = 0;
     ASSERT_EQ(metate_type_size(opened, nullptr, &bytes, &align), METATE_OK) << metate_last_error();
     EXPECT_EQ(align, 64u);
-    EXPECT_GE(bytes, sizeof(metate_tree_header) + layout->poolCount * sizeof(metate_pool) + layout->nodes[0].cellBytes);
+    EXPECT_GE(bytes, sizeof(metate_tree_header) + layout->poolCount * sizeof(metate_pool) +
+                         layout->nodes[0].cellBytes);
     EXPECT_EQ(metate_type_close(opened), METATE_OK);
   }
   EXPECT_GT(kept, 200);
@@ -119,7 +135,8 @@ TEST_F(LayoutTest, RandomTypesAreLaidOutSoundly) {
 }
 
 TEST_F(LayoutTest, TheRfcsTreeHasTheBytesOneExpects) {
-  TreeType type = parse("!metate.tree<#metate.pointer<\"ij\", [3, 3], [#metate.dense<\"ij\", [5, 5], [#metate.place<\"a\" : f32>, "
+  TreeType type = parse("!metate.tree<#metate.pointer<\"ij\", [3, 3], [#metate.dense<\"ij\", [5, "
+                        "5], [#metate.place<\"a\" : f32>, "
                         "#metate.place<\"b\" : vector<3xf32>>]>]>>");
   ASSERT_TRUE(bool(type));
   auto layout = llvm::cantFail(layout::TreeLayout::get(type));
@@ -131,20 +148,27 @@ TEST_F(LayoutTest, TheRfcsTreeHasTheBytesOneExpects) {
 }
 
 TEST_F(LayoutTest, BlobsAreEqualExactlyWhereTypesAre) {
-  auto blobOf = [&](const std::string &text) { return llvm::cantFail(layout::treeTypeBlob(parse(text))); };
+  auto blobOf = [&](const std::string &text) {
+    return llvm::cantFail(layout::treeTypeBlob(parse(text)));
+  };
   std::string a = "!metate.tree<#metate.dense<\"i\", [4], [#metate.place<\"a\" : f32>]>>";
-  std::string named = "!metate.tree<#metate.dense<\"i\", [4], [#metate.place<\"a\" : f32>], name = \"cells\">>";
-  std::string background = "!metate.tree<#metate.dense<\"i\", [4], [#metate.place<\"a\" : f32, background = 1.0 : f32>]>>";
+  std::string named =
+      "!metate.tree<#metate.dense<\"i\", [4], [#metate.place<\"a\" : f32>], name = \"cells\">>";
+  std::string background = "!metate.tree<#metate.dense<\"i\", [4], [#metate.place<\"a\" : f32, "
+                           "background = 1.0 : f32>]>>";
   EXPECT_EQ(blobOf(a), blobOf(a));
   EXPECT_NE(blobOf(a), blobOf(named));
   EXPECT_NE(blobOf(a), blobOf(background));
-  auto hashOf = [](const std::string &blob) { return reinterpret_cast<const metate_tree_type *>(blob.data())->hash[0]; };
+  auto hashOf = [](const std::string &blob) {
+    return reinterpret_cast<const metate_tree_type *>(blob.data())->hash[0];
+  };
   EXPECT_NE(hashOf(blobOf(a)), hashOf(blobOf(background)));
 }
 
 TEST_F(LayoutTest, ATypeBeyond62BitsIsAnError) {
   std::string dims = "[2147483647, 2147483647, 2147483647]";
-  TreeType type = parse("!metate.tree<#metate.dense<\"ijk\", " + dims + ", [#metate.place<\"a\" : f32>]>>");
+  TreeType type =
+      parse("!metate.tree<#metate.dense<\"ijk\", " + dims + ", [#metate.place<\"a\" : f32>]>>");
   ASSERT_TRUE(bool(type));
   llvm::Expected<layout::TreeLayout> layout = layout::TreeLayout::get(type);
   ASSERT_FALSE(bool(layout));

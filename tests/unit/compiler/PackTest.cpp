@@ -14,7 +14,8 @@
 using namespace metate;
 using namespace metate::test;
 
-static std::string packed(const std::string &text, llvm::ArrayRef<TargetOptions> targets, PackOptions options = {}) {
+static std::string packed(const std::string &text, llvm::ArrayRef<TargetOptions> targets,
+                          PackOptions options = {}) {
   Compiled compiled(text);
   if (!compiled.module)
     return "";
@@ -30,19 +31,26 @@ template <typename Record> static Record read(const std::string &bytes, size_t o
 }
 
 static std::string section(const std::string &carrier, unsigned index) {
-  auto record = read<metate_section>(carrier, sizeof(metate_carrier) + index * sizeof(metate_section));
+  auto record =
+      read<metate_section>(carrier, sizeof(metate_carrier) + index * sizeof(metate_section));
   return carrier.substr(record.offset, record.bytes);
 }
 
 TEST(Descriptor, StatesTypesKernelsArgumentsAndTexts) {
   std::string tree = "!metate.tree<#metate.dense<\"i\", [8], [#metate.place<\"v\" : f32>]>>";
-  std::string text = replaced(saxpyText, "metate.interface @saxpy",
-                              "metate.text 0 \"saxpy.py\" : 7 : 9 \"x must be positive\"\n"
-                              "metate.named_type @cells = " + tree + "\n"
-                              "metate.interface @fill entry \"metate_k_saxpy\" tasks 2 [#metate.argument<\"t\", \"tree\", " + tree +
-                              " access = 6>, #metate.argument<\"m\", \"vector\", ui8 element = [3, 2]>, "
-                              "#metate.argument<\"out\", \"ndarray\", f64 element = [2] rank = 2 access = 2 flags = 2>] may_alias\n"
-                              "metate.interface @saxpy");
+  std::string text =
+      replaced(saxpyText, "metate.interface @saxpy",
+               "metate.text 0 \"saxpy.py\" : 7 : 9 \"x must be positive\"\n"
+               "metate.named_type @cells = " +
+                   tree +
+                   "\n"
+                   "metate.interface @fill entry \"metate_k_saxpy\" tasks 2 "
+                   "[#metate.argument<\"t\", \"tree\", " +
+                   tree +
+                   " access = 6>, #metate.argument<\"m\", \"vector\", ui8 element = [3, 2]>, "
+                   "#metate.argument<\"out\", \"ndarray\", f64 element = [2] rank = 2 access = 2 "
+                   "flags = 2>] may_alias\n"
+                   "metate.interface @saxpy");
   Compiled compiled(text);
   ASSERT_TRUE(bool(compiled.module));
   std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY));
@@ -58,11 +66,13 @@ TEST(Descriptor, StatesTypesKernelsArgumentsAndTexts) {
   EXPECT_EQ(fill.flags, uint32_t(METATE_KERNEL_HAS_RESULT));
   EXPECT_EQ(fill.slot_count, 1u + 6u + 5u);
   EXPECT_EQ(fill.source, 1u);
-  auto matrix = read<metate_argument_info>(bytes, head.arguments.offset + sizeof(metate_argument_info));
+  auto matrix =
+      read<metate_argument_info>(bytes, head.arguments.offset + sizeof(metate_argument_info));
   EXPECT_EQ(matrix.dtype, uint32_t(METATE_U8));
   EXPECT_EQ(matrix.rows * 10 + matrix.columns, 32u);
   EXPECT_EQ(matrix.first_slot, 1u);
-  auto out = read<metate_argument_info>(bytes, head.arguments.offset + 2 * sizeof(metate_argument_info));
+  auto out =
+      read<metate_argument_info>(bytes, head.arguments.offset + 2 * sizeof(metate_argument_info));
   EXPECT_EQ(out.fixed[0], -1);
   EXPECT_EQ(out.fixed[1], 2);
   auto text0 = read<metate_text>(bytes, head.texts.offset);
@@ -75,7 +85,8 @@ TEST(Descriptor, StatesTypesKernelsArgumentsAndTexts) {
 
 TEST(Descriptor, NamesTreeTypesThatHaveNone) {
   std::string tree = "!metate.tree<#metate.dense<\"i\", [8], [#metate.place<\"v\" : f32>]>>";
-  Compiled compiled("metate.interface @k entry \"e\" tasks 1 [#metate.argument<\"t\", \"tree\", " + tree + ">]");
+  Compiled compiled("metate.interface @k entry \"e\" tasks 1 [#metate.argument<\"t\", \"tree\", " +
+                    tree + ">]");
   ASSERT_TRUE(bool(compiled.module));
   std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY));
   auto head = read<metate_descriptor>(bytes, 0);
@@ -84,7 +95,8 @@ TEST(Descriptor, NamesTreeTypesThatHaveNone) {
 }
 
 TEST(Descriptor, RefusesAnArgumentThatContradictsItself) {
-  Compiled compiled("metate.interface @k entry \"e\" tasks 1 [#metate.argument<\"x\", \"ndarray\", f32 element = [3]>]");
+  Compiled compiled("metate.interface @k entry \"e\" tasks 1 [#metate.argument<\"x\", \"ndarray\", "
+                    "f32 element = [3]>]");
   ASSERT_TRUE(bool(compiled.module));
   llvm::Expected<std::string> bytes = buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY);
   ASSERT_FALSE(bool(bytes));
@@ -95,25 +107,30 @@ TEST(Descriptor, SignatureDependsOnNameAndArguments) {
   auto signature = [](const std::string &text) {
     Compiled compiled(text);
     std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY));
-    return read<metate_kernel_info>(bytes, read<metate_descriptor>(bytes, 0).kernels.offset).signature;
+    return read<metate_kernel_info>(bytes, read<metate_descriptor>(bytes, 0).kernels.offset)
+        .signature;
   };
   EXPECT_EQ(signature(saxpyText), signature(std::string(saxpyText) + "\n"));
   EXPECT_NE(signature(saxpyText), signature(replaced(saxpyText, "@saxpy entry", "@other entry")));
-  EXPECT_NE(signature(saxpyText), signature(replaced(saxpyText, "\"scalar\", f32", "\"scalar\", f64")));
+  EXPECT_NE(signature(saxpyText),
+            signature(replaced(saxpyText, "\"scalar\", f32", "\"scalar\", f64")));
 }
 
 TEST(Variant, StatesLevelAndFeaturesBeyondIt) {
   Compiled compiled(saxpyText);
   ASSERT_TRUE(bool(compiled.module));
-  TargetOptions targets[] = {named("x86-64"), named("x86-64-v3"), named("znver4"), named("aarch64:cortex-a72")};
+  TargetOptions targets[] = {named("x86-64"), named("x86-64-v3"), named("znver4"),
+                             named("aarch64:cortex-a72")};
   llvm::cantFail(emit(*compiled.module, targets));
-  std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_SHARED_OBJECT));
+  std::string bytes =
+      llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_SHARED_OBJECT));
   auto head = read<metate_descriptor>(bytes, 0);
   ASSERT_EQ(head.variants.count, 4u);
   const uint32_t levels[] = {1, 3, 4, 0};
   const char *const cpus[] = {"x86-64", "x86-64-v3", "znver4", "cortex-a72"};
   for (unsigned k = 0; k < 4; ++k) {
-    auto variant = read<metate_variant_info>(bytes, head.variants.offset + k * sizeof(metate_variant_info));
+    auto variant =
+        read<metate_variant_info>(bytes, head.variants.offset + k * sizeof(metate_variant_info));
     std::string features = variant.features ? bytes.data() + variant.features : "";
     EXPECT_EQ(variant.level, levels[k]) << cpus[k];
     EXPECT_STREQ(bytes.data() + variant.cpu, cpus[k]);
@@ -201,7 +218,8 @@ TEST(Pack, PayloadLoadsAndRuns) {
 TEST(Pack, MathFunctionsComeFromTheCLibraryByVersion) {
   std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
                               "llvm.func @expf(f32) -> f32\n  llvm.func private @saxpy_body");
-  text = replaced(text, "llvm.store %sum,", "%e = llvm.call @expf(%sum) : (f32) -> f32\n llvm.store %e,");
+  text = replaced(text, "llvm.store %sum,",
+                  "%e = llvm.call @expf(%sum) : (f32) -> f32\n llvm.store %e,");
   std::string carrier = packed(text, {named("x86-64")});
   std::string object = section(carrier, 1);
   EXPECT_NE(object.find("libm.so.6"), std::string::npos);

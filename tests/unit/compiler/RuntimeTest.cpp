@@ -1,5 +1,5 @@
-// What the compiler makes is what libmetate takes: a packed module's bytes and the JIT's descriptor are
-// opened and launched through the C API, and give the same results.
+// What the compiler makes is what libmetate takes: a packed module's bytes and the JIT's descriptor
+// are opened and launched through the C API, and give the same results.
 #include "Saxpy.h"
 
 #include "metate/Jit/Jit.h"
@@ -25,7 +25,8 @@ struct Opened {
   /// y += a * x over five elements, with strides of 2 in x.
   std::vector<float> saxpy(float a) const {
     const metate_kernel *kernel = nullptr;
-    EXPECT_EQ(metate_module_find_kernel(module, "saxpy", &kernel), METATE_OK) << metate_last_error();
+    EXPECT_EQ(metate_module_find_kernel(module, "saxpy", &kernel), METATE_OK)
+        << metate_last_error();
     std::vector<float> x = {1, 2, 3, 4, 5}, y = {10, 20, 30, 40, 50};
     const int64_t shape[1] = {5};
     metate_array arrays[2] = {};
@@ -57,7 +58,8 @@ TEST(Runtime, OpensAndRunsAPackedModule) {
   std::string bytes = llvm::cantFail(pack(*compiled.module));
   EXPECT_EQ(metate_module_verify(bytes.data(), bytes.size()), METATE_OK) << metate_last_error();
   Opened opened;
-  ASSERT_EQ(metate_module_open_bytes(opened.device, bytes.data(), bytes.size(), 0, &opened.module), METATE_OK)
+  ASSERT_EQ(metate_module_open_bytes(opened.device, bytes.data(), bytes.size(), 0, &opened.module),
+            METATE_OK)
       << metate_last_error();
   EXPECT_EQ(opened.saxpy(0.5f), expected);
 }
@@ -68,22 +70,26 @@ TEST(Runtime, OpensAndRunsAJitModule) {
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module));
   Opened opened;
-  ASSERT_EQ(metate_module_open_static(opened.device, module->descriptor().data(), module->descriptor().size(),
-                                      module->entries().data(), uint32_t(module->entries().size()), &opened.module),
+  ASSERT_EQ(metate_module_open_static(opened.device, module->descriptor().data(),
+                                      module->descriptor().size(), module->entries().data(),
+                                      uint32_t(module->entries().size()), &opened.module),
             METATE_OK)
       << metate_last_error();
   EXPECT_EQ(opened.saxpy(0.5f), expected);
 }
 
-// A variant for any CPU is one that libmetate can judge: it may refuse the machine, but never because a
-// feature's name is unknown to it. The two tables of names stand on different sides of abi/.
+// A variant for any CPU is one that libmetate can judge: it may refuse the machine, but never
+// because a feature's name is unknown to it. The two tables of names stand on different sides of
+// abi/.
 TEST(Runtime, KnowsEveryFeatureThatAVariantMayAsk) {
-  for (const char *cpu : {"znver5", "sapphirerapids", "graniterapids-d", "diamondrapids", "bdver4", "arrowlake", "tigerlake"}) {
+  for (const char *cpu : {"znver5", "sapphirerapids", "graniterapids-d", "diamondrapids", "bdver4",
+                          "arrowlake", "tigerlake"}) {
     Compiled compiled(saxpyText);
     llvm::cantFail(emit(*compiled.module, named(cpu, 0)));
     std::string bytes = llvm::cantFail(pack(*compiled.module));
     Opened opened;
-    metate_status status = metate_module_open_bytes(opened.device, bytes.data(), bytes.size(), 0, &opened.module);
+    metate_status status =
+        metate_module_open_bytes(opened.device, bytes.data(), bytes.size(), 0, &opened.module);
     if (status == METATE_OK)
       continue;
     EXPECT_EQ(status, METATE_E_UNSUPPORTED) << cpu << ": " << metate_last_error();
