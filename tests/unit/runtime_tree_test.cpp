@@ -2,6 +2,9 @@
 #include "fixture.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -348,6 +351,43 @@ TEST_F(TreeTest, newTreesTouchLittle) {
   EXPECT_EQ(read<float>(tree, x, {8191, 0, 4000}), 1.0f);
   EXPECT_EQ(read<float>(tree, x, {0, 0, 4000}), 0.0f);
   EXPECT_EQ(stats(tree, 0).capacity, 64u * 64 * 64) << "the small pool has its natural maximum";
+}
+
+// Under an address-space limit a tree takes a part of what is left, so that several fit.
+TEST_F(TreeTest, newTreesRespectTheAddressSpaceLimit) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's shadow needs more than any limit";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "a sanitizer's shadow needs more than any limit";
+#endif
+#endif
+  metate_type *type =
+      open(typeBlob({pointer("outer", "ijk", {256, 256, 256},
+                             {dense("d", "ijk", {16, 16, 16}, {place("x", METATE_F32)})})},
+                    "volume"));
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit{uint64_t(4) << 30, uint64_t(4) << 30};
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+      _exit(1);
+    for (int n = 0; n < 4; ++n) {
+      metate_tree *tree = nullptr;
+      if (metate_tree_new(type, nullptr, &tree) != METATE_OK)
+        _exit(2);
+      uint64_t bytes = describe(tree).bytes;
+      if (bytes > (uint64_t(4) << 30) / 8 || bytes < (uint64_t(1) << 28))
+        _exit(3);
+      if (write(tree, 3, {4095, 4095, 4095}, 1.0f) != METATE_OK)
+        _exit(4);
+    }
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(TreeTest, fitFillsTheCallersMemory) {
