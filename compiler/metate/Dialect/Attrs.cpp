@@ -1,10 +1,11 @@
 //===- Attrs.cpp - levels, places and the tree type -------------*- C++ -*-===//
 //
-// Verifiers of the attributes a tree type is made of, each constraint with its label: (A1) axes are letters
-// i..p, ascending; (A2) as many extents as axes, all positive; (A3) children are levels or places;
-// (A4) at least one child; (A5) coordinates along an axis stay below 2^31; (A6) a member's name
-// occurs once in a tree; (A7) members are scalars, vectors or matrices of i1, (u)i8-64, f16, bf16, f32, f64;
-// (A8) a background has the member's type; (A9) levels of one name occur at one depth of the tree only.
+// Verifiers of the attributes a tree type is made of, each constraint with its label: (A1) axes are
+// letters i..p, ascending; (A2) as many extents as axes, all positive; (A3) children are levels or
+// places; (A4) at least one child; (A5) coordinates along an axis stay below 2^31; (A6) a member's
+// name occurs once in a tree; (A7) members are scalars, vectors or matrices of i1, (u)i8-64, f16,
+// bf16, f32, f64; (A8) a background has the member's type; (A9) levels of one name occur at one
+// depth of the tree only.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Tree.h"
@@ -96,7 +97,9 @@ LogicalResult PlaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
       return emitError() << "(A7) a member is a scalar, a vector or a matrix, got " << type;
   }
   if (!isMemberScalar(scalar))
-    return emitError() << "(A7) a member's scalars are i1, (u)i8 to (u)i64, f16, bf16, f32 or f64, got " << type;
+    return emitError()
+           << "(A7) a member's scalars are i1, (u)i8 to (u)i64, f16, bf16, f32 or f64, got "
+           << type;
   if (background && signlessType(background.getType()) != signlessType(type))
     return emitError() << "(A8) a background has the member's type " << type << ", got "
                        << background.getType();

@@ -28,9 +28,8 @@ void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, 
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(arguments, results);
-  };
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(arguments, results); };
   return function_interface_impl::parseFunctionOp(
       parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
       getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
@@ -47,7 +46,8 @@ LogicalResult KernelOp::verify() {
     return emitOpError("(K1) a kernel has no results; its return value is a result array");
   for (Type type : getFunctionType().getInputs())
     if (!isa<TreeType, BlockType, MemRefType, IntegerType, FloatType, IndexType, VectorType>(type))
-      return emitOpError("(K2) a kernel argument is a tree, an array, a scalar or a vector, got ") << type;
+      return emitOpError("(K2) a kernel argument is a tree, an array, a scalar or a vector, got ")
+             << type;
   return success();
 }
 
@@ -56,7 +56,8 @@ LogicalResult KernelOp::verify() {
 void YieldOp::build(OpBuilder &, OperationState &) {}
 
 /// Parses `(%a, %b)` as index arguments.
-static ParseResult parseIndexArguments(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+static ParseResult parseIndexArguments(OpAsmParser &parser,
+                                       SmallVectorImpl<OpAsmParser::Argument> &arguments) {
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
     return failure();
   for (OpAsmParser::Argument &argument : arguments)
@@ -103,9 +104,9 @@ ParseResult RangeOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
       parser.parseRegion(*result.addRegion(), arguments))
     return failure();
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      parser.getBuilder().getDenseI32ArrayAttr(
-                          {int32_t(lower.size()), int32_t(upper.size())}));
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      parser.getBuilder().getDenseI32ArrayAttr({int32_t(lower.size()), int32_t(upper.size())}));
   return success();
 }
 
@@ -154,7 +155,8 @@ static ParseResult parseTreeLoop(OpAsmParser &parser, OperationState &result, St
   return success();
 }
 
-static void printTreeLoop(OpAsmPrinter &printer, Operation *op, Value tree, StringAttr path, StringRef pathName) {
+static void printTreeLoop(OpAsmPrinter &printer, Operation *op, Value tree, StringAttr path,
+                          StringRef pathName) {
   printIndexArguments(printer, &op->getRegion(0).front());
   printer << " in " << tree << "[" << path << "] : " << tree.getType();
   printer.printOptionalAttrDictWithKeyword(op->getAttrs(), {pathName});
@@ -175,8 +177,8 @@ static LogicalResult verifyTreeLoop(Operation *op, TreeType type, StringRef path
                                     const char *missing, const char *arity) {
   std::optional<TreePath> found = findPath(type, path);
   if (!found)
-    return op->emitOpError() << missing << " no member or level '" << path << "' in the tree; it has "
-                             << knownNames(type);
+    return op->emitOpError() << missing << " no member or level '" << path
+                             << "' in the tree; it has " << knownNames(type);
   Block &block = op->getRegion(0).front();
   if (block.getNumArguments() != leading + found->rank() ||
       !llvm::all_of(block.getArgumentTypes(), [](Type argument) { return argument.isIndex(); }))
@@ -187,14 +189,16 @@ static LogicalResult verifyTreeLoop(Operation *op, TreeType type, StringRef path
 }
 
 LogicalResult ForEachOp::verify() {
-  if (failed(verifyTreeLoop(*this, cast<TreeType>(getTree().getType()), getPath(), 0, "(F1)", "(F2)")))
+  if (failed(
+          verifyTreeLoop(*this, cast<TreeType>(getTree().getType()), getPath(), 0, "(F1)", "(F2)")))
     return failure();
   if (!isa_and_present<KernelOp>((*this)->getParentOp()))
     return emitOpError("(F3) a struct-for stands directly in a kernel");
   return success();
 }
 
-void CellsOp::build(OpBuilder &builder, OperationState &state, Value tree, StringRef level, bool changesTopology) {
+void CellsOp::build(OpBuilder &builder, OperationState &state, Value tree, StringRef level,
+                    bool changesTopology) {
   state.addOperands(tree);
   state.addAttribute(getLevelAttrName(state.name), builder.getStringAttr(level));
   if (changesTopology)
@@ -241,8 +245,8 @@ static FailureOr<TreePath> verifyCell(Operation *op, TreeType type, StringRef pa
 }
 
 /// (C3): the value's type fits the member and the components.
-static LogicalResult verifyValue(Operation *op, TreeType type, StringRef name, ValueRange coordinates,
-                                 ValueRange components, Type value) {
+static LogicalResult verifyValue(Operation *op, TreeType type, StringRef name,
+                                 ValueRange coordinates, ValueRange components, Type value) {
   FailureOr<TreePath> path = verifyCell(op, type, name, coordinates, /*member=*/true);
   if (failed(path))
     return failure();
@@ -250,8 +254,8 @@ static LogicalResult verifyValue(Operation *op, TreeType type, StringRef name, V
   if (!components.empty()) {
     auto vector = dyn_cast<VectorType>(expected);
     if (!vector || vector.getRank() != int64_t(components.size()))
-      return op->emitOpError() << "(C3) member '" << name << "' of type " << expected << " has no component with "
-                               << components.size() << " indices";
+      return op->emitOpError() << "(C3) member '" << name << "' of type " << expected
+                               << " has no component with " << components.size() << " indices";
     expected = vector.getElementType();
   }
   if (value != expected)
@@ -260,20 +264,25 @@ static LogicalResult verifyValue(Operation *op, TreeType type, StringRef name, V
 }
 
 LogicalResult LoadOp::verify() {
-  return verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(), getValue().getType());
+  return verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(),
+                     getValue().getType());
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(), getValue().getType());
+  return verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(),
+                     getValue().getType());
 }
 
 LogicalResult AtomicOp::verify() {
-  if (failed(verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(), getValue().getType())))
+  if (failed(verifyValue(*this, getTreeType(), getPath(), getCoordinates(), getComponents(),
+                         getValue().getType())))
     return failure();
   StringRef kind = arith::stringifyAtomicRMWKind(getKind());
-  bool isFloatKind = kind.ends_with("f") || kind.starts_with("maxnum") || kind.starts_with("minnum");
+  bool isFloatKind =
+      kind.ends_with("f") || kind.starts_with("maxnum") || kind.starts_with("minnum");
   if (kind != "assign" && isFloatKind != isa<FloatType>(getElementTypeOrSelf(getValue().getType())))
-    return emitOpError("(C4) kind '") << kind << "' does not fit a value of type " << getValue().getType();
+    return emitOpError("(C4) kind '")
+           << kind << "' does not fit a value of type " << getValue().getType();
   return success();
 }
 

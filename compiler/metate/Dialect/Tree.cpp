@@ -29,7 +29,8 @@ std::string metate::levelName(LevelInterface level, unsigned depth) {
 }
 
 SmallVector<unsigned> metate::levelAxes(LevelInterface level) {
-  return llvm::map_to_vector(level.getLevelAxes(), [](char letter) { return unsigned(letter - 'i'); });
+  return llvm::map_to_vector(level.getLevelAxes(),
+                             [](char letter) { return unsigned(letter - 'i'); });
 }
 
 /// Depth-first search; `path.levels` is the stack.

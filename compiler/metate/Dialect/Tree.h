@@ -37,8 +37,8 @@ std::string levelName(LevelInterface level, unsigned depth);
 llvm::SmallVector<unsigned> levelAxes(LevelInterface level);
 
 /// Path of a member or, failing that, of the first level of that name; nullopt if there is none.
-/// `name@depth` is the level at that depth on the way to `name`: it tells apart levels of one name in
-/// several branches.
+/// `name@depth` is the level at that depth on the way to `name`: it tells apart levels of one name
+/// in several branches.
 std::optional<TreePath> findPath(TreeType type, llvm::StringRef name);
 
 /// All member and level names, for error texts.

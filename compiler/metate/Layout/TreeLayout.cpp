@@ -14,7 +14,9 @@ Type layout::scalarType(Type type) {
   return vector ? vector.getElementType() : type;
 }
 
-uint64_t layout::scalarBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
+uint64_t layout::scalarBytes(Type type) {
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
 
 uint32_t layout::dtypeOf(Type scalar) {
   if (isa<Float16Type>(scalar))
@@ -72,8 +74,10 @@ private:
     node.cellBytes = llvm::alignTo(std::max<uint64_t>(bytes, 1), align);
   }
 
-  /// Adds one node with its subtree; returns the container's bytes and alignment and the node's index.
-  std::tuple<uint64_t, uint64_t, unsigned> addNode(unsigned parent, Attribute attribute, unsigned depth) {
+  /// Adds one node with its subtree; returns the container's bytes and alignment and the node's
+  /// index.
+  std::tuple<uint64_t, uint64_t, unsigned> addNode(unsigned parent, Attribute attribute,
+                                                   unsigned depth) {
     unsigned index = result.nodes.size();
     result.nodes.emplace_back();
     Node node;
@@ -121,7 +125,8 @@ llvm::Expected<TreeLayout> TreeLayout::get(TreeType type) {
   LayoutBuilder builder;
   builder.run(type);
   if (builder.overflow)
-    return llvm::createStringError("the tree type is too large: a level needs more than 2^62 bytes");
+    return llvm::createStringError(
+        "the tree type is too large: a level needs more than 2^62 bytes");
   return std::move(builder.result);
 }
 
@@ -156,10 +161,22 @@ static uint64_t poolAt(unsigned pool, uint64_t field) {
   return sizeof(metate_tree_header) + pool * sizeof(metate_pool) + field;
 }
 uint64_t header::rootOffset(unsigned poolCount) { return poolAt(poolCount, 0); }
-uint64_t header::poolMeta(unsigned pool) { return poolAt(pool, offsetof(metate_pool, meta_offset)); }
-uint64_t header::poolSlots(unsigned pool) { return poolAt(pool, offsetof(metate_pool, slots_offset)); }
-uint64_t header::poolCapacity(unsigned pool) { return poolAt(pool, offsetof(metate_pool, capacity)); }
-uint64_t header::poolPhysical(unsigned pool) { return poolAt(pool, offsetof(metate_pool, physical)); }
-uint64_t header::poolFreeHead(unsigned pool) { return poolAt(pool, offsetof(metate_pool, free_head)); }
-uint64_t header::poolHighWater(unsigned pool) { return poolAt(pool, offsetof(metate_pool, high_water)); }
+uint64_t header::poolMeta(unsigned pool) {
+  return poolAt(pool, offsetof(metate_pool, meta_offset));
+}
+uint64_t header::poolSlots(unsigned pool) {
+  return poolAt(pool, offsetof(metate_pool, slots_offset));
+}
+uint64_t header::poolCapacity(unsigned pool) {
+  return poolAt(pool, offsetof(metate_pool, capacity));
+}
+uint64_t header::poolPhysical(unsigned pool) {
+  return poolAt(pool, offsetof(metate_pool, physical));
+}
+uint64_t header::poolFreeHead(unsigned pool) {
+  return poolAt(pool, offsetof(metate_pool, free_head));
+}
+uint64_t header::poolHighWater(unsigned pool) {
+  return poolAt(pool, offsetof(metate_pool, high_water));
+}
 uint64_t header::poolUsed(unsigned pool) { return poolAt(pool, offsetof(metate_pool, used)); }

@@ -15,20 +15,20 @@ namespace metate::layout {
 
 /// One record of the level table, as a value.
 struct Node {
-  uint32_t kind = 0;           ///< metate_level_kind
-  int parent = -1;             ///< index of the parent node
-  int pool = -1;               ///< pool number, or -1
+  uint32_t kind = 0; ///< metate_level_kind
+  int parent = -1;   ///< index of the parent node
+  int pool = -1;     ///< pool number, or -1
   std::string name;
-  LevelInterface level;        ///< null for the root and for places
-  PlaceAttr place;             ///< set for places
-  llvm::SmallVector<unsigned> axes;     ///< that this level splits
+  LevelInterface level;             ///< null for the root and for places
+  PlaceAttr place;                  ///< set for places
+  llvm::SmallVector<unsigned> axes; ///< that this level splits
   llvm::SmallVector<int64_t> extents;
   llvm::SmallVector<unsigned> pathAxes; ///< axes from the root down to here, ascending
-  uint64_t offset = 0;         ///< of the container in the parent's cell
+  uint64_t offset = 0;                  ///< of the container in the parent's cell
   uint64_t cells = 1;
-  uint64_t cellBytes = 0;      ///< from one cell to the next
+  uint64_t cellBytes = 0; ///< from one cell to the next
   uint64_t cellAlign = 1;
-  bool ambient = false;        ///< the pool has an ambient slot 0
+  bool ambient = false; ///< the pool has an ambient slot 0
 
   /// Bytes of slot metadata: state, then one coordinate per path axis.
   uint64_t metaBytes() const { return 4 * (1 + pathAxes.size()); }

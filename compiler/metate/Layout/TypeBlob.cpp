@@ -114,11 +114,14 @@ llvm::Expected<std::string> layout::treeTypeBlob(TreeType type) {
   head.member_count = layout->memberCount;
   head.root_bytes = layout->nodes[0].cellBytes;
   head.root_align = layout->nodes[0].cellAlign;
-  static_assert(llvm::endianness::native == llvm::endianness::little, "the contract is little-endian");
+  static_assert(llvm::endianness::native == llvm::endianness::little,
+                "the contract is little-endian");
   std::string blob(reinterpret_cast<const char *>(&head), sizeof(head));
-  blob.append(reinterpret_cast<const char *>(records.data()), records.size() * sizeof(metate_level));
+  blob.append(reinterpret_cast<const char *>(records.data()),
+              records.size() * sizeof(metate_level));
   blob += tail;
-  auto hash = llvm::xxh3_128bits(ArrayRef(reinterpret_cast<const uint8_t *>(blob.data()), blob.size()));
+  auto hash =
+      llvm::xxh3_128bits(ArrayRef(reinterpret_cast<const uint8_t *>(blob.data()), blob.size()));
   uint64_t parts[2] = {hash.low64, hash.high64};
   std::memcpy(blob.data() + offsetof(metate_tree_type, hash), parts, sizeof(parts));
   return blob;

@@ -15,10 +15,13 @@ static std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
-Value ByteBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+Value ByteBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
 
 Value ByteBuilder::integer(int64_t value, unsigned width) {
-  return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getIntegerType(width), value));
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getIntegerAttr(builder.getIntegerType(width), value));
 }
 
 Value ByteBuilder::add(Value a, Value b) {
@@ -69,8 +72,8 @@ Value ByteBuilder::toInteger(Value value, unsigned width) {
 }
 
 Value ByteBuilder::readInteger(Value offset, unsigned width, bool acquire, bool invariant) {
-  return ReadOp::create(builder, loc, builder.getIntegerType(width), block, offset,
-                        uint64_t(scope), acquire, invariant);
+  return ReadOp::create(builder, loc, builder.getIntegerType(width), block, offset, uint64_t(scope),
+                        acquire, invariant);
 }
 
 void ByteBuilder::write(Value value, Value offset, bool release) {
@@ -78,7 +81,8 @@ void ByteBuilder::write(Value value, Value offset, bool release) {
 }
 
 Value ByteBuilder::compareExchange(Value offset, Value expected, Value desired) {
-  return CasOp::create(builder, loc, expected.getType(), expected, desired, block, offset, uint64_t(scope));
+  return CasOp::create(builder, loc, expected.getType(), expected, desired, block, offset,
+                       uint64_t(scope));
 }
 
 Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) {
@@ -114,5 +118,6 @@ void ByteBuilder::writeValue(Value value, Value offset) {
 Value ByteBuilder::slotsBase(unsigned pool) {
   if (knownSlotsBase)
     return knownSlotsBase(pool);
-  return toIndex(readInteger(index(layout::header::poolSlots(pool)), 64, /*acquire=*/false, /*invariant=*/true));
+  return toIndex(readInteger(index(layout::header::poolSlots(pool)), 64, /*acquire=*/false,
+                             /*invariant=*/true));
 }

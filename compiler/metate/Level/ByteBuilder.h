@@ -26,8 +26,9 @@ public:
   mlir::Value block;
   /// Number of the kernel argument the block belongs to; -1 = unknown.
   int64_t scope;
-  /// The function that claims a slot of a pool for a link: (block, byte offset of the link, coordinates...) to the
-  /// slot number, 0 if the pool is exhausted. Set where cells may be activated.
+  /// The function that claims a slot of a pool for a link: (block, byte offset of the link,
+  /// coordinates...) to the slot number, 0 if the pool is exhausted. Set where cells may be
+  /// activated.
   std::function<mlir::func::FuncOp(const layout::Node &)> claimFunction;
   /// Where the byte offset of a pool's slot 0 is already known; unset: read from the header.
   std::function<mlir::Value(unsigned pool)> knownSlotsBase;
@@ -47,7 +48,8 @@ public:
   mlir::Value toIndex(mlir::Value value);
   mlir::Value toInteger(mlir::Value index, unsigned width);
 
-  mlir::Value readInteger(mlir::Value offset, unsigned width, bool acquire = false, bool invariant = false);
+  mlir::Value readInteger(mlir::Value offset, unsigned width, bool acquire = false,
+                          bool invariant = false);
   void write(mlir::Value value, mlir::Value offset, bool release = false);
   mlir::Value compareExchange(mlir::Value offset, mlir::Value expected, mlir::Value desired);
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);

@@ -26,7 +26,8 @@ Value metate::backgroundValue(ByteBuilder &bytes, PlaceAttr place) {
   Type type = signlessType(place.getType());
   TypedAttr background = place.getBackground();
   if (!background)
-    return arith::ConstantOp::create(bytes.builder, bytes.loc, type, bytes.builder.getZeroAttr(type));
+    return arith::ConstantOp::create(bytes.builder, bytes.loc, type,
+                                     bytes.builder.getZeroAttr(type));
   // Constants are signless; the attribute of an unsigned member is not.
   if (auto integer = dyn_cast<IntegerAttr>(background))
     background = IntegerAttr::get(type, integer.getValue());
@@ -35,7 +36,8 @@ Value metate::backgroundValue(ByteBuilder &bytes, PlaceAttr place) {
   return arith::ConstantOp::create(bytes.builder, bytes.loc, type, background);
 }
 
-void metate::fillBackground(ByteBuilder &bytes, const layout::TreeLayout &layout, unsigned parent, Value offset) {
+void metate::fillBackground(ByteBuilder &bytes, const layout::TreeLayout &layout, unsigned parent,
+                            Value offset) {
   for (auto [k, node] : llvm::enumerate(layout.nodes)) {
     if (node.parent != int(parent))
       continue;
@@ -45,7 +47,8 @@ void metate::fillBackground(ByteBuilder &bytes, const layout::TreeLayout &layout
       continue;
     }
     int64_t stride = node.pool >= 0 ? 4 : node.cellBytes;
-    auto loop = scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(0), bytes.index(node.cells), bytes.index(1));
+    auto loop = scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(0),
+                                   bytes.index(node.cells), bytes.index(1));
     OpBuilder::InsertionGuard guard(bytes.builder);
     bytes.builder.setInsertionPointToStart(loop.getBody());
     Value cell = bytes.add(at, bytes.multiply(loop.getInductionVar(), stride));

@@ -1,7 +1,8 @@
 //===- Pointer.cpp - the pointer level --------------------------*- C++ -*-===//
 //
-// Reads follow links; activation follows the protocol of abi/metate/abi/tree.h, steps 1 to 4. The claim is a
-// function of its own: it runs once per slot, and keeping it out of line keeps loops small.
+// Reads follow links; activation follows the protocol of abi/metate/abi/tree.h, steps 1 to 4. The
+// claim is a function of its own: it runs once per slot, and keeping it out of line keeps loops
+// small.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Level/Pointer.h"
@@ -13,23 +14,25 @@ using namespace metate;
 using arith::CmpIPredicate;
 namespace header = metate::layout::header;
 
-Cell PointerLowering::locate(ByteBuilder &bytes, const layout::Node &node, Value container, Value linear,
-                             Value inside, bool concurrent) const {
+Cell PointerLowering::locate(ByteBuilder &bytes, const layout::Node &node, Value container,
+                             Value linear, Value inside, bool concurrent) const {
   if (inside)
     linear = bytes.select(inside, linear, bytes.index(0));
   Value link = bytes.readInteger(bytes.add(container, bytes.multiply(linear, 4)), 32, concurrent);
   if (inside)
     link = bytes.select(inside, link, bytes.integer(0, 32));
-  Value offset = bytes.add(bytes.slotsBase(node.pool), bytes.multiply(bytes.toIndex(link), node.cellBytes));
+  Value offset =
+      bytes.add(bytes.slotsBase(node.pool), bytes.multiply(bytes.toIndex(link), node.cellBytes));
   return {offset, bytes.isNonzero(link), !node.ambient};
 }
 
-Cell PointerLowering::activate(ByteBuilder &bytes, const layout::Node &node, Value container, Value linear,
-                               ValueRange coordinates) const {
+Cell PointerLowering::activate(ByteBuilder &bytes, const layout::Node &node, Value container,
+                               Value linear, ValueRange coordinates) const {
   OpBuilder &builder = bytes.builder;
   Value at = bytes.add(container, bytes.multiply(linear, 4));
   Value link = bytes.readInteger(at, 32, /*acquire=*/true);
-  auto branch = scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), bytes.isNonzero(link), true);
+  auto branch =
+      scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), bytes.isNonzero(link), true);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
@@ -41,7 +44,8 @@ Cell PointerLowering::activate(ByteBuilder &bytes, const layout::Node &node, Val
     scf::YieldOp::create(builder, bytes.loc, call.getResults());
   }
   Value slot = branch.getResult(0);
-  Value offset = bytes.add(bytes.slotsBase(node.pool), bytes.multiply(bytes.toIndex(slot), node.cellBytes));
+  Value offset =
+      bytes.add(bytes.slotsBase(node.pool), bytes.multiply(bytes.toIndex(slot), node.cellBytes));
   return {offset, bytes.isNonzero(slot), true};
 }
 
@@ -57,12 +61,14 @@ public:
 
   void build() {
     Value slot = takeSlot();
-    auto branch = makeIf(bytes.isNonzero(slot), [&] { return publish(slot); }, [&] { return giveUp(); });
+    auto branch =
+        makeIf(bytes.isNonzero(slot), [&] { return publish(slot); }, [&] { return giveUp(); });
     func::ReturnOp::create(builder, loc, branch);
   }
 
 private:
-  Value makeIf(Value condition, llvm::function_ref<Value()> then, llvm::function_ref<Value()> otherwise) {
+  Value makeIf(Value condition, llvm::function_ref<Value()> then,
+               llvm::function_ref<Value()> otherwise) {
     auto branch = scf::IfOp::create(builder, loc, builder.getI32Type(), condition, true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
@@ -72,7 +78,8 @@ private:
     return branch.getResult(0);
   }
 
-  /// scf.while over (state : inits' types) with `test` giving the condition and `step` the next state.
+  /// scf.while over (state : inits' types) with `test` giving the condition and `step` the next
+  /// state.
   ValueRange makeWhile(ValueRange inits, llvm::function_ref<Value(ValueRange)> test,
                        llvm::function_ref<SmallVector<Value>(ValueRange)> step) {
     auto loop = scf::WhileOp::create(
@@ -97,8 +104,12 @@ private:
     return bytes.add(bytes.add(base, bytes.multiply(bytes.toIndex(slot), node.metaBytes())), byte);
   }
 
-  Value truncate(Value value) { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value); }
-  Value extend(Value value) { return arith::ExtUIOp::create(builder, loc, builder.getI64Type(), value); }
+  Value truncate(Value value) {
+    return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
+  }
+  Value extend(Value value) {
+    return arith::ExtUIOp::create(builder, loc, builder.getI64Type(), value);
+  }
   Value equal(Value a, Value b) { return bytes.compare(CmpIPredicate::eq, a, b); }
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
 
@@ -115,17 +126,22 @@ private:
   Value takeSlot() {
     Value none = bytes.integer(0, 32);
     Value head = bytes.readInteger(field(header::poolFreeHead), 64, /*acquire=*/true);
-    Value popped = makeWhile({head, none},
-        [&](ValueRange state) { return both(bytes.isNonzero(truncate(state[0])), equal(state[1], none)); },
+    Value popped = makeWhile(
+        {head, none},
+        [&](ValueRange state) {
+          return both(bytes.isNonzero(truncate(state[0])), equal(state[1], none));
+        },
         [&](ValueRange state) -> SmallVector<Value> {
           Value slot = truncate(state[0]);
           Value next = bytes.readInteger(metaOf(slot, 4), 32, /*acquire=*/true);
-          Value old = bytes.compareExchange(field(header::poolFreeHead), state[0], taggedHead(state[0], next));
+          Value old = bytes.compareExchange(field(header::poolFreeHead), state[0],
+                                            taggedHead(state[0], next));
           return {old, bytes.select(equal(old, state[0]), slot, none)};
         })[1];
     Value highWater = bytes.readInteger(field(header::poolHighWater), 32, /*acquire=*/true);
     Value physical = bytes.readInteger(field(header::poolPhysical), 32);
-    return makeWhile({highWater, popped},
+    return makeWhile(
+        {highWater, popped},
         [&](ValueRange state) {
           return both(bytes.compare(CmpIPredicate::ult, state[0], physical), equal(state[1], none));
         },
@@ -145,27 +161,32 @@ private:
       bytes.write(bytes.toInteger(coordinate, 32), metaOf(slot, 4 + 4 * k), /*release=*/k == 0);
     bytes.write(bytes.readInteger(bytes.index(header::epoch()), 32), metaOf(slot, 0));
     Value old = bytes.compareExchange(link, bytes.integer(0, 32), slot);
-    return makeIf(bytes.isNonzero(old), [&] { return giveBack(slot, old); }, [&] { return count(slot); });
+    return makeIf(
+        bytes.isNonzero(old), [&] { return giveBack(slot, old); }, [&] { return count(slot); });
   }
 
   Value giveBack(Value slot, Value winner) {
     bytes.write(bytes.integer(0, 32), metaOf(slot, 0));
     Value head = bytes.readInteger(field(header::poolFreeHead), 64, /*acquire=*/true);
     Value again = bytes.integer(1, 1);
-    makeWhile({head, again}, [&](ValueRange state) { return state[1]; },
+    makeWhile(
+        {head, again}, [&](ValueRange state) { return state[1]; },
         [&](ValueRange state) -> SmallVector<Value> {
           bytes.write(truncate(state[0]), metaOf(slot, 4), /*release=*/true);
-          Value old = bytes.compareExchange(field(header::poolFreeHead), state[0], taggedHead(state[0], slot));
+          Value old = bytes.compareExchange(field(header::poolFreeHead), state[0],
+                                            taggedHead(state[0], slot));
           return {old, bytes.compare(CmpIPredicate::ne, old, state[0])};
         });
     return winner;
   }
 
   Value count(Value slot) {
-    Value before = bytes.atomic(arith::AtomicRMWKind::addi, field(header::poolUsed), bytes.integer(1, 32));
+    Value before =
+        bytes.atomic(arith::AtomicRMWKind::addi, field(header::poolUsed), bytes.integer(1, 32));
     Value used = arith::AddIOp::create(builder, loc, before, bytes.integer(1, 32));
     Value capacity = bytes.readInteger(field(header::poolCapacity), 32);
-    auto branch = scf::IfOp::create(builder, loc, bytes.compare(CmpIPredicate::ugt, used, capacity));
+    auto branch =
+        scf::IfOp::create(builder, loc, bytes.compare(CmpIPredicate::ugt, used, capacity));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
     report(used);
@@ -184,7 +205,8 @@ private:
   }
 
   void report(Value needed) {
-    Value old = bytes.compareExchange(bytes.index(header::status()), bytes.integer(METATE_OK, 32), bytes.integer(METATE_E_CAPACITY, 32));
+    Value old = bytes.compareExchange(bytes.index(header::status()), bytes.integer(METATE_OK, 32),
+                                      bytes.integer(METATE_E_CAPACITY, 32));
     auto first = scf::IfOp::create(builder, loc, equal(old, bytes.integer(METATE_OK, 32)));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(first.thenBlock());

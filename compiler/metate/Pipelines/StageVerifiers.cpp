@@ -1,7 +1,7 @@
 //===- StageVerifiers.cpp - what holds after each stage ---------*- C++ -*-===//
 //
-// The invariants of the stage table, checked on the IR. Each is a function of the module alone, so that a dump fed
-// back is held to the same.
+// The invariants of the stage table, checked on the IR. Each is a function of the module alone, so
+// that a dump fed back is held to the same.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
@@ -27,8 +27,8 @@ static llvm::Error checkAll(ModuleOp module, Stage stage, Check check) {
     std::string reason = check(op);
     if (reason.empty())
       return WalkResult::advance();
-    llvm::raw_string_ostream(text) << op->getLoc() << ": after stage " << stageName(stage) << ": " << reason
-                                   << ", got '" << op->getName() << "'";
+    llvm::raw_string_ostream(text) << op->getLoc() << ": after stage " << stageName(stage) << ": "
+                                   << reason << ", got '" << op->getName() << "'";
     return WalkResult::interrupt();
   });
   return text.empty() ? llvm::Error::success() : llvm::createStringError(text);
@@ -39,7 +39,8 @@ static bool isOfDialect(Operation *op, ArrayRef<StringRef> names) {
 }
 
 static std::string afterImport(Operation *op) {
-  if (!isOfDialect(op, {"metate", "arith", "math", "scf", "vector", "memref", "func", "ub", "builtin"}))
+  if (!isOfDialect(op,
+                   {"metate", "arith", "math", "scf", "vector", "memref", "func", "ub", "builtin"}))
     return "expected an operation of metate, arith, math, scf, vector, memref or func";
   // Folding shares constants between places, so they have none.
   if (isa<UnknownLoc>(op->getLoc()) && !op->hasTrait<OpTrait::ConstantLike>())
@@ -53,7 +54,8 @@ static std::string afterSimplify(Operation *op) {
   auto alloca = dyn_cast<memref::AllocaOp>(op);
   if (alloca && alloca.getType().getRank() == 0)
     return "expected variables to have become values";
-  if (isa<func::CallOp>(op) && !op->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(cast<func::CallOp>(op).getCallee()))
+  if (isa<func::CallOp>(op) && !op->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+                                   cast<func::CallOp>(op).getCallee()))
     return "expected calls of functions of the module only";
   return afterImport(op);
 }
@@ -63,7 +65,8 @@ static std::string afterActivate(Operation *op) {
     return "expected every store and atomic to be active";
   if (auto kernel = dyn_cast<KernelOp>(op))
     for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
-      if (isa<TreeType, MemRefType>(kernel.getArgumentTypes()[k]) && !kernel.getArgAttr(k, "metate.access"))
+      if (isa<TreeType, MemRefType>(kernel.getArgumentTypes()[k]) &&
+          !kernel.getArgAttr(k, "metate.access"))
         return "expected each argument's access to be known";
   return afterSimplify(op);
 }
@@ -74,7 +77,8 @@ static std::string afterOffload(Operation *op) {
   bool isTask = isa<RangeOp, CellsOp, SerialOp>(op);
   if (isTask && !isa<KernelOp>(op->getParentOp()))
     return "expected tasks directly in a kernel";
-  if (isa_and_present<KernelOp>(op->getParentOp()) && !isTask && !isa<ReturnOp>(op) && !isMemoryEffectFree(op))
+  if (isa_and_present<KernelOp>(op->getParentOp()) && !isTask && !isa<ReturnOp>(op) &&
+      !isMemoryEffectFree(op))
     return "expected statements with effects to be in a task";
   return afterActivate(op);
 }

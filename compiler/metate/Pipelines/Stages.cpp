@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace metate;
 
 llvm::ArrayRef<llvm::StringRef> metate::stageNames() {
-  static constexpr StringRef names[] = {"import", "simplify", "activate", "offload", "layout", "map", "emit", "pack"};
+  static constexpr StringRef names[] = {"import", "simplify", "activate", "offload",
+                                        "layout", "map",      "emit",     "pack"};
   return names;
 }
 
@@ -82,7 +83,8 @@ namespace {
 /// Collects diagnostics as text while it lives.
 class DiagnosticText {
 public:
-  explicit DiagnosticText(MLIRContext *context) : handler(context, [this](Diagnostic &diagnostic) { add(diagnostic); }) {}
+  explicit DiagnosticText(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) { add(diagnostic); }) {}
   std::string text;
 
 private:
@@ -96,7 +98,8 @@ private:
 };
 } // namespace
 
-llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to, const CompileOptions &options) {
+llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
+                              const CompileOptions &options) {
   DiagnosticText diagnostics(module.getContext());
   if (options.verify)
     if (llvm::Error error = verifyStage(module, from))
@@ -111,7 +114,8 @@ llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to, const Compi
       passes.enableVerifier(options.verify);
       buildStage(passes, stage, options);
       if (failed(passes.run(module)))
-        return llvm::createStringError("stage " + stageName(stage) + " failed\n" + diagnostics.text);
+        return llvm::createStringError("stage " + stageName(stage) + " failed\n" +
+                                       diagnostics.text);
     }
     if (options.verify)
       if (llvm::Error error = verifyStage(module, stage))

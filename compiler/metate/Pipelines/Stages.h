@@ -1,7 +1,7 @@
 //===- Stages.h - the eight stages ------------------------------*- C++ -*-===//
 //
-// The only place where passes are ordered. A module can enter at any stage and leave after any stage;
-// after each, its invariant is checked.
+// The only place where passes are ordered. A module can enter at any stage and leave after any
+// stage; after each, its invariant is checked.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_PIPELINES_STAGES_H
@@ -29,7 +29,8 @@ std::optional<Stage> parseStage(llvm::StringRef name);
 struct CompileOptions {
   /// What to generate code for; exactly one for the JIT.
   std::vector<TargetOptions> targets;
-  /// One activation and one lookup per leaf, neighbours through a tile. Off: each access on its own.
+  /// One activation and one lookup per leaf, neighbours through a tile. Off: each access on its
+  /// own.
   bool hoistLeaves = true;
   /// Atomics that one iteration owns become plain accesses.
   bool demoteAtomics = true;
@@ -40,11 +41,12 @@ struct CompileOptions {
 /// Adds the passes of one stage (Simplify to Map).
 void buildStage(mlir::OpPassManager &passes, Stage stage, const CompileOptions &options);
 
-/// The invariant that holds after a stage (up to Emit); an error names the offending operation's place.
+/// The invariant that holds after a stage (up to Emit); an error names the offending operation's
+/// place.
 llvm::Error verifyStage(mlir::ModuleOp module, Stage stage);
 
-/// Takes a module that has left `from` through the stages up to and with `to` (at most Emit). Errors carry
-/// the text of the diagnostics.
+/// Takes a module that has left `from` through the stages up to and with `to` (at most Emit).
+/// Errors carry the text of the diagnostics.
 llvm::Error runStages(mlir::ModuleOp module, Stage from, Stage to, const CompileOptions &options);
 
 /// The module as text, with locations, as a dump that another run can start from.

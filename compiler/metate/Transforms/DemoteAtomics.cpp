@@ -19,10 +19,12 @@ struct DemoteAtomics : metate::impl::DemoteAtomicsBase<DemoteAtomics> {
   }
 
 private:
-  /// Where an operation writes: the tree or array and its coordinates; nullopt if it writes nothing.
+  /// Where an operation writes: the tree or array and its coordinates; nullopt if it writes
+  /// nothing.
   static std::optional<std::pair<Value, OperandRange>> writeOf(Operation *op) {
     if (auto cell = CellAccess::of(op))
-      return isa<StoreOp, AtomicOp>(op) ? std::optional(std::pair(cell->tree, cell->coordinates)) : std::nullopt;
+      return isa<StoreOp, AtomicOp>(op) ? std::optional(std::pair(cell->tree, cell->coordinates))
+                                        : std::nullopt;
     if (auto store = dyn_cast<memref::StoreOp>(op))
       return std::pair(store.getMemRef(), store.getIndices());
     if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
@@ -30,7 +32,8 @@ private:
     return std::nullopt;
   }
 
-  /// Exactly the loop's variables come first, in order; more indices (element dimensions) may follow.
+  /// Exactly the loop's variables come first, in order; more indices (element dimensions) may
+  /// follow.
   static bool isOwn(Operation *loop, OperandRange coordinates) {
     auto variables = loop->getRegion(0).getArguments();
     return coordinates.size() >= variables.size() &&
@@ -67,8 +70,8 @@ private:
       memref::StoreOp::create(builder, loc, next, rmw.getMemref(), rmw.getIndices());
     } else {
       auto cell = cast<AtomicOp>(op);
-      old = LoadOp::create(builder, loc, cell.getValue().getType(), cell.getTree(), cell.getPathAttr(),
-                           cell.getCoordinates(), cell.getComponents());
+      old = LoadOp::create(builder, loc, cell.getValue().getType(), cell.getTree(),
+                           cell.getPathAttr(), cell.getCoordinates(), cell.getComponents());
       Value next = combine(builder, loc, cell.getKind(), old, cell.getValue());
       StoreOp::create(builder, loc, next, cell.getTree(), cell.getPathAttr(), cell.getCoordinates(),
                       cell.getComponents(), cell.getActiveAttr());
@@ -78,7 +81,8 @@ private:
     ++demoted;
   }
 
-  static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old, Value value) {
+  static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
+                       Value value) {
     if (kind == arith::AtomicRMWKind::assign)
       return value;
     return arith::getReductionOp(kind, builder, loc, old, value);

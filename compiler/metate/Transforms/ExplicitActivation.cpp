@@ -1,6 +1,7 @@
 //===- ExplicitActivation.cpp - sparsity made explicit ----------*- C++ -*-===//
 //
-// Stage 3. After it, every store and atomic is `active`: guarded by an activate or proved to need none.
+// Stage 3. After it, every store and atomic is `active`: guarded by an activate or proved to need
+// none.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/CellAccess.h"
@@ -41,8 +42,7 @@ private:
         continue;
       auto loopPath = findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
       return loop.getTree() == access.tree && loopPath->rank() == path.rank() &&
-             loopPath->extents == path.extents &&
-             poolLevels(*loopPath) == poolLevels(path) &&
+             loopPath->extents == path.extents && poolLevels(*loopPath) == poolLevels(path) &&
              llvm::equal(loop.getBody().getArguments(), access.coordinates);
     }
     return false;
@@ -54,7 +54,8 @@ private:
       TreePath other = *findPath(earlier.getTreeType(), earlier.getPath());
       if (other.extents == path.extents && poolLevels(other) == poolLevels(path) &&
           llvm::equal(earlier.getCoordinates(), access.coordinates) &&
-          earlier->getBlock()->findAncestorOpInBlock(*op) && earlier->isBeforeInBlock(earlier->getBlock()->findAncestorOpInBlock(*op)))
+          earlier->getBlock()->findAncestorOpInBlock(*op) &&
+          earlier->isBeforeInBlock(earlier->getBlock()->findAncestorOpInBlock(*op)))
         return earlier.getActive();
     }
     return {};
@@ -86,7 +87,8 @@ private:
   /// Puts the access under `active`; an atomic that did not happen yields the background.
   void wrap(Operation *op, Value active, const TreePath &path) {
     OpBuilder builder(op);
-    auto branch = scf::IfOp::create(builder, op->getLoc(), op->getResultTypes(), active, /*withElse=*/op->getNumResults() != 0);
+    auto branch = scf::IfOp::create(builder, op->getLoc(), op->getResultTypes(), active,
+                                    /*withElse=*/op->getNumResults() != 0);
     op->replaceAllUsesWith(branch);
     Block *then = branch.thenBlock();
     op->moveBefore(then, then->begin());
@@ -95,7 +97,8 @@ private:
     builder.setInsertionPointToEnd(then);
     scf::YieldOp::create(builder, op->getLoc(), op->getResults());
     builder.setInsertionPointToEnd(branch.elseBlock());
-    Value background = arith::ConstantOp::create(builder, op->getLoc(), backgroundOf(builder, path, op->getResult(0).getType()));
+    Value background = arith::ConstantOp::create(
+        builder, op->getLoc(), backgroundOf(builder, path, op->getResult(0).getType()));
     scf::YieldOp::create(builder, op->getLoc(), background);
   }
 
@@ -109,8 +112,9 @@ private:
   /// A loop that may activate cells of a tree it walks visits the cells of earlier epochs only.
   void markTopology(ForEachOp loop) {
     WalkResult changes = loop.walk([&](ActivateOp activate) {
-      return mayBeSameTree(getOperation(), activate.getTree(), loop.getTree()) ? WalkResult::interrupt()
-                                                                               : WalkResult::advance();
+      return mayBeSameTree(getOperation(), activate.getTree(), loop.getTree())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     if (changes.wasInterrupted())
       loop->setAttr("metate.changes_topology", UnitAttr::get(&getContext()));
@@ -120,13 +124,21 @@ private:
     llvm::DenseMap<Value, int64_t> access;
     getOperation().walk([&](Operation *op) {
       TypeSwitch<Operation *>(op)
-          .Case<LoadOp, IsActiveOp, ForEachOp>([&](auto read) { access[read.getTree()] |= METATE_ACCESS_READ; })
+          .Case<LoadOp, IsActiveOp, ForEachOp>(
+              [&](auto read) { access[read.getTree()] |= METATE_ACCESS_READ; })
           .Case<StoreOp>([&](StoreOp store) { access[store.getTree()] |= METATE_ACCESS_WRITE; })
-          .Case<AtomicOp>([&](AtomicOp rmw) { access[rmw.getTree()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE; })
-          .Case<ActivateOp>([&](ActivateOp op) { access[op.getTree()] |= METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE; })
+          .Case<AtomicOp>([&](AtomicOp rmw) {
+            access[rmw.getTree()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE;
+          })
+          .Case<ActivateOp>([&](ActivateOp op) {
+            access[op.getTree()] |= METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
+          })
           .Case<memref::LoadOp>([&](auto load) { access[load.getMemRef()] |= METATE_ACCESS_READ; })
-          .Case<memref::StoreOp>([&](auto store) { access[store.getMemRef()] |= METATE_ACCESS_WRITE; })
-          .Case<memref::AtomicRMWOp>([&](auto rmw) { access[rmw.getMemref()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE; });
+          .Case<memref::StoreOp>(
+              [&](auto store) { access[store.getMemRef()] |= METATE_ACCESS_WRITE; })
+          .Case<memref::AtomicRMWOp>([&](auto rmw) {
+            access[rmw.getMemref()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE;
+          });
       if (auto loop = dyn_cast<ForEachOp>(op); loop && loop->hasAttr("metate.changes_topology"))
         access[loop.getTree()] |= METATE_ACCESS_WRITE;
     });
@@ -134,7 +146,8 @@ private:
     Builder builder(&getContext());
     for (BlockArgument argument : kernel.getBody().getArguments())
       if (isa<TreeType, MemRefType>(argument.getType()))
-        kernel.setArgAttr(argument.getArgNumber(), "metate.access", builder.getI64IntegerAttr(access.lookup(argument)));
+        kernel.setArgAttr(argument.getArgNumber(), "metate.access",
+                          builder.getI64IntegerAttr(access.lookup(argument)));
   }
 
   llvm::DenseMap<Value, SmallVector<ActivateOp>> activations;

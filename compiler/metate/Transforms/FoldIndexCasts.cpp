@@ -20,7 +20,9 @@ constexpr int64_t smallConstant = 1024;
 /// A loop variable: its bounds were 32-bit values, so it fits 32 bits.
 bool isLoopVariable(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && isa_and_present<RangeOp, ForEachOp, CellsOp, scf::ForOp>(argument.getOwner()->getParentOp()) &&
+  return argument &&
+         isa_and_present<RangeOp, ForEachOp, CellsOp, scf::ForOp>(
+             argument.getOwner()->getParentOp()) &&
          value.getType().isIndex();
 }
 
@@ -32,8 +34,8 @@ Value loopVariableOf(Value value) {
 
 bool isSmallConstant(Value value) {
   APInt constant;
-  return matchPattern(value, m_ConstantInt(&constant)) && constant.getSExtValue() <= smallConstant &&
-         constant.getSExtValue() >= -smallConstant;
+  return matchPattern(value, m_ConstantInt(&constant)) &&
+         constant.getSExtValue() <= smallConstant && constant.getSExtValue() >= -smallConstant;
 }
 
 /// index_cast(index_cast(%i : index to i32) : i32 to index) -> %i
@@ -50,7 +52,8 @@ struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
   }
 };
 
-/// index_cast(%a + c : i32) -> index_cast(%a) + c, and the same for a difference and for two loop variables.
+/// index_cast(%a + c : i32) -> index_cast(%a) + c, and the same for a difference and for two loop
+/// variables.
 template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCastOp> {
   using OpRewritePattern<arith::IndexCastOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
@@ -59,7 +62,8 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
       return failure();
     Value lhs = arithmetic.getLhs(), rhs = arithmetic.getRhs();
     bool bothLoops = loopVariableOf(lhs) && loopVariableOf(rhs);
-    bool addsConstant = isSmallConstant(rhs) || (isa<arith::AddIOp>(arithmetic) && isSmallConstant(lhs));
+    bool addsConstant =
+        isSmallConstant(rhs) || (isa<arith::AddIOp>(arithmetic) && isSmallConstant(lhs));
     if (!bothLoops && !addsConstant)
       return failure();
     auto widen = [&](Value value) {
@@ -73,7 +77,8 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
 struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldRoundTrip, WidenArithmetic<arith::AddIOp>, WidenArithmetic<arith::SubIOp>>(&getContext());
+    patterns.add<FoldRoundTrip, WidenArithmetic<arith::AddIOp>, WidenArithmetic<arith::SubIOp>>(
+        &getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

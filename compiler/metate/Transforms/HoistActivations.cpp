@@ -41,7 +41,8 @@ private:
       Value factor = arith::ConstantIndexOp::create(builder, loc, extent);
       base.push_back(arith::MulIOp::create(builder, loc, slot, factor));
     }
-    auto once = ActivateOp::create(builder, loc, activate.getActive().getType(), activate.getTree(), activate.getPathAttr(), base);
+    auto once = ActivateOp::create(builder, loc, activate.getActive().getType(), activate.getTree(),
+                                   activate.getPathAttr(), base);
     activate.replaceAllUsesWith(once.getOperation());
     activate.erase();
     ++hoisted;

@@ -24,7 +24,8 @@ static void accumulate(LinearForm &form, Value value, int64_t factor) {
     accumulate(form, sub.getRhs(), -factor);
     return;
   }
-  if (auto mul = value.getDefiningOp<arith::MulIOp>(); mul && matchPattern(mul.getRhs(), m_ConstantInt(&constant))) {
+  if (auto mul = value.getDefiningOp<arith::MulIOp>();
+      mul && matchPattern(mul.getRhs(), m_ConstantInt(&constant))) {
     accumulate(form, mul.getLhs(), factor * constant.getSExtValue());
     return;
   }
@@ -94,10 +95,12 @@ bool LeafForm::staysNear() const {
 }
 
 /// Range of a local form whose terms are nest variables; false if another value occurs.
-static bool rangeOf(const LinearForm &form, ArrayRef<scf::ForOp> nest, int64_t &least, int64_t &greatest) {
+static bool rangeOf(const LinearForm &form, ArrayRef<scf::ForOp> nest, int64_t &least,
+                    int64_t &greatest) {
   least = greatest = form.constant;
   for (auto &[term, coefficient] : form.terms) {
-    auto loop = llvm::find_if(nest, [&](scf::ForOp loop) { return loop.getInductionVar() == term; });
+    auto loop =
+        llvm::find_if(nest, [&](scf::ForOp loop) { return loop.getInductionVar() == term; });
     if (loop == nest.end())
       return false;
     APInt upper;

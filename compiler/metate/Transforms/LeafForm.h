@@ -1,7 +1,8 @@
 //===- LeafForm.h - coordinates as base + local + constant ------*- C++ -*-===//
 //
-// In a `cells` nest, coordinates have the form `slot coordinate * leaf extent + local index + constant`.
-// This analysis recognises it: what leaf hoisting, staging and the layout's slot reuse are built on.
+// In a `cells` nest, coordinates have the form `slot coordinate * leaf extent + local index +
+// constant`. This analysis recognises it: what leaf hoisting, staging and the layout's slot reuse
+// are built on.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TRANSFORMS_LEAFFORM_H
@@ -24,11 +25,11 @@ struct LinearForm {
 
 /// One access in a cells nest whose slot is the nest's own or one of its neighbours.
 struct LeafForm {
-  /// Per axis of the access's path: cells of the leaf, and least and greatest local index (neighbours
-  /// lie below 0 and from extent on).
+  /// Per axis of the access's path: cells of the leaf, and least and greatest local index
+  /// (neighbours lie below 0 and from extent on).
   llvm::SmallVector<int64_t> extents, least, greatest;
-  /// The slot coordinate of the nest along the axis, a block argument of the cells operation; null for an
-  /// axis that the levels down to the pool do not split.
+  /// The slot coordinate of the nest along the axis, a block argument of the cells operation; null
+  /// for an axis that the levels down to the pool do not split.
   llvm::SmallVector<mlir::Value> slot;
   /// Coordinate minus the slot's first: what remains are the nest's variables.
   llvm::SmallVector<LinearForm> local;
@@ -42,7 +43,8 @@ struct LeafForm {
   static std::optional<LeafForm> of(CellsOp cells, const CellAccess &access);
 };
 
-/// The loops over the cells of a slot, outermost first: constant bounds, marked `metate.nest` by offload.
+/// The loops over the cells of a slot, outermost first: constant bounds, marked `metate.nest` by
+/// offload.
 llvm::SmallVector<mlir::scf::ForOp> nestOf(CellsOp cells);
 
 /// True if the operation runs once for each cell of the nest, under no condition.

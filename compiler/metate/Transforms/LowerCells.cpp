@@ -1,6 +1,7 @@
 //===- LowerCells.cpp - cells tasks and leaves to bytes ---------*- C++ -*-===//
 //
-// The part of KernelLowering that knows slots: the walk over a pool, slots looked up once per leaf, tiles.
+// The part of KernelLowering that knows slots: the walk over a pool, slots looked up once per leaf,
+// tiles.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/LowerKernel.h"
@@ -16,9 +17,11 @@ static unsigned poolNode(const layout::TreeLayout &layout, const TreePath &path)
   return layout.nodesOf(path)[path.lastPool()];
 }
 
-Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const TreePath &path, Argument &argument) {
+Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const TreePath &path,
+                                 Argument &argument) {
   auto cells = op->getParentOfType<CellsOp>();
-  if (!cells || path.lastPool() < 0 || !argument.layout->nodes[poolNode(*argument.layout, path)].ambient)
+  if (!cells || path.lastPool() < 0 ||
+      !argument.layout->nodes[poolNode(*argument.layout, path)].ambient)
     return {};
   std::optional<LeafForm> form = LeafForm::of(cells, access);
   if (!form || !form->staysInLeaf())
@@ -39,7 +42,8 @@ Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const 
   return address.offsetInSlot(path.lastPool(), slot);
 }
 
-Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access, const TreePath &path, Argument &argument) {
+Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
+                               const TreePath &path, Argument &argument) {
   unsigned node = poolNode(*argument.layout, path);
   auto &known = leafSlots[{cells, access.tree, node}];
   for (auto &[slots, offset] : known)
@@ -49,7 +53,8 @@ Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAc
   OpBuilder builder(point);
   ByteBuilder bytes = bytesFor(argument, builder, cells.getLoc());
   TreePath iterated = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
-  bool ownSlot = access.tree == cells.getTree() && iterated.levels.size() == size_t(path.lastPool() + 1) &&
+  bool ownSlot = access.tree == cells.getTree() &&
+                 iterated.levels.size() == size_t(path.lastPool() + 1) &&
                  poolNode(*argument.layout, iterated) == node &&
                  llvm::all_of(llvm::enumerate(iterated.axes), [&](auto axis) {
                    unsigned position = llvm::find(path.axes, axis.value()) - path.axes.begin();
@@ -58,9 +63,11 @@ Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAc
   Value offset;
   if (ownSlot) {
     const layout::Node &pool = argument.layout->nodes[node];
-    offset = bytes.add(bytes.slotsBase(pool.pool), bytes.multiply(cells.getBody().getArgument(0), pool.cellBytes));
+    offset = bytes.add(bytes.slotsBase(pool.pool),
+                       bytes.multiply(cells.getBody().getArgument(0), pool.cellBytes));
   } else {
-    // An activation that was not hoisted may link the leaf in the middle of the nest: look each time.
+    // An activation that was not hoisted may link the leaf in the middle of the nest: look each
+    // time.
     bool activatedInside = argument.concurrent && hasInnerActivation.contains({cells, access.tree});
     if (activatedInside)
       return {};
@@ -81,8 +88,10 @@ void KernelLowering::lowerCells(CellsOp cells) {
   OpBuilder builder(cells);
   Location loc = cells.getLoc();
   ByteBuilder bytes = bytesFor(argument, builder, loc);
-  Value highWater = bytes.toIndex(bytes.readInteger(bytes.index(header::poolHighWater(node.pool)), 32, /*acquire=*/true));
-  Value meta = bytes.toIndex(bytes.readInteger(bytes.index(header::poolMeta(node.pool)), 64, false, /*invariant=*/true));
+  Value highWater = bytes.toIndex(
+      bytes.readInteger(bytes.index(header::poolHighWater(node.pool)), 32, /*acquire=*/true));
+  Value meta = bytes.toIndex(
+      bytes.readInteger(bytes.index(header::poolMeta(node.pool)), 64, false, /*invariant=*/true));
   Value limit;
   if (cells.getChangesTopology()) {
     Value epoch = bytes.readInteger(bytes.index(header::epoch()), 32);
@@ -98,7 +107,8 @@ void KernelLowering::lowerCells(CellsOp cells) {
   Value state = bytes.readInteger(record, 32, /*acquire=*/cells.getChangesTopology());
   Value visible = bytes.isNonzero(state);
   if (limit)
-    visible = arith::AndIOp::create(builder, loc, visible, bytes.compare(arith::CmpIPredicate::ult, state, limit));
+    visible = arith::AndIOp::create(builder, loc, visible,
+                                    bytes.compare(arith::CmpIPredicate::ult, state, limit));
   auto branch = scf::IfOp::create(builder, loc, visible);
   builder.setInsertionPointToStart(branch.thenBlock());
   SmallVector<Value> values{slot};
@@ -108,7 +118,8 @@ void KernelLowering::lowerCells(CellsOp cells) {
   from.getTerminator()->erase();
   for (auto [old, value] : llvm::zip(from.getArguments(), values))
     old.replaceAllUsesWith(value);
-  branch.thenBlock()->getOperations().splice(std::prev(branch.thenBlock()->end()), from.getOperations());
+  branch.thenBlock()->getOperations().splice(std::prev(branch.thenBlock()->end()),
+                                             from.getOperations());
   cells.erase();
 }
 
@@ -116,7 +127,8 @@ namespace {
 /// Fills one tile: slots of the neighbours first, then row by row.
 class TileFiller {
 public:
-  TileFiller(ByteBuilder &bytes, const layout::TreeLayout &layout, const TreePath &path, StageLeafOp op, Value tile)
+  TileFiller(ByteBuilder &bytes, const layout::TreeLayout &layout, const TreePath &path,
+             StageLeafOp op, Value tile)
       : bytes(bytes), builder(bytes.builder), layout(layout), path(path), op(op), tile(tile),
         depth(path.lastPool()), leaf(layout.nodes[layout.nodesOf(path)[depth + 1]]) {
     for (unsigned k = 0; k < path.rank(); ++k) {
@@ -126,7 +138,8 @@ public:
   }
 
   void fill(bool concurrent) {
-    table = memref::AllocaOp::create(builder, bytes.loc, MemRefType::get(count, builder.getIndexType()));
+    table = memref::AllocaOp::create(builder, bytes.loc,
+                                     MemRefType::get(count, builder.getIndexType()));
     loopNest(count, [&](ArrayRef<Value> at) {
       SmallVector<Value> coordinates;
       for (unsigned k = 0; k < path.rank(); ++k) {
@@ -148,7 +161,8 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     SmallVector<Value> at;
     for (int64_t extent : extents) {
-      auto loop = scf::ForOp::create(builder, bytes.loc, bytes.index(0), bytes.index(extent), bytes.index(1));
+      auto loop = scf::ForOp::create(builder, bytes.loc, bytes.index(0), bytes.index(extent),
+                                     bytes.index(1));
       builder.setInsertionPointToStart(loop.getBody());
       at.push_back(loop.getInductionVar());
     }
@@ -176,13 +190,16 @@ private:
   }
 
   /// Copies `size` cells from local index `from` of a row of neighbour `which` to tile index `to`.
-  void copy(SmallVector<Value> slot, ArrayRef<Value> at, Value row, int64_t which, int64_t from, int64_t size, int64_t to) {
+  void copy(SmallVector<Value> slot, ArrayRef<Value> at, Value row, int64_t which, int64_t from,
+            int64_t size, int64_t to) {
     slot.push_back(bytes.index(which - first.back()));
     Value base = memref::LoadOp::create(builder, bytes.loc, table, slot);
     int64_t place = layout.nodes[layout.nodesOf(path).back()].offset;
-    base = bytes.add(bytes.add(base, leaf.offset + place), bytes.multiply(bytes.add(row, from), leaf.cellBytes));
+    base = bytes.add(bytes.add(base, leaf.offset + place),
+                     bytes.multiply(bytes.add(row, from), leaf.cellBytes));
     loopNest(size, [&](ArrayRef<Value> step) {
-      Value value = bytes.readValue(signlessType(path.place.getType()), bytes.add(base, bytes.multiply(step[0], leaf.cellBytes)));
+      Value value = bytes.readValue(signlessType(path.place.getType()),
+                                    bytes.add(base, bytes.multiply(step[0], leaf.cellBytes)));
       SmallVector<Value> target(at);
       target.push_back(bytes.add(step[0], to));
       memref::StoreOp::create(builder, bytes.loc, value, tile, target);
@@ -206,7 +223,9 @@ void KernelLowering::lowerStageLeaf(StageLeafOp op) {
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
   TreePath path = *findPath(cast<TreeType>(op.getTree().getType()), op.getPath());
-  Value tile = memref::AllocaOp::create(builder, op.getLoc(), cast<MemRefType>(op.getTile().getType()), ValueRange(), builder.getI64IntegerAttr(64));
+  Value tile =
+      memref::AllocaOp::create(builder, op.getLoc(), cast<MemRefType>(op.getTile().getType()),
+                               ValueRange(), builder.getI64IntegerAttr(64));
   TileFiller(bytes, *argument.layout, path, op, tile).fill(argument.concurrent);
   op.replaceAllUsesWith(tile);
   op.erase();

@@ -23,8 +23,8 @@ LogicalResult KernelLowering::run() {
     return failure();
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, StageLeafOp, memref::DimOp, memref::LoadOp, memref::StoreOp,
-            memref::AtomicRMWOp>(op))
+    if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, StageLeafOp, memref::DimOp,
+            memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
   kernel.walk([&](ActivateOp activate) {
@@ -69,7 +69,8 @@ LogicalResult KernelLowering::flattenArguments() {
       argument.block = body.addArgument(blockType, loc);
       argument.scope = k;
       argument.type = tree;
-      argument.concurrent = (accessOf(kernel, k) & METATE_ACCESS_ACTIVATE) || (kernel.getMayAlias() && activated.lookup(tree));
+      argument.concurrent = (accessOf(kernel, k) & METATE_ACCESS_ACTIVATE) ||
+                            (kernel.getMayAlias() && activated.lookup(tree));
       argument.layout = std::make_unique<layout::TreeLayout>(std::move(*layout));
       arguments[old] = std::move(argument);
     } else if (auto array = dyn_cast<MemRefType>(old.getType())) {
@@ -94,8 +95,10 @@ Attribute KernelLowering::interfaceOf(unsigned number) {
   auto element = kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, "metate.element");
   std::string text = name ? name.str() : "arg" + std::to_string(number);
   int64_t access = accessOf(kernel, number);
-  auto make = [&](StringRef kind, Type scalar, ArrayRef<int64_t> shape, int64_t rank, int64_t flags) {
-    return ArgumentAttr::get(kernel.getContext(), text, kind, sign ? sign.getValue() : scalar, shape, rank, access, flags);
+  auto make = [&](StringRef kind, Type scalar, ArrayRef<int64_t> shape, int64_t rank,
+                  int64_t flags) {
+    return ArgumentAttr::get(kernel.getContext(), text, kind, sign ? sign.getValue() : scalar,
+                             shape, rank, access, flags);
   };
   if (isa<TreeType>(type))
     return make("tree", type, {}, 0, 0);
@@ -107,7 +110,8 @@ Attribute KernelLowering::interfaceOf(unsigned number) {
   int64_t flags = array.getLayout().isIdentity() ? METATE_ARGUMENT_CONTIGUOUS : 0;
   if (kernel.getArgAttr(number, "metate.result"))
     flags |= METATE_ARGUMENT_RESULT;
-  return make("ndarray", array.getElementType(), element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
+  return make("ndarray", array.getElementType(),
+              element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
 }
 
 void KernelLowering::addInterface() {
@@ -116,10 +120,12 @@ void KernelLowering::addInterface() {
   SmallVector<Attribute> interface;
   for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
     interface.push_back(interfaceOf(k));
-  int64_t tasks = llvm::count_if(kernel.getBody().front(), [](Operation &op) { return isa<RangeOp, CellsOp, SerialOp>(op); });
+  int64_t tasks = llvm::count_if(kernel.getBody().front(),
+                                 [](Operation &op) { return isa<RangeOp, CellsOp, SerialOp>(op); });
   std::string entry = ("metate_entry_" + kernel.getSymName()).str();
-  InterfaceOp::create(builder, kernel.getLoc(), builder.getStringAttr(kernel.getSymName()), builder.getStringAttr(entry),
-                      builder.getArrayAttr(interface), builder.getI64IntegerAttr(tasks), kernel.getMayAliasAttr());
+  InterfaceOp::create(builder, kernel.getLoc(), builder.getStringAttr(kernel.getSymName()),
+                      builder.getStringAttr(entry), builder.getArrayAttr(interface),
+                      builder.getI64IntegerAttr(tasks), kernel.getMayAliasAttr());
   SymbolTable::setSymbolName(kernel, entry);
 }
 
@@ -136,10 +142,12 @@ void KernelLowering::returnStatus() {
   SmallVector<int64_t> activates;
   for (unsigned k = 0; k < oldCount; ++k) {
     auto found = arguments.find(kernel.getBody().getArgument(k));
-    if (found == arguments.end() || !found->second.layout || !(accessOf(kernel, k) & METATE_ACCESS_ACTIVATE))
+    if (found == arguments.end() || !found->second.layout ||
+        !(accessOf(kernel, k) & METATE_ACCESS_ACTIVATE))
       continue;
     ByteBuilder bytes = bytesFor(found->second, builder, kernel.getLoc());
-    ReturnStatusOp::create(builder, kernel.getLoc(), bytes.readInteger(bytes.index(header::status()), 32, /*acquire=*/true));
+    ReturnStatusOp::create(builder, kernel.getLoc(),
+                           bytes.readInteger(bytes.index(header::status()), 32, /*acquire=*/true));
     activates.push_back(cast<BlockArgument>(found->second.block).getArgNumber() - oldCount);
   }
   // The target bounds the number of workers by these trees' slack slots.
@@ -152,7 +160,9 @@ ByteBuilder KernelLowering::bytesFor(Argument &argument, OpBuilder &builder, Loc
   ByteBuilder bytes(builder, loc, argument.block, argument.scope);
   if (!argument.layout)
     return bytes;
-  bytes.claimFunction = [this, &argument](const layout::Node &node) { return claimFunction(argument, node); };
+  bytes.claimFunction = [this, &argument](const layout::Node &node) {
+    return claimFunction(argument, node);
+  };
   bytes.knownSlotsBase = [this, &argument, loc](unsigned pool) {
     Value &base = argument.slotsBase[pool];
     if (!base) {
@@ -170,19 +180,22 @@ func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Nod
   // One function for each layout of a pool: types that agree in it share the code.
   auto blob = cantFail(layout::treeTypeBlob(argument.type));
   auto *head = reinterpret_cast<const metate_tree_type *>(blob.data());
-  std::string name = "metate_claim_" + llvm::utohexstr(head->hash[0], true) + "_" + std::to_string(node.pool);
+  std::string name =
+      "metate_claim_" + llvm::utohexstr(head->hash[0], true) + "_" + std::to_string(node.pool);
   if (auto existing = module.lookupSymbol<func::FuncOp>(name))
     return existing;
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   SmallVector<Type> inputs{BlockType::get(module.getContext()), builder.getIndexType()};
   inputs.append(node.pathAxes.size(), builder.getIndexType());
-  auto function = func::FuncOp::create(builder, kernel.getLoc(), name, builder.getFunctionType(inputs, builder.getI32Type()));
+  auto function = func::FuncOp::create(builder, kernel.getLoc(), name,
+                                       builder.getFunctionType(inputs, builder.getI32Type()));
   function.setPrivate();
   buildClaim(function, *argument.layout, number);
   return function;
 }
 
-Value KernelLowering::componentOffset(ByteBuilder &bytes, Value offset, Type member, ValueRange components) {
+Value KernelLowering::componentOffset(ByteBuilder &bytes, Value offset, Type member,
+                                      ValueRange components) {
   if (components.empty())
     return offset;
   auto vector = cast<VectorType>(member);
@@ -209,7 +222,8 @@ static arith::AtomicRMWKind booleanKind(arith::AtomicRMWKind kind) {
   }
 }
 
-Value KernelLowering::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Value offset, Value value) {
+Value KernelLowering::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Value offset,
+                               Value value) {
   OpBuilder &builder = bytes.builder;
   if (auto vector = dyn_cast<VectorType>(value.getType())) {
     int64_t size = layout::scalarBytes(vector.getElementType());
@@ -225,19 +239,23 @@ Value KernelLowering::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Va
   return bytes.isNonzero(bytes.atomic(booleanKind(kind), offset, byte));
 }
 
-Value KernelLowering::arrayOffset(ByteBuilder &bytes, Argument &argument, MemRefType type, ValueRange indices) {
+Value KernelLowering::arrayOffset(ByteBuilder &bytes, Argument &argument, MemRefType type,
+                                  ValueRange indices) {
   bool contiguous = type.getLayout().isIdentity();
   Value linear = bytes.index(0);
   for (auto [d, index] : llvm::enumerate(indices)) {
     if (!contiguous) {
-      Value part = arith::MulIOp::create(bytes.builder, bytes.loc, index, argument.strides[d], arith::IntegerOverflowFlags::nsw);
+      Value part = arith::MulIOp::create(bytes.builder, bytes.loc, index, argument.strides[d],
+                                         arith::IntegerOverflowFlags::nsw);
       linear = bytes.add(linear, part);
       continue;
     }
     if (d > 0) {
       int64_t extent = type.getDimSize(d);
       linear = ShapedType::isDynamic(extent)
-                   ? arith::MulIOp::create(bytes.builder, bytes.loc, linear, argument.extents[d], arith::IntegerOverflowFlags::nsw).getResult()
+                   ? arith::MulIOp::create(bytes.builder, bytes.loc, linear, argument.extents[d],
+                                           arith::IntegerOverflowFlags::nsw)
+                         .getResult()
                    : bytes.multiply(linear, extent);
     }
     linear = bytes.add(linear, index);
@@ -257,7 +275,8 @@ void KernelLowering::lower(Operation *op) {
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
-      .Case<memref::AtomicRMWOp>([&](auto o) { lowerArrayAccess(o, o.getMemref(), o.getIndices()); })
+      .Case<memref::AtomicRMWOp>(
+          [&](auto o) { lowerArrayAccess(o, o.getMemref(), o.getIndices()); })
       .Case<memref::DimOp>([&](auto o) { lowerArrayAccess(o, o.getSource(), {}); });
 }
 
@@ -290,7 +309,8 @@ void KernelLowering::lowerArrayAccess(Operation *op, Value array, ValueRange ind
   ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());                                    \
   CellAccess access = *CellAccess::of(op);                                                         \
   TreePath path = access.resolve();                                                                \
-  TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(access.coordinates), argument.concurrent)
+  TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(access.coordinates),          \
+                      argument.concurrent)
 
 void KernelLowering::lowerLoad(LoadOp op) {
   TREE_ADDRESS(op);
@@ -312,9 +332,11 @@ void KernelLowering::lowerLoad(LoadOp op) {
       auto elements = vector::ToElementsOp::create(builder, op.getLoc(), background);
       Value linear = op.getComponents()[0], picked = elements.getElements()[0];
       if (op.getComponents().size() == 2)
-        linear = bytes.add(bytes.multiply(linear, cast<VectorType>(member).getDimSize(1)), op.getComponents()[1]);
+        linear = bytes.add(bytes.multiply(linear, cast<VectorType>(member).getDimSize(1)),
+                           op.getComponents()[1]);
       for (auto [k, element] : llvm::enumerate(elements.getElements()))
-        picked = bytes.select(bytes.compare(arith::CmpIPredicate::eq, linear, bytes.index(k)), element, picked);
+        picked = bytes.select(bytes.compare(arith::CmpIPredicate::eq, linear, bytes.index(k)),
+                              element, picked);
       return SmallVector<Value>{picked};
     };
     result = address.read(type, body, otherwise).front();
@@ -326,7 +348,9 @@ void KernelLowering::lowerLoad(LoadOp op) {
 void KernelLowering::lowerStore(StoreOp op) {
   TREE_ADDRESS(op);
   Type member = signlessType(path.place.getType());
-  auto body = [&](Value offset) { bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents())); };
+  auto body = [&](Value offset) {
+    bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents()));
+  };
   if (Value offset = leafOffset(op, access, path, argument))
     body(offset);
   else
@@ -339,7 +363,8 @@ void KernelLowering::lowerAtomic(AtomicOp op) {
   Type member = signlessType(path.place.getType());
   Value old;
   auto body = [&](Value offset) {
-    old = atomicAt(bytes, op.getKind(), componentOffset(bytes, offset, member, op.getComponents()), op.getValue());
+    old = atomicAt(bytes, op.getKind(), componentOffset(bytes, offset, member, op.getComponents()),
+                   op.getValue());
   };
   if (Value offset = leafOffset(op, access, path, argument))
     body(offset);

@@ -1,7 +1,7 @@
 //===- LowerKernel.h - one kernel's trees and arrays to bytes ---*- C++ -*-===//
 //
-// The state that lowering one kernel needs: its flattened arguments, layouts, and caches of what is fixed
-// while it runs. lower-layout drives it.
+// The state that lowering one kernel needs: its flattened arguments, layouts, and caches of what is
+// fixed while it runs. lower-layout drives it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TRANSFORMS_LOWERKERNEL_H
@@ -26,7 +26,7 @@ private:
   /// A tree or array argument after flattening.
   struct Argument {
     mlir::Value block;
-    TreeType type;                              ///< a tree
+    TreeType type; ///< a tree
     int64_t scope = 0;
     bool concurrent = false;                    ///< the kernel may activate its cells
     std::unique_ptr<layout::TreeLayout> layout; ///< a tree
@@ -53,13 +53,19 @@ private:
   void lowerCells(CellsOp op);
   void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);
 
-  mlir::Value arrayOffset(ByteBuilder &bytes, Argument &argument, mlir::MemRefType type, mlir::ValueRange indices);
-  mlir::Value componentOffset(ByteBuilder &bytes, mlir::Value offset, mlir::Type member, mlir::ValueRange components);
-  mlir::Value atomicAt(ByteBuilder &bytes, mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
+  mlir::Value arrayOffset(ByteBuilder &bytes, Argument &argument, mlir::MemRefType type,
+                          mlir::ValueRange indices);
+  mlir::Value componentOffset(ByteBuilder &bytes, mlir::Value offset, mlir::Type member,
+                              mlir::ValueRange components);
+  mlir::Value atomicAt(ByteBuilder &bytes, mlir::arith::AtomicRMWKind kind, mlir::Value offset,
+                       mlir::Value value);
 
-  /// The member's byte offset where the slot is known once per leaf; null if the access has another form.
-  mlir::Value leafOffset(mlir::Operation *op, const CellAccess &access, const TreePath &path, Argument &argument);
-  mlir::Value leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access, const TreePath &path, Argument &argument);
+  /// The member's byte offset where the slot is known once per leaf; null if the access has another
+  /// form.
+  mlir::Value leafOffset(mlir::Operation *op, const CellAccess &access, const TreePath &path,
+                         Argument &argument);
+  mlir::Value leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
+                       const TreePath &path, Argument &argument);
 
   KernelOp kernel;
   llvm::DenseMap<mlir::Value, Argument> arguments;
@@ -67,7 +73,9 @@ private:
   /// Trees that a cells task still activates inside its nest, one cell at a time.
   llvm::DenseSet<std::pair<mlir::Operation *, mlir::Value>> hasInnerActivation;
   /// Slots looked up once per leaf: (cells, tree, pool) with the slot coordinates used.
-  llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>, llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>> leafSlots;
+  llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>,
+                 llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>>
+      leafSlots;
 };
 
 } // namespace metate

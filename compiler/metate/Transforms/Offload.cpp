@@ -17,7 +17,8 @@ using namespace metate;
 namespace {
 struct Offload : metate::impl::OffloadBase<Offload> {
   void runOnOperation() override {
-    for (ForEachOp loop : llvm::make_early_inc_range(getOperation().getBody().front().getOps<ForEachOp>()))
+    for (ForEachOp loop :
+         llvm::make_early_inc_range(getOperation().getBody().front().getOps<ForEachOp>()))
       lowerLoop(loop);
     gatherSerial();
   }
@@ -56,12 +57,15 @@ private:
     inlineBody(loop, builder, range.getBody().getArguments());
   }
 
-  /// Slots of the last pool outside, the dense levels below as a nest inside; coordinates stay base + local.
+  /// Slots of the last pool outside, the dense levels below as a nest inside; coordinates stay base
+  /// + local.
   void lowerToCells(ForEachOp loop, const TreePath &path) {
     OpBuilder builder(loop);
     Location loc = loop.getLoc();
     unsigned depth = path.lastPool();
-    auto cells = CellsOp::create(builder, loc, loop.getTree(), (loop.getPath() + "@" + Twine(depth)).str(), loop->hasAttr("metate.changes_topology"));
+    auto cells =
+        CellsOp::create(builder, loc, loop.getTree(), (loop.getPath() + "@" + Twine(depth)).str(),
+                        loop->hasAttr("metate.changes_topology"));
     TreePath slotPath = *findPath(cast<TreeType>(loop.getTree().getType()), cells.getLevel());
     builder.setInsertionPointToStart(&cells.getBody().front());
     SmallVector<Value> coordinates(path.rank(), constant(builder, loc, 0));
@@ -69,7 +73,10 @@ private:
       unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
       int64_t below = path.extentBelow(depth, position);
       Value base = cells.getBody().getArgument(1 + k);
-      coordinates[position] = below == 1 ? base : arith::MulIOp::create(builder, loc, base, constant(builder, loc, below)).getResult();
+      coordinates[position] =
+          below == 1 ? base
+                     : arith::MulIOp::create(builder, loc, base, constant(builder, loc, below))
+                           .getResult();
     }
     for (unsigned level = depth + 1; level < path.levels.size(); ++level)
       addNest(builder, loc, path, level, coordinates);
@@ -80,8 +87,10 @@ private:
   }
 
   /// The loops over one dense level's cells; adds the local index to the coordinates.
-  void addNest(OpBuilder &builder, Location loc, const TreePath &path, unsigned level, SmallVector<Value> &coordinates) {
-    for (auto [axis, extent] : llvm::zip(levelAxes(path.levels[level]), path.levels[level].getLevelExtents())) {
+  void addNest(OpBuilder &builder, Location loc, const TreePath &path, unsigned level,
+               SmallVector<Value> &coordinates) {
+    for (auto [axis, extent] :
+         llvm::zip(levelAxes(path.levels[level]), path.levels[level].getLevelExtents())) {
       unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
       int64_t below = path.extentBelow(level, position);
       Value zero = constant(builder, loc, 0), one = constant(builder, loc, 1);
@@ -95,7 +104,9 @@ private:
     }
   }
 
-  static bool needsTask(Operation &op) { return !isMemoryEffectFree(&op) && !isa<ReturnOp, RangeOp, CellsOp>(op); }
+  static bool needsTask(Operation &op) {
+    return !isMemoryEffectFree(&op) && !isa<ReturnOp, RangeOp, CellsOp>(op);
+  }
 
   /// Runs of statements between loops, from the first one with effects to the last.
   void gatherSerial() {
@@ -122,7 +133,8 @@ private:
     for (Operation *op : run)
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-              return !inside.contains(getOperation().getBody().front().findAncestorOpInBlock(*user));
+              return !inside.contains(
+                  getOperation().getBody().front().findAncestorOpInBlock(*user));
             }))
           outputs.push_back(result);
     OpBuilder builder(run.front());
@@ -134,9 +146,11 @@ private:
     for (Operation *op : run)
       op->moveBefore(&body, body.end());
     builder.setInsertionPointToEnd(&body);
-    YieldOp::create(builder, run.back()->getLoc(), TypeRange(), outputs, ArrayRef<NamedAttribute>());
+    YieldOp::create(builder, run.back()->getLoc(), TypeRange(), outputs,
+                    ArrayRef<NamedAttribute>());
     for (auto [output, result] : llvm::zip(outputs, serial.getResults()))
-      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !serial->isProperAncestor(use.getOwner()); });
+      output.replaceUsesWithIf(
+          result, [&](OpOperand &use) { return !serial->isProperAncestor(use.getOwner()); });
   }
 };
 } // namespace

@@ -1,7 +1,8 @@
 //===- PromoteLocals.cpp - local variables become values --------*- C++ -*-===//
 //
 // SSA construction over structured control flow: one walk carries the current value of every
-// promotable variable; loops and conditionals that assign one are rebuilt with it as an extra result.
+// promotable variable; loops and conditionals that assign one are rebuilt with it as an extra
+// result.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/Passes.h"
@@ -35,10 +36,12 @@ struct PromoteLocals : metate::impl::PromoteLocalsBase<PromoteLocals> {
       auto alloca = store.getMemRef().getDefiningOp<memref::AllocaOp>();
       if (!alloca || parallelParent(alloca) == parallelParent(store))
         return WalkResult::advance();
-      store.emitError("a variable of the kernel cannot be assigned in a parallel loop; its iterations "
-                      "are unordered")
+      store.emitError(
+               "a variable of the kernel cannot be assigned in a parallel loop; its iterations "
+               "are unordered")
               .attachNote(alloca.getLoc())
-          << "the variable is defined here; make it local to the loop, or use an array or tree and an atomic";
+          << "the variable is defined here; make it local to the loop, or use an array or tree and "
+             "an atomic";
       return WalkResult::interrupt();
     });
     if (valid.wasInterrupted())
@@ -48,7 +51,8 @@ struct PromoteLocals : metate::impl::PromoteLocalsBase<PromoteLocals> {
 
 private:
   static bool isPromotable(memref::AllocaOp alloca) {
-    return alloca.getType().getRank() == 0 && llvm::all_of(alloca->getUsers(), [&](Operation *user) {
+    return alloca.getType().getRank() == 0 &&
+           llvm::all_of(alloca->getUsers(), [&](Operation *user) {
              if (auto store = dyn_cast<memref::StoreOp>(user))
                return store.getValue() != alloca.getResult();
              return isa<memref::LoadOp>(user);
@@ -135,7 +139,8 @@ private:
     return result;
   }
 
-  static void replaceLoop(Operation *op, Operation *rebuilt, ArrayRef<Value> variables, Values &values) {
+  static void replaceLoop(Operation *op, Operation *rebuilt, ArrayRef<Value> variables,
+                          Values &values) {
     unsigned count = op->getNumResults();
     op->replaceAllUsesWith(rebuilt->getResults().take_front(count));
     for (auto [variable, result] : llvm::zip(variables, rebuilt->getResults().drop_front(count)))
@@ -149,7 +154,8 @@ private:
     SmallVector<Type> types(op.getResultTypes());
     for (Value value : currentOf(variables, values))
       types.push_back(value.getType());
-    auto rebuilt = scf::IfOp::create(builder, op.getLoc(), types, op.getCondition(), /*withElse=*/true);
+    auto rebuilt =
+        scf::IfOp::create(builder, op.getLoc(), types, op.getCondition(), /*withElse=*/true);
     for (unsigned k : {0u, 1u}) {
       Region &from = op->getRegion(k), &to = rebuilt->getRegion(k);
       if (!from.empty())
@@ -174,7 +180,8 @@ private:
     OpBuilder builder(op);
     SmallVector<Value> inits(op.getInitArgs());
     llvm::append_range(inits, currentOf(variables, values));
-    auto rebuilt = scf::ForOp::create(builder, op.getLoc(), op.getLowerBound(), op.getUpperBound(), op.getStep(), inits);
+    auto rebuilt = scf::ForOp::create(builder, op.getLoc(), op.getLowerBound(), op.getUpperBound(),
+                                      op.getStep(), inits);
     rebuilt->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rebuilt.getRegion().takeBody(op.getRegion());
     Block &block = *rebuilt.getBody();

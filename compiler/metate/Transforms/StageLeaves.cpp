@@ -1,7 +1,7 @@
 //===- StageLeaves.cpp - neighbour reads through a local tile ---*- C++ -*-===//
 //
-// For each member that a nest reads at offsets from the own cell and whose tree it does not write: one tile, the
-// leaf with its halo, filled once per leaf; the loads become loads of the tile.
+// For each member that a nest reads at offsets from the own cell and whose tree it does not write:
+// one tile, the leaf with its halo, filled once per leaf; the loads become loads of the tile.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Layout/TreeLayout.h"
@@ -38,14 +38,15 @@ private:
     return cells
         .walk([&](Operation *op) {
           auto access = CellAccess::of(op);
-          bool writes = access && isa<StoreOp, AtomicOp, ActivateOp>(op) && mayBeSameTree(getOperation(), access->tree, tree);
+          bool writes = access && isa<StoreOp, AtomicOp, ActivateOp>(op) &&
+                        mayBeSameTree(getOperation(), access->tree, tree);
           return writes ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }
 
-  /// The leaf below the pool is one dense level over all axes of the path: its rows are contiguous. Without an
-  /// ambient slot each row would need a branch: not worth a tile.
+  /// The leaf below the pool is one dense level over all axes of the path: its rows are contiguous.
+  /// Without an ambient slot each row would need a branch: not worth a tile.
   static bool hasPlainLeaf(LoadOp load, const TreePath &path) {
     int depth = path.lastPool();
     if (depth + 2 != int(path.levels.size()) || levelAxes(path.levels.back()) != path.axes)
@@ -55,7 +56,8 @@ private:
       llvm::consumeError(layout.takeError());
       return false;
     }
-    return llvm::all_of(layout->nodes, [](const layout::Node &node) { return node.pool < 0 || node.ambient; });
+    return llvm::all_of(layout->nodes,
+                        [](const layout::Node &node) { return node.pool < 0 || node.ambient; });
   }
 
   void visit(CellsOp cells) {
@@ -100,9 +102,13 @@ private:
     LoadOp first = candidates.front().load;
     SmallVector<Value> base;
     for (auto [slot, extent] : llvm::zip(candidates.front().form.slot, extents))
-      base.push_back(arith::MulIOp::create(builder, first.getLoc(), slot, arith::ConstantIndexOp::create(builder, first.getLoc(), extent)));
-    auto tile = StageLeafOp::create(builder, first.getLoc(), MemRefType::get(shape, first.getType()), first.getTree(),
-                                    first.getPathAttr(), base, builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high));
+      base.push_back(
+          arith::MulIOp::create(builder, first.getLoc(), slot,
+                                arith::ConstantIndexOp::create(builder, first.getLoc(), extent)));
+    auto tile =
+        StageLeafOp::create(builder, first.getLoc(), MemRefType::get(shape, first.getType()),
+                            first.getTree(), first.getPathAttr(), base,
+                            builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high));
     for (const Candidate &candidate : candidates)
       replace(candidate, tile, low);
   }
@@ -115,7 +121,12 @@ private:
     for (auto [form, shift] : llvm::zip(candidate.form.local, low)) {
       Value index = arith::ConstantIndexOp::create(builder, loc, form.constant + shift);
       for (auto &[term, coefficient] : form.terms) {
-        Value scaled = coefficient == 1 ? term : arith::MulIOp::create(builder, loc, term, arith::ConstantIndexOp::create(builder, loc, coefficient)).getResult();
+        Value scaled =
+            coefficient == 1
+                ? term
+                : arith::MulIOp::create(builder, loc, term,
+                                        arith::ConstantIndexOp::create(builder, loc, coefficient))
+                      .getResult();
         index = arith::AddIOp::create(builder, loc, scaled, index);
       }
       indices.push_back(index);

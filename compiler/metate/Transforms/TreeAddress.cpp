@@ -7,12 +7,12 @@ using namespace metate;
 /// What one descent does at each level.
 struct TreeAddress::Walk {
   enum Mode { Read, Active, Activate } mode = Read;
-  Value inside;          ///< consumed by the first level with a pool
-  unsigned end = 0;      ///< depth at which the body runs
+  Value inside;     ///< consumed by the first level with a pool
+  unsigned end = 0; ///< depth at which the body runs
   TypeRange types;
   Body body;
   Otherwise otherwise;
-  Value lastActive;      ///< activity of the last level with a pool
+  Value lastActive; ///< activity of the last level with a pool
 };
 
 Value TreeAddress::inside() {
@@ -23,11 +23,17 @@ Value TreeAddress::inside() {
     Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate, bytes.index(extent));
     all = all ? arith::AndIOp::create(bytes.builder, bytes.loc, all, one).getResult() : one;
   }
-  // The first pool's link is cut off there. An axis that another level splits first would still lead outside of that
-  // level's container (of a dense level above, or of the ambient slot below).
-  unsigned firstPool = llvm::find_if(path.levels, [](LevelInterface level) { return level.hasPool(); }) - path.levels.begin();
+  // The first pool's link is cut off there. An axis that another level splits first would still
+  // lead outside of that level's container (of a dense level above, or of the ambient slot below).
+  unsigned firstPool =
+      llvm::find_if(path.levels, [](LevelInterface level) { return level.hasPool(); }) -
+      path.levels.begin();
   for (auto [k, axis] : llvm::enumerate(path.axes)) {
-    unsigned first = llvm::find_if(path.levels, [axis = axis](LevelInterface level) { return llvm::is_contained(levelAxes(level), axis); }) - path.levels.begin();
+    unsigned first = llvm::find_if(path.levels,
+                                   [axis = axis](LevelInterface level) {
+                                     return llvm::is_contained(levelAxes(level), axis);
+                                   }) -
+                     path.levels.begin();
     if (first != firstPool)
       coordinates[k] = bytes.select(all, coordinates[k], bytes.index(0));
   }
@@ -71,7 +77,8 @@ SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset
   if (walk.mode == Walk::Activate) {
     cell = level.activate(bytes, node, container, linear, levelCoordinates(depth));
   } else {
-    cell = level.locate(bytes, node, container, linear, node.pool >= 0 ? walk.inside : Value(), concurrent);
+    cell = level.locate(bytes, node, container, linear, node.pool >= 0 ? walk.inside : Value(),
+                        concurrent);
     if (node.pool >= 0)
       walk.inside = {};
   }
@@ -119,7 +126,9 @@ Value TreeAddress::offsetInSlot(unsigned depth, Value offset) {
   for (unsigned level = depth + 1; level < path.levels.size(); ++level) {
     const layout::Node &node = layout.nodes[nodes[level]];
     Value container = bytes.add(offset, node.offset);
-    offset = levelLowering(node.kind).locate(bytes, node, container, linearIndex(level, depth + 1), {}, concurrent).offset;
+    offset = levelLowering(node.kind)
+                 .locate(bytes, node, container, linearIndex(level, depth + 1), {}, concurrent)
+                 .offset;
   }
   return path.place ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset;
 }

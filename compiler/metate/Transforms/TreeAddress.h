@@ -22,8 +22,8 @@ public:
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value offset)>;
   using Otherwise = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
 
-  /// Runs `body` with the byte offset of the member (or of the last level's cell). A cell that is inactive
-  /// reads its ambient slot; where there is none, `otherwise` gives the results.
+  /// Runs `body` with the byte offset of the member (or of the last level's cell). A cell that is
+  /// inactive reads its ambient slot; where there is none, `otherwise` gives the results.
   llvm::SmallVector<mlir::Value> read(mlir::TypeRange types, Body body, Otherwise otherwise);
 
   /// As `read`, for a cell known to be active and inside.
@@ -41,10 +41,11 @@ public:
 private:
   struct Walk;
   llvm::SmallVector<mlir::Value> descend(Walk &walk, unsigned depth, mlir::Value offset);
-  /// i1: all coordinates are within the extents; null where the path has no pool. Coordinates that are not are
-  /// replaced where following them would leave a container.
+  /// i1: all coordinates are within the extents; null where the path has no pool. Coordinates that
+  /// are not are replaced where following them would leave a container.
   mlir::Value inside();
-  /// Linear index of the cell at `depth`, when the levels from `from` on stand for whole coordinates.
+  /// Linear index of the cell at `depth`, when the levels from `from` on stand for whole
+  /// coordinates.
   mlir::Value linearIndex(unsigned depth, unsigned from);
   llvm::SmallVector<mlir::Value> levelCoordinates(unsigned depth);
 

@@ -34,9 +34,12 @@ private:
     scf::IfOp found;
     loop.walk([&](scf::IfOp branch) {
       Operation *definition = branch.getCondition().getDefiningOp();
-      bool outside = definition ? !loop->isAncestor(definition)
-                                : !loop->isAncestor(cast<BlockArgument>(branch.getCondition()).getOwner()->getParentOp());
-      if (!outside || branch.getNumResults() != 0 || matchPattern(branch.getCondition(), m_Constant()))
+      bool outside =
+          definition ? !loop->isAncestor(definition)
+                     : !loop->isAncestor(
+                           cast<BlockArgument>(branch.getCondition()).getOwner()->getParentOp());
+      if (!outside || branch.getNumResults() != 0 ||
+          matchPattern(branch.getCondition(), m_Constant()))
         return WalkResult::advance();
       found = branch;
       return WalkResult::interrupt();
@@ -47,7 +50,8 @@ private:
   static void replaceCondition(OpBuilder &builder, scf::ForOp loop, Value condition, bool value) {
     builder.setInsertionPoint(loop);
     Value constant = arith::ConstantIntOp::create(builder, loop.getLoc(), value, 1);
-    condition.replaceUsesWithIf(constant, [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); });
+    condition.replaceUsesWithIf(
+        constant, [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); });
     // Fold at once: the next look must not find it again.
     SmallVector<scf::IfOp> branches;
     loop.walk([&](scf::IfOp branch) {
@@ -58,7 +62,8 @@ private:
       Region &taken = value ? branch.getThenRegion() : branch.getElseRegion();
       if (!taken.empty()) {
         taken.front().getTerminator()->erase();
-        branch->getBlock()->getOperations().splice(branch->getIterator(), taken.front().getOperations());
+        branch->getBlock()->getOperations().splice(branch->getIterator(),
+                                                   taken.front().getOperations());
       }
       branch.erase();
     }

@@ -21,15 +21,22 @@ Value Code::null() { return LLVM::ZeroOp::create(builder, loc, pointer()); }
 Value Code::at(Value base, int64_t offset) {
   if (offset == 0)
     return base;
-  return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(offset)},
+  return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset)},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value Code::load(Type type, Value base, int64_t offset) { return LLVM::LoadOp::create(builder, loc, type, at(base, offset)); }
+Value Code::load(Type type, Value base, int64_t offset) {
+  return LLVM::LoadOp::create(builder, loc, type, at(base, offset));
+}
 
-void Code::store(Value value, Value base, int64_t offset) { LLVM::StoreOp::create(builder, loc, value, at(base, offset)); }
+void Code::store(Value value, Value base, int64_t offset) {
+  LLVM::StoreOp::create(builder, loc, value, at(base, offset));
+}
 
-Value Code::isNull(Value pointer) { return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, pointer, null()); }
+Value Code::isNull(Value pointer) {
+  return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, pointer, null());
+}
 
 LLVM::LLVMFunctionType cpu::entryType(MLIRContext *context) {
   Type pointer = LLVM::LLVMPointerType::get(context);
@@ -37,7 +44,8 @@ LLVM::LLVMFunctionType cpu::entryType(MLIRContext *context) {
 }
 
 LLVM::LLVMFunctionType cpu::bodyType(MLIRContext *context) {
-  Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64), i32 = IntegerType::get(context, 32);
+  Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
+       i32 = IntegerType::get(context, 32);
   return LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32});
 }
 
@@ -58,7 +66,8 @@ static LLVM::LLVMFuncOp helper(ModuleOp module, StringRef name, LLVM::LLVMFuncti
 
 LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
   MLIRContext *context = module.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64), i32 = IntegerType::get(context, 32);
+  Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
+       i32 = IntegerType::get(context, 32);
   auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, pointer, pointer});
   return helper(module, "metate_run_task", type, [&](LLVM::LLVMFuncOp function, Code &code) {
     OpBuilder &builder = code.builder;
@@ -66,9 +75,11 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
     Value host = arguments[0], count = arguments[1];
     auto block = [&] { return builder.createBlock(&function.getBody(), function.getBody().end()); };
     Block *entry = &function.getBody().front();
-    Block *work = block(), *withHost = block(), *parallel = block(), *serial = block(), *nothing = block();
+    Block *work = block(), *withHost = block(), *parallel = block(), *serial = block(),
+          *nothing = block();
     builder.setInsertionPointToEnd(entry);
-    Value some = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::sgt, count, code.constant(0, 64));
+    Value some = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::sgt, count,
+                                      code.constant(0, 64));
     LLVM::CondBrOp::create(builder, code.loc, some, work, nothing);
     builder.setInsertionPointToEnd(nothing);
     LLVM::ReturnOp::create(builder, code.loc, code.constant(METATE_OK, 32));
@@ -79,19 +90,24 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
     LLVM::CondBrOp::create(builder, code.loc, code.isNull(hook), serial, parallel);
     builder.setInsertionPointToEnd(parallel);
     Value self = code.load(pointer, host, offsetof(metate_host, executor_self));
-    // The smaller of the two bounds that are set (0 = none): minus one, unsigned, makes 'none' the largest.
+    // The smaller of the two bounds that are set (0 = none): minus one, unsigned, makes 'none' the
+    // largest.
     Value one = code.constant(1, 32);
     Value own = LLVM::SubOp::create(builder, code.loc, arguments[3], one);
-    Value hosts = LLVM::SubOp::create(builder, code.loc, code.load(i32, host, offsetof(metate_host, max_workers)), one);
+    Value hosts = LLVM::SubOp::create(
+        builder, code.loc, code.load(i32, host, offsetof(metate_host, max_workers)), one);
     Value less = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ult, own, hosts);
     Value bound = LLVM::SelectOp::create(builder, code.loc, less, own, hosts);
     bound = LLVM::AddOp::create(builder, code.loc, bound, one);
     auto hookType = LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, pointer, pointer});
-    auto call = LLVM::CallOp::create(builder, code.loc, hookType, ValueRange{hook, self, count, arguments[2], bound, arguments[4], arguments[5]});
+    auto call = LLVM::CallOp::create(
+        builder, code.loc, hookType,
+        ValueRange{hook, self, count, arguments[2], bound, arguments[4], arguments[5]});
     LLVM::ReturnOp::create(builder, code.loc, call.getResult());
     builder.setInsertionPointToEnd(serial);
-    auto direct = LLVM::CallOp::create(builder, code.loc, bodyType(context),
-                                       ValueRange{arguments[4], arguments[5], code.constant(0, 64), count, code.constant(0, 32)});
+    auto direct = LLVM::CallOp::create(
+        builder, code.loc, bodyType(context),
+        ValueRange{arguments[4], arguments[5], code.constant(0, 64), count, code.constant(0, 32)});
     LLVM::ReturnOp::create(builder, code.loc, direct.getResult());
   });
 }
@@ -105,7 +121,8 @@ LLVM::LLVMFuncOp cpu::printItems(ModuleOp module) {
     OpBuilder &builder = code.builder;
     auto arguments = function.getArguments();
     auto block = [&] { return builder.createBlock(&function.getBody(), function.getBody().end()); };
-    Block *entry = &function.getBody().front(), *withHost = block(), *print = block(), *done = block();
+    Block *entry = &function.getBody().front(), *withHost = block(), *print = block(),
+          *done = block();
     builder.setInsertionPointToEnd(entry);
     LLVM::CondBrOp::create(builder, code.loc, code.isNull(arguments[0]), done, withHost);
     builder.setInsertionPointToEnd(withHost);
@@ -113,7 +130,9 @@ LLVM::LLVMFuncOp cpu::printItems(ModuleOp module) {
     LLVM::CondBrOp::create(builder, code.loc, code.isNull(hook), done, print);
     builder.setInsertionPointToEnd(print);
     Value self = code.load(pointer, arguments[0], offsetof(metate_host, print_self));
-    LLVM::CallOp::create(builder, code.loc, LLVM::LLVMFunctionType::get(nothing, {pointer, pointer, i32}), ValueRange{hook, self, arguments[1], arguments[2]});
+    LLVM::CallOp::create(builder, code.loc,
+                         LLVM::LLVMFunctionType::get(nothing, {pointer, pointer, i32}),
+                         ValueRange{hook, self, arguments[1], arguments[2]});
     LLVM::BrOp::create(builder, code.loc, done);
     builder.setInsertionPointToEnd(done);
     LLVM::ReturnOp::create(builder, code.loc, ValueRange());
@@ -128,7 +147,8 @@ LLVM::LLVMFuncOp cpu::recordFailure(ModuleOp module) {
     OpBuilder &builder = code.builder;
     auto arguments = function.getArguments();
     auto block = [&] { return builder.createBlock(&function.getBody(), function.getBody().end()); };
-    Block *entry = &function.getBody().front(), *withHost = block(), *record = block(), *first = block(), *done = block();
+    Block *entry = &function.getBody().front(), *withHost = block(), *record = block(),
+          *first = block(), *done = block();
     builder.setInsertionPointToEnd(entry);
     LLVM::CondBrOp::create(builder, code.loc, code.isNull(arguments[0]), done, withHost);
     builder.setInsertionPointToEnd(withHost);
@@ -136,9 +156,10 @@ LLVM::LLVMFuncOp cpu::recordFailure(ModuleOp module) {
     LLVM::CondBrOp::create(builder, code.loc, code.isNull(failure), done, record);
     builder.setInsertionPointToEnd(record);
     // The first failure wins: relaxed is enough, the launch's end orders it before the host reads.
-    auto claim = LLVM::AtomicCmpXchgOp::create(builder, code.loc, code.at(failure, offsetof(metate_failure, code)),
-                                               code.constant(METATE_OK, 32), code.constant(METATE_E_ASSERT, 32),
-                                               LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
+    auto claim = LLVM::AtomicCmpXchgOp::create(
+        builder, code.loc, code.at(failure, offsetof(metate_failure, code)),
+        code.constant(METATE_OK, 32), code.constant(METATE_E_ASSERT, 32),
+        LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
     Value won = LLVM::ExtractValueOp::create(builder, code.loc, claim, 1);
     LLVM::CondBrOp::create(builder, code.loc, won, first, done);
     builder.setInsertionPointToEnd(first);
@@ -155,7 +176,8 @@ Value cpu::textAddress(ModuleOp module, Code &code, StringRef text) {
   if (!module.lookupSymbol(name)) {
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-    LLVM::GlobalOp::create(builder, code.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, builder.getStringAttr(bytes));
+    LLVM::GlobalOp::create(builder, code.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+                           name, builder.getStringAttr(bytes));
   }
   return LLVM::AddressOfOp::create(code.builder, code.loc, code.pointer(), name);
 }

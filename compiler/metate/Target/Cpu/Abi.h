@@ -28,12 +28,13 @@ public:
   mlir::Value isNull(mlir::Value pointer);
 };
 
-/// The entry's type: (slots, scratch, host) -> i32; and a task body's: (context, begin, end, worker) -> i32.
+/// The entry's type: (slots, scratch, host) -> i32; and a task body's: (context, begin, end,
+/// worker) -> i32.
 mlir::LLVM::LLVMFunctionType entryType(mlir::MLIRContext *context);
 mlir::LLVM::LLVMFunctionType bodyType(mlir::MLIRContext *context);
 
-/// The module's function (host, count, grain, max_workers, body, context) -> i32 that runs a task through the
-/// host's executor, or serially without one.
+/// The module's function (host, count, grain, max_workers, body, context) -> i32 that runs a task
+/// through the host's executor, or serially without one.
 mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
 
 /// The module's function (host, items, count) that prints through the host's sink, if there is one.

@@ -1,7 +1,7 @@
 //===- ConvertToLLVM.cpp - the rest becomes the LLVM dialect ----*- C++ -*-===//
 //
-// Byte accesses of blocks become loads, stores and atomics of raw pointers with alias scopes; everything else is
-// upstream's conversion.
+// Byte accesses of blocks become loads, stores and atomics of raw pointers with alias scopes;
+// everything else is upstream's conversion.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/MapTasks.h"
@@ -36,7 +36,8 @@ using namespace metate::cpu;
 
 namespace {
 /// Pointer to a byte of a block.
-template <typename Op, typename Adaptor> Value addressOf(Op op, Adaptor adaptor, OpBuilder &builder) {
+template <typename Op, typename Adaptor>
+Value addressOf(Op op, Adaptor adaptor, OpBuilder &builder) {
   Type pointer = LLVM::LLVMPointerType::get(op.getContext());
   return LLVM::GEPOp::create(builder, op.getLoc(), pointer, builder.getI8Type(), adaptor.getBlock(),
                              ArrayRef<LLVM::GEPArg>{adaptor.getOffset()});
@@ -52,10 +53,12 @@ unsigned naturalAlignment(Type type) { return std::max(1u, type.getIntOrFloatBit
 
 struct ConvertRead : ConvertOpToLLVMPattern<ReadOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(ReadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto order = op.getAcquire() ? LLVM::AtomicOrdering::acquire : LLVM::AtomicOrdering::not_atomic;
-    auto load = LLVM::LoadOp::create(rewriter, op.getLoc(), op.getValue().getType(), addressOf(op, adaptor, rewriter),
-                                     naturalAlignment(op.getValue().getType()), false, false, op.getInvariant(), false, order);
+    auto load = LLVM::LoadOp::create(
+        rewriter, op.getLoc(), op.getValue().getType(), addressOf(op, adaptor, rewriter),
+        naturalAlignment(op.getValue().getType()), false, false, op.getInvariant(), false, order);
     copyScopes(op, load);
     rewriter.replaceOp(op, load);
     return success();
@@ -64,10 +67,12 @@ struct ConvertRead : ConvertOpToLLVMPattern<ReadOp> {
 
 struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(WriteOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(WriteOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto order = op.getRelease() ? LLVM::AtomicOrdering::release : LLVM::AtomicOrdering::not_atomic;
-    auto store = LLVM::StoreOp::create(rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
-                                       naturalAlignment(op.getValue().getType()), false, false, false, order);
+    auto store = LLVM::StoreOp::create(
+        rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
+        naturalAlignment(op.getValue().getType()), false, false, false, order);
     copyScopes(op, store);
     rewriter.eraseOp(op);
     return success();
@@ -76,10 +81,12 @@ struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
 
 struct ConvertCas : ConvertOpToLLVMPattern<CasOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(CasOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    auto exchange = LLVM::AtomicCmpXchgOp::create(rewriter, op.getLoc(), addressOf(op, adaptor, rewriter), adaptor.getExpected(),
-                                                  adaptor.getDesired(), LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::acquire,
-                                                  StringRef(), naturalAlignment(op.getOld().getType()));
+  LogicalResult matchAndRewrite(CasOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto exchange = LLVM::AtomicCmpXchgOp::create(
+        rewriter, op.getLoc(), addressOf(op, adaptor, rewriter), adaptor.getExpected(),
+        adaptor.getDesired(), LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::acquire,
+        StringRef(), naturalAlignment(op.getOld().getType()));
     copyScopes(op, exchange);
     rewriter.replaceOpWithNewOp<LLVM::ExtractValueOp>(op, exchange, 0);
     return success();
@@ -91,32 +98,49 @@ std::optional<LLVM::AtomicBinOp> binaryOperation(arith::AtomicRMWKind kind) {
   using Kind = arith::AtomicRMWKind;
   using Op = LLVM::AtomicBinOp;
   switch (kind) {
-  case Kind::addf: return Op::fadd;
-  case Kind::addi: return Op::add;
-  case Kind::assign: return Op::xchg;
-  case Kind::maximumf: return Op::fmaximum;
-  case Kind::minimumf: return Op::fminimum;
-  case Kind::maxnumf: return Op::fmax;
-  case Kind::minnumf: return Op::fmin;
-  case Kind::maxs: return Op::max;
-  case Kind::maxu: return Op::umax;
-  case Kind::mins: return Op::min;
-  case Kind::minu: return Op::umin;
-  case Kind::andi: return Op::_and;
-  case Kind::ori: return Op::_or;
-  case Kind::xori: return Op::_xor;
-  default: return std::nullopt;
+  case Kind::addf:
+    return Op::fadd;
+  case Kind::addi:
+    return Op::add;
+  case Kind::assign:
+    return Op::xchg;
+  case Kind::maximumf:
+    return Op::fmaximum;
+  case Kind::minimumf:
+    return Op::fminimum;
+  case Kind::maxnumf:
+    return Op::fmax;
+  case Kind::minnumf:
+    return Op::fmin;
+  case Kind::maxs:
+    return Op::max;
+  case Kind::maxu:
+    return Op::umax;
+  case Kind::mins:
+    return Op::min;
+  case Kind::minu:
+    return Op::umin;
+  case Kind::andi:
+    return Op::_and;
+  case Kind::ori:
+    return Op::_or;
+  case Kind::xori:
+    return Op::_xor;
+  default:
+    return std::nullopt;
   }
 }
 
 struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(RmwOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(RmwOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Value address = addressOf(op, adaptor, rewriter);
     auto operation = binaryOperation(op.getKind());
     if (!operation)
       return multiply(op, adaptor, address, rewriter);
-    auto rmw = LLVM::AtomicRMWOp::create(rewriter, op.getLoc(), *operation, address, adaptor.getValue(), LLVM::AtomicOrdering::monotonic,
+    auto rmw = LLVM::AtomicRMWOp::create(rewriter, op.getLoc(), *operation, address,
+                                         adaptor.getValue(), LLVM::AtomicOrdering::monotonic,
                                          StringRef(), naturalAlignment(op.getValue().getType()));
     copyScopes(op, rmw);
     rewriter.replaceOp(op, rmw);
@@ -124,28 +148,33 @@ struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
   }
 
   /// old = load; until exchanged: (done, old) = compare-exchange(old -> old * value), on the bits.
-  LogicalResult multiply(RmwOp op, OpAdaptor adaptor, Value address, ConversionPatternRewriter &rewriter) const {
+  LogicalResult multiply(RmwOp op, OpAdaptor adaptor, Value address,
+                         ConversionPatternRewriter &rewriter) const {
     Location loc = op.getLoc();
     Type type = op.getValue().getType();
     Type bits = rewriter.getIntegerType(type.getIntOrFloatBitWidth());
     unsigned alignment = naturalAlignment(type);
-    Value first = LLVM::LoadOp::create(rewriter, loc, bits, address, alignment, false, false, false, false, LLVM::AtomicOrdering::monotonic);
+    Value first = LLVM::LoadOp::create(rewriter, loc, bits, address, alignment, false, false, false,
+                                       false, LLVM::AtomicOrdering::monotonic);
     Block *before = rewriter.getInsertionBlock();
     Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());
     Block *loop = rewriter.createBlock(after, {bits}, {loc});
     rewriter.setInsertionPointToEnd(before);
     LLVM::BrOp::create(rewriter, loc, first, loop);
     rewriter.setInsertionPointToEnd(loop);
-    Value old = loop->getArgument(0), number = LLVM::BitcastOp::create(rewriter, loc, type, old), product;
+    Value old = loop->getArgument(0), number = LLVM::BitcastOp::create(rewriter, loc, type, old),
+          product;
     if (isa<FloatType>(type))
       product = LLVM::FMulOp::create(rewriter, loc, number, adaptor.getValue());
     else
       product = LLVM::MulOp::create(rewriter, loc, number, adaptor.getValue());
     Value desired = LLVM::BitcastOp::create(rewriter, loc, bits, product);
-    auto exchange = LLVM::AtomicCmpXchgOp::create(rewriter, loc, address, old, desired, LLVM::AtomicOrdering::monotonic,
-                                                  LLVM::AtomicOrdering::monotonic, StringRef(), alignment);
+    auto exchange = LLVM::AtomicCmpXchgOp::create(
+        rewriter, loc, address, old, desired, LLVM::AtomicOrdering::monotonic,
+        LLVM::AtomicOrdering::monotonic, StringRef(), alignment);
     copyScopes(op, exchange);
-    Value seen = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 0), done = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 1);
+    Value seen = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 0),
+          done = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 1);
     LLVM::CondBrOp::create(rewriter, loc, done, after, ValueRange(), loop, seen);
     rewriter.setInsertionPointToStart(after);
     rewriter.replaceOp(op, number);
@@ -172,7 +201,8 @@ struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
     populateMathToLibmConversionPatterns(patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    mlir::ub::populateUBToLLVMConversionPatterns(converter, patterns); // what folding leaves of unused vector parts
+    mlir::ub::populateUBToLLVMConversionPatterns(
+        converter, patterns); // what folding leaves of unused vector parts
     populateVectorToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);

@@ -40,7 +40,8 @@ static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&function.getBody().front());
-    items = LLVM::AllocaOp::create(builder, code.loc, code.pointer(), bytes, code.constant(1, 64), alignof(metate_print_item));
+    items = LLVM::AllocaOp::create(builder, code.loc, code.pointer(), bytes, code.constant(1, 64),
+                                   alignof(metate_print_item));
   }
   unsigned next = 0;
   for (auto [k, part] : llvm::enumerate(op.getParts())) {
@@ -56,7 +57,8 @@ static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
     code.store(code.constant(kind, 32), items, at + offsetof(metate_print_item, kind));
     code.store(value, items, at + offsetof(metate_print_item, value));
   }
-  LLVM::CallOp::create(builder, code.loc, printItems(module), ValueRange{host, items, code.constant(count, 32)});
+  LLVM::CallOp::create(builder, code.loc, printItems(module),
+                       ValueRange{host, items, code.constant(count, 32)});
   op.erase();
 }
 

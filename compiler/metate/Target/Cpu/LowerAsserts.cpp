@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-/// The user's place of an operation: the innermost file location (of an inlined call, the callee's).
+/// The user's place of an operation: the innermost file location (of an inlined call, the
+/// callee's).
 static FileLineColLoc placeOf(Location loc) {
   if (auto file = dyn_cast<FileLineColLoc>(loc))
     return file;
@@ -42,14 +43,15 @@ private:
     auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     FileLineColLoc place = placeOf(loc);
-    TextOp::create(builder, loc, text, place ? place.getFilename().getValue() : "", place ? place.getLine() : 0,
-                   place ? place.getColumn() : 0, op.getMessage());
+    TextOp::create(builder, loc, text, place ? place.getFilename().getValue() : "",
+                   place ? place.getLine() : 0, place ? place.getColumn() : 0, op.getMessage());
     Block *before = op->getBlock();
     Block *after = before->splitBlock(op->getNextNode());
     Block *failed = builder.createBlock(after);
     Code code(builder, loc);
     Value host = hostOf(function, code);
-    auto call = LLVM::CallOp::create(builder, loc, recordFailure(getOperation()), ValueRange{host, code.constant(text, 32)});
+    auto call = LLVM::CallOp::create(builder, loc, recordFailure(getOperation()),
+                                     ValueRange{host, code.constant(text, 32)});
     LLVM::ReturnOp::create(builder, loc, call.getResult());
     builder.setInsertionPointToEnd(before);
     LLVM::CondBrOp::create(builder, loc, op.getCondition(), after, failed);

@@ -23,8 +23,10 @@ static LowerToLLVMOptions cpuOptions(MLIRContext *context) {
   return options;
 }
 
-CpuTypeConverter::CpuTypeConverter(MLIRContext *context) : LLVMTypeConverter(context, cpuOptions(context)) {
-  addConversion([](BlockType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+CpuTypeConverter::CpuTypeConverter(MLIRContext *context)
+    : LLVMTypeConverter(context, cpuOptions(context)) {
+  addConversion(
+      [](BlockType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
 }
 
 Value KernelMapping::toLLVM(Code &code, Value value) {
@@ -40,7 +42,8 @@ Value KernelMapping::fromLLVM(Code &code, Value value, Type type) {
   return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
 }
 
-/// Accesses of different arguments do not alias, unless the kernel was compiled for overlapping ones.
+/// Accesses of different arguments do not alias, unless the kernel was compiled for overlapping
+/// ones.
 void KernelMapping::annotateScopes() {
   if (kernel.getMayAlias())
     return;
@@ -54,7 +57,8 @@ void KernelMapping::annotateScopes() {
   };
   kernel.walk([&](Operation *op) {
     if (auto scope = scopeOf(op); scope && !scopes.contains(*scope))
-      scopes[*scope] = LLVM::AliasScopeAttr::get(context, name("." + Twine(*scope)), domain, name("." + Twine(*scope)));
+      scopes[*scope] = LLVM::AliasScopeAttr::get(context, name("." + Twine(*scope)), domain,
+                                                 name("." + Twine(*scope)));
   });
   kernel.walk([&](Operation *op) {
     auto scope = scopeOf(op);
@@ -80,7 +84,8 @@ Value KernelMapping::loadArgument(Code &code, Type type, unsigned &slot) {
     return fromLLVM(code, code.load(builder.getI64Type(), slots, offset()), type);
   if (type.isInteger(1)) {
     Value byte = code.load(builder.getI8Type(), slots, offset());
-    return LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ne, byte, code.constant(0, 8));
+    return LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ne, byte,
+                                code.constant(0, 8));
   }
   auto vector = dyn_cast<VectorType>(type);
   if (!vector)
@@ -102,18 +107,21 @@ Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
       least = bound;
       continue;
     }
-    Value less = LLVM::ICmpOp::create(code.builder, code.loc, LLVM::ICmpPredicate::ult, bound, least);
+    Value less =
+        LLVM::ICmpOp::create(code.builder, code.loc, LLVM::ICmpPredicate::ult, bound, least);
     least = LLVM::SelectOp::create(code.builder, code.loc, less, bound, least);
   }
   return least ? least : code.constant(0, 32);
 }
 
-/// Rows of a leaf go to the vectoriser as loops: unrolled early, their stores would be hard to find together.
+/// Rows of a leaf go to the vectoriser as loops: unrolled early, their stores would be hard to find
+/// together.
 static void annotateRows(KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
   auto yes = BoolAttr::get(context, true);
   auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {}, {}, {});
   kernel.walk([&](scf::ForOp loop) {
     if (loop->removeAttr("metate.row"))
       loop->setAttr("loop_annotation", annotation);
@@ -125,7 +133,8 @@ void KernelMapping::run() {
   annotateRows(kernel);
   MLIRContext *context = kernel.getContext();
   OpBuilder builder(kernel);
-  entry = LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), kernel.getSymName(), entryType(context));
+  entry =
+      LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), kernel.getSymName(), entryType(context));
   current = entry.addEntryBlock(builder);
   builder.setInsertionPointToStart(current);
   unsigned slot = 0;
@@ -149,7 +158,8 @@ void KernelMapping::returnIfNonzero(Value status, Location loc) {
   Block *leave = builder.createBlock(&entry.getBody(), entry.getBody().end());
   Block *go = builder.createBlock(&entry.getBody(), entry.getBody().end());
   builder.setInsertionPointToEnd(current);
-  Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status, code.constant(METATE_OK, 32));
+  Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status,
+                                      code.constant(METATE_OK, 32));
   LLVM::CondBrOp::create(builder, loc, failed, leave, go);
   builder.setInsertionPointToEnd(leave);
   LLVM::ReturnOp::create(builder, loc, status);

@@ -19,7 +19,8 @@ public:
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
 class KernelMapping {
 public:
-  KernelMapping(KernelOp kernel, CpuTypeConverter &converter) : kernel(kernel), converter(converter) {}
+  KernelMapping(KernelOp kernel, CpuTypeConverter &converter)
+      : kernel(kernel), converter(converter) {}
   void run();
 
 private:
@@ -29,8 +30,10 @@ private:
   void mapOperation(mlir::Operation &op);
   void mapRange(RangeOp range);
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
-  mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured, mlir::LLVM::LLVMStructType frame);
-  void buildLoops(Code &code, RangeOp range, mlir::ValueRange lower, mlir::ValueRange upper, mlir::Value begin, mlir::Value end);
+  mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
+                                 mlir::LLVM::LLVMStructType frame);
+  void buildLoops(Code &code, RangeOp range, mlir::ValueRange lower, mlir::ValueRange upper,
+                  mlir::Value begin, mlir::Value end);
   /// `value` with its LLVM type, and back.
   mlir::Value toLLVM(Code &code, mlir::Value value);
   mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);

@@ -1,7 +1,7 @@
 //===- Outline.cpp - parallel tasks become functions ------------*- C++ -*-===//
 //
-// The context of a task body is a struct on the entry's stack: the host pointer first, then every captured
-// value. Constants are copied into the body instead.
+// The context of a task body is a struct on the entry's stack: the host pointer first, then every
+// captured value. Constants are copied into the body instead.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/MapTasks.h"
@@ -18,8 +18,9 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-/// Least number of iterations in a chunk. A slot of a pool is a leaf of cells, a row of an n-dimensional
-/// loop is a loop of its own; plain iterations may be as short as one addition. The executor may enlarge it.
+/// Least number of iterations in a chunk. A slot of a pool is a leaf of cells, a row of an
+/// n-dimensional loop is a loop of its own; plain iterations may be as short as one addition. The
+/// executor may enlarge it.
 static int64_t grainOf(RangeOp range) {
   if (range->hasAttr("metate.cells"))
     return 8;
@@ -44,7 +45,8 @@ void KernelMapping::mapRange(RangeOp range) {
   sinkConstants(range);
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(range.getBody(), captured);
-  for (Value bound : llvm::concat<Value>(llvm::to_vector(range.getLower()), llvm::to_vector(range.getUpper())))
+  for (Value bound :
+       llvm::concat<Value>(llvm::to_vector(range.getLower()), llvm::to_vector(range.getUpper())))
     captured.insert(bound);
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Location loc = range.getLoc();
@@ -66,10 +68,13 @@ void KernelMapping::mapRange(RangeOp range) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&entry.getBody().front());
-    context = LLVM::AllocaOp::create(builder, loc, code.pointer(), frame, code.constant(1, 64), /*alignment=*/64);
+    context = LLVM::AllocaOp::create(builder, loc, code.pointer(), frame, code.constant(1, 64),
+                                     /*alignment=*/64);
   }
   auto fieldAt = [&](size_t k) {
-    return LLVM::GEPOp::create(builder, loc, code.pointer(), frame, context, ArrayRef<LLVM::GEPArg>{0, int32_t(k)}, LLVM::GEPNoWrapFlags::inbounds);
+    return LLVM::GEPOp::create(builder, loc, code.pointer(), frame, context,
+                               ArrayRef<LLVM::GEPArg>{0, int32_t(k)},
+                               LLVM::GEPNoWrapFlags::inbounds);
   };
   LLVM::StoreOp::create(builder, loc, entry.getArgument(2), fieldAt(0));
   for (auto [k, value] : llvm::enumerate(captured))
@@ -79,29 +84,39 @@ void KernelMapping::mapRange(RangeOp range) {
   LLVM::LLVMFuncOp body = outline(range, captured.getArrayRef(), frame);
   Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.getSymName());
   LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
-  auto call = LLVM::CallOp::create(builder, loc, run, ValueRange{entry.getArgument(2), total, code.constant(grain, 64), workers, address, context});
+  auto call = LLVM::CallOp::create(
+      builder, loc, run,
+      ValueRange{entry.getArgument(2), total, code.constant(grain, 64), workers, address, context});
   returnIfNonzero(call.getResult(), loc);
   range.erase();
 }
 
-LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured, LLVM::LLVMStructType frame) {
+LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
+                                        LLVM::LLVMStructType frame) {
   OpBuilder builder(entry);
   Location loc = range.getLoc();
   std::string name = (entry.getSymName() + "_task" + Twine(taskNumber++)).str();
-  auto body = LLVM::LLVMFuncOp::create(builder, loc, name, bodyType(builder.getContext()), LLVM::Linkage::Internal);
+  auto body = LLVM::LLVMFuncOp::create(builder, loc, name, bodyType(builder.getContext()),
+                                       LLVM::Linkage::Internal);
   builder.setInsertionPointToStart(body.addEntryBlock(builder));
   Code code(builder, loc);
   llvm::DenseMap<Value, Value> inside;
   for (auto [k, value] : llvm::enumerate(captured)) {
-    Value field = LLVM::GEPOp::create(builder, loc, code.pointer(), frame, body.getArgument(0), ArrayRef<LLVM::GEPArg>{0, int32_t(k + 1)}, LLVM::GEPNoWrapFlags::inbounds);
+    Value field = LLVM::GEPOp::create(builder, loc, code.pointer(), frame, body.getArgument(0),
+                                      ArrayRef<LLVM::GEPArg>{0, int32_t(k + 1)},
+                                      LLVM::GEPNoWrapFlags::inbounds);
     Type type = converter.convertType(value.getType());
-    inside[value] = fromLLVM(code, LLVM::LoadOp::create(builder, loc, type, field), value.getType());
+    inside[value] =
+        fromLLVM(code, LLVM::LoadOp::create(builder, loc, type, field), value.getType());
   }
   for (auto [value, replacement] : inside)
     replaceAllUsesInRegionWith(value, replacement, range.getBody());
-  auto mapped = [&](ValueRange values) { return llvm::map_to_vector(values, [&](Value value) { return inside.lookup(value); }); };
+  auto mapped = [&](ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value value) { return inside.lookup(value); });
+  };
   buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
-             fromLLVM(code, body.getArgument(1), builder.getIndexType()), fromLLVM(code, body.getArgument(2), builder.getIndexType()));
+             fromLLVM(code, body.getArgument(1), builder.getIndexType()),
+             fromLLVM(code, body.getArgument(2), builder.getIndexType()));
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
   builder.setInsertionPointToStart(&body.getBody().front());
   Value host = code.load(code.pointer(), body.getArgument(0), 0);
@@ -110,7 +125,8 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   return body;
 }
 
-void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper, Value begin, Value end) {
+void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper,
+                               Value begin, Value end) {
   OpBuilder &builder = code.builder;
   Location loc = code.loc;
   OpBuilder::InsertionGuard guard(builder);
