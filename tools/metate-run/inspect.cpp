@@ -103,7 +103,7 @@ void showKernels(const Module &module) {
     check(metate_module_kernel_at(module.get(), i, &raw));
     Kernel kernel(raw);
     auto info = kernel.describe();
-    std::printf("  %s: %u tasks%s", info.name, info.task_count,
+    std::printf("  %s: %u task%s%s", info.name, info.task_count, info.task_count == 1 ? "" : "s",
                 info.flags & METATE_KERNEL_NO_ALIAS ? ", written arguments must not overlap" : "");
     if (*info.file)
       std::printf(", from %s:%u", info.file, info.line);
