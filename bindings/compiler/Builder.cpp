@@ -22,8 +22,7 @@ void check(KernelBuilder &builder) { checked(builder, 0); }
 
 /// Wraps a member function so that its diagnostics are raised.
 template <auto method> struct Checked;
-template <typename R, typename... A, R (KernelBuilder::*method)(A...)>
-struct Checked<method> {
+template <typename R, typename... A, R (KernelBuilder::*method)(A...)> struct Checked<method> {
   static R call(KernelBuilder &self, std::decay_t<A>... arguments) {
     if constexpr (std::is_void_v<R>) {
       (self.*method)(std::move(arguments)...);
@@ -54,8 +53,7 @@ KernelValue integerLiteral(KernelBuilder &self, nb::int_ value) {
   return checked(self, self.integerLiteral(number, overflow != 0));
 }
 
-KernelValue integerConstant(KernelBuilder &self, nb::int_ value,
-                            uint32_t code) {
+KernelValue integerConstant(KernelBuilder &self, nb::int_ value, uint32_t code) {
   uint64_t bits = PyLong_AsUnsignedLongLongMask(value.ptr());
   return checked(self, self.integerConstant(int64_t(bits), scalarOf(code)));
 }
@@ -64,8 +62,7 @@ std::optional<Scalar> optionalScalar(std::optional<uint32_t> code) {
   return code ? std::optional<Scalar>(scalarOf(*code)) : std::nullopt;
 }
 
-KernelBuilder::Bounds makeBounds(const KernelValue &lower,
-                                 const KernelValue &upper,
+KernelBuilder::Bounds makeBounds(const KernelValue &lower, const KernelValue &upper,
                                  const std::optional<KernelValue> &step) {
   return {lower, upper, step.value_or(KernelValue{})};
 }
@@ -76,17 +73,14 @@ Values beginParallel(KernelBuilder &self, nb::list bounds) {
   for (nb::handle bound : bounds)
     converted.push_back(makeBounds(
         nb::cast<KernelValue>(bound[0]), nb::cast<KernelValue>(bound[1]),
-        bound[2].is_none() ? std::nullopt
-                           : std::optional(nb::cast<KernelValue>(bound[2]))));
+        bound[2].is_none() ? std::nullopt : std::optional(nb::cast<KernelValue>(bound[2]))));
   return checked(self, self.beginParallel(converted));
 }
 
-KernelValue beginSerial(KernelBuilder &self, const KernelValue &lower,
-                        const KernelValue &upper,
-                        std::optional<KernelValue> step,
-                        std::optional<Reference> keepGoing) {
-  return checked(self, self.beginSerial(makeBounds(lower, upper, step),
-                                        keepGoing ? &*keepGoing : nullptr));
+KernelValue beginSerial(KernelBuilder &self, const KernelValue &lower, const KernelValue &upper,
+                        std::optional<KernelValue> step, std::optional<Reference> keepGoing) {
+  return checked(
+      self, self.beginSerial(makeBounds(lower, upper, step), keepGoing ? &*keepGoing : nullptr));
 }
 
 void beginWhileBody(KernelBuilder &self, const KernelValue &condition,
@@ -108,13 +102,10 @@ void printParts(KernelBuilder &self, nb::list parts) {
   check(self);
 }
 
-std::vector<std::string> warnings(KernelBuilder &self) {
-  return self.diagnostics().takeWarnings();
-}
+std::vector<std::string> warnings(KernelBuilder &self) { return self.diagnostics().takeWarnings(); }
 
-void makeBuilder(KernelBuilder *self, SourceModule &module,
-                 const std::string &name, const std::string &file,
-                 unsigned line, unsigned column, uint32_t defaultInteger,
+void makeBuilder(KernelBuilder *self, SourceModule &module, const std::string &name,
+                 const std::string &file, unsigned line, unsigned column, uint32_t defaultInteger,
                  uint32_t defaultFloat, bool mayAlias, bool fastMath) {
   KernelOptions options;
   options.defaultInteger = scalarOf(defaultInteger);
@@ -133,133 +124,102 @@ template <typename Class> void bindValues(Class &builder) {
            [](KernelBuilder &self, double value, uint32_t code) {
              return checked(self, self.floatConstant(value, scalarOf(code)));
            })
-      .def("cast",
-           [](KernelBuilder &self, const KernelValue &value, uint32_t code) {
-             return checked(self, self.cast(value, scalarOf(code)));
-           })
+      .def("cast", [](KernelBuilder &self, const KernelValue &value,
+                      uint32_t code) { return checked(self, self.cast(value, scalarOf(code))); })
       .def("convert",
-           [](KernelBuilder &self, const KernelValue &value,
-              const DataType &type, const std::string &what) {
-             return checked(self, self.convert(value, type, what));
-           })
+           [](KernelBuilder &self, const KernelValue &value, const DataType &type,
+              const std::string &what) { return checked(self, self.convert(value, type, what)); })
       .def("bit_cast",
            [](KernelBuilder &self, const KernelValue &value, uint32_t code) {
              return checked(self, self.bitCast(value, scalarOf(code)));
            })
-      .def("truth",
-           [](KernelBuilder &self, const KernelValue &value,
-              const std::string &what) {
-             return checked(self, self.truth(value, what));
-           })
+      .def("truth", [](KernelBuilder &self, const KernelValue &value,
+                       const std::string &what) { return checked(self, self.truth(value, what)); })
       .def("known_integer",
-           [](KernelBuilder &self, const KernelValue &value) {
-             return self.knownInteger(value);
-           })
-      .def("binary",
-           [](KernelBuilder &self, const std::string &op, const KernelValue &a,
-              const KernelValue &b) {
-             return checked(self, self.binary(op, a, b));
-           })
-      .def("compare",
-           [](KernelBuilder &self, const std::string &op, const KernelValue &a,
-              const KernelValue &b) {
-             return checked(self, self.compare(op, a, b));
-           })
-      .def(
-          "unary",
-          [](KernelBuilder &self, const std::string &op, const KernelValue &a) {
-            return checked(self, self.unary(op, a));
-          })
+           [](KernelBuilder &self, const KernelValue &value) { return self.knownInteger(value); })
+      .def("binary", [](KernelBuilder &self, const std::string &op, const KernelValue &a,
+                        const KernelValue &b) { return checked(self, self.binary(op, a, b)); })
+      .def("compare", [](KernelBuilder &self, const std::string &op, const KernelValue &a,
+                         const KernelValue &b) { return checked(self, self.compare(op, a, b)); })
+      .def("unary", [](KernelBuilder &self, const std::string &op,
+                       const KernelValue &a) { return checked(self, self.unary(op, a)); })
       .def("select", &Checked<&KernelBuilder::select>::call)
-      .def("function",
-           [](KernelBuilder &self, const std::string &name,
-              const KernelValue &a) {
-             return checked(self, self.function(name, a));
-           })
+      .def("function", [](KernelBuilder &self, const std::string &name,
+                          const KernelValue &a) { return checked(self, self.function(name, a)); })
       .def_static("function_names", &KernelBuilder::functionNames)
       .def(
           "vector",
-          [](KernelBuilder &self, const Values &elements,
-             std::optional<uint32_t> code) {
-            return checked(self,
-                           self.makeVector(elements, optionalScalar(code)));
+          [](KernelBuilder &self, const Values &elements, std::optional<uint32_t> code) {
+            return checked(self, self.makeVector(elements, optionalScalar(code)));
           },
           nb::arg(), nb::arg().none())
       .def(
           "matrix",
           [](KernelBuilder &self, const Values &elements, int64_t rows,
              std::optional<uint32_t> code) {
-            return checked(
-                self, self.makeMatrix(elements, rows, optionalScalar(code)));
+            return checked(self, self.makeMatrix(elements, rows, optionalScalar(code)));
           },
           nb::arg(), nb::arg(), nb::arg().none())
       .def("component",
-           [](KernelBuilder &self, const KernelValue &value,
-              const Values &indices) {
+           [](KernelBuilder &self, const KernelValue &value, const Values &indices) {
              return checked(self, self.component(value, indices));
            })
       .def("linear_pair",
            [](KernelBuilder &self, const std::string &op, const KernelValue &a,
-              const KernelValue &b) {
-             return checked(self, self.linearPair(op, a, b));
-           })
-      .def("linear", [](KernelBuilder &self, const std::string &op,
-                        const KernelValue &a) {
+              const KernelValue &b) { return checked(self, self.linearPair(op, a, b)); })
+      .def("linear", [](KernelBuilder &self, const std::string &op, const KernelValue &a) {
         return checked(self, self.linear(op, a));
       });
 }
 
 template <typename Class> void bindMemory(Class &builder) {
-  builder.def("declare_local", &Checked<&KernelBuilder::declareLocal>::call)
+  builder
+      .def(
+          "declare_local",
+          [](KernelBuilder &self, const DataType &type, std::optional<unsigned> scope) {
+            return checked(self, self.declareLocal(type, scope));
+          },
+          nb::arg(), nb::arg().none() = nb::none())
+      .def_prop_ro("scope", &KernelBuilder::currentScope)
       .def("array_element",
-           [](KernelBuilder &self, const KernelArray &array,
-              const Values &indices) {
+           [](KernelBuilder &self, const KernelArray &array, const Values &indices) {
              return checked(self, self.arrayElement(array, indices));
            })
       .def("member",
-           [](KernelBuilder &self, const KernelTree &tree,
-              const std::string &name, const Values &indices) {
-             return checked(self, self.member(tree, name, indices));
-           })
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &name,
+              const Values &indices) { return checked(self, self.member(tree, name, indices)); })
       .def("reference_component",
-           [](KernelBuilder &self, const Reference &reference,
-              const Values &indices) {
+           [](KernelBuilder &self, const Reference &reference, const Values &indices) {
              return checked(self, self.component(reference, indices));
            })
       .def("load", &Checked<&KernelBuilder::load>::call)
       .def("store",
-           [](KernelBuilder &self, const Reference &reference,
-              const KernelValue &value, const std::string &what) {
+           [](KernelBuilder &self, const Reference &reference, const KernelValue &value,
+              const std::string &what) {
              self.store(reference, value, what);
              check(self);
            })
-      .def("atomic",
-           [](KernelBuilder &self, const std::string &op,
-              const Reference &reference, const KernelValue &value) {
-             return checked(self, self.atomic(op, reference, value));
-           })
+      .def(
+          "atomic",
+          [](KernelBuilder &self, const std::string &op, const Reference &reference,
+             const KernelValue &value) { return checked(self, self.atomic(op, reference, value)); })
       .def("is_shared", &KernelBuilder::isShared)
       .def("dimension", &Checked<&KernelBuilder::dimension>::call)
       .def("is_active",
-           [](KernelBuilder &self, const KernelTree &tree,
-              const std::string &path, const Values &indices) {
-             return checked(self, self.isActive(tree, path, indices));
-           })
-      .def("activate", [](KernelBuilder &self, const KernelTree &tree,
-                          const std::string &path, const Values &indices) {
-        return checked(self, self.activate(tree, path, indices));
-      });
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &path,
+              const Values &indices) { return checked(self, self.isActive(tree, path, indices)); })
+      .def("activate",
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &path,
+              const Values &indices) { return checked(self, self.activate(tree, path, indices)); });
 }
 
 template <typename Class> void bindControl(Class &builder) {
   builder.def("begin_parallel", &beginParallel)
       .def("begin_for_each",
-           [](KernelBuilder &self, const KernelTree &tree,
-              const std::string &path) {
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &path) {
              return checked(self, self.beginForEach(tree, path));
            })
-      .def("begin_serial", &beginSerial, nb::arg(), nb::arg(), nb::arg().none(),
-           nb::arg().none())
+      .def("begin_serial", &beginSerial, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none())
       .def("begin_while", &Checked<&KernelBuilder::beginWhile>::call)
       .def("begin_while_body", &beginWhileBody, nb::arg(), nb::arg().none())
       .def("end_loop", &Checked<&KernelBuilder::endLoop>::call)
@@ -268,39 +228,32 @@ template <typename Class> void bindControl(Class &builder) {
       .def("end_if", &Checked<&KernelBuilder::endIf>::call)
       .def("end_if_with", &Checked<&KernelBuilder::endIfWith>::call)
       .def("print", &printParts)
-      .def("assert_that", [](KernelBuilder &self, const KernelValue &condition,
-                             const std::string &message) {
-        self.assertThat(condition, message);
-        check(self);
-      });
+      .def("assert_that",
+           [](KernelBuilder &self, const KernelValue &condition, const std::string &message) {
+             self.assertThat(condition, message);
+             check(self);
+           });
 }
 
 void bindTypes(nb::module_ &module) {
-  nb::class_<DataType>(
-      module, "DataType",
-      "A scalar, vector or matrix type: a metate_dtype and a shape.")
-      .def(
-          "__init__",
-          [](DataType *self, uint32_t code, const std::vector<int64_t> &shape) {
-            new (self) DataType(makeType(code, shape));
-          })
-      .def_prop_ro("code",
-                   [](const DataType &self) { return uint32_t(self.scalar); })
+  nb::class_<DataType>(module, "DataType",
+                       "A scalar, vector or matrix type: a metate_dtype and a shape.")
+      .def("__init__",
+           [](DataType *self, uint32_t code, const std::vector<int64_t> &shape) {
+             new (self) DataType(makeType(code, shape));
+           })
+      .def_prop_ro("code", [](const DataType &self) { return uint32_t(self.scalar); })
       .def_prop_ro("shape", &shapeOf)
       .def_prop_ro("name", &DataType::name)
-      .def("__eq__", [](const DataType &self, const DataType &other) {
-        return self == other;
-      });
-  nb::class_<KernelValue>(module, "Value",
-                          "A value in a kernel under construction.")
+      .def("__eq__", [](const DataType &self, const DataType &other) { return self == other; });
+  nb::class_<KernelValue>(module, "Value", "A value in a kernel under construction.")
       .def_ro("type", &KernelValue::type);
   nb::class_<KernelArray>(module, "Array", "An array argument.")
       .def_ro("element", &KernelArray::element)
       .def_ro("rank", &KernelArray::rank);
   nb::class_<KernelTree>(module, "Tree", "A tree argument.");
-  nb::class_<Reference>(
-      module, "Reference",
-      "A local, an array element, a member of a cell, or a component of one.")
+  nb::class_<Reference>(module, "Reference",
+                        "A local, an array element, a member of a cell, or a component of one.")
       .def_ro("type", &Reference::type);
 }
 
@@ -308,21 +261,16 @@ void bindTypes(nb::module_ &module) {
 
 void bindBuilder(nb::module_ &module) {
   bindTypes(module);
-  nb::class_<SourceModule>(module, "SourceModule",
-                           "The import stage's IR of some kernels.")
+  nb::class_<SourceModule>(module, "SourceModule", "The import stage's IR of some kernels.")
       .def("__init__",
-           [](SourceModule *self, const std::string &name) {
-             new (self) SourceModule(name);
-           })
+           [](SourceModule *self, const std::string &name) { new (self) SourceModule(name); })
       .def("add_named_type",
-           [](SourceModule &self, const std::string &name,
-              const std::string &type) {
+           [](SourceModule &self, const std::string &name, const std::string &type) {
              std::string error = self.addNamedType(name, type);
              if (!error.empty())
                throwCompileError(error);
            })
-      .def("verify", &SourceModule::verify,
-           "An empty string, or what the verifiers say.")
+      .def("verify", &SourceModule::verify, "An empty string, or what the verifiers say.")
       .def("text", &SourceModule::text, nb::arg("locations") = true);
   nb::class_<KernelBuilder> builder(module, "KernelBuilder",
                                     "Writes one kernel into a SourceModule.");
@@ -330,25 +278,21 @@ void bindBuilder(nb::module_ &module) {
       .def("finish", &Checked<&KernelBuilder::finish>::call)
       .def("abandon", &Checked<&KernelBuilder::abandon>::call)
       .def("take_warnings", &warnings)
-      .def("set_location",
-           [](KernelBuilder &self, const std::string &file, unsigned line,
-              unsigned column) { self.setLocation(file, line, column); })
+      .def("set_location", [](KernelBuilder &self, const std::string &file, unsigned line,
+                              unsigned column) { self.setLocation(file, line, column); })
       .def("enter_call", &KernelBuilder::enterCall)
       .def("leave_call", &KernelBuilder::leaveCall)
       .def("value_argument",
-           [](KernelBuilder &self, const std::string &name,
-              const DataType &type) {
+           [](KernelBuilder &self, const std::string &name, const DataType &type) {
              return checked(self, self.valueArgument(name, type));
            })
       .def("array_argument",
-           [](KernelBuilder &self, const std::string &name,
-              const DataType &element, unsigned rank, bool isContiguous) {
-             return checked(
-                 self, self.arrayArgument(name, element, rank, isContiguous));
+           [](KernelBuilder &self, const std::string &name, const DataType &element, unsigned rank,
+              bool isContiguous) {
+             return checked(self, self.arrayArgument(name, element, rank, isContiguous));
            })
       .def("tree_argument",
-           [](KernelBuilder &self, const std::string &name,
-              const std::string &type) {
+           [](KernelBuilder &self, const std::string &name, const std::string &type) {
              return checked(self, self.treeArgument(name, type));
            })
       .def("result_argument", &Checked<&KernelBuilder::resultArgument>::call);

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import types as _types
-from .errors import RuntimeError_, RuntimeTypeError_
+from .errors import CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
 
@@ -61,10 +61,10 @@ class _Defaults:
         self.default_fp = _types.f32
         self.fast_math = False
 
-    def options(self):
+    def options(self, fast_math=None):
         from .frontend.walker import FrontendOptions
 
-        return FrontendOptions(self.default_ip, self.default_fp, self.fast_math)
+        return FrontendOptions(self.default_ip, self.default_fp, self.fast_math if fast_math is None else fast_math)
 
     def jit(self):
         with self._lock:
@@ -111,9 +111,10 @@ class Kernel:
 
     __metate_kernel__ = True
 
-    def __init__(self, function, annotation_scope=None):
+    def __init__(self, function, annotation_scope=None, fast_math=None):
         functools.update_wrapper(self, function)
         self.source = SourceFunction(function, annotation_scope)
+        self._fast_math = fast_math
         self._lock = threading.RLock()
         self._compiled = {}  # specialisation -> _Compiled
         self._plain = None  # the dispatcher, once it is known that no parameter is a template
@@ -197,7 +198,7 @@ class Kernel:
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, _defaults.options(), _describe_array, _tree_type)
+            return from_arguments(self.source, arguments, _defaults.options(self._fast_math), _describe_array, _tree_type)
         except TypeError as error:
             raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
 
@@ -206,19 +207,27 @@ class Kernel:
 
         from . import runtime
 
-        options = _defaults.options()
+        options = _defaults.options(self._fast_math)
         key = (tuple(parameters.items()), may_alias, options, tuple(self._choices().targets))
         with self._lock:
             found = self._compiled.get(key)
             if found is None:
                 start = time.perf_counter()
                 module = self.import_module(parameters, may_alias)
-                code = _defaults.jit().compile(module, self._choices())
+                code = self._lower(module)
                 opened = _runtime.Module.open_static(runtime.device(), code.descriptor, code.entries, code)
                 milliseconds = (time.perf_counter() - start) * 1e3
                 found = _Compiled(parameters, may_alias, milliseconds, opened.kernels[0], dispatcher)
                 self._compiled[key] = found
             return found.kernel
+
+    def _lower(self, module):
+        from metate_native import _compiler
+
+        try:
+            return _defaults.jit().compile(module, self._choices())
+        except _compiler.CompileError as error:
+            raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
 
     @staticmethod
     def _choices():
@@ -244,7 +253,7 @@ class Kernel:
         from .frontend import specialize
         from .frontend.walker import Walker
 
-        options = _defaults.options()
+        options = _defaults.options(self._fast_math)
         if parameters is None:
             parameters = specialize.from_annotations(self.source, options)
         if module is None:
@@ -297,8 +306,12 @@ class Kernel:
         return f"<kernel {self.__name__}>"
 
 
-def kernel(function) -> Kernel:
+def kernel(function=None, *, fast_math=None):
     """Makes a kernel of a function whose parameters are annotated with types.
+
+    Args:
+        fast_math: True lets floating-point operations of this kernel be reordered, False keeps IEEE's
+            order; None: as the default context says.
 
     >>> import metate as mt
     >>> @mt.kernel
@@ -306,9 +319,16 @@ def kernel(function) -> Kernel:
     ...     for i in range(x.shape[0]):
     ...         x[i] *= a
     """
+    scope = dict(sys._getframe(1).f_locals)
+    if function is None:
+        return lambda wrapped: _checked_kernel(wrapped, scope, fast_math)
+    return _checked_kernel(function, scope, fast_math)
+
+
+def _checked_kernel(function, scope, fast_math):
     if not inspect.isfunction(function):
         raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
-    return Kernel(function, dict(sys._getframe(1).f_locals))
+    return Kernel(function, scope, fast_math)
 
 
 def _is_passed(argument) -> bool:

@@ -230,7 +230,8 @@ def test_roundings_and_pairs(rng):
             np.testing.assert_array_equal(out[row], want, err_msg=f"row {row}")
     np.testing.assert_allclose(out[6], np.mod(wide_x, wide_y), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(out[10], np.arctan2(wide_x, wide_y), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(out[11], np.abs(wide_x) ** wide_y, rtol=1e-5)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(out[11], np.abs(wide_x) ** wide_y, rtol=1e-5)
 
 
 @ti.kernel

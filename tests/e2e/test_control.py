@@ -378,3 +378,59 @@ def test_names_after_an_unrolled_loop(rng):
     out = np.zeros(COUNT, np.int32)
     names_of_unrolled_loops(x, out)
     np.testing.assert_array_equal(out, 2 * x + 2)
+
+
+@ti.func
+def search(x: ti.template(), at):
+    """The first return stands in a loop; the returns are of different types."""
+    for k in range(5):
+        if x[at + k] > 90:
+            return k, 0
+    if x[at] > 50:
+        return 0.5, x[at]
+    return ti.f64(-1), 7
+
+
+@ti.kernel
+def search_all(x: I32, out: ti.types.ndarray(dtype=ti.f64, ndim=2)):
+    for i in range(out.shape[0]):
+        out[i, 0], out[i, 1] = search(x, i)
+
+
+def test_returns_of_different_types(rng):
+    x = rng.integers(0, 100, COUNT + 5).astype(np.int32)
+    out = np.zeros((COUNT, 2))
+    search_all(x, out)
+    for i, got in enumerate(out.tolist()):
+        hits = [k for k in range(5) if x[i + k] > 90]
+        want = (hits[0], 0) if hits else (0.5, x[i]) if x[i] > 50 else (-1, 7)
+        assert got == list(want)
+
+
+def test_fast_math_is_a_choice_of_the_kernel(rng):
+    @ti.kernel(fast_math=True)
+    def fast(x: F32) -> ti.f32:
+        return x[0] / x[1]
+
+    @ti.kernel
+    def exact(x: F32) -> ti.f32:
+        return x[0] / x[1]
+
+    assert "fastmath<fast>" in fast.import_module().text(False)
+    assert "fastmath<contract>" in exact.import_module().text(False)
+    x = (rng.random(2) + 1).astype(np.float32)
+    assert exact(x) == x[0] / x[1]
+    assert fast(x) == pytest.approx(x[0] / x[1], rel=1e-5)
+
+
+def test_python_sum_and_comprehensions(rng):
+    @ti.kernel
+    def rows(x: ti.types.ndarray(dtype=ti.f32, ndim=2), out: F32):
+        for i in range(x.shape[0]):
+            v = ti.Vector([x[i, k] for k in range(3)])
+            out[i] = sum([v[k] * k for k in range(3)]) + max([x[i, k] for k in range(3) if k != 1])
+
+    x = rng.random((20, 3), np.float32)
+    out = np.zeros(20, np.float32)
+    rows(x, out)
+    np.testing.assert_allclose(out, x @ np.array([0, 1, 2], np.float32) + x[:, [0, 2]].max(1), rtol=1e-5)

@@ -22,22 +22,18 @@ Value KernelBuilder::indexConstant(int64_t value) {
 /// A loop variable is at least as wide as default_ip.
 Scalar KernelBuilder::loopType(const Bounds &bounds) {
   Scalar type = promote(bounds.lower.type.scalar, bounds.upper.type.scalar);
-  return bitWidth(type) < bitWidth(settings.defaultInteger)
-             ? settings.defaultInteger
-             : type;
+  return bitWidth(type) < bitWidth(settings.defaultInteger) ? settings.defaultInteger : type;
 }
 
 bool KernelBuilder::checkBounds(const Bounds &bounds) {
-  for (const KernelValue *bound :
-       {&bounds.lower, &bounds.upper, &bounds.step}) {
+  for (const KernelValue *bound : {&bounds.lower, &bounds.upper, &bounds.step}) {
     bool isOptional = bound == &bounds.step;
     if (!*bound && isOptional)
       continue;
     if (!*bound)
       return false;
     if (!bound->type.isScalar() || bound->type.isFloat()) {
-      fail("range: expected integers, got " + bound->type.name(),
-           "cast the bound: ti.i32(...)");
+      fail("range: expected integers, got " + bound->type.name(), "cast the bound: ti.i32(...)");
       return false;
     }
   }
@@ -57,18 +53,14 @@ Value KernelBuilder::iterationCount(Value lower, Value upper, Value step) {
   };
   Value zero = indexConstant(0), one = indexConstant(1);
   Value isDown = compare(arith::CmpIPredicate::slt, step, zero);
-  Value span = select(isDown, make(arith::SubIOp(), lower, upper),
-                      make(arith::SubIOp(), upper, lower));
+  Value span =
+      select(isDown, make(arith::SubIOp(), lower, upper), make(arith::SubIOp(), upper, lower));
   Value size = select(isDown, make(arith::SubIOp(), zero, step), step);
-  Value isNone =
-      make(arith::OrIOp(), compare(arith::CmpIPredicate::sle, span, zero),
-           compare(arith::CmpIPredicate::eq, size, zero));
-  Value divisor =
-      select(compare(arith::CmpIPredicate::eq, size, zero), one, size);
-  Value count =
-      make(arith::DivUIOp(),
-           make(arith::AddIOp(), span, make(arith::SubIOp(), divisor, one)),
-           divisor);
+  Value isNone = make(arith::OrIOp(), compare(arith::CmpIPredicate::sle, span, zero),
+                      compare(arith::CmpIPredicate::eq, size, zero));
+  Value divisor = select(compare(arith::CmpIPredicate::eq, size, zero), one, size);
+  Value count = make(arith::DivUIOp(),
+                     make(arith::AddIOp(), span, make(arith::SubIOp(), divisor, one)), divisor);
   return select(isNone, zero, count);
 }
 
@@ -87,8 +79,7 @@ std::vector<KernelValue> KernelBuilder::beginParallel(ArrayRef<Bounds> bounds) {
     origins.push_back(step == 1 ? Value() : first);
     steps.push_back(step == 1 ? Value() : toIndex(b.step));
     lower.push_back(step == 1 ? first : indexConstant(0));
-    upper.push_back(step == 1 ? last
-                              : iterationCount(first, last, steps.back()));
+    upper.push_back(step == 1 ? last : iterationCount(first, last, steps.back()));
   }
   auto loop = RangeOp::create(builder, loc(), lower, upper);
   frames.push_back({loop, builder.saveInsertionPoint()});
@@ -98,8 +89,7 @@ std::vector<KernelValue> KernelBuilder::beginParallel(ArrayRef<Bounds> bounds) {
   for (auto [k, b] : llvm::enumerate(bounds)) {
     Value index = loop.getBody().front().getArgument(k);
     if (steps[k]) {
-      Value offset =
-          builder.createOrFold<arith::MulIOp>(loc(), index, steps[k]);
+      Value offset = builder.createOrFold<arith::MulIOp>(loc(), index, steps[k]);
       index = builder.createOrFold<arith::AddIOp>(loc(), origins[k], offset);
     }
     variables.push_back(fromIndex(index, loopType(b)));
@@ -107,8 +97,7 @@ std::vector<KernelValue> KernelBuilder::beginParallel(ArrayRef<Bounds> bounds) {
   return variables;
 }
 
-std::vector<KernelValue> KernelBuilder::beginForEach(const KernelTree &tree,
-                                                     StringRef path) {
+std::vector<KernelValue> KernelBuilder::beginForEach(const KernelTree &tree, StringRef path) {
   auto loop = ForEachOp::create(builder, loc(), tree.ir, path);
   frames.push_back({loop, builder.saveInsertionPoint()});
   parallelOp = loop;
@@ -119,8 +108,7 @@ std::vector<KernelValue> KernelBuilder::beginForEach(const KernelTree &tree,
   return variables;
 }
 
-KernelValue KernelBuilder::beginSerial(const Bounds &bounds,
-                                       const Reference *keepGoing) {
+KernelValue KernelBuilder::beginSerial(const Bounds &bounds, const Reference *keepGoing) {
   if (!checkBounds(bounds))
     return {};
   Value lower = toIndex(bounds.lower), upper = toIndex(bounds.upper);
@@ -140,24 +128,19 @@ KernelValue KernelBuilder::beginSerial(const Bounds &bounds,
     index = loop.getInductionVar();
   } else {
     Reference counter = declareLocal(DataType(METATE_I64));
-    Value first = builder.createOrFold<arith::IndexCastOp>(
-        loc(), builder.getI64Type(), lower);
+    Value first = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getI64Type(), lower);
     memref::StoreOp::create(builder, loc(), first, counter.base, ValueRange{});
     beginWhile();
-    Value current =
-        memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
-    Value last = builder.createOrFold<arith::IndexCastOp>(
-        loc(), builder.getI64Type(), upper);
-    Value isMore = builder.createOrFold<arith::CmpIOp>(
-        loc(), arith::CmpIPredicate::slt, current, last);
+    Value current = memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
+    Value last = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getI64Type(), upper);
+    Value isMore =
+        builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::slt, current, last);
     beginWhileBody({isMore, DataType(METATE_U1)}, keepGoing);
     frames.back().counter = counter.base.getDefiningOp();
-    frames.back().step = builder.createOrFold<arith::IndexCastOp>(
-        loc(), builder.getI64Type(), stride);
-    Value here =
-        memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
-    index = builder.createOrFold<arith::IndexCastOp>(
-        loc(), builder.getIndexType(), here);
+    frames.back().step =
+        builder.createOrFold<arith::IndexCastOp>(loc(), builder.getI64Type(), stride);
+    Value here = memref::LoadOp::create(builder, loc(), counter.base, ValueRange{});
+    index = builder.createOrFold<arith::IndexCastOp>(loc(), builder.getIndexType(), here);
   }
   if (origin) {
     Value offset = builder.createOrFold<arith::MulIOp>(loc(), index, step);
@@ -172,15 +155,13 @@ void KernelBuilder::beginWhile() {
   builder.createBlock(&loop.getBefore());
 }
 
-void KernelBuilder::beginWhileBody(const KernelValue &condition,
-                                   const Reference *keepGoing) {
+void KernelBuilder::beginWhileBody(const KernelValue &condition, const Reference *keepGoing) {
   if (!condition)
     return;
   auto loop = llvm::cast<scf::WhileOp>(frames.back().op);
   Value isTrue = condition.ir;
   if (keepGoing) {
-    Value isOn =
-        memref::LoadOp::create(builder, loc(), keepGoing->base, ValueRange{});
+    Value isOn = memref::LoadOp::create(builder, loc(), keepGoing->base, ValueRange{});
     isTrue = builder.createOrFold<arith::AndIOp>(loc(), isTrue, isOn);
   }
   scf::ConditionOp::create(builder, loc(), isTrue, ValueRange());
@@ -193,10 +174,8 @@ void KernelBuilder::endLoop() {
   Frame frame = frames.pop_back_val();
   if (frame.counter) {
     Value counter = frame.counter->getResult(0);
-    Value current =
-        memref::LoadOp::create(builder, loc(), counter, ValueRange{});
-    Value next =
-        builder.createOrFold<arith::AddIOp>(loc(), current, frame.step);
+    Value current = memref::LoadOp::create(builder, loc(), counter, ValueRange{});
+    Value next = builder.createOrFold<arith::AddIOp>(loc(), current, frame.step);
     memref::StoreOp::create(builder, loc(), next, counter, ValueRange{});
   }
   scopes.pop_back();
@@ -221,25 +200,21 @@ void KernelBuilder::beginElse() {
   builder.setInsertionPointToStart(block);
 }
 
-void KernelBuilder::endIf() {
-  builder.restoreInsertionPoint(frames.pop_back_val().after);
-}
+void KernelBuilder::endIf() { builder.restoreInsertionPoint(frames.pop_back_val().after); }
 
-KernelValue KernelBuilder::endIfWith(const KernelValue &yes,
-                                     const KernelValue &no) {
+KernelValue KernelBuilder::endIfWith(const KernelValue &yes, const KernelValue &no) {
   if (!yes || !no)
     return {};
   auto branch = llvm::cast<scf::IfOp>(frames.back().op);
   DataType type(promote(yes.type.scalar, no.type.scalar),
                 yes.type.isScalar() ? no.type.shape : yes.type.shape);
-  if (yes.type.shape != no.type.shape && !yes.type.isScalar() &&
-      !no.type.isScalar()) {
-    fail("conditional expression: expected equal shapes, got " +
-         yes.type.name() + " and " + no.type.name());
+  if (yes.type.shape != no.type.shape && !yes.type.isScalar() && !no.type.isScalar()) {
+    fail("conditional expression: expected equal shapes, got " + yes.type.name() + " and " +
+         no.type.name());
     return {};
   }
-  for (auto [region, value] : {std::pair(&branch.getThenRegion(), yes),
-                               std::pair(&branch.getElseRegion(), no)}) {
+  for (auto [region, value] :
+       {std::pair(&branch.getThenRegion(), yes), std::pair(&branch.getElseRegion(), no)}) {
     Operation *yield = region->front().getTerminator();
     builder.setInsertionPoint(yield);
     KernelValue converted = convert(value, type, "conditional expression");
@@ -247,8 +222,8 @@ KernelValue KernelBuilder::endIfWith(const KernelValue &yes,
     yield->erase();
   }
   builder.restoreInsertionPoint(frames.pop_back_val().after);
-  auto whole = scf::IfOp::create(builder, branch.getLoc(), TypeRange{ir(type)},
-                                 branch.getCondition(), true);
+  auto whole =
+      scf::IfOp::create(builder, branch.getLoc(), TypeRange{ir(type)}, branch.getCondition(), true);
   whole.getThenRegion().takeBody(branch.getThenRegion());
   whole.getElseRegion().takeBody(branch.getElseRegion());
   branch.erase();

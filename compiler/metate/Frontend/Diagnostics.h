@@ -30,26 +30,19 @@ struct Diagnostic {
 
 class Diagnostics {
 public:
-  void error(ErrorKind kind, const llvm::Twine &message,
-             const llvm::Twine &hint = "") {
+  void error(ErrorKind kind, const llvm::Twine &message, const llvm::Twine &hint = "") {
     if (!first)
       first = Diagnostic{kind, message.str(), hint.str()};
   }
   void typeError(const llvm::Twine &message, const llvm::Twine &hint = "") {
     error(ErrorKind::Type, message, hint);
   }
-  void warning(const llvm::Twine &message) {
-    warnings.push_back(message.str());
-  }
+  void warning(const llvm::Twine &message) { warnings.push_back(message.str()); }
 
   bool hasError() const { return first.has_value(); }
   /// Takes the error, so that the builder may be used again.
-  std::optional<Diagnostic> takeError() {
-    return std::exchange(first, std::nullopt);
-  }
-  std::vector<std::string> takeWarnings() {
-    return std::exchange(warnings, {});
-  }
+  std::optional<Diagnostic> takeError() { return std::exchange(first, std::nullopt); }
+  std::vector<std::string> takeWarnings() { return std::exchange(warnings, {}); }
 
 private:
   std::optional<Diagnostic> first;

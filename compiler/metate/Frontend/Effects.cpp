@@ -40,30 +40,22 @@ void KernelBuilder::print(ArrayRef<PrintPart> given) {
     const DataType &type = part.value->type;
     int64_t columns = type.isScalar() ? 1 : type.shape.back();
     auto open = [&](int64_t k) {
-      return StringRef(type.isScalar() || k % columns ? ""
-                       : type.isMatrix() && !k        ? "[["
-                                                      : "[");
+      return StringRef(type.isScalar() || k % columns ? "" : type.isMatrix() && !k ? "[[" : "[");
     };
     SmallVector<KernelValue> scalars = elements(*part.value);
     for (auto [k, scalar] : llvm::enumerate(scalars)) {
       out.text(open(k));
       out.scalar(scalar);
-      bool isRowEnd = int64_t(k + 1) % columns == 0,
-           isEnd = k + 1 == scalars.size();
+      bool isRowEnd = int64_t(k + 1) % columns == 0, isEnd = k + 1 == scalars.size();
       if (!type.isScalar())
-        out.text(!isRowEnd         ? ", "
-                 : !isEnd          ? "], "
-                 : type.isMatrix() ? "]]"
-                                   : "]");
+        out.text(!isRowEnd ? ", " : !isEnd ? "], " : type.isMatrix() ? "]]" : "]");
     }
   }
   out.flush();
-  PrintOp::create(builder, loc(), builder.getArrayAttr(out.parts),
-                  out.isUnsigned, out.values);
+  PrintOp::create(builder, loc(), builder.getArrayAttr(out.parts), out.isUnsigned, out.values);
 }
 
-void KernelBuilder::assertThat(const KernelValue &condition,
-                               StringRef message) {
+void KernelBuilder::assertThat(const KernelValue &condition, StringRef message) {
   KernelValue isTrue = truth(condition, "assert");
   if (isTrue)
     AssertOp::create(builder, loc(), isTrue.ir, message);

@@ -21,15 +21,12 @@ Value KernelBuilder::toIndex(const KernelValue &value) {
     if (fromIndex.getIn().getType().isIndex())
       return fromIndex.getIn();
   if (value.type.isSigned())
-    return builder.createOrFold<arith::IndexCastOp>(
-        loc(), builder.getIndexType(), value.ir);
-  return builder.createOrFold<arith::IndexCastUIOp>(
-      loc(), builder.getIndexType(), value.ir);
+    return builder.createOrFold<arith::IndexCastOp>(loc(), builder.getIndexType(), value.ir);
+  return builder.createOrFold<arith::IndexCastUIOp>(loc(), builder.getIndexType(), value.ir);
 }
 
 KernelValue KernelBuilder::fromIndex(Value index, Scalar type) {
-  return {builder.createOrFold<arith::IndexCastOp>(
-              loc(), registerType(context(), type), index),
+  return {builder.createOrFold<arith::IndexCastOp>(loc(), registerType(context(), type), index),
           DataType(type)};
 }
 
@@ -39,8 +36,7 @@ bool KernelBuilder::flattenIndices(ArrayRef<KernelValue> indices,
     if (!index)
       return false;
     if (index.type.isFloat() || index.type.isMatrix()) {
-      fail("index: expected an integer or a vector of integers, got " +
-               index.type.name(),
+      fail("index: expected an integer or a vector of integers, got " + index.type.name(),
            index.type.isFloat() ? "cast it: ti.cast(x, ti.i32)" : "");
       return false;
     }
@@ -53,20 +49,17 @@ static std::string plural(uint64_t count, StringRef noun, StringRef many) {
   return (Twine(count) + " " + (count == 1 ? noun : many)).str();
 }
 
-Reference KernelBuilder::arrayElement(const KernelArray &array,
-                                      ArrayRef<KernelValue> indices) {
+Reference KernelBuilder::arrayElement(const KernelArray &array, ArrayRef<KernelValue> indices) {
   SmallVector<KernelValue> flat;
   if (!flattenIndices(indices, flat))
     return {};
   size_t extra = array.element.shape.size();
-  if (flat.size() != array.rank &&
-      !(extra && flat.size() == array.rank + extra)) {
+  if (flat.size() != array.rank && !(extra && flat.size() == array.rank + extra)) {
     std::string expected = plural(array.rank, "index", "indices");
     if (extra)
-      expected +=
-          " (or " + std::to_string(array.rank + extra) + " for a component)";
-    fail("wrong number of indices: expected " + expected +
-         " for this array, got " + Twine(flat.size()));
+      expected += " (or " + std::to_string(array.rank + extra) + " for a component)";
+    fail("wrong number of indices: expected " + expected + " for this array, got " +
+         Twine(flat.size()));
     return {};
   }
   Reference reference;
@@ -75,14 +68,12 @@ Reference KernelBuilder::arrayElement(const KernelArray &array,
   reference.whole = reference.type = array.element;
   for (const KernelValue &index : ArrayRef(flat).take_front(array.rank))
     reference.indices.push_back(toIndex(index));
-  return flat.size() > array.rank
-             ? component(reference, ArrayRef(flat).drop_front(array.rank))
-             : reference;
+  return flat.size() > array.rank ? component(reference, ArrayRef(flat).drop_front(array.rank))
+                                  : reference;
 }
 
-bool KernelBuilder::coordinates(const KernelTree &tree, StringRef path,
-                                bool isMember, ArrayRef<KernelValue> indices,
-                                SmallVectorImpl<Value> &result) {
+bool KernelBuilder::coordinates(const KernelTree &tree, StringRef path, bool isMember,
+                                ArrayRef<KernelValue> indices, SmallVectorImpl<Value> &result) {
   std::optional<TreePath> found = findPath(tree.type(), path);
   if (!found || (isMember && !found->place)) {
     fail("no " + Twine(isMember ? "member" : "member or level") + " '" + path +
@@ -93,9 +84,8 @@ bool KernelBuilder::coordinates(const KernelTree &tree, StringRef path,
   if (!flattenIndices(indices, flat))
     return false;
   if (flat.size() != found->rank()) {
-    fail("wrong number of indices: expected " +
-         plural(found->rank(), "coordinate", "coordinates") + " for '" + path +
-         "', got " + Twine(flat.size()));
+    fail("wrong number of indices: expected " + plural(found->rank(), "coordinate", "coordinates") +
+         " for '" + path + "', got " + Twine(flat.size()));
     return false;
   }
   for (const KernelValue &index : flat)
@@ -111,8 +101,7 @@ Reference KernelBuilder::member(const KernelTree &tree, StringRef name,
     return {};
   reference.base = tree.ir;
   reference.path = name.str();
-  reference.whole = reference.type =
-      fromMemberType(findPath(tree.type(), name)->place.getType());
+  reference.whole = reference.type = fromMemberType(findPath(tree.type(), name)->place.getType());
   return reference;
 }
 
@@ -121,8 +110,7 @@ KernelValue KernelBuilder::isActive(const KernelTree &tree, StringRef path,
   SmallVector<Value> where;
   if (!coordinates(tree, path, /*isMember=*/false, indices, where))
     return {};
-  return {IsActiveOp::create(builder, loc(), tree.ir, path, where),
-          DataType(METATE_U1)};
+  return {IsActiveOp::create(builder, loc(), tree.ir, path, where), DataType(METATE_U1)};
 }
 
 KernelValue KernelBuilder::activate(const KernelTree &tree, StringRef path,
@@ -130,12 +118,10 @@ KernelValue KernelBuilder::activate(const KernelTree &tree, StringRef path,
   SmallVector<Value> where;
   if (!coordinates(tree, path, /*isMember=*/false, indices, where))
     return {};
-  return {ActivateOp::create(builder, loc(), tree.ir, path, where),
-          DataType(METATE_U1)};
+  return {ActivateOp::create(builder, loc(), tree.ir, path, where), DataType(METATE_U1)};
 }
 
 KernelValue KernelBuilder::dimension(const KernelArray &array, unsigned axis) {
-  Value extent =
-      builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
+  Value extent = builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
   return fromIndex(extent, settings.defaultInteger);
 }

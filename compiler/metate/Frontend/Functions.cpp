@@ -15,12 +15,10 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::frontend;
 
-using FloatFunction = Value (*)(OpBuilder &, Location, Value,
-                                arith::FastMathFlags);
+using FloatFunction = Value (*)(OpBuilder &, Location, Value, arith::FastMathFlags);
 
 template <typename Op>
-static Value make(OpBuilder &builder, Location loc, Value value,
-                  arith::FastMathFlags flags) {
+static Value make(OpBuilder &builder, Location loc, Value value, arith::FastMathFlags flags) {
   return builder.createOrFold<Op>(loc, value, flags);
 }
 
@@ -33,31 +31,20 @@ struct FunctionEntry {
 } // namespace
 
 static const FunctionEntry functions[] = {
-    {"sqrt", make<math::SqrtOp>, false},
-    {"sin", make<math::SinOp>, false},
-    {"cos", make<math::CosOp>, false},
-    {"tan", make<math::TanOp>, false},
-    {"asin", make<math::AsinOp>, false},
-    {"acos", make<math::AcosOp>, false},
-    {"atan", make<math::AtanOp>, false},
-    {"sinh", make<math::SinhOp>, false},
-    {"cosh", make<math::CoshOp>, false},
-    {"tanh", make<math::TanhOp>, false},
-    {"exp", make<math::ExpOp>, false},
-    {"exp2", make<math::Exp2Op>, false},
-    {"log", make<math::LogOp>, false},
-    {"log2", make<math::Log2Op>, false},
-    {"log10", make<math::Log10Op>, false},
-    {"floor", make<math::FloorOp>, true},
-    {"ceil", make<math::CeilOp>, true},
-    {"round", make<math::RoundEvenOp>, true},
-    {"trunc", make<math::TruncOp>, true},
-    {"abs", make<math::AbsFOp>, true},
+    {"sqrt", make<math::SqrtOp>, false},   {"sin", make<math::SinOp>, false},
+    {"cos", make<math::CosOp>, false},     {"tan", make<math::TanOp>, false},
+    {"asin", make<math::AsinOp>, false},   {"acos", make<math::AcosOp>, false},
+    {"atan", make<math::AtanOp>, false},   {"sinh", make<math::SinhOp>, false},
+    {"cosh", make<math::CoshOp>, false},   {"tanh", make<math::TanhOp>, false},
+    {"exp", make<math::ExpOp>, false},     {"exp2", make<math::Exp2Op>, false},
+    {"log", make<math::LogOp>, false},     {"log2", make<math::Log2Op>, false},
+    {"log10", make<math::Log10Op>, false}, {"floor", make<math::FloorOp>, true},
+    {"ceil", make<math::CeilOp>, true},    {"round", make<math::RoundEvenOp>, true},
+    {"trunc", make<math::TruncOp>, true},  {"abs", make<math::AbsFOp>, true},
 };
 
 std::vector<std::string> KernelBuilder::functionNames() {
-  std::vector<std::string> names = {"isnan", "isinf",  "sign", "fract",
-                                    "rsqrt", "popcnt", "clz"};
+  std::vector<std::string> names = {"isnan", "isinf", "sign", "fract", "rsqrt", "popcnt", "clz"};
   for (const FunctionEntry &entry : functions)
     names.push_back(entry.name);
   return names;
@@ -72,10 +59,9 @@ KernelValue KernelBuilder::function(StringRef name, const KernelValue &value) {
       fail(name + ": expected an integer, got " + type.name());
       return {};
     }
-    Value bits =
-        name == "popcnt"
-            ? builder.createOrFold<math::CtPopOp>(loc(), value.ir)
-            : builder.createOrFold<math::CountLeadingZerosOp>(loc(), value.ir);
+    Value bits = name == "popcnt"
+                     ? builder.createOrFold<math::CtPopOp>(loc(), value.ir)
+                     : builder.createOrFold<math::CountLeadingZerosOp>(loc(), value.ir);
     return cast({bits, type}, METATE_I32);
   }
   if (name == "sign") { // -1, 0 or 1, of the operand's type
@@ -86,8 +72,8 @@ KernelValue KernelBuilder::function(StringRef name, const KernelValue &value) {
   if (!type.isFloat()) {
     if (name == "abs" && type.isSigned())
       return {builder.createOrFold<math::AbsIOp>(loc(), value.ir), type};
-    const FunctionEntry *entry = llvm::find_if(
-        functions, [&](const FunctionEntry &e) { return name == e.name; });
+    const FunctionEntry *entry =
+        llvm::find_if(functions, [&](const FunctionEntry &e) { return name == e.name; });
     if (entry != std::end(functions) && entry->keepsIntegers)
       return value;
     return function(name, cast(value, settings.defaultFloat));
@@ -95,14 +81,14 @@ KernelValue KernelBuilder::function(StringRef name, const KernelValue &value) {
   if (name == "isnan" || name == "isinf") {
     DataType result = type.withScalar(METATE_U1);
     if (name == "isnan")
-      return {builder.createOrFold<arith::CmpFOp>(
-                  loc(), arith::CmpFPredicate::UNO, value.ir, value.ir),
-              result};
+      return {
+          builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::UNO, value.ir, value.ir),
+          result};
     Value infinity = constant(type, std::numeric_limits<double>::infinity());
     Value magnitude = make<math::AbsFOp>(builder, loc(), value.ir, fast());
-    return {builder.createOrFold<arith::CmpFOp>(
-                loc(), arith::CmpFPredicate::OEQ, magnitude, infinity),
-            result};
+    return {
+        builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OEQ, magnitude, infinity),
+        result};
   }
   if (name == "rsqrt") // by definition: the C library has none
     return divide({constant(type, 1.0), type}, function("sqrt", value));

@@ -48,38 +48,32 @@ static std::optional<APInt> knownDivisor(Value value) {
   return std::nullopt;
 }
 
-KernelValue KernelBuilder::integerDivision(StringRef op,
-                                           const KernelValue &left,
+KernelValue KernelBuilder::integerDivision(StringRef op, const KernelValue &left,
                                            const KernelValue &right) {
   IntegerOps ops{builder, loc()};
   const DataType &type = left.type;
-  bool isRemainder = op == "%" || op == "raw_mod",
-       isFloor = op == "//" || op == "%";
+  bool isRemainder = op == "%" || op == "raw_mod", isFloor = op == "//" || op == "%";
   Value a = left.ir, b = right.ir;
   Value zero = constant(type, int64_t(0)), one = constant(type, int64_t(1));
   std::optional<APInt> known = knownDivisor(b);
   auto result = [&](Value value) { return KernelValue{value, type}; };
   if (known && known->isZero())
     return result(zero);
-  if (known && known->isPowerOf2() &&
-      !(type.isSigned() && (known->isNegative() || !isFloor))) {
+  if (known && known->isPowerOf2() && !(type.isSigned() && (known->isNegative() || !isFloor))) {
     if (isRemainder)
-      return result(
-          ops.make<arith::AndIOp>(a, ops.make<arith::SubIOp>(b, one)));
+      return result(ops.make<arith::AndIOp>(a, ops.make<arith::SubIOp>(b, one)));
     Value amount = constant(type, int64_t(known->logBase2()));
     return result(type.isSigned() ? ops.make<arith::ShRSIOp>(a, amount)
                                   : ops.make<arith::ShRUIOp>(a, amount));
   }
-  bool mayBeZero = !known,
-       mayBeMinusOne = type.isSigned() && (!known || known->isAllOnes());
+  bool mayBeZero = !known, mayBeMinusOne = type.isSigned() && (!known || known->isAllOnes());
   Value isZero, isMinusOne, divisor = b;
   if (mayBeZero) {
     isZero = ops.compare(arith::CmpIPredicate::eq, b, zero);
     divisor = ops.select(isZero, one, divisor);
   }
   if (mayBeMinusOne) {
-    isMinusOne =
-        ops.compare(arith::CmpIPredicate::eq, b, constant(type, int64_t(-1)));
+    isMinusOne = ops.compare(arith::CmpIPredicate::eq, b, constant(type, int64_t(-1)));
     divisor = ops.select(isMinusOne, one, divisor);
   }
   Value quotient, remainder;
@@ -92,48 +86,36 @@ KernelValue KernelBuilder::integerDivision(StringRef op,
     if (isFloor) { // towards minus infinity: one less where the remainder has
                    // the other sign
       Value differs =
-          ops.compare(arith::CmpIPredicate::slt,
-                      ops.make<arith::XOrIOp>(remainder, divisor), zero);
+          ops.compare(arith::CmpIPredicate::slt, ops.make<arith::XOrIOp>(remainder, divisor), zero);
       Value isInexact = ops.compare(arith::CmpIPredicate::ne, remainder, zero);
       Value adjust = ops.make<arith::AndIOp>(differs, isInexact);
-      quotient =
-          ops.select(adjust, ops.make<arith::SubIOp>(quotient, one), quotient);
-      remainder = ops.select(
-          adjust, ops.make<arith::AddIOp>(remainder, divisor), remainder);
+      quotient = ops.select(adjust, ops.make<arith::SubIOp>(quotient, one), quotient);
+      remainder = ops.select(adjust, ops.make<arith::AddIOp>(remainder, divisor), remainder);
     }
   }
   Value value = isRemainder ? remainder : quotient;
   if (mayBeMinusOne) // the divisor was replaced by one, so the remainder is
                      // zero already
-    value = isRemainder ? value
-                        : ops.select(isMinusOne,
-                                     ops.make<arith::SubIOp>(zero, a), value);
+    value = isRemainder ? value : ops.select(isMinusOne, ops.make<arith::SubIOp>(zero, a), value);
   if (mayBeZero)
     value = ops.select(isZero, zero, value);
   return result(value);
 }
 
 /// Exact, with the divisor's sign, as Python's.
-KernelValue KernelBuilder::floatModulo(const KernelValue &left,
-                                       const KernelValue &right) {
+KernelValue KernelBuilder::floatModulo(const KernelValue &left, const KernelValue &right) {
   const DataType &type = left.type;
   Value zero = constant(type, 0.0);
-  Value remainder =
-      builder.createOrFold<arith::RemFOp>(loc(), left.ir, right.ir, fast());
+  Value remainder = builder.createOrFold<arith::RemFOp>(loc(), left.ir, right.ir, fast());
   auto less = [&](Value a) {
-    return builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OLT,
-                                               a, zero);
+    return builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OLT, a, zero);
   };
-  Value differs = builder.createOrFold<arith::XOrIOp>(loc(), less(remainder),
-                                                      less(right.ir));
-  Value isInexact = builder.createOrFold<arith::CmpFOp>(
-      loc(), arith::CmpFPredicate::ONE, remainder, zero);
+  Value differs = builder.createOrFold<arith::XOrIOp>(loc(), less(remainder), less(right.ir));
+  Value isInexact =
+      builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::ONE, remainder, zero);
   Value adjust = builder.createOrFold<arith::AndIOp>(loc(), differs, isInexact);
-  Value adjusted =
-      builder.createOrFold<arith::AddFOp>(loc(), remainder, right.ir, fast());
-  return {
-      builder.createOrFold<arith::SelectOp>(loc(), adjust, adjusted, remainder),
-      type};
+  Value adjusted = builder.createOrFold<arith::AddFOp>(loc(), remainder, right.ir, fast());
+  return {builder.createOrFold<arith::SelectOp>(loc(), adjust, adjusted, remainder), type};
 }
 
 KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
@@ -144,18 +126,14 @@ KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
     left = cast(left, settings.defaultInteger);
   if (known && *known >= 0 && (!left.type.isFloat() || *known <= 4)) {
     KernelValue base =
-        right.type.isScalar()
-            ? left
-            : convert(left, right.type.withScalar(left.type.scalar), "**");
+        right.type.isScalar() ? left : convert(left, right.type.withScalar(left.type.scalar), "**");
     Scalar scalar = promote(left.type.scalar, right.type.scalar);
     return multiplyOut(cast(base, scalar), *known);
   }
   if (!unify("**", left, right, true))
     return {};
   if (left.type.isFloat())
-    return {
-        builder.createOrFold<math::PowFOp>(loc(), left.ir, right.ir, fast()),
-        left.type};
+    return {builder.createOrFold<math::PowFOp>(loc(), left.ir, right.ir, fast()), left.type};
   if (left.type.isScalar())
     return integerPower(left, right);
   SmallVector<KernelValue> parts;
@@ -165,8 +143,7 @@ KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
 }
 
 /// By repeated squaring, for a known exponent.
-KernelValue KernelBuilder::multiplyOut(const KernelValue &base,
-                                       int64_t exponent) {
+KernelValue KernelBuilder::multiplyOut(const KernelValue &base, int64_t exponent) {
   KernelValue square = base, result;
   for (; exponent; exponent >>= 1) {
     if (exponent & 1)
@@ -174,32 +151,25 @@ KernelValue KernelBuilder::multiplyOut(const KernelValue &base,
     if (exponent > 1)
       square = arithmetic("*", square, square);
   }
-  return result ? result
-                : KernelValue{constant(base.type, int64_t(1)), base.type};
+  return result ? result : KernelValue{constant(base.type, int64_t(1)), base.type};
 }
 
 /// By repeated squaring, in a loop over the exponent's bits.
-KernelValue KernelBuilder::integerPower(const KernelValue &base,
-                                        const KernelValue &exponent) {
+KernelValue KernelBuilder::integerPower(const KernelValue &base, const KernelValue &exponent) {
   IntegerOps ops{builder, loc()};
   const DataType &type = base.type;
   Type irType = ir(type);
   Value zero = constant(type, int64_t(0)), one = constant(type, int64_t(1));
   auto loop = scf::WhileOp::create(
-      builder, loc(), TypeRange{irType, irType, irType},
-      ValueRange{one, base.ir, exponent.ir},
+      builder, loc(), TypeRange{irType, irType, irType}, ValueRange{one, base.ir, exponent.ir},
       [&](OpBuilder &, Location place, ValueRange values) {
-        auto more = type.isSigned() ? arith::CmpIPredicate::sgt
-                                    : arith::CmpIPredicate::ugt;
-        scf::ConditionOp::create(builder, place,
-                                 ops.compare(more, values[2], zero), values);
+        auto more = type.isSigned() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::ugt;
+        scf::ConditionOp::create(builder, place, ops.compare(more, values[2], zero), values);
       },
       [&](OpBuilder &, Location place, ValueRange values) {
         Value isOdd =
-            ops.compare(arith::CmpIPredicate::ne,
-                        ops.make<arith::AndIOp>(values[2], one), zero);
-        Value product = ops.select(
-            isOdd, ops.make<arith::MulIOp>(values[0], values[1]), values[0]);
+            ops.compare(arith::CmpIPredicate::ne, ops.make<arith::AndIOp>(values[2], one), zero);
+        Value product = ops.select(isOdd, ops.make<arith::MulIOp>(values[0], values[1]), values[0]);
         Value square = ops.make<arith::MulIOp>(values[1], values[1]);
         Value rest = ops.make<arith::ShRUIOp>(values[2], one);
         scf::YieldOp::create(builder, place, ValueRange{product, square, rest});
@@ -210,14 +180,12 @@ KernelValue KernelBuilder::integerPower(const KernelValue &base,
   // base ** -n for n > 0: 1 stays 1, -1 alternates, everything else truncates
   // to 0.
   Value minusOne = constant(type, int64_t(-1));
-  Value isOdd = ops.compare(arith::CmpIPredicate::ne,
-                            ops.make<arith::AndIOp>(exponent.ir, one), zero);
+  Value isOdd =
+      ops.compare(arith::CmpIPredicate::ne, ops.make<arith::AndIOp>(exponent.ir, one), zero);
   Value ofMinusOne = ops.select(isOdd, minusOne, one);
   Value inverse =
-      ops.select(ops.compare(arith::CmpIPredicate::eq, base.ir, minusOne),
-                 ofMinusOne, zero);
-  inverse = ops.select(ops.compare(arith::CmpIPredicate::eq, base.ir, one), one,
-                       inverse);
+      ops.select(ops.compare(arith::CmpIPredicate::eq, base.ir, minusOne), ofMinusOne, zero);
+  inverse = ops.select(ops.compare(arith::CmpIPredicate::eq, base.ir, one), one, inverse);
   Value isNegative = ops.compare(arith::CmpIPredicate::slt, exponent.ir, zero);
   return {ops.select(isNegative, inverse, result), type};
 }

@@ -7,14 +7,12 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::frontend;
 
-KernelBuilder::KernelBuilder(SourceModule &module, StringRef name,
-                             const KernelOptions &options, StringRef file,
-                             unsigned line, unsigned column)
+KernelBuilder::KernelBuilder(SourceModule &module, StringRef name, const KernelOptions &options,
+                             StringRef file, unsigned line, unsigned column)
     : module(module), settings(options), builder(module.context()),
       location(FileLineColLoc::get(module.context(), file, line, column)) {
   builder.setInsertionPointToEnd(module.op().getBody());
-  kernel =
-      KernelOp::create(builder, loc(), name, builder.getFunctionType({}, {}));
+  kernel = KernelOp::create(builder, loc(), name, builder.getFunctionType({}, {}));
   if (options.mayAlias)
     kernel.setMayAlias(true);
   Block *entry = &kernel.getBody().front();
@@ -38,12 +36,9 @@ void KernelBuilder::abandon() {
   kernel = {};
 }
 
-void KernelBuilder::setLocation(StringRef file, unsigned line,
-                                unsigned column) {
+void KernelBuilder::setLocation(StringRef file, unsigned line, unsigned column) {
   Location place = FileLineColLoc::get(context(), file, line, column);
-  location = callSites.empty()
-                 ? place
-                 : Location(CallSiteLoc::get(place, callSites.back()));
+  location = callSites.empty() ? place : Location(CallSiteLoc::get(place, callSites.back()));
 }
 
 void KernelBuilder::enterCall() { callSites.push_back(location); }
@@ -53,11 +48,9 @@ void KernelBuilder::leaveCall() {
   callSites.pop_back();
 }
 
-Value KernelBuilder::addArgument(StringRef name, Type type,
-                                 ArrayRef<NamedAttribute> extra) {
+Value KernelBuilder::addArgument(StringRef name, Type type, ArrayRef<NamedAttribute> extra) {
   SmallVector<NamedAttribute> attributes(extra);
-  attributes.push_back(
-      builder.getNamedAttr("metate.name", builder.getStringAttr(name)));
+  attributes.push_back(builder.getNamedAttr("metate.name", builder.getStringAttr(name)));
   argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
   return kernel.getBody().front().addArgument(type, loc());
 }
@@ -67,8 +60,7 @@ static void addSign(OpBuilder &builder, Scalar scalar,
                     SmallVectorImpl<NamedAttribute> &attributes) {
   if (isInteger(scalar) && !isSigned(scalar))
     attributes.push_back(builder.getNamedAttr(
-        "metate.type",
-        TypeAttr::get(signedType(builder.getContext(), scalar))));
+        "metate.type", TypeAttr::get(signedType(builder.getContext(), scalar))));
 }
 
 KernelValue KernelBuilder::valueArgument(StringRef name, const DataType &type) {
@@ -77,22 +69,20 @@ KernelValue KernelBuilder::valueArgument(StringRef name, const DataType &type) {
   return {addArgument(name, ir(type), attributes), type};
 }
 
-KernelArray KernelBuilder::arrayArgument(StringRef name,
-                                         const DataType &element, unsigned rank,
+KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element, unsigned rank,
                                          bool isContiguous) {
   SmallVector<NamedAttribute> attributes;
   addSign(builder, element.scalar, attributes);
   if (!element.isScalar())
-    attributes.push_back(builder.getNamedAttr(
-        "metate.element", builder.getDenseI64ArrayAttr(element.shape)));
+    attributes.push_back(
+        builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(element.shape)));
   SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
   shape.append(element.shape.begin(), element.shape.end());
   MemRefLayoutAttrInterface layout;
   if (!isContiguous && !shape.empty())
-    layout = StridedLayoutAttr::get(
-        context(), 0, SmallVector<int64_t>(shape.size(), ShapedType::kDynamic));
-  auto type =
-      MemRefType::get(shape, registerType(context(), element.scalar), layout);
+    layout = StridedLayoutAttr::get(context(), 0,
+                                    SmallVector<int64_t>(shape.size(), ShapedType::kDynamic));
+  auto type = MemRefType::get(shape, registerType(context(), element.scalar), layout);
   return {addArgument(name, type, attributes), element, rank};
 }
 
@@ -114,8 +104,8 @@ Reference KernelBuilder::resultArgument(const DataType &type) {
   Reference reference;
   reference.kind = Reference::Kind::Array;
   if (!type.isScalar())
-    attributes.push_back(builder.getNamedAttr(
-        "metate.element", builder.getDenseI64ArrayAttr(type.shape)));
+    attributes.push_back(
+        builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(type.shape)));
   auto memref = MemRefType::get(shape, registerType(context(), type.scalar));
   reference.base = addArgument("return", memref, attributes);
   reference.whole = reference.type = type;

@@ -64,9 +64,8 @@ struct KernelOptions {
 
 class KernelBuilder {
 public:
-  KernelBuilder(SourceModule &module, llvm::StringRef name,
-                const KernelOptions &options, llvm::StringRef file,
-                unsigned line, unsigned column);
+  KernelBuilder(SourceModule &module, llvm::StringRef name, const KernelOptions &options,
+                llvm::StringRef file, unsigned line, unsigned column);
   ~KernelBuilder();
 
   Diagnostics &diagnostics() { return problems; }
@@ -83,8 +82,8 @@ public:
   void enterCall();
   void leaveCall();
   KernelValue valueArgument(llvm::StringRef name, const DataType &type);
-  KernelArray arrayArgument(llvm::StringRef name, const DataType &element,
-                            unsigned rank, bool isContiguous);
+  KernelArray arrayArgument(llvm::StringRef name, const DataType &element, unsigned rank,
+                            bool isContiguous);
   KernelTree treeArgument(llvm::StringRef name, llvm::StringRef type);
   /// The array that receives the kernel's return value.
   Reference resultArgument(const DataType &type);
@@ -101,8 +100,7 @@ public:
   KernelValue cast(const KernelValue &value, Scalar to);
   /// Cast, and a scalar is spread over a vector or matrix. `what` names the
   /// target in errors.
-  KernelValue convert(const KernelValue &value, const DataType &to,
-                      llvm::StringRef what);
+  KernelValue convert(const KernelValue &value, const DataType &to, llvm::StringRef what);
   KernelValue bitCast(const KernelValue &value, Scalar to);
   /// A scalar as u1: is it not zero?
   KernelValue truth(const KernelValue &value, llvm::StringRef what);
@@ -113,15 +111,12 @@ public:
   //----------------------------------------------------===//
   /// "+ - * / // % ** << >> & | ^ @", "bit_shr", "min", "max", "raw_div",
   /// "raw_mod", "atan2", "pow".
-  KernelValue binary(llvm::StringRef op, const KernelValue &left,
-                     const KernelValue &right);
+  KernelValue binary(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
   /// "== != < <= > >=": u1, elementwise.
-  KernelValue compare(llvm::StringRef op, const KernelValue &left,
-                      const KernelValue &right);
+  KernelValue compare(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
   /// "-", "+", "~", "not".
   KernelValue unary(llvm::StringRef op, const KernelValue &value);
-  KernelValue select(const KernelValue &condition, const KernelValue &yes,
-                     const KernelValue &no);
+  KernelValue select(const KernelValue &condition, const KernelValue &yes, const KernelValue &no);
 
   //===-- Functions.cpp
   //----------------------------------------------------===//
@@ -135,34 +130,30 @@ public:
                          std::optional<Scalar> type = std::nullopt);
   KernelValue makeMatrix(llvm::ArrayRef<KernelValue> elements, int64_t rows,
                          std::optional<Scalar> type = std::nullopt);
-  KernelValue component(const KernelValue &value,
-                        llvm::ArrayRef<KernelValue> indices);
+  KernelValue component(const KernelValue &value, llvm::ArrayRef<KernelValue> indices);
   KernelValue matrixProduct(const KernelValue &left, const KernelValue &right);
   /// "dot", "cross", "outer_product".
-  KernelValue linearPair(llvm::StringRef op, const KernelValue &left,
-                         const KernelValue &right);
+  KernelValue linearPair(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
   /// "norm", "norm_sqr", "normalized", "transpose", "determinant", "inverse",
   /// "trace", "sum", "max", "min", "any", "all".
   KernelValue linear(llvm::StringRef op, const KernelValue &value);
 
   //===-- Memory.cpp, Elements.cpp: locals, arrays, trees
   //---------------------===//
-  /// A local variable of the innermost loop's body or of the kernel.
-  Reference declareLocal(const DataType &type);
-  Reference arrayElement(const KernelArray &array,
-                         llvm::ArrayRef<KernelValue> indices);
+  /// A local variable of the innermost loop's body or of the kernel, or of an enclosing one:
+  /// `scope` is what currentScope() gave there.
+  Reference declareLocal(const DataType &type, std::optional<unsigned> scope = std::nullopt);
+  unsigned currentScope() const { return scopes.size() - 1; }
+  Reference arrayElement(const KernelArray &array, llvm::ArrayRef<KernelValue> indices);
   Reference member(const KernelTree &tree, llvm::StringRef name,
                    llvm::ArrayRef<KernelValue> indices);
-  Reference component(const Reference &reference,
-                      llvm::ArrayRef<KernelValue> indices);
+  Reference component(const Reference &reference, llvm::ArrayRef<KernelValue> indices);
   KernelValue load(const Reference &reference);
   /// Stores with a cast to the place's type; a lossy one to a local warns.
-  void store(const Reference &reference, const KernelValue &value,
-             llvm::StringRef what);
+  void store(const Reference &reference, const KernelValue &value, llvm::StringRef what);
   /// Read-modify-write by "add", "sub", "mul", "min", "max", "and", "or",
   /// "xor": the old value. Indivisible where other workers see the place.
-  KernelValue atomic(llvm::StringRef op, const Reference &reference,
-                     const KernelValue &value);
+  KernelValue atomic(llvm::StringRef op, const Reference &reference, const KernelValue &value);
   /// Do several workers see this place? Locals of the iteration are the only
   /// ones that they do not.
   bool isShared(const Reference &reference) const;
@@ -181,8 +172,7 @@ public:
   /// variables.
   std::vector<KernelValue> beginParallel(llvm::ArrayRef<Bounds> bounds);
   /// A parallel loop over the active cells of a member or level.
-  std::vector<KernelValue> beginForEach(const KernelTree &tree,
-                                        llvm::StringRef path);
+  std::vector<KernelValue> beginForEach(const KernelTree &tree, llvm::StringRef path);
   /// A loop in order. With `keepGoing` (a u1 local) it also ends when that is
   /// false.
   KernelValue beginSerial(const Bounds &bounds, const Reference *keepGoing);
@@ -195,7 +185,6 @@ public:
   void endIf();
   /// Ends an if whose branches each computed a value: the value of the whole.
   KernelValue endIfWith(const KernelValue &yes, const KernelValue &no);
-  bool isInParallelLoop() const { return parallelOp != nullptr; }
 
   //===-- Effects.cpp
   //--------------------------------------------------------===//
@@ -211,16 +200,14 @@ private:
   struct Frame {
     mlir::Operation *op;
     mlir::OpBuilder::InsertPoint after;
-    mlir::Operation *counter =
-        nullptr; // a loop in order with keepGoing: its counter's alloca
+    mlir::Operation *counter = nullptr; // a loop in order with keepGoing: its counter's alloca
     mlir::Value step = nullptr;
   };
 
   mlir::Location loc() const { return location; }
   mlir::MLIRContext *context() { return builder.getContext(); }
   mlir::Type ir(const DataType &type) { return registerType(context(), type); }
-  std::nullptr_t fail(const llvm::Twine &message,
-                      const llvm::Twine &hint = "") {
+  std::nullptr_t fail(const llvm::Twine &message, const llvm::Twine &hint = "") {
     problems.typeError(message, hint);
     return nullptr;
   }
@@ -231,37 +218,31 @@ private:
   mlir::arith::FastMathFlags fast() const;
 
   // Operators.cpp, IntegerMath.cpp: operands already of one type.
-  bool unify(llvm::StringRef op, KernelValue &left, KernelValue &right,
-             bool forArithmetic);
-  KernelValue arithmetic(llvm::StringRef op, const KernelValue &left,
-                         const KernelValue &right);
+  bool unify(llvm::StringRef op, KernelValue &left, KernelValue &right, bool forArithmetic);
+  KernelValue arithmetic(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
   KernelValue divide(const KernelValue &left, const KernelValue &right);
   KernelValue bitwise(llvm::StringRef op, KernelValue left, KernelValue right);
   KernelValue shift(llvm::StringRef op, KernelValue left, KernelValue right);
   KernelValue power(KernelValue left, KernelValue right);
   KernelValue multiplyOut(const KernelValue &base, int64_t exponent);
-  KernelValue integerPower(const KernelValue &base,
-                           const KernelValue &exponent);
+  KernelValue integerPower(const KernelValue &base, const KernelValue &exponent);
   KernelValue integerDivision(llvm::StringRef op, const KernelValue &left,
                               const KernelValue &right);
   KernelValue floatModulo(const KernelValue &left, const KernelValue &right);
-  mlir::Value convertScalars(mlir::Value value, const DataType &from,
-                             Scalar to);
+  mlir::Value convertScalars(mlir::Value value, const DataType &from, Scalar to);
   mlir::Value spread(mlir::Value scalar, const DataType &to);
 
   // Linalg.cpp
   llvm::SmallVector<KernelValue> elements(const KernelValue &value);
-  KernelValue fromElements(llvm::ArrayRef<KernelValue> values,
-                           const DataType &type);
+  KernelValue fromElements(llvm::ArrayRef<KernelValue> values, const DataType &type);
   KernelValue determinantOf(llvm::ArrayRef<KernelValue> values, int64_t size);
   KernelValue inverse(const KernelValue &value);
   std::optional<llvm::SmallVector<KernelValue>>
   componentIndices(const DataType &type, llvm::ArrayRef<KernelValue> indices);
-  KernelValue replaceComponent(const KernelValue &whole,
-                               llvm::ArrayRef<KernelValue> indices,
+  KernelValue replaceComponent(const KernelValue &whole, llvm::ArrayRef<KernelValue> indices,
                                const KernelValue &value);
-  llvm::SmallVector<mlir::Value>
-  elementChoices(const DataType &type, llvm::ArrayRef<KernelValue> indices);
+  llvm::SmallVector<mlir::Value> elementChoices(const DataType &type,
+                                                llvm::ArrayRef<KernelValue> indices);
 
   // Memory.cpp, Elements.cpp
   mlir::Value toIndex(const KernelValue &value);
@@ -269,20 +250,16 @@ private:
   bool flattenIndices(llvm::ArrayRef<KernelValue> indices,
                       llvm::SmallVectorImpl<KernelValue> &flat);
   bool coordinates(const KernelTree &tree, llvm::StringRef path, bool isMember,
-                   llvm::ArrayRef<KernelValue> indices,
-                   llvm::SmallVectorImpl<mlir::Value> &result);
+                   llvm::ArrayRef<KernelValue> indices, llvm::SmallVectorImpl<mlir::Value> &result);
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);
-  llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference,
-                                                int64_t flat);
-  KernelValue updated(llvm::StringRef op, const KernelValue &old,
-                      const KernelValue &value);
+  llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference, int64_t flat);
+  KernelValue updated(llvm::StringRef op, const KernelValue &old, const KernelValue &value);
 
   // Control.cpp
   Scalar loopType(const Bounds &bounds);
   bool checkBounds(const Bounds &bounds);
   mlir::Value indexConstant(int64_t value);
-  mlir::Value iterationCount(mlir::Value lower, mlir::Value upper,
-                             mlir::Value step);
+  mlir::Value iterationCount(mlir::Value lower, mlir::Value upper, mlir::Value step);
   void enterLoop(mlir::Operation *op, mlir::Block *body);
   KernelValue beginCounted(mlir::Value lower, mlir::Value upper, Scalar type,
                            const Reference &keepGoing);
@@ -296,8 +273,7 @@ private:
   KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> argumentAttributes;
   llvm::SmallVector<Frame> frames;
-  llvm::SmallVector<mlir::Block *>
-      scopes; // where locals are made: bodies of loops, the kernel's
+  llvm::SmallVector<mlir::Block *> scopes; // where locals are made: bodies of loops, the kernel's
   mlir::Operation *parallelOp = nullptr;
 };
 

@@ -25,31 +25,25 @@ SmallVector<KernelValue> KernelBuilder::elements(const KernelValue &value) {
       position.push_back(k / value.type.shape[1]);
     position.push_back(k % value.type.shape.back());
     parts.push_back(
-        {builder.createOrFold<vector::ExtractOp>(loc(), value.ir, position),
-         value.type.element()});
+        {builder.createOrFold<vector::ExtractOp>(loc(), value.ir, position), value.type.element()});
   }
   return parts;
 }
 
-KernelValue KernelBuilder::fromElements(ArrayRef<KernelValue> values,
-                                        const DataType &type) {
+KernelValue KernelBuilder::fromElements(ArrayRef<KernelValue> values, const DataType &type) {
   if (!llvm::all_of(values, [](const KernelValue &v) { return bool(v); }))
     return {};
-  SmallVector<Value> parts =
-      llvm::map_to_vector(values, [](const KernelValue &v) { return v.ir; });
-  return {builder.createOrFold<vector::FromElementsOp>(loc(), ir(type), parts),
-          type};
+  SmallVector<Value> parts = llvm::map_to_vector(values, [](const KernelValue &v) { return v.ir; });
+  return {builder.createOrFold<vector::FromElementsOp>(loc(), ir(type), parts), type};
 }
 
-KernelValue KernelBuilder::makeVector(ArrayRef<KernelValue> given,
-                                      std::optional<Scalar> type) {
+KernelValue KernelBuilder::makeVector(ArrayRef<KernelValue> given, std::optional<Scalar> type) {
   SmallVector<KernelValue> flat;
   for (const KernelValue &value : given) {
     if (!value)
       return {};
     if (value.type.isMatrix()) {
-      fail("vector: expected scalars or vectors as elements, got " +
-           value.type.name());
+      fail("vector: expected scalars or vectors as elements, got " + value.type.name());
       return {};
     }
     llvm::append_range(flat, elements(value));
@@ -74,35 +68,32 @@ KernelValue KernelBuilder::makeMatrix(ArrayRef<KernelValue> given, int64_t rows,
     return {};
   int64_t count = flat.type.shape[0];
   if (rows < 1 || count % rows) {
-    fail("matrix: expected rows of equal length, got " + Twine(count) +
-         " elements in " + Twine(rows) + " rows");
+    fail("matrix: expected rows of equal length, got " + Twine(count) + " elements in " +
+         Twine(rows) + " rows");
     return {};
   }
-  return fromElements(elements(flat),
-                      DataType(flat.type.scalar, {rows, count / rows}));
+  return fromElements(elements(flat), DataType(flat.type.scalar, {rows, count / rows}));
 }
 
 std::optional<SmallVector<KernelValue>>
-KernelBuilder::componentIndices(const DataType &type,
-                                ArrayRef<KernelValue> indices) {
+KernelBuilder::componentIndices(const DataType &type, ArrayRef<KernelValue> indices) {
   if (type.isScalar()) {
-    fail("subscript: expected a vector, matrix, array or tree, got " +
-         type.name());
+    fail("subscript: expected a vector, matrix, array or tree, got " + type.name());
     return std::nullopt;
   }
   SmallVector<KernelValue> flat;
   if (!flattenIndices(indices, flat))
     return std::nullopt;
   if (flat.size() != type.shape.size()) {
-    fail("wrong number of indices: expected " + Twine(type.shape.size()) +
-         " for " + type.name() + ", got " + Twine(flat.size()));
+    fail("wrong number of indices: expected " + Twine(type.shape.size()) + " for " + type.name() +
+         ", got " + Twine(flat.size()));
     return std::nullopt;
   }
   for (auto [index, extent] : llvm::zip(flat, type.shape)) {
     std::optional<int64_t> known = knownInteger(index);
     if (known && (*known < 0 || *known >= extent)) {
-      fail("index out of range: expected 0 to " + Twine(extent - 1) + " for " +
-           type.name() + ", got " + Twine(*known));
+      fail("index out of range: expected 0 to " + Twine(extent - 1) + " for " + type.name() +
+           ", got " + Twine(*known));
       return std::nullopt;
     }
   }
@@ -111,33 +102,27 @@ KernelBuilder::componentIndices(const DataType &type,
 
 /// For each component, u1: is it the one that the indices name? Null:
 /// certainly; only for known indices, where all the others are absent.
-SmallVector<Value>
-KernelBuilder::elementChoices(const DataType &type,
-                              ArrayRef<KernelValue> indices) {
+SmallVector<Value> KernelBuilder::elementChoices(const DataType &type,
+                                                 ArrayRef<KernelValue> indices) {
   SmallVector<Value> choices;
   for (int64_t k = 0; k < type.count(); ++k) {
-    int64_t position[] = {type.isMatrix() ? k / type.shape[1]
-                                          : k % type.shape.back(),
+    int64_t position[] = {type.isMatrix() ? k / type.shape[1] : k % type.shape.back(),
                           k % type.shape.back()};
     Value isIt;
     for (auto [axis, index] : llvm::enumerate(indices)) {
-      Value equals = builder.createOrFold<arith::CmpIOp>(
-          loc(), arith::CmpIPredicate::eq, index.ir,
-          constant(index.type, position[axis]));
-      isIt = isIt ? builder.createOrFold<arith::AndIOp>(loc(), isIt, equals)
-                  : equals;
+      Value equals = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::eq, index.ir,
+                                                         constant(index.type, position[axis]));
+      isIt = isIt ? builder.createOrFold<arith::AndIOp>(loc(), isIt, equals) : equals;
     }
     choices.push_back(isIt);
   }
   return choices;
 }
 
-KernelValue KernelBuilder::component(const KernelValue &value,
-                                     ArrayRef<KernelValue> given) {
+KernelValue KernelBuilder::component(const KernelValue &value, ArrayRef<KernelValue> given) {
   if (!value)
     return {};
-  std::optional<SmallVector<KernelValue>> indices =
-      componentIndices(value.type, given);
+  std::optional<SmallVector<KernelValue>> indices = componentIndices(value.type, given);
   if (!indices)
     return {};
   SmallVector<KernelValue> parts = elements(value);
@@ -146,28 +131,22 @@ KernelValue KernelBuilder::component(const KernelValue &value,
   SmallVector<Value> choices = elementChoices(value.type, *indices);
   Value result = parts.back().ir;
   for (int64_t k = int64_t(parts.size()) - 2; k >= 0; --k)
-    result = builder.createOrFold<arith::SelectOp>(loc(), choices[k],
-                                                   parts[k].ir, result);
+    result = builder.createOrFold<arith::SelectOp>(loc(), choices[k], parts[k].ir, result);
   return {result, value.type.element()};
 }
 
-KernelValue KernelBuilder::replaceComponent(const KernelValue &whole,
-                                            ArrayRef<KernelValue> indices,
+KernelValue KernelBuilder::replaceComponent(const KernelValue &whole, ArrayRef<KernelValue> indices,
                                             const KernelValue &value) {
   SmallVector<KernelValue> parts = elements(whole);
-  for (auto [part, isIt] :
-       llvm::zip(parts, elementChoices(whole.type, indices)))
-    part.ir =
-        builder.createOrFold<arith::SelectOp>(loc(), isIt, value.ir, part.ir);
+  for (auto [part, isIt] : llvm::zip(parts, elementChoices(whole.type, indices)))
+    part.ir = builder.createOrFold<arith::SelectOp>(loc(), isIt, value.ir, part.ir);
   return fromElements(parts, whole.type);
 }
 
-KernelValue KernelBuilder::matrixProduct(const KernelValue &left,
-                                         const KernelValue &right) {
+KernelValue KernelBuilder::matrixProduct(const KernelValue &left, const KernelValue &right) {
   KernelValue a = cast(left, promote(left.type.scalar, right.type.scalar)),
               b = cast(right, a.type.scalar);
-  if (!a.type.isMatrix() || b.type.isScalar() ||
-      a.type.shape[1] != b.type.shape[0]) {
+  if (!a.type.isMatrix() || b.type.isScalar() || a.type.shape[1] != b.type.shape[0]) {
     fail("operator '@': expected a matrix and a matrix or vector with as many "
          "rows as it has columns, got " +
              left.type.name() + " and " + right.type.name(),
@@ -183,8 +162,7 @@ KernelValue KernelBuilder::matrixProduct(const KernelValue &left,
     for (int64_t j = 0; j < columns; ++j) {
       KernelValue sum;
       for (int64_t k = 0; k < inner; ++k) {
-        KernelValue product =
-            arithmetic("*", x[i * inner + k], y[k * columns + j]);
+        KernelValue product = arithmetic("*", x[i * inner + k], y[k * columns + j]);
         sum = sum ? arithmetic("+", sum, product) : product;
       }
       result.push_back(sum);
@@ -205,36 +183,31 @@ KernelValue KernelBuilder::linearPair(StringRef op, const KernelValue &left,
   if (op == "dot")
     isFine = isFine && a.type.shape == b.type.shape;
   if (op == "cross")
-    isFine = isFine && a.type.shape == b.type.shape &&
-             (a.type.shape[0] == 2 || a.type.shape[0] == 3);
+    isFine =
+        isFine && a.type.shape == b.type.shape && (a.type.shape[0] == 2 || a.type.shape[0] == 3);
   if (!isFine) {
     StringRef expected = op == "dot"     ? "two vectors of one length"
                          : op == "cross" ? "two vectors of length 3 or 2"
                                          : "two vectors";
-    fail(op + ": expected " + expected + ", got " + left.type.name() + " and " +
-         right.type.name());
+    fail(op + ": expected " + expected + ", got " + left.type.name() + " and " + right.type.name());
     return {};
   }
   if (op == "dot")
     return linear("sum", arithmetic("*", a, b));
   SmallVector<KernelValue> x = elements(a), y = elements(b), result;
   auto minor = [&](int i, int j) {
-    return arithmetic("-", arithmetic("*", x[i], y[j]),
-                      arithmetic("*", x[j], y[i]));
+    return arithmetic("-", arithmetic("*", x[i], y[j]), arithmetic("*", x[j], y[i]));
   };
   if (op == "cross")
-    return x.size() == 2
-               ? minor(0, 1)
-               : fromElements({minor(1, 2), minor(2, 0), minor(0, 1)}, a.type);
+    return x.size() == 2 ? minor(0, 1)
+                         : fromElements({minor(1, 2), minor(2, 0), minor(0, 1)}, a.type);
   for (const KernelValue &row : x)
     for (const KernelValue &column : y)
       result.push_back(arithmetic("*", row, column));
-  return fromElements(result,
-                      DataType(scalar, {int64_t(x.size()), int64_t(y.size())}));
+  return fromElements(result, DataType(scalar, {int64_t(x.size()), int64_t(y.size())}));
 }
 
-KernelValue KernelBuilder::determinantOf(ArrayRef<KernelValue> values,
-                                         int64_t size) {
+KernelValue KernelBuilder::determinantOf(ArrayRef<KernelValue> values, int64_t size) {
   if (size == 1)
     return values[0];
   KernelValue sum;
@@ -243,8 +216,7 @@ KernelValue KernelBuilder::determinantOf(ArrayRef<KernelValue> values,
     for (int64_t k = size; k < size * size; ++k)
       if (k % size != column)
         minor.push_back(values[k]);
-    KernelValue term =
-        arithmetic("*", values[column], determinantOf(minor, size - 1));
+    KernelValue term = arithmetic("*", values[column], determinantOf(minor, size - 1));
     sum = !sum ? term : arithmetic(column % 2 ? "-" : "+", sum, term);
   }
   return sum;
@@ -252,23 +224,19 @@ KernelValue KernelBuilder::determinantOf(ArrayRef<KernelValue> values,
 
 /// By cofactors, for sizes up to 4.
 KernelValue KernelBuilder::inverse(const KernelValue &value) {
-  KernelValue matrix =
-      value.type.isFloat() ? value : cast(value, settings.defaultFloat);
+  KernelValue matrix = value.type.isFloat() ? value : cast(value, settings.defaultFloat);
   int64_t size = matrix.type.shape[0];
   SmallVector<KernelValue> parts = elements(matrix), result;
-  KernelValue one = {constant(matrix.type.element(), 1.0),
-                     matrix.type.element()};
+  KernelValue one = {constant(matrix.type.element(), 1.0), matrix.type.element()};
   KernelValue scale = divide(one, determinantOf(parts, size));
   for (int64_t i = 0; i < size; ++i)
-    for (int64_t j = 0; j < size;
-         ++j) { // element (i, j) is the cofactor of (j, i)
+    for (int64_t j = 0; j < size; ++j) { // element (i, j) is the cofactor of (j, i)
       SmallVector<KernelValue> minor;
       for (int64_t k = 0; k < size * size; ++k)
         if (k / size != j && k % size != i)
           minor.push_back(parts[k]);
       KernelValue cofactor = size == 1 ? one : determinantOf(minor, size - 1);
-      result.push_back(arithmetic(
-          "*", (i + j) % 2 ? unary("-", cofactor) : cofactor, scale));
+      result.push_back(arithmetic("*", (i + j) % 2 ? unary("-", cofactor) : cofactor, scale));
     }
   return fromElements(result, matrix.type);
 }
@@ -308,8 +276,7 @@ KernelValue KernelBuilder::linear(StringRef op, const KernelValue &value) {
     for (int64_t j = 0; j < type.shape[1]; ++j)
       for (int64_t i = 0; i < type.shape[0]; ++i)
         turned.push_back(parts[i * type.shape[1] + j]);
-    return fromElements(turned,
-                        DataType(type.scalar, {type.shape[1], type.shape[0]}));
+    return fromElements(turned, DataType(type.scalar, {type.shape[1], type.shape[0]}));
   }
   if (op == "trace") {
     SmallVector<KernelValue> diagonal;

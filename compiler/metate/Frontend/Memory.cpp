@@ -17,13 +17,12 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::frontend;
 
-Reference KernelBuilder::declareLocal(const DataType &type) {
+Reference KernelBuilder::declareLocal(const DataType &type, std::optional<unsigned> scope) {
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(scopes.back());
+  builder.setInsertionPointToStart(scopes[scope.value_or(currentScope())]);
   Reference reference;
   reference.kind = Reference::Kind::Local;
-  reference.base =
-      memref::AllocaOp::create(builder, loc(), MemRefType::get({}, ir(type)));
+  reference.base = memref::AllocaOp::create(builder, loc(), MemRefType::get({}, ir(type)));
   reference.whole = reference.type = type;
   return reference;
 }
@@ -33,8 +32,7 @@ Reference KernelBuilder::declareLocal(const DataType &type) {
 bool KernelBuilder::isShared(const Reference &reference) const {
   if (reference.kind != Reference::Kind::Local)
     return true;
-  return parallelOp &&
-         !parallelOp->isProperAncestor(reference.base.getDefiningOp());
+  return parallelOp && !parallelOp->isProperAncestor(reference.base.getDefiningOp());
 }
 
 SmallVector<Value> KernelBuilder::componentValues(const Reference &reference) {
@@ -43,8 +41,7 @@ SmallVector<Value> KernelBuilder::componentValues(const Reference &reference) {
 }
 
 /// Indices of component number `flat` of a whole element of an array.
-SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference,
-                                                 int64_t flat) {
+SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference, int64_t flat) {
   SmallVector<Value> indices = reference.indices;
   if (reference.whole.isMatrix())
     indices.push_back(indexConstant(flat / reference.whole.shape[1]));
@@ -53,15 +50,12 @@ SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference,
   return indices;
 }
 
-Reference KernelBuilder::component(const Reference &reference,
-                                   ArrayRef<KernelValue> indices) {
+Reference KernelBuilder::component(const Reference &reference, ArrayRef<KernelValue> indices) {
   if (!reference.components.empty()) {
-    fail("subscript of a component: expected a vector or matrix, got " +
-         reference.type.name());
+    fail("subscript of a component: expected a vector or matrix, got " + reference.type.name());
     return {};
   }
-  std::optional<SmallVector<KernelValue>> flat =
-      componentIndices(reference.type, indices);
+  std::optional<SmallVector<KernelValue>> flat = componentIndices(reference.type, indices);
   if (!flat)
     return {};
   Reference part = reference;
@@ -76,17 +70,13 @@ KernelValue KernelBuilder::load(const Reference &reference) {
   const DataType &type = reference.type;
   switch (reference.kind) {
   case Reference::Kind::Local: {
-    Value value =
-        memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
+    Value value = memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
     KernelValue whole = {value, reference.whole};
-    return reference.components.empty()
-               ? whole
-               : component(whole, reference.components);
+    return reference.components.empty() ? whole : component(whole, reference.components);
   }
   case Reference::Kind::Member:
-    return {LoadOp::create(builder, loc(), ir(type), reference.base,
-                           reference.path, reference.indices,
-                           componentValues(reference)),
+    return {LoadOp::create(builder, loc(), ir(type), reference.base, reference.path,
+                           reference.indices, componentValues(reference)),
             type};
   case Reference::Kind::Array:
     break;
@@ -95,20 +85,17 @@ KernelValue KernelBuilder::load(const Reference &reference) {
   if (!reference.components.empty()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    return {memref::LoadOp::create(builder, loc(), reference.base, indices),
-            type};
+    return {memref::LoadOp::create(builder, loc(), reference.base, indices), type};
   }
   for (int64_t k = 0; k < type.count(); ++k)
-    parts.push_back(memref::LoadOp::create(builder, loc(), reference.base,
-                                           elementIndices(reference, k)));
+    parts.push_back(
+        memref::LoadOp::create(builder, loc(), reference.base, elementIndices(reference, k)));
   if (type.isScalar())
     return {parts[0], type};
-  return {vector::FromElementsOp::create(builder, loc(), ir(type), parts),
-          type};
+  return {vector::FromElementsOp::create(builder, loc(), ir(type), parts), type};
 }
 
-void KernelBuilder::store(const Reference &reference, const KernelValue &value,
-                          StringRef what) {
+void KernelBuilder::store(const Reference &reference, const KernelValue &value, StringRef what) {
   if (!reference || !value)
     return;
   KernelValue converted = convert(value, reference.type, what);
@@ -121,41 +108,32 @@ void KernelBuilder::store(const Reference &reference, const KernelValue &value,
       return;
     }
     if (!isLossless(value.type.scalar, reference.type.scalar))
-      problems.warning(what + ": a value of type " +
-                       scalarName(value.type.scalar) +
-                       " is cast to the variable's type " +
-                       scalarName(reference.type.scalar) +
+      problems.warning(what + ": a value of type " + scalarName(value.type.scalar) +
+                       " is cast to the variable's type " + scalarName(reference.type.scalar) +
                        ", set by its first assignment, and may lose bits");
     if (!reference.components.empty()) {
-      Value whole =
-          memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
-      converted = replaceComponent({whole, reference.whole},
-                                   reference.components, converted);
+      Value whole = memref::LoadOp::create(builder, loc(), reference.base, ValueRange{});
+      converted = replaceComponent({whole, reference.whole}, reference.components, converted);
     }
-    memref::StoreOp::create(builder, loc(), converted.ir, reference.base,
-                            ValueRange{});
+    memref::StoreOp::create(builder, loc(), converted.ir, reference.base, ValueRange{});
     return;
   }
   if (reference.kind == Reference::Kind::Member) {
-    StoreOp::create(builder, loc(), converted.ir, reference.base,
-                    reference.path, reference.indices,
+    StoreOp::create(builder, loc(), converted.ir, reference.base, reference.path, reference.indices,
                     componentValues(reference), /*active=*/false);
     return;
   }
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    memref::StoreOp::create(builder, loc(), converted.ir, reference.base,
-                            indices);
+    memref::StoreOp::create(builder, loc(), converted.ir, reference.base, indices);
     return;
   }
   for (auto [k, part] : llvm::enumerate(elements(converted)))
-    memref::StoreOp::create(builder, loc(), part.ir, reference.base,
-                            elementIndices(reference, k));
+    memref::StoreOp::create(builder, loc(), part.ir, reference.base, elementIndices(reference, k));
 }
 
-static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op,
-                                                      const DataType &type) {
+static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataType &type) {
   using K = arith::AtomicRMWKind;
   bool isFloat = type.isFloat(), isSigned = type.isSigned();
   if (type.isBool() || !isFloat) {
@@ -180,8 +158,7 @@ static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op,
       .Default(std::nullopt);
 }
 
-KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old,
-                                   const KernelValue &value) {
+KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old, const KernelValue &value) {
   StringRef symbol = llvm::StringSwitch<StringRef>(op)
                          .Case("add", "+")
                          .Case("sub", "-")
@@ -206,8 +183,7 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
     given = unary("-", given);
     kindName = "add";
   }
-  std::optional<arith::AtomicRMWKind> kind =
-      atomicKind(kindName, reference.type);
+  std::optional<arith::AtomicRMWKind> kind = atomicKind(kindName, reference.type);
   if (!kind) {
     fail(what + ": not defined for " + reference.type.name());
     return {};
@@ -218,22 +194,19 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
     return old;
   }
   if (reference.kind == Reference::Kind::Member) {
-    Value old = AtomicOp::create(
-        builder, loc(), *kind, given.ir, reference.base, reference.path,
-        reference.indices, componentValues(reference), /*active=*/false);
+    Value old = AtomicOp::create(builder, loc(), *kind, given.ir, reference.base, reference.path,
+                                 reference.indices, componentValues(reference), /*active=*/false);
     return {old, reference.type};
   }
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    return {memref::AtomicRMWOp::create(builder, loc(), *kind, given.ir,
-                                        reference.base, indices),
+    return {memref::AtomicRMWOp::create(builder, loc(), *kind, given.ir, reference.base, indices),
             reference.type};
   }
   SmallVector<KernelValue> olds;
   for (auto [k, part] : llvm::enumerate(elements(given)))
-    olds.push_back({memref::AtomicRMWOp::create(builder, loc(), *kind, part.ir,
-                                                reference.base,
+    olds.push_back({memref::AtomicRMWOp::create(builder, loc(), *kind, part.ir, reference.base,
                                                 elementIndices(reference, k)),
                     reference.type.element()});
   return fromElements(olds, reference.type);

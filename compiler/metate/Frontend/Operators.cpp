@@ -19,32 +19,27 @@ using namespace metate::frontend;
 // Contraction to fused multiply-add is always allowed; the rest is the kernel's
 // choice.
 arith::FastMathFlags KernelBuilder::fast() const {
-  return settings.fastMath ? arith::FastMathFlags::fast
-                           : arith::FastMathFlags::contract;
+  return settings.fastMath ? arith::FastMathFlags::fast : arith::FastMathFlags::contract;
 }
 
-bool KernelBuilder::unify(StringRef op, KernelValue &left, KernelValue &right,
-                          bool forArithmetic) {
+bool KernelBuilder::unify(StringRef op, KernelValue &left, KernelValue &right, bool forArithmetic) {
   if (!left || !right)
     return false;
-  if (left.type.shape != right.type.shape && !left.type.isScalar() &&
-      !right.type.isScalar()) {
-    fail("operands of '" + op + "': expected equal shapes, got " +
-         left.type.name() + " and " + right.type.name());
+  if (left.type.shape != right.type.shape && !left.type.isScalar() && !right.type.isScalar()) {
+    fail("operands of '" + op + "': expected equal shapes, got " + left.type.name() + " and " +
+         right.type.name());
     return false;
   }
   Scalar scalar = promote(left.type.scalar, right.type.scalar);
   if (forArithmetic && scalar == METATE_U1)
     scalar = settings.defaultInteger;
-  DataType type(scalar,
-                left.type.isScalar() ? right.type.shape : left.type.shape);
+  DataType type(scalar, left.type.isScalar() ? right.type.shape : left.type.shape);
   left = convert(left, type, op);
   right = convert(right, type, op);
   return true;
 }
 
-KernelValue KernelBuilder::binary(StringRef op, const KernelValue &left,
-                                  const KernelValue &right) {
+KernelValue KernelBuilder::binary(StringRef op, const KernelValue &left, const KernelValue &right) {
   if (!left || !right)
     return {};
   if (op == "@")
@@ -76,21 +71,17 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
     if (op == "*")
       return result(builder.createOrFold<arith::MulFOp>(loc(), a, b, fast()));
     if (op == "//")
-      return function("floor", result(builder.createOrFold<arith::DivFOp>(
-                                   loc(), a, b, fast())));
+      return function("floor", result(builder.createOrFold<arith::DivFOp>(loc(), a, b, fast())));
     if (op == "%")
       return floatModulo(left, right);
     if (op == "raw_div")
-      return function("trunc", result(builder.createOrFold<arith::DivFOp>(
-                                   loc(), a, b, fast())));
+      return function("trunc", result(builder.createOrFold<arith::DivFOp>(loc(), a, b, fast())));
     if (op == "raw_mod")
       return result(builder.createOrFold<arith::RemFOp>(loc(), a, b, fast()));
     if (op == "min")
-      return result(
-          builder.createOrFold<arith::MinNumFOp>(loc(), a, b, fast()));
+      return result(builder.createOrFold<arith::MinNumFOp>(loc(), a, b, fast()));
     if (op == "max")
-      return result(
-          builder.createOrFold<arith::MaxNumFOp>(loc(), a, b, fast()));
+      return result(builder.createOrFold<arith::MaxNumFOp>(loc(), a, b, fast()));
     if (op == "atan2")
       return result(builder.createOrFold<math::Atan2Op>(loc(), a, b, fast()));
   } else {
@@ -101,25 +92,21 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
     if (op == "*")
       return result(builder.createOrFold<arith::MulIOp>(loc(), a, b));
     if (op == "min")
-      return result(type.isSigned()
-                        ? builder.createOrFold<arith::MinSIOp>(loc(), a, b)
-                        : builder.createOrFold<arith::MinUIOp>(loc(), a, b));
+      return result(type.isSigned() ? builder.createOrFold<arith::MinSIOp>(loc(), a, b)
+                                    : builder.createOrFold<arith::MinUIOp>(loc(), a, b));
     if (op == "max")
-      return result(type.isSigned()
-                        ? builder.createOrFold<arith::MaxSIOp>(loc(), a, b)
-                        : builder.createOrFold<arith::MaxUIOp>(loc(), a, b));
+      return result(type.isSigned() ? builder.createOrFold<arith::MaxSIOp>(loc(), a, b)
+                                    : builder.createOrFold<arith::MaxUIOp>(loc(), a, b));
     if (op == "//" || op == "%" || op == "raw_div" || op == "raw_mod")
       return integerDivision(op, left, right);
     if (op == "atan2")
-      return arithmetic(op, cast(left, settings.defaultFloat),
-                        cast(right, settings.defaultFloat));
+      return arithmetic(op, cast(left, settings.defaultFloat), cast(right, settings.defaultFloat));
   }
   fail("no operator '" + op + "' for " + type.name());
   return {};
 }
 
-KernelValue KernelBuilder::divide(const KernelValue &left,
-                                  const KernelValue &right) {
+KernelValue KernelBuilder::divide(const KernelValue &left, const KernelValue &right) {
   KernelValue a = left, b = right;
   if (!unify("/", a, b, true))
     return {};
@@ -127,12 +114,10 @@ KernelValue KernelBuilder::divide(const KernelValue &left,
     a = cast(a, settings.defaultFloat);
     b = cast(b, settings.defaultFloat);
   }
-  return {builder.createOrFold<arith::DivFOp>(loc(), a.ir, b.ir, fast()),
-          a.type};
+  return {builder.createOrFold<arith::DivFOp>(loc(), a.ir, b.ir, fast()), a.type};
 }
 
-KernelValue KernelBuilder::bitwise(StringRef op, KernelValue left,
-                                   KernelValue right) {
+KernelValue KernelBuilder::bitwise(StringRef op, KernelValue left, KernelValue right) {
   if (!unify(op, left, right, false))
     return {};
   if (left.type.isFloat()) {
@@ -150,11 +135,10 @@ KernelValue KernelBuilder::bitwise(StringRef op, KernelValue left,
 
 /// The result has the left operand's type. By the width or more: all bits leave
 /// (an arithmetic shift leaves the sign), as in NumPy.
-KernelValue KernelBuilder::shift(StringRef op, KernelValue left,
-                                 KernelValue right) {
+KernelValue KernelBuilder::shift(StringRef op, KernelValue left, KernelValue right) {
   if (left.type.isFloat() || right.type.isFloat()) {
-    fail("operator '" + op + "': expected integers, got " + left.type.name() +
-         " and " + right.type.name());
+    fail("operator '" + op + "': expected integers, got " + left.type.name() + " and " +
+         right.type.name());
     return {};
   }
   if (left.type.isBool())
@@ -174,12 +158,10 @@ KernelValue KernelBuilder::shift(StringRef op, KernelValue left,
   bool isInRange = known && *known >= 0 && *known < width;
   Value isOver;
   if (!isInRange) {
-    isOver = builder.createOrFold<arith::CmpIOp>(
-        loc(), arith::CmpIPredicate::uge, amount.ir,
-        constant(left.type, width));
+    isOver = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::uge, amount.ir,
+                                                 constant(left.type, width));
     Value instead = constant(left.type, isArithmetic ? width - 1 : int64_t(0));
-    amount.ir = builder.createOrFold<arith::SelectOp>(loc(), isOver, instead,
-                                                      amount.ir);
+    amount.ir = builder.createOrFold<arith::SelectOp>(loc(), isOver, instead, amount.ir);
   }
   Value result;
   if (op == "<<")
@@ -189,8 +171,8 @@ KernelValue KernelBuilder::shift(StringRef op, KernelValue left,
   else
     result = builder.createOrFold<arith::ShRUIOp>(loc(), left.ir, amount.ir);
   if (isOver && !isArithmetic)
-    result = builder.createOrFold<arith::SelectOp>(
-        loc(), isOver, constant(left.type, int64_t(0)), result);
+    result = builder.createOrFold<arith::SelectOp>(loc(), isOver, constant(left.type, int64_t(0)),
+                                                   result);
   return {result, left.type};
 }
 
@@ -222,11 +204,9 @@ KernelValue KernelBuilder::compare(StringRef op, const KernelValue &left,
     return {};
   DataType type = a.type.withScalar(METATE_U1);
   if (a.type.isFloat())
-    return {builder.createOrFold<arith::CmpFOp>(loc(), floatPredicate(op), a.ir,
-                                                b.ir),
-            type};
-  return {builder.createOrFold<arith::CmpIOp>(
-              loc(), integerPredicate(op, a.type.isSigned()), a.ir, b.ir),
+    return {builder.createOrFold<arith::CmpFOp>(loc(), floatPredicate(op), a.ir, b.ir), type};
+  return {builder.createOrFold<arith::CmpIOp>(loc(), integerPredicate(op, a.type.isSigned()), a.ir,
+                                              b.ir),
           type};
 }
 
@@ -237,33 +217,28 @@ KernelValue KernelBuilder::unary(StringRef op, const KernelValue &value) {
     KernelValue isTrue = truth(value, "operand of 'not'");
     if (!isTrue)
       return {};
-    return {builder.createOrFold<arith::XOrIOp>(
-                loc(), isTrue.ir, constant(isTrue.type, int64_t(1))),
-            isTrue.type};
+    return {
+        builder.createOrFold<arith::XOrIOp>(loc(), isTrue.ir, constant(isTrue.type, int64_t(1))),
+        isTrue.type};
   }
   if (op == "~") {
     if (value.type.isFloat()) {
       fail("operator '~': expected an integer, got " + value.type.name());
       return {};
     }
-    return {builder.createOrFold<arith::XOrIOp>(
-                loc(), value.ir, constant(value.type, int64_t(-1))),
+    return {builder.createOrFold<arith::XOrIOp>(loc(), value.ir, constant(value.type, int64_t(-1))),
             value.type};
   }
-  KernelValue number =
-      value.type.isBool() ? cast(value, settings.defaultInteger) : value;
+  KernelValue number = value.type.isBool() ? cast(value, settings.defaultInteger) : value;
   if (op == "+")
     return number;
   if (number.type.isFloat())
-    return {builder.createOrFold<arith::NegFOp>(loc(), number.ir, fast()),
-            number.type};
-  return {builder.createOrFold<arith::SubIOp>(
-              loc(), constant(number.type, int64_t(0)), number.ir),
+    return {builder.createOrFold<arith::NegFOp>(loc(), number.ir, fast()), number.type};
+  return {builder.createOrFold<arith::SubIOp>(loc(), constant(number.type, int64_t(0)), number.ir),
           number.type};
 }
 
-KernelValue KernelBuilder::select(const KernelValue &condition,
-                                  const KernelValue &yes,
+KernelValue KernelBuilder::select(const KernelValue &condition, const KernelValue &yes,
                                   const KernelValue &no) {
   KernelValue a = yes, b = no;
   if (!condition || !unify("select", a, b, false))
@@ -282,6 +257,5 @@ KernelValue KernelBuilder::select(const KernelValue &condition,
       return {};
     }
   }
-  return {builder.createOrFold<arith::SelectOp>(loc(), isTrue.ir, a.ir, b.ir),
-          a.type};
+  return {builder.createOrFold<arith::SelectOp>(loc(), isTrue.ir, a.ir, b.ir), a.type};
 }

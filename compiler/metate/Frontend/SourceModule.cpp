@@ -23,13 +23,11 @@ static DialectRegistry makeRegistry() {
 SourceModule::SourceModule(StringRef name)
     : ownContext(makeRegistry(), MLIRContext::Threading::DISABLED) {
   ownContext.loadAllAvailableDialects();
-  moduleOp =
-      ModuleOp::create(FileLineColLoc::get(&ownContext, "module", 0, 0), name);
+  moduleOp = ModuleOp::create(FileLineColLoc::get(&ownContext, "module", 0, 0), name);
 }
 
 /// Runs `action` and returns the errors it reports.
-static std::string collectErrors(MLIRContext *context,
-                                 function_ref<void()> action) {
+static std::string collectErrors(MLIRContext *context, function_ref<void()> action) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
@@ -44,8 +42,7 @@ static std::string collectErrors(MLIRContext *context,
 
 TreeType SourceModule::parseTree(StringRef text, std::string &error) {
   Type type;
-  error =
-      collectErrors(&ownContext, [&] { type = parseType(text, &ownContext); });
+  error = collectErrors(&ownContext, [&] { type = parseType(text, &ownContext); });
   auto tree = dyn_cast_or_null<TreeType>(type);
   if (!tree && error.empty())
     error = ("expected a tree type, got '" + text + "'").str();
@@ -55,8 +52,7 @@ TreeType SourceModule::parseTree(StringRef text, std::string &error) {
 std::string SourceModule::parse(StringRef text) {
   OwningOpRef<ModuleOp> parsed;
   std::string error = collectErrors(&ownContext, [&] {
-    parsed =
-        parseSourceString<ModuleOp>(text, ParserConfig(&ownContext), "module");
+    parsed = parseSourceString<ModuleOp>(text, ParserConfig(&ownContext), "module");
   });
   if (!parsed)
     return error.empty() ? "the text is no module" : error;
@@ -78,11 +74,8 @@ std::string SourceModule::addNamedType(StringRef name, StringRef type) {
 
 std::string SourceModule::verify() {
   bool isValid = false;
-  std::string errors = collectErrors(
-      &ownContext, [&] { isValid = succeeded(mlir::verify(op())); });
-  return isValid          ? std::string()
-         : errors.empty() ? "the module is not valid"
-                          : errors;
+  std::string errors = collectErrors(&ownContext, [&] { isValid = succeeded(mlir::verify(op())); });
+  return isValid ? std::string() : errors.empty() ? "the module is not valid" : errors;
 }
 
 std::string SourceModule::text(bool withLocations) {

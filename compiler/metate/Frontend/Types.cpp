@@ -19,20 +19,16 @@ struct ScalarInfo {
 
 /// Indexed by metate_dtype.
 static constexpr ScalarInfo scalars[] = {
-    {"", 0, false, false},     {"u1", 1, false, false},
-    {"i8", 8, false, true},    {"i16", 16, false, true},
-    {"i32", 32, false, true},  {"i64", 64, false, true},
-    {"u8", 8, false, false},   {"u16", 16, false, false},
-    {"u32", 32, false, false}, {"u64", 64, false, false},
-    {"f16", 16, true, true},   {"bf16", 16, true, true},
+    {"", 0, false, false},     {"u1", 1, false, false},   {"i8", 8, false, true},
+    {"i16", 16, false, true},  {"i32", 32, false, true},  {"i64", 64, false, true},
+    {"u8", 8, false, false},   {"u16", 16, false, false}, {"u32", 32, false, false},
+    {"u64", 64, false, false}, {"f16", 16, true, true},   {"bf16", 16, true, true},
     {"f32", 32, true, true},   {"f64", 64, true, true},
 };
 
 bool frontend::isFloat(Scalar scalar) { return scalars[scalar].isFloat; }
 bool frontend::isSigned(Scalar scalar) { return scalars[scalar].isSigned; }
-bool frontend::isInteger(Scalar scalar) {
-  return !isFloat(scalar) && scalar != METATE_U1;
-}
+bool frontend::isInteger(Scalar scalar) { return !isFloat(scalar) && scalar != METATE_U1; }
 unsigned frontend::bitWidth(Scalar scalar) { return scalars[scalar].bits; }
 StringRef frontend::scalarName(Scalar scalar) { return scalars[scalar].name; }
 

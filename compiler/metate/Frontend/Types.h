@@ -32,8 +32,7 @@ struct DataType {
   llvm::SmallVector<int64_t, 2> shape;
 
   DataType() = default;
-  DataType(Scalar scalar, llvm::ArrayRef<int64_t> shape = {})
-      : scalar(scalar), shape(shape) {}
+  DataType(Scalar scalar, llvm::ArrayRef<int64_t> shape = {}) : scalar(scalar), shape(shape) {}
 
   bool isScalar() const { return shape.empty(); }
   bool isVector() const { return shape.size() == 1; }

@@ -25,18 +25,15 @@ Value KernelBuilder::constant(const DataType &type, int64_t value) {
   if (type.isFloat())
     return constant(type, double(value));
   Type scalar = registerType(context(), type.scalar);
-  APInt bits = APInt(64, uint64_t(value), /*isSigned=*/true)
-                   .sextOrTrunc(bitWidth(type.scalar));
+  APInt bits = APInt(64, uint64_t(value), /*isSigned=*/true).sextOrTrunc(bitWidth(type.scalar));
   auto attribute = IntegerAttr::get(scalar, bits);
-  return arith::ConstantOp::create(builder, loc(),
-                                   spreadAttribute(ir(type), attribute));
+  return arith::ConstantOp::create(builder, loc(), spreadAttribute(ir(type), attribute));
 }
 
 Value KernelBuilder::constant(const DataType &type, double value) {
   Type scalar = registerType(context(), type.scalar);
-  return arith::ConstantOp::create(
-      builder, loc(),
-      spreadAttribute(ir(type), builder.getFloatAttr(scalar, value)));
+  return arith::ConstantOp::create(builder, loc(),
+                                   spreadAttribute(ir(type), builder.getFloatAttr(scalar, value)));
 }
 
 KernelValue KernelBuilder::integerConstant(int64_t value, Scalar type) {
@@ -54,13 +51,10 @@ KernelValue KernelBuilder::floatConstant(double value, Scalar type) {
 KernelValue KernelBuilder::integerLiteral(int64_t value, bool isTooWide) {
   Scalar type = settings.defaultInteger;
   unsigned bits = bitWidth(type);
-  bool fits =
-      !isTooWide &&
-      (isSigned(type) ? llvm::isIntN(bits, value)
-                      : value >= 0 && llvm::isUIntN(bits, uint64_t(value)));
+  bool fits = !isTooWide && (isSigned(type) ? llvm::isIntN(bits, value)
+                                            : value >= 0 && llvm::isUIntN(bits, uint64_t(value)));
   if (!fits) {
-    fail("literal out of range of " + scalarName(type) +
-             (isTooWide ? "" : ", got " + Twine(value)),
+    fail("literal out of range of " + scalarName(type) + (isTooWide ? "" : ", got " + Twine(value)),
          "give it a type of its own, such as ti.i64(...) or ti.u64(...)");
     return {};
   }
@@ -71,27 +65,21 @@ KernelValue KernelBuilder::floatLiteral(double value) {
   return floatConstant(value, settings.defaultFloat);
 }
 
-KernelValue KernelBuilder::boolean(bool value) {
-  return integerConstant(value, METATE_U1);
-}
+KernelValue KernelBuilder::boolean(bool value) { return integerConstant(value, METATE_U1); }
 
-Value KernelBuilder::convertScalars(Value value, const DataType &from,
-                                    Scalar to) {
+Value KernelBuilder::convertScalars(Value value, const DataType &from, Scalar to) {
   Type target = ir(from.withScalar(to));
   if (from.scalar == to)
     return value;
   if (to == METATE_U1) {
     Value zero = constant(from, int64_t(0));
     if (from.isFloat())
-      return builder.createOrFold<arith::CmpFOp>(
-          loc(), arith::CmpFPredicate::UNE, value, zero);
-    return builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::ne,
-                                               value, zero);
+      return builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::UNE, value, zero);
+    return builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::ne, value, zero);
   }
   if (from.isFloat() && isFloat(to)) {
     if (bitWidth(to) > bitWidth(from.scalar))
-      return builder.createOrFold<arith::ExtFOp>(loc(), target, value,
-                                                 arith::FastMathFlagsAttr());
+      return builder.createOrFold<arith::ExtFOp>(loc(), target, value, arith::FastMathFlagsAttr());
     if (bitWidth(to) < bitWidth(from.scalar))
       return builder.createOrFold<arith::TruncFOp>(loc(), target, value);
     Value wide = convertScalars(value, from, METATE_F32); // f16 and bf16
@@ -105,8 +93,8 @@ Value KernelBuilder::convertScalars(Value value, const DataType &from,
     Scalar through = isSigned(to) && bitWidth(to) >= 32 ? to
                      : bitWidth(to) >= 32               ? METATE_I64
                                                         : METATE_I32;
-    Value integer = builder.createOrFold<arith::FPToSIOp>(
-        loc(), ir(from.withScalar(through)), value);
+    Value integer =
+        builder.createOrFold<arith::FPToSIOp>(loc(), ir(from.withScalar(through)), value);
     return convertScalars(integer, from.withScalar(through), to);
   }
   if (isFloat(to)) {
@@ -133,8 +121,7 @@ Value KernelBuilder::spread(Value scalar, const DataType &to) {
   return builder.createOrFold<vector::BroadcastOp>(loc(), ir(to), scalar);
 }
 
-KernelValue KernelBuilder::convert(const KernelValue &value, const DataType &to,
-                                   StringRef what) {
+KernelValue KernelBuilder::convert(const KernelValue &value, const DataType &to, StringRef what) {
   if (!value)
     return {};
   if (value.type.shape != to.shape && !value.type.isScalar()) {
@@ -152,15 +139,14 @@ KernelValue KernelBuilder::bitCast(const KernelValue &value, Scalar to) {
     return {};
   if (bitWidth(value.type.scalar) != bitWidth(to)) {
     fail("bit_cast: expected a type of " + Twine(bitWidth(value.type.scalar)) +
-         " bits, as the value's " + scalarName(value.type.scalar) +
-         " has, got " + scalarName(to) + " with " + Twine(bitWidth(to)));
+         " bits, as the value's " + scalarName(value.type.scalar) + " has, got " + scalarName(to) +
+         " with " + Twine(bitWidth(to)));
     return {};
   }
   DataType type = value.type.withScalar(to);
   if (ir(type) == value.ir.getType())
     return {value.ir, type};
-  return {builder.createOrFold<arith::BitcastOp>(loc(), ir(type), value.ir),
-          type};
+  return {builder.createOrFold<arith::BitcastOp>(loc(), ir(type), value.ir), type};
 }
 
 KernelValue KernelBuilder::truth(const KernelValue &value, StringRef what) {
@@ -179,6 +165,5 @@ std::optional<int64_t> KernelBuilder::knownInteger(const KernelValue &value) {
   if (!value || value.type.isFloat() || !value.type.isScalar() ||
       !matchPattern(value.ir, m_ConstantInt(&bits)))
     return std::nullopt;
-  return value.type.isSigned() ? bits.getSExtValue()
-                               : int64_t(bits.getZExtValue());
+  return value.type.isSigned() ? bits.getSExtValue() : int64_t(bits.getZExtValue());
 }

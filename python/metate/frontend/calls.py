@@ -99,6 +99,10 @@ class Calls(IntrinsicCalls):
             return self.call_cast(_types.dtype(callee), node)
         if callee in _STATIC_BUILTINS:
             arguments, keywords = self.arguments(node)
+            if callee is sum and len(arguments) == 1 and not is_static(arguments[0]):
+                return self._sum(self.unpacked(arguments[0], node), node)
+            if callee is range and not is_static(arguments):
+                raise self.error("type", "range: expected integers known while compiling here, got values of the kernel", node)
             return self.compute(node, lambda: callee(*arguments, **keywords))
         raise self.error("type", f"{describe(callee)} cannot be called in a kernel", node.func, self._call_hint(callee))
 
@@ -109,6 +113,12 @@ class Calls(IntrinsicCalls):
         if inspect.isfunction(callee):
             return f"decorate '{callee.__name__}' with @func, or compute it before: ti.static({callee.__name__}(...))"
         return None
+
+    def _sum(self, parts, node):
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.binary("+", total, part, node)
+        return total
 
     def _length(self, node):
         (thing,), _ = self.arguments(node, 1)
@@ -226,7 +236,7 @@ class Calls(IntrinsicCalls):
             frame = frame.caller
         bound = self._bind_arguments(source, node)
         statements = source.tree.body
-        frame = handles.Frame(source, handles.Scope("function"), self.frame, node, depth=self.depth)
+        frame = handles.Frame(source, handles.Scope("function"), self.frame, node, self.builder.scope)
         assigned = analysis.assigned_names(statements)
         self.locate(node)
         initial = {name: self._parameter(source, name, thing, name in assigned, node) for name, thing in bound.items()}
@@ -274,6 +284,6 @@ class Calls(IntrinsicCalls):
         if is_assigned and (isinstance(thing, Value) or isinstance(thing, (bool, int, float))):
             value = self.to_value(thing, node)
             local = self.emit(node, self.builder.declare_local, value.type)
-            self.emit(node, self.builder.store, local, value, name)
+            self.write(node, local, value, name)
             return handles.Local(local, node)
         return handles.Constant(thing)

@@ -17,7 +17,7 @@ from metate_native import _compiler
 from .. import intrinsics
 from .. import types as _types
 from . import handles
-from .diagnostics import located, suggestion
+from .diagnostics import located, suggestion, warn
 from .native import describe
 
 Value, Reference = _compiler.Value, _compiler.Reference
@@ -101,6 +101,12 @@ class Expressions:
         except _compiler.FrontendError as error:
             kind, message, hint = error.args
             raise self.error(kind, message, node, hint) from None
+
+    def write(self, node, place, value, what):
+        """Stores into a place; what the builder warns of becomes a warning at `node`."""
+        self.emit(node, self.builder.store, place, value, what)
+        for message in self.builder.take_warnings():
+            warn(message, self.frame.source, node)
 
     #  -- values ---------------------------------------------------------------------------------
 

@@ -192,12 +192,13 @@ class Frame:
     scope: Scope
     caller: Frame | None = None
     call: Any = None  # the call's node, in the caller's source
+    entry: int = 0  # the builder's scope at entry
     loops: list = field(default_factory=list)
-    depth: int = 0  # of run-time regions at entry
-    result: Any = None  # references or values of what is returned
-    has_result: bool = False
+    live: Any = None  # u1 local: has not returned yet; None where the only return stands last
+    result: Any = None  # what the only return gives
+    returns: list = field(default_factory=list)  # early returns: for each set of types, the variables of the values
+    which: Any = None  # i32 local: the number of the set that was returned
     is_tuple: bool = False
-    live: Any = None  # u1 local: has not returned yet; None where returns stand last only
 
     @property
     def is_kernel(self):

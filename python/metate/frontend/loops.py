@@ -174,7 +174,7 @@ class Loops(Statements):
 
     def _new_flag(self, node):
         flag = self.emit(node, self.builder.declare_local, self.flag_type)
-        self.emit(node, self.builder.store, flag, self.emit(node, self.builder.boolean, True), "flag")
+        self.write(node, flag, self.emit(node, self.builder.boolean, True), "flag")
         return flag
 
     def _body(self, node, loop, variables, is_grouped):
@@ -209,7 +209,7 @@ class Loops(Statements):
             self.frame.scope.names[target.id] = handles.Constant(value)
             return
         local = self.emit(target, self.builder.declare_local, value.type)
-        self.emit(target, self.builder.store, local, value, target.id)
+        self.write(target, local, value, target.id)
         self.frame.scope.names[target.id] = handles.Local(local, target)
 
     def statement_While(self, node):

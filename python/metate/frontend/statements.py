@@ -11,7 +11,6 @@ import ast
 from .. import types as _types
 from . import analysis, handles
 from .access import Access
-from .diagnostics import warn
 from .expressions import BINARY, Reference, Value, is_static
 from .native import describe, native_type
 
@@ -127,9 +126,7 @@ class Statements(Access):
     def store(self, place, thing, target, node):
         value = self.shaped_value(thing, place.type.shape, getattr(node, "value", node))
         what = f"variable '{target.id}'" if isinstance(target, ast.Name) else ast.unparse(target)
-        self.emit(node, self.builder.store, place, value, what)
-        for message in self.builder.take_warnings():
-            warn(message, self.frame.source, node)
+        self.write(node, place, value, what)
 
     def _unpack(self, target, thing, node):
         if any(isinstance(t, ast.Starred) for t in target.elts):
@@ -210,9 +207,7 @@ class Statements(Access):
                 getattr(node, "value", node),
                 "use another name for it",
             )
-        self.emit(target, self.builder.store, local.reference, value, f"variable '{name}'")
-        for message in self.builder.take_warnings():
-            warn(message, self.frame.source, node)
+        self.write(target, local.reference, value, f"variable '{name}'")
 
     def _storage_for(self, name, value, target, is_literal):
         """A variable: the one an earlier branch made under this name and type, or a new one."""
@@ -318,11 +313,9 @@ class Statements(Access):
         thing = None if node.value is None else self.expr(node.value)
         if frame.live is None:
             frame.result = self._settled(thing, node.value)
-            frame.has_result = node.value is not None
             return
-        things = list(thing) if isinstance(thing, (tuple, list)) else [thing]
         if node.value is not None:
-            self._store_results(frame, things, isinstance(thing, (tuple, list)), node)
+            self._store_results(frame, thing, node)
         for loop in frame.loops:
             self._clear(loop.active, node)
             self._clear(loop.going, node)
@@ -335,20 +328,28 @@ class Statements(Access):
                 return self.to_value(thing, node)
         return thing
 
-    def _store_results(self, frame, things, is_tuple, node):
-        """An early return: results go through variables that all returns share."""
-        values = [self.to_value(thing, node.value) for thing in things]
-        if not frame.has_result:
-            frame.result = [self.emit(node, self.builder.declare_local, value.type) for value in values]
-            frame.has_result, frame.is_tuple = True, is_tuple
-        if len(values) != len(frame.result):
-            raise self.error("type", f"expected {len(frame.result)} results as in the returns before, got {len(values)}", node)
-        for place, value in zip(frame.result, values):
-            self.emit(node, self.builder.store, place, value, "return value")
+    def _store_results(self, frame, thing, node):
+        """An early return: the values go to variables of the function, one set for each combination of types."""
+        frame.is_tuple = isinstance(thing, (tuple, list))
+        values = [self.to_value(part, node.value) for part in (thing if frame.is_tuple else [thing])]
+        if frame.returns and len(values) != len(frame.returns[0]):
+            raise self.error(
+                "type", f"expected {len(frame.returns[0])} results as in the returns before, got {len(values)}", node
+            )
+        places = next((p for p in frame.returns if all(a.type == b.type for a, b in zip(p, values))), None)
+        if places is None:
+            places = [self.emit(node, self.builder.declare_local, value.type, frame.entry) for value in values]
+            frame.returns.append(places)
+        for place, value in zip(places, values):
+            self.write(node, place, value, "return value")
+        number = self.typed_constant(frame.returns.index(places), _types.i32, node)
+        if frame.which is None:
+            frame.which = self.emit(node, self.builder.declare_local, number.type, frame.entry)
+        self.write(node, frame.which, number, "return value")
 
     def _clear(self, flag, node):
         if flag is not None:
-            self.emit(node, self.builder.store, flag, self.emit(node, self.builder.boolean, False), "flag")
+            self.write(node, flag, self.emit(node, self.builder.boolean, False), "flag")
 
     def _return_from_kernel(self, node):
         if self.depth or self.frame.loops:
@@ -374,7 +375,7 @@ class Statements(Access):
             if isinstance(binding, handles.Local) and binding.reference is self.result:
                 return
         value = self.shaped_value(self.expr(node.value), self.result.type.shape, node.value)
-        self.emit(node, self.builder.store, self.result, value, "return value")
+        self.write(node, self.result, value, "return value")
 
     def statement_Break(self, node):
         self._jump(node, True)

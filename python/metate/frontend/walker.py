@@ -111,12 +111,16 @@ class Walker(Calls, Loops):
 
     def result_of(self, frame, node):
         """What a call of the function that `frame` walked stands for."""
-        statements = frame.source.tree.body
-        if frame.live is None or not frame.has_result:
+        if not frame.returns:
             return frame.result
-        if not analysis.always_returns(statements):
+        if not analysis.always_returns(frame.source.tree.body):
             raise located(
                 "type", f"'{frame.source.name}' returns a value on some paths and none on others", frame.source, frame.source.tree
             )
-        values = [self.emit(node, self.builder.load, place) for place in frame.result]
+        values = [self.emit(node, self.builder.load, place) for place in frame.returns[0]]
+        for number, places in enumerate(frame.returns[1:], 1):  # returns of other types: the one that was taken
+            which = self.emit(node, self.builder.load, frame.which)
+            is_it = self.emit(node, self.builder.compare, "==", which, self.typed_constant(number, _types.i32, node))
+            others = [self.emit(node, self.builder.load, place) for place in places]
+            values = [self.emit(node, self.builder.select, is_it, b, a) for a, b in zip(values, others)]
         return tuple(values) if frame.is_tuple else values[0]
