@@ -70,6 +70,10 @@ def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
     kind is one of scalar, vector, ndarray, tree. type: the scalar type with its sign, or the tree
     type. element: element dimensions of a vector argument or of an array of vectors. rank: an
     ndarray's rank with the element's dimensions. access: METATE_ACCESS_* bits. flags: METATE_ARGUMENT_* bits.
+    Constraint (G1): the kind is one of these four. (G2): a tree, and nothing else, has a tree type; the
+    others a scalar type that a member may have, or `index`, an i64 to the host. (G3): a vector has one or two element dimensions, an ndarray at
+    most two, the others none. (G4): an ndarray's rank counts its element's dimensions and is at most
+    METATE_MAX_RANK; the others have none. (G5): known bits only.
   }];
   let parameters = (ins
     StringRefParameter<"name">:$name,
@@ -80,6 +84,7 @@ def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
     DefaultValuedParameter<"int64_t", "0">:$access,
     DefaultValuedParameter<"int64_t", "0">:$flags
   );
+  let genVerifyDecl = 1;
   let assemblyFormat = [{
     `<` $name `,` $kind `,` $type (`element` `=` `[` $element^ `]`)?
     (`rank` `=` $rank^)? (`access` `=` $access^)? (`flags` `=` $flags^)? `>`

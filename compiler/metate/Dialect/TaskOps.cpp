@@ -1,5 +1,11 @@
-//===- TaskOps.cpp - tasks: syntax and verifiers ----------------*- C++ -*-===//
+//===- TaskOps.cpp - tasks, interfaces: syntax and verifiers ----*- C++ -*-===//
+//
+// Each verifier's message carries the label of the constraint that the ODS text states.
+//
+//===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/abi/base.h"
+#include "metate/abi/module.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -27,5 +33,41 @@ LogicalResult SerialOp::verify() {
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
   if (yield.getOperandTypes() != getResultTypes())
     return emitOpError("expected the yielded types to be the result types");
+  return success();
+}
+
+//===-- interface -----------------------------------------------------------===//
+
+/// (G2) for everything that is not a tree.
+static bool isArgumentScalar(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return llvm::is_contained({1, 8, 16, 32, 64}, int(integer.getWidth()));
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+}
+
+LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                                   StringRef kind, Type type, ArrayRef<int64_t> element,
+                                   int64_t rank, int64_t access, int64_t flags) {
+  auto wrong = [&](StringRef label) {
+    return emitError() << label << " argument '" << name << "': ";
+  };
+  bool isTree = kind == "tree", isArray = kind == "ndarray", isVector = kind == "vector";
+  if (!isTree && !isArray && !isVector && kind != "scalar")
+    return wrong("(G1)") << "expected kind scalar, vector, ndarray or tree, got '" << kind << "'";
+  if (isTree ? !isa<TreeType>(type) : !isArgumentScalar(type))
+    return wrong("(G2)") << "expected a " << (isTree ? "tree" : "scalar") << " type, got " << type;
+  int64_t scalars = 1;
+  for (int64_t extent : element)
+    scalars = extent < 1 || extent > (1 << 16) ? 0 : std::min<int64_t>(scalars * extent, 1 << 20);
+  if (element.size() > 2 || (isVector && element.empty()) || scalars < 1 || scalars > (1 << 16) ||
+      (!element.empty() && !isVector && !isArray))
+    return wrong("(G3)") << "element dimensions [" << element << "] do not fit kind '" << kind
+                         << "'";
+  if (isArray ? rank < int64_t(element.size()) || rank > METATE_MAX_RANK : rank != 0)
+    return wrong("(G4)") << "rank " << rank << " does not fit kind '" << kind << "' with "
+                         << element.size() << " element dimensions";
+  if ((access & ~int64_t(METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE)) ||
+      (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT)))
+    return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
   return success();
 }

@@ -61,8 +61,8 @@ private:
   Error addTypes();
   Error addType(StringRef name, TreeType type);
   Error addTexts();
-  Error addKernel(InterfaceOp op);
-  Expected<metate_argument_info> makeArgument(ArgumentAttr argument);
+  void addKernel(InterfaceOp op);
+  metate_argument_info makeArgument(ArgumentAttr argument);
   Error addVariants();
   uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
                        ArrayRef<Attribute> attributes);
@@ -129,58 +129,39 @@ Error DescriptorBuilder::addTexts() {
   return Error::success();
 }
 
-static std::optional<uint32_t> kindCode(StringRef kind) {
-  return llvm::StringSwitch<std::optional<uint32_t>>(kind)
+static uint32_t kindCode(StringRef kind) {
+  return llvm::StringSwitch<uint32_t>(kind)
       .Case("scalar", METATE_ARGUMENT_SCALAR)
       .Case("vector", METATE_ARGUMENT_VECTOR)
       .Case("ndarray", METATE_ARGUMENT_NDARRAY)
-      .Case("tree", METATE_ARGUMENT_TREE)
-      .Default(std::nullopt);
+      .Case("tree", METATE_ARGUMENT_TREE);
 }
 
-Expected<metate_argument_info> DescriptorBuilder::makeArgument(ArgumentAttr argument) {
-  auto wrong = [&](const Twine &text) {
-    return makeError("argument '" + argument.getName() + "': " + text);
-  };
-  std::optional<uint32_t> kind = kindCode(argument.getKind());
-  if (!kind)
-    return wrong("expected kind scalar, vector, ndarray or tree, got '" + argument.getKind() + "'");
+/// The dialect's verifier has seen the attribute: kind, type, element and rank agree.
+metate_argument_info DescriptorBuilder::makeArgument(ArgumentAttr argument) {
   metate_argument_info info = {};
   info.name = strings.add(argument.getName());
-  info.kind = *kind;
-  info.rows = info.columns = 1;
+  info.kind = kindCode(argument.getKind());
+  info.rows = info.columns = info.slot_count = 1;
   info.access = uint32_t(argument.getAccess());
   info.flags = uint32_t(argument.getFlags());
   std::fill(std::begin(info.fixed), std::end(info.fixed), -1);
-  bool isTree = isa<TreeType>(argument.getType());
-  if (isTree != (*kind == METATE_ARGUMENT_TREE))
-    return wrong("a tree, and nothing else, has a tree type");
-  if (isTree) {
+  if (info.kind == METATE_ARGUMENT_TREE) {
     info.type = typeIndex.lookup(argument.getType());
-    info.slot_count = 1;
     return info;
   }
   ArrayRef<int64_t> element = argument.getElement();
-  int64_t rank = argument.getRank();
-  if (element.size() > 2 ||
-      llvm::any_of(element, [](int64_t extent) { return extent < 1 || extent > 64; }))
-    return wrong("an element has at most two dimensions of 1 to 64");
-  if (*kind == METATE_ARGUMENT_NDARRAY ? rank < int64_t(element.size()) || rank > METATE_MAX_RANK
-                                       : rank != 0)
-    return wrong("rank " + Twine(rank) + " does not fit its kind and element");
-  if ((*kind == METATE_ARGUMENT_VECTOR && element.empty()) ||
-      (*kind == METATE_ARGUMENT_SCALAR && !element.empty()))
-    return wrong("a vector, and no scalar, has element dimensions");
-  info.dtype = layout::dtypeOf(argument.getType());
-  info.element_rank = element.size();
-  info.rows = element.empty() ? 1 : element[0];
-  info.columns = element.size() < 2 ? 1 : element[1];
-  info.rank = uint32_t(rank);
-  for (auto [k, extent] : llvm::enumerate(element))
-    if (*kind == METATE_ARGUMENT_NDARRAY)
-      info.fixed[rank - element.size() + k] = extent;
-  info.slot_count =
-      *kind == METATE_ARGUMENT_NDARRAY ? 1 + 2 * uint32_t(rank) : info.rows * info.columns;
+  info.dtype =
+      argument.getType().isIndex() ? uint32_t(METATE_I64) : layout::dtypeOf(argument.getType());
+  info.element_rank = uint32_t(element.size());
+  info.rows = element.empty() ? 1 : uint32_t(element[0]);
+  info.columns = element.size() < 2 ? 1 : uint32_t(element[1]);
+  info.rank = uint32_t(argument.getRank());
+  info.slot_count = info.rows * info.columns;
+  if (info.kind != METATE_ARGUMENT_NDARRAY)
+    return info;
+  info.slot_count = 1 + 2 * info.rank;
+  llvm::copy(element, info.fixed + info.rank - element.size());
   return info;
 }
 
@@ -200,7 +181,7 @@ uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument
   return hashOf(key);
 }
 
-Error DescriptorBuilder::addKernel(InterfaceOp op) {
+void DescriptorBuilder::addKernel(InterfaceOp op) {
   metate_kernel_info kernel = {};
   kernel.name = strings.add(op.getSymName());
   kernel.flags = op.getMayAlias() ? 0 : METATE_KERNEL_NO_ALIAS;
@@ -210,12 +191,10 @@ Error DescriptorBuilder::addKernel(InterfaceOp op) {
   kernel.scratch_align = 1;
   kernel.source = METATE_NONE;
   for (Attribute attribute : op.getArguments()) {
-    Expected<metate_argument_info> info = makeArgument(cast<ArgumentAttr>(attribute));
-    if (!info)
-      return llvm::joinErrors(makeError("kernel '" + op.getSymName() + "'"), info.takeError());
-    info->first_slot = kernel.slot_count;
-    kernel.slot_count += info->slot_count;
-    arguments.push_back(*info);
+    metate_argument_info info = makeArgument(cast<ArgumentAttr>(attribute));
+    info.first_slot = kernel.slot_count;
+    kernel.slot_count += info.slot_count;
+    arguments.push_back(info);
   }
   if (kernel.argument_count && arguments.back().flags & METATE_ARGUMENT_RESULT)
     kernel.flags |= METATE_KERNEL_HAS_RESULT;
@@ -228,7 +207,6 @@ Error DescriptorBuilder::addKernel(InterfaceOp op) {
       signatureOf(op.getSymName(), ArrayRef(arguments).drop_front(kernel.first_argument),
                   op.getArguments().getValue());
   kernels.push_back(kernel);
-  return Error::success();
 }
 
 Error DescriptorBuilder::addVariants() {
@@ -309,8 +287,7 @@ Expected<std::string> DescriptorBuilder::run() {
   for (InterfaceOp op : module.getOps<InterfaceOp>()) {
     if (!names.insert(op.getSymName()).second)
       return makeError("kernel name '" + op.getSymName() + "' is used twice");
-    if (Error error = addKernel(op))
-      return error;
+    addKernel(op);
   }
   if (Error error = addVariants())
     return error;

@@ -283,3 +283,43 @@ metate.kernel @k() {
   }
   metate.return
 }
+
+// -----
+
+// expected-error @below {{(G1) argument 'x': expected kind scalar, vector, ndarray or tree, got 'mesh'}}
+#a = #metate.argument<"x", "mesh", f32>
+
+// -----
+
+// expected-error @below {{(G2) argument 'x': expected a tree type, got 'f32'}}
+#a = #metate.argument<"x", "tree", f32>
+
+// -----
+
+// expected-error @below {{(G2) argument 'x': expected a scalar type, got 'i7'}}
+#a = #metate.argument<"x", "scalar", i7>
+
+// -----
+
+// expected-error @below {{(G3) argument 'x': element dimensions [] do not fit kind 'vector'}}
+#a = #metate.argument<"x", "vector", f32>
+
+// -----
+
+// expected-error @below {{(G3) argument 'x': element dimensions [0] do not fit kind 'ndarray'}}
+#a = #metate.argument<"x", "ndarray", f32 element = [0] rank = 2>
+
+// -----
+
+// expected-error @below {{(G4) argument 'x': rank 1 does not fit kind 'ndarray' with 2 element dimensions}}
+#a = #metate.argument<"x", "ndarray", f32 element = [2, 2] rank = 1>
+
+// -----
+
+// expected-error @below {{(G5) argument 'x': unknown bits in access 8 or flags 0}}
+#a = #metate.argument<"x", "scalar", f32 access = 8>
+
+// -----
+
+// expected-error @below {{failed to satisfy constraint: an array of #metate.argument}}
+"metate.interface"() <{sym_name = "k", entry = "e", arguments = [1 : i32], task_count = 0 : i64}> : () -> ()

@@ -94,15 +94,6 @@ TEST(Descriptor, NamesTreeTypesThatHaveNone) {
   EXPECT_STREQ(bytes.data() + read<metate_type_info>(bytes, head.types.offset).name, "tree0");
 }
 
-TEST(Descriptor, RefusesAnArgumentThatContradictsItself) {
-  Compiled compiled("metate.interface @k entry \"e\" tasks 1 [#metate.argument<\"x\", \"ndarray\", "
-                    "f32 element = [3]>]");
-  ASSERT_TRUE(bool(compiled.module));
-  llvm::Expected<std::string> bytes = buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY);
-  ASSERT_FALSE(bool(bytes));
-  EXPECT_NE(textOf(bytes.takeError()).find("argument 'x': rank 0 does not fit"), std::string::npos);
-}
-
 TEST(Descriptor, SignatureDependsOnNameAndArguments) {
   auto signature = [](const std::string &text) {
     Compiled compiled(text);
@@ -227,4 +218,29 @@ TEST(Pack, MathFunctionsComeFromTheCLibraryByVersion) {
   EXPECT_EQ(object.find("metate-link"), std::string::npos) << "a temporary path is in the bytes";
   Loaded loaded(carrier);
   ASSERT_NE(loaded.payload, nullptr);
+}
+
+TEST(Pack, ReportsWhatTheLinkerSaysAndCanLinkAgain) {
+  Compiled compiled(saxpyText);
+  llvm::cantFail(emit(*compiled.module, named("x86-64")));
+  InterfaceOp interface = *compiled.module->getOps<InterfaceOp>().begin();
+  interface.setEntry("elsewhere");
+  llvm::Expected<std::string> bytes = pack(*compiled.module);
+  ASSERT_FALSE(bool(bytes));
+  std::string text = textOf(bytes.takeError());
+  EXPECT_NE(text.find("linking the payload failed"), std::string::npos) << text;
+  EXPECT_NE(text.find("elsewhere"), std::string::npos) << text;
+  interface.setEntry("metate_k_saxpy");
+  EXPECT_TRUE(bool(pack(*compiled.module)));
+}
+
+TEST(Pack, RefusesADamagedPayload) {
+  Compiled compiled(saxpyText);
+  llvm::cantFail(emit(*compiled.module, named("x86-64")));
+  PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
+  llvm::SmallVector<int8_t> object(payload.getObject());
+  for (size_t bytes : {size_t(0), size_t(3), size_t(64), object.size() / 2}) {
+    payload.setObject(llvm::ArrayRef(object).take_front(bytes));
+    EXPECT_NE(textOf(pack(*compiled.module).takeError()), "") << bytes;
+  }
 }
