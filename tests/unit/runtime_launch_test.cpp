@@ -208,6 +208,9 @@ TEST_F(LaunchTest, wrongArraysAreNamed) {
   bad = good;
   bad.shape = &huge;
   EXPECT_FAILS(METATE_E_OUT_OF_RANGE, axpy(bad, other), "'x'", "2^63");
+  huge = int64_t(1) << 31; // shapes are 32-bit inside kernels: never a silently shorter loop
+  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, axpy(bad, other), "'x'", "dimension 0", "2147483647",
+               "got 2147483648");
   metate_argument none{};
   none.kind = METATE_ARGUMENT_NDARRAY;
   EXPECT_FAILS(METATE_E_NULL, launch("axpy", {none, none, f32(1)}), "'x'");
