@@ -19,6 +19,7 @@ import time
 
 import kernels
 import knot
+import mesh_kernels
 import numpy as np
 
 import metate as mt
@@ -88,7 +89,7 @@ def prepare_mesh(ks, vertices, faces, resolution):
     vertex_normals, edge_normals = np.empty_like(vertices), np.empty((3 * len(faces), 3), np.float32)
     ks.find_vertex_normals(points, faces, starts, incident, vertex_normals)
     ks.find_edge_normals(points, faces, starts, incident, edge_normals)
-    scale = (1.0 - 2.0 * kernels.MARGIN) * (resolution - 1) / float((bounds[3:] - bounds[:3]).max())
+    scale = (1.0 - 2.0 * mesh_kernels.MARGIN) * (resolution - 1) / float((bounds[3:] - bounds[:3]).max())
     return points, vertex_normals, edge_normals, scale
 
 
