@@ -3,8 +3,8 @@
 // numbers and leaves of 512 floats. Two variants, both without a per-access lookup:
 //
 //   hoisted  the 27 leaves around a leaf are fetched once, then a plain loop over its cells
-//   rows     as hoisted, and the 9 rows around a row are copied into buffers, so that the loop over k
-//            is free of branches and vectorises
+//   tile     as hoisted, and the leaf with its halo is copied into a tile of 10^3 first, so that the loop
+//            over a row is free of branches and vectorises
 //
 // Built as a shared library by bench/run with clang and g++; must not know Metate.
 #include <algorithm>
@@ -74,28 +74,31 @@ void stepHoisted(Grid &grid, int leaf) {
       }
 }
 
-void stepRows(Grid &grid, int leaf) {
+void stepTile(Grid &grid, int leaf) {
   Neighbours around = neighboursOf(grid, leaf);
+  constexpr int row = 10, plane = 10 * row;
+  float tile[10 * plane];
+  for (int x = -1; x < 9; ++x)
+    for (int y = -1; y < 9; ++y) {
+      const float *const *leaves = &around[((x + 8) >> 3) * 9 + ((y + 8) >> 3) * 3];
+      int offset = (x & 7) * 64 + (y & 7) * 8;
+      float *to = tile + (x + 1) * plane + (y + 1) * row;
+      to[0] = leaves[0][offset + 7];
+      std::memcpy(to + 1, leaves[1] + offset, 8 * sizeof(float));
+      to[9] = leaves[2][offset];
+    }
   float *to = grid.to[leaf].data();
-  float rows[9][10]; // row (i + a - 1, j + b - 1) at [3 a + b], from k = -1
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
-      for (int r = 0; r < 9; ++r) {
-        int x = i + r / 3 - 1, y = j + r % 3 - 1;
-        const float *const *leaves = &around[((x + 8) >> 3) * 9 + ((y + 8) >> 3) * 3];
-        int offset = (x & 7) * 64 + (y & 7) * 8;
-        rows[r][0] = leaves[0][offset + 7];
-        std::memcpy(&rows[r][1], leaves[1] + offset, 8 * sizeof(float));
-        rows[r][9] = leaves[2][offset];
-      }
+      const float *first = tile + (i + 1) * plane + (j + 1) * row + 1;
+#pragma omp simd simdlen(8)
       for (int k = 0; k < 8; ++k) {
-        int m = k + 1;
-        float c = rows[4][m];
-        float xy = rows[8][m] + rows[0][m] - rows[6][m] - rows[2][m];
-        float xz = rows[7][m + 1] + rows[1][m - 1] - rows[7][m - 1] - rows[1][m + 1];
-        float yz = rows[5][m + 1] + rows[3][m - 1] - rows[5][m - 1] - rows[3][m + 1];
-        float value = update(c, rows[1][m], rows[7][m], rows[3][m], rows[5][m], rows[4][m - 1], rows[4][m + 1], xy, xz, yz);
-        to[i * 64 + j * 8 + k] = std::fabs(c) < band ? value : c;
+        const float *c = first + k;
+        float xy = c[plane + row] + c[-plane - row] - c[plane - row] - c[row - plane];
+        float xz = c[plane + 1] + c[-plane - 1] - c[plane - 1] - c[1 - plane];
+        float yz = c[row + 1] + c[-row - 1] - c[row - 1] - c[1 - row];
+        float value = update(*c, c[-plane], c[plane], c[-row], c[row], c[-1], c[1], xy, xz, yz);
+        to[i * 64 + j * 8 + k] = std::fabs(*c) < band ? value : *c;
       }
     }
 }
@@ -122,13 +125,13 @@ Grid *reference_create(int blocks, int count, const std::int32_t *coordinates, c
   return grid.release();
 }
 
-// One step on `threads` threads, always from the values given at creation; variant 0 = hoisted, 1 = rows.
+// One step on `threads` threads, always from the values given at creation; variant 0 = hoisted, 1 = tile.
 void reference_step(Grid *grid, int variant, int threads) {
   int leaves = int(grid->from.size()) - 1;
   auto work = [&](int part) {
     int begin = 1 + leaves * std::int64_t(part) / threads, end = 1 + leaves * std::int64_t(part + 1) / threads;
     for (int leaf = begin; leaf < end; ++leaf)
-      variant ? stepRows(*grid, leaf) : stepHoisted(*grid, leaf);
+      variant ? stepTile(*grid, leaf) : stepHoisted(*grid, leaf);
   };
   std::vector<std::thread> workers;
   for (int part = 1; part < threads; ++part)
