@@ -3,7 +3,7 @@
 // Each verifier's message carries the label of the constraint that the ODS text states.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Metate.h"
+#include "metate/Dialect/Tree.h"
 #include "metate/abi/base.h"
 #include "metate/abi/module.h"
 
@@ -69,5 +69,32 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if ((access & ~int64_t(METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE)) ||
       (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT)))
     return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
+  return success();
+}
+
+LogicalResult StageLeafOp::verify() {
+  std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
+  int pool = path ? path->lastPool() : -1;
+  if (!path || !path->place || pool < 0 || size_t(pool) + 2 != path->levels.size() ||
+      levelAxes(path->levels.back()) != path->axes)
+    return emitOpError(
+               "(S1) expected a member whose leaf is one dense level over all its axes, got '")
+           << getPath() << "'";
+  size_t rank = path->rank();
+  if (getBase().size() != rank || getLow().size() != rank || getHigh().size() != rank)
+    return emitOpError("(S2) expected ")
+           << rank << " bases and halo widths, got " << getBase().size() << ", " << getLow().size()
+           << " and " << getHigh().size();
+  SmallVector<int64_t> shape;
+  for (unsigned k = 0; k < rank; ++k) {
+    int64_t extent = path->extentBelow(pool, k);
+    if (getLow()[k] < 0 || getHigh()[k] < 0 || getLow()[k] > extent || getHigh()[k] > extent)
+      return emitOpError("(S2) expected halo widths from 0 to ") << extent << " along axis " << k;
+    shape.push_back(getLow()[k] + extent + getHigh()[k]);
+  }
+  Type expected = MemRefType::get(shape, signlessType(path->place.getType()));
+  if (getTile().getType() != expected)
+    return emitOpError("(S3) expected a tile of type ")
+           << expected << ", got " << getTile().getType();
   return success();
 }

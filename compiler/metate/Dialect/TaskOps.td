@@ -34,7 +34,10 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let description = [{
     `%t = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] : type -> memref<10x10xf32>`: element (x, y)
     of the tile is the member at (bi - low_x + x, bj - low_y + y). The bases are multiples of the leaf's extents.
+    Constraint (S1): the path is a member whose leaf is one dense level below the last pool, over all axes of the path. (S2): as many bases and halo
+    widths as axes; widths from 0 to the leaf's extent. (S3): the tile is the leaf with its halo, of the member's type.
   }];
+  let hasVerifier = 1;
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$base,
     DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
   let results = (outs Res<AnyStaticShapeMemRef, "", [MemAlloc<AutomaticAllocationScopeResource>]>:$tile);

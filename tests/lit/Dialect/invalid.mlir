@@ -323,3 +323,30 @@ metate.kernel @k() {
 
 // expected-error @below {{failed to satisfy constraint: an array of #metate.argument}}
 "metate.interface"() <{sym_name = "k", entry = "e", arguments = [1 : i32], task_count = 0 : i64}> : () -> ()
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [8], [#metate.place<"a" : f32>]>>
+metate.kernel @stage_of_dense(%f: !t, %i: index) {
+  // expected-error @below {{(S1) expected a member whose leaf is one dense level over all its axes, got 'a'}}
+  %t = metate.stage_leaf %f["a"][%i] halo [1] to [1] : !t -> memref<10xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @stage_halo(%f: !t, %i: index) {
+  // expected-error @below {{(S2) expected halo widths from 0 to 8 along axis 0}}
+  %t = metate.stage_leaf %f["a"][%i] halo [9] to [1] : !t -> memref<18xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @stage_tile(%f: !t, %i: index) {
+  // expected-error @below {{(S3) expected a tile of type 'memref<10xf32>', got 'memref<9xf32>'}}
+  %t = metate.stage_leaf %f["a"][%i] halo [1] to [1] : !t -> memref<9xf32>
+  metate.return
+}
