@@ -175,6 +175,18 @@ private:
     replaceLoop(op, rebuilt, variables, values);
   }
 
+  /// Moves a loop's region into the rebuilt loop; `variables` enter as block arguments and leave
+  /// with the terminator.
+  void takeLoopRegion(Operation *rebuilt, Operation *op, unsigned region, ArrayRef<Value> variables,
+                      Values inner) {
+    rebuilt->getRegion(region).takeBody(op->getRegion(region));
+    Block &block = rebuilt->getRegion(region).front();
+    for (Value variable : variables)
+      inner[variable] = block.addArgument(inner.lookup(variable).getType(), op->getLoc());
+    SmallVector<Value> results = visitAndCollect(block, inner, variables);
+    block.getTerminator()->insertOperands(block.getTerminator()->getNumOperands(), results);
+  }
+
   void visitFor(scf::ForOp op, Values &values) {
     SmallVector<Value> variables = assignedIn(op, values);
     OpBuilder builder(op);
@@ -183,13 +195,7 @@ private:
     auto rebuilt = scf::ForOp::create(builder, op.getLoc(), op.getLowerBound(), op.getUpperBound(),
                                       op.getStep(), inits);
     rebuilt->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    rebuilt.getRegion().takeBody(op.getRegion());
-    Block &block = *rebuilt.getBody();
-    Values inner = values;
-    for (Value variable : variables)
-      inner[variable] = block.addArgument(values.lookup(variable).getType(), op.getLoc());
-    SmallVector<Value> results = visitAndCollect(block, inner, variables);
-    block.getTerminator()->insertOperands(block.getTerminator()->getNumOperands(), results);
+    takeLoopRegion(rebuilt, op, 0, variables, values);
     replaceLoop(op, rebuilt, variables, values);
   }
 
@@ -202,15 +208,8 @@ private:
     for (Value value : currentOf(variables, values))
       types.push_back(value.getType());
     auto rebuilt = scf::WhileOp::create(builder, op.getLoc(), types, inits);
-    for (unsigned k : {0u, 1u}) {
-      rebuilt->getRegion(k).takeBody(op->getRegion(k));
-      Block &block = rebuilt->getRegion(k).front();
-      Values inner = values;
-      for (Value variable : variables)
-        inner[variable] = block.addArgument(values.lookup(variable).getType(), op.getLoc());
-      SmallVector<Value> results = visitAndCollect(block, inner, variables);
-      block.getTerminator()->insertOperands(block.getTerminator()->getNumOperands(), results);
-    }
+    for (unsigned k : {0u, 1u})
+      takeLoopRegion(rebuilt, op, k, variables, values);
     replaceLoop(op, rebuilt, variables, values);
   }
 
