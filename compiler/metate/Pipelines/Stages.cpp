@@ -128,7 +128,7 @@ std::string metate::dumpModule(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;
-  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false).elideLargeElementsAttrs(-1);
+  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   module->print(stream, flags);
   stream << "\n";
   return text;
