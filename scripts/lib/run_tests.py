@@ -59,13 +59,15 @@ STEPS = (
     ),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",)),
     Step("build-asan", ("scripts/build", "asan"), seconds=1800),
+    # A module of the real compiler, for the damage tests beside the ones that their builder makes.
+    Step("damage-module", (PYTHON, "examples/rfc/rfc.py", "--save", "out/test-damage"), ("build-dev",)),
     Step(
         "ctest-asan",
         ("ctest", "--test-dir", "build-asan", "-j2", "--output-on-failure", "--no-tests=error", "--output-junit", "{junit}"),
-        ("build-asan",),
+        ("build-asan", "damage-module"),
         True,
         1800,
-        sanitizer_environment(),
+        (*sanitizer_environment(), ("METATE_TEST_MODULE", str(ROOT / "out" / "test-damage" / "ab.metate"))),
     ),
     Step("build-runtime-only", ("scripts/build", "runtime-only")),
     Step(
