@@ -258,7 +258,10 @@ class Kernel:
             parameters = specialize.from_annotations(self.source, options)
         if module is None:
             module = _compiler.SourceModule(self.__name__)
-        Walker(module, self.source, options, may_alias).walk(parameters)
+        try:
+            Walker(module, self.source, options, may_alias).walk(parameters)
+        except CompilationError as error:
+            raise error.with_traceback(None) from None  # the user's place is in the text, not in the walker's frames
         return module
 
     def instances(self) -> list[Instance]:
