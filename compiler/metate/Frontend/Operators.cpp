@@ -158,8 +158,13 @@ KernelValue KernelBuilder::shift(StringRef op, KernelValue left, KernelValue rig
   bool isInRange = known && *known >= 0 && *known < width;
   Value isOver;
   if (!isInRange) {
-    isOver = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::uge, amount.ir,
-                                                 constant(left.type, width));
+    // Asked of the wider of both types: a cast to a narrow one could bring the amount into range.
+    bool isWider = bitWidth(right.type.scalar) > width;
+    const KernelValue &asked = isWider ? right : amount;
+    isOver = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::uge, asked.ir,
+                                                 constant(asked.type, width));
+    if (isWider && isOver.getType() != ir(amount.type.withScalar(METATE_U1)))
+      isOver = spread(isOver, amount.type.withScalar(METATE_U1));
     Value instead = constant(left.type, isArithmetic ? width - 1 : int64_t(0));
     amount.ir = builder.createOrFold<arith::SelectOp>(loc(), isOver, instead, amount.ir);
   }

@@ -86,8 +86,13 @@ Value KernelBuilder::convertScalars(Value value, const DataType &from, Scalar to
     return convertScalars(wide, from.withScalar(METATE_F32), to);
   }
   if (from.isFloat()) {
-    if (to == METATE_U64)
-      return builder.createOrFold<arith::FPToUIOp>(loc(), target, value);
+    if (to == METATE_U64) { // negative values wrap, as in the narrower types
+      Value isNegative = builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OLT,
+                                                             value, constant(from, 0.0));
+      return builder.createOrFold<arith::SelectOp>(
+          loc(), isNegative, builder.createOrFold<arith::FPToSIOp>(loc(), target, value),
+          builder.createOrFold<arith::FPToUIOp>(loc(), target, value));
+    }
     // Through a wider signed integer, so that negative and large values wrap as
     // integers do.
     Scalar through = isSigned(to) && bitWidth(to) >= 32 ? to

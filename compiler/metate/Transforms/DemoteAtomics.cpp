@@ -41,13 +41,20 @@ private:
   }
 
   void visitLoop(Operation *loop) {
-    llvm::DenseSet<Value> shared;
+    llvm::DenseSet<Value> shared, written;
     bool mayAlias = getOperation().getMayAlias();
     loop->walk([&](Operation *op) {
-      if (auto write = writeOf(op); write && !isOwn(loop, write->second))
+      auto write = writeOf(op);
+      if (!write)
+        return;
+      written.insert(write->first);
+      if (!isOwn(loop, write->second))
         shared.insert(write->first);
     });
-    // Overlapping arguments: one foreign write anywhere may hit any of them.
+    // Overlapping arguments: one foreign write anywhere may hit any of them, and the own element of
+    // one may be another iteration's of the next.
+    if (mayAlias && written.size() > 1)
+      return;
     SmallVector<Operation *> atomics;
     loop->walk([&](Operation *op) {
       if (!isa<AtomicOp, memref::AtomicRMWOp>(op))

@@ -97,16 +97,21 @@ private:
     builder.setInsertionPointToEnd(then);
     scf::YieldOp::create(builder, op->getLoc(), op->getResults());
     builder.setInsertionPointToEnd(branch.elseBlock());
-    Value background = arith::ConstantOp::create(
-        builder, op->getLoc(), backgroundOf(builder, path, op->getResult(0).getType()));
-    scf::YieldOp::create(builder, op->getLoc(), background);
+    scf::YieldOp::create(builder, op->getLoc(), backgroundOf(builder, cast<AtomicOp>(op), path));
   }
 
-  static TypedAttr backgroundOf(OpBuilder &builder, const TreePath &path, Type type) {
+  static Value backgroundOf(OpBuilder &builder, AtomicOp op, const TreePath &path) {
+    Type type = op.getOld().getType();
     TypedAttr background = path.place.getBackground();
-    if (!background || background.getType() != type)
-      return builder.getZeroAttr(type);
-    return background;
+    if (!background)
+      background = builder.getZeroAttr(type);
+    else if (auto integer = dyn_cast<IntegerAttr>(background)) // an unsigned member's has a sign
+      background = IntegerAttr::get(type, integer.getValue());
+    if (background.getType() == type)
+      return arith::ConstantOp::create(builder, op.getLoc(), background);
+    // Of a vector or a component of one: reading the inactive cell gives it.
+    return LoadOp::create(builder, op.getLoc(), type, op.getTree(), op.getPathAttr(),
+                          op.getCoordinates(), op.getComponents());
   }
 
   /// A loop that may activate cells of a tree it walks visits the cells of earlier epochs only.

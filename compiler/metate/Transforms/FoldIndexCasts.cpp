@@ -1,4 +1,5 @@
 //===- FoldIndexCasts.cpp - index arithmetic in 64 bits ---------*- C++ -*-===//
+#include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -38,6 +39,17 @@ bool isSmallConstant(Value value) {
          constant.getSExtValue() <= smallConstant && constant.getSExtValue() >= -smallConstant;
 }
 
+/// Does the index only ever say which element or cell? One that wraps is outside of all of them. A
+/// loop's bound that wraps is another loop.
+bool isOnlyAddress(Value index) {
+  return llvm::all_of(index.getUsers(), [](Operation *user) {
+    if (isa<arith::AddIOp, arith::SubIOp>(user))
+      return isOnlyAddress(user->getResult(0));
+    return isa<memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(user) ||
+           CellAccess::of(user).has_value();
+  });
+}
+
 /// index_cast(index_cast(%i : index to i32) : i32 to index) -> %i
 struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -58,7 +70,8 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
   using OpRewritePattern<arith::IndexCastOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
     auto arithmetic = op.getIn().getDefiningOp<Op>();
-    if (!op.getType().isIndex() || !arithmetic || !arithmetic.getType().isInteger(32))
+    if (!op.getType().isIndex() || !arithmetic || !arithmetic.getType().isInteger(32) ||
+        !isOnlyAddress(op.getResult()))
       return failure();
     Value lhs = arithmetic.getLhs(), rhs = arithmetic.getRhs();
     bool bothLoops = loopVariableOf(lhs) && loopVariableOf(rhs);

@@ -25,9 +25,20 @@ struct HoistActivations : metate::impl::HoistActivationsBase<HoistActivations> {
   }
 
 private:
+  /// Does the nest ask which cells of the tree are active? The cell that activates the leaf must
+  /// still find it inactive before.
+  bool asksActivity(CellsOp cells, Value tree) {
+    return cells
+        .walk([&](IsActiveOp asks) {
+          return mayBeSameTree(getOperation(), asks.getTree(), tree) ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   void hoist(CellsOp cells, ActivateOp activate) {
     std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(activate));
-    if (!form || !form->staysInLeaf())
+    if (!form || !form->staysInLeaf() || asksActivity(cells, activate.getTree()))
       return;
     // The leaf's first cell stands for all of them.
     OpBuilder builder(leafPoint(cells));

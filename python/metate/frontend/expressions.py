@@ -139,6 +139,11 @@ class Expressions:
             return self.to_value(self.sole_member(thing, node), node)
         raise self.error("type", f"expected a value, got {describe(thing)}", node, self._value_hint(thing))
 
+    def settled(self, thing, node):
+        """What a place holds now, so that later assignments do not change it; anything else as it is."""
+        is_whole = isinstance(thing, handles.CellHandle) and len(thing.tree.type.members) == 1
+        return self.to_value(thing, node) if is_whole or isinstance(thing, Reference) else thing
+
     def shaped_value(self, thing, shape, node):
         """A Value; where a vector or matrix is wanted, also from a list (of lists) of its components."""
         if not isinstance(thing, (tuple, list)) or not shape:
@@ -228,8 +233,7 @@ class Expressions:
             if isinstance(element, ast.Starred):
                 found.extend(self.unpacked(self.expr(element.value), element))
             else:
-                thing = self.expr(element)
-                found.append(self.to_value(thing, element) if isinstance(thing, Reference) else thing)
+                found.append(self.settled(self.expr(element), element))
         return found
 
     def unpacked(self, thing, node):
@@ -263,7 +267,7 @@ class Expressions:
 
     def expr_ListComp(self, node):
         results = []
-        self._comprehend(node.generators, lambda: results.append(self.expr(node.elt)))
+        self._comprehend(node.generators, lambda: results.append(self.settled(self.expr(node.elt), node.elt)))
         return results
 
     def _comprehend(self, generators, action):
@@ -288,9 +292,7 @@ class Expressions:
 
     def expr_BinOp(self, node):
         op = BINARY[type(node.op)]
-        left, right = self.expr(node.left), None
-        if isinstance(left, Reference):
-            left = self.to_value(left, node.left)
+        left = self.settled(self.expr(node.left), node.left)
         right = self.expr(node.right)
         return self.binary(op, left, right, node)
 
@@ -319,9 +321,7 @@ class Expressions:
         return self.emit(node, self.builder.unary, op, self.to_value(operand, node.operand))
 
     def expr_Compare(self, node):
-        left = self.expr(node.left)
-        if isinstance(left, Reference):
-            left = self.to_value(left, node.left)
+        left = self.settled(self.expr(node.left), node.left)
         if len(node.ops) == 1:
             return self.compare(node.ops[0], left, self.expr(node.comparators[0]), node, node.left, node.comparators[0])
         return self._chain(node, left, node.left, list(zip(node.ops, node.comparators)))
@@ -329,9 +329,7 @@ class Expressions:
     def _chain(self, node, left, left_node, rest):
         """a < b < c: the middle is computed once, the rest only if the first holds."""
         (op, right_node), *more = rest
-        right = self.expr(right_node)
-        if isinstance(right, Reference):
-            right = self.to_value(right, right_node)
+        right = self.settled(self.expr(right_node), right_node)
         first = self.compare(op, left, right, node, left_node, right_node)
         if not more or first is False:
             return first

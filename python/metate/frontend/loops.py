@@ -220,8 +220,12 @@ class Loops(Statements):
             loop.going = self._new_flag(node)
         self.emit(node, self.builder.begin_while)
         outer, self.depth = self.depth, loop.depth
-        condition = self.truth(self.expr(node.test), node.test)
-        self.emit(node, self.builder.begin_while_body, condition, loop.going)
+        test = lambda: self.truth(self.expr(node.test), node.test)  # noqa: E731
+        if loop.going is None:
+            condition = test()
+        else:  # after a break the condition is not asked again
+            condition = self.both(node, self.emit(node, self.builder.load, loop.going), test)
+        self.emit(node, self.builder.begin_while_body, condition, None)
         self.push_scope("loop")
         self._loop_block(node, loop)
         self.depth = outer

@@ -76,9 +76,9 @@ class Statements(Access):
     #  -- assignment -------------------------------------------------------------------------------
 
     def statement_Assign(self, node):
-        thing = self.expr(node.value)
-        if isinstance(thing, Reference) or (len(node.targets) > 1 and not is_static(thing)):
-            thing = self.to_value(thing, node.value) if isinstance(thing, (Reference, Value, handles.CellHandle)) else thing
+        thing = self.settled(self.expr(node.value), node.value)
+        if isinstance(thing, handles.CellHandle) and len(node.targets) > 1:
+            thing = self.to_value(thing, node.value)
         for target in node.targets:
             self.assign(target, thing, node)
 
@@ -312,7 +312,7 @@ class Statements(Access):
         frame = self.frame
         thing = None if node.value is None else self.expr(node.value)
         if frame.live is None:
-            frame.result = self._settled(thing, node.value)
+            frame.result = self.settled(thing, node.value)
             return
         if node.value is not None:
             self._store_results(frame, thing, node)
@@ -320,13 +320,6 @@ class Statements(Access):
             self._clear(loop.active, node)
             self._clear(loop.going, node)
         self._clear(frame.live, node)
-
-    def _settled(self, thing, node):
-        """A result that later assignments do not change."""
-        if isinstance(thing, (Reference, handles.CellHandle)):
-            if isinstance(thing, Reference) or len(thing.tree.type.members) == 1:
-                return self.to_value(thing, node)
-        return thing
 
     def _store_results(self, frame, thing, node):
         """An early return: the values go to variables of the function, one set for each combination of types."""

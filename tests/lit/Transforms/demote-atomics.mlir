@@ -40,3 +40,17 @@ metate.kernel @mixed(%x: memref<?xf32>, %v: f32, %n: index) {
   }
   metate.return
 }
+
+// Arguments that overlap: the own element of one may be another iteration's of the other.
+// CHECK-LABEL: metate.kernel @overlapping
+// CHECK: memref.atomic_rmw addf
+// CHECK: memref.atomic_rmw addf
+metate.kernel @overlapping(%x: memref<?xf32>, %y: memref<?xf32>, %v: f32, %n: index) attributes {may_alias} {
+  %zero = arith.constant 0 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %a = memref.atomic_rmw addf %v, %x[%i] : (f32, memref<?xf32>) -> f32
+    %b = memref.atomic_rmw addf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}

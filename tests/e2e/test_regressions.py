@@ -1,0 +1,161 @@
+"""What once went wrong, one test each, named after what broke."""
+
+import numpy as np
+
+import metate as ti
+
+I32 = ti.types.ndarray(dtype=ti.i32, ndim=1)
+Line = ti.types.SNodeTreeBuilder().pointer(ti.i, 4).dense(ti.i, 8).place(h=ti.i32).build()
+Unsigned = ti.types.SNodeTreeBuilder().pointer(ti.i, 4).dense(ti.i, 8).place(u=ti.u32, background=7).build()
+Pair = ti.types.vector(2, ti.i32)
+Pairs = ti.types.SNodeTreeBuilder().pointer(ti.i, 4).dense(ti.i, 8).place(p=Pair, background=(5, 6)).build()
+Single = ti.types.SNodeTreeBuilder().pointer(ti.i, 16).dense(ti.i, 1).place(h=ti.i32).build()
+
+
+@ti.kernel
+def cells_as_values(f: Line, out: I32):
+    for _ in range(1):
+        f[0] = 1
+        f[1] = 2
+        old = f[0]
+        f[0] = 5
+        out[0] = old
+        f[0], f[1] = f[1], f[0]
+        out[1] = f[0]
+        out[2] = f[1]
+        listed = [f[k] for k in ti.static(range(2))]
+        f[0] = 77
+        out[3] = listed[0]
+
+
+def test_a_variable_keeps_the_value_of_a_cell_with_one_member():
+    out = np.zeros(4, np.int32)
+    cells_as_values(Line.new(), out)
+    assert out.tolist() == [1, 2, 5, 2]
+
+
+@ti.kernel
+def elements_listed(x: I32, out: I32):
+    for _ in range(1):
+        listed = [x[k] for k in ti.static(range(2))]
+        x[0] = 77
+        out[0] = listed[0]
+
+
+def test_a_comprehension_keeps_the_values_of_elements():
+    out = np.zeros(1, np.int32)
+    elements_listed(np.array([1, 2], np.int32), out)
+    assert out[0] == 1
+
+
+@ti.kernel
+def failed_atomics(f: Unsigned, g: Pairs, out: I32):
+    for _ in range(1):
+        out[0] = ti.atomic_add(f[-1].u, 3)
+        old = ti.atomic_add(g[-1].p, 1)
+        out[1] = old[0]
+        out[2] = old[1]
+        out[3] = ti.atomic_add(g[32].p[1], 1)
+
+
+def test_an_atomic_outside_a_sparse_tree_gives_the_background_of_any_type():
+    out = np.zeros(4, np.int32)
+    failed_atomics(Unsigned.new(), Pairs.new(), out)
+    assert out.tolist() == [7, 5, 6, 6]
+
+
+@ti.kernel
+def counting_condition(x: I32, out: I32):
+    for _ in range(1):
+        n = 0
+        while ti.atomic_add(x[0], 1) < 100:
+            n += 1
+            if n >= 3:
+                break
+        out[0] = n
+
+
+def test_the_condition_of_while_is_not_asked_after_a_break():
+    x, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    counting_condition(x, out)
+    assert (x[0], out[0]) == (3, 3)
+
+
+@ti.kernel
+def wide_shifts(x: ti.types.ndarray(dtype=ti.i8, ndim=1), amount: I32, out: I32):
+    for i in range(amount.shape[0]):
+        out[2 * i] = x[0] << amount[i]
+        out[2 * i + 1] = x[1] >> amount[i]
+
+
+def test_a_shift_of_a_narrow_integer_by_256():
+    out = np.full(6, 9, np.int32)
+    wide_shifts(np.array([5, -5], np.int8), np.array([256, 2**31 - 1, 1], np.int32), out)
+    assert out.tolist() == [0, -1, 0, -1, 10, -3]
+
+
+@ti.kernel
+def to_u64(x: ti.types.ndarray(dtype=ti.f32, ndim=1), out: ti.types.ndarray(dtype=ti.u64, ndim=1)):
+    for i in range(x.shape[0]):
+        out[i] = ti.u64(x[i])
+
+
+def test_negative_floats_wrap_in_u64():
+    x = np.array([-1, -300, -2.5, 5, 1e19] * 5, np.float32)
+    out = np.zeros(len(x), np.uint64)
+    to_u64(x, out)
+    assert out.tolist() == [int(v) % 2**64 for v in x.tolist()]
+
+
+@ti.kernel
+def wrapping_bound(x: I32, out: I32):
+    for _ in range(1):
+        n = 0
+        for _ in range(x[0] + 1):
+            n += 1
+            if n > 5:
+                break
+        out[0] = n
+
+
+def test_the_bound_of_a_loop_wraps():
+    out = np.full(1, -1, np.int32)
+    wrapping_bound(np.array([2**31 - 1], np.int32), out)
+    assert out[0] == 0
+
+
+@ti.kernel
+def fill(f: Single):
+    for i in range(16):
+        f[i] = 1
+
+
+@ti.kernel
+def count_new(f: Single, g: Single, out: I32):
+    for i in f:
+        if not ti.is_active(g, i):
+            out[0] += 1
+        g[i] = 1
+
+
+def test_a_cell_is_inactive_before_the_store_that_activates_it():
+    f, g, out = Single.new(), Single.new(), np.zeros(1, np.int32)
+    fill(f)
+    count_new(f, g, out)
+    count_new(f, g, out)
+    assert out[0] == 16
+
+
+@ti.kernel
+def two_sums(a: I32, b: I32):
+    for i in range(a.shape[0]):
+        a[i] += 1
+        b[i] += 1
+
+
+def test_atomics_of_overlapping_arguments_stay_atomic():
+    x = np.zeros(100001, np.int32)
+    two_sums(x[:-1], x[1:])
+    assert x.tolist() == [1] + [2] * 99999 + [1]
+    (aliased,) = [instance for instance in two_sums.instances() if instance.may_alias]
+    assert aliased
