@@ -220,7 +220,7 @@ class Loops(Statements):
             loop.going = self._new_flag(node)
         self.emit(node, self.builder.begin_while)
         outer, self.depth = self.depth, loop.depth
-        test = lambda: self.truth(self.expr(node.test), node.test)  # noqa: E731
+        test = lambda: self.truth(self.expr(node.test), node.test)
         if loop.going is None:
             condition = test()
         else:  # after a break the condition is not asked again
