@@ -99,7 +99,10 @@ Value ByteBuilder::readValue(Type type, Value offset) {
   }
   if (type.isInteger(1))
     return isNonzero(readInteger(offset, 8));
-  return ReadOp::create(builder, loc, type, block, offset, uint64_t(scope), false, false);
+  auto read = ReadOp::create(builder, loc, type, block, offset, uint64_t(scope), false, false);
+  if (knownSlot)
+    read->setAttr("metate.known_slot", builder.getUnitAttr());
+  return read;
 }
 
 void ByteBuilder::writeValue(Value value, Value offset) {

@@ -54,6 +54,8 @@ public:
   mlir::Value compareExchange(mlir::Value offset, mlir::Value expected, mlir::Value desired);
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
 
+  /// Reads are of a slot that is known: they may run whether or not the program would have read.
+  bool knownSlot = false;
   /// Reads and writes one value of a place: scalars, vectors component by component, i1 as a byte.
   mlir::Value readValue(mlir::Type type, mlir::Value offset);
   void writeValue(mlir::Value value, mlir::Value offset);

@@ -42,6 +42,8 @@ static void map(OpPassManager &passes) {
   passes.addPass(createCSEPass());
   // Once what guards a leaf is known to be one value; before loops become branches.
   passes.addPass(createUnswitchNests());
+  // What guards whole rows has left them: what is left varies from cell to cell.
+  passes.addPass(createFlattenRows());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createMapTasksCpu());
   passes.addPass(createSCFToControlFlowPass());

@@ -321,6 +321,7 @@ void KernelLowering::lowerLoad(LoadOp op) {
   };
   Value result;
   if (Value offset = leafOffset(op, access, path, argument)) {
+    bytes.knownSlot = op.getComponents().empty();
     result = readAt(offset);
   } else {
     auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };

@@ -87,3 +87,13 @@ def UnswitchNests : Metate_Pass<"metate-unswitch-nests"> {
   }];
   let statistics = [Statistic<"unswitched", "unswitched", "loops unswitched">];
 }
+
+def FlattenRows : Metate_Pass<"metate-flatten-rows"> {
+  let summary = "conditionals in the row of a leaf become selections, so that the row can be computed as vectors";
+  let description = [{
+    Before: `%r = scf.if %c -> f32 { ...; scf.yield %a } else { scf.yield %b }` in a loop marked `metate.row`; after: `...; %r = arith.select %c, %a, %b`. Only where
+    everything in the conditional may run for every cell: arithmetic, and reads of tiles and of cells whose slot is known. A row
+    that is straight code then is marked `metate.straight`.
+  }];
+  let statistics = [Statistic<"flattened", "flattened", "conditionals turned into selections">];
+}

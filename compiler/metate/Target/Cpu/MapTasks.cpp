@@ -120,11 +120,18 @@ static void annotateRows(KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
   auto yes = BoolAttr::get(context, true);
   auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
-                                                  {}, {}, {}, {}, {}, {});
+  // The cost model compares with unrolled scalar code and is wary of loops this short; straight
+  // rows gain.
+  auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, false),
+                                                {}, {}, {}, {}, {}, {});
   kernel.walk([&](scf::ForOp loop) {
-    if (loop->removeAttr("metate.row"))
-      loop->setAttr("loop_annotation", annotation);
+    if (!loop->removeAttr("metate.row"))
+      return;
+    bool straight = bool(loop->removeAttr("metate.straight"));
+    loop->setAttr(
+        "loop_annotation",
+        LLVM::LoopAnnotationAttr::get(context, {}, straight ? vectorize : LLVM::LoopVectorizeAttr(),
+                                      {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
   });
 }
 
