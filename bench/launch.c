@@ -49,10 +49,15 @@ static void time_open(metate_device *device, const char *path) {
   print_samples("open", samples, ", ");
 }
 
-static void time_launch(const metate_module *module, const char *name, uint32_t count, const char *end) {
+static void time_launch(const metate_module *module, const char *name, uint32_t count,
+                        const char *end) {
   metate_argument arguments[MOST_ARGUMENTS] = {{0}};
   for (uint32_t n = 0; n < count; ++n)
-    arguments[n] = (metate_argument){.kind = METATE_ARGUMENT_SCALAR, .dtype = METATE_I32, .rows = 1, .columns = 1, .value.bits = n};
+    arguments[n] = (metate_argument){.kind = METATE_ARGUMENT_SCALAR,
+                                     .dtype = METATE_I32,
+                                     .rows = 1,
+                                     .columns = 1,
+                                     .value.bits = n};
   const metate_kernel *kernel = find(module, name);
   double samples[SAMPLES];
   for (int n = 0; n < SAMPLES; ++n) {

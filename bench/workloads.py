@@ -39,7 +39,8 @@ def mean_curvature():
         measure.print_row(name, row, "ms", f"{1e6 * row['median'] / cells:.2f} ns a cell")
     ratios = {variant: figures["metate"]["median"] / time_ for variant, time_ in hand.items()}
     print(
-        f"  metate / hand-written: {ratios['hoisted']:.2f} (neighbour leaves hoisted), {ratios['tile']:.2f} (hoisted, copied to a tile)"
+        f"  metate / hand-written: {ratios['hoisted']:.2f} (neighbour leaves hoisted), "
+        f"{ratios['tile']:.2f} (hoisted, copied to a tile)"
     )
     return {"cells": cells, "threads": threads, "milliseconds": figures, "ratio": ratios}
 

@@ -28,7 +28,8 @@ struct Grid {
   std::vector<Leaf> from, to;            // leaf 0 is all background
 };
 
-inline float update(float c, float x0, float x1, float y0, float y1, float z0, float z1, float xy, float xz, float yz) {
+inline float update(float c, float x0, float x1, float y0, float y1, float z0, float z1, float xy,
+                    float xz, float yz) {
   float dx = (x1 - x0) * 0.5f, dy = (y1 - y0) * 0.5f, dz = (z1 - z0) * 0.5f;
   float dxx = x0 + x1 - 2.0f * c, dyy = y0 + y1 - 2.0f * c, dzz = z0 + z1 - 2.0f * c;
   float x2 = dx * dx, y2 = dy * dy, z2 = dz * dz;
@@ -45,7 +46,8 @@ Neighbours neighboursOf(const Grid &grid, int leaf) {
   const std::int32_t *at = &grid.coordinates[3 * leaf];
   for (int n = 0; n < 27; ++n) {
     int i = at[0] + n / 9 - 1, j = at[1] + n / 3 % 3 - 1, k = at[2] + n % 3 - 1;
-    bool inside = i >= 0 && j >= 0 && k >= 0 && i < grid.blocks && j < grid.blocks && k < grid.blocks;
+    bool inside =
+        i >= 0 && j >= 0 && k >= 0 && i < grid.blocks && j < grid.blocks && k < grid.blocks;
     found[n] = grid.from[inside ? grid.table[(i * grid.blocks + j) * grid.blocks + k] : 0].data();
   }
   return found;
@@ -64,11 +66,14 @@ void stepHoisted(Grid &grid, int leaf) {
       for (int k = 0; k < 8; ++k) {
         float c = own[i * 64 + j * 8 + k], value = c;
         if (std::fabs(c) < band) {
-          float xy = at(i + 1, j + 1, k) + at(i - 1, j - 1, k) - at(i + 1, j - 1, k) - at(i - 1, j + 1, k);
-          float xz = at(i + 1, j, k + 1) + at(i - 1, j, k - 1) - at(i + 1, j, k - 1) - at(i - 1, j, k + 1);
-          float yz = at(i, j + 1, k + 1) + at(i, j - 1, k - 1) - at(i, j + 1, k - 1) - at(i, j - 1, k + 1);
-          value = update(c, at(i - 1, j, k), at(i + 1, j, k), at(i, j - 1, k), at(i, j + 1, k), at(i, j, k - 1),
-                         at(i, j, k + 1), xy, xz, yz);
+          float xy =
+              at(i + 1, j + 1, k) + at(i - 1, j - 1, k) - at(i + 1, j - 1, k) - at(i - 1, j + 1, k);
+          float xz =
+              at(i + 1, j, k + 1) + at(i - 1, j, k - 1) - at(i + 1, j, k - 1) - at(i - 1, j, k + 1);
+          float yz =
+              at(i, j + 1, k + 1) + at(i, j - 1, k - 1) - at(i, j + 1, k - 1) - at(i, j - 1, k + 1);
+          value = update(c, at(i - 1, j, k), at(i + 1, j, k), at(i, j - 1, k), at(i, j + 1, k),
+                         at(i, j, k - 1), at(i, j, k + 1), xy, xz, yz);
         }
         to[i * 64 + j * 8 + k] = value;
       }
@@ -108,7 +113,8 @@ void stepTile(Grid &grid, int leaf) {
 extern "C" {
 
 // values f32[count][512], coordinates i32[count][3] in leaves, a grid of blocks^3 leaves.
-Grid *reference_create(int blocks, int count, const std::int32_t *coordinates, const float *values) {
+Grid *reference_create(int blocks, int count, const std::int32_t *coordinates,
+                       const float *values) {
   auto grid = std::make_unique<Grid>();
   grid->blocks = blocks;
   grid->coordinates.assign(3, 0);
@@ -129,7 +135,8 @@ Grid *reference_create(int blocks, int count, const std::int32_t *coordinates, c
 void reference_step(Grid *grid, int variant, int threads) {
   int leaves = int(grid->from.size()) - 1;
   auto work = [&](int part) {
-    int begin = 1 + leaves * std::int64_t(part) / threads, end = 1 + leaves * std::int64_t(part + 1) / threads;
+    int begin = 1 + leaves * std::int64_t(part) / threads,
+        end = 1 + leaves * std::int64_t(part + 1) / threads;
     for (int leaf = begin; leaf < end; ++leaf)
       variant ? stepTile(*grid, leaf) : stepHoisted(*grid, leaf);
   };

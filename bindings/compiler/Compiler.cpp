@@ -10,11 +10,9 @@ namespace {
 PyObject *frontendError = nullptr;
 PyObject *compileError = nullptr;
 
-PyObject *makeException(nb::module_ &module, const char *name,
-                        const char *doc) {
+PyObject *makeException(nb::module_ &module, const char *name, const char *doc) {
   std::string full = std::string("metate_native._compiler.") + name;
-  PyObject *type =
-      PyErr_NewExceptionWithDoc(full.c_str(), doc, PyExc_Exception, nullptr);
+  PyObject *type = PyErr_NewExceptionWithDoc(full.c_str(), doc, PyExc_Exception, nullptr);
   if (!type)
     throw nb::python_error();
   module.attr(name) = nb::handle(type);
@@ -36,8 +34,8 @@ const char *kindName(frontend::ErrorKind kind) {
 } // namespace
 
 void throwDiagnostic(const frontend::Diagnostic &diagnostic) {
-  nb::tuple arguments = nb::make_tuple(kindName(diagnostic.kind),
-                                       diagnostic.message, diagnostic.hint);
+  nb::tuple arguments =
+      nb::make_tuple(kindName(diagnostic.kind), diagnostic.message, diagnostic.hint);
   PyErr_SetObject(frontendError, arguments.ptr());
   throw nb::python_error();
 }
@@ -53,11 +51,9 @@ NB_MODULE(_compiler, module) {
   using namespace metate::python;
   module.doc() = "The Metate compiler: builds kernels, runs stages, makes code "
                  "and modules.";
-  frontendError =
-      makeException(module, "FrontendError",
-                    "(kind, message, hint): an error in the user's source.");
-  compileError =
-      makeException(module, "CompileError", "A stage of the compiler failed.");
+  frontendError = makeException(module, "FrontendError",
+                                "(kind, message, hint): an error in the user's source.");
+  compileError = makeException(module, "CompileError", "A stage of the compiler failed.");
   bindBuilder(module);
   bindStages(module);
 }

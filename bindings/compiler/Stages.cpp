@@ -24,9 +24,7 @@ template <typename T> T valueOf(llvm::Expected<T> expected) {
   return std::move(*expected);
 }
 
-nb::bytes toBytes(llvm::StringRef text) {
-  return nb::bytes(text.data(), text.size());
-}
+nb::bytes toBytes(llvm::StringRef text) { return nb::bytes(text.data(), text.size()); }
 
 nb::bytes treeTypeBlob(const std::string &text) {
   SourceModule module("type");
@@ -56,8 +54,7 @@ CompileOptions optionsOf(const Choices &choices) {
   return options;
 }
 
-void runTo(SourceModule &module, Stage from, Stage to,
-           const CompileOptions &options) {
+void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &options) {
   std::string error;
   {
     nb::gil_scoped_release unlocked;
@@ -74,8 +71,7 @@ struct JitHome {
   std::unique_ptr<Jit> jit = valueOf(Jit::create());
 };
 
-std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module,
-                                      const Choices &choices) {
+std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const Choices &choices) {
   CompileOptions options = optionsOf(choices);
   runTo(module, Stage::Import, Stage::Emit, options);
   std::optional<llvm::Expected<std::unique_ptr<JitModule>>> added;
@@ -86,8 +82,7 @@ std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module,
   return valueOf(std::move(*added));
 }
 
-nb::bytes buildModule(SourceModule &module, const Choices &choices,
-                      bool strip) {
+nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) {
   CompileOptions options = optionsOf(choices);
   runTo(module, Stage::Import, Stage::Emit, options);
   std::optional<llvm::Expected<std::string>> packed;
@@ -111,8 +106,7 @@ Stage stageOf(const std::string &name) {
 /// A dump that has left stage `start`, taken to the end of `stop`: text, or
 /// bytes after pack.
 nb::object runStagesOnText(const std::string &text, const std::string &start,
-                           const std::string &stop, const Choices &choices,
-                           bool strip) {
+                           const std::string &stop, const Choices &choices, bool strip) {
   Stage from = stageOf(start), to = stageOf(stop);
   if (to < from)
     throwCompileError("stage '" + stop + "' comes before '" + start + "'");
@@ -143,18 +137,15 @@ std::vector<std::string> allStageNames() {
 void bindStages(nb::module_ &module) {
   nb::class_<Choices>(module, "Choices", "Targets and which optimisations run.")
       .def(nb::init<>())
-      .def_rw(
-          "targets", &Choices::targets,
-          "Names as `parseTarget` reads them: native, x86-64-v3, znver4, ...")
+      .def_rw("targets", &Choices::targets,
+              "Names as `parseTarget` reads them: native, x86-64-v3, znver4, ...")
       .def_rw("opt_level", &Choices::optLevel)
       .def_rw("hoist_leaves", &Choices::hoistLeaves)
       .def_rw("demote_atomics", &Choices::demoteAtomics)
       .def_rw("verify", &Choices::verify);
   nb::class_<JitModule>(module, "CompiledModule",
                         "Code in this process; it goes when this object does.")
-      .def_prop_ro(
-          "descriptor",
-          [](const JitModule &self) { return toBytes(self.descriptor()); })
+      .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
       .def_prop_ro("entries", [](const JitModule &self) {
         std::vector<uintptr_t> addresses;
         for (metate_entry entry : self.entries())
@@ -166,13 +157,11 @@ void bindStages(nb::module_ &module) {
       .def("compile", &compileJit, nb::arg("module"), nb::arg("choices"),
            "Takes a SourceModule through all stages; the SourceModule is used "
            "up.");
-  module.def("tree_type_blob", &treeTypeBlob,
-             "The type blob of a tree type's text.");
-  module.def("build_module", &buildModule, nb::arg("module"),
-             nb::arg("choices"), nb::arg("strip") = false,
-             "The bytes of a .metate file; the SourceModule is used up.");
-  module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"),
-             nb::arg("stop"), nb::arg("choices"), nb::arg("strip") = false);
+  module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
+  module.def("build_module", &buildModule, nb::arg("module"), nb::arg("choices"),
+             nb::arg("strip") = false, "The bytes of a .metate file; the SourceModule is used up.");
+  module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"), nb::arg("stop"),
+             nb::arg("choices"), nb::arg("strip") = false);
   module.def("stage_names", &allStageNames);
 }
 

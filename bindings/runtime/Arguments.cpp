@@ -56,20 +56,14 @@ static uint32_t dtypeOfFormat(const char *format, Py_ssize_t size) {
   case 'l':
   case 'q':
   case 'n':
-    return size == 1   ? METATE_I8
-           : size == 2 ? METATE_I16
-           : size == 4 ? METATE_I32
-                       : METATE_I64;
+    return size == 1 ? METATE_I8 : size == 2 ? METATE_I16 : size == 4 ? METATE_I32 : METATE_I64;
   case 'B':
   case 'H':
   case 'I':
   case 'L':
   case 'Q':
   case 'N':
-    return size == 1   ? METATE_U8
-           : size == 2 ? METATE_U16
-           : size == 4 ? METATE_U32
-                       : METATE_U64;
+    return size == 1 ? METATE_U8 : size == 2 ? METATE_U16 : size == 4 ? METATE_U32 : METATE_U64;
   default:
     return 0;
   }
@@ -79,8 +73,7 @@ bool Frame::lookAtBuffer(Value &value) {
   if (!PyObject_CheckBuffer(value.object))
     return false;
   Py_buffer &view = value.view;
-  if (PyObject_GetBuffer(value.object, &view, PyBUF_STRIDES | PyBUF_FORMAT) !=
-      0) {
+  if (PyObject_GetBuffer(value.object, &view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     return false;
   }
@@ -102,13 +95,11 @@ bool Frame::lookAtBuffer(Value &value) {
 }
 
 bool Frame::lookThroughDlpack(Value &value) {
-  if (PyObject_CheckBuffer(value.object) ||
-      !PyObject_HasAttrString(value.object, "__dlpack__"))
+  if (PyObject_CheckBuffer(value.object) || !PyObject_HasAttrString(value.object, "__dlpack__"))
     return false;
   nb::ndarray<nb::ro> array;
   if (!nb::try_cast(nb::handle(value.object), array) ||
-      array.device_type() != nb::device::cpu::value ||
-      array.ndim() > METATE_MAX_RANK) {
+      array.device_type() != nb::device::cpu::value || array.ndim() > METATE_MAX_RANK) {
     PyErr_Clear();
     return false;
   }
@@ -132,8 +123,7 @@ bool Frame::lookThroughDlpack(Value &value) {
                {nb::dlpack::dtype_code::Float, 64, METATE_F64}};
   value.dtype = 0;
   for (auto &entry : known)
-    if (type.code == uint8_t(entry.code) && type.bits == entry.bits &&
-        type.lanes == 1)
+    if (type.code == uint8_t(entry.code) && type.bits == entry.bits && type.lanes == 1)
       value.dtype = entry.dtype;
   if (value.dtype == 0)
     return false;
@@ -180,17 +170,16 @@ bool Frame::look(Value &value) {
   return value.state == Value::State::Array;
 }
 
-bool Frame::bindArray(const Parameter &parameter, Value &value,
-                      metate_argument &argument, bool exact) {
+bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument &argument,
+                      bool exact) {
   if (nb::isinstance<Tree>(nb::handle(value.object)) || !look(value))
     return false;
-  if (value.dtype != parameter.element.dtype ||
-      value.array.rank != parameter.rank || !value.aligned)
+  if (value.dtype != parameter.element.dtype || value.array.rank != parameter.rank ||
+      !value.aligned)
     return false;
   if (parameter.isContiguous() ? !value.contiguous : exact && value.contiguous)
     return false;
-  if ((parameter.access & METATE_ACCESS_WRITE) &&
-      (value.array.flags & METATE_ARRAY_READ_ONLY))
+  if ((parameter.access & METATE_ACCESS_WRITE) && (value.array.flags & METATE_ARRAY_READ_ONLY))
     return false;
   for (uint32_t i = 0; i < parameter.rank; ++i)
     if (parameter.fixed[i] >= 0 && parameter.fixed[i] != value.shape[i])
@@ -199,8 +188,7 @@ bool Frame::bindArray(const Parameter &parameter, Value &value,
   return true;
 }
 
-bool Frame::bindTree(const Parameter &parameter, Value &value,
-                     metate_argument &argument) {
+bool Frame::bindTree(const Parameter &parameter, Value &value, metate_argument &argument) {
   nb::handle object(value.object);
   if (!nb::isinstance<Tree>(object) || !nb::inst_ready(object))
     return false;
@@ -211,8 +199,7 @@ bool Frame::bindTree(const Parameter &parameter, Value &value,
   return true;
 }
 
-Fit Frame::bindVector(const Parameter &parameter, Value &value,
-                      metate_argument &argument) {
+Fit Frame::bindVector(const Parameter &parameter, Value &value, metate_argument &argument) {
   char *bytes = value.element;
   if (parameter.element.bytes() > inlineBytes) {
     if (!value.wideElement)
@@ -224,8 +211,8 @@ Fit Frame::bindVector(const Parameter &parameter, Value &value,
   return encodeElement(parameter.element, value.object, bytes);
 }
 
-Fit Frame::bindOne(const Parameter &parameter, Value &value,
-                   metate_argument &argument, bool exact) {
+Fit Frame::bindOne(const Parameter &parameter, Value &value, metate_argument &argument,
+                   bool exact) {
   argument.kind = parameter.kind;
   argument.dtype = parameter.element.dtype;
   argument.rows = parameter.element.rows;
@@ -233,13 +220,11 @@ Fit Frame::bindOne(const Parameter &parameter, Value &value,
   switch (parameter.kind) {
   case METATE_ARGUMENT_SCALAR:
     argument.value.bits = 0;
-    return encodeScalar(parameter.element.dtype, value.object,
-                        &argument.value.bits);
+    return encodeScalar(parameter.element.dtype, value.object, &argument.value.bits);
   case METATE_ARGUMENT_VECTOR:
     return bindVector(parameter, value, argument);
   case METATE_ARGUMENT_NDARRAY:
-    return bindArray(parameter, value, argument, exact) ? Fit::Yes
-                                                        : Fit::WrongType;
+    return bindArray(parameter, value, argument, exact) ? Fit::Yes : Fit::WrongType;
   case METATE_ARGUMENT_TREE:
     return bindTree(parameter, value, argument) ? Fit::Yes : Fit::WrongType;
   default:
@@ -267,8 +252,7 @@ std::string Frame::describe(Value &value) {
   }
   if (!look(value))
     return describeValue(value.object);
-  std::string text = std::string("an array of ") +
-                     metate_dtype_name(value.dtype) + " with shape (";
+  std::string text = std::string("an array of ") + metate_dtype_name(value.dtype) + " with shape (";
   for (uint32_t i = 0; i < value.array.rank; ++i)
     text += (i ? ", " : "") + std::to_string(value.shape[i]);
   text += ")";
@@ -285,29 +269,23 @@ void Frame::bindOrThrow(const Kernel &kernel) {
   const std::vector<Parameter> &parameters = kernel.parameters();
   if (parameters.size() != count)
     throwNamed("RuntimeTypeError_",
-               "kernel '" + kernel.getName() + "': expected " +
-                   std::to_string(parameters.size()) + " arguments, got " +
-                   std::to_string(count),
+               "kernel '" + kernel.getName() + "': expected " + std::to_string(parameters.size()) +
+                   " arguments, got " + std::to_string(count),
                METATE_E_INVALID_ARGUMENT);
   for (size_t i = 0; i < count; ++i) {
     Fit fit = bindOne(parameters[i], values[i], arguments[i], false);
     if (fit == Fit::Yes)
       continue;
-    std::string text = "kernel '" + kernel.getName() + "': argument '" +
-                       parameters[i].name + "': expected " +
-                       parameters[i].expected() +
-                       (fit == Fit::OutOfRange ? " within its range" : "") +
-                       ", got " + describe(values[i]);
-    throwNamed(fit == Fit::OutOfRange ? "RuntimeValueError_"
-                                      : "RuntimeTypeError_",
-               text,
-               fit == Fit::OutOfRange ? METATE_E_OUT_OF_RANGE
-                                      : METATE_E_TYPE_MISMATCH);
+    std::string text = "kernel '" + kernel.getName() + "': argument '" + parameters[i].name +
+                       "': expected " + parameters[i].expected() +
+                       (fit == Fit::OutOfRange ? " within its range" : "") + ", got " +
+                       describe(values[i]);
+    throwNamed(fit == Fit::OutOfRange ? "RuntimeValueError_" : "RuntimeTypeError_", text,
+               fit == Fit::OutOfRange ? METATE_E_OUT_OF_RANGE : METATE_E_TYPE_MISMATCH);
   }
 }
 
-void Frame::throwLaunchError(const Kernel &kernel, int32_t status,
-                             const std::string &text) {
+void Frame::throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text) {
   for (size_t i = 0; status == METATE_E_CAPACITY && i < count; ++i) {
     if (kernel.parameters()[i].kind != METATE_ARGUMENT_TREE)
       continue;

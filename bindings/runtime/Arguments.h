@@ -54,17 +54,12 @@ private:
   bool lookAtBuffer(Value &value);
   bool lookThroughDlpack(Value &value);
   void finishArray(Value &value);
-  Fit bindOne(const Parameter &parameter, Value &value,
-              metate_argument &argument, bool exact);
-  bool bindTree(const Parameter &parameter, Value &value,
-                metate_argument &argument);
-  bool bindArray(const Parameter &parameter, Value &value,
-                 metate_argument &argument, bool exact);
-  Fit bindVector(const Parameter &parameter, Value &value,
-                 metate_argument &argument);
+  Fit bindOne(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
+  bool bindTree(const Parameter &parameter, Value &value, metate_argument &argument);
+  bool bindArray(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
+  Fit bindVector(const Parameter &parameter, Value &value, metate_argument &argument);
   std::string describe(Value &value);
-  [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status,
-                                     const std::string &text);
+  [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
 
   size_t count;
   Value inlineValues[inlineCount];

@@ -25,8 +25,7 @@ Device::~Device() {
 /// extension depends on oneTBB.
 void Device::loadPool() {
   Dl_info here{};
-  if (!dladdr(reinterpret_cast<void *>(&metate_abi_version), &here) ||
-      !here.dli_fname)
+  if (!dladdr(reinterpret_cast<void *>(&metate_abi_version), &here) || !here.dli_fname)
     return;
   std::string path = here.dli_fname;
   path.resize(path.find_last_of('/') + 1);
@@ -37,16 +36,14 @@ void Device::loadPool() {
     return;
   auto create = reinterpret_cast<decltype(&metate_tbb_executor_create)>(
       dlsym(library, "metate_tbb_executor_create"));
-  auto destroy = reinterpret_cast<decltype(destroyPool)>(
-      dlsym(library, "metate_tbb_executor_destroy"));
+  auto destroy =
+      reinterpret_cast<decltype(destroyPool)>(dlsym(library, "metate_tbb_executor_destroy"));
   if (!create || !destroy)
-    throwNamed("RuntimeError_",
-               path + ": expected the executor of this version of libmetate",
+    throwNamed("RuntimeError_", path + ": expected the executor of this version of libmetate",
                METATE_E_VERSION);
   int32_t status = create(0, &pool);
   if (status != METATE_OK)
-    throwNamed("RuntimeError_", path + ": it could not start its threads",
-               status);
+    throwNamed("RuntimeError_", path + ": it could not start its threads", status);
   destroyPool = destroy;
 }
 
@@ -63,17 +60,15 @@ metate_device_info Device::describe() const {
   return info;
 }
 
-int32_t Device::parallelFor(void *self, int64_t count, int64_t grain,
-                            uint32_t maxWorkers, metate_task_body body,
-                            void *context) {
+int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
+                            metate_task_body body, void *context) {
   auto *device = static_cast<Device *>(self);
   uint32_t limit = device->threads();
   if (maxWorkers && maxWorkers < limit)
     limit = maxWorkers;
   if (limit == 1)
     return body(context, 0, count, 0);
-  return device->pool.parallel_for(device->pool.self, count, grain, limit, body,
-                                   context);
+  return device->pool.parallel_for(device->pool.self, count, grain, limit, body, context);
 }
 
 void Device::print(void *self, const char *text, size_t bytes) {
@@ -94,8 +89,7 @@ void Device::flushOutput() {
   if (!sink || sink == Py_None || text.empty())
     return;
   nb::object stream = nb::borrow(sink);
-  PyObject *decoded =
-      PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace");
+  PyObject *decoded = PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace");
   if (!decoded)
     throw nb::python_error();
   stream.attr("write")(nb::steal(decoded));

@@ -30,13 +30,9 @@ public:
   uint32_t threads() const;
   /// 0, or more than the machine has: as many as it has. Kernels that are
   /// running keep what they have.
-  void setThreads(uint32_t count) {
-    threadLimit.store(count, std::memory_order_relaxed);
-  }
+  void setThreads(uint32_t count) { threadLimit.store(count, std::memory_order_relaxed); }
   /// "tbb" or "serial".
-  const char *executorName() const {
-    return pool.parallel_for ? "tbb" : "serial";
-  }
+  const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
   metate_device_info describe() const;
 
   bool hasOutput() const { return pending.load(std::memory_order_acquire); }
@@ -45,9 +41,8 @@ public:
   void flushOutput();
 
 private:
-  static int32_t parallelFor(void *self, int64_t count, int64_t grain,
-                             uint32_t maxWorkers, metate_task_body body,
-                             void *context);
+  static int32_t parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
+                             metate_task_body body, void *context);
   static void print(void *self, const char *text, size_t bytes);
   void loadPool();
 

@@ -26,15 +26,12 @@ struct Dispatcher {
   size_t last;
 };
 
-Dispatcher *cast(PyObject *object) {
-  return reinterpret_cast<Dispatcher *>(object);
-}
+Dispatcher *cast(PyObject *object) { return reinterpret_cast<Dispatcher *>(object); }
 
 size_t addInstance(Dispatcher *self, PyObject *object) {
   nb::handle kernel(object);
   if (!nb::isinstance<Kernel>(kernel) || !nb::inst_ready(kernel))
-    throwNamed("RuntimeTypeError_",
-               "dispatcher: expected a Kernel, got " + describeValue(object),
+    throwNamed("RuntimeTypeError_", "dispatcher: expected a Kernel, got " + describeValue(object),
                METATE_E_TYPE_MISMATCH);
   for (size_t i = 0; i < self->instances.size(); ++i)
     if (self->instances[i].object == object)
@@ -59,8 +56,7 @@ struct Choice {
   }
   /// The instance, unless it is gone.
   Instance *instance(Dispatcher *self) const {
-    bool there = index < self->instances.size() &&
-                 self->instances[index].object == object.ptr();
+    bool there = index < self->instances.size() && self->instances[index].object == object.ptr();
     return there ? &self->instances[index] : nullptr;
   }
 };
@@ -76,15 +72,13 @@ bool findInstance(Dispatcher *self, Frame &frame, Choice &choice) {
   return false;
 }
 
-void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments,
-             size_t count, Choice &choice) {
+void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments, size_t count,
+             Choice &choice) {
   if (!self->slow) {
     if (self->instances.empty())
-      throwNamed("RuntimeError_", "dispatcher: it has no kernel",
-                 METATE_E_NOT_FOUND);
+      throwNamed("RuntimeError_", "dispatcher: it has no kernel", METATE_E_NOT_FOUND);
     choice.take(self, 0);
-    self->instances[0].loose =
-        true; // there is no other: whatever it takes it gets
+    self->instances[0].loose = true; // there is no other: whatever it takes it gets
     frame.bindOrThrow(*choice.kernel);
     return;
   }
@@ -105,12 +99,10 @@ void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments,
     instance->loose |= !fitsExactly;
 }
 
-PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags,
-               PyObject *names) {
+PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObject *names) {
   Dispatcher *self = cast(object);
   if (names && PyTuple_GET_SIZE(names)) {
-    PyErr_SetString(PyExc_TypeError,
-                    "a dispatcher takes positional arguments only");
+    PyErr_SetString(PyExc_TypeError, "a dispatcher takes positional arguments only");
     return nullptr;
   }
   try {
@@ -138,12 +130,10 @@ PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   static char slowName[] = "slow";
   static char *names[] = {slowName, nullptr};
   PyObject *slow = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Dispatcher", names,
-                                   &slow))
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Dispatcher", names, &slow))
     return nullptr;
   if (slow != Py_None && !PyCallable_Check(slow)) {
-    PyErr_SetString(PyExc_TypeError,
-                    "Dispatcher: slow: expected a callable or None");
+    PyErr_SetString(PyExc_TypeError, "Dispatcher: slow: expected a callable or None");
     return nullptr;
   }
   PyObject *object = type->tp_alloc(type, 0);
@@ -218,36 +208,29 @@ PyObject *listInstances(PyObject *object, void *) {
   }
 }
 
-PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
-                          offsetof(Dispatcher, vectorcall), READONLY, nullptr},
-                         {"__weaklistoffset__", T_PYSSIZET,
-                          offsetof(Dispatcher, weakReferences), READONLY,
-                          nullptr},
-                         {nullptr, 0, 0, 0, nullptr}};
-PyMethodDef methods[] = {
-    {"add", &add, METH_O, "Adds a Kernel to try from now on."},
-    {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
-    {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef properties[] = {{"instances", &listInstances, nullptr,
-                             "(Kernel, number of calls) of each instance.",
-                             nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char *>("Dispatcher(slow=None): calls the compiled "
-                                   "instance that fits the arguments.")},
-    {Py_tp_new, reinterpret_cast<void *>(&create)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(&destroy)},
-    {Py_tp_traverse, reinterpret_cast<void *>(&traverse)},
-    {Py_tp_clear, reinterpret_cast<void *>(&clear)},
-    {Py_tp_call, reinterpret_cast<void *>(&PyVectorcall_Call)},
-    {Py_tp_members, members},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {0, nullptr}};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Dispatcher, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Dispatcher, weakReferences), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef methods[] = {{"add", &add, METH_O, "Adds a Kernel to try from now on."},
+                         {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
+                         {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {
+    {"instances", &listInstances, nullptr, "(Kernel, number of calls) of each instance.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char *>("Dispatcher(slow=None): calls the compiled "
+                                                      "instance that fits the arguments.")},
+                       {Py_tp_new, reinterpret_cast<void *>(&create)},
+                       {Py_tp_dealloc, reinterpret_cast<void *>(&destroy)},
+                       {Py_tp_traverse, reinterpret_cast<void *>(&traverse)},
+                       {Py_tp_clear, reinterpret_cast<void *>(&clear)},
+                       {Py_tp_call, reinterpret_cast<void *>(&PyVectorcall_Call)},
+                       {Py_tp_members, members},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {0, nullptr}};
 PyType_Spec spec = {"metate_native._runtime.Dispatcher", sizeof(Dispatcher), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                        Py_TPFLAGS_HAVE_VECTORCALL,
-                    slots};
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 } // namespace
 

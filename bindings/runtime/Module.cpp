@@ -38,14 +38,12 @@ Parameter parameterOf(const metate_kernel *kernel, uint32_t index) {
 std::string Parameter::expected() const {
   switch (kind) {
   case METATE_ARGUMENT_TREE:
-    return "a tree of type " +
-           (typeName.empty() ? typeText : "'" + typeName + "': " + typeText);
+    return "a tree of type " + (typeName.empty() ? typeText : "'" + typeName + "': " + typeText);
   case METATE_ARGUMENT_NDARRAY: {
     uint32_t outer = rank - element.rank;
-    std::string text =
-        isContiguous() ? "a row-major array of " : "an array of ";
-    text += element.text() + " with " + std::to_string(outer) + " dimension" +
-            (outer == 1 ? "" : "s");
+    std::string text = isContiguous() ? "a row-major array of " : "an array of ";
+    text +=
+        element.text() + " with " + std::to_string(outer) + " dimension" + (outer == 1 ? "" : "s");
     if (access & METATE_ACCESS_WRITE)
       text += " that may be written";
     return text;
@@ -55,8 +53,7 @@ std::string Parameter::expected() const {
   }
 }
 
-Kernel::Kernel(std::shared_ptr<ModuleHandle> ofModule,
-               const metate_kernel *borrowed)
+Kernel::Kernel(std::shared_ptr<ModuleHandle> ofModule, const metate_kernel *borrowed)
     : module(std::move(ofModule)), kernel(borrowed) {
   info.struct_size = sizeof(info);
   check(metate_kernel_describe(kernel, &info));
@@ -74,27 +71,24 @@ Kernel::Kernel(std::shared_ptr<ModuleHandle> ofModule,
 
 namespace {
 
-std::shared_ptr<ModuleHandle> openFile(std::shared_ptr<Device> device,
-                                       const std::string &path,
+std::shared_ptr<ModuleHandle> openFile(std::shared_ptr<Device> device, const std::string &path,
                                        bool queryOnly) {
   auto handle = std::make_shared<ModuleHandle>(std::move(device));
   uint32_t flags = queryOnly ? METATE_MODULE_QUERY_ONLY : 0;
-  check(metate_module_open_file(handle->device->get(), path.c_str(), flags,
-                                &handle->module));
+  check(metate_module_open_file(handle->device->get(), path.c_str(), flags, &handle->module));
   return handle;
 }
 
-std::shared_ptr<ModuleHandle> openBytes(std::shared_ptr<Device> device,
-                                        nb::bytes bytes, bool queryOnly) {
+std::shared_ptr<ModuleHandle> openBytes(std::shared_ptr<Device> device, nb::bytes bytes,
+                                        bool queryOnly) {
   auto handle = std::make_shared<ModuleHandle>(std::move(device));
   uint32_t flags = queryOnly ? METATE_MODULE_QUERY_ONLY : 0;
-  check(metate_module_open_bytes(handle->device->get(), bytes.c_str(),
-                                 bytes.size(), flags, &handle->module));
+  check(metate_module_open_bytes(handle->device->get(), bytes.c_str(), bytes.size(), flags,
+                                 &handle->module));
   return handle;
 }
 
-std::shared_ptr<ModuleHandle> openStatic(std::shared_ptr<Device> device,
-                                         nb::bytes descriptor,
+std::shared_ptr<ModuleHandle> openStatic(std::shared_ptr<Device> device, nb::bytes descriptor,
                                          const std::vector<uint64_t> &entries,
                                          nb::object keepalive) {
   auto handle = std::make_shared<ModuleHandle>(std::move(device));
@@ -104,9 +98,9 @@ std::shared_ptr<ModuleHandle> openStatic(std::shared_ptr<Device> device,
   std::vector<metate_entry> addresses;
   for (uint64_t entry : entries)
     addresses.push_back(reinterpret_cast<metate_entry>(uintptr_t(entry)));
-  check(metate_module_open_static(
-      handle->device->get(), handle->descriptor.data(), descriptor.size(),
-      addresses.data(), uint32_t(addresses.size()), &handle->module));
+  check(metate_module_open_static(handle->device->get(), handle->descriptor.data(),
+                                  descriptor.size(), addresses.data(), uint32_t(addresses.size()),
+                                  &handle->module));
   return handle;
 }
 
@@ -119,8 +113,7 @@ metate_module_info describe(const ModuleHandle &handle) {
 
 nb::list types(const std::shared_ptr<ModuleHandle> &handle) {
   nb::list found;
-  for (uint32_t index = 0, count = describe(*handle).type_count; index < count;
-       ++index) {
+  for (uint32_t index = 0, count = describe(*handle).type_count; index < count; ++index) {
     const metate_type *type = nullptr;
     check(metate_module_type_at(handle->module, index, &type));
     found.append(std::make_shared<Type>(handle->device, type, handle));
@@ -130,8 +123,7 @@ nb::list types(const std::shared_ptr<ModuleHandle> &handle) {
 
 nb::list kernels(const std::shared_ptr<ModuleHandle> &handle) {
   nb::list found;
-  for (uint32_t index = 0, count = describe(*handle).kernel_count;
-       index < count; ++index) {
+  for (uint32_t index = 0, count = describe(*handle).kernel_count; index < count; ++index) {
     const metate_kernel *kernel = nullptr;
     check(metate_module_kernel_at(handle->module, index, &kernel));
     found.append(std::make_shared<Kernel>(handle, kernel));
@@ -141,8 +133,7 @@ nb::list kernels(const std::shared_ptr<ModuleHandle> &handle) {
 
 nb::list variants(const ModuleHandle &handle) {
   nb::list found;
-  for (uint32_t index = 0, count = describe(handle).variant_count;
-       index < count; ++index) {
+  for (uint32_t index = 0, count = describe(handle).variant_count; index < count; ++index) {
     metate_variant_description info{};
     info.struct_size = sizeof(info);
     check(metate_module_variant(handle.module, index, &info));
@@ -172,31 +163,25 @@ nb::dict describeParameter(const Parameter &parameter) {
   entry["contiguous"] = parameter.isContiguous();
   entry["type_name"] = parameter.typeName;
   entry["type"] = parameter.typeText;
-  entry["text"] =
-      parameter.kind == METATE_ARGUMENT_TREE ? parameter.typeName
-      : parameter.kind == METATE_ARGUMENT_NDARRAY && !parameter.isResult()
-          ? "ndarray(" + parameter.element.text() + ", " +
-                std::to_string(parameter.rank - parameter.element.rank) + ")"
-          : parameter.element.text();
+  entry["text"] = parameter.kind == METATE_ARGUMENT_TREE ? parameter.typeName
+                  : parameter.kind == METATE_ARGUMENT_NDARRAY && !parameter.isResult()
+                      ? "ndarray(" + parameter.element.text() + ", " +
+                            std::to_string(parameter.rank - parameter.element.rank) + ")"
+                      : parameter.element.text();
   return entry;
 }
 
 void bindKernel(nb::module_ &module) {
-  nb::class_<Kernel>(module, "Kernel", nb::is_weak_referenceable(),
-                     "A kernel of an open module.")
+  nb::class_<Kernel>(module, "Kernel", nb::is_weak_referenceable(), "A kernel of an open module.")
       .def_prop_ro("name", &Kernel::getName)
       .def_prop_ro(
-          "signature",
-          [](const Kernel &self) { return self.description().signature; },
+          "signature", [](const Kernel &self) { return self.description().signature; },
           "Hash of name and arguments: guards the direct pointer.")
-      .def_prop_ro(
-          "task_count",
-          [](const Kernel &self) { return self.description().task_count; })
+      .def_prop_ro("task_count", [](const Kernel &self) { return self.description().task_count; })
       .def_prop_ro(
           "source",
           [](const Kernel &self) {
-            return nb::make_tuple(std::string(self.description().file),
-                                  self.description().line);
+            return nb::make_tuple(std::string(self.description().file), self.description().line);
           },
           "(file, line) of the definition; line 0 = unknown.")
       .def_prop_ro("parameters",
@@ -207,8 +192,7 @@ void bindKernel(nb::module_ &module) {
                      return found;
                    })
       .def_prop_ro("result", [](const Kernel &self) -> nb::object {
-        return self.result() ? nb::object(describeParameter(*self.result()))
-                             : nb::none();
+        return self.result() ? nb::object(describeParameter(*self.result())) : nb::none();
       });
 }
 
@@ -216,42 +200,31 @@ void bindKernel(nb::module_ &module) {
 
 void bindModule(nb::module_ &module) {
   bindKernel(module);
-  nb::class_<ModuleHandle>(module, "Module",
-                           "An open module: types, kernels and their code.")
+  nb::class_<ModuleHandle>(module, "Module", "An open module: types, kernels and their code.")
       .def_static("open_file", &openFile, nb::arg("device"), nb::arg("path"),
                   nb::arg("query_only") = false)
       .def_static("open_bytes", &openBytes, nb::arg("device"), nb::arg("data"),
                   nb::arg("query_only") = false)
-      .def_static("open_static", &openStatic, nb::arg("device"),
-                  nb::arg("descriptor"), nb::arg("entries"),
-                  nb::arg("keepalive").none() = nb::none(),
+      .def_static("open_static", &openStatic, nb::arg("device"), nb::arg("descriptor"),
+                  nb::arg("entries"), nb::arg("keepalive").none() = nb::none(),
                   "Code that is in this process: entries[i] is the address of "
                   "kernel i; `keepalive` owns it.")
       .def_prop_ro("name",
-                   [](const ModuleHandle &self) {
-                     return std::string(describe(self).name);
-                   })
+                   [](const ModuleHandle &self) { return std::string(describe(self).name); })
       .def_prop_ro("producer",
-                   [](const ModuleHandle &self) {
-                     return std::string(describe(self).producer);
-                   })
-      .def_prop_ro("arch",
-                   [](const ModuleHandle &self) { return describe(self).arch; })
+                   [](const ModuleHandle &self) { return std::string(describe(self).producer); })
+      .def_prop_ro("arch", [](const ModuleHandle &self) { return describe(self).arch; })
       .def_prop_ro("descriptor",
                    [](const ModuleHandle &self) {
                      metate_module_info info = describe(self);
-                     return nb::bytes(
-                         static_cast<const char *>(info.descriptor),
-                         info.descriptor_bytes);
+                     return nb::bytes(static_cast<const char *>(info.descriptor),
+                                      info.descriptor_bytes);
                    })
       .def_prop_ro("types", &types, "The tree types, in the module's order.")
       .def_prop_ro("kernels", &kernels, "The kernels, in the module's order.")
       .def_prop_ro("variants", &variants, "Each variant's machine, as a dict.");
   module.def(
-      "verify",
-      [](nb::bytes data) {
-        check(metate_module_verify(data.c_str(), data.size()));
-      },
+      "verify", [](nb::bytes data) { check(metate_module_verify(data.c_str(), data.size())); },
       nb::arg("data"),
       "Checks the bytes of a .metate file without opening it; raises "
       "RuntimeError_.");

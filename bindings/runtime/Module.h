@@ -10,8 +10,7 @@ namespace metate::python {
 /// An open module; shared by everything that borrows from it.
 class ModuleHandle {
 public:
-  explicit ModuleHandle(std::shared_ptr<Device> device)
-      : device(std::move(device)) {}
+  explicit ModuleHandle(std::shared_ptr<Device> device) : device(std::move(device)) {}
   ~ModuleHandle() {
     if (module)
       metate_module_close(module);
@@ -53,9 +52,7 @@ public:
   const std::string &getName() const { return name; }
   /// The caller's parameters; the result, when there is one, is not among them.
   const std::vector<Parameter> &parameters() const { return inputs; }
-  const Parameter *result() const {
-    return hasResult ? &resultParameter : nullptr;
-  }
+  const Parameter *result() const { return hasResult ? &resultParameter : nullptr; }
   const metate_kernel_description &description() const { return info; }
   const std::shared_ptr<ModuleHandle> &getModule() const { return module; }
 

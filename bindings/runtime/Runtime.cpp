@@ -9,25 +9,14 @@ namespace metate::python {
 namespace {
 
 void bindDevice(nb::module_ &module) {
-  nb::class_<Device>(
-      module, "Device",
-      "The host's CPU with an executor; prints go to sys.stdout.")
-      .def(nb::init<uint32_t>(), nb::arg("threads") = 0,
-           "threads: 0 = as many as the machine has.")
+  nb::class_<Device>(module, "Device", "The host's CPU with an executor; prints go to sys.stdout.")
+      .def(nb::init<uint32_t>(), nb::arg("threads") = 0, "threads: 0 = as many as the machine has.")
       .def_prop_rw("threads", &Device::threads, &Device::setThreads)
-      .def_prop_ro(
-          "executor",
-          [](const Device &self) { return std::string(self.executorName()); })
-      .def_prop_ro(
-          "name",
-          [](const Device &self) { return std::string(self.describe().name); })
-      .def_prop_ro("arch",
-                   [](const Device &self) { return self.describe().arch; })
-      .def_prop_ro("level",
-                   [](const Device &self) { return self.describe().level; })
-      .def_prop_ro("live_objects", [](const Device &self) {
-        return self.describe().live_objects;
-      });
+      .def_prop_ro("executor", [](const Device &self) { return std::string(self.executorName()); })
+      .def_prop_ro("name", [](const Device &self) { return std::string(self.describe().name); })
+      .def_prop_ro("arch", [](const Device &self) { return self.describe().arch; })
+      .def_prop_ro("level", [](const Device &self) { return self.describe().level; })
+      .def_prop_ro("live_objects", [](const Device &self) { return self.describe().live_objects; });
 }
 
 } // namespace
@@ -35,8 +24,7 @@ void bindDevice(nb::module_ &module) {
 
 NB_MODULE(_runtime, module) {
   using namespace metate::python;
-  module.doc() =
-      "libmetate for Python: devices, types, trees, modules, kernel calls.";
+  module.doc() = "libmetate for Python: devices, types, trees, modules, kernel calls.";
   module.attr("abi_version") = metate_abi_version();
   bindDevice(module);
   bindType(module);

@@ -15,8 +15,7 @@ const char *className(int32_t status, Subject subject) {
   case METATE_E_NOT_FOUND:
     if (subject == Subject::Tree)
       return "TreeError";
-    return status == METATE_E_NOT_FOUND ? "RuntimeLookupError_"
-                                        : "RuntimeValueError_";
+    return status == METATE_E_NOT_FOUND ? "RuntimeLookupError_" : "RuntimeValueError_";
   case METATE_E_TYPE_MISMATCH:
     return "RuntimeTypeError_";
   case METATE_E_TOO_SMALL:
@@ -56,8 +55,7 @@ void setError(int32_t status, const std::string &text, Subject subject) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     return;
   }
-  setNamed(className(status, subject),
-           text.empty() ? metate_status_name(status) : text, status);
+  setNamed(className(status, subject), text.empty() ? metate_status_name(status) : text, status);
 }
 
 void throwError(int32_t status, Subject subject) {

@@ -18,15 +18,13 @@ namespace nb = nanobind;
 enum class Subject { Other, Tree };
 
 /// Sets the Python exception for `status` with `text`; the GIL must be held.
-void setError(int32_t status, const std::string &text,
-              Subject subject = Subject::Other);
+void setError(int32_t status, const std::string &text, Subject subject = Subject::Other);
 
 /// setError with the text of the last failed call, then throws it.
 [[noreturn]] void throwError(int32_t status, Subject subject = Subject::Other);
 
 /// Throws `className` of metate.errors with `text`.
-[[noreturn]] void throwNamed(const char *className, const std::string &text,
-                             int32_t status);
+[[noreturn]] void throwNamed(const char *className, const std::string &text, int32_t status);
 
 /// Throws when `status` is not METATE_OK.
 inline void check(int32_t status, Subject subject = Subject::Other) {

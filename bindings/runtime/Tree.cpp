@@ -8,29 +8,25 @@
 
 namespace metate::python {
 
-Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities)
-    : type(std::move(ofType)) {
+Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities) : type(std::move(ofType)) {
   Capacities slots(capacities);
   metate_tree *made = nullptr;
   int32_t status;
   {
     nb::gil_scoped_release released;
-    status = metate_tree_new(
-        type->get(), capacities.is_none() ? nullptr : slots.get(), &made);
+    status = metate_tree_new(type->get(), capacities.is_none() ? nullptr : slots.get(), &made);
   }
   check(status, Subject::Tree);
   tree = made;
 }
 
-Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities,
-           nb::handle buffer, bool reset)
+Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities, nb::handle buffer, bool reset)
     : type(std::move(ofType)) {
   adopt(buffer.ptr(), reset, Capacities(capacities));
 }
 
 void Tree::adopt(PyObject *buffer, bool reset, const Capacities &capacities) {
-  uint32_t flags =
-      reset ? METATE_BIND_RESET | METATE_BIND_FIT : METATE_BIND_ADOPT;
+  uint32_t flags = reset ? METATE_BIND_RESET | METATE_BIND_FIT : METATE_BIND_ADOPT;
   if (PyObject_GetBuffer(buffer, &memory, PyBUF_CONTIG) != 0) {
     PyErr_Clear();
     if (reset || PyObject_GetBuffer(buffer, &memory, PyBUF_CONTIG_RO) != 0) {
@@ -47,9 +43,8 @@ void Tree::adopt(PyObject *buffer, bool reset, const Capacities &capacities) {
   int32_t status;
   {
     nb::gil_scoped_release released;
-    status =
-        metate_tree_bind(type->get(), memory.buf, uint64_t(memory.len),
-                         reset ? capacities.get() : nullptr, flags, &bound);
+    status = metate_tree_bind(type->get(), memory.buf, uint64_t(memory.len),
+                              reset ? capacities.get() : nullptr, flags, &bound);
   }
   if (status != METATE_OK) {
     std::string text = metate_last_error(); // before anything else can fail
@@ -69,8 +64,7 @@ Tree::~Tree() {
 
 metate_tree *Tree::get() const {
   if (!tree)
-    throwNamed("TreeError", "the tree is unbound: bind or make another one",
-               METATE_E_NULL);
+    throwNamed("TreeError", "the tree is unbound: bind or make another one", METATE_E_NULL);
   return tree;
 }
 
@@ -85,8 +79,7 @@ void Tree::unbind() {
   if (!tree)
     return;
   if (exports > 0)
-    throwNamed("TreeError",
-               "unbind: a view of the block is still alive; release it first",
+    throwNamed("TreeError", "unbind: a view of the block is still alive; release it first",
                METATE_E_BUSY);
   check(metate_tree_unbind(tree), Subject::Tree);
   tree = nullptr;
@@ -97,8 +90,7 @@ void Tree::unbind() {
 int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
   metate_tree_description info = describe();
   bool readOnly = info.flags & METATE_BIND_READ_ONLY;
-  if (PyBuffer_FillInfo(view, self, info.block, Py_ssize_t(info.bytes),
-                        readOnly, flags) != 0)
+  if (PyBuffer_FillInfo(view, self, info.block, Py_ssize_t(info.bytes), readOnly, flags) != 0)
     return -1;
   ++exports;
   return 0;
@@ -113,24 +105,21 @@ public:
     nb::tuple tuple = nb::cast<nb::tuple>(given);
     if (tuple.size() > METATE_MAX_AXES)
       throwNamed("RuntimeIndexError_",
-                 "expected at most " + std::to_string(METATE_MAX_AXES) +
-                     " coordinates, got " + std::to_string(tuple.size()),
+                 "expected at most " + std::to_string(METATE_MAX_AXES) + " coordinates, got " +
+                     std::to_string(tuple.size()),
                  METATE_E_OUT_OF_RANGE);
     for (nb::handle item : tuple) {
       PyObject *index = PyNumber_Index(item.ptr());
       int overflow = 0;
-      long long number =
-          index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
+      long long number = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
       Py_XDECREF(index);
       if (!index) {
         PyErr_Clear();
         throwNamed("RuntimeTypeError_",
-                   "coordinates: expected integers, got " +
-                       describeValue(item.ptr()),
+                   "coordinates: expected integers, got " + describeValue(item.ptr()),
                    METATE_E_TYPE_MISMATCH);
       }
-      values[count++] =
-          overflow ? (overflow < 0 ? INT64_MIN : INT64_MAX) : number;
+      values[count++] = overflow ? (overflow < 0 ? INT64_MIN : INT64_MAX) : number;
     }
   }
   const int64_t *data() const { return values; }
@@ -144,8 +133,7 @@ private:
 bool isActive(const Tree &tree, uint32_t level, nb::handle given) {
   Coordinates at(given);
   uint32_t active = 0;
-  check(
-      metate_tree_is_active(tree.get(), level, at.data(), at.size(), &active));
+  check(metate_tree_is_active(tree.get(), level, at.data(), at.size(), &active));
   return active != 0;
 }
 
@@ -156,8 +144,7 @@ struct Exhaustion {
   uint32_t status;
   uint64_t needed;
   explicit Exhaustion(const Tree &tree) {
-    const auto *header =
-        static_cast<const metate_tree_header *>(tree.describe().block);
+    const auto *header = static_cast<const metate_tree_header *>(tree.describe().block);
     status = __atomic_load_n(&header->status, __ATOMIC_RELAXED);
     needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
   }
@@ -166,8 +153,7 @@ struct Exhaustion {
 
 /// Throws after a host access that may activate: for its status, or for a
 /// capacity that it passed.
-void checkActivation(const Tree &tree, const Exhaustion &before,
-                     int32_t status) {
+void checkActivation(const Tree &tree, const Exhaustion &before, int32_t status) {
   std::string text = metate_last_error();
   if (status == METATE_OK && before == Exhaustion(tree))
     return;
@@ -181,17 +167,14 @@ void checkActivation(const Tree &tree, const Exhaustion &before,
 void activate(Tree &tree, uint32_t level, nb::handle given) {
   Coordinates at(given);
   Exhaustion before(tree);
-  checkActivation(
-      tree, before,
-      metate_tree_activate(tree.get(), level, at.data(), at.size()));
+  checkActivation(tree, before, metate_tree_activate(tree.get(), level, at.data(), at.size()));
 }
 
 nb::object read(const Tree &tree, uint32_t index, nb::handle given) {
   Coordinates at(given);
   const LevelInfo &level = tree.getType()->level(index);
   std::vector<uint64_t> value((level.cellBytes + 7) / 8);
-  check(metate_tree_read(tree.get(), index, at.data(), at.size(), value.data(),
-                         level.cellBytes));
+  check(metate_tree_read(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes));
   return decodeElement(level.element, value.data());
 }
 
@@ -201,16 +184,15 @@ void write(Tree &tree, uint32_t index, nb::handle given, nb::handle object) {
   std::vector<uint64_t> value((level.cellBytes + 7) / 8);
   Fit fit = encodeElement(level.element, object.ptr(), value.data());
   if (fit != Fit::Yes)
-    throwNamed(
-        fit == Fit::WrongType ? "RuntimeTypeError_" : "RuntimeValueError_",
-        "member '" + level.name + "': expected " + level.element.text() +
-            (fit == Fit::OutOfRange ? " within its range" : "") + ", got " +
-            describeValue(object.ptr()),
-        fit == Fit::WrongType ? METATE_E_TYPE_MISMATCH : METATE_E_OUT_OF_RANGE);
+    throwNamed(fit == Fit::WrongType ? "RuntimeTypeError_" : "RuntimeValueError_",
+               "member '" + level.name + "': expected " + level.element.text() +
+                   (fit == Fit::OutOfRange ? " within its range" : "") + ", got " +
+                   describeValue(object.ptr()),
+               fit == Fit::WrongType ? METATE_E_TYPE_MISMATCH : METATE_E_OUT_OF_RANGE);
   Exhaustion before(tree);
-  checkActivation(tree, before,
-                  metate_tree_write(tree.get(), index, at.data(), at.size(),
-                                    value.data(), level.cellBytes));
+  checkActivation(
+      tree, before,
+      metate_tree_write(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes));
 }
 
 nb::tuple cells(const Tree &tree, uint32_t index) {
@@ -226,8 +208,7 @@ nb::tuple cells(const Tree &tree, uint32_t index) {
   int32_t status;
   {
     nb::gil_scoped_release released;
-    status = metate_tree_cells(handle, index, count,
-                               static_cast<int64_t *>(coordinates.data()),
+    status = metate_tree_cells(handle, index, count, static_cast<int64_t *>(coordinates.data()),
                                member ? values.data() : nullptr, &found);
   }
   check(status);
@@ -236,8 +217,7 @@ nb::tuple cells(const Tree &tree, uint32_t index) {
                "cells were activated while they were read: no kernel may run "
                "meanwhile",
                METATE_E_BUSY);
-  return nb::make_tuple(coordinates.finish(),
-                        member ? values.finish() : nb::none());
+  return nb::make_tuple(coordinates.finish(), member ? values.finish() : nb::none());
 }
 
 nb::object readDense(const Tree &tree, uint32_t index) {
@@ -247,8 +227,7 @@ nb::object readDense(const Tree &tree, uint32_t index) {
   int32_t status;
   {
     nb::gil_scoped_release released;
-    status =
-        metate_tree_read_dense(handle, index, values.data(), values.bytes());
+    status = metate_tree_read_dense(handle, index, values.data(), values.bytes());
   }
   check(status);
   return values.finish();
@@ -260,9 +239,8 @@ nb::list stats(const Tree &tree) {
     metate_pool_stats info{};
     info.struct_size = sizeof(info);
     check(metate_tree_stats(tree.get(), pool, &info), Subject::Tree);
-    found.append(nb::make_tuple(info.level, std::string(info.name),
-                                info.capacity, info.used, info.high_water,
-                                info.bytes));
+    found.append(nb::make_tuple(info.level, std::string(info.name), info.capacity, info.used,
+                                info.high_water, info.bytes));
   }
   return found;
 }
@@ -298,14 +276,11 @@ int getBufferSlot(PyObject *self, Py_buffer *view, int flags) {
   }
 }
 
-void releaseBufferSlot(PyObject *self, Py_buffer *) {
-  nb::inst_ptr<Tree>(self)->releaseBuffer();
-}
+void releaseBufferSlot(PyObject *self, Py_buffer *) { nb::inst_ptr<Tree>(self)->releaseBuffer(); }
 
-PyType_Slot bufferSlots[] = {
-    {Py_bf_getbuffer, reinterpret_cast<void *>(&getBufferSlot)},
-    {Py_bf_releasebuffer, reinterpret_cast<void *>(&releaseBufferSlot)},
-    {0, nullptr}};
+PyType_Slot bufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(&getBufferSlot)},
+                             {Py_bf_releasebuffer, reinterpret_cast<void *>(&releaseBufferSlot)},
+                             {0, nullptr}};
 
 } // namespace
 
@@ -319,8 +294,7 @@ void setCapacityError(const Tree &tree, const std::string &text) {
   check(metate_tree_stats(tree.get(), pool, &stats), Subject::Tree);
   std::string own = "level '" + std::string(stats.name) + "' needs at least " +
                     std::to_string(needed) + " slots, its capacity is " +
-                    std::to_string(stats.capacity) +
-                    ": bind the tree with a larger capacity";
+                    std::to_string(stats.capacity) + ": bind the tree with a larger capacity";
   setError(METATE_E_CAPACITY, text.empty() ? own : text, Subject::Tree);
   nb::python_error raised; // takes the exception set above
   nb::object value = nb::borrow(raised.value());
@@ -331,14 +305,13 @@ void setCapacityError(const Tree &tree, const std::string &text) {
 }
 
 void bindTree(nb::module_ &module) {
-  nb::class_<Tree>(
-      module, "Tree", nb::type_slots(bufferSlots), nb::dynamic_attr(),
-      nb::is_weak_referenceable(),
-      "An instance of a tree type in memory; its buffer is the whole block.")
+  nb::class_<Tree>(module, "Tree", nb::type_slots(bufferSlots), nb::dynamic_attr(),
+                   nb::is_weak_referenceable(),
+                   "An instance of a tree type in memory; its buffer is the whole block.")
       .def(
           "__init__",
-          [](Tree *self, std::shared_ptr<Type> type, nb::handle capacities,
-             nb::handle buffer, bool reset) {
+          [](Tree *self, std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer,
+             bool reset) {
             if (buffer.is_none())
               new (self) Tree(std::move(type), capacities);
             else
@@ -350,10 +323,8 @@ void bindTree(nb::module_ &module) {
       .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
       .def("_status", [](const Tree &self) { return self.describe().status; })
       .def("_workers", [](const Tree &self) { return self.describe().workers; })
-      .def("_topology_version",
-           [](const Tree &self) { return self.describe().topology_version; })
-      .def("_stats", &stats,
-           "(level, name, capacity, used, high water, bytes) of each pool.")
+      .def("_topology_version", [](const Tree &self) { return self.describe().topology_version; })
+      .def("_stats", &stats, "(level, name, capacity, used, high water, bytes) of each pool.")
       .def("_is_active", &isActive)
       .def("_activate", &activate)
       .def("_read", &read)

@@ -12,8 +12,7 @@ public:
   Tree(std::shared_ptr<Type> type, nb::handle capacities);
   /// A tree in the memory of `buffer`, which is kept alive. reset false: adopts
   /// the block in it.
-  Tree(std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer,
-       bool reset);
+  Tree(std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer, bool reset);
   ~Tree();
   Tree(const Tree &) = delete;
   Tree &operator=(const Tree &) = delete;

@@ -24,8 +24,7 @@ Capacities::Capacities(nb::handle given) {
 
 Type::Type(std::shared_ptr<Device> onDevice, const void *blob, size_t bytes)
     : device(std::move(onDevice)) {
-  check(metate_type_open_blob(device->get(), blob, bytes, nullptr, &owned),
-        Subject::Tree);
+  check(metate_type_open_blob(device->get(), blob, bytes, nullptr, &owned), Subject::Tree);
   type = owned;
   try {
     describe();
@@ -54,15 +53,9 @@ void Type::describe() {
     metate_level_description level{};
     level.struct_size = sizeof(level);
     check(metate_type_level(type, index, &level), Subject::Tree);
-    LevelInfo entry{index,
-                    level.kind,
-                    level.path_rank,
-                    level.name ? level.name : "",
-                    {},
-                    level.cell_bytes,
-                    {}};
-    entry.element = {level.dtype, level.rows, level.columns,
-                     level.element_rank};
+    LevelInfo entry{
+        index, level.kind, level.path_rank, level.name ? level.name : "", {}, level.cell_bytes, {}};
+    entry.element = {level.dtype, level.rows, level.columns, level.element_rank};
     entry.shape.assign(level.shape, level.shape + level.path_rank);
     levelInfos.push_back(std::move(entry));
   }
@@ -71,8 +64,7 @@ void Type::describe() {
 const LevelInfo &Type::level(uint32_t index) const {
   if (index >= levelInfos.size())
     throwNamed("RuntimeIndexError_",
-               "level: expected an index below " +
-                   std::to_string(levelInfos.size()) + ", got " +
+               "level: expected an index below " + std::to_string(levelInfos.size()) + ", got " +
                    std::to_string(index),
                METATE_E_OUT_OF_RANGE);
   return levelInfos[index];
@@ -80,15 +72,12 @@ const LevelInfo &Type::level(uint32_t index) const {
 
 static nb::tuple size(const Type &type, nb::handle capacities) {
   uint64_t bytes = 0, align = 0;
-  check(metate_type_size(type.get(), Capacities(capacities).get(), &bytes,
-                         &align),
-        Subject::Tree);
+  check(metate_type_size(type.get(), Capacities(capacities).get(), &bytes, &align), Subject::Tree);
   return nb::make_tuple(bytes, align);
 }
 
 void bindType(nb::module_ &module) {
-  nb::class_<Type>(module, "TreeType",
-                   "A tree type that libmetate has read and checked.")
+  nb::class_<Type>(module, "TreeType", "A tree type that libmetate has read and checked.")
       .def(
           "__init__",
           [](Type *self, std::shared_ptr<Device> device, nb::bytes blob) {
@@ -97,27 +86,20 @@ void bindType(nb::module_ &module) {
           nb::arg("device"), nb::arg("blob"))
       .def_prop_ro("blob",
                    [](const Type &self) {
-                     return nb::bytes(
-                         static_cast<const char *>(self.description().blob),
-                         self.description().blob_bytes);
+                     return nb::bytes(static_cast<const char *>(self.description().blob),
+                                      self.description().blob_bytes);
                    })
-      .def_prop_ro(
-          "name",
-          [](const Type &self) { return std::string(self.description().name); })
-      .def_prop_ro(
-          "text",
-          [](const Type &self) { return std::string(self.description().text); })
+      .def_prop_ro("name", [](const Type &self) { return std::string(self.description().name); })
+      .def_prop_ro("text", [](const Type &self) { return std::string(self.description().text); })
       .def_prop_ro("device", &Type::getDevice)
-      .def_prop_ro(
-          "pool_count",
-          [](const Type &self) { return self.description().pool_count; })
+      .def_prop_ro("pool_count", [](const Type &self) { return self.description().pool_count; })
       .def_prop_ro(
           "levels",
           [](const Type &self) {
             nb::list found;
             for (const LevelInfo &level : self.levels())
-              found.append(nb::make_tuple(level.index, level.kind, level.name,
-                                          level.pathRank, level.shape));
+              found.append(
+                  nb::make_tuple(level.index, level.kind, level.name, level.pathRank, level.shape));
             return found;
           },
           "(index, kind, name, path rank, shape) of each level record; members "

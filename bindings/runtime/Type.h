@@ -38,8 +38,7 @@ public:
   /// Opens a type from its blob.
   Type(std::shared_ptr<Device> device, const void *blob, size_t bytes);
   /// Borrows a type of a module, which `owner` keeps open.
-  Type(std::shared_ptr<Device> device, const metate_type *type,
-       std::shared_ptr<void> owner);
+  Type(std::shared_ptr<Device> device, const metate_type *type, std::shared_ptr<void> owner);
   ~Type();
   Type(const Type &) = delete;
   Type &operator=(const Type &) = delete;

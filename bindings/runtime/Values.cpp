@@ -10,9 +10,7 @@
 namespace metate::python {
 namespace {
 
-bool isFloat(uint32_t dtype) {
-  return dtype >= METATE_F16 && dtype <= METATE_F64;
-}
+bool isFloat(uint32_t dtype) { return dtype >= METATE_F16 && dtype <= METATE_F64; }
 
 uint16_t toBfloat(float value) {
   uint32_t bits;
@@ -66,8 +64,8 @@ bool asBufferBool(PyObject *value, bool *result) {
     PyErr_Clear();
     return false;
   }
-  bool found = view.ndim == 0 && view.itemsize == 1 && view.format &&
-               !std::strcmp(view.format, "?");
+  bool found =
+      view.ndim == 0 && view.itemsize == 1 && view.format && !std::strcmp(view.format, "?");
   if (found)
     *result = *static_cast<const unsigned char *>(view.buf) != 0;
   PyBuffer_Release(&view);
@@ -85,8 +83,7 @@ Fit encodeFloat(uint32_t dtype, PyObject *value, void *bytes) {
       return Fit::OutOfRange;
     }
   } else {
-    PyNumberMethods *methods =
-        Py_TYPE(value)->tp_as_number; // a string has none of these
+    PyNumberMethods *methods = Py_TYPE(value)->tp_as_number; // a string has none of these
     if (!methods || !(methods->nb_float || methods->nb_index))
       return Fit::WrongType;
     number = PyFloat_AsDouble(value);
@@ -114,8 +111,7 @@ Fit storeInteger(uint32_t dtype, PyObject *number, void *bytes) {
   long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
   bool isSigned = dtype >= METATE_I8 && dtype <= METATE_I64;
   int bits = dtype == METATE_U1 ? 1 : int(size * 8);
-  long long high =
-      bits - isSigned >= 63 ? LLONG_MAX : (1ll << (bits - isSigned)) - 1;
+  long long high = bits - isSigned >= 63 ? LLONG_MAX : (1ll << (bits - isSigned)) - 1;
   if (overflow || wide > high || wide < (isSigned ? -high - 1 : 0))
     return Fit::OutOfRange;
   std::memcpy(bytes, &wide, size); // little-endian: the low bytes
@@ -147,12 +143,10 @@ Fit encodeScalar(uint32_t dtype, PyObject *value, void *bytes) {
   return storeInteger(dtype, truth ? Py_True : Py_False, bytes);
 }
 
-static Fit encodeSequence(const ElementType &type, PyObject *value, char *bytes,
-                          uint32_t depth) {
+static Fit encodeSequence(const ElementType &type, PyObject *value, char *bytes, uint32_t depth) {
   if (depth == type.rank)
     return encodeScalar(type.dtype, value, bytes);
-  if (PyUnicode_Check(value) || PyBytes_Check(value) ||
-      !PySequence_Check(value))
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || !PySequence_Check(value))
     return Fit::WrongType;
   PyObject *items = PySequence_Fast(value, "");
   if (!items) {
@@ -160,14 +154,11 @@ static Fit encodeSequence(const ElementType &type, PyObject *value, char *bytes,
     return Fit::WrongType;
   }
   uint64_t length = depth == 0 ? type.rows : type.columns;
-  uint64_t step = (depth + 1 == type.rank ? 1 : type.columns) *
-                  metate_dtype_bytes(type.dtype);
-  Fit fit = uint64_t(PySequence_Fast_GET_SIZE(items)) == length
-                ? Fit::Yes
-                : Fit::WrongType;
+  uint64_t step = (depth + 1 == type.rank ? 1 : type.columns) * metate_dtype_bytes(type.dtype);
+  Fit fit = uint64_t(PySequence_Fast_GET_SIZE(items)) == length ? Fit::Yes : Fit::WrongType;
   for (uint64_t i = 0; i < length && fit == Fit::Yes; ++i)
-    fit = encodeSequence(type, PySequence_Fast_GET_ITEM(items, Py_ssize_t(i)),
-                         bytes + i * step, depth + 1);
+    fit = encodeSequence(type, PySequence_Fast_GET_ITEM(items, Py_ssize_t(i)), bytes + i * step,
+                         depth + 1);
   Py_DECREF(items);
   return fit;
 }
@@ -230,8 +221,7 @@ std::string ElementType::text() const {
     return scalar;
   if (rank == 1)
     return "vector(" + std::to_string(rows) + ", " + scalar + ")";
-  return "matrix(" + std::to_string(rows) + ", " + std::to_string(columns) +
-         ", " + scalar + ")";
+  return "matrix(" + std::to_string(rows) + ", " + std::to_string(columns) + ", " + scalar + ")";
 }
 
 NewArray::NewArray(const ElementType &type, const std::vector<int64_t> &outer)
@@ -247,15 +237,12 @@ NewArray::NewArray(const ElementType &type, const std::vector<int64_t> &outer)
     if (__builtin_mul_overflow(count, extent, &count))
       size = 0; // no such array: reported below
   uint64_t total = 0;
-  if (size == 0 || __builtin_mul_overflow(count, size, &total) ||
-      total > uint64_t(PY_SSIZE_T_MAX))
-    throwNamed("RuntimeError_",
-               "the array would be larger than the address space",
+  if (size == 0 || __builtin_mul_overflow(count, size, &total) || total > uint64_t(PY_SSIZE_T_MAX))
+    throwNamed("RuntimeError_", "the array would be larger than the address space",
                METATE_E_OUT_OF_MEMORY);
   storage.reset(PyMem_RawCalloc(total ? total : 1, 1));
   if (!storage)
-    throwNamed("RuntimeError_",
-               "no memory for an array of " + std::to_string(total) + " bytes",
+    throwNamed("RuntimeError_", "no memory for an array of " + std::to_string(total) + " bytes",
                METATE_E_OUT_OF_MEMORY);
 }
 
@@ -270,8 +257,7 @@ static nb::dlpack::dtype dlpackOf(uint32_t dtype) {
   case METATE_F64:
     return nb::dtype<double>();
   default: {
-    auto code = dtype >= METATE_U8 ? nb::dlpack::dtype_code::UInt
-                                   : nb::dlpack::dtype_code::Int;
+    auto code = dtype >= METATE_U8 ? nb::dlpack::dtype_code::UInt : nb::dlpack::dtype_code::Int;
     return {uint8_t(code), uint8_t(8 * metate_dtype_bytes(dtype)), 1};
   }
   }
@@ -281,20 +267,16 @@ nb::object NewArray::finish() {
   if (dtype == METATE_BF16) {
     std::unique_ptr<void, Free> wide(PyMem_RawMalloc(count ? count * 4 : 1));
     if (!wide)
-      throwNamed("RuntimeError_", "no memory to widen bf16 values",
-                 METATE_E_OUT_OF_MEMORY);
+      throwNamed("RuntimeError_", "no memory to widen bf16 values", METATE_E_OUT_OF_MEMORY);
     for (uint64_t i = 0; i < count; ++i)
-      static_cast<float *>(wide.get())[i] =
-          fromBfloat(static_cast<uint16_t *>(storage.get())[i]);
+      static_cast<float *>(wide.get())[i] = fromBfloat(static_cast<uint16_t *>(storage.get())[i]);
     storage = std::move(wide);
     dtype = METATE_F32;
   }
   void *memory = storage.get();
-  nb::capsule owner(memory,
-                    [](void *pointer) noexcept { PyMem_RawFree(pointer); });
+  nb::capsule owner(memory, [](void *pointer) noexcept { PyMem_RawFree(pointer); });
   storage.release();
-  nb::ndarray<nb::numpy> array(memory, shape.size(), shape.data(), owner,
-                               nullptr, dlpackOf(dtype));
+  nb::ndarray<nb::numpy> array(memory, shape.size(), shape.data(), owner, nullptr, dlpackOf(dtype));
   return nb::cast(array, nb::rv_policy::reference);
 }
 

@@ -53,7 +53,8 @@ void prepare(const metate::Module &module, Mesh &mesh, std::int64_t resolution) 
   mesh.points.resize(mesh.vertices.data.size());
   mesh.vertexNormals.resize(mesh.vertices.data.size());
   mesh.edgeNormals.resize(9 * mesh.faceCount());
-  std::vector<std::int32_t> starts(mesh.vertexCount() + 1), cursors(mesh.vertexCount()), incident(3 * mesh.faceCount());
+  std::vector<std::int32_t> starts(mesh.vertexCount() + 1), cursors(mesh.vertexCount()),
+      incident(3 * mesh.faceCount());
   auto vertices = rows(mesh.vertices.data);
   auto points = rows(mesh.points);
   auto faces = rows(mesh.faces.data);
@@ -67,11 +68,13 @@ void prepare(const metate::Module &module, Mesh &mesh, std::int64_t resolution) 
 }
 
 // Voxelises into a keys tree of this program's size, a larger one each time the pool is exhausted.
-Instance voxelise(const metate::Module &module, Mesh &mesh, demo::CountingAllocator &allocator, std::uint64_t blocks) {
+Instance voxelise(const metate::Module &module, Mesh &mesh, demo::CountingAllocator &allocator,
+                  std::uint64_t blocks) {
   metate::TreeType type = module.tree_type("keys");
   for (;;) {
     Instance keys(allocator, type, blocks);
-    metate::Status status = module.kernel("voxelise").try_launch(rows(mesh.points), rows(mesh.faces.data), keys.tree);
+    metate::Status status =
+        module.kernel("voxelise").try_launch(rows(mesh.points), rows(mesh.faces.data), keys.tree);
     if (status.code != METATE_E_CAPACITY) {
       metate::unwrap(status);
       return keys;
@@ -89,7 +92,9 @@ std::array<double, 2> measure(const metate::Module &module, const metate::Tree &
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   std::size_t half = values.size() / 2;
-  return values.empty() ? 0 : values.size() % 2 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+  return values.empty()      ? 0
+         : values.size() % 2 ? values[half]
+                             : 0.5 * (values[half - 1] + values[half]);
 }
 
 void run(const char *path, Mesh &mesh, int steps, int size, const std::string &out) {
@@ -106,11 +111,12 @@ void run(const char *path, Mesh &mesh, int steps, int size, const std::string &o
 
   prepare(module, mesh, resolution);
   // What a closed surface of the grid's size needs; a guess that may be wrong.
-  Instance keys = voxelise(module, mesh, allocator, std::max<std::int64_t>(resolution * resolution / 12, 64));
+  Instance keys =
+      voxelise(module, mesh, allocator, std::max<std::int64_t>(resolution * resolution / 12, 64));
   std::uint64_t blocks = keys.tree.stats()[0].used;
   Instance front(allocator, type, blocks), back(allocator, type, blocks);
-  module.kernel("sign")(rows(mesh.points), rows(mesh.faces.data), rows(mesh.vertexNormals), rows(mesh.edgeNormals),
-                        keys.tree, front.tree);
+  module.kernel("sign")(rows(mesh.points), rows(mesh.faces.data), rows(mesh.vertexNormals),
+                        rows(mesh.edgeNormals), keys.tree, front.tree);
   std::array<double, 2> initial = measure(module, front.tree);
   metate::Kernel smooth = module.kernel("smooth");
   std::vector<double> milliseconds;
@@ -122,17 +128,21 @@ void run(const char *path, Mesh &mesh, int steps, int size, const std::string &o
     std::swap(from, to);
   }
   std::array<double, 2> smoothed = measure(module, *from);
-  Array<std::uint8_t> image{{size, size, 3}, std::vector<std::uint8_t>(3 * std::size_t(size) * size)};
+  Array<std::uint8_t> image{{size, size, 3},
+                            std::vector<std::uint8_t>(3 * std::size_t(size) * size)};
   module.kernel("render")(*from, metate::ArrayView<std::uint8_t>{image.data.data(), image.shape});
   demo::writePng(out + ".png", image);
   demo::writeNpy(out + ".npy", image);
 
-  std::size_t used = keys.tree.block().size() + front.tree.block().size() + back.tree.block().size();
-  std::printf("{\"ms_per_step\": %.4f, \"active_voxels\": %llu, \"tree_bytes\": %zu, \"tree_memory_bytes\": %zu, "
+  std::size_t used =
+      keys.tree.block().size() + front.tree.block().size() + back.tree.block().size();
+  std::printf("{\"ms_per_step\": %.4f, \"active_voxels\": %llu, \"tree_bytes\": %zu, "
+              "\"tree_memory_bytes\": %zu, "
               "\"allocated_bytes\": %zu, \"initial\": {\"area\": %.17g, \"volume\": %.17g}, "
               "\"smoothed\": {\"area\": %.17g, \"volume\": %.17g}}\n",
-              median(milliseconds), static_cast<unsigned long long>(from->stats()[0].used * 512), from->block().size(),
-              used, allocator.bytes(), initial[0], initial[1], smoothed[0], smoothed[1]);
+              median(milliseconds), static_cast<unsigned long long>(from->stats()[0].used * 512),
+              from->block().size(), used, allocator.bytes(), initial[0], initial[1], smoothed[0],
+              smoothed[1]);
 }
 
 } // namespace

@@ -43,7 +43,8 @@ public:
       throw std::bad_alloc();
   }
   TreeMemory(TreeMemory &&other) noexcept
-      : allocator(other.allocator), start(std::exchange(other.start, nullptr)), count(other.count) {}
+      : allocator(other.allocator), start(std::exchange(other.start, nullptr)), count(other.count) {
+  }
   TreeMemory &operator=(TreeMemory &&) = delete;
   ~TreeMemory() {
     if (start)
@@ -60,8 +61,8 @@ private:
 
 // metate_parallel_for on threads that are started for each call: simple, and cheap enough for tasks of
 // milliseconds. Chunks are handed out by a shared counter.
-inline int32_t parallelFor(void *, int64_t count, int64_t grain, uint32_t maxWorkers, metate_task_body body,
-                           void *context) {
+inline int32_t parallelFor(void *, int64_t count, int64_t grain, uint32_t maxWorkers,
+                           metate_task_body body, void *context) {
   int64_t workers = std::max(1u, std::thread::hardware_concurrency());
   if (maxWorkers)
     workers = std::min<int64_t>(workers, maxWorkers);

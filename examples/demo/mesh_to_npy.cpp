@@ -29,7 +29,8 @@ Mesh weld(const aiScene &scene) {
       std::array<std::int32_t, 3> corners;
       for (unsigned c = 0; c < 3; ++c) {
         const aiVector3D &p = source.mVertices[source.mFaces[f].mIndices[c]];
-        auto [entry, isNew] = numbers.try_emplace({p.x + 0.0f, p.y + 0.0f, p.z + 0.0f}, std::int32_t(numbers.size()));
+        auto [entry, isNew] =
+            numbers.try_emplace({p.x + 0.0f, p.y + 0.0f, p.z + 0.0f}, std::int32_t(numbers.size()));
         if (isNew)
           mesh.vertices.data.insert(mesh.vertices.data.end(), {p.x, p.y, p.z});
         corners[c] = entry->second;
@@ -51,8 +52,10 @@ int main(int argc, char **argv) {
     return 2;
   }
   Assimp::Importer importer;
-  importer.SetPropertyInteger(AI_CONFIG_PP_SBP_REMOVE, aiPrimitiveType_POINT | aiPrimitiveType_LINE);
-  const aiScene *scene = importer.ReadFile(argv[1], aiProcess_Triangulate | aiProcess_SortByPType | aiProcess_PreTransformVertices);
+  importer.SetPropertyInteger(AI_CONFIG_PP_SBP_REMOVE,
+                              aiPrimitiveType_POINT | aiPrimitiveType_LINE);
+  const aiScene *scene = importer.ReadFile(argv[1], aiProcess_Triangulate | aiProcess_SortByPType |
+                                                        aiProcess_PreTransformVertices);
   if (!scene) {
     std::fprintf(stderr, "mesh_to_npy: %s: %s\n", argv[1], importer.GetErrorString());
     return 1;

@@ -43,18 +43,21 @@ template <typename T> Array<T> readNpy(const std::string &path, std::size_t rank
   Array<T> array;
   std::int64_t count = 1;
   std::string shape = value("shape");
-  for (std::size_t at = shape.find('(') + 1; array.shape.size() < rank; at = shape.find(',', at) + 1) {
+  for (std::size_t at = shape.find('(') + 1; array.shape.size() < rank;
+       at = shape.find(',', at) + 1) {
     array.shape.push_back(std::stoll(shape.substr(at)));
     count *= array.shape.back();
   }
   array.data.resize(count);
-  if (!file.read(reinterpret_cast<char *>(array.data.data()), count * sizeof(T)) || file.peek() != EOF)
+  if (!file.read(reinterpret_cast<char *>(array.data.data()), count * sizeof(T)) ||
+      file.peek() != EOF)
     throw std::runtime_error(path + ": size and shape do not agree");
   return array;
 }
 
 template <typename T> void writeNpy(const std::string &path, const Array<T> &array) {
-  std::string header = std::string("{'descr': '") + npyType<T> + "', 'fortran_order': False, 'shape': (";
+  std::string header =
+      std::string("{'descr': '") + npyType<T> + "', 'fortran_order': False, 'shape': (";
   for (std::int64_t extent : array.shape)
     header += std::to_string(extent) + ", ";
   header += "), }";

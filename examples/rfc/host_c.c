@@ -16,7 +16,9 @@ static void check(metate_status status, const char *call) {
   exit(1);
 }
 
-static void write_text(void *self, const char *text, size_t bytes) { fwrite(text, 1, bytes, (FILE *)self); }
+static void write_text(void *self, const char *text, size_t bytes) {
+  fwrite(text, 1, bytes, (FILE *)self);
+}
 
 static metate_argument tree_argument(metate_tree *tree) {
   metate_argument argument = {.kind = METATE_ARGUMENT_TREE};
@@ -25,7 +27,8 @@ static metate_argument tree_argument(metate_tree *tree) {
 }
 
 static metate_argument f32_argument(float value) {
-  metate_argument argument = {.kind = METATE_ARGUMENT_SCALAR, .dtype = METATE_F32, .rows = 1, .columns = 1};
+  metate_argument argument = {
+      .kind = METATE_ARGUMENT_SCALAR, .dtype = METATE_F32, .rows = 1, .columns = 1};
   memcpy(&argument.value.bits, &value, sizeof value);
   return argument;
 }
@@ -53,7 +56,8 @@ static void free_instance(instance *used) {
 }
 
 /* Fills two instances with different data and runs one kernel on both. */
-static void run_type(const metate_module *module, const char *type_name, const char *fill_name, const char *run_name) {
+static void run_type(const metate_module *module, const char *type_name, const char *fill_name,
+                     const char *run_name) {
   const metate_type *type;
   const metate_kernel *fill, *run;
   CHECK(metate_module_find_type(module, type_name, &type));
@@ -61,7 +65,8 @@ static void run_type(const metate_module *module, const char *type_name, const c
   CHECK(metate_module_find_kernel(module, run_name, &run));
   instance instances[2] = {make_instance(type), make_instance(type)};
   for (int n = 0; n < 2; ++n) {
-    metate_argument arguments[2] = {tree_argument(instances[n].tree), f32_argument(n == 0 ? 1.0f : 10.0f)};
+    metate_argument arguments[2] = {tree_argument(instances[n].tree),
+                                    f32_argument(n == 0 ? 1.0f : 10.0f)};
     CHECK(metate_kernel_launch(fill, arguments, 2));
   }
   for (int n = 0; n < 2; ++n) {
@@ -74,7 +79,8 @@ static void run_type(const metate_module *module, const char *type_name, const c
 }
 
 static void expect(const char *what, metate_status status) {
-  printf("%s: %s: %s\n", what, metate_status_name(status), status == METATE_OK ? "" : metate_last_error());
+  printf("%s: %s: %s\n", what, metate_status_name(status),
+         status == METATE_OK ? "" : metate_last_error());
 }
 
 static void make_mistakes(const metate_module *module) {
@@ -94,11 +100,14 @@ static void make_mistakes(const metate_module *module) {
   expect("null tree", metate_kernel_launch(run1, &null, 1));
   expect("null arguments", metate_kernel_launch(run1, NULL, 1));
   expect("too few arguments", metate_kernel_launch(run1, NULL, 0));
-  expect("double bind", metate_tree_bind(aos, spare.memory, spare.bytes, NULL, METATE_BIND_RESET, &no_tree));
+  expect("double bind",
+         metate_tree_bind(aos, spare.memory, spare.bytes, NULL, METATE_BIND_RESET, &no_tree));
   CHECK(metate_tree_unbind(spare.tree));
   expect("too small", metate_tree_bind(aos, spare.memory, 64, NULL, METATE_BIND_RESET, &no_tree));
-  expect("misaligned", metate_tree_bind(aos, (char *)spare.memory + 8, spare.bytes - 8, NULL, METATE_BIND_RESET, &no_tree));
-  expect("null memory", metate_tree_bind(aos, NULL, spare.bytes, NULL, METATE_BIND_RESET, &no_tree));
+  expect("misaligned", metate_tree_bind(aos, (char *)spare.memory + 8, spare.bytes - 8, NULL,
+                                        METATE_BIND_RESET, &no_tree));
+  expect("null memory",
+         metate_tree_bind(aos, NULL, spare.bytes, NULL, METATE_BIND_RESET, &no_tree));
   expect("unknown type", metate_module_find_type(module, "ab_aso", &no_type));
   expect("unknown kernel", metate_module_find_kernel(module, "run3", &no_kernel));
   expect("null name", metate_module_find_kernel(module, NULL, &no_kernel));

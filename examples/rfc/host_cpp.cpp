@@ -24,7 +24,8 @@ struct Memory {
   std::size_t size() const { return bytes; }
 };
 
-void runType(const metate::Module &module, const char *typeName, const char *fill, const char *run) {
+void runType(const metate::Module &module, const char *typeName, const char *fill,
+             const char *run) {
   auto type = module.tree_type(typeName);
   Memory memories[2] = {{type.size(), type.align()}, {type.size(), type.align()}};
   metate::Tree trees[2] = {type.bind(memories[0]), type.bind(memories[1])};
@@ -72,7 +73,9 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "usage: rfc_cpp MODULE.metate [--errors]\n");
     return 2;
   }
-  metate_print_sink sink{nullptr, [](void *, const char *text, std::size_t bytes) { std::fwrite(text, 1, bytes, stdout); }};
+  metate_print_sink sink{nullptr, [](void *, const char *text, std::size_t bytes) {
+                           std::fwrite(text, 1, bytes, stdout);
+                         }};
   auto hooks = metate::sized<metate_device_hooks>();
   hooks.print = &sink;
   try {

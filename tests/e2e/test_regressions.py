@@ -159,3 +159,37 @@ def test_atomics_of_overlapping_arguments_stay_atomic():
     assert x.tolist() == [1] + [2] * 99999 + [1]
     (aliased,) = [instance for instance in two_sums.instances() if instance.may_alias]
     assert aliased
+
+
+TwoInLeaf = ti.types.SNodeTreeBuilder().pointer(ti.i, 3).pointer(ti.i, 2).place(a=ti.i32, b=ti.i32, background=7).build()
+
+
+@ti.kernel
+def copy_own(f: TwoInLeaf, g: TwoInLeaf):
+    for i in f.a:
+        g[i].b = f[i].b + 1
+        g[i].a = 10 * i
+
+
+@ti.kernel
+def fill_two(f: TwoInLeaf):
+    for i in range(5):
+        f[i].b = i
+
+
+@ti.kernel
+def read_own(f: TwoInLeaf, g: TwoInLeaf, out: I32):
+    for i in f.a:
+        out[i] = g[i].b
+
+
+def test_the_second_member_of_a_pointer_leaf_of_another_tree():
+    f, g, out = TwoInLeaf.new(), TwoInLeaf.new(), np.zeros(6, np.int32)
+    fill_two(f)
+    read_own(f, g, out)
+    assert out.tolist() == [7] * 5 + [0]
+    copy_own(f, g)
+    read_own(f, g, out)
+    assert out.tolist() == [1, 2, 3, 4, 5, 0]
+    assert [g[i].a for i in range(6)] == [0, 10, 20, 30, 40, 7]
+    g.check()

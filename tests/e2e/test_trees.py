@@ -89,7 +89,12 @@ def test_is_active_and_outside(name, rng):
     fill_kernel(tree_type)(tree, at, values)
 
     @mt.kernel
-    def probe(f: tree_type, cells: mt.types.ndarray(mt.i32, 2), active: mt.types.ndarray(mt.i32, 1), out: mt.types.ndarray(f32, 1)):
+    def probe(
+        f: tree_type,
+        cells: mt.types.ndarray(mt.i32, 2),
+        active: mt.types.ndarray(mt.i32, 1),
+        out: mt.types.ndarray(f32, 1),
+    ):
         for n in range(active.shape[0]):
             i, j = cells[n, 0], cells[n, 1]
             out[n] = f.a[i, j]
@@ -136,8 +141,9 @@ def test_stencil_across_leaves(reach, rng):
     @mt.kernel
     def smooth(f: tree_type, g: tree_type):
         for i, j in f:
-            g.a[i, j] = (f.a[i, j] * 4.0 + f.a[i + reach, j] - 2.0 * f.a[i - reach, j]
-                         + 3.0 * f.a[i, j + reach] - f.a[i - 1, j - reach])
+            g.a[i, j] = (
+                f.a[i, j] * 4.0 + f.a[i + reach, j] - 2.0 * f.a[i - reach, j] + 3.0 * f.a[i, j + reach] - f.a[i - 1, j - reach]
+            )
 
     smooth(source, target)
     r = reach
@@ -145,8 +151,13 @@ def test_stencil_across_leaves(reach, rng):
     def shifted(di, dj):
         return dense[r + di : r + di + 24, r + dj : r + dj + 40]
 
-    full = (shifted(0, 0) * np.float32(4) + shifted(r, 0) - np.float32(2) * shifted(-r, 0)
-            + np.float32(3) * shifted(0, r) - shifted(-1, -r))
+    full = (
+        shifted(0, 0) * np.float32(4)
+        + shifted(r, 0)
+        - np.float32(2) * shifted(-r, 0)
+        + np.float32(3) * shifted(0, r)
+        - shifted(-1, -r)
+    )
     cells, results = target.a.cells()
     source_cells, _ = source.a.cells()
     assert {tuple(c) for c in cells.tolist()} == {tuple(c) for c in source_cells.tolist()}

@@ -28,7 +28,7 @@ enum {
   METATE_PRINT_TEXT = 0, /* value.text, zero-terminated UTF-8, written as it is */
   METATE_PRINT_I64 = 1,
   METATE_PRINT_U64 = 2,
-  METATE_PRINT_F32 = 3,  /* value.d holds the f32 (or f16, bf16) widened */
+  METATE_PRINT_F32 = 3, /* value.d holds the f32 (or f16, bf16) widened */
   METATE_PRINT_F64 = 4,
   METATE_PRINT_BOOL = 5
 };

@@ -30,7 +30,7 @@ typedef struct metate_carrier {
   uint64_t hash[2];        /* {low64, high64} */
   uint64_t section_offset; /* of the section table: 64 */
   uint64_t reserved[1];
-  uint32_t section_bytes;  /* sizeof(metate_section) */
+  uint32_t section_bytes; /* sizeof(metate_section) */
   uint32_t reserved1;
 } metate_carrier;
 METATE_STATIC_ASSERT(sizeof(metate_carrier) == 64, "metate_carrier is 64 bytes");
@@ -75,15 +75,16 @@ METATE_STATIC_ASSERT(sizeof(metate_descriptor) == 120, "metate_descriptor is 120
 
 /* A named tree type. */
 typedef struct metate_type_info {
-  uint32_t name;  /* string: as given to add_type, or a derived one */
-  uint32_t kind;  /* 1 = tree; reserved: 2 mesh */
+  uint32_t name;   /* string: as given to add_type, or a derived one */
+  uint32_t kind;   /* 1 = tree; reserved: 2 mesh */
   uint32_t offset; /* of the type blob (metate/abi/tree.h), a multiple of 8 */
   uint32_t bytes;
 } metate_type_info;
 
 enum {
   METATE_KERNEL_NO_ALIAS = 1u, /* compiled for arguments that do not overlap a written one */
-  METATE_KERNEL_HAS_RESULT = 2u /* the last argument is the result: an ndarray that the caller supplies */
+  METATE_KERNEL_HAS_RESULT =
+      2u /* the last argument is the result: an ndarray that the caller supplies */
 };
 
 typedef struct metate_kernel_info {
@@ -91,12 +92,12 @@ typedef struct metate_kernel_info {
   uint32_t flags;
   uint32_t first_argument; /* into `arguments` */
   uint32_t argument_count;
-  uint32_t slot_count;     /* 8-byte argument slots */
+  uint32_t slot_count; /* 8-byte argument slots */
   uint32_t task_count;
-  uint64_t scratch_bytes;  /* constant part of the scratch; 0 today */
+  uint64_t scratch_bytes; /* constant part of the scratch; 0 today */
   uint32_t scratch_align;
-  uint32_t source;         /* index into texts: where the kernel is defined; METATE_NONE */
-  uint64_t signature;      /* hash of the kernel's name and arguments: guards the direct pointer */
+  uint32_t source;    /* index into texts: where the kernel is defined; METATE_NONE */
+  uint64_t signature; /* hash of the kernel's name and arguments: guards the direct pointer */
 } metate_kernel_info;
 METATE_STATIC_ASSERT(sizeof(metate_kernel_info) == 48, "metate_kernel_info is 48 bytes");
 
@@ -120,15 +121,16 @@ enum {
 
 typedef struct metate_argument_info {
   uint32_t name;
-  uint32_t kind;       /* metate_argument_kind */
-  uint32_t dtype;      /* scalar, vector, ndarray element */
-  uint32_t rows;       /* vector: rows; ndarray of vectors: element rows; else 1 */
-  uint32_t columns;    /* matrix: columns; else 1 */
-  uint32_t element_rank; /* 0 scalar, 1 vector, 2 matrix: of a vector argument or of an ndarray's elements */
-  uint32_t rank;       /* ndarray: total rank, element dimensions included; tree: 0 */
-  uint32_t access;     /* METATE_ACCESS_* */
-  uint32_t flags;      /* METATE_ARGUMENT_* */
-  uint32_t type;       /* tree: index into `types` */
+  uint32_t kind;    /* metate_argument_kind */
+  uint32_t dtype;   /* scalar, vector, ndarray element */
+  uint32_t rows;    /* vector: rows; ndarray of vectors: element rows; else 1 */
+  uint32_t columns; /* matrix: columns; else 1 */
+  uint32_t
+      element_rank; /* 0 scalar, 1 vector, 2 matrix: of a vector argument or of an ndarray's elements */
+  uint32_t rank;   /* ndarray: total rank, element dimensions included; tree: 0 */
+  uint32_t access; /* METATE_ACCESS_* */
+  uint32_t flags;  /* METATE_ARGUMENT_* */
+  uint32_t type;   /* tree: index into `types` */
   uint32_t first_slot;
   uint32_t slot_count;
   int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extent per dimension, -1 = any */
@@ -144,11 +146,11 @@ typedef enum metate_format {
 
 typedef struct metate_variant_info {
   uint32_t arch;
-  uint32_t level;  /* x86-64: least level 1..4 (v1..v4) the code needs; aarch64: 0 */
+  uint32_t level; /* x86-64: least level 1..4 (v1..v4) the code needs; aarch64: 0 */
   uint32_t format;
-  uint32_t cpu;    /* string: the LLVM name of the CPU compiled for */
+  uint32_t cpu;      /* string: the LLVM name of the CPU compiled for */
   uint32_t features; /* string: comma-separated features beyond the level, LLVM names */
-  uint32_t triple; /* string */
+  uint32_t triple;   /* string */
   uint32_t reserved[2];
 } metate_variant_info;
 METATE_STATIC_ASSERT(sizeof(metate_variant_info) == 32, "metate_variant_info is 32 bytes");

@@ -57,8 +57,8 @@
 
 #include "metate/abi/base.h"
 
-#define METATE_TREE_TYPE_MAGIC 0x45505954u               /* "TYPE" */
-#define METATE_TREE_MAGIC 0x454552544154454dull           /* "METATREE" */
+#define METATE_TREE_TYPE_MAGIC 0x45505954u      /* "TYPE" */
+#define METATE_TREE_MAGIC 0x454552544154454dull /* "METATREE" */
 #define METATE_AMBIENT_LIMIT 65536u
 #define METATE_BLOCK_ALIGN 64u
 
@@ -76,67 +76,70 @@ enum {
 
 /* One level, 160 bytes. */
 typedef struct metate_level {
-  uint32_t kind;       /* metate_level_kind */
+  uint32_t kind; /* metate_level_kind */
   uint32_t flags;
-  uint32_t parent;     /* index of the parent record; METATE_NONE for the root */
-  uint32_t pool;       /* pool number of a level with slots; METATE_NONE otherwise */
-  uint32_t name;       /* offset of a zero-terminated name in the blob: "pointer0", "blocks", member "a" */
-  uint32_t axis_count; /* axes this level splits (0 for root and place) */
-  uint8_t axes[METATE_MAX_AXES];       /* ascending axis numbers: i = 0, j = 1, ... */
-  uint32_t extents[METATE_MAX_AXES];   /* cells along each of `axes` */
-  uint64_t offset;     /* bytes from the parent cell's start to this container */
-  uint64_t cells;      /* product of extents; 1 for root and place */
-  uint64_t cell_bytes; /* bytes from one cell to the next (a place: bytes of the value) */
-  uint32_t cell_align; /* alignment of a cell, at most 64 */
+  uint32_t parent; /* index of the parent record; METATE_NONE for the root */
+  uint32_t pool;   /* pool number of a level with slots; METATE_NONE otherwise */
+  uint32_t
+      name; /* offset of a zero-terminated name in the blob: "pointer0", "blocks", member "a" */
+  uint32_t axis_count;               /* axes this level splits (0 for root and place) */
+  uint8_t axes[METATE_MAX_AXES];     /* ascending axis numbers: i = 0, j = 1, ... */
+  uint32_t extents[METATE_MAX_AXES]; /* cells along each of `axes` */
+  uint64_t offset;                   /* bytes from the parent cell's start to this container */
+  uint64_t cells;                    /* product of extents; 1 for root and place */
+  uint64_t cell_bytes;       /* bytes from one cell to the next (a place: bytes of the value) */
+  uint32_t cell_align;       /* alignment of a cell, at most 64 */
   uint32_t coordinate_count; /* a level with a pool: coordinates per slot = axes on its path */
-  uint32_t dtype;      /* a place: metate_dtype */
-  uint32_t rows;       /* a place: 1 for a scalar */
-  uint32_t columns;    /* a place: 1 for a scalar or a vector */
-  uint32_t element_rank; /* a place: 0 scalar, 1 vector (rows), 2 matrix (rows x columns) */
+  uint32_t dtype;            /* a place: metate_dtype */
+  uint32_t rows;             /* a place: 1 for a scalar */
+  uint32_t columns;          /* a place: 1 for a scalar or a vector */
+  uint32_t element_rank;     /* a place: 0 scalar, 1 vector (rows), 2 matrix (rows x columns) */
   uint32_t background; /* a place: offset in the blob of its background value (cell_bytes bytes) */
   uint32_t path_rank;  /* a place: number of coordinates that address it = axes on its path */
-  uint8_t path_axes[METATE_MAX_AXES];  /* a place or a pool level: the axes on its path, ascending */
+  uint8_t path_axes[METATE_MAX_AXES]; /* a place or a pool level: the axes on its path, ascending */
   uint32_t reserved[8];
 } metate_level;
 METATE_STATIC_ASSERT(sizeof(metate_level) == 160, "metate_level is 160 bytes");
 
 /* First record of a type blob, 64 bytes. */
 typedef struct metate_tree_type {
-  uint32_t magic;       /* METATE_TREE_TYPE_MAGIC */
+  uint32_t magic; /* METATE_TREE_TYPE_MAGIC */
   uint32_t abi_version;
   uint64_t hash[2];     /* XXH3-128 of the blob with this field zero: {low64, high64} */
   uint32_t bytes;       /* of the whole blob */
   uint32_t level_count; /* records, root included */
   uint32_t pool_count;
   uint32_t member_count;
-  uint64_t root_bytes;  /* bytes of the root cell */
+  uint64_t root_bytes; /* bytes of the root cell */
   uint32_t root_align;
-  uint32_t text;        /* offset of the printed type, zero-terminated */
+  uint32_t text; /* offset of the printed type, zero-terminated */
   uint32_t reserved[2];
 } metate_tree_type;
 METATE_STATIC_ASSERT(sizeof(metate_tree_type) == 64, "metate_tree_type is 64 bytes");
 
 /* First record of a block, 128 bytes. */
 typedef struct metate_tree_header {
-  uint64_t magic;          /* METATE_TREE_MAGIC */
+  uint64_t magic; /* METATE_TREE_MAGIC */
   uint32_t abi_version;
   uint32_t pool_count;
   uint64_t type_hash[2];
-  uint64_t bytes;          /* of the block */
-  uint64_t root_offset;    /* of the root cell from the block's start */
-  uint32_t workers;        /* slack slots per pool: most workers that may activate at once */
+  uint64_t bytes;       /* of the block */
+  uint64_t root_offset; /* of the root cell from the block's start */
+  uint32_t workers;     /* slack slots per pool: most workers that may activate at once */
   uint32_t reserved0[3];
   /* second cache line: what changes */
-  uint32_t epoch;          /* >= 1; raised by one before a task that may change the topology it walks */
-  uint32_t status;         /* sticky: METATE_OK or METATE_E_CAPACITY (atomic) */
-  uint32_t status_level;   /* pool number */
+  uint32_t epoch;  /* >= 1; raised by one before a task that may change the topology it walks */
+  uint32_t status; /* sticky: METATE_OK or METATE_E_CAPACITY (atomic) */
+  uint32_t status_level; /* pool number */
   uint32_t reserved1;
-  uint64_t status_needed;  /* slots needed at least (atomic) */
-  uint64_t resets;         /* times the block was reset: with the pools' `used` it makes the topology version */
+  uint64_t status_needed; /* slots needed at least (atomic) */
+  uint64_t
+      resets; /* times the block was reset: with the pools' `used` it makes the topology version */
   uint64_t reserved2[4];
 } metate_tree_header;
 METATE_STATIC_ASSERT(sizeof(metate_tree_header) == 128, "metate_tree_header is 128 bytes");
-METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64, "what changes has a line of its own");
+METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64,
+                     "what changes has a line of its own");
 
 /* One pool's record, 128 bytes: constants in the first cache line, counters in the second. */
 typedef struct metate_pool {
@@ -145,9 +148,9 @@ typedef struct metate_pool {
   uint32_t capacity;     /* slots that may be active */
   uint32_t physical;     /* capacity + workers: highest slot number */
   uint32_t reserved0[10];
-  uint64_t free_head;    /* atomic: tag << 32 | slot number; slot 0 = empty */
-  uint32_t high_water;   /* atomic: highest slot number ever handed out */
-  uint32_t used;         /* atomic: slots linked */
+  uint64_t free_head;  /* atomic: tag << 32 | slot number; slot 0 = empty */
+  uint32_t high_water; /* atomic: highest slot number ever handed out */
+  uint32_t used;       /* atomic: slots linked */
   uint32_t reserved1[12];
 } metate_pool;
 METATE_STATIC_ASSERT(sizeof(metate_pool) == 128, "metate_pool is 128 bytes");

@@ -12,7 +12,8 @@ struct TreeAddress::Walk {
   TypeRange types;
   Body body;
   Otherwise otherwise;
-  Value lastActive; ///< activity of the last level with a pool
+  Value lastActive;     ///< activity of the last level with a pool
+  bool toPlace = false; ///< the body gets the member's offset, not that of its container
 };
 
 Value TreeAddress::inside() {
@@ -66,10 +67,8 @@ SmallVector<Value> TreeAddress::levelCoordinates(unsigned depth) {
 }
 
 SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset) {
-  if (depth == walk.end) {
-    bool atPlace = path.place && depth == path.levels.size();
-    return walk.body(atPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset);
-  }
+  if (depth == walk.end)
+    return walk.body(walk.toPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset);
   const layout::Node &node = layout.nodes[nodes[depth]];
   const LevelLowering &level = levelLowering(node.kind);
   Value container = bytes.add(offset, node.offset), linear = linearIndex(depth, 0);
@@ -100,7 +99,8 @@ static Value rootOffset(ByteBuilder &bytes, const layout::TreeLayout &layout) {
 }
 
 SmallVector<Value> TreeAddress::read(TypeRange types, Body body, Otherwise otherwise) {
-  Walk walk{Walk::Read, inside(), unsigned(path.levels.size()), types, body, otherwise, {}};
+  Walk walk{Walk::Read, inside(),        unsigned(path.levels.size()), types, body, otherwise,
+            {},         bool(path.place)};
   return descend(walk, 0, rootOffset(bytes, layout));
 }
 
@@ -110,7 +110,8 @@ void TreeAddress::visitActive(llvm::function_ref<void(Value)> body) {
     return {};
   };
   auto otherwise = [] { return SmallVector<Value>(); };
-  Walk walk{Walk::Active, {}, unsigned(path.levels.size()), {}, run, otherwise, {}};
+  Walk walk{Walk::Active,    {}, unsigned(path.levels.size()), {}, run, otherwise, {},
+            bool(path.place)};
   descend(walk, 0, rootOffset(bytes, layout));
 }
 
