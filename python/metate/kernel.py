@@ -126,6 +126,8 @@ class Kernel:
             return self._call(arguments, keywords)
         try:
             return launch(*arguments)
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
         except RuntimeError_ as error:
             if error.status != _ALIAS:
                 raise
@@ -133,7 +135,10 @@ class Kernel:
 
     def _call(self, arguments, keywords):
         """The way for everything but plain positional calls, and for the first call."""
-        parameters = self._parameters
+        try:
+            parameters = self._parameters
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
         try:
             bound = inspect.Signature(list(parameters.values())).bind(*arguments, **keywords)
         except TypeError as error:
@@ -143,6 +148,8 @@ class Kernel:
         try:
             launch, arguments = self._dispatcher_for(arguments, False)
             return launch(*arguments)
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
         except RuntimeError_ as error:
             if error.status != _ALIAS:
                 raise
@@ -332,6 +339,11 @@ def _checked_kernel(function, scope, fast_math):
     if not inspect.isfunction(function):
         raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
     return Kernel(function, scope, fast_math)
+
+
+def _at_the_users_line(error: CompilationError) -> CompilationError:
+    """The same error without the compiler's own frames: its text names the user's place."""
+    return error.with_traceback(None)
 
 
 def _is_passed(argument) -> bool:

@@ -679,3 +679,18 @@ def test_source_that_is_not_available():
     with pytest.raises(ti.SyntaxError_, match="the source of 'k' is not available") as caught:
         ti.kernel(names["k"]).import_module()
     assert "attach_source" in caught.value.hint
+
+
+def test_the_traceback_is_the_users():
+    """A wrong kernel shows the call and the place in the source, not the compiler's frames."""
+
+    @ti.kernel
+    def wrong(x: ti.types.ndarray(ti.f32, 1)):
+        x[0] = undefined_name  # noqa: F821
+
+    with pytest.raises(ti.CompilationError) as caught:
+        wrong(np.zeros(1, np.float32))
+    frames = [frame.path.name for frame in caught.traceback]
+    assert frames[0] == "test_frontend_errors.py"
+    assert set(frames[1:]) == {"kernel.py"} and len(frames) <= 3
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
