@@ -162,6 +162,32 @@ static void share(const metate_type &type, uint32_t workers, uint64_t budget, ui
     }
 }
 
+// The shares are cautious about rounding; this gives a pool the slots that still fit, by the exact layout.
+static void topUp(const metate_type &type, uint32_t workers, uint64_t bytes, uint32_t pool,
+                  uint64_t *slots, PoolLayout *layouts) {
+  auto fits = [&](uint64_t count) {
+    uint64_t before = slots[pool];
+    slots[pool] = count;
+    BlockLayout block;
+    bool good = layOut(type, workers, slots, layouts, &block) == METATE_OK && block.bytes <= bytes;
+    slots[pool] = before;
+    return good;
+  };
+  const metate_level &level = type.poolLevel(pool);
+  uint64_t most = reachable(type, pool, slots, workers);
+  uint64_t low = slots[pool], high = low + bytes / level.cell_bytes;
+  if (high > most)
+    high = most;
+  while (low < high) {
+    uint64_t middle = low + (high - low + 1) / 2;
+    if (fits(middle))
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  slots[pool] = low;
+}
+
 metate_status fitCapacities(const metate_type &type, const metate_capacities *capacities,
                             uint64_t bytes, uint32_t *workers, uint64_t *slots) {
   uint32_t pools = type.poolCount();
@@ -183,11 +209,11 @@ metate_status fitCapacities(const metate_type &type, const metate_capacities *ca
   if (fixed.fitsIn(bytes))
     share(type, *workers, bytes - fixed.value(), slots, closed.data());
   for (uint32_t pool = 0; pool < pools; ++pool)
-    if (!fixed.fitsIn(bytes) || (!closed[pool] && slots[pool] == 0))
-      return fail(METATE_E_TOO_SMALL,
-                  "type '%s': %llu bytes do not hold one slot of each level besides the fixed "
-                  "%llu bytes",
-                  type.shown(), show(bytes), show(fixed.value()));
+    if (slots[pool] == 0)
+      slots[pool] = 1;
+  for (uint32_t pool = 0; pool < pools; ++pool)
+    if (!closed[pool])
+      topUp(type, *workers, bytes, pool, slots, layouts.data());
   METATE_TRY(layOut(type, *workers, slots, layouts.data(), &block));
   if (block.bytes > bytes)
     return fail(METATE_E_TOO_SMALL, "type '%s': expected at least %llu bytes, got %llu",

@@ -336,3 +336,12 @@ def test_random_trees_against_numpy(data):
     coordinates, values = tree.x.cells()
     np.testing.assert_array_equal(values, expected[tuple(coordinates.T)])
     tree.check()
+
+
+@pytest.mark.parametrize("slots", [1, 2, 16, 17, 100, 899, 900])
+def test_memory_of_exactly_the_bytes_of_a_capacity_gives_it(slots):
+    tree_type = mt.types.SNodeTreeBuilder().pointer(mt.ij, 30).dense(mt.ij, 5).place(a=mt.f32).build()
+    size = tree_type.bytes({"pointer0": slots})
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    assert tree_type.bind(memory[start : start + size]).stats()["pointer0"].capacity == slots
