@@ -49,7 +49,7 @@ class Module:
         self._targets = _checked_targets([arch] if arch is not None else targets)
         self._name = name
         self._types: dict[str, TreeType] = {}
-        self._kernels: dict[str, object] = {}
+        self._kernels: dict[str, tuple[object, bool]] = {}  # name -> (kernel, may_alias)
         self._level = 2
 
     @property
@@ -75,8 +75,11 @@ class Module:
         self._types[name] = type_
         return self
 
-    def add_kernel(self, kernel, name: str | None = None) -> Module:
+    def add_kernel(self, kernel, name: str | None = None, *, may_alias: bool = False) -> Module:
         """Adds a kernel under a name, by default the function's; hosts find it by that name.
+
+        A launch whose arguments overlap one that the kernel writes is an error of the host (METATE_E_ALIAS),
+        unless `may_alias` is true: then the kernel is compiled for that, and is slower where alias facts matter.
 
         The annotations must say everything that compiling needs: an array's dtype and ndim, no
         template(). What they leave open is a TypeError_ at that parameter when the module is built.
@@ -89,7 +92,7 @@ class Module:
         name = _checked_name(name if name is not None else kernel.__name__, "add_kernel")
         if name in self._kernels:
             raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}' twice")
-        self._kernels[name] = kernel
+        self._kernels[name] = (kernel, bool(may_alias))
         return self
 
     def run_optimizations(self, level: int = 2) -> Module:
@@ -120,8 +123,8 @@ class Module:
             problem = module.add_named_type(type_name, str(type_))
             if problem:
                 raise CompilationError(f"type '{type_name}': {problem}")
-        for kernel_name, kernel in self._kernels.items():
-            _renamed(kernel, kernel_name).import_module(module=module)
+        for kernel_name, (kernel, may_alias) in self._kernels.items():
+            _renamed(kernel, kernel_name).import_module(may_alias=may_alias, module=module)
         return module
 
     def choices(self):

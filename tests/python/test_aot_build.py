@@ -225,3 +225,17 @@ def test_help_teaches(capsys):
         with pytest.raises(SystemExit):
             cli.main([command, "--help"])
         assert "examples:" in capsys.readouterr().out
+
+
+def test_overlapping_arguments_of_a_module(tmp_path, rng):
+    """Without being asked for it, a module refuses arguments that overlap; a kernel added for them runs."""
+    module = mt.aot.Module()
+    module.add_kernel(saxpy)
+    module.add_kernel(saxpy, "saxpy_in_place", may_alias=True)
+    loaded = mt.aot.load(module.save(tmp_path / "alias.metate"))
+    x = rng.standard_normal(100).astype(np.float32)
+    with pytest.raises(mt.RuntimeError_, match="argument 'y'.*'x'|argument 'x'.*'y'"):
+        loaded.saxpy(2.0, x, x)
+    expected = np.float32(2) * x + x
+    loaded.saxpy_in_place(2.0, x, x)
+    np.testing.assert_allclose(x, expected, rtol=1e-6)
