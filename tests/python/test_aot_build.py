@@ -234,7 +234,7 @@ def test_overlapping_arguments_of_a_module(tmp_path, rng):
     module.add_kernel(saxpy, "saxpy_in_place", may_alias=True)
     loaded = mt.aot.load(module.save(tmp_path / "alias.metate"))
     x = rng.standard_normal(100).astype(np.float32)
-    with pytest.raises(mt.RuntimeError_, match="argument 'y'.*'x'|argument 'x'.*'y'"):
+    with pytest.raises(mt.RuntimeError_, match=r"'y' is written and overlaps argument 1 'x'"):
         loaded.saxpy(2.0, x, x)
     expected = np.float32(2) * x + x
     loaded.saxpy_in_place(2.0, x, x)
