@@ -31,7 +31,7 @@ from .errors import (
 from .frontend.function import func, template
 from .intrinsics import *  # noqa: F403  (its __all__: the functions that kernels know)
 from .intrinsics import __all__ as _intrinsics
-from .kernel import kernel
+from .kernel import attach_source, kernel
 from .types import (
     NAMED_AXES as _axes,
 )
