@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from . import types as _types
+from . import value_types as _types
 from .errors import TreeError
 
 

@@ -16,8 +16,7 @@ from metate_native import _runtime
 
 from . import runtime
 from .errors import RuntimeIndexError_, TreeError
-from .tree_type import LevelNode
-from .types import TreeType
+from .tree_type import LevelNode, TreeType
 
 _PLACE = 4  # metate_level_kind of a member
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from . import types as _types
+from . import value_types as _types
 from .tree_type import LevelNode, PlaceNode
 
 _HEADER = struct.Struct("<IIQQIIIIQII8x")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import types as _types
+from . import value_types as _types
 from .background import background_text, decode_background, encode_background
 from .errors import TreeError
 
