@@ -193,3 +193,41 @@ def test_the_second_member_of_a_pointer_leaf_of_another_tree():
     assert out.tolist() == [1, 2, 3, 4, 5, 0]
     assert [g[i].a for i in range(6)] == [0, 10, 20, 30, 40, 7]
     g.check()
+
+
+def add_one(o):
+    o[0] += 1
+    return o[0]
+
+
+def digits(a, b):
+    return a * 100 + b
+
+
+def in_order(o, one, two):
+    o[1] = two(o[0], one(o))
+    o[2] = max(o[0], one(o) * 0)
+    o[3] = two(b=o[0], a=one(o))
+    o[4] //= one(o)
+    o[0] //= one(o) - 1
+
+
+add_one_func, digits_func = ti.func(add_one), ti.func(digits)
+
+
+@ti.kernel
+def argument_order(o: I32):
+    for _ in range(1):
+        o[1] = digits_func(o[0], add_one_func(o))
+        o[2] = max(o[0], add_one_func(o) * 0)
+        o[3] = digits_func(b=o[0], a=add_one_func(o))
+        o[4] //= add_one_func(o)
+        o[0] //= add_one_func(o) - 1
+
+
+def test_an_argument_is_read_before_the_next_one_writes_to_it():
+    start = [10, 0, 0, 0, 1000]
+    expected, out = list(start), np.array(start, np.int32)
+    in_order(expected, add_one, digits)
+    argument_order(out)
+    assert out.tolist() == expected

@@ -128,21 +128,25 @@ class Calls(IntrinsicCalls):
             return thing.array.ndim
         return self.compute(node, lambda: len(thing))
 
-    def arguments(self, node, count=None, names=()):
+    def arguments(self, node, count=None, names=(), places=()):
         """(positional, keywords) of a call, as what they stand for.
 
         With `count` exactly that many positional arguments are expected, with `names` only those keywords.
+        A place is read before the next argument, which may write to it, unless its position or keyword is
+        one of `places`.
         """
         positional, keywords = [], {}
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 positional.extend(self.unpacked(self.expr(argument.value), argument))
             else:
-                positional.append(self.expr(argument))
+                thing = self.expr(argument)
+                positional.append(thing if len(positional) in places else self.settled(thing, argument))
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error("syntax", "kernels have no ** arguments", keyword.value)
-            keywords[keyword.arg] = self.expr(keyword.value)
+            thing = self.expr(keyword.value)
+            keywords[keyword.arg] = thing if keyword.arg in places else self.settled(thing, keyword.value)
         if count is not None:
             name = ast.unparse(node.func)
             if len(positional) != count:
@@ -254,7 +258,11 @@ class Calls(IntrinsicCalls):
 
     def _bind_arguments(self, source, node):
         """Argument objects by parameter name."""
-        positional, keywords = self.arguments(node)
+        templates = set()
+        for k, (name, parameter) in enumerate(source.parameters.items()):
+            if isinstance(parameter.annotation, Template) or parameter.annotation is Template:
+                templates |= {k, name}
+        positional, keywords = self.arguments(node, places=templates)
         signature = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in source.parameters.values()])
         try:
             bound = signature.bind(*positional, **keywords)

@@ -146,7 +146,7 @@ class IntrinsicCalls:
     #  -- memory -------------------------------------------------------------------------------------------
 
     def _atomic(self, op, node):
-        (place, operand), _ = self.arguments(node, 2)
+        (place, operand), _ = self.arguments(node, 2, places={0})
         if isinstance(place, handles.CellHandle):
             place = self.sole_member(place, node.args[0])
         if not isinstance(place, Reference):

@@ -229,12 +229,12 @@ class Statements(Access):
         if self.static_depth or not isinstance(place, Reference):
             self.assign(node.target, self.binary(op, place, self.expr(node.value), node), node)
             return
-        operand = self.value(node.value)
         is_local = isinstance(node.target, ast.Name) or self._is_local_part(node.target)
         if op in _ATOMIC and (not is_local or self.is_shared(place)):
-            self.emit(node, self.builder.atomic, _ATOMIC[op], place, operand)
+            self.emit(node, self.builder.atomic, _ATOMIC[op], place, self.value(node.value))
             return
-        old = self.emit(node, self.builder.load, place)
+        old = self.emit(node, self.builder.load, place)  # before the operand, as Python does
+        operand = self.value(node.value)
         self.store(place, self.emit(node, self.builder.binary, op, old, operand), node.target, node)
 
     def _named_place(self, node):
