@@ -4,8 +4,31 @@ import numpy as np
 import pytest
 
 import metate as mt
+from metate.kernel import Kernel
 
 f32 = mt.f32
+
+PIPELINES = {
+    "default": {},
+    "no-hoisting": {"hoist_leaves": False},
+    "no-demotion": {"demote_atomics": False},
+    "O0": {"opt_level": 0},
+    "plain": {"hoist_leaves": False, "demote_atomics": False, "opt_level": 0},
+}
+
+
+@pytest.fixture(params=PIPELINES, autouse=True)
+def pipeline(request, monkeypatch):
+    """Every test runs with each optimisation left out: results must not depend on them."""
+    plain = Kernel._choices
+
+    def choices():
+        result = plain()
+        for name, value in PIPELINES[request.param].items():
+            setattr(result, name, value)
+        return result
+
+    monkeypatch.setattr(Kernel, "_choices", staticmethod(choices))
 
 
 def sparse_2d(rng, shape, fraction):
