@@ -166,6 +166,35 @@ metate_status checkShape(const metate_kernel &kernel, uint32_t index, const meta
   return METATE_OK;
 }
 
+// Iterations own the elements they index, so no two indices may lead to one. In the order of their
+// strides, each dimension must step over all that the smaller ones reach.
+bool elementsMayOverlap(const metate_array &array) {
+  uint64_t steps[METATE_MAX_RANK], extents[METATE_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t k = 0; k < array.rank; ++k) {
+    if (array.shape[k] == 0)
+      return false;
+    if (array.shape[k] == 1)
+      continue;
+    uint64_t step =
+        array.strides[k] < 0 ? 0 - uint64_t(array.strides[k]) : uint64_t(array.strides[k]);
+    uint32_t at = rank++;
+    for (; at > 0 && steps[at - 1] > step; --at) {
+      steps[at] = steps[at - 1];
+      extents[at] = extents[at - 1];
+    }
+    steps[at] = step;
+    extents[at] = uint64_t(array.shape[k]);
+  }
+  Checked reach = 0;
+  for (uint32_t k = 0; k < rank; ++k) {
+    if (!(reach + 1).fitsIn(steps[k]))
+      return true;
+    reach = reach + Checked(extents[k] - 1) * steps[k];
+  }
+  return false;
+}
+
 metate_status packArray(const metate_kernel &kernel, uint32_t index,
                         const metate_argument &argument, metate_slot *slots) {
   const metate_argument_info &info = kernel.arguments[index];
@@ -192,6 +221,10 @@ metate_status packArray(const metate_kernel &kernel, uint32_t index,
     slots[1 + info.rank + k].i = stride;
     dense *= array.shape[k];
   }
+  if ((info.access & METATE_ACCESS_WRITE) && array.strides && elementsMayOverlap(array))
+    return fail(METATE_E_ALIAS,
+                "%s: the kernel writes it, but its elements may overlap each other: pass a copy",
+                Where(kernel, index).text);
   return METATE_OK;
 }
 

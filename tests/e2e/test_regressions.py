@@ -1,6 +1,7 @@
 """What once went wrong, one test each, named after what broke."""
 
 import numpy as np
+import pytest
 
 import metate as ti
 
@@ -231,3 +232,23 @@ def test_an_argument_is_read_before_the_next_one_writes_to_it():
     in_order(expected, add_one, digits)
     argument_order(out)
     assert out.tolist() == expected
+
+
+def test_a_written_array_whose_elements_overlap_is_refused():
+    """Iterations own the elements they index: two indices of one element would race."""
+
+    @ti.kernel
+    def bump(x: ti.types.ndarray(ti.i32, 2)):
+        for i, j in ti.ndrange(x.shape[0], x.shape[1]):
+            x[i, j] += 1
+
+    base = np.zeros(20, np.int32)
+    windows = np.lib.stride_tricks.as_strided(base, (8, 4), (4, 4))
+    with pytest.raises(ti.RuntimeError_, match=r"argument 0 'x'.*may overlap each other"):
+        bump(windows)
+    assert not base.any()
+    apart = np.zeros((6, 10), np.int32)
+    for view in (apart[::2, 1::3], apart.T[3:8], apart[::-1, ::-2]):
+        bump(view)
+        assert (view == 1).all() and apart.sum() == view.size
+        apart[:] = 0
