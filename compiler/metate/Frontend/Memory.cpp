@@ -190,7 +190,8 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
   }
   if (reference.kind == Reference::Kind::Local) {
     KernelValue old = load(reference);
-    store(reference, updated(kindName, old, given), what);
+    // Of a variable that iterations share, it is the variable that is at fault.
+    store(reference, updated(kindName, old, given), isShared(reference) ? "variable" : what);
     return old;
   }
   if (reference.kind == Reference::Kind::Member) {
