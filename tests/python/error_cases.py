@@ -1,0 +1,582 @@
+"""Wrong kernels with the errors they must get: the table of test_frontend_errors.py, and the names the kernels use."""
+
+import numpy as np
+
+import metate as ti
+
+vec3 = ti.types.vector(3, ti.f32)
+S = ti.types.struct({"a": ti.f32, "b": vec3})
+Tree = ti.types.SNodeTreeBuilder().pointer(ti.ij, 3).dense(ti.ij, 5).place(S).build()
+_split = ti.types.SNodeTreeBuilder()
+_split.pointer(ti.ij, 3).place(S.a)
+_split.pointer(ti.i, 3).place(S.b)
+Split = _split.build()
+X = ti.types.ndarray(dtype=ti.f32, ndim=1)
+XY = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+
+BIG = np.zeros((20, 20))
+
+
+@ti.func
+def twice(x):
+    return x + undefined_inside  # noqa: F821
+
+
+@ti.func
+def again(x):
+    return again(x)
+
+
+@ti.func
+def sometimes(x):
+    if x > 0:
+        return x
+
+
+def plain(x):
+    return x
+
+
+# Each case: a kernel, what the message must say, and the hint. `~` marks the place: the column of the caret stands
+# under it in the line after the wrong one.
+CASES = {
+    "unknown name": (
+        """
+        def k(x: X):
+            for i in range(4):
+                x[i] = squrt(2.0)
+                #      ^~~~~
+        """,
+        "NameError_",
+        "name 'squrt' is not defined",
+        "did you mean 'ti.sqrt'?",
+    ),
+    "misspelled local": (
+        """
+        def k(x: X):
+            length = 2.0
+            x[0] = lenght
+            #      ^~~~~~
+        """,
+        "NameError_",
+        "name 'lenght' is not defined",
+        "did you mean 'length'?",
+    ),
+    "misspelled function": (
+        """
+        def k(x: X):
+            x[0] = ti.sqr(2.0)
+            #         ^~~
+        """,
+        "NameError_",
+        "module 'metate' has no attribute 'sqr'",
+        "did you mean 'sqrt'?",
+    ),
+    "unknown member": (
+        """
+        def k(f: Tree):
+            for i, j in f:
+                f[i, j].c = 1.0
+                #       ^
+        """,
+        "NameError_",
+        "a cell of tree 'f' has no attribute 'c'; it has a, b",
+        None,
+    ),
+    "unknown member or level": (
+        """
+        def k(f: Tree):
+            for i, j in f.pointr0:
+                #         ^~~~~~~
+                pass
+        """,
+        "NameError_",
+        "tree 'f' has no attribute 'pointr0'; it has a, b, pointer0, dense1",
+        "did you mean 'pointer0'?",
+    ),
+    "unknown component": (
+        """
+        def k(f: Tree):
+            f[0, 0].b.w = 1.0
+            #         ^
+        """,
+        "NameError_",
+        "a value of type vector(3, f32) has no component 'w'",
+        "its components are x, y, z",
+    ),
+    "unknown method": (
+        """
+        def k(f: Tree, x: X):
+            x[0] = f.b[0, 0].nrom()
+            #                ^~~~
+        """,
+        "NameError_",
+        "a value of type vector(3, f32) has no attribute 'nrom'; its components are x, y, z",
+        "did you mean 'norm'?",
+    ),
+    "too few tree indices": (
+        """
+        def k(f: Tree):
+            f.a[0] = 1.0
+        #   ^~~~~~
+        """,
+        "TypeError_",
+        "wrong number of indices: expected 2 coordinates for 'a', got 1",
+        None,
+    ),
+    "too many array indices": (
+        """
+        def k(x: X):
+            x[0, 1] = 2.0
+        #   ^~~~~~~
+        """,
+        "TypeError_",
+        "wrong number of indices: expected 1 index for this array, got 2",
+        None,
+    ),
+    "float index": (
+        """
+        def k(x: X):
+            x[1.5] = 2.0
+        #   ^~~~~~
+        """,
+        "TypeError_",
+        "index: expected an integer or a vector of integers, got f32",
+        "cast it: ti.cast(x, ti.i32)",
+    ),
+    "missing annotation": (
+        """
+        def k(x: X, n):
+        #           ^
+            x[0] = n
+        """,
+        "TypeError_",
+        "parameter 'n' has no annotation: expected a type",
+        "write n: ti.f32, n: ti.types.ndarray(), n: ti.template() or a tree type",
+    ),
+    "wrong annotation": (
+        """
+        def k(x: 3):
+        #        ^
+            pass
+        """,
+        "TypeError_",
+        "parameter 'x': expected a scalar, vector, matrix, ndarray or tree type or template(), got 3",
+        None,
+    ),
+    "shapes that do not fit": (
+        """
+        def k(f: Tree):
+            f[0, 0].b = ti.Vector([1.0, 2.0]) + f[0, 0].b
+            #           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "operands of '+': expected equal shapes, got vector(2, f32) and vector(3, f32)",
+        None,
+    ),
+    "vector into a scalar": (
+        """
+        def k(f: Tree):
+            f[0, 0].a = f[0, 0].b
+        #   ^~~~~~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "f[0, 0].a: expected f32, got vector(3, f32)",
+        None,
+    ),
+    "another type in a variable": (
+        """
+        def k(x: X):
+            v = 1.0
+            v = vec3(0)
+            #   ^~~~~~~
+        """,
+        "TypeError_",
+        "variable 'v': expected a value of type f32, set by its first assignment, got vector(3, f32)",
+        "use another name for it",
+    ),
+    "assigned in one branch": (
+        """
+        def k(x: X):
+            if x[0] > 0:
+                y = 1.0
+            x[1] = y
+            #      ^
+        """,
+        "NameError_",
+        "'y' may have no value here: it is assigned in one branch of an if only",
+        "assign it before",
+    ),
+    "different types in branches": (
+        """
+        def k(x: X):
+            if x[0] > 0:
+                y = 1.0
+            else:
+                y = 1
+            x[1] = y
+            #      ^
+        """,
+        "NameError_",
+        "'y' may have no value here: the branches of an if give it different types, f32 and i32",
+        "assign it before",
+    ),
+    "assigned in a loop": (
+        """
+        def k(x: X):
+            for i in range(3):
+                y = 1.0
+            x[1] = y
+            #      ^
+        """,
+        "NameError_",
+        "'y' may have no value here: it is assigned inside a loop, which may run no iteration",
+        "assign it before",
+    ),
+    "a whole cell": (
+        """
+        def k(f: Tree, x: X):
+            x[0] = f[0, 0] + 1
+            #      ^~~~~~~
+        """,
+        "TypeError_",
+        "expected one member of the cell of 'f', got the whole cell",
+        "take one of its members: .a, .b",
+    ),
+    "a tree as a value": (
+        """
+        def k(f: Tree, x: X):
+            x[0] = f
+            #      ^
+        """,
+        "TypeError_",
+        "expected a value, got tree 'f'",
+        "take a member of a cell: f[i, j].a",
+    ),
+    "different active sets": (
+        """
+        def k(f: Split):
+            for I in ti.grouped(f):
+                #               ^
+                pass
+        """,
+        "TypeError_",
+        "the members of tree 'f' have different active sets: expected one, got those of 'a' and 'b'",
+        "loop over one of them: f.a",
+    ),
+    "inner loop over a tree": (
+        """
+        def k(f: Tree):
+            for n in range(3):
+                for i, j in f:
+        #       ^~~~~~~~~~~~~~
+                    pass
+        """,
+        "SyntaxError_",
+        "a loop over member 'a' of tree 'f' must be the outermost one",
+        "loop over ranges of its cells inside",
+    ),
+    "too few loop variables": (
+        """
+        def k(f: Tree):
+            for i in f:
+            #   ^
+                pass
+        """,
+        "TypeError_",
+        "expected 2 loop variables, got 1",
+        "write for i, j in ..., or for I in ti.grouped(...)",
+    ),
+    "loop over a tuple": (
+        """
+        def k(x: X):
+            for i in (1, 2):
+            #        ^~~~~~
+                x[i] = 0.0
+        """,
+        "TypeError_",
+        "expected a range, a tree or an array to loop over, got a tuple of 2",
+        "unroll it: ti.static((1, 2))",
+    ),
+    "break of a parallel loop": (
+        """
+        def k(x: X):
+            for i in range(3):
+                if x[i] > 0:
+                    break
+        #           ^~~~~
+        """,
+        "SyntaxError_",
+        "break in a parallel loop",
+        "iterations of the outermost loop are unordered: use ti.loop_config(serialize=True) before it, or while",
+    ),
+    "return inside a loop": (
+        """
+        def k(x: X) -> ti.f32:
+            for i in range(3):
+                return x[i]
+        #       ^~~~~~~~~~~
+            return 0.0
+        """,
+        "SyntaxError_",
+        "return from a kernel inside a loop or a branch",
+        "assign the result to a variable and return it at the end",
+    ),
+    "return without annotation": (
+        """
+        def k(x: X):
+            return x[0]
+        #   ^~~~~~~~~~~
+        """,
+        "TypeError_",
+        "a kernel that returns a value needs a return annotation",
+        "def k(...) -> ti.f32:",
+    ),
+    "annotation without return": (
+        """
+        def k(x: X) -> ti.f32:
+        #              ^~~~~~
+            x[0] = 1.0
+        """,
+        "SyntaxError_",
+        "expected a return statement at the kernel's end, as its annotation says",
+        None,
+    ),
+    "read-only argument": (
+        """
+        def k(x: X, n: ti.i32):
+            n = n + 1
+        #   ^
+        """,
+        "TypeError_",
+        "kernel argument 'n' is read-only",
+        "assign it to a variable of another name first: n_ = n",
+    ),
+    "outer variable in a parallel loop": (
+        """
+        def k(x: X):
+            last = 0.0
+            for i in range(3):
+                last = x[i]
+        #       ^~~~
+        """,
+        "TypeError_",
+        "variable 'last': made outside the parallel loop that assigns it",
+        "accumulate in an array or a tree, or return it from the kernel",
+    ),
+    "a function of Python": (
+        """
+        def k(x: X):
+            x[0] = plain(2.0)
+            #      ^~~~~
+        """,
+        "TypeError_",
+        "'plain' cannot be called in a kernel",
+        "decorate 'plain' with @func, or compute it before: ti.static(plain(...))",
+    ),
+    "wrong number of arguments": (
+        """
+        def k(x: X):
+            x[0] = twice(1.0, 2.0)
+            #      ^~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "'twice': too many positional arguments",
+        "it is defined as twice(x)",
+    ),
+    "wrong number of arguments of a built-in": (
+        """
+        def k(x: X):
+            x[0] = ti.sqrt(1.0, 2.0)
+            #      ^~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "ti.sqrt: expected 1 argument, got 2",
+        None,
+    ),
+    "recursion": (
+        """
+        def k(x: X):
+            x[0] = again(1.0)
+        """,
+        "SyntaxError_",
+        "'again' calls itself: a @func is inlined and cannot be recursive",
+        None,
+    ),
+    "no statement of kernels": (
+        """
+        def k(x: X):
+            import math
+        #   ^~~~~~~~~~~
+        """,
+        "SyntaxError_",
+        "kernels have no import statement",
+        None,
+    ),
+    "no expression of kernels": (
+        """
+        def k(x: X):
+            x[0] = (lambda: 1)()
+            #       ^~~~~~~~~
+        """,
+        "SyntaxError_",
+        "kernels have no lambda",
+        None,
+    ),
+    "slice": (
+        """
+        def k(x: X):
+            x[1:2] = 0.0
+            # ^~~
+        """,
+        "SyntaxError_",
+        "kernels have no slices",
+        "loop over the elements",
+    ),
+    "format specifier": (
+        """
+        def k(x: X):
+            print(f"{x[0]:.3f}")
+        #         ^~~~~~~~~~~~~
+        """,
+        "SyntaxError_",
+        "kernels have no format specifiers in f-strings",
+        "leave out what stands after ':'",
+    ),
+    "literal out of range": (
+        """
+        def k(x: X):
+            x[0] = 1 << 3 + 4294967296
+            #               ^~~~~~~~~~
+        """,
+        "TypeError_",
+        "literal out of range of i32, got 4294967296",
+        "give it a type of its own, such as ti.i64(...) or ti.u64(...)",
+    ),
+    "bits of a float": (
+        """
+        def k(x: X):
+            x[0] = x[0] & 3
+            #      ^~~~~~~~
+        """,
+        "TypeError_",
+        "operator '&': expected integers, got f32",
+        "cast to an integer type, or use ti.bit_cast to work on the bits",
+    ),
+    "bit_cast of another width": (
+        """
+        def k(x: X):
+            x[0] = ti.bit_cast(x[0], ti.i64)
+            #      ^~~~~~~~~~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "bit_cast: expected a type of 32 bits, as the value's f32 has, got i64 with 64",
+        None,
+    ),
+    "vector as a condition": (
+        """
+        def k(f: Tree):
+            if f[0, 0].b > 0:
+            #  ^~~~~~~~~~~~~
+                pass
+        """,
+        "TypeError_",
+        "condition: expected a scalar condition, got vector(3, u1)",
+        "reduce it first: .any() or .all()",
+    ),
+    "component out of range": (
+        """
+        def k(f: Tree):
+            f[0, 0].b[3] = 1.0
+        #   ^~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "index out of range: expected 0 to 2 for vector(3, f32), got 3",
+        None,
+    ),
+    "product of vectors": (
+        """
+        def k(f: Tree):
+            f[0, 0].a = f[0, 0].b @ f[0, 0].b
+            #           ^~~~~~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "operator '@': expected a matrix and a matrix or vector with as many rows as it has columns, "
+        "got vector(3, f32) and vector(3, f32)",
+        "the product of two vectors is a.dot(b) or a.outer_product(b)",
+    ),
+    "atomic on a value": (
+        """
+        def k(x: X):
+            ti.atomic_add(x[0] + 1, 2.0)
+            #             ^~~~~~~~
+        """,
+        "TypeError_",
+        "atomic_add: expected a place such as x[i], f.a[i, j] or a variable, got a value of type f32",
+        None,
+    ),
+    "static of a run-time value": (
+        """
+        def k(x: X):
+            if ti.static(x[0] > 0):
+            #            ^~~~~~~~
+                pass
+        """,
+        "TypeError_",
+        "static: expected what is known while compiling, got a value of type u1",
+        None,
+    ),
+    "failed static assertion": (
+        """
+        def k(x: X):
+            ti.static_assert(vec3.n == 4, "four components")
+        #   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "static assertion failed: four components",
+        None,
+    ),
+    "some paths return nothing": (
+        """
+        def k(x: X):
+            x[0] = sometimes(x[1])
+        """,
+        "TypeError_",
+        "'sometimes' returns a value on some paths and none on others",
+        None,
+    ),
+    "another meaning under a condition": (
+        """
+        def k(f: Tree, g: Tree, x: X):
+            h = f
+            if x[0] > 0:
+                h = g
+        #       ^
+        """,
+        "TypeError_",
+        "'h' stands for tree 'f' and cannot change under a condition or in a loop at run time",
+        "use another name for it",
+    ),
+    "an array from outside": (
+        """
+        def k(x: X):
+            x[0] = BIG[0, x[0] > 1]
+            #      ^~~
+        """,
+        "TypeError_",
+        "expected a value, got an object of type 'ndarray'",
+        "pass it to the kernel as an argument",
+    ),
+    "float range": (
+        """
+        def k(x: X):
+            for i in range(x[0]):
+        #   ^~~~~~~~~~~~~~~~~~~~~
+                pass
+        """,
+        "TypeError_",
+        "range: expected integers, got f32",
+        "cast the bound: ti.i32(...)",
+    ),
+}
