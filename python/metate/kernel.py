@@ -365,7 +365,7 @@ def _describe_array(argument):
     elif hasattr(argument, "__dlpack__"):
         try:
             array = np.from_dlpack(argument)
-        except Exception:
+        except (BufferError, RuntimeError, TypeError, ValueError):  # memory of another device, a type NumPy lacks
             return None
     elif isinstance(argument, (memoryview, bytearray)) or hasattr(argument, "__array_interface__"):
         array = np.asarray(argument)
