@@ -97,8 +97,12 @@ bool Frame::lookAtBuffer(Value &value) {
 bool Frame::lookThroughDlpack(Value &value) {
   if (PyObject_CheckBuffer(value.object) || !PyObject_HasAttrString(value.object, "__dlpack__"))
     return false;
+  nb::ndarray<> writable; // refuses what its owner marks read-only
   nb::ndarray<nb::ro> array;
-  if (!nb::try_cast(nb::handle(value.object), array) ||
+  bool readOnly = !nb::try_cast(nb::handle(value.object), writable);
+  if (!readOnly)
+    array = nb::ndarray<nb::ro>(writable);
+  if ((readOnly && !nb::try_cast(nb::handle(value.object), array)) ||
       array.device_type() != nb::device::cpu::value || array.ndim() > METATE_MAX_RANK) {
     PyErr_Clear();
     return false;
@@ -130,7 +134,7 @@ bool Frame::lookThroughDlpack(Value &value) {
   value.aligned = true;
   value.array.data = const_cast<void *>(array.data());
   value.array.rank = uint32_t(array.ndim());
-  value.array.flags = 0;
+  value.array.flags = readOnly ? METATE_ARRAY_READ_ONLY : 0;
   for (size_t i = 0; i < array.ndim(); ++i) {
     value.shape[i] = int64_t(array.shape(i));
     value.strides[i] = array.stride(i);
@@ -300,6 +304,10 @@ void Frame::throwLaunchError(const Kernel &kernel, int32_t status, const std::st
 }
 
 nb::object Frame::launch(const Kernel &kernel) {
+  // Converting an argument may have run Python code that unbound a tree bound before it.
+  for (size_t i = 0; i < count; ++i)
+    if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
+      arguments[i].value.tree = nb::inst_ptr<Tree>(nb::handle(values[i].object))->get();
   const Parameter *result = kernel.result();
   alignas(16) char small[inlineBytes];
   std::unique_ptr<char[]> large;

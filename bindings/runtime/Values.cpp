@@ -148,17 +148,16 @@ static Fit encodeSequence(const ElementType &type, PyObject *value, char *bytes,
     return encodeScalar(type.dtype, value, bytes);
   if (PyUnicode_Check(value) || PyBytes_Check(value) || !PySequence_Check(value))
     return Fit::WrongType;
-  PyObject *items = PySequence_Fast(value, "");
+  PyObject *items = PySequence_Tuple(value); // own: converting an item may change a list
   if (!items) {
     PyErr_Clear();
     return Fit::WrongType;
   }
   uint64_t length = depth == 0 ? type.rows : type.columns;
   uint64_t step = (depth + 1 == type.rank ? 1 : type.columns) * metate_dtype_bytes(type.dtype);
-  Fit fit = uint64_t(PySequence_Fast_GET_SIZE(items)) == length ? Fit::Yes : Fit::WrongType;
+  Fit fit = uint64_t(PyTuple_GET_SIZE(items)) == length ? Fit::Yes : Fit::WrongType;
   for (uint64_t i = 0; i < length && fit == Fit::Yes; ++i)
-    fit = encodeSequence(type, PySequence_Fast_GET_ITEM(items, Py_ssize_t(i)), bytes + i * step,
-                         depth + 1);
+    fit = encodeSequence(type, PyTuple_GET_ITEM(items, Py_ssize_t(i)), bytes + i * step, depth + 1);
   Py_DECREF(items);
   return fit;
 }

@@ -136,14 +136,16 @@ metate_status packVector(const metate_kernel &kernel, uint32_t index,
 
 metate_status checkShape(const metate_kernel &kernel, uint32_t index, const metate_array &array) {
   const metate_argument_info &info = kernel.arguments[index];
-  Checked elements = 1;
+  Checked elements = 1; // of an empty array too: its strides must fit
+  bool empty = false;
   for (uint32_t k = 0; k < info.rank; ++k) {
     if (array.shape[k] < 0 || (info.fixed[k] >= 0 && array.shape[k] != info.fixed[k]))
       return fail(METATE_E_OUT_OF_RANGE, "%s: dimension %u: expected %s%lld, got %lld",
                   Where(kernel, index).text, k, info.fixed[k] >= 0 ? "" : "at least ",
                   static_cast<long long>(info.fixed[k] >= 0 ? info.fixed[k] : 0),
                   static_cast<long long>(array.shape[k]));
-    elements = elements * uint64_t(array.shape[k]);
+    empty |= array.shape[k] == 0;
+    elements = elements * uint64_t(array.shape[k] ? array.shape[k] : 1);
   }
   uint32_t bytes = metate_dtype_bytes(info.dtype);
   if (!(elements * bytes).fitsIn(INT64_MAX))
@@ -154,7 +156,7 @@ metate_status checkShape(const metate_kernel &kernel, uint32_t index, const meta
     if (array.shape[k] > INT32_MAX)
       return fail(METATE_E_OUT_OF_RANGE, "%s: dimension %u: expected at most 2147483647, got %lld",
                   Where(kernel, index).text, k, static_cast<long long>(array.shape[k]));
-  if (elements.value() && !array.data)
+  if (!empty && !array.data)
     return fail(METATE_E_NULL, "%s: its data is NULL", Where(kernel, index).text);
   if (reinterpret_cast<uintptr_t>(array.data) % bytes)
     return fail(METATE_E_MISALIGNED, "%s: its data: expected an address aligned to %u bytes",

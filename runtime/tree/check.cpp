@@ -10,8 +10,6 @@ namespace metate {
 
 namespace {
 
-constexpr uint32_t maxWorkers = 1u << 16;
-
 struct Bits {
   uint64_t *words;
   bool test(uint32_t bit) const { return words[bit / 64] >> (bit % 64) & 1; }

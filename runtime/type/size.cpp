@@ -7,8 +7,6 @@
 
 namespace metate {
 
-static constexpr uint32_t maxWorkers = 1u << 16;
-
 static uint64_t slotLimit(uint32_t workers) { return UINT32_MAX - 1ull - workers; }
 
 // Slots that the pool's parents can link, given the capacities chosen for them.

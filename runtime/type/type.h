@@ -9,6 +9,8 @@
 
 namespace metate {
 
+constexpr uint32_t maxWorkers = 1u << 16; // that a tree's slack is made for
+
 // What is derived of one level.
 struct LevelFacts {
   const metate_level *record;

@@ -1,6 +1,5 @@
 # readelf -d: no LLVM, MLIR, Python or oneTBB; the library itself needs the C library alone.
 execute_process(COMMAND ${READELF} -d ${FILE} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "\\[[^]]+\\]" needed "${dynamic}")
 string(REGEX MATCHALL "NEEDED[^\n]*" lines "${dynamic}")
 foreach(line ${lines})
   if(line MATCHES "LLVM|MLIR|clang|python|tbb|xxhash")

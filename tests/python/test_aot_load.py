@@ -142,6 +142,11 @@ def test_dlpack(module, rng):
     np.testing.assert_array_equal(y, x)
     with pytest.raises(RuntimeTypeError_, match=r"argument 'y': expected an array of f32 .* got an array of i32"):
         module.axpy(x, Dlpack(y.astype(np.int32)), 1.0)
+    y.flags.writeable = False
+    before = y.copy()
+    with pytest.raises(RuntimeError, match="argument 'y'.*read-only"):
+        module.axpy(x, Dlpack(y), 1.0)
+    np.testing.assert_array_equal(y, before)
 
 
 F32 = np.zeros(4, np.float32)
@@ -363,3 +368,26 @@ def test_an_argument_that_clears_the_dispatcher_while_it_is_read(module):
 
     assert dispatch(0) is None
     assert dispatch(Zero()) is None and dispatch.instances == []
+
+
+def test_arguments_that_change_others_while_they_are_converted(module):
+    """Python code of one argument may empty a list or unbind a tree that was looked at before."""
+
+    items = [1, 2, 3]
+
+    class Clears:
+        def __index__(self):
+            items.clear()
+            return 1
+
+    items[0] = Clears()
+    module.echo(items, np.eye(2), 0, 0, np.zeros(9))
+    tree = module.types["ab_aos"].new()
+
+    class Unbinds:
+        def __float__(self):
+            tree.unbind()
+            return 1.0
+
+    with pytest.raises(Exception, match="unbound|tree is NULL|not bound"):
+        module.fill(tree, Unbinds())

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <system_error>
 #include <thread>
 
 namespace metate::tool {
@@ -78,8 +79,12 @@ struct Threads {
       }
     };
     std::vector<std::thread> threads;
-    for (uint32_t worker = 1; worker < workers; ++worker)
-      threads.emplace_back(work, worker);
+    try {
+      for (uint32_t worker = 1; worker < workers; ++worker)
+        threads.emplace_back(work, worker);
+    } catch (const std::system_error &) {
+      // No more threads to be had: those there are share the work.
+    }
     work(0);
     for (std::thread &thread : threads)
       thread.join();
