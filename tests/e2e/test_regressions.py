@@ -252,3 +252,19 @@ def test_a_written_array_whose_elements_overlap_is_refused():
         bump(view)
         assert (view == 1).all() and apart.sum() == view.size
         apart[:] = 0
+
+
+def test_starred_and_named_arguments_of_built_in_functions_count():
+    bounds, choice = (1, 5), (False, 1.0, 2.0)
+
+    @ti.kernel
+    def k(x: ti.types.ndarray(dtype=ti.f32, ndim=1)):
+        for i in range(*bounds):
+            x[i] = len(x)
+        x[5] = ti.select(*choice)
+        x[6] = sum(ti.Vector([1.0, 2.0]), start=5.0)
+        x[7] = ti.Vector([1.0, 2.0]).normalized(eps=20.0)[0]
+
+    x = np.zeros(8, np.float32)
+    k(x)
+    np.testing.assert_allclose(x, [0, 8, 8, 8, 8, 2, 8, 0.2], rtol=1e-6)

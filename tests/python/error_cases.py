@@ -579,4 +579,15 @@ CASES = {
         "range: expected integers, got f32",
         "cast the bound: ti.i32(...)",
     ),
+    "keyword of range": (
+        """
+        def k(x: X):
+            for i in range(6, step=2):
+            #                      ^
+                pass
+        """,
+        "TypeError_",
+        "range has no parameter 'step'",
+        None,
+    ),
 }

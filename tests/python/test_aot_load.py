@@ -144,7 +144,7 @@ def test_dlpack(module, rng):
         module.axpy(x, Dlpack(y.astype(np.int32)), 1.0)
     y.flags.writeable = False
     before = y.copy()
-    with pytest.raises(RuntimeError, match="argument 'y'.*read-only"):
+    with pytest.raises(RuntimeError, match=r"argument 'y'.*read-only"):
         module.axpy(x, Dlpack(y), 1.0)
     np.testing.assert_array_equal(y, before)
 
@@ -389,5 +389,5 @@ def test_arguments_that_change_others_while_they_are_converted(module):
             tree.unbind()
             return 1.0
 
-    with pytest.raises(Exception, match="unbound|tree is NULL|not bound"):
+    with pytest.raises(Exception, match=r"unbound|tree is NULL|not bound"):
         module.fill(tree, Unbinds())

@@ -99,8 +99,9 @@ class Calls(IntrinsicCalls):
             return self.call_cast(_types.dtype(callee), node)
         if callee in _STATIC_BUILTINS:
             arguments, keywords = self.arguments(node)
-            if callee is sum and len(arguments) == 1 and not is_static(arguments[0]):
-                return self._sum(self.unpacked(arguments[0], node), node)
+            if callee is sum and 1 <= len(arguments) <= 2 and not is_static(arguments[0]):
+                start = arguments[1:] or [thing for name, thing in keywords.items() if name == "start"]
+                return self._sum([*start, *self.unpacked(arguments[0], node)], node)
             if callee is range and not is_static(arguments):
                 raise self.error("type", "range: expected integers known while compiling here, got values of the kernel", node)
             return self.compute(node, lambda: callee(*arguments, **keywords))
@@ -126,12 +127,15 @@ class Calls(IntrinsicCalls):
             return thing.type.shape[0]
         if isinstance(thing, handles.ShapeHandle):
             return thing.array.ndim
+        if isinstance(thing, handles.ArrayHandle):
+            return self.unpacked(handles.ShapeHandle(thing), node)[0]
         return self.compute(node, lambda: len(thing))
 
-    def arguments(self, node, count=None, names=(), places=()):
+    def arguments(self, node, count=None, names=None, places=()):
         """(positional, keywords) of a call, as what they stand for.
 
-        With `count` exactly that many positional arguments are expected, with `names` only those keywords.
+        With `count` exactly that many positional arguments are expected, with `names` only those keywords;
+        with `count` alone none.
         A place is read before the next argument, which may write to it, unless its position or keyword is
         one of `places`.
         """
@@ -147,16 +151,20 @@ class Calls(IntrinsicCalls):
                 raise self.error("syntax", "kernels have no ** arguments", keyword.value)
             thing = self.expr(keyword.value)
             keywords[keyword.arg] = thing if keyword.arg in places else self.settled(thing, keyword.value)
-        if count is not None:
-            name = ast.unparse(node.func)
-            if len(positional) != count:
-                raise self.error("type", f"{name}: expected {count} argument{'s' * (count != 1)}, got {len(positional)}", node)
+        if count is not None and len(positional) != count:
+            plural = "s" * (count != 1)
+            raise self.error("type", f"{ast.unparse(node.func)}: expected {count} argument{plural}, got {len(positional)}", node)
+        if count is not None or names is not None:
             for keyword in node.keywords:
-                if keyword.arg not in names:
-                    raise self.error(
-                        "type", f"{name} has no parameter '{keyword.arg}'", keyword.value, suggestion(keyword.arg, names)
-                    )
+                if keyword.arg not in (names or ()):
+                    text = f"{ast.unparse(node.func)} has no parameter '{keyword.arg}'"
+                    raise self.error("type", text, keyword.value, suggestion(keyword.arg, names or ()))
         return positional, keywords
+
+    @staticmethod
+    def spots(node, things):
+        """Where each positional argument of a call stands; a starred one's are the call's."""
+        return node.args if len(node.args) == len(things) else [node] * len(things)
 
     #  -- casts, types ---------------------------------------------------------------------------------
 
@@ -171,7 +179,7 @@ class Calls(IntrinsicCalls):
 
     def call_type(self, type_, node):
         """vec3(x, y, z), vec3(x), mat2([[a, b], [c, d]])."""
-        arguments, _ = self.arguments(node)
+        arguments, _ = self.arguments(node, names=())
         values = self._flat_values(arguments, node)
         wanted = int(np.prod(type_.shape))
         counts = [int(np.prod(v.type.shape)) if v.type.shape else 1 for v in values]
@@ -206,7 +214,8 @@ class Calls(IntrinsicCalls):
         if name == "cast":
             (dtype,), _ = self.arguments(node, 1)
             return self.emit(node, self.builder.cast, value, self.scalar_type(dtype, node.args[0]).code)
-        epsilon, _ = self.arguments(node)
+        positional, keywords = self.arguments(node, names=("eps",) if name in ("norm", "normalized", "norm_inv") else ())
+        epsilon = [*positional, *keywords.values()]
         if epsilon and name in ("norm", "normalized", "norm_inv"):
             return self._norm_with(name, value, epsilon[0], node)
         if epsilon:

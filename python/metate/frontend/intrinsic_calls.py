@@ -50,7 +50,7 @@ class IntrinsicCalls:
         return self.call_converted(node) if name == "cast" else getattr(self, "call_" + name)(node)
 
     def _extremum(self, name, node):
-        arguments, _ = self.arguments(node)
+        arguments, _ = self.arguments(node, names=())
         if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
             arguments = list(arguments[0])
         if not arguments:
@@ -66,7 +66,7 @@ class IntrinsicCalls:
 
     def call_select(self, node):
         (condition, yes, no), _ = self.arguments(node, 3)
-        values = [self.to_value(thing, at) for thing, at in zip((condition, yes, no), node.args)]
+        values = [self.to_value(thing, at) for thing, at in zip((condition, yes, no), self.spots(node, (condition, yes, no)))]
         return self.emit(node, self.builder.select, *values)
 
     def call_converted(self, node):
@@ -111,7 +111,9 @@ class IntrinsicCalls:
 
     def call_unit(self, node):
         """unit(n, i, dtype): a vector that is 1 at i and 0 elsewhere."""
-        things, keywords = self.arguments(node)
+        things, keywords = self.arguments(node, names=("dt", "dtype"))
+        if len(things) not in (2, 3):
+            raise self.error("type", f"unit: expected n, i and perhaps a type, got {len(things)} arguments", node)
         n, i = (self.known_integer(thing, node, "unit") for thing in things[:2])
         dtype = things[2] if len(things) > 2 else keywords.get("dt", keywords.get("dtype", self.options.default_fp))
         dtype = self.scalar_type(dtype, node)
@@ -125,11 +127,11 @@ class IntrinsicCalls:
 
     def _filled(self, node, number):
         """zero(dtype, n) and zero(dtype, n, m)."""
-        dtype, *extents = self.arguments(node)[0]
-        dtype = self.scalar_type(dtype, node.args[0])
-        extents = [self.known_integer(extent, node, "extent") for extent in extents]
-        if len(extents) not in (1, 2):
-            raise self.error("type", f"expected a type and 1 or 2 extents, got {len(extents)} extents", node)
+        things, _ = self.arguments(node, names=())
+        if len(things) not in (2, 3):
+            raise self.error("type", f"expected a type and 1 or 2 extents, got {len(things)} arguments", node)
+        dtype = self.scalar_type(things[0], node.args[0])
+        extents = [self.known_integer(extent, node, "extent") for extent in things[1:]]
         parts = [self.typed_constant(number, dtype, node)] * int(np.prod(extents))
         if len(extents) == 1:
             return self.emit(node, self.builder.vector, parts, dtype.code)
@@ -198,6 +200,8 @@ class IntrinsicCalls:
         print(*(thing if is_static(thing) else describe(thing) for thing in things))
 
     def call_static_assert(self, node):
+        if not node.args:
+            raise self.error("type", "static_assert: expected a condition, got none", node)
         condition, *message = node.args
         self.static_depth += 1
         holds = self.static_truth(condition)

@@ -94,18 +94,18 @@ class Loops(Statements):
     #  -- bounds -----------------------------------------------------------------------------------------
 
     def _range_bounds(self, call):
-        things, _ = self.arguments(call)
+        things, _ = self.arguments(call, names=())
         if not 1 <= len(things) <= 3:
             raise self.error("type", f"range: expected 1 to 3 arguments, got {len(things)}", call)
-        values = [self.to_value(thing, at) for thing, at in zip(things, call.args)]
+        values = [self.to_value(thing, at) for thing, at in zip(things, self.spots(call, things))]
         if len(values) == 1:
             return self.to_value(0, call), values[0], None
         return values[0], values[1], values[2] if len(values) == 3 else None
 
     def _box_bounds(self, call):
-        things, _ = self.arguments(call)
+        things, _ = self.arguments(call, names=())
         bounds = []
-        for thing, at in zip(things, call.args if len(call.args) == len(things) else [call] * len(things)):
+        for thing, at in zip(things, self.spots(call, things)):
             if isinstance(thing, (Value, Reference)) and thing.type.shape:
                 thing = tuple(self.unpacked(thing, at))  # a vector of two: (begin, end)
             low, high = thing if isinstance(thing, (tuple, list)) and len(thing) == 2 else (0, thing)

@@ -111,11 +111,13 @@ class Statements(Access):
             place = self.sole_member(place, target)
         if not isinstance(place, Reference):
             raise self.error(
-                "type", f"expected a place that can be assigned, got {describe(place)}", target, self._place_hint(target)
+                "type", f"expected a place that can be assigned, got {describe(place)}", target, self._place_hint(place, target)
             )
         return place
 
-    def _place_hint(self, target):
+    def _place_hint(self, place, target):
+        if isinstance(place, handles.MemberHandle):
+            return f"take a cell: {ast.unparse(target)}[...]"
         base = target
         while isinstance(base, (ast.Subscript, ast.Attribute)):
             base = base.value
