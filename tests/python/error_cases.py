@@ -590,4 +590,14 @@ CASES = {
         "range has no parameter 'step'",
         None,
     ),
+    "NumPy's function": (
+        """
+        def k(x: X):
+            x[0] = np.sin(x[1])
+            #      ^~~~~~
+        """,
+        "TypeError_",
+        "'sin' cannot be called in a kernel",
+        "NumPy's functions run in Python only: ti.sin(...) where there is one",
+    ),
 }

@@ -113,6 +113,8 @@ class Calls(IntrinsicCalls):
             return "a kernel is launched from Python; make the common part a @func"
         if inspect.isfunction(callee):
             return f"decorate '{callee.__name__}' with @func, or compute it before: ti.static({callee.__name__}(...))"
+        if isinstance(callee, np.ufunc):
+            return f"NumPy's functions run in Python only: ti.{callee.__name__}(...) where there is one"
         return None
 
     def _sum(self, parts, node):
