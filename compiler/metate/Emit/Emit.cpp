@@ -33,10 +33,6 @@ using namespace metate;
 using llvm::Error;
 using llvm::Expected;
 
-static Error makeError(const Twine &text) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
-}
-
 void metate::registerEmit(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -89,7 +85,7 @@ static Expected<OwningOpRef<ModuleOp>> copyCode(ModuleOp module) {
   manager.enableVerifier(false); // the map stage's verifier has run
   manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(manager.run(*copy)))
-    return makeError("no debug information could be made: " + diagnostics.text);
+    return llvm::createStringError("no debug information could be made: " + diagnostics.text);
   return copy;
 }
 
@@ -99,7 +95,7 @@ static Expected<std::unique_ptr<llvm::Module>> translate(ModuleOp code, llvm::LL
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(code, context, code.getSymName().value_or("module"));
   if (!result)
-    return makeError("translation to LLVM IR failed: " + diagnostics.text);
+    return llvm::createStringError("translation to LLVM IR failed: " + diagnostics.text);
   result->setDataLayout(machine.createDataLayout());
   result->setTargetTriple(machine.getTargetTriple());
   return result;
@@ -156,7 +152,8 @@ static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::Targe
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager manager;
   if (machine.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return makeError("target '" + module.getTargetTriple().str() + "' cannot write object files");
+    return llvm::createStringError("target '" + module.getTargetTriple().str() +
+                                   "' cannot write object files");
   manager.run(module);
   return object;
 }
@@ -180,7 +177,7 @@ static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entri
   }
   for (StringRef entry : entries)
     if (!defined.contains(entry))
-      return makeError("entry '" + entry + "' is not defined in the object code");
+      return llvm::createStringError("entry '" + entry + "' is not defined in the object code");
   return Error::success();
 }
 
@@ -209,9 +206,10 @@ static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef>
 
 Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets) {
   if (targets.empty())
-    return makeError("expected at least one target");
+    return llvm::createStringError("expected at least one target");
   if (!module.getOps<PayloadOp>().empty())
-    return makeError("the module holds payloads already: it has been through stage emit");
+    return llvm::createStringError(
+        "the module holds payloads already: it has been through stage emit");
   ensureRegistered(module.getContext());
   Expected<OwningOpRef<ModuleOp>> code = copyCode(module);
   if (!code)
@@ -241,17 +239,19 @@ Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets) {
 
 Error metate::verifyEmitted(ModuleOp module) {
   if (module.getOps<PayloadOp>().empty())
-    return makeError("after emit: expected at least one metate.payload");
+    return llvm::createStringError("after emit: expected at least one metate.payload");
   for (Operation &op : *module.getBody())
     if (isLLVMOp(op))
-      return makeError("after emit: operation '" + op.getName().getStringRef() + "' is left");
+      return llvm::createStringError("after emit: operation '" + op.getName().getStringRef() +
+                                     "' is left");
   SmallVector<StringRef> entries = entryNames(module);
   for (PayloadOp payload : module.getOps<PayloadOp>()) {
     ArrayRef<int8_t> object = payload.getObject();
     StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
     if (Error error = checkObject(llvm::MemoryBufferRef(bytes, payload.getSymName()), entries))
-      return llvm::joinErrors(makeError("after emit: payload '" + payload.getSymName() + "'"),
-                              std::move(error));
+      return llvm::joinErrors(
+          llvm::createStringError("after emit: payload '" + payload.getSymName() + "'"),
+          std::move(error));
   }
   return Error::success();
 }

@@ -92,10 +92,9 @@ Expected<std::vector<std::string>> metate::undefinedSymbols(MemoryBufferRef obje
       continue;
     if (!findExternal(*name))
       return createStringError(
-          inconvertibleErrorCode(),
           "undefined symbol '" + *name +
-              "' in the object code: a kernel calls only its host's hooks and the C "
-              "library's memory and math functions");
+          "' in the object code: a kernel calls only its host's hooks and the C "
+          "library's memory and math functions");
     names.push_back(name->str());
   }
   llvm::sort(names);

@@ -58,10 +58,6 @@ static const char *const checkable[] = {
     "xsave",
 };
 
-static Error makeError(const Twine &text) {
-  return createStringError(inconvertibleErrorCode(), text);
-}
-
 /// The LLVM target of a triple, initialised. LLVM's registry is one per process, hence the flags.
 static Expected<const Target *> findTarget(const Triple &triple) {
   static std::once_flag x86, aarch64;
@@ -80,12 +76,12 @@ static Expected<const Target *> findTarget(const Triple &triple) {
       LLVMInitializeAArch64AsmPrinter();
     });
   else
-    return makeError("target '" + triple.str() +
-                     "' is not supported; expected an x86-64 or AArch64 triple");
+    return llvm::createStringError("target '" + triple.str() +
+                                   "' is not supported; expected an x86-64 or AArch64 triple");
   std::string text;
   const Target *target = TargetRegistry::lookupTarget(triple, text);
   if (!target)
-    return makeError(text);
+    return llvm::createStringError(text);
   return target;
 }
 
@@ -118,10 +114,11 @@ Expected<metate::TargetOptions> metate::parseTarget(StringRef name, unsigned opt
     options.cpu = arch.str();
   }
   if (Expected<TargetOptions> resolved = resolveTarget(options); !resolved)
-    return joinErrors(makeError("unknown target '" + name +
+    return joinErrors(
+        llvm::createStringError("unknown target '" + name +
                                 "'; expected native, x86-64, x86-64-v2, x86-64-v3, "
                                 "x86-64-v4, aarch64, a CPU's name or ARCHITECTURE:CPU"),
-                      resolved.takeError());
+        resolved.takeError());
   return options;
 }
 
@@ -137,7 +134,7 @@ struct Subtarget {
     Subtarget result{
         std::unique_ptr<MCSubtargetInfo>((*target)->createMCSubtargetInfo(triple, "", ""))};
     if (!result.info->isCPUStringValid(cpu))
-      return makeError("unknown CPU '" + cpu + "' for target '" + triple.str() + "'");
+      return llvm::createStringError("unknown CPU '" + cpu + "' for target '" + triple.str() + "'");
     result.info.reset((*target)->createMCSubtargetInfo(triple, cpu, features));
     return result;
   }
@@ -192,8 +189,8 @@ Expected<metate::TargetOptions> metate::resolveTarget(const TargetOptions &optio
   Triple triple(result.triple);
   bool native = result.cpu == "native" || result.cpu == "host";
   if (native && triple.getArch() != Triple(sys::getProcessTriple()).getArch())
-    return makeError("CPU 'native' needs a target of this machine's architecture, got '" +
-                     triple.str() + "'");
+    return llvm::createStringError(
+        "CPU 'native' needs a target of this machine's architecture, got '" + triple.str() + "'");
   if (native)
     result.cpu = sys::getHostCPUName().str();
   Expected<Subtarget> subtarget = Subtarget::create(triple, result.cpu, "");
@@ -207,7 +204,7 @@ Expected<metate::TargetOptions> metate::resolveTarget(const TargetOptions &optio
   std::map<std::string, bool> wanted; // sorted: the string is part of the module's bytes
   for (StringRef part : parts) {
     if (part.size() < 2 || (part[0] != '+' && part[0] != '-'))
-      return makeError("a feature is written +name or -name, got '" + part + "'");
+      return llvm::createStringError("a feature is written +name or -name, got '" + part + "'");
     wanted[part.drop_front().str()] = part[0] == '+';
   }
   StringSet<> allowed = allowedFeatures(triple, *subtarget);
@@ -246,7 +243,7 @@ Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const Targe
       (*target)->createTargetMachine(triple, options.cpu, options.features, machineOptions,
                                      Reloc::PIC_, std::nullopt, codeGenLevel(options.optLevel)));
   if (!machine)
-    return makeError("no code generator for target '" + options.triple + "'");
+    return llvm::createStringError("no code generator for target '" + options.triple + "'");
   return machine;
 }
 

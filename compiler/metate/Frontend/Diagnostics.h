@@ -39,7 +39,6 @@ public:
   }
   void warning(const llvm::Twine &message) { warnings.push_back(message.str()); }
 
-  bool hasError() const { return first.has_value(); }
   /// Takes the error, so that the builder may be used again.
   std::optional<Diagnostic> takeError() { return std::exchange(first, std::nullopt); }
   std::vector<std::string> takeWarnings() { return std::exchange(warnings, {}); }

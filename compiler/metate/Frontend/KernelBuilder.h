@@ -261,8 +261,6 @@ private:
   mlir::Value indexConstant(int64_t value);
   mlir::Value iterationCount(mlir::Value lower, mlir::Value upper, mlir::Value step);
   void enterLoop(mlir::Operation *op, mlir::Block *body);
-  KernelValue beginCounted(mlir::Value lower, mlir::Value upper, Scalar type,
-                           const Reference &keepGoing);
 
   SourceModule &module;
   KernelOptions settings;

@@ -136,7 +136,7 @@ void KernelBuilder::store(const Reference &reference, const KernelValue &value, 
 static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataType &type) {
   using K = arith::AtomicRMWKind;
   bool isFloat = type.isFloat(), isSigned = type.isSigned();
-  if (type.isBool() || !isFloat) {
+  if (!isFloat) {
     if (op == "and")
       return K::andi;
     if (op == "or")
@@ -161,7 +161,6 @@ static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataTy
 KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old, const KernelValue &value) {
   StringRef symbol = llvm::StringSwitch<StringRef>(op)
                          .Case("add", "+")
-                         .Case("sub", "-")
                          .Case("mul", "*")
                          .Case("and", "&")
                          .Case("or", "|")

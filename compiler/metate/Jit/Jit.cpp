@@ -32,10 +32,6 @@ using llvm::Expected;
 using llvm::StringRef;
 namespace orc = llvm::orc;
 
-static Error makeError(const llvm::Twine &text) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
-}
-
 /// What all modules of a Jit share; lives until the last of them is gone.
 struct Jit::Session {
   std::unique_ptr<orc::LLJIT> lljit;
@@ -62,7 +58,7 @@ namespace {
 struct NoCompiler : orc::IRCompileLayer::IRCompiler {
   NoCompiler() : IRCompiler({}) {}
   Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module &) override {
-    return makeError("this JIT links objects only");
+    return llvm::createStringError("this JIT links objects only");
   }
 };
 } // namespace
@@ -140,8 +136,8 @@ StringRef JitModule::descriptor() const {
 Error Jit::Session::checkTarget(PayloadOp payload) const {
   llvm::Triple wanted(payload.getTriple());
   if (wanted.getArch() != triple.getArch() || wanted.getOS() != triple.getOS())
-    return makeError("the payload is for '" + payload.getTriple() + "', this machine is '" +
-                     triple.str() + "'");
+    return llvm::createStringError("the payload is for '" + payload.getTriple() +
+                                   "', this machine is '" + triple.str() + "'");
   TargetOptions target;
   target.triple = payload.getTriple().str();
   target.cpu = payload.getCpu().str();
@@ -151,8 +147,9 @@ Error Jit::Session::checkTarget(PayloadOp payload) const {
     return needed.takeError();
   for (const std::string &name : *needed)
     if (!std::binary_search(features.begin(), features.end(), name))
-      return makeError("the payload is compiled for '" + payload.getCpu() +
-                       "' and needs the feature '" + name + "', which this machine lacks");
+      return llvm::createStringError("the payload is compiled for '" + payload.getCpu() +
+                                     "' and needs the feature '" + name +
+                                     "', which this machine lacks");
   return Error::success();
 }
 
@@ -182,8 +179,8 @@ static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload,
 Expected<std::unique_ptr<JitModule>> Jit::add(mlir::ModuleOp module) {
   llvm::SmallVector<PayloadOp> payloads(module.getOps<PayloadOp>());
   if (payloads.size() != 1)
-    return makeError("expected a module with one payload (stage emit), got " +
-                     llvm::Twine(payloads.size()));
+    return llvm::createStringError("expected a module with one payload (stage emit), got " +
+                                   llvm::Twine(payloads.size()));
   if (Error error = session->checkTarget(payloads[0]))
     return error;
   Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_IN_MEMORY);

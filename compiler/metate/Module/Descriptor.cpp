@@ -28,10 +28,6 @@ using llvm::Expected;
 
 static constexpr const char *producer = "metate 0.1.0 (LLVM " LLVM_VERSION_STRING ")";
 
-static Error makeError(const Twine &text) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
-}
-
 namespace {
 /// Strings, each once; offsets count from the area's start until the area has its place.
 class Strings {
@@ -84,7 +80,7 @@ private:
 Error DescriptorBuilder::addType(StringRef name, TreeType type) {
   Expected<std::string> blob = layout::treeTypeBlob(type);
   if (!blob)
-    return llvm::joinErrors(makeError("type '" + name + "'"), blob.takeError());
+    return llvm::joinErrors(llvm::createStringError("type '" + name + "'"), blob.takeError());
   blobs.resize(llvm::alignTo(blobs.size(), 8));
   typeIndex.try_emplace(type, uint32_t(types.size()));
   types.push_back({strings.add(name), 1, uint32_t(blobs.size()), uint32_t(blob->size())});
@@ -98,7 +94,7 @@ Error DescriptorBuilder::addTypes() {
   llvm::StringSet<> names;
   for (NamedTypeOp op : module.getOps<NamedTypeOp>()) {
     if (!names.insert(op.getSymName()).second)
-      return makeError("type name '" + op.getSymName() + "' is used twice");
+      return llvm::createStringError("type name '" + op.getSymName() + "' is used twice");
     if (Error error = addType(op.getSymName(), cast<TreeType>(op.getType())))
       return error;
   }
@@ -121,8 +117,9 @@ Error DescriptorBuilder::addTypes() {
 Error DescriptorBuilder::addTexts() {
   for (TextOp op : module.getOps<TextOp>()) {
     if (op.getIndex() != texts.size())
-      return makeError("text operations must stand in the order of their indices: expected " +
-                       Twine(texts.size()) + ", got " + Twine(op.getIndex()));
+      return llvm::createStringError(
+          "text operations must stand in the order of their indices: expected " +
+          Twine(texts.size()) + ", got " + Twine(op.getIndex()));
     texts.push_back({strings.add(op.getFile()), uint32_t(op.getLine()), uint32_t(op.getColumn()),
                      strings.add(op.getText())});
   }
@@ -286,7 +283,7 @@ Expected<std::string> DescriptorBuilder::run() {
   llvm::StringSet<> names;
   for (InterfaceOp op : module.getOps<InterfaceOp>()) {
     if (!names.insert(op.getSymName()).second)
-      return makeError("kernel name '" + op.getSymName() + "' is used twice");
+      return llvm::createStringError("kernel name '" + op.getSymName() + "' is used twice");
     addKernel(op);
   }
   if (Error error = addVariants())

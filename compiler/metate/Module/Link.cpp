@@ -31,10 +31,6 @@ LLD_HAS_DRIVER(elf)
 using namespace llvm;
 using namespace metate;
 
-static Error makeError(const Twine &text) {
-  return createStringError(inconvertibleErrorCode(), text);
-}
-
 namespace {
 /// A private folder, removed with its files.
 class Folder {
@@ -42,7 +38,7 @@ public:
   static Expected<std::unique_ptr<Folder>> create() {
     SmallString<128> path;
     if (std::error_code code = sys::fs::createUniqueDirectory("metate-link", path))
-      return makeError("cannot make a temporary folder: " + code.message());
+      return llvm::createStringError("cannot make a temporary folder: " + code.message());
     return std::make_unique<Folder>(path.str().str());
   }
   explicit Folder(std::string path) : path(std::move(path)) {}
@@ -59,7 +55,7 @@ public:
       stream.clear_error();
     }
     if (code)
-      return makeError("cannot write a temporary file: " + code.message());
+      return llvm::createStringError("cannot write a temporary file: " + code.message());
     return at(name);
   }
 
@@ -75,7 +71,8 @@ static Error runLld(ArrayRef<std::string> arguments) {
   static bool broken = false;
   std::lock_guard lock(mutex);
   if (broken)
-    return makeError("the linker failed earlier in this process and cannot run again");
+    return llvm::createStringError(
+        "the linker failed earlier in this process and cannot run again");
   SmallVector<const char *> pointers = {"ld.lld"};
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
@@ -87,7 +84,7 @@ static Error runLld(ArrayRef<std::string> arguments) {
   CrashRecoveryContext::Disable();
   broken = !result.canRunAgain;
   if (result.retCode || broken)
-    return makeError("linking the payload failed: " + StringRef(text).trim());
+    return llvm::createStringError("linking the payload failed: " + StringRef(text).trim());
   return Error::success();
 }
 
@@ -98,7 +95,8 @@ static Expected<std::string> objectOf(Module &module, TargetMachine &machine) {
   raw_svector_ostream stream(object);
   legacy::PassManager manager;
   if (machine.addPassesToEmitFile(manager, stream, nullptr, CodeGenFileType::ObjectFile))
-    return makeError("target '" + module.getTargetTriple().str() + "' cannot write object files");
+    return llvm::createStringError("target '" + module.getTargetTriple().str() +
+                                   "' cannot write object files");
   manager.run(module);
   return std::string(object.data(), object.size());
 }
@@ -193,8 +191,9 @@ static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, co
 Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
   Triple triple(parts.triple);
   if (!triple.isOSLinux() || !triple.isGNUEnvironment())
-    return makeError("a shared-object payload needs a Linux target with the GNU C library, got '" +
-                     parts.triple + "'");
+    return llvm::createStringError(
+        "a shared-object payload needs a Linux target with the GNU C library, got '" +
+        parts.triple + "'");
   TargetOptions options;
   options.triple = parts.triple.str();
   options.cpu = triple.getArch() == Triple::x86_64 ? "x86-64" : "generic";
@@ -240,6 +239,6 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
     return error;
   ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output, false, false);
   if (!bytes)
-    return makeError("cannot read the linked payload: " + bytes.getError().message());
+    return llvm::createStringError("cannot read the linked payload: " + bytes.getError().message());
   return (*bytes)->getBuffer().str();
 }

@@ -51,7 +51,6 @@ static std::string writeCarrier(ArrayRef<std::string> contents) {
 Expected<std::string> metate::pack(ModuleOp module, const PackOptions &options) {
   if (module.getOps<PayloadOp>().empty())
     return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
         "the module holds no payload: it has not been through stage emit");
   Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_SHARED_OBJECT);
   if (!descriptor)

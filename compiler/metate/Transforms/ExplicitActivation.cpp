@@ -9,8 +9,6 @@
 
 #include "metate/abi/module.h"
 
-#include "mlir/IR/Dominance.h"
-
 namespace metate {
 #define GEN_PASS_DEF_EXPLICITACTIVATION
 #include "metate/Transforms/Passes.h.inc"

@@ -210,10 +210,10 @@ static arith::AtomicRMWKind booleanKind(arith::AtomicRMWKind kind) {
   switch (kind) {
   case arith::AtomicRMWKind::addi:
     return arith::AtomicRMWKind::xori;
-  case arith::AtomicRMWKind::maxs:
   case arith::AtomicRMWKind::maxu:
+  case arith::AtomicRMWKind::mins: // where signed, true is -1
     return arith::AtomicRMWKind::ori;
-  case arith::AtomicRMWKind::mins:
+  case arith::AtomicRMWKind::maxs:
   case arith::AtomicRMWKind::minu:
   case arith::AtomicRMWKind::muli:
     return arith::AtomicRMWKind::andi;

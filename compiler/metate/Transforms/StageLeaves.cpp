@@ -99,15 +99,14 @@ private:
     if (!leaves || !always || bytes > maxTileBytes)
       return;
     OpBuilder builder(leafPoint(cells));
-    LoadOp first = candidates.front().load;
     SmallVector<Value> base;
     for (auto [slot, extent] : llvm::zip(candidates.front().form.slot, extents))
       base.push_back(
-          arith::MulIOp::create(builder, first.getLoc(), slot,
-                                arith::ConstantIndexOp::create(builder, first.getLoc(), extent)));
+          arith::MulIOp::create(builder, front.getLoc(), slot,
+                                arith::ConstantIndexOp::create(builder, front.getLoc(), extent)));
     auto tile =
-        StageLeafOp::create(builder, first.getLoc(), MemRefType::get(shape, first.getType()),
-                            first.getTree(), first.getPathAttr(), base,
+        StageLeafOp::create(builder, front.getLoc(), MemRefType::get(shape, front.getType()),
+                            front.getTree(), front.getPathAttr(), base,
                             builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high));
     for (const Candidate &candidate : candidates)
       replace(candidate, tile, low);

@@ -53,7 +53,7 @@ metate.kernel @guarded(%b: !metate.block, %x: !metate.block, %limit: f32) {
   metate.return
 }
 
-// Integer division by an unknown number may trap, and a call does not become a vector.
+// Integer division by an unknown number may trap.
 // CHECK-LABEL: metate.kernel @trapping
 // CHECK: scf.if
 // CHECK: arith.divsi
@@ -73,6 +73,28 @@ metate.kernel @trapping(%b: !metate.block, %d: i32) {
       scf.yield %zero : i32
     }
     metate.write %r, %b[%l] scope 0 : i32
+  } {metate.row}
+  metate.return
+}
+
+// A call of the C library does not become a vector; a read of a known slot may run for every cell.
+// CHECK-LABEL: metate.kernel @calls
+// CHECK-NOT: scf.if
+// CHECK: arith.select
+// CHECK: } {metate.row}
+metate.kernel @calls(%b: !metate.block, %in: i1, %a: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %l = %c0 to %c8 step %c1 {
+    %r = scf.if %in -> f32 {
+      %v = metate.read %b[%l] scope 0 {metate.known_slot} : f32
+      scf.yield %v : f32
+    } else {
+      scf.yield %a : f32
+    }
+    %s = math.sin %r : f32
+    metate.write %s, %b[%l] scope 0 : f32
   } {metate.row}
   metate.return
 }

@@ -46,7 +46,7 @@ private:
   unsigned taskNumber = 0;
 };
 
-/// Replaces prints below `root` by calls of the host's sink; `host` is the function's host pointer.
+/// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
 void lowerPrints(mlir::LLVM::LLVMFuncOp function, mlir::Value host);
 
 /// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
