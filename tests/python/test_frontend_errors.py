@@ -3,10 +3,11 @@
 import re
 import textwrap
 
-import error_cases
+import error_names
 import numpy as np
 import pytest
-from error_cases import CASES, X, twice
+from error_cases import CASES
+from error_names import X, twice
 
 import metate as ti
 from metate.frontend.source import attach_source
@@ -18,7 +19,7 @@ def compile_case(name):
     text = textwrap.dedent(CASES[name][0])
     file = f"<case {name}>"
     attach_source(file, text)
-    names = dict(vars(error_cases))
+    names = dict(vars(error_names))
     exec(compile(text, file, "exec"), names)
     return ti.kernel(names["k"]), text, file
 
