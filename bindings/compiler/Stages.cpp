@@ -41,8 +41,21 @@ struct Choices {
   unsigned optLevel = 2;
   bool hoistLeaves = true;
   bool demoteAtomics = true;
+  bool debug = false;
+  bool contract = true;
+  std::string sanitizer; // "", "address" or "thread"
   bool verify = true;
 };
+
+Sanitizer sanitizerOf(const std::string &name) {
+  if (name.empty())
+    return Sanitizer::None;
+  if (name == "address")
+    return Sanitizer::Address;
+  if (name == "thread")
+    return Sanitizer::Thread;
+  throwCompileError("sanitizer: expected 'address' or 'thread', got '" + name + "'");
+}
 
 CompileOptions optionsOf(const Choices &choices) {
   CompileOptions options;
@@ -50,6 +63,9 @@ CompileOptions optionsOf(const Choices &choices) {
     options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
   options.hoistLeaves = choices.hoistLeaves;
   options.demoteAtomics = choices.demoteAtomics;
+  options.debug = choices.debug;
+  options.contract = choices.contract;
+  options.sanitizer = sanitizerOf(choices.sanitizer);
   options.verify = choices.verify;
   return options;
 }
@@ -142,6 +158,9 @@ void bindStages(nb::module_ &module) {
       .def_rw("opt_level", &Choices::optLevel)
       .def_rw("hoist_leaves", &Choices::hoistLeaves)
       .def_rw("demote_atomics", &Choices::demoteAtomics)
+      .def_rw("debug", &Choices::debug)
+      .def_rw("contract", &Choices::contract)
+      .def_rw("sanitizer", &Choices::sanitizer)
       .def_rw("verify", &Choices::verify);
   nb::class_<JitModule>(module, "CompiledModule",
                         "Code in this process; it goes when this object does.")

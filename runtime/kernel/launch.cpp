@@ -75,6 +75,8 @@ metate_status reportCapacity(const metate_kernel &kernel, const metate_argument 
 }
 
 metate_status reportFailure(const metate_kernel &kernel, const metate_failure &failure) {
+  if (failure.detail)
+    return fail(metate_status(failure.code), "%s", failure.detail);
   Descriptor descriptor = kernel.description();
   if (failure.text >= descriptor.header().texts.count)
     return fail(METATE_E_ASSERT, "kernel '%s': an assertion failed", kernel.name);
@@ -93,7 +95,7 @@ metate_status report(const metate_kernel &kernel, const metate_argument *argumen
     METATE_TRY(reportCapacity(kernel, arguments));
   if (code == METATE_OK)
     return METATE_OK;
-  if (code < 0 || code > METATE_E_INTERNAL)
+  if (code < 0 || code > METATE_STATUS_LAST)
     return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
   return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
               metate_status_name(code));
@@ -102,7 +104,11 @@ metate_status report(const metate_kernel &kernel, const metate_argument *argumen
 metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
                   const metate_slot *slots, void *scratch) {
   metate_device &device = *kernel.device;
-  metate_failure failure{};
+  metate_failure failure; // only its code is read before it is filled
+  failure.code = METATE_OK;
+  failure.text = METATE_NONE;
+  failure.detail = nullptr;
+  failure.rank = 0;
   metate_host host{};
   host.struct_size = sizeof host;
   host.max_workers = workerBound(kernel, arguments);

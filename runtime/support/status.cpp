@@ -51,6 +51,7 @@ const char *metate_status_name(int32_t status) {
     CASE(METATE_E_BUSY);
     CASE(METATE_E_INTERRUPTED);
     CASE(METATE_E_INTERNAL);
+    CASE(METATE_E_DIVISION_BY_ZERO);
   }
 #undef CASE
   return "METATE_E_?";

@@ -15,7 +15,7 @@
 #endif
 
 /* Bumped whenever a struct of abi/ changes its meaning or its layout. */
-#define METATE_ABI_VERSION 1u
+#define METATE_ABI_VERSION 2u
 
 /* Status of every call across the border, and of every kernel entry. */
 typedef enum metate_status {
@@ -38,8 +38,10 @@ typedef enum metate_status {
   METATE_E_OUT_OF_RANGE = 16,    /* an index or a dimension outside its bounds */
   METATE_E_BUSY = 17,            /* an object is still in use */
   METATE_E_INTERRUPTED = 18,     /* the host asked the kernel to stop */
-  METATE_E_INTERNAL = 19         /* a bug of Metate: please report */
+  METATE_E_INTERNAL = 19,        /* a bug of Metate: please report */
+  METATE_E_DIVISION_BY_ZERO = 20 /* an integer division or remainder by zero (debug mode) */
 } metate_status;
+#define METATE_STATUS_LAST METATE_E_DIVISION_BY_ZERO
 
 /* Scalar types. A vector or matrix is a scalar type with rows and columns. */
 typedef enum metate_dtype {

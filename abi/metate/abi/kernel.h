@@ -44,15 +44,27 @@ typedef struct metate_print_item {
 } metate_print_item;
 METATE_STATIC_ASSERT(sizeof(metate_print_item) == 16, "metate_print_item is 16 bytes");
 
-/* Where a failed assert is recorded. The first failure wins: `code` is claimed by compare-exchange
- * from METATE_OK; `text` is an index into the descriptor's metate_text table. The entry returns
- * the code. Iterations already running on other workers may still finish. */
+/* Where a failed check is recorded: an assert, and in debug mode an access outside, a division by
+ * zero, an exhausted pool. The first failure wins: `code` is claimed by compare-exchange from
+ * METATE_OK, then the winner fills the rest. The entry returns the code. Iterations already running
+ * on other workers may still finish. A host only has to zero `code` before a launch.
+ *   text    index into the descriptor's metate_text table: the place, and what was checked (the
+ *           assert's message; of an access its array or member: "x", "f.a")
+ *   detail  NULL, or a whole message of the entry's own instead: UTF-8, zero-terminated, valid until
+ *           the next launch of the same kernel
+ *   rank    of an access: how many of index[] and shape[] are filled, at most METATE_MAX_RANK; a shape
+ *           of -1 means that this axis has no bound of its own */
 typedef struct metate_failure {
   uint32_t code;
   uint32_t text;
-  int64_t reserved[6];
+  const char *detail;
+  uint32_t rank;
+  uint32_t reserved;
+  int64_t index[METATE_MAX_RANK];
+  int64_t shape[METATE_MAX_RANK];
 } metate_failure;
-METATE_STATIC_ASSERT(sizeof(metate_failure) == 56, "metate_failure is 56 bytes");
+METATE_STATIC_ASSERT(sizeof(metate_failure) == 24 + 16 * METATE_MAX_RANK,
+                     "metate_failure has no padding");
 
 /* A task's body: the iterations [begin, end), by worker number `worker` < max_workers. A nonzero
  * return (a metate_status) asks the executor to start no further chunk and to return it. */
@@ -75,7 +87,11 @@ typedef struct metate_host {
   void *print_self;
   metate_print print;
   metate_failure *failure;
-  void *reserved[2];
+  /* NULL, or a word that turns nonzero when the host wants the kernel to stop: the executor starts
+   * no further chunk, code compiled with debug asks at each turn of a loop as well, and the entry
+   * returns METATE_E_INTERRUPTED. Read with relaxed atomic loads. */
+  const uint32_t *interrupt;
+  void *reserved;
 } metate_host;
 
 /* A kernel. `scratch` is NULL when the kernel's descriptor plans none. Returns a metate_status. */

@@ -34,6 +34,9 @@ struct TargetOptions {
   bool operator==(const TargetOptions &) const = default;
 };
 
+/// What LLVM instruments generated code for.
+enum class Sanitizer { None, Address, Thread };
+
 /// Reads a target's name as users write it: `native` (or `host`), an architecture (`x86-64`,
 /// `aarch64`), an x86-64 level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or
 /// `ARCHITECTURE:CPU`

@@ -34,6 +34,13 @@ struct CompileOptions {
   bool hoistLeaves = true;
   /// Atomics that one iteration owns become plain accesses.
   bool demoteAtomics = true;
+  /// Accesses, divisions and activations are checked at run time, and a kernel stops at the first
+  /// that is wrong.
+  bool debug = false;
+  /// Floating-point products and sums may become fused multiply-adds.
+  bool contract = true;
+  /// LLVM's instrumentation of the generated code: for hosts built with the same sanitizer.
+  Sanitizer sanitizer = Sanitizer::None;
   /// Check each stage's invariant.
   bool verify = true;
 };
