@@ -270,6 +270,14 @@ void bindBuilder(nb::module_ &module) {
              if (!error.empty())
                throwCompileError(error);
            })
+      .def(
+          "parse",
+          [](SourceModule &self, const std::string &text) {
+            std::string error = self.parse(text);
+            if (!error.empty())
+              throwCompileError(error);
+          },
+          nb::arg("text"), "Replaces what it holds by a dump of the import stage.")
       .def("verify", &SourceModule::verify, "An empty string, or what the verifiers say.")
       .def("text", &SourceModule::text, nb::arg("locations") = true);
   nb::class_<KernelBuilder> builder(module, "KernelBuilder",
