@@ -18,6 +18,7 @@ namespace metate::test {
 class Random {
 public:
   Random();
+  explicit Random(uint64_t seed) : state(seed) {}
   uint64_t bits();
   uint64_t below(uint64_t bound) { return bound ? bits() % bound : 0; }
   // Small, huge, negative, a power of two, near `old`: what readers forget to check.

@@ -33,6 +33,8 @@ std::vector<std::string> split(const std::string &text, char separator);
 std::string showElement(uint32_t dtype, uint32_t rows, uint32_t columns, uint32_t rank);
 std::string showArgument(const metate_argument_description &argument);
 
+/// What `inspect` prints, of a file that is in memory.
+void showModule(const File &file);
 int inspect(const std::vector<std::string> &arguments);
 int verify(const std::vector<std::string> &arguments);
 int run(const std::vector<std::string> &arguments);

@@ -7,20 +7,6 @@ namespace metate::tool {
 
 namespace {
 
-struct Opened {
-  File file;
-  Device device;
-  Module module;
-};
-
-Opened openForQuery(const std::string &path) {
-  File file = readFile(path);
-  Device device = Device::open();
-  Module module = Module::open(std::as_bytes(std::span(file.data(), file.bytes)), device,
-                               METATE_MODULE_QUERY_ONLY);
-  return {std::move(file), std::move(device), std::move(module)};
-}
-
 const char *archName(uint32_t arch) {
   return arch == METATE_ARCH_X86_64 ? "x86-64" : arch == METATE_ARCH_AARCH64 ? "aarch64" : "?";
 }
@@ -103,8 +89,9 @@ void showKernels(const Module &module) {
     check(metate_module_kernel_at(module.get(), i, &raw));
     Kernel kernel(raw);
     auto info = kernel.describe();
-    std::printf("  %s: %u task%s%s", info.name, info.task_count, info.task_count == 1 ? "" : "s",
-                info.flags & METATE_KERNEL_NO_ALIAS ? ", written arguments must not overlap" : "");
+    std::printf("  %s: %u task%s%s%s", info.name, info.task_count, info.task_count == 1 ? "" : "s",
+                info.flags & METATE_KERNEL_NO_ALIAS ? ", written arguments must not overlap" : "",
+                info.flags & METATE_KERNEL_DEBUG ? ", debug" : "");
     if (*info.file)
       std::printf(", from %s:%u", info.file, info.line);
     std::printf("\n");
@@ -142,17 +129,23 @@ void showSections(const File &file) {
 
 } // namespace
 
+void showModule(const File &file) {
+  Device device = Device::open();
+  Module module = Module::open(std::as_bytes(std::span(file.data(), file.bytes)), device,
+                               METATE_MODULE_QUERY_ONLY);
+  auto info = module.describe();
+  std::printf("module %s: %llu bytes, by %s\n", info.name,
+              static_cast<unsigned long long>(file.bytes), info.producer);
+  showTypes(module);
+  showKernels(module);
+  showVariants(module);
+  showSections(file);
+}
+
 int inspect(const std::vector<std::string> &arguments) {
   if (arguments.size() != 1)
     throw Error("inspect: expected one file: see metate-run --help");
-  Opened opened = openForQuery(arguments[0]);
-  auto info = opened.module.describe();
-  std::printf("module %s: %llu bytes, by %s\n", info.name,
-              static_cast<unsigned long long>(opened.file.bytes), info.producer);
-  showTypes(opened.module);
-  showKernels(opened.module);
-  showVariants(opened.module);
-  showSections(opened.file);
+  showModule(readFile(arguments[0]));
   return 0;
 }
 

@@ -1,0 +1,203 @@
+// Fuzz target: the bytes of a .metate file. As they are, and once more with sizes and hashes made
+// right, so that the checks behind the hash are reached; whatever opens is then described in every
+// way there is. Code is mapped only when it is the test module's own: a payload that is the text
+// `codeMark` stands for it, because mapping invented machine code could do anything.
+#include "harness.h"
+
+#include "metate-run/common.h"
+
+#include <algorithm>
+#include <cstddef>
+
+using namespace metate;
+using namespace metate::fuzz;
+using test::Bytes;
+
+namespace {
+
+constexpr char codeMark[] = "metate fuzz code";
+constexpr size_t markBytes = sizeof codeMark - 1;
+
+const Bytes &testCode() {
+  static const Bytes code = [] {
+    Bytes file = test::readWhole(METATE_TEST_FILE);
+    const auto *head = reinterpret_cast<const metate_carrier *>(file.data());
+    const auto *section =
+        reinterpret_cast<const metate_section *>(file.data() + head->section_offset) + 1;
+    Bytes found;
+    found.append(file.data() + section->offset, section->bytes);
+    return found;
+  }();
+  return code;
+}
+
+bool fits(uint64_t offset, uint64_t bytes, uint64_t size) {
+  return offset <= size && bytes <= size - offset;
+}
+
+struct File {
+  Bytes bytes;
+  metate_carrier *head = nullptr;
+  metate_section *sections = nullptr; // those that are inside
+  uint32_t count = 0;
+
+  explicit File(const uint8_t *data, size_t size) {
+    bytes.append(data, size);
+    find();
+  }
+  void find() {
+    count = 0;
+    if (bytes.size() < sizeof(metate_carrier))
+      return;
+    head = bytes.at<metate_carrier>(0);
+    sections = bytes.at<metate_section>(sizeof(metate_carrier));
+    uint64_t most = (bytes.size() - sizeof(metate_carrier)) / sizeof(metate_section);
+    count = uint32_t(std::min<uint64_t>(head->section_count, most));
+  }
+  uint8_t *sectionData(uint32_t index) { return bytes.data() + sections[index].offset; }
+  bool inside(uint32_t index) const {
+    return index < count && fits(sections[index].offset, sections[index].bytes, bytes.size());
+  }
+};
+
+// Sizes, versions and hashes from the inside out: types, descriptor. Returns the descriptor or NULL.
+// Versions too, so that a corpus outlives a new one.
+metate_descriptor *sealInside(File &file) {
+  if (!file.inside(0) || file.sections[0].offset % 8 ||
+      file.sections[0].bytes < sizeof(metate_descriptor))
+    return nullptr;
+  uint8_t *start = file.sectionData(0);
+  uint64_t size = file.sections[0].bytes;
+  auto *descriptor = reinterpret_cast<metate_descriptor *>(start);
+  uint32_t offset = descriptor->types.offset;
+  for (uint32_t i = 0; i < descriptor->types.count && i < 64; ++i) {
+    uint64_t record = offset + uint64_t(i) * sizeof(metate_type_info);
+    if (!fits(record, sizeof(metate_type_info), size))
+      break;
+    metate_type_info type;
+    std::memcpy(&type, start + record, sizeof type);
+    if (fits(type.offset, type.bytes, size) && type.bytes >= sizeof(metate_tree_type) &&
+        type.offset >= sizeof(metate_descriptor)) {
+      std::memcpy(start + type.offset + offsetof(metate_tree_type, bytes), &type.bytes, 4);
+      const uint32_t version = METATE_ABI_VERSION;
+      std::memcpy(start + type.offset + offsetof(metate_tree_type, abi_version), &version, 4);
+      test::sealType(start + type.offset, type.bytes);
+    }
+  }
+  descriptor->bytes = uint32_t(size);
+  descriptor->abi_version = METATE_ABI_VERSION;
+  test::sealDescriptor(start, size);
+  return descriptor;
+}
+
+// Puts the test module's code where the last section is the mark. The code's own copy of the
+// descriptor's hash is made right too, or with `foreign`, left as it is: then it must be refused.
+bool insertCode(File &file, const metate_descriptor &descriptor, bool foreign) {
+  uint32_t last = file.count - 1;
+  if (file.count < 2 || file.count != file.head->section_count || !file.inside(last) ||
+      file.sections[last].bytes != markBytes ||
+      std::memcmp(file.sectionData(last), codeMark, markBytes) != 0)
+    return false;
+  Bytes code = testCode();
+  const metate_descriptor copy = descriptor;
+  if (!foreign) {
+    // What the code holds is the hash of the test module's descriptor.
+    Bytes own = test::descriptor(test::testModuleSpec());
+    uint8_t *hash = own.data() + offsetof(metate_descriptor, signature_hash);
+    uint8_t *end = code.data() + code.size();
+    for (uint8_t *at = code.data(); (at = std::search(at, end, hash, hash + 16)) != end; at += 16)
+      std::memcpy(at, copy.signature_hash, 16);
+  }
+  uint64_t offset = file.bytes.append(code.data(), code.size(), 64);
+  file.find();
+  file.sections[last].offset = offset;
+  file.sections[last].bytes = code.size();
+  return true;
+}
+
+// Returns whether the file opened.
+bool describe(const Host &device, const Bytes &bytes, uint64_t seed) {
+  test::Exact file(bytes.data(), bytes.size());
+  metate_module *module = nullptr;
+  metate_status status = metate_module_open_bytes(device.get(), file.data, file.bytes,
+                                                  METATE_MODULE_QUERY_ONLY, &module);
+  requireReason(status, "open");
+  if ((metate_module_verify(file.data, file.bytes) == METATE_OK) != (status == METATE_OK))
+    finding("verify and open disagree: %s", metate_last_error());
+  if (status != METATE_OK)
+    return false;
+  test::Random random(seed);
+  requireEmpty(test::exercise(module, random));
+  require(metate_module_close(module), "close");
+  tool::File shown;
+  shown.bytes = file.bytes;
+  shown.words.resize(file.bytes / 8 + 1);
+  std::memcpy(shown.words.data(), file.data, file.bytes);
+  tool::showModule(shown);
+  return true;
+}
+
+// Opens with code: refused, or every kernel has an entry. Nothing is launched but the kernel that
+// takes nothing and does nothing, because the descriptor may tell lies about the others.
+void map(const Host &device, const Bytes &file) {
+  metate_module *module = nullptr;
+  metate_status status =
+      metate_module_open_bytes(device.get(), file.data(), file.size(), 0, &module);
+  requireReason(status, "open with code");
+  if (status != METATE_OK)
+    return;
+  auto info = sized<metate_module_info>();
+  require(metate_module_describe(module, &info), "describe");
+  if (info.variant >= info.variant_count)
+    finding("code was mapped for no variant");
+  for (uint32_t i = 0; i < info.kernel_count; ++i) {
+    const metate_kernel *kernel = nullptr;
+    require(metate_module_kernel_at(module, i, &kernel), "kernel_at");
+    auto about = sized<metate_kernel_description>();
+    require(metate_kernel_describe(kernel, &about), "kernel");
+    metate_entry entry = nullptr;
+    require(metate_kernel_direct(kernel, about.signature, &entry), "direct");
+    if (!entry)
+      finding("kernel %u has no entry", i);
+    auto plan = sized<metate_plan>();
+    if (i == 0 && about.argument_count == 0 && !metate_kernel_plan(kernel, nullptr, 0, &plan) &&
+        plan.scratch_bytes < 4096)
+      require(metate_kernel_launch(kernel, nullptr, 0), "launch of the empty kernel");
+  }
+  require(metate_module_close(module), "close");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerInitialize(int *, char ***) {
+  // What inspect prints is formatted and thrown away.
+  if (!std::freopen("/dev/null", "w", stdout))
+    finding("/dev/null cannot be opened");
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+  static const Host device;
+  static Tally tally;
+  ++tally.inputs;
+  uint64_t seed = seedOf(data, bytes);
+  test::Exact exact(data, bytes);
+  if (metate_module_verify(exact.data, exact.bytes) == METATE_OK)
+    describe(device, File(data, bytes).bytes, seed);
+  File file(data, bytes);
+  if (!file.head)
+    return 0;
+  metate_descriptor *descriptor = sealInside(file);
+  file.head->bytes = file.bytes.size();
+  if (seed % 16)
+    file.head->abi_version = METATE_ABI_VERSION;
+  test::sealCarrier(file.bytes.data(), file.bytes.size());
+  tally.accepted += describe(device, file.bytes, seed);
+  if (descriptor && insertCode(file, *descriptor, seed % 4 == 0)) {
+    file.head->bytes = file.bytes.size();
+    test::sealCarrier(file.bytes.data(), file.bytes.size());
+    map(device, file.bytes);
+  }
+  device.requireNoLeftovers();
+  return 0;
+}

@@ -1,0 +1,89 @@
+// Types and modules that the corpora and the harnesses start from.
+#include "seeds.h"
+
+namespace metate::fuzz {
+
+using namespace metate::test;
+
+std::vector<std::pair<std::string, Bytes>> seedTypes() {
+  auto blob = [](const char *name, std::vector<Node> branches) {
+    return std::pair<std::string, Bytes>(name, typeBlob(branches, name));
+  };
+  return {
+      blob("scalar", {place("n", METATE_I32)}),
+      blob("flat", {dense("d", "i", {6}, {place("x", METATE_F32), place("on", METATE_U1)})}),
+      blob("links", {pointer("p", "i", {4}, {place("x", METATE_I64)})}),
+      blob("rows", {pointer("p", "ij", {2, 2},
+                            {dense("d", "ij", {2, 2},
+                                   {place("a", METATE_F32), place("b", METATE_F32, 3)})})}),
+      blob("nested",
+           {pointer("outer", "ij", {2, 2},
+                    {pointer("inner", "ij", {2, 2},
+                             {dense("d", "ij", {2, 2},
+                                    {withBackground<float>(place("x", METATE_F32), {1.5f}),
+                                     place("on", METATE_U1)})})})}),
+      blob("branches", {pointer("p", "ik", {3, 2},
+                                {dense("d", "ij", {2, 3},
+                                       {place("x", METATE_I64), place("m", METATE_F64, 2, 2)}),
+                                 dense("e", "i", {3}, {place("s", METATE_U16)})}),
+                        dense("flat", "j", {6}, {place("y", METATE_I8)}), place("n", METATE_I32)}),
+      blob("below-dense", {dense("d", "i", {3},
+                                 {pointer("p", "ij", {2, 2}, {place("h", METATE_F16)}),
+                                  place("count", METATE_U32)})}),
+  };
+}
+
+static ArgumentSpec array(const char *name, uint32_t dtype, uint32_t rank, uint32_t access) {
+  ArgumentSpec spec{name, METATE_ARGUMENT_NDARRAY, dtype};
+  spec.rank = rank;
+  spec.access = access;
+  return spec;
+}
+
+static ArgumentSpec tree(const char *name, uint32_t type, uint32_t access) {
+  ArgumentSpec spec{name, METATE_ARGUMENT_TREE};
+  spec.type = type;
+  spec.access = access;
+  return spec;
+}
+
+ModuleSpec seedModule() {
+  const uint32_t read = METATE_ACCESS_READ, write = METATE_ACCESS_WRITE;
+  const uint32_t activate = write | METATE_ACCESS_ACTIVATE;
+  auto types = seedTypes();
+  ArgumentSpec vector{"v", METATE_ARGUMENT_VECTOR, METATE_F32, 3, 1, 1};
+  ArgumentSpec matrix{"m", METATE_ARGUMENT_VECTOR, METATE_F64, 2, 2, 2};
+  ArgumentSpec vectors = array("vs", METATE_F32, 2, read | write);
+  vectors.rows = 3;
+  vectors.elementRank = 1;
+  vectors.fixed = {-1, 3};
+  ArgumentSpec image = array("image", METATE_U8, 3, read | write);
+  image.fixed = {-1, -1, 4};
+  image.flags = METATE_ARGUMENT_CONTIGUOUS;
+  ArgumentSpec result = array("result", METATE_F64, 0, write);
+  result.flags = METATE_ARGUMENT_RESULT;
+  ModuleSpec spec;
+  spec.name = "seed";
+  spec.types = {types[3], types[5]};
+  spec.kernels = {
+      {"empty", {}},
+      {"scalars",
+       {{"a", METATE_ARGUMENT_SCALAR, METATE_I8},
+        {"b", METATE_ARGUMENT_SCALAR, METATE_U1},
+        {"c", METATE_ARGUMENT_SCALAR, METATE_F16},
+        {"d", METATE_ARGUMENT_SCALAR, METATE_U64}}},
+      {"values", {vector, matrix}, 0, 0},
+      {"two",
+       {array("x", METATE_F32, 1, read), array("y", METATE_F32, 1, read | write)},
+       METATE_KERNEL_NO_ALIAS},
+      {"may_alias", {array("x", METATE_I64, 2, read), array("y", METATE_I64, 2, write)}},
+      {"elements", {vectors, image}, METATE_KERNEL_NO_ALIAS, 1},
+      {"trees", {tree("f", 0, read), tree("g", 1, activate)}, METATE_KERNEL_NO_ALIAS},
+      {"total", {array("x", METATE_F64, 3, read), result}, METATE_KERNEL_HAS_RESULT},
+      {"scratch", {array("x", METATE_U16, 8, write)}, METATE_KERNEL_NO_ALIAS, METATE_NONE, 100},
+  };
+  spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};
+  return spec;
+}
+
+} // namespace metate::fuzz
