@@ -9,7 +9,8 @@ namespace metate::python {
 namespace {
 
 void bindDevice(nb::module_ &module) {
-  nb::class_<Device>(module, "Device", "The host's CPU with an executor; prints go to sys.stdout.")
+  nb::class_<Device>(module, "Device", nb::is_weak_referenceable(),
+                     "The host's CPU with an executor; prints go to sys.stdout.")
       .def(nb::init<uint32_t>(), nb::arg("threads") = 0, "threads: 0 = as many as the machine has.")
       .def_prop_rw("threads", &Device::threads, &Device::setThreads)
       .def_prop_ro("executor", [](const Device &self) { return std::string(self.executorName()); })

@@ -1,43 +1,215 @@
-"""What kernels of the default context are compiled for: a value that `init` replaces.
+"""Contexts: what kernels are compiled for and run with, and everything that was made for that.
 
-Threads are runtime.py's, the language's options kernel.py's. This file knows neither the compiler
-nor the runtime.
+A context holds its options and, once they are needed, a device and a home for code; kernels and tree
+types keep what they became in it for as long as it lives. Each thread has
+its current context: the innermost `with`, else the process' *default context*, which `init` sets and
+which is the only state that contexts share. Nothing here knows the compiler or the runtime: kernel.py
+and runtime.py put what they make into the holdings.
 """
 
 from __future__ import annotations
 
+import contextvars
 import platform
+import threading
+import weakref
+from dataclasses import dataclass, fields
 
-from .errors import RuntimeValueError_
+from . import value_types as _types
+from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
 
-# Architectures, as init(arch=) and aot.ModuleBuilder(arch=) take them: names of targets.
+# Architectures, as Context(arch=) and aot.Module(arch=) take them: names of targets.
 cpu = "native"
 x64 = "x86-64"
 arm64 = "aarch64"
+interp = "interp"  # the reference interpreter
 _MACHINES = {x64: ("x86_64", "AMD64"), arm64: ("aarch64", "arm64")}
 
-_target = [cpu]
+SANITIZERS = ("address", "thread")
+CHECKS = ("inactive-read", "unwritten-read", "overflow", "lossy-cast", "division", "nan", "conflict", "order")
+INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
-def target() -> str:
-    """The compiler's name of the CPU that kernels are compiled for: ``native``, ``x86-64-v3``, ..."""
-    return _target[0]
+@dataclass(frozen=True)
+class Options:
+    """A context's options, checked; see Context."""
+
+    arch: str
+    cpu: str
+    threads: int | None  # None: the environment's
+    default_ip: _types.DType
+    default_fp: _types.DType
+    fast_math: bool
+    debug: bool
+    sanitizer: str
+    opt_level: int
+    contract: bool
+    hoist_leaves: bool
+    demote_atomics: bool
+    interp_stage: str
+    checks: tuple[str, ...]
+    stop: bool
 
 
-def set_target(arch=None, name=None) -> None:
-    """Sets what kernels are compiled for from now on.
+class Holdings:
+    """What a context has made since it was made or reset; kernels and tree types refer to it weakly."""
+
+    def __init__(self):
+        self.key = object()  # kernels find their code by it: an object of its own, so that they do not keep the holdings
+        self.lock = threading.Lock()
+        self.device = None  # runtime.py: _runtime.Device
+        self.compiler = None  # kernel.py: _compiler.Jit or _compiler.Interpreter
+        self.compiled = weakref.WeakSet()  # kernel.py: what kernels keep
+
+
+class Context:
+    """A set of options with all that is made under it: devices, code, threads. Several live side by side.
+
+    ``with context:`` makes it the calling thread's current one; kernels called there are compiled in it
+    and run on its device, trees made there belong to it. A context that nothing refers to frees its code.
 
     Args:
-        arch: None, ``mt.cpu``, or the architecture that this machine has.
-        name: a CPU's name; None = this machine's CPU.
-    Raises RuntimeValueError_.
+        arch: ``mt.cpu`` (the default), the architecture that this machine has, or ``mt.interp``: the
+            reference interpreter.
+        cpu: name of the CPU to compile kernels for, such as ``"x86-64-v3"``; default: this machine's.
+        threads: how many threads kernels may use at once; 0: as many as the machine has; default: the
+            environment's METATE_NUM_THREADS, else 0.
+        default_ip, default_fp: types of integer and floating-point literals.
+        fast_math: True lets floating-point operations be reordered.
+        debug: True checks accesses, divisions and activations while kernels run.
+        sanitizer: "address" or "thread": LLVM's instrumentation of kernels; the process must run under it.
+        opt_level: 0 to 3 as in C compilers.
+        contract: False keeps products and sums apart that could become fused multiply-adds.
+        hoist_leaves, demote_atomics: False leaves the optimisation out.
+        interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
+        checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
+        stop: True makes the interpreter's first finding an error of the launch.
+    Raises RuntimeValueError_, RuntimeTypeError_.
     """
-    if arch not in (None, cpu, "cpu", *_MACHINES):
-        raise RuntimeValueError_(f"arch: expected mt.cpu, mt.x64 or mt.arm64, got {arch!r}")
+
+    __slots__ = ("__weakref__", "_holdings", "_options", "key")
+
+    def __init__(
+        self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
+        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, demote_atomics=True, interp_stage="import", checks=(),
+        stop=True,
+    ):  # fmt: skip
+        self._options = Options(
+            arch=interp if arch == interp else "cpu",
+            cpu=_cpu_of(arch, cpu),
+            threads=_threads(threads),
+            default_ip=_literal_type("default_ip", default_ip, "an integer", _types.DType.is_integer),
+            default_fp=_literal_type("default_fp", default_fp, "a float", _types.DType.is_float),
+            fast_math=bool(fast_math),
+            debug=bool(debug),
+            sanitizer=_one_of("sanitizer", sanitizer, SANITIZERS) if sanitizer is not None else "",
+            opt_level=_one_of("opt_level", opt_level, (0, 1, 2, 3)),
+            contract=bool(contract),
+            hoist_leaves=bool(hoist_leaves),
+            demote_atomics=bool(demote_atomics),
+            interp_stage=_one_of("interp_stage", interp_stage, INTERP_STAGES),
+            checks=_checks(checks),
+            stop=bool(stop),
+        )
+        self.reset()
+
+    @property
+    def options(self) -> Options:
+        """The options it was made with; they never change."""
+        return self._options
+
+    @property
+    def holdings(self) -> Holdings:
+        """What it has made so far."""
+        return self._holdings
+
+    def reset(self) -> None:
+        """Frees everything that was made in it: code, device, threads; it can be used again.
+
+        What the program still holds stays usable: a tree and a loaded module keep their device, a kernel
+        that runs keeps its code until it returns.
+        """
+        self._holdings = Holdings()
+        self.key = self._holdings.key
+
+    def __enter__(self) -> Context:
+        _entered.set((*_entered.get(), self))
+        return self
+
+    def __exit__(self, *_):
+        entered = _entered.get()
+        if not entered or entered[-1] is not self:
+            raise RuntimeError_("context: expected it to be left by the thread that entered it, innermost first")
+        _entered.set(entered[:-1])
+
+    def __repr__(self) -> str:
+        changed = [f for f in fields(Options) if f.name != "arch" and getattr(self._options, f.name) != getattr(_PLAIN, f.name)]
+        parts = "".join(f", {f.name}={getattr(self._options, f.name)!r}" for f in changed)
+        return f"<context {self._options.arch}{parts}>"
+
+
+def current() -> Context:
+    """The calling thread's context: the innermost `with`, else the default one."""
+    return (_entered.get() or _default)[-1]
+
+
+def set_default(context: Context) -> None:
+    """Makes a context the one of threads that have entered none. The one before lives on while it is referred to."""
+    if not isinstance(context, Context):
+        raise RuntimeTypeError_(f"context: expected a Context, got {context!r}")
+    _default[-1] = context
+
+
+def reset() -> None:
+    """Frees everything that the default context has made and gives it the default options again."""
+    before = _default[-1]
+    _default[-1] = Context()
+    before.reset()
+
+
+def _cpu_of(arch, name) -> str:
+    if arch not in (None, cpu, "cpu", interp, *_MACHINES):
+        raise RuntimeValueError_(f"arch: expected mt.cpu, mt.x64, mt.arm64 or mt.interp, got {arch!r}")
     if arch in _MACHINES and platform.machine() not in _MACHINES[arch]:
         raise RuntimeValueError_(
             f"arch: expected this machine's, {platform.machine()}, got {arch!r}; mt.aot.Module builds for other machines"
         )
     if name is not None and (not isinstance(name, str) or not name):
         raise RuntimeValueError_(f"cpu: expected a CPU's name such as 'x86-64-v3', got {name!r}")
-    _target[0] = name or cpu
+    return name or cpu
+
+
+def _threads(count) -> int | None:
+    if count is None:
+        return None
+    if isinstance(count, bool) or not hasattr(count, "__index__") or not 0 <= count.__index__() < 1 << 32:
+        raise RuntimeValueError_(f"threads: expected a number of threads, or 0 for all of the machine, got {count!r}")
+    return count.__index__()
+
+
+def _literal_type(name, value, expected, kind):
+    found = _types.dtype(value)
+    if not kind.fget(found):
+        raise RuntimeTypeError_(f"{name}: expected {expected} type, got {found!r}")
+    return found
+
+
+def _one_of(name, value, allowed):
+    if isinstance(value, bool) or value not in allowed:
+        raise RuntimeValueError_(f"{name}: expected one of {', '.join(map(str, allowed))}, got {value!r}")
+    return value
+
+
+def _checks(names) -> tuple[str, ...]:
+    if isinstance(names, str):
+        names = CHECKS if names == "all" else (names,)
+    return tuple(_one_of("checks", name, CHECKS) for name in names)
+
+
+# The contexts that the calling thread (or asynchronous task) has entered, innermost last.
+_entered: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar("metate_contexts", default=())
+
+_PLAIN = Context()._options
+
+# The default context, in a list so that kernels see what `init` puts there: the one thing that a process has once.
+_default: list[Context] = [Context()]

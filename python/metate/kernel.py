@@ -13,16 +13,21 @@ import itertools
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+import weakref
+from dataclasses import dataclass
 
 import numpy as np
 
+from . import context as _context
 from . import types as _types
 from .errors import CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
 
 _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
+
+# context.current() in pieces, for the one call that counts nanoseconds.
+_entered, _default = _context._entered.get, _context._default
 
 
 @dataclass(frozen=True)
@@ -42,63 +47,68 @@ class Instance:
     hits: int
 
 
-@dataclass
 class _Compiled:
-    parameters: dict
-    may_alias: bool
-    compile_ms: float
-    kernel: object
-    dispatcher: object = field(repr=False)
+    """An instance while it is compiled, then its code; `kernel` is None until that is done."""
+
+    def __init__(self, parameters, may_alias, dispatcher):
+        self.parameters = parameters
+        self.may_alias = may_alias
+        self.dispatcher = dispatcher
+        self.lock = threading.RLock()  # held while it is compiled: a second thread waits for the first one's code
+        self.compile_ms = 0.0
+        self.code = None  # of the compiler: CompiledModule
+        self.kernel = None  # of the runtime: _runtime.Kernel
 
 
-class _Defaults:
-    """The default context's language options, and the home of its code; made when first needed."""
+class _Home:
+    """What one kernel has been compiled to in one context. It must not keep the context's holdings alive."""
 
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._jit = None
-        self.default_ip = _types.i32
-        self.default_fp = _types.f32
-        self.fast_math = False
+    def __init__(self, options, holdings):
+        self.options = options
+        self.key = holdings.key
+        self.holdings = weakref.ref(holdings)
+        self.lock = threading.Lock()
+        self.dispatchers = {}  # (may_alias, values of template parameters) -> dispatcher
+        self.compiled = {}  # specialisation -> _Compiled
 
-    def options(self, fast_math=None):
-        from .frontend.walker import FrontendOptions
-
-        return FrontendOptions(self.default_ip, self.default_fp, self.fast_math if fast_math is None else fast_math)
-
-    def jit(self):
-        with self._lock:
-            if self._jit is None:
-                from metate_native import _compiler
-
-                self._jit = _compiler.Jit()
-            return self._jit
+    def holder(self):
+        """The context's holdings, which live while one of its calls runs unless it is reset meanwhile."""
+        holdings = self.holdings()
+        if holdings is None:
+            raise RuntimeError_("the context was reset while a kernel was being compiled in it; call the kernel again")
+        return holdings
 
 
-_defaults = _Defaults()
+def _language(options, fast_math=None):
+    from .frontend.walker import FrontendOptions
+
+    return FrontendOptions(options.default_ip, options.default_fp, options.fast_math if fast_math is None else fast_math)
 
 
-def set_language(default_ip=None, default_fp=None, fast_math=None) -> None:
-    """Sets the default context's literal types and floating-point freedom for kernels compiled from now on.
+def _choices(options):
+    """A context's options as the compiler takes them."""
+    from metate_native import _compiler
 
-    Args:
-        default_ip: type of integer literals, such as i32.
-        default_fp: type of float literals and of `/` between integers, such as f32.
-        fast_math: True lets floating-point operations be reordered.
-    """
-    if default_ip is not None:
-        _defaults.default_ip = _literal_type("default_ip", default_ip, _types.DType.is_integer)
-    if default_fp is not None:
-        _defaults.default_fp = _literal_type("default_fp", default_fp, _types.DType.is_float)
-    if fast_math is not None:
-        _defaults.fast_math = bool(fast_math)
+    choices = _compiler.Choices()
+    choices.targets = [options.cpu]
+    choices.opt_level = options.opt_level
+    choices.hoist_leaves = options.hoist_leaves
+    choices.demote_atomics = options.demote_atomics
+    choices.debug = options.debug
+    choices.contract = options.contract
+    choices.sanitizer = options.sanitizer
+    return choices
 
 
-def _literal_type(name, value, kind):
-    found = _types.dtype(value)
-    if not kind.fget(found):
-        raise RuntimeTypeError_(f"{name}: expected {'an integer' if name == 'default_ip' else 'a float'} type, got {found!r}")
-    return found
+def _compiler_of(holdings, options):
+    """The home of a context's code, made when it is first needed."""
+    if holdings.compiler is None:
+        from metate_native import _compiler
+
+        with holdings.lock:
+            if holdings.compiler is None:
+                holdings.compiler = _compiler.Interpreter() if options.arch == _context.interp else _compiler.Jit()
+    return holdings.compiler
 
 
 class Kernel:
@@ -115,13 +125,12 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.source = SourceFunction(function, annotation_scope)
         self._fast_math = fast_math
-        self._lock = threading.RLock()
-        self._compiled = {}  # specialisation -> _Compiled
-        self._plain = None  # the dispatcher, once it is known that no parameter is a template
-        self._dispatchers = {}  # (may_alias, values of template parameters) -> dispatcher
+        self._lock = threading.Lock()
+        self._plain = {}  # a context's key -> its dispatcher, once it is known that no parameter is a template
+        self._homes = {}  # a context's key -> (_Home, weak reference that removes the entry with the context's holdings)
 
     def __call__(self, *arguments, **keywords):
-        launch = self._plain
+        launch = self._plain.get((_entered() or _default)[-1].key)
         if launch is None or keywords or len(arguments) != self._count:
             return self._call(arguments, keywords)
         try:
@@ -174,14 +183,26 @@ class Kernel:
         launch, arguments = self._dispatcher_for(arguments, True)
         return launch(*arguments)
 
+    def _home(self):
+        """The home of this kernel's code in the current context."""
+        context = _context.current()
+        holdings = context.holdings
+        with self._lock:
+            found = self._homes.get(holdings.key)
+            if found is None:
+                forget = functools.partial(_forget, weakref.ref(self), holdings.key)
+                found = self._homes[holdings.key] = _Home(context.options, holdings), weakref.ref(holdings, forget)
+            return found[0]
+
     def _dispatcher_for(self, arguments, may_alias):
         """(dispatcher, the arguments that go through it): values of template parameters stay behind."""
         templates = [k for k in self._templates if not _is_passed(arguments[k])]
         static = {k: arguments[k] for k in templates}
         key = (may_alias, tuple((k, type(value), value) for k, value in static.items()))
-        with self._lock:
+        home = self._home()
+        with home.lock:
             try:
-                dispatcher = self._dispatchers.get(key)
+                dispatcher = home.dispatchers.get(key)
             except TypeError:
                 raise RuntimeTypeError_(
                     f"{self.__name__}: values of template parameters must be hashable, got {tuple(static.values())!r}"
@@ -189,62 +210,58 @@ class Kernel:
             if dispatcher is None:
                 from metate_native import _runtime
 
-                dispatcher = _runtime.Dispatcher(functools.partial(self._instance_for, key, static))
-                self._dispatchers[key] = dispatcher
+                dispatcher = _runtime.Dispatcher(functools.partial(self._instance_for, home, key, static))
+                home.dispatchers[key] = dispatcher
                 if not self._templates and not may_alias:
-                    self._plain = dispatcher
+                    self._plain[home.key] = dispatcher
         return dispatcher, tuple(a for k, a in enumerate(arguments) if k not in static)
 
-    def _instance_for(self, key, static, passed):
+    def _instance_for(self, home, key, static, passed):
         """The dispatcher's slow path: compiles for arguments that fit no instance yet; returns a `_runtime.Kernel`."""
         rest = iter(passed)
         arguments = [static[k] if k in static else next(rest) for k in range(self._count)]
-        return self._compile(self._specialisation(arguments), key[0], self._dispatchers[key])
+        parameters = self._specialisation(home.options, arguments)
+        compiled = (tuple(parameters.items()), key[0])
+        with home.lock:
+            instance = home.compiled.setdefault(compiled, _Compiled(parameters, key[0], home.dispatchers[key]))
+        with instance.lock:
+            if instance.kernel is None:
+                self._compile(home, instance)
+            return instance.kernel
 
-    def _specialisation(self, arguments):
+    def _specialisation(self, options, arguments):
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, _defaults.options(self._fast_math), _describe_array, _tree_type)
+            return from_arguments(self.source, arguments, _language(options, self._fast_math), _describe_array, _tree_type)
         except TypeError as error:
             raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
 
-    def _compile(self, parameters, may_alias, dispatcher):
+    def _compile(self, home, instance):
         from metate_native import _runtime
 
         from . import runtime
 
-        options = _defaults.options(self._fast_math)
-        key = (tuple(parameters.items()), may_alias, options, tuple(self._choices().targets))
-        with self._lock:
-            found = self._compiled.get(key)
-            if found is None:
-                start = time.perf_counter()
-                module = self.import_module(parameters, may_alias)
-                code = self._lower(module)
-                opened = _runtime.Module.open_static(runtime.device(), code.descriptor, code.entries, code)
-                milliseconds = (time.perf_counter() - start) * 1e3
-                found = _Compiled(parameters, may_alias, milliseconds, opened.kernels[0], dispatcher)
-                self._compiled[key] = found
-            return found.kernel
+        start = time.perf_counter()
+        holdings, options = home.holder(), home.options
+        module = self._import(options, instance.parameters, instance.may_alias)
+        instance.code = self._lower(_compiler_of(holdings, options), module, options)
+        device = runtime.device_of(holdings, options.threads)
+        opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
+        instance.compile_ms = (time.perf_counter() - start) * 1e3
+        instance.kernel = opened.kernels[0]
+        holdings.compiled.add(instance)
 
-    def _lower(self, module):
+    def _lower(self, compiler, module, options):
         from metate_native import _compiler
 
+        choices = _choices(options)
         try:
-            return _defaults.jit().compile(module, self._choices())
+            if options.arch != _context.interp:
+                return compiler.compile(module, choices)
+            return compiler.compile(module, choices, stage=options.interp_stage, checks=list(options.checks), stop=options.stop)
         except _compiler.CompileError as error:
             raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
-
-    @staticmethod
-    def _choices():
-        from metate_native import _compiler
-
-        from . import context
-
-        choices = _compiler.Choices()
-        choices.targets = [context.target()]
-        return choices
 
     def import_module(self, parameters=None, may_alias=False, module=None):
         """The import stage: this kernel's IR.
@@ -255,26 +272,30 @@ class Kernel:
             module: a `_compiler.SourceModule` to add the kernel to; None makes one.
         Returns the SourceModule. Raises CompilationError at the place in the source.
         """
+        return self._import(_context.current().options, parameters, may_alias, module)
+
+    def _import(self, options, parameters=None, may_alias=False, module=None):
         from metate_native import _compiler
 
         from .frontend import specialize
         from .frontend.walker import Walker
 
-        options = _defaults.options(self._fast_math)
+        language = _language(options, self._fast_math)
         if parameters is None:
-            parameters = specialize.from_annotations(self.source, options)
+            parameters = specialize.from_annotations(self.source, language)
         if module is None:
             module = _compiler.SourceModule(self.__name__)
         try:
-            Walker(module, self.source, options, may_alias).walk(parameters)
+            Walker(module, self.source, language, may_alias).walk(parameters)
         except CompilationError as error:
             raise error.with_traceback(None) from None  # the user's place is in the text, not in the walker's frames
         return module
 
     def instances(self) -> list[Instance]:
-        """What was compiled: signatures, compile times, number of launches."""
-        with self._lock:
-            compiled = list(self._compiled.values())
+        """What was compiled in the current context: signatures, compile times, number of launches."""
+        home = self._home()
+        with home.lock:
+            compiled = [one for one in home.compiled.values() if one.kernel is not None]
         found = []
         for one in compiled:
             hits = {id(kernel): count for kernel, count in one.dispatcher.instances}
@@ -295,14 +316,15 @@ class Kernel:
 
         Args:
             arguments: what the kernel would be called with; without them the annotations must be complete.
-            target: the CPU that code is made for; None: the default context's.
+            target: the CPU that code is made for; None: the current context's.
         """
         from metate_native import _compiler
 
-        parameters = self._specialisation(arguments) if arguments else None
-        text = self.import_module(parameters).text(True)
+        options = _context.current().options
+        parameters = self._specialisation(options, arguments) if arguments else None
+        text = self._import(options, parameters).text(True)
         names = _compiler.stage_names()
-        choices = self._choices()
+        choices = _choices(options)
         if target is not None:
             choices.targets = [target]
         dumps = {names[0]: text}
@@ -321,7 +343,7 @@ def kernel(function=None, *, fast_math=None):
 
     Args:
         fast_math: True lets floating-point operations of this kernel be reordered, False keeps IEEE's
-            order; None: as the default context says.
+            order; None: as the context says.
 
     >>> import metate as mt
     >>> @mt.kernel
@@ -344,6 +366,14 @@ def _checked_kernel(function, scope, fast_math):
 def _at_the_users_line(error: CompilationError) -> CompilationError:
     """The same error without the compiler's own frames: its text names the user's place."""
     return error.with_traceback(None)
+
+
+def _forget(kernel, key, _):
+    """Drops a kernel's code when the context that it was compiled in has dropped its holdings."""
+    kernel = kernel()
+    if kernel is not None:
+        kernel._plain.pop(key, None)
+        kernel._homes.pop(key, None)
 
 
 def _is_passed(argument) -> bool:

@@ -1,42 +1,61 @@
-"""The default context: the device on which this process' trees live and its kernels run.
+"""The run-time side of a context: its device, and tree types opened there.
 
-It is made when it is first needed, and made once; `init` changes what may change (threads). The
-runtime extension is imported then, not before. Nothing here knows the compiler.
+They are made when they are first needed. The runtime extension is imported then, not before. Nothing
+here knows the compiler.
 """
 
 from __future__ import annotations
 
 import os
 
+from . import context as _context
 from .errors import RuntimeValueError_
 
-_default: list = []  # the default device, once there is one
+_THREADS = "METATE_NUM_THREADS"
 
 
-def device():
-    """The default context's device (`_runtime.Device`), made at the first call."""
-    if not _default:
+def device(context=None):
+    """The device (`_runtime.Device`) of a context, by default the current one; made at the first call."""
+    context = context or _context.current()
+    return device_of(context.holdings, context.options.threads)
+
+
+def device_of(holdings, threads: int | None):
+    """The device among a context's holdings."""
+    if holdings.device is None:
         from metate_native import _runtime
 
-        _default.append(_runtime.Device(_threads(int(os.environ.get("METATE_NUM_THREADS", "0")))))
-    return _default[0]
+        with holdings.lock:
+            if holdings.device is None:
+                holdings.device = _runtime.Device(_threads_of_environment() if threads is None else threads)
+    return holdings.device
 
 
-def _threads(count) -> int:
-    if isinstance(count, bool) or not hasattr(count, "__index__") or count.__index__() < 0:
-        raise RuntimeValueError_(f"threads: expected a number of threads, or 0 for all of the machine, got {count!r}")
-    return count.__index__()
+def _threads_of_environment() -> int:
+    text = os.environ.get(_THREADS, "0")
+    if not text.isdecimal():
+        raise RuntimeValueError_(f"{_THREADS}: expected a number of threads, or 0 for all of the machine, got {text!r}")
+    return int(text)
 
 
-def set_threads(count: int) -> None:
-    """Sets how many threads kernels may use at once; 0 = as many as the machine has.
+def type_handle(type_):
+    """The tree type as libmetate knows it, opened on the current context's device."""
+    context = _context.current()
+    holdings = context.holdings
+    found = type_._handles.get(holdings)
+    if found is None:
+        from metate_native import _runtime
 
-    Raises RuntimeValueError_.
-    """
-    number = _threads(count)
-    device().threads = number
+        made = _runtime.TreeType(device_of(holdings, context.options.threads), type_.blob)
+        found = type_._handles.setdefault(holdings, made)
+    return found
+
+
+def adopt_type(type_, handle) -> None:
+    """Lets the current context know a type as the module that it came from has it."""
+    type_._handles[_context.current().holdings] = handle
 
 
 def threads() -> int:
-    """How many threads kernels may use at once."""
+    """How many threads kernels of the current context may use at once."""
     return device().threads

@@ -30,26 +30,19 @@ class LevelStats(NamedTuple):
     bytes: int
 
 
-def handle_of(type_: TreeType):
-    """The type as libmetate knows it, opened on first use."""
-    if type_._handle is None:
-        type_._handle = _runtime.TreeType(runtime.device(), type_.blob)
-    return type_._handle
-
-
 def type_from_handle(handle) -> TreeType:
     """The Python value of a type that libmetate has read from a module."""
     type_ = TreeType.from_blob(handle.blob)
-    type_._handle = handle
+    runtime.adopt_type(type_, handle)
     return type_
 
 
 def type_bytes(type_: TreeType, capacity) -> int:
-    return handle_of(type_).size(_capacities(type_, capacity))[0]
+    return runtime.type_handle(type_).size(_capacities(type_, capacity))[0]
 
 
 def type_align(type_: TreeType) -> int:
-    return handle_of(type_).size(None)[1]
+    return runtime.type_handle(type_).size(None)[1]
 
 
 def new(type_: TreeType, capacity):
@@ -87,7 +80,7 @@ class Tree(_runtime.Tree):
     """
 
     def __init__(self, type_: TreeType, capacities, buffer, reset: bool):
-        handle = handle_of(type_)
+        handle = runtime.type_handle(type_)
         super().__init__(handle, capacities, buffer, reset)
         levels = handle.levels
         set_ = super().__setattr__  # ours refuses every assignment

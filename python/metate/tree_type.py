@@ -9,6 +9,7 @@ type was read from. Nothing here touches instances: see tree.py.
 from __future__ import annotations
 
 import struct
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,13 +80,13 @@ class Member:
 class TreeType:
     """A frozen, hashable tree type; made by ``SNodeTreeBuilder().….build()`` or read from a module."""
 
-    __slots__ = ("_blob", "_branches", "_handle", "_text")
+    __slots__ = ("_blob", "_branches", "_handles", "_text")
 
     def __init__(self, branches, blob: bytes | None = None):
         self._branches = tuple(branches)
         self._text = f"!metate.tree<{', '.join(map(str, self._branches))}>"
         self._blob = blob
-        self._handle = None
+        self._handles = weakref.WeakKeyDictionary()  # runtime.py: a context's holdings -> _runtime.TreeType
 
     @classmethod
     def from_blob(cls, blob: bytes) -> TreeType:

@@ -239,9 +239,6 @@ metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate
   const metate_tree_type *wanted = kernel.types[info.type]->blob, *bound = tree->type->blob;
   if (wanted->hash[0] != bound->hash[0] || wanted->hash[1] != bound->hash[1])
     return failType(kernel, index, argument);
-  if (tree->device != kernel.device)
-    return fail(METATE_E_INVALID_ARGUMENT, "%s: the tree is bound on another device",
-                Where(kernel, index).text);
   if (!tree->ready)
     return fail(METATE_E_INVALID_ARGUMENT,
                 "%s: the tree was not reset: call metate_tree_reset first",
