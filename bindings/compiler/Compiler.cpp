@@ -56,4 +56,8 @@ NB_MODULE(_compiler, module) {
   compileError = makeException(module, "CompileError", "A stage of the compiler failed.");
   bindBuilder(module);
   bindStages(module);
+  bindInterpreter(module);
+#ifdef METATE_MUTANTS
+  bindMutants(module);
+#endif
 }

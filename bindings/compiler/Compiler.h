@@ -20,6 +20,8 @@ namespace nb = nanobind;
 
 void bindBuilder(nb::module_ &module);
 void bindStages(nb::module_ &module);
+void bindInterpreter(nb::module_ &module);
+void bindMutants(nb::module_ &module); // a build with METATE_MUTANTS only
 
 } // namespace metate::python
 

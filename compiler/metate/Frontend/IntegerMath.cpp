@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -83,8 +84,8 @@ KernelValue KernelBuilder::integerDivision(StringRef op, const KernelValue &left
   } else {
     quotient = ops.make<arith::DivSIOp>(a, divisor);
     remainder = ops.make<arith::RemSIOp>(a, divisor);
-    if (isFloor) { // towards minus infinity: one less where the remainder has
-                   // the other sign
+    // towards minus infinity: one less where the remainder has the other sign
+    if (isFloor && !isMutant(Mutant::FloorDivisionSign)) {
       Value differs =
           ops.compare(arith::CmpIPredicate::slt, ops.make<arith::XOrIOp>(remainder, divisor), zero);
       Value isInexact = ops.compare(arith::CmpIPredicate::ne, remainder, zero);

@@ -5,6 +5,7 @@
 // result.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -196,6 +197,8 @@ private:
                                       op.getStep(), inits);
     rebuilt->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     takeLoopRegion(rebuilt, op, 0, variables, values);
+    if (isMutant(Mutant::LoopValueDropped) && !variables.empty())
+      rebuilt.getYieldedValuesMutable()->back().set(rebuilt.getRegionIterArgs().back());
     replaceLoop(op, rebuilt, variables, values);
   }
 

@@ -4,6 +4,7 @@
 // captured value. Constants are copied into the body instead.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -138,6 +139,8 @@ void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, Valu
     Value to = arith::AddIOp::create(builder, loc, lower[0], end);
     auto loop = scf::ForOp::create(builder, loc, from, to, one);
     builder.setInsertionPointToStart(loop.getBody());
+    if (isMutant(Mutant::ChunkEndShort))
+      to = arith::SubIOp::create(builder, loc, to, one);
     variables.push_back(loop.getInductionVar());
   } else {
     auto rows = scf::ForOp::create(builder, loc, begin, end, one);
