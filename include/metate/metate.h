@@ -8,7 +8,9 @@
  *   - open / create / bind own (close / destroy / unbind them); find borrows from its parent;
  *   - strings are zero-terminated UTF-8; borrowed strings live as long as the object asked;
  *   - objects may be used from any number of threads at once, except while they are closed,
- *     reset or unbound. There are no globals: two devices never meet. */
+ *     reset or unbound: nothing may start on them then, and what runs makes those calls fail with
+ *     METATE_E_BUSY. There are no globals: two devices share nothing. A tree bound on one may be
+ *     launched on by kernels of another. */
 #ifndef METATE_METATE_H
 #define METATE_METATE_H
 
@@ -181,7 +183,8 @@ METATE_API metate_status metate_module_kernel_at(const metate_module *module, ui
                                                  const metate_kernel **kernel);
 METATE_API metate_status metate_module_find_kernel(const metate_module *module, const char *name,
                                                    const metate_kernel **kernel);
-/* Its types, kernels and direct pointers end with it; trees bound from its types live on. */
+/* Its types, kernels and direct pointers end with it; trees bound from its types live on.
+ * METATE_E_BUSY while a launch of one of its kernels runs (a direct call is not counted). */
 METATE_API metate_status metate_module_close(metate_module *module);
 
 /* ---- type ------------------------------------------------------------------------------------ */
@@ -313,7 +316,7 @@ METATE_API metate_status metate_tree_bind(const metate_type *type, void *memory,
  * under an address-space limit, or where the system refuses so much); see metate_type_fit. */
 METATE_API metate_status metate_tree_new(const metate_type *type,
                                          const metate_capacities *capacities, metate_tree **tree);
-/* Everything inactive, all background. No kernel may be running on it. */
+/* Everything inactive, all background. METATE_E_BUSY while a launch runs on it. */
 METATE_API metate_status metate_tree_reset(metate_tree *tree);
 METATE_API metate_status metate_tree_describe(const metate_tree *tree,
                                               metate_tree_description *info);
@@ -323,7 +326,8 @@ METATE_API metate_status metate_tree_stats(const metate_tree *tree, uint32_t poo
 /* Is this memory a sound block of this type? Nothing is written; no kernel may be running on it. */
 METATE_API metate_status metate_tree_check(const metate_type *type, const void *block,
                                            uint64_t bytes);
-/* The memory stays as it is (and can be adopted later); memory of metate_tree_new is given back. */
+/* The memory stays as it is (and can be adopted later); memory of metate_tree_new is given back.
+ * METATE_E_BUSY while a launch runs on it (a direct call is not counted). */
 METATE_API metate_status metate_tree_unbind(metate_tree *tree);
 
 /* Host access to one cell. `level` is a level index; a member's coordinates count its elements, any

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "module/descriptor.h"
+#include "support/uses.h"
 #include "type/type.h"
 
 struct metate_kernel {
@@ -14,6 +15,8 @@ struct metate_kernel {
   const void *descriptor = nullptr;
   metate_type *const *types = nullptr; // of the module, by type index
   metate_entry entry = nullptr;        // NULL in a module opened for queries
+  metate::Uses *uses = nullptr;        // the module's
+  uint32_t trees = 0;                  // arguments that are trees
   bool writes = false;                 // some ndarray or tree is written
   bool activates = false;              // some tree's cells may be activated
 

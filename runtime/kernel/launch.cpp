@@ -127,8 +127,34 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
   return report(kernel, arguments, code, failure);
 }
 
+// A launch while it runs, as its module and its trees count it.
+class Running {
+public:
+  Running(const metate_kernel &kernel, const metate_argument *arguments)
+      : kernel(kernel), arguments(arguments) {
+    kernel.uses->begin();
+    if (kernel.trees)
+      eachTree(&Uses::begin);
+  }
+  ~Running() {
+    if (kernel.trees)
+      eachTree(&Uses::end);
+    kernel.uses->end();
+  }
+
+private:
+  void eachTree(void (Uses::*count)()) {
+    for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+      if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE)
+        (arguments[i].value.tree->uses.*count)();
+  }
+  const metate_kernel &kernel;
+  const metate_argument *arguments;
+};
+
 metate_status runWithScratch(const metate_kernel &kernel, const metate_argument *arguments,
                              const metate_slot *slots) {
+  Running counted(kernel, arguments);
   uint64_t bytes = kernel.info->scratch_bytes;
   if (!bytes)
     return run(kernel, arguments, slots, nullptr);

@@ -63,6 +63,7 @@ metate_status makeKernels(metate_module &module, const metate_entry *entries) {
     kernel.name = descriptor.text(kernel.info->name);
     kernel.descriptor = module.descriptor;
     kernel.types = module.types;
+    kernel.uses = &module.uses;
     kernel.entry = entries ? entries[i] : nullptr;
     if (entries && !kernel.entry)
       return fail(METATE_E_NULL, "the entry of kernel '%s' is NULL", kernel.name);
@@ -70,6 +71,7 @@ metate_status makeKernels(metate_module &module, const metate_entry *entries) {
       const metate_argument_info &argument = kernel.arguments[k];
       bool memory =
           argument.kind == METATE_ARGUMENT_NDARRAY || argument.kind == METATE_ARGUMENT_TREE;
+      kernel.trees += argument.kind == METATE_ARGUMENT_TREE;
       kernel.writes |= memory && (argument.access & (METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE));
       kernel.activates |=
           argument.kind == METATE_ARGUMENT_TREE && (argument.access & METATE_ACCESS_ACTIVATE);
@@ -197,6 +199,10 @@ metate_status metate_module_verify(const void *bytes, uint64_t count) {
 
 metate_status metate_module_close(metate_module *module) {
   METATE_REQUIRE(module);
+  if (uint32_t running = module->uses.count())
+    return fail(METATE_E_BUSY,
+                "metate_module_close: %u launches of its kernels are running: wait for them",
+                running);
   metate_device *device = module->device;
   destroy(module);
   device->live.fetch_sub(1, std::memory_order_release);

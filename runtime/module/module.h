@@ -16,6 +16,7 @@ struct metate_module {
   metate_type **types = nullptr;
   metate_kernel *kernels = nullptr;
   uint64_t *payloadBytes = nullptr; // of each variant
+  metate::Uses uses;                // launches of its kernels
 
   explicit metate_module(metate_device *device) : device(device) {}
   metate::Descriptor description() const { return metate::Descriptor(descriptor); }

@@ -234,16 +234,26 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
   }
 }
 
+static metate_status checkIdle(const metate_tree &tree, const char *function) {
+  uint32_t running = tree.uses.count();
+  if (running)
+    return fail(METATE_E_BUSY, "%s: %u launches are running on the tree: wait for them", function,
+                running);
+  return METATE_OK;
+}
+
 metate_status metate_tree_reset(metate_tree *tree) {
   METATE_REQUIRE(tree);
   if (tree->readOnly())
     return fail(METATE_E_INVALID_ARGUMENT, "metate_tree_reset: the tree is bound read-only");
+  METATE_TRY(checkIdle(*tree, "metate_tree_reset"));
   resetBlock(*tree);
   return METATE_OK;
 }
 
 metate_status metate_tree_unbind(metate_tree *tree) {
   METATE_REQUIRE(tree);
+  METATE_TRY(checkIdle(*tree, "metate_tree_unbind"));
   metate_device *device = tree->device;
   {
     os::Lock lock(device->boundMutex);

@@ -3,6 +3,7 @@
 #ifndef METATE_RUNTIME_TREE_TREE_H
 #define METATE_RUNTIME_TREE_TREE_H
 
+#include "support/uses.h"
 #include "type/type.h"
 
 struct metate_tree {
@@ -15,6 +16,7 @@ struct metate_tree {
   uint64_t ownBytes = 0; // reserved by metate_tree_new, given back at unbind
   metate::BlockLayout layout{};
   metate::PoolLayout *pools = nullptr;
+  metate::Uses uses; // launches on it
 
   metate_tree(const metate_type *type, uint8_t *block)
       : type(type), device(type->device), block(block) {}
