@@ -1,6 +1,6 @@
 // Binds what comes after the import stage: layouts, stages, code in memory,
 // module files. Python's lock is released while the compiler works.
-#include "Compiler.h"
+#include "Choices.h"
 
 #include "metate/Jit/Jit.h"
 #include "metate/Layout/TypeBlob.h"
@@ -17,15 +17,6 @@ namespace {
 
 using frontend::SourceModule;
 
-/// The value, or a CompileError.
-template <typename T> T valueOf(llvm::Expected<T> expected) {
-  if (!expected)
-    throwCompileError(llvm::toString(expected.takeError()));
-  return std::move(*expected);
-}
-
-nb::bytes toBytes(llvm::StringRef text) { return nb::bytes(text.data(), text.size()); }
-
 nb::bytes treeTypeBlob(const std::string &text) {
   SourceModule module("type");
   std::string error;
@@ -35,18 +26,6 @@ nb::bytes treeTypeBlob(const std::string &text) {
   return toBytes(valueOf(layout::treeTypeBlob(type)));
 }
 
-/// What a caller may choose, as keywords.
-struct Choices {
-  std::vector<std::string> targets = {"native"};
-  unsigned optLevel = 2;
-  bool hoistLeaves = true;
-  bool demoteAtomics = true;
-  bool debug = false;
-  bool contract = true;
-  std::string sanitizer; // "", "address" or "thread"
-  bool verify = true;
-};
-
 Sanitizer sanitizerOf(const std::string &name) {
   if (name.empty())
     return Sanitizer::None;
@@ -55,19 +34,6 @@ Sanitizer sanitizerOf(const std::string &name) {
   if (name == "thread")
     return Sanitizer::Thread;
   throwCompileError("sanitizer: expected 'address' or 'thread', got '" + name + "'");
-}
-
-CompileOptions optionsOf(const Choices &choices) {
-  CompileOptions options;
-  for (const std::string &name : choices.targets)
-    options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
-  options.hoistLeaves = choices.hoistLeaves;
-  options.demoteAtomics = choices.demoteAtomics;
-  options.debug = choices.debug;
-  options.contract = choices.contract;
-  options.sanitizer = sanitizerOf(choices.sanitizer);
-  options.verify = choices.verify;
-  return options;
 }
 
 void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &options) {
@@ -150,6 +116,19 @@ std::vector<std::string> allStageNames() {
 
 } // namespace
 
+CompileOptions optionsOf(const Choices &choices) {
+  CompileOptions options;
+  for (const std::string &name : choices.targets)
+    options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
+  options.hoistLeaves = choices.hoistLeaves;
+  options.demoteAtomics = choices.demoteAtomics;
+  options.debug = choices.debug;
+  options.contract = choices.contract;
+  options.sanitizer = sanitizerOf(choices.sanitizer);
+  options.verify = choices.verify;
+  return options;
+}
+
 void bindStages(nb::module_ &module) {
   nb::class_<Choices>(module, "Choices", "Targets and which optimisations run.")
       .def(nb::init<>())
@@ -165,12 +144,7 @@ void bindStages(nb::module_ &module) {
   nb::class_<JitModule>(module, "CompiledModule",
                         "Code in this process; it goes when this object does.")
       .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
-      .def_prop_ro("entries", [](const JitModule &self) {
-        std::vector<uintptr_t> addresses;
-        for (metate_entry entry : self.entries())
-          addresses.push_back(reinterpret_cast<uintptr_t>(entry));
-        return addresses;
-      });
+      .def_prop_ro("entries", [](const JitModule &self) { return addressesOf(self.entries()); });
   nb::class_<JitHome>(module, "Jit", "The home of compiled modules.")
       .def(nb::init<>())
       .def("compile", &compileJit, nb::arg("module"), nb::arg("choices"),

@@ -1,0 +1,131 @@
+// Binds the reference interpreter: the same SourceModule as the JIT takes, the same descriptor and
+// entries as it gives, and what was found on the way.
+#include "Choices.h"
+#include "Compiler.h"
+
+#include "metate/Interp/Interpreter.h"
+#include "metate/Jit/Jit.h"
+#include "metate/Module/Module.h"
+#include "metate/Pipelines/Stages.h"
+#include "metate/Target/Interp/Thunks.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+namespace metate::python {
+namespace {
+
+using frontend::SourceModule;
+using interp::Finding;
+using interp::InterpretedModule;
+
+/// Kernels that are interpreted, behind entries that look like any other's.
+struct InterpretedCode {
+  std::unique_ptr<InterpretedModule> module;
+  std::unique_ptr<JitModule> thunks; // first to go
+};
+
+struct Interpreter {
+  std::unique_ptr<Jit> jit = valueOf(Jit::create()); // home of the thunks
+};
+
+interp::Checks checksOf(const std::vector<std::string> &names, bool stop) {
+  interp::Checks checks;
+  for (const std::string &name : names)
+    if (!checks.set(name))
+      throwCompileError("checks: expected " + llvm::join(interp::Checks::names(), ", ") +
+                        ", got '" + name + "'");
+  checks.stop = stop;
+  return checks;
+}
+
+/// All of the work, without Python's lock.
+llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Jit &jit, mlir::ModuleOp source,
+                                                           Stage stage,
+                                                           const CompileOptions &options,
+                                                           const interp::Checks &checks) {
+  // The interface is the compiler's, so that a kernel looks the same to its host on any target.
+  mlir::OwningOpRef<mlir::ModuleOp> mapped = source.clone();
+  if (llvm::Error error = runStages(*mapped, Stage::Import, Stage::Map, options))
+    return error;
+  llvm::Expected<std::string> descriptor = buildDescriptor(*mapped, METATE_FORMAT_IN_MEMORY);
+  if (!descriptor)
+    return descriptor.takeError();
+  mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
+  if (llvm::Error error = runStages(*interpreted, Stage::Import, stage, options))
+    return error;
+  auto code = std::make_unique<InterpretedCode>();
+  auto module = InterpretedModule::create(std::move(interpreted), *descriptor, checks);
+  if (!module)
+    return module.takeError();
+  code->module = std::move(*module);
+  mapToInterpreter(*mapped, *code->module);
+  CompileOptions plain = options;
+  plain.sanitizer = Sanitizer::None;
+  if (llvm::Error error = runStages(*mapped, Stage::Map, Stage::Emit, plain))
+    return error;
+  auto thunks = jit.add(*mapped);
+  if (!thunks)
+    return thunks.takeError();
+  code->thunks = std::move(*thunks);
+  return code;
+}
+
+std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module,
+                                         const Choices &choices, const std::string &stageName,
+                                         const std::vector<std::string> &checkNames, bool stop) {
+  std::optional<Stage> stage = parseStage(stageName);
+  if (!stage || *stage > Stage::Offload)
+    throwCompileError("stage: expected import, simplify, activate or offload, got '" + stageName +
+                      "'");
+  CompileOptions options = optionsOf(choices);
+  for (TargetOptions &target : options.targets)
+    target.optLevel = 0; // thunks
+  interp::Checks checks = checksOf(checkNames, stop);
+  std::optional<llvm::Expected<std::unique_ptr<InterpretedCode>>> code;
+  {
+    nb::gil_scoped_release unlocked;
+    code.emplace(interpret(*self.jit, module.op(), *stage, options, checks));
+  }
+  return valueOf(std::move(*code));
+}
+
+} // namespace
+
+void bindInterpreter(nb::module_ &module) {
+  nb::class_<Finding>(module, "Finding", "One thing that the interpreter found, at one place.")
+      .def_ro("kind", &Finding::kind, "A check's name, or bounds, assert, capacity, undefined.")
+      .def_ro("file", &Finding::file)
+      .def_ro("line", &Finding::line, "0: unknown.")
+      .def_ro("column", &Finding::column, "From 1.")
+      .def_ro("kernel", &Finding::kernel)
+      .def_ro("iteration", &Finding::iteration, "'(3, 4)'; empty outside of parallel loops.")
+      .def_ro("message", &Finding::message)
+      .def_ro("count", &Finding::count, "How often; the rest is about the first time.");
+  nb::class_<InterpretedCode>(module, "InterpretedModule",
+                              "Interpreted kernels; as CompiledModule.")
+      .def_prop_ro("descriptor",
+                   [](const InterpretedCode &self) { return toBytes(self.thunks->descriptor()); })
+      .def_prop_ro("entries",
+                   [](const InterpretedCode &self) { return addressesOf(self.thunks->entries()); })
+      .def(
+          "take_findings", [](InterpretedCode &self) { return self.module->takeFindings(); },
+          "What was found since the last call.");
+  nb::class_<Interpreter>(module, "Interpreter", "The reference interpreter.")
+      .def(nb::init<>())
+      .def(
+          "compile", &compile, nb::arg("module"), nb::arg("choices"), nb::arg("stage") = "import",
+          nb::arg("checks") = std::vector<std::string>(), nb::arg("stop") = true,
+          nb::keep_alive<0, 2>(), // its operations live in the SourceModule's context
+          "Makes kernels of a SourceModule that are interpreted as they are after `stage`. `stop`: "
+          "the first finding ends a launch with an error.");
+  module.def("check_names", [] {
+    std::vector<std::string> names;
+    for (llvm::StringRef name : interp::Checks::names())
+      names.push_back(name.str());
+    return names;
+  });
+}
+
+} // namespace metate::python

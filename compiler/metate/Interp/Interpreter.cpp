@@ -1,0 +1,211 @@
+//===- Interpreter.cpp - the reference interpreter --------------*- C++ -*-===//
+#include "metate/Interp/Interpreter.h"
+
+#include "metate/Interp/Launch.h"
+#include "metate/Interp/Rules.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <array>
+#include <mutex>
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::interp;
+
+//===-- checks --------------------------------------------------------------===//
+
+namespace {
+struct NamedCheck {
+  llvm::StringRef name;
+  bool Checks::*member;
+};
+} // namespace
+
+static constexpr NamedCheck namedChecks[] = {
+    {"outside", &Checks::outside},
+    {"inactive-read", &Checks::inactiveRead},
+    {"unwritten-read", &Checks::unwrittenRead},
+    {"overflow", &Checks::overflow},
+    {"lossy-cast", &Checks::lossyCast},
+    {"division", &Checks::division},
+    {"nan", &Checks::nan},
+    {"conflict", &Checks::conflict},
+    {"order", &Checks::order},
+};
+
+bool Checks::set(StringRef name) {
+  for (const NamedCheck &check : namedChecks)
+    if (check.name == name)
+      return this->*check.member = true;
+  return false;
+}
+
+ArrayRef<StringRef> Checks::names() {
+  static constexpr auto names = [] {
+    std::array<StringRef, std::size(namedChecks)> result;
+    for (size_t k = 0; k < result.size(); ++k)
+      result[k] = namedChecks[k].name;
+    return result;
+  }();
+  return names;
+}
+
+//===-- rules ---------------------------------------------------------------===//
+
+static RuleTable makeRules() {
+  RuleTable rules;
+  addArithRules(rules);
+  addConversionRules(rules);
+  addMathRules(rules);
+  addVectorRules(rules);
+  addControlRules(rules);
+  addArrayRules(rules);
+  addCellRules(rules);
+  addTaskRules(rules);
+  return rules;
+}
+
+bool interp::hasRule(OperationName name) { return makeRules().contains(name.getTypeID()); }
+
+/// The first operation of a kernel that has no rule.
+static Operation *findUnknown(KernelOp kernel, const RuleTable &rules) {
+  Operation *unknown = nullptr;
+  kernel.getBody().walk([&](Operation *op) {
+    if (op->hasTrait<OpTrait::IsTerminator>() || rules.contains(op->getName().getTypeID()))
+      return WalkResult::advance();
+    unknown = op;
+    return WalkResult::interrupt();
+  });
+  return unknown;
+}
+
+static bool hasFloatAtomics(KernelOp kernel) {
+  auto result = kernel.walk([](Operation *op) {
+    bool isAtomic = isa<AtomicOp, memref::AtomicRMWOp>(op);
+    return isAtomic && isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+//===-- modules -------------------------------------------------------------===//
+
+using Cells = std::map<int, std::unordered_set<Coordinates, HashCoordinates>>;
+
+struct InterpretedModule::State {
+  OwningOpRef<ModuleOp> module;
+  std::vector<uint64_t> descriptor; // 8-byte units: its alignment
+  Checks checks;
+  RuleTable rules = makeRules();
+  std::vector<KernelRecord> kernels;
+
+  std::mutex mutex;
+  std::vector<Finding> findings;   // guarded by mutex
+  std::deque<std::string> details; // guarded by mutex; the last ones stay for their hosts to read
+  /// Cells written by earlier launches, by block, and the block's number of resets then.
+  std::map<void *, std::pair<uint64_t, Cells>> written; // guarded by mutex
+
+  const char *bytes() const { return reinterpret_cast<const char *>(descriptor.data()); }
+  template <typename Record> const Record *table(metate_table where) const {
+    return reinterpret_cast<const Record *>(bytes() + where.offset);
+  }
+  llvm::Error readKernels();
+  void keepWritten(const Launch &launch);
+  void keep(Launch &launch, const metate_host *host);
+};
+
+InterpretedModule::InterpretedModule() : state(std::make_unique<State>()) {}
+InterpretedModule::~InterpretedModule() = default;
+
+llvm::Error InterpretedModule::State::readKernels() {
+  auto *head = reinterpret_cast<const metate_descriptor *>(bytes());
+  for (uint32_t k = 0; k < head->kernels.count; ++k) {
+    KernelRecord record;
+    record.descriptor = bytes();
+    record.info = table<metate_kernel_info>(head->kernels) + k;
+    record.arguments = table<metate_argument_info>(head->arguments) + record.info->first_argument;
+    StringRef name = bytes() + record.info->name;
+    record.op = module->lookupSymbol<KernelOp>(name);
+    if (!record.op || record.op.getNumArguments() != record.info->argument_count)
+      return llvm::createStringError("the module has no kernel '" + name +
+                                     "' with the descriptor's arguments");
+    if (Operation *unknown = findUnknown(record.op, rules)) {
+      std::string text;
+      llvm::raw_string_ostream(text) << unknown->getLoc() << ": the interpreter has no rule for '"
+                                     << unknown->getName() << "'";
+      return llvm::createStringError(text);
+    }
+    record.hasFloatAtomics = ::hasFloatAtomics(record.op);
+    kernels.push_back(record);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<InterpretedModule>>
+InterpretedModule::create(OwningOpRef<ModuleOp> module, StringRef descriptor,
+                          const Checks &checks) {
+  std::unique_ptr<InterpretedModule> result(new InterpretedModule());
+  State &state = *result->state;
+  state.module = std::move(module);
+  state.descriptor.resize((descriptor.size() + 7) / 8);
+  std::memcpy(state.descriptor.data(), descriptor.data(), descriptor.size());
+  state.checks = checks;
+  if (llvm::Error error = state.readKernels())
+    return error;
+  return result;
+}
+
+unsigned InterpretedModule::kernelCount() const { return state->kernels.size(); }
+
+static uint64_t resetsOf(void *block) { return static_cast<metate_tree_header *>(block)->resets; }
+
+void InterpretedModule::State::keepWritten(const Launch &launch) {
+  for (const auto &[block, tree] : launch.trees) {
+    auto &[resets, cells] = written[block];
+    if (std::exchange(resets, resetsOf(block)) != resetsOf(block))
+      cells.clear();
+    for (const auto &[node, now] : tree->written)
+      cells[node].insert(now.begin(), now.end());
+  }
+}
+
+/// Adds what the launch found, and tells the host what stopped it.
+void InterpretedModule::State::keep(Launch &launch, const metate_host *host) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Finding &finding : launch.machine.findings)
+    findings.push_back(std::move(finding));
+  if (checks.unwrittenRead)
+    keepWritten(launch);
+  if (launch.machine.detail.empty() || !host || !host->failure)
+    return;
+  constexpr size_t kept = 64; // more launches than that do not fail at once
+  if (details.size() == kept)
+    details.pop_front();
+  details.push_back(launch.machine.detail);
+  host->failure->code = launch.machine.statusCode();
+  host->failure->detail = details.back().c_str();
+}
+
+int32_t InterpretedModule::launch(unsigned number, const metate_slot *slots,
+                                  const metate_host *host) {
+  Launch launch(state->kernels[number], state->rules, state->checks, slots, host);
+  std::map<void *, Cells> before;
+  if (state->checks.unwrittenRead) {
+    std::lock_guard<std::mutex> lock(state->mutex);
+    for (auto &[block, tree] : launch.trees)
+      if (auto found = state->written.find(block);
+          found != state->written.end() && found->second.first == resetsOf(block))
+        launch.machine.history[tree.get()] = &(before[block] = found->second.second);
+  }
+  launch.run();
+  int32_t status = launch.finish();
+  state->keep(launch, host);
+  return status;
+}
+
+std::vector<Finding> InterpretedModule::takeFindings() {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return std::exchange(state->findings, {});
+}

@@ -1,0 +1,86 @@
+//===- Interpreter.h - the reference interpreter ----------------*- C++ -*-===//
+//
+// The definition of the language, as a program: executes kernels of the metate dialect after stage
+// import, simplify, activate or offload, one operation and one iteration at a time, on trees that
+// are maps from coordinates to values. It finds what compiled code would do silently. It knows
+// nothing of layouts, lowerings and passes, so that it can disagree with them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_INTERP_INTERPRETER_H
+#define METATE_INTERP_INTERPRETER_H
+
+#include "metate/Dialect/Metate.h"
+#include "metate/abi/kernel.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace metate::interp {
+
+/// What is looked for beside what always is: accesses outside of an array or a dense tree, failed
+/// asserts, operations without a meaning.
+struct Checks {
+  bool outside = false;       ///< accesses outside of a sparse tree: background, dropped writes
+  bool inactiveRead = false;  ///< reads of cells that are not active
+  bool unwrittenRead = false; ///< reads of active cells and variables that nothing has written
+  bool overflow = false;      ///< integer results that wrap
+  bool lossyCast = false;     ///< casts that change the value
+  bool division = false;      ///< integer division by zero
+  bool nan = false;           ///< an operation that makes a NaN of numbers
+  bool conflict = false;      ///< iterations that write different values to one place
+  bool order = false;         ///< results that depend on the order of iterations (runs twice)
+  bool stop = true;           ///< the first finding ends the launch with an error
+
+  /// Sets the check of this name: `outside`, `inactive-read`, `unwritten-read`, `overflow`,
+  /// `lossy-cast`, `division`, `nan`, `conflict`, `order`. False if there is none.
+  bool set(llvm::StringRef name);
+  /// The names that `set` knows.
+  static llvm::ArrayRef<llvm::StringRef> names();
+};
+
+/// One thing that was found, at one place in the source: the first time, and how often.
+struct Finding {
+  std::string kind; ///< a name of Checks, or `bounds`, `assert`, `capacity`, `undefined`
+  std::string file;
+  unsigned line = 0, column = 0;
+  std::string kernel;
+  std::string iteration; ///< "(3, 4)"; empty outside of parallel loops
+  std::string message;
+  uint64_t count = 1;
+};
+
+/// One module's kernels, to be interpreted. Launches may run on several threads at once.
+class InterpretedModule {
+public:
+  /// `module` has left one of the stages import to offload; operations without a rule are an error
+  /// that names them. `descriptor` is the module's (metate_descriptor), which says where the
+  /// kernels' arguments and the types of their trees are; it is copied. The module's context must
+  /// outlive this; launches only read it.
+  static llvm::Expected<std::unique_ptr<InterpretedModule>>
+  create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef descriptor,
+         const Checks &checks);
+  ~InterpretedModule();
+
+  unsigned kernelCount() const;
+  /// Runs kernel `number` of the descriptor; what a metate_entry does.
+  int32_t launch(unsigned number, const metate_slot *slots, const metate_host *host);
+  /// What was found since the last call.
+  std::vector<Finding> takeFindings();
+
+private:
+  InterpretedModule();
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// Does the interpreter know what the operation means?
+bool hasRule(mlir::OperationName name);
+
+} // namespace metate::interp
+
+#endif

@@ -1,0 +1,121 @@
+//===- Machine.h - one launch of one kernel, being interpreted --*- C++ -*-===//
+//
+// Values of the operations run so far, the iteration at hand, and what was noticed. Rules (Rules.h)
+// say what an operation does with it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_INTERP_MACHINE_H
+#define METATE_INTERP_MACHINE_H
+
+#include "metate/Interp/Interpreter.h"
+#include "metate/Interp/Objects.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <deque>
+#include <random>
+
+namespace metate::interp {
+
+class Machine;
+using Rule = void (*)(Machine &, mlir::Operation *);
+/// By the operation's name.
+using RuleTable = llvm::DenseMap<mlir::TypeID, Rule>;
+
+class Machine {
+public:
+  Machine(KernelOp kernel, const RuleTable &rules, const Checks &checks, const metate_host *host)
+      : kernel(kernel), checks(checks), host(host), rules(rules) {}
+
+  //===-- values ------------------------------------------------------------===//
+
+  const Components &components(mlir::Value value) const { return scalars.find(value)->second; }
+  uint64_t bits(mlir::Value value) const { return components(value)[0]; }
+  int64_t integer(mlir::Value value) const {
+    return signedOf(bits(value), widthOf(value.getType()));
+  }
+  Coordinates indices(mlir::ValueRange values) const;
+  void set(mlir::Value value, Components components) { scalars[value] = std::move(components); }
+  void set(mlir::Value value, uint64_t bits) { scalars[value] = Components{bits}; }
+  Array &array(mlir::Value value) const { return *arrays.find(value)->second; }
+  Tree &tree(mlir::Value value) const { return *trees.find(value)->second; }
+  void bind(mlir::Value value, Array *array) { arrays[value] = array; }
+  void bind(mlir::Value value, Tree *tree) { trees[value] = tree; }
+  /// A local array, alive until the iteration ends.
+  Array &makeLocal(mlir::MemRefType type);
+
+  //===-- control -----------------------------------------------------------===//
+
+  /// Runs a block with these arguments; returns its terminator, whose operands then have values.
+  /// The caller looks at stopped() first.
+  mlir::Operation *run(mlir::Block &block, llvm::ArrayRef<Components> arguments = {});
+  /// Gives each of `results` the value of the terminator's operand.
+  void yield(mlir::ValueRange results, mlir::OperandRange operands);
+  bool stopped() const { return status != METATE_OK; }
+  /// Ends the launch.
+  void stop(int32_t code) { status = status == METATE_OK ? code : status; }
+  int32_t statusCode() const { return status; }
+  /// Ends the launch if the host wants it to.
+  bool interrupted();
+
+  //===-- parallel tasks ----------------------------------------------------===//
+
+  /// Runs `body` for each of `count` iterations, in order or, for a second opinion, shuffled.
+  /// `at` tells an iteration's variables.
+  void forEachIteration(uint64_t count, llvm::function_ref<Coordinates(uint64_t)> at,
+                        llvm::function_ref<void(const Coordinates &)> body);
+  /// A serial task or top-level statement: no iteration.
+  bool inParallel() const { return isParallel; }
+
+  //===-- what is noticed ---------------------------------------------------===//
+
+  /// A finding; ends the launch if findings do.
+  void report(llvm::StringRef kind, mlir::Operation *op, const llvm::Twine &message,
+              int32_t code = METATE_E_ASSERT);
+  /// Notes a write of an array's element or a member's component; reports a conflict.
+  void noteWrite(mlir::Operation *op, const Array &array, llvm::ArrayRef<int64_t> indices,
+                 uint64_t bits, bool isAtomic);
+  void noteWrite(mlir::Operation *op, Tree &tree, int node, const Coordinates &coordinates,
+                 const Components &value, bool isAtomic, std::optional<unsigned> component = {});
+
+  KernelOp kernel;
+  Checks checks;
+  const metate_host *host;
+  std::vector<Finding> findings;
+  std::string detail;    ///< the text of what stopped the launch
+  bool isSilent = false; ///< prints and findings are left out: the second opinion
+  std::mt19937_64 *shuffle = nullptr;
+  /// Cells written by earlier launches, by block and node; for `unwritten-read`.
+  std::map<int, std::unordered_set<Coordinates, HashCoordinates>> *writtenBefore(Tree &tree);
+  std::map<const Tree *, std::map<int, std::unordered_set<Coordinates, HashCoordinates>> *> history;
+
+private:
+  struct Write {
+    uint64_t iteration;
+    uint64_t bits;
+    bool isAtomic;
+  };
+  void noteWrite(mlir::Operation *op, Write &last, bool isFirst, Write now,
+                 llvm::function_ref<std::string()> place, mlir::Type scalar);
+  Finding *known(llvm::StringRef kind, mlir::FileLineColLoc place);
+
+  const RuleTable &rules;
+  llvm::DenseMap<mlir::Value, Components> scalars;
+  llvm::DenseMap<mlir::Value, Array *> arrays;
+  llvm::DenseMap<mlir::Value, Tree *> trees;
+  std::deque<Array> locals;
+  int32_t status = METATE_OK;
+  bool isParallel = false;
+  uint64_t iteration = 0;
+  Coordinates variables; ///< of the iteration
+  std::map<const void *, Write> elementWrites;
+  std::map<std::tuple<const Tree *, int, std::vector<int64_t>>, Write> cellWrites;
+};
+
+/// `x[1, 2]`, `f.a[1, 2]`.
+std::string placeText(llvm::StringRef name, llvm::ArrayRef<int64_t> indices);
+
+} // namespace metate::interp
+
+#endif

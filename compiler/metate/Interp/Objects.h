@@ -1,0 +1,115 @@
+//===- Objects.h - what a kernel's values refer to --------------*- C++ -*-===//
+//
+// Arrays and trees as the language means them. An array is elements in the caller's memory or in a
+// local variable; a tree is maps from coordinates to values, with the set of active cells, the
+// background and the capacity of each of its levels. Nothing here knows bytes of a block: TreeBlock.h
+// carries a tree in and out.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_INTERP_OBJECTS_H
+#define METATE_INTERP_OBJECTS_H
+
+#include "metate/Dialect/Tree.h"
+#include "metate/Interp/Numbers.h"
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace metate::interp {
+
+using Coordinates = llvm::SmallVector<int64_t, 4>;
+/// Scalars of one value, a vector's or matrix' in row-major order.
+using Components = llvm::SmallVector<uint64_t, 1>;
+
+/// The scalars of a constant; nothing is uniqued in the context, which other threads read.
+Components componentsOf(mlir::TypedAttr value);
+
+struct HashCoordinates {
+  size_t operator()(const Coordinates &key) const {
+    return llvm::hash_combine_range(key.begin(), key.end());
+  }
+};
+
+/// A memref: strided elements of the caller's, or a local variable's.
+struct Array {
+  std::string name;
+  mlir::Type element; ///< of the memref; a local's may be a vector
+  llvm::SmallVector<int64_t> extents, strides;
+  uint8_t *memory = nullptr; ///< the caller's; null for a local
+  std::vector<std::optional<Components>>
+      locals; ///< of a local; an element without value: unwritten
+
+  bool contains(llvm::ArrayRef<int64_t> indices) const;
+  int64_t offset(llvm::ArrayRef<int64_t> indices) const; ///< in elements
+  uint8_t *address(llvm::ArrayRef<int64_t> indices) const;
+};
+
+/// One level or member of a tree type. Nodes stand in preorder, the root is left out.
+struct TreeNode {
+  int parent = -1;      ///< a node's number; -1: the root
+  LevelInterface level; ///< null for a member
+  PlaceAttr place;      ///< null for a level
+  /// Axes on the path from the root to here, ascending, and how many cells of this level lie along
+  /// each of them.
+  llvm::SmallVector<unsigned> axes;
+  Coordinates extents;
+  llvm::SmallVector<int> pools; ///< nodes with a pool from the root down to here, itself included
+};
+
+/// The nodes of a tree type, and how paths name them.
+struct TreeShape {
+  explicit TreeShape(TreeType type);
+  TreeType type;
+  std::vector<TreeNode> nodes;
+
+  /// The node of a path as operations spell it (`a`, `pointer0`, `a@1`).
+  int find(llvm::StringRef path) const;
+  /// Where a cell of `node` at `coordinates` lies in its ancestor: in that one's own units.
+  Coordinates ancestor(int node, int above, const Coordinates &coordinates) const;
+
+private:
+  void add(mlir::Attribute attribute, int parent);
+};
+
+/// An instance of a tree type.
+class Tree {
+public:
+  explicit Tree(TreeType type);
+
+  struct Pool {
+    std::unordered_set<Coordinates, HashCoordinates> active;
+    uint64_t capacity = 0; ///< cells that may be active
+    uint64_t limit = 0;    ///< with slack: an activation beyond fails
+    uint64_t needed = 0;   ///< most that were wanted, where that is more than the capacity
+  };
+
+  TreeShape shape;
+  std::string name;
+  std::map<int, Pool> pools; ///< by node
+  /// Values of cells, by the member's node; a cell that is not there holds the background.
+  std::map<int, std::unordered_map<Coordinates, Components, HashCoordinates>> values;
+  /// Cells activated and values written since the tree was read from its block.
+  std::map<int, std::vector<Coordinates>> activated;
+  std::map<int, std::unordered_set<Coordinates, HashCoordinates>> written;
+
+  bool contains(int node, const Coordinates &coordinates) const;
+  /// The cell itself, and every level on the way to it.
+  bool isActive(int node, const Coordinates &coordinates) const;
+  /// False if it is outside, or if a pool is full.
+  bool activate(int node, const Coordinates &coordinates);
+  Components background(int node) const;
+  /// The background where the cell is not active.
+  Components read(int node, const Coordinates &coordinates) const;
+  /// The cell is active.
+  void write(int node, const Coordinates &coordinates, Components value);
+  /// Cells of a member or level that are active now, in ascending order.
+  std::vector<Coordinates> cells(int node) const;
+  /// The first pool that was asked for more than its capacity; -1: none.
+  int exhausted() const;
+};
+
+} // namespace metate::interp
+
+#endif

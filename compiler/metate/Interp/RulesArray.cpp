@@ -1,0 +1,87 @@
+//===- RulesArray.cpp - arrays and local variables --------------*- C++ -*-===//
+//
+// Elements of arrays, in the caller's memory or local. An index outside is a finding; unless that
+// ends the launch, a read outside gives zero and a write outside is dropped.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Interp/Rules.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::interp;
+
+static bool checkBounds(Machine &machine, Operation *op, const Array &array,
+                        const Coordinates &indices) {
+  if (array.contains(indices))
+    return true;
+  machine.report("bounds", op,
+                 "index out of range: " + placeText(array.name, indices) + " of shape " +
+                     placeText("", array.extents),
+                 METATE_E_OUT_OF_RANGE);
+  return false;
+}
+
+static void load(Machine &machine, memref::LoadOp op) {
+  Array &array = machine.array(op.getMemRef());
+  Coordinates indices = machine.indices(op.getIndices());
+  Components zero(countOf(op.getType()), 0);
+  if (!checkBounds(machine, op, array, indices))
+    return machine.set(op, zero);
+  if (array.memory)
+    return machine.set(op, loadScalar(array.element, array.address(indices)));
+  std::optional<Components> &element = array.locals[array.offset(indices)];
+  if (!element && machine.checks.unwrittenRead)
+    machine.report("unwritten-read", op, "a variable is read that nothing has written");
+  machine.set(op, element ? *element : zero);
+}
+
+static void store(Machine &machine, memref::StoreOp op) {
+  Array &array = machine.array(op.getMemRef());
+  Coordinates indices = machine.indices(op.getIndices());
+  if (!checkBounds(machine, op, array, indices))
+    return;
+  if (!array.memory) {
+    array.locals[array.offset(indices)] = machine.components(op.getValue());
+    return;
+  }
+  uint64_t bits = machine.bits(op.getValue());
+  machine.noteWrite(op, array, indices, bits, /*isAtomic=*/false);
+  storeScalar(array.element, bits, array.address(indices));
+}
+
+static void atomic(Machine &machine, memref::AtomicRMWOp op) {
+  Array &array = machine.array(op.getMemref());
+  Coordinates indices = machine.indices(op.getIndices());
+  if (!checkBounds(machine, op, array, indices))
+    return machine.set(op, 0);
+  uint64_t value = machine.bits(op.getValue());
+  if (!array.memory) {
+    std::optional<Components> &element = array.locals[array.offset(indices)];
+    uint64_t old = element ? element->front() : 0;
+    element = Components{combine(op.getKind(), array.element, old, value)};
+    return machine.set(op, old);
+  }
+  uint64_t old = loadScalar(array.element, array.address(indices));
+  uint64_t now = combine(op.getKind(), array.element, old, value);
+  machine.noteWrite(op, array, indices, now, /*isAtomic=*/true);
+  storeScalar(array.element, now, array.address(indices));
+  machine.set(op, old);
+}
+
+static void allocate(Machine &machine, memref::AllocaOp op) {
+  machine.bind(op, &machine.makeLocal(op.getType()));
+}
+
+static void extent(Machine &machine, memref::DimOp op) {
+  machine.set(op, uint64_t(machine.array(op.getSource()).extents[machine.integer(op.getIndex())]));
+}
+
+void interp::addArrayRules(RuleTable &table) {
+  addRule<memref::LoadOp, load>(table);
+  addRule<memref::StoreOp, store>(table);
+  addRule<memref::AtomicRMWOp, atomic>(table);
+  addRule<memref::AllocaOp, allocate>(table);
+  addRule<memref::DimOp, extent>(table);
+}

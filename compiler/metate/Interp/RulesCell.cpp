@@ -1,0 +1,168 @@
+//===- RulesCell.cpp - cells of trees ---------------------------*- C++ -*-===//
+//
+// Reading an inactive cell gives the background and activates nothing; writing activates. Outside
+// of a sparse tree is background, and writes there are dropped; outside of a dense one is a
+// finding.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Interp/Rules.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::interp;
+
+namespace {
+/// Which cell, and which of its components, an operation is about.
+struct Place {
+  Tree &tree;
+  int node;
+  Coordinates at;
+
+  template <typename Op>
+  Place(Machine &machine, Op op)
+      : tree(machine.tree(op.getTree())), node(tree.shape.find(op.getPath())),
+        at(machine.indices(op.getCoordinates())) {}
+
+  bool isSparse() const { return !tree.shape.nodes[node].pools.empty(); }
+  std::string text() const {
+    const TreeNode &info = tree.shape.nodes[node];
+    return placeText(tree.name + (info.place ? "." + info.place.getName().str() : std::string()),
+                     at);
+  }
+};
+} // namespace
+
+/// False if the cell does not exist; says so.
+static bool checkBounds(Machine &machine, Operation *op, const Place &place) {
+  if (place.tree.contains(place.node, place.at))
+    return true;
+  if (!place.isSparse() || machine.checks.outside)
+    machine.report(place.isSparse() ? "outside" : "bounds", op,
+                   "index out of range: " + place.text() + " of shape " +
+                       placeText("", place.tree.shape.nodes[place.node].extents),
+                   METATE_E_OUT_OF_RANGE);
+  return false;
+}
+
+/// The number of the scalar that components [i] or [i, j] name; none for the whole value.
+static std::optional<unsigned> componentOf(Machine &machine, Operation *op, const Place &place,
+                                           ValueRange components, bool &isInside) {
+  isInside = true;
+  if (components.empty())
+    return std::nullopt;
+  auto type = cast<VectorType>(place.tree.shape.nodes[place.node].place.getType());
+  int64_t number = 0;
+  for (auto [value, size] : llvm::zip(components, type.getShape())) {
+    int64_t index = machine.integer(value);
+    isInside &= index >= 0 && index < size;
+    number = number * size + index;
+  }
+  if (!isInside)
+    machine.report("bounds", op,
+                   "index out of range: component " + placeText("", machine.indices(components)) +
+                       " of " + place.text() + ", a value of shape " +
+                       placeText("", type.getShape()),
+                   METATE_E_OUT_OF_RANGE);
+  return number;
+}
+
+static void checkRead(Machine &machine, Operation *op, const Place &place) {
+  Tree &tree = place.tree;
+  if (!place.isSparse())
+    return;
+  if (!tree.isActive(place.node, place.at)) {
+    if (machine.checks.inactiveRead)
+      machine.report("inactive-read", op, "read of a cell that is not active: " + place.text());
+    return;
+  }
+  if (!machine.checks.unwrittenRead || tree.written[place.node].count(place.at) ||
+      tree.values[place.node].count(place.at))
+    return;
+  auto *before = machine.writtenBefore(tree);
+  if (!before || !(*before)[place.node].count(place.at))
+    machine.report("unwritten-read", op,
+                   "read of an active cell that no kernel has written: " + place.text());
+}
+
+static void load(Machine &machine, LoadOp op) {
+  Place place(machine, op);
+  bool isInside;
+  std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
+  Components value = place.tree.background(place.node);
+  if (checkBounds(machine, op, place)) {
+    checkRead(machine, op, place);
+    value = place.tree.read(place.node, place.at);
+  }
+  if (!component)
+    return machine.set(op, std::move(value));
+  machine.set(op, isInside ? value[*component] : 0);
+}
+
+/// Activates the cell of a store or atomic, unless the activate stage has done that.
+static bool prepareWrite(Machine &machine, Operation *op, const Place &place, bool isActive) {
+  if (!checkBounds(machine, op, place))
+    return false;
+  if (isActive && !place.tree.isActive(place.node, place.at)) {
+    machine.report("undefined", op,
+                   "the compiler took " + place.text() + " to be active: please report",
+                   METATE_E_INTERNAL);
+    return false;
+  }
+  return place.tree.activate(place.node, place.at);
+}
+
+static void store(Machine &machine, StoreOp op) {
+  Place place(machine, op);
+  bool isInside;
+  std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
+  if (!isInside || !prepareWrite(machine, op, place, op.getActive()))
+    return;
+  Components value = machine.components(op.getValue());
+  if (component) {
+    Components whole = place.tree.read(place.node, place.at);
+    whole[*component] = value[0];
+    value = std::move(whole);
+  }
+  machine.noteWrite(op, place.tree, place.node, place.at, value, /*isAtomic=*/false, component);
+  place.tree.write(place.node, place.at, std::move(value));
+}
+
+static void atomic(Machine &machine, AtomicOp op) {
+  Place place(machine, op);
+  bool isInside;
+  std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
+  Components old = place.tree.background(place.node), now = old;
+  if (isInside && prepareWrite(machine, op, place, op.getActive())) {
+    old = now = place.tree.read(place.node, place.at);
+    Components value = machine.components(op.getValue());
+    Type scalar = scalarOf(op.getValue().getType());
+    for (size_t k = 0; k < now.size(); ++k)
+      if (!component || k == *component)
+        now[k] = combine(op.getKind(), scalar, old[k], value[component ? 0 : k]);
+    machine.noteWrite(op, place.tree, place.node, place.at, now, /*isAtomic=*/true, component);
+    place.tree.write(place.node, place.at, now);
+  }
+  if (component)
+    return machine.set(op, isInside ? old[*component] : 0);
+  machine.set(op, std::move(old));
+}
+
+static void isActive(Machine &machine, IsActiveOp op) {
+  Place place(machine, op);
+  machine.set(
+      op, uint64_t(checkBounds(machine, op, place) && place.tree.isActive(place.node, place.at)));
+}
+
+static void activate(Machine &machine, ActivateOp op) {
+  Place place(machine, op);
+  machine.set(
+      op, uint64_t(checkBounds(machine, op, place) && place.tree.activate(place.node, place.at)));
+}
+
+void interp::addCellRules(RuleTable &table) {
+  addRule<LoadOp, load>(table);
+  addRule<StoreOp, store>(table);
+  addRule<AtomicOp, atomic>(table);
+  addRule<IsActiveOp, isActive>(table);
+  addRule<ActivateOp, activate>(table);
+}

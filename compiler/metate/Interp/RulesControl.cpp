@@ -1,0 +1,69 @@
+//===- RulesControl.cpp - conditionals and serial loops ---------*- C++ -*-===//
+#include "metate/Interp/Rules.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::interp;
+
+static SmallVector<Components> valuesOf(Machine &machine, ValueRange values) {
+  SmallVector<Components> result;
+  for (Value value : values)
+    result.push_back(machine.components(value));
+  return result;
+}
+
+static void conditional(Machine &machine, scf::IfOp op) {
+  Region &taken = machine.bits(op.getCondition()) ? op.getThenRegion() : op.getElseRegion();
+  if (taken.empty())
+    return;
+  Operation *end = machine.run(taken.front());
+  if (!machine.stopped())
+    machine.yield(op.getResults(), end->getOperands());
+}
+
+static void counted(Machine &machine, scf::ForOp op) {
+  Type type = op.getInductionVar().getType();
+  unsigned width = widthOf(type);
+  int64_t upper = machine.integer(op.getUpperBound()), step = machine.integer(op.getStep());
+  SmallVector<Components> carried = valuesOf(machine, op.getInitArgs());
+  for (int64_t at = machine.integer(op.getLowerBound()); at < upper;) {
+    SmallVector<Components> arguments{Components{wrap(uint64_t(at), width)}};
+    llvm::append_range(arguments, carried);
+    Operation *end = machine.run(*op.getBody(), arguments);
+    if (machine.stopped() || machine.interrupted())
+      return;
+    carried = valuesOf(machine, end->getOperands());
+    if (__builtin_add_overflow(at, step, &at))
+      break;
+  }
+  for (auto [result, value] : llvm::zip(op.getResults(), carried))
+    machine.set(result, value);
+}
+
+static void conditioned(Machine &machine, scf::WhileOp op) {
+  SmallVector<Components> carried = valuesOf(machine, op.getInits());
+  while (true) {
+    Operation *end = machine.run(op.getBefore().front(), carried);
+    if (machine.stopped())
+      return;
+    auto condition = cast<scf::ConditionOp>(end);
+    SmallVector<Components> passed = valuesOf(machine, condition.getArgs());
+    if (!machine.bits(condition.getCondition())) {
+      for (auto [result, value] : llvm::zip(op.getResults(), passed))
+        machine.set(result, value);
+      return;
+    }
+    end = machine.run(op.getAfter().front(), passed);
+    if (machine.stopped() || machine.interrupted())
+      return;
+    carried = valuesOf(machine, end->getOperands());
+  }
+}
+
+void interp::addControlRules(RuleTable &table) {
+  addRule<scf::IfOp, conditional>(table);
+  addRule<scf::ForOp, counted>(table);
+  addRule<scf::WhileOp, conditioned>(table);
+}

@@ -1,0 +1,122 @@
+//===- RulesTask.cpp - parallel loops, tasks, prints, asserts ---*- C++ -*-===//
+//
+// The iterations of a parallel loop run one after another; their order means nothing. The set of
+// active cells that a loop visits is the one at its entry.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Interp/Rules.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::interp;
+
+static void runIteration(Machine &machine, Operation *op, const Coordinates &variables) {
+  SmallVector<Components> arguments;
+  for (int64_t variable : variables)
+    arguments.push_back(Components{uint64_t(variable)});
+  machine.run(op->getRegion(0).front(), arguments);
+}
+
+static void range(Machine &machine, RangeOp op) {
+  Coordinates lower = machine.indices(op.getLower()), upper = machine.indices(op.getUpper());
+  uint64_t count = 1;
+  for (auto [from, to] : llvm::zip(lower, upper))
+    count *= to > from ? uint64_t(to - from) : 0;
+  auto at = [&](uint64_t number) {
+    Coordinates variables = lower;
+    for (int axis = int(lower.size()) - 1; axis >= 0; --axis) {
+      uint64_t extent = upper[axis] - lower[axis];
+      variables[axis] += number % extent;
+      number /= extent;
+    }
+    return variables;
+  };
+  machine.forEachIteration(
+      count, at, [&](const Coordinates &variables) { runIteration(machine, op, variables); });
+}
+
+static void forEach(Machine &machine, ForEachOp op) {
+  Tree &tree = machine.tree(op.getTree());
+  std::vector<Coordinates> cells = tree.cells(tree.shape.find(op.getPath()));
+  machine.forEachIteration(
+      cells.size(), [&](uint64_t number) { return cells[number]; },
+      [&](const Coordinates &variables) { runIteration(machine, op, variables); });
+}
+
+/// The slot's number is for lookups that later stages write; here it counts the cells.
+static void cells(Machine &machine, CellsOp op) {
+  Tree &tree = machine.tree(op.getTree());
+  std::vector<Coordinates> cells = tree.cells(tree.shape.find(op.getLevel()));
+  uint64_t slot = 0;
+  machine.forEachIteration(
+      cells.size(), [&](uint64_t number) { return cells[number]; },
+      [&](const Coordinates &variables) {
+        Coordinates arguments{int64_t(++slot)};
+        arguments.append(variables);
+        runIteration(machine, op, arguments);
+      });
+}
+
+static void serial(Machine &machine, SerialOp op) {
+  Operation *end = machine.run(op.getBody().front());
+  if (!machine.stopped())
+    machine.yield(op.getResults(), end->getOperands());
+}
+
+static void assertion(Machine &machine, AssertOp op) {
+  if (machine.bits(op.getCondition()))
+    return;
+  StringRef message = op.getMessage();
+  bool stops = std::exchange(machine.checks.stop, true); // an assert always does
+  machine.report("assert", op, "assertion failed" + (message.empty() ? "" : ": " + message),
+                 METATE_E_ASSERT);
+  machine.checks.stop = stops;
+}
+
+static metate_print_item printItem(Type type, uint64_t bits, bool isUnsigned) {
+  metate_print_item item{};
+  if (isa<FloatType>(type)) {
+    item.kind = type.isF64() ? METATE_PRINT_F64 : METATE_PRINT_F32;
+    item.value.d = toDouble(type, bits);
+  } else if (type.isInteger(1)) {
+    item.kind = METATE_PRINT_BOOL;
+    item.value.u = bits;
+  } else if (isUnsigned) {
+    item.kind = METATE_PRINT_U64;
+    item.value.u = bits;
+  } else {
+    item.kind = METATE_PRINT_I64;
+    item.value.i = signedOf(bits, widthOf(type));
+  }
+  return item;
+}
+
+static void print(Machine &machine, PrintOp op) {
+  if (!machine.host || !machine.host->print || machine.isSilent)
+    return;
+  std::deque<std::string> texts; // zero-terminated, alive until the call is over
+  SmallVector<metate_print_item> items;
+  unsigned next = 0;
+  for (Attribute part : op.getParts()) {
+    if (auto text = dyn_cast<StringAttr>(part)) {
+      metate_print_item item{};
+      item.kind = METATE_PRINT_TEXT;
+      item.value.text = texts.emplace_back(text.getValue().str()).c_str();
+      items.push_back(item);
+      continue;
+    }
+    Value value = op.getValues()[next];
+    items.push_back(printItem(value.getType(), machine.bits(value), op.getUnsigned_()[next]));
+    ++next;
+  }
+  machine.host->print(machine.host->print_self, items.data(), items.size());
+}
+
+void interp::addTaskRules(RuleTable &table) {
+  addRule<RangeOp, range>(table);
+  addRule<ForEachOp, forEach>(table);
+  addRule<CellsOp, cells>(table);
+  addRule<SerialOp, serial>(table);
+  addRule<AssertOp, assertion>(table);
+  addRule<PrintOp, print>(table);
+}

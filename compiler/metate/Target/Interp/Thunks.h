@@ -1,0 +1,21 @@
+//===- Thunks.h - entries that ask the interpreter --------------*- C++ -*-===//
+//
+// The map stage of the interpreter: a kernel's entry becomes a few instructions that hand its slots
+// to an InterpretedModule, so that hosts query, bind and launch it as any other kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TARGET_INTERP_THUNKS_H
+#define METATE_TARGET_INTERP_THUNKS_H
+
+#include "metate/Interp/Interpreter.h"
+
+namespace metate {
+
+/// Replaces the code of `mapped` (a module after stage map) by one thunk for each of its
+/// interfaces. The thunks hold the address of `interpreted`, which must outlive them: they are for
+/// this process only.
+void mapToInterpreter(mlir::ModuleOp mapped, interp::InterpretedModule &interpreted);
+
+} // namespace metate
+
+#endif
