@@ -1,6 +1,9 @@
-// The oneTBB executor keeps the hook's contract, and launches go through it.
+// Each executor of the build keeps the hook's contract, and launches go through it.
 #include "fixture.h"
+#include "metate/metate_threads.h"
+#if METATE_TEST_TBB
 #include "metate/metate_tbb.h"
+#endif
 
 #include <atomic>
 #include <mutex>
@@ -11,11 +14,23 @@ using namespace metate::test;
 using metate::sized;
 
 namespace {
-class TbbTest : public ::testing::Test {
+struct Kind {
+  const char *name;
+  metate_status (*create)(uint32_t, metate_executor *);
+  void (*destroy)(metate_executor *);
+};
+constexpr Kind kinds[] = {
+    {"threads", metate_threads_executor_create, metate_threads_executor_destroy},
+#if METATE_TEST_TBB
+    {"tbb", metate_tbb_executor_create, metate_tbb_executor_destroy},
+#endif
+};
+
+class ExecutorTest : public ::testing::TestWithParam<Kind> {
 protected:
   metate_executor executor{};
-  void SetUp() override { ASSERT_EQ(METATE_OK, metate_tbb_executor_create(4, &executor)); }
-  void TearDown() override { metate_tbb_executor_destroy(&executor); }
+  void SetUp() override { ASSERT_EQ(METATE_OK, GetParam().create(4, &executor)); }
+  void TearDown() override { GetParam().destroy(&executor); }
 
   template <typename Body> int32_t run(int64_t count, int64_t grain, uint32_t workers, Body body) {
     return executor.parallel_for(
@@ -26,9 +41,12 @@ protected:
         &body);
   }
 };
+
+INSTANTIATE_TEST_SUITE_P(All, ExecutorTest, ::testing::ValuesIn(kinds),
+                         [](const auto &info) { return std::string(info.param.name); });
 } // namespace
 
-TEST_F(TbbTest, everyIterationRunsOnceInChunksOfTheGrain) {
+TEST_P(ExecutorTest, everyIterationRunsOnceInChunksOfTheGrain) {
   for (int64_t count : {0, 1, 5, 63, 1000, 100003})
     for (int64_t grain : {0, 1, 7, 500})
       for (uint32_t workers : {0u, 1u, 2u, 3u, 64u}) {
@@ -49,7 +67,7 @@ TEST_F(TbbTest, everyIterationRunsOnceInChunksOfTheGrain) {
       }
 }
 
-TEST_F(TbbTest, workersAreNeverTwoAtOnce) {
+TEST_P(ExecutorTest, workersAreNeverTwoAtOnce) {
   std::atomic<int> busy[4] = {};
   std::atomic<bool> clash{false};
   std::atomic<int> most{0}, now{0};
@@ -68,7 +86,7 @@ TEST_F(TbbTest, workersAreNeverTwoAtOnce) {
   EXPECT_LE(most, 2);
 }
 
-TEST_F(TbbTest, theFirstFailureStopsTheRest) {
+TEST_P(ExecutorTest, theFirstFailureStopsTheRest) {
   std::atomic<int64_t> done{0};
   EXPECT_EQ(METATE_E_ASSERT, run(1000000, 10, 0, [&](int64_t begin, int64_t end, uint32_t) {
               done += end - begin;
@@ -77,7 +95,7 @@ TEST_F(TbbTest, theFirstFailureStopsTheRest) {
   EXPECT_LT(done, 1000000);
 }
 
-TEST_F(TbbTest, nestedAndConcurrentCallsFinish) {
+TEST_P(ExecutorTest, nestedAndConcurrentCallsFinish) {
   std::atomic<int64_t> sum{0};
   std::vector<std::thread> threads;
   for (int n = 0; n < 3; ++n)
@@ -96,7 +114,54 @@ TEST_F(TbbTest, nestedAndConcurrentCallsFinish) {
   EXPECT_EQ(sum, 300);
 }
 
-TEST_F(TbbTest, kernelsRunThroughIt) {
+TEST_P(ExecutorTest, rangesUpToTheLargestAreCut) {
+  std::atomic<int64_t> sum{0}, last{0};
+  const int64_t count = INT64_MAX - 3;
+  ASSERT_EQ(METATE_OK, run(count, INT64_MAX / 3, 0, [&](int64_t begin, int64_t end, uint32_t) {
+              sum += end - begin;
+              if (end == count)
+                last += 1;
+              return METATE_OK;
+            }));
+  EXPECT_EQ(sum, count);
+  EXPECT_EQ(last, 1);
+}
+
+TEST_P(ExecutorTest, workersMeet) {
+  // Each of the four chunks waits for the others: they run at once, the caller's among them.
+  std::atomic<int> here{0};
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  ASSERT_EQ(METATE_OK, run(4, 1, 4, [&](int64_t, int64_t, uint32_t) {
+              {
+                std::lock_guard lock(mutex);
+                threads.insert(std::this_thread::get_id());
+              }
+              ++here;
+              for (int spins = 0; here < 4 && spins < 10000; ++spins)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              return METATE_OK;
+            }));
+  EXPECT_EQ(here, 4);
+  EXPECT_EQ(threads.size(), 4u);
+  EXPECT_TRUE(threads.count(std::this_thread::get_id()));
+}
+
+TEST_P(ExecutorTest, itCanBeMadeAndDestroyedAnyTime) {
+  EXPECT_EQ(METATE_E_NULL, GetParam().create(1, nullptr));
+  GetParam().destroy(nullptr);
+  for (uint32_t threads : {0u, 1u, 2u, 7u}) {
+    metate_executor other{};
+    ASSERT_EQ(METATE_OK, GetParam().create(threads, &other));
+    EXPECT_EQ(other.worker_count, threads ? threads : other.worker_count);
+    EXPECT_GE(other.worker_count, 1u);
+    GetParam().destroy(&other);
+    EXPECT_EQ(other.self, nullptr);
+    GetParam().destroy(&other);
+  }
+}
+
+TEST_P(ExecutorTest, kernelsRunThroughIt) {
   auto hooks = sized<metate_device_hooks>();
   hooks.executor = &executor;
   metate_device *device = nullptr;

@@ -1,0 +1,25 @@
+/* libmetate_threads: a device's executor of std::thread. Optional and separate: libmetate never
+ * links it. It needs the C++ library alone, and ThreadSanitizer understands it. */
+#ifndef METATE_METATE_THREADS_H
+#define METATE_METATE_THREADS_H
+
+#include "metate/metate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fills *executor for metate_device_hooks. threads: most workers, the calling thread included;
+ * 0 = the cores this process may run on. The caller of parallel_for works too; the other threads
+ * sleep while there is nothing to do. METATE_E_OUT_OF_MEMORY also when the system refuses a thread.
+ * Must outlive the devices that were opened with it. */
+METATE_API metate_status metate_threads_executor_create(uint32_t threads,
+                                                        metate_executor *executor);
+/* Takes what create filled; NULL does nothing. */
+METATE_API void metate_threads_executor_destroy(metate_executor *executor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
