@@ -303,6 +303,12 @@ void Frame::throwLaunchError(const Kernel &kernel, int32_t status, const std::st
   throw nb::python_error();
 }
 
+void Frame::useTrees(const Kernel &kernel, void (Tree::*use)() const) {
+  for (size_t i = 0; i < count; ++i)
+    if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
+      (nb::inst_ptr<Tree>(nb::handle(values[i].object))->*use)();
+}
+
 nb::object Frame::launch(const Kernel &kernel) {
   // Converting an argument may have run Python code that unbound a tree bound before it.
   for (size_t i = 0; i < count; ++i)
@@ -333,9 +339,11 @@ nb::object Frame::launch(const Kernel &kernel) {
     argument.value.array = &array;
   }
   int32_t status;
+  useTrees(kernel, &Tree::beginUse);
   PyThreadState *state = PyEval_SaveThread();
   status = metate_kernel_launch(kernel.get(), arguments, uint32_t(total));
   PyEval_RestoreThread(state);
+  useTrees(kernel, &Tree::endUse);
   std::string text; // kept: writing the output may run any Python code
   if (status != METATE_OK)
     text = metate_last_error();

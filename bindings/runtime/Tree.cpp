@@ -65,7 +65,18 @@ Tree::~Tree() {
 metate_tree *Tree::get() const {
   if (!tree)
     throwNamed("TreeError", "the tree is unbound: bind or make another one", METATE_E_NULL);
+  if (resetting)
+    throwNamed("TreeError", "the tree is being reset by another thread: wait for it",
+               METATE_E_BUSY);
   return tree;
+}
+
+void Tree::checkUnused(const char *what) const {
+  if (uses > 0)
+    throwNamed("TreeError",
+               std::string(what) +
+                   ": another thread works on the tree: wait for its kernel or call",
+               METATE_E_BUSY);
 }
 
 metate_tree_description Tree::describe() const {
@@ -81,10 +92,24 @@ void Tree::unbind() {
   if (exports > 0)
     throwNamed("TreeError", "unbind: a view of the block is still alive; release it first",
                METATE_E_BUSY);
-  check(metate_tree_unbind(tree), Subject::Tree);
+  checkUnused("unbind");
+  check(metate_tree_unbind(get()), Subject::Tree);
   tree = nullptr;
   if (memory.obj)
     PyBuffer_Release(&memory);
+}
+
+void Tree::reset() {
+  metate_tree *handle = get();
+  checkUnused("reset");
+  resetting = true;
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_reset(handle);
+  }
+  resetting = false;
+  check(status, Subject::Tree);
 }
 
 int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
@@ -207,6 +232,7 @@ nb::tuple cells(const Tree &tree, uint32_t index) {
   uint64_t found = 0;
   int32_t status;
   {
+    TreeUse use(tree);
     nb::gil_scoped_release released;
     status = metate_tree_cells(handle, index, count, static_cast<int64_t *>(coordinates.data()),
                                member ? values.data() : nullptr, &found);
@@ -226,6 +252,7 @@ nb::object readDense(const Tree &tree, uint32_t index) {
   NewArray values(level.element, level.shape);
   int32_t status;
   {
+    TreeUse use(tree);
     nb::gil_scoped_release released;
     status = metate_tree_read_dense(handle, index, values.data(), values.bytes());
   }
@@ -249,18 +276,9 @@ void checkBlock(const Tree &tree) {
   metate_tree_description info = tree.describe();
   int32_t status;
   {
+    TreeUse use(tree);
     nb::gil_scoped_release released;
     status = metate_tree_check(info.type, info.block, info.bytes);
-  }
-  check(status, Subject::Tree);
-}
-
-void reset(Tree &tree) {
-  metate_tree *handle = tree.get();
-  int32_t status;
-  {
-    nb::gil_scoped_release released;
-    status = metate_tree_reset(handle);
   }
   check(status, Subject::Tree);
 }
@@ -334,7 +352,7 @@ void bindTree(nb::module_ &module) {
       .def("check", &checkBlock,
            "Checks every link of the block; raises TreeError at the first "
            "wrong one.")
-      .def("reset", &reset, "Makes everything inactive again, all background.")
+      .def("reset", &Tree::reset, "Makes everything inactive again, all background.")
       .def("unbind", &Tree::unbind,
            "Lets go of the memory: it may be bound again; own memory is given "
            "back.");

@@ -17,12 +17,17 @@ public:
   Tree(const Tree &) = delete;
   Tree &operator=(const Tree &) = delete;
 
-  /// Throws TreeError after unbind().
+  /// Throws TreeError after unbind() and while the tree is reset.
   metate_tree *get() const;
   metate_tree *getOrNull() const { return tree; }
   const std::shared_ptr<Type> &getType() const { return type; }
   metate_tree_description describe() const;
   void unbind();
+  void reset();
+  /// Around work on the tree without the GIL, which must be held here: unbind() and reset() are
+  /// refused meanwhile.
+  void beginUse() const { ++uses; }
+  void endUse() const { --uses; }
 
   /// Python's buffer protocol over the whole block.
   int getBuffer(PyObject *self, Py_buffer *view, int flags);
@@ -30,11 +35,26 @@ public:
 
 private:
   void adopt(PyObject *buffer, bool reset, const Capacities &capacities);
+  void checkUnused(const char *what) const;
 
   std::shared_ptr<Type> type;
   metate_tree *tree = nullptr;
   Py_buffer memory{};
   int exports = 0;
+  mutable int uses = 0;
+  bool resetting = false;
+};
+
+/// A use of a tree for as long as it is in scope.
+class TreeUse {
+public:
+  explicit TreeUse(const Tree &tree) : tree(tree) { tree.beginUse(); }
+  ~TreeUse() { tree.endUse(); }
+  TreeUse(const TreeUse &) = delete;
+  TreeUse &operator=(const TreeUse &) = delete;
+
+private:
+  const Tree &tree;
 };
 
 /// Sets CapacityError with the level, the slots needed and the capacity that
