@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import metate as mt
-from metate.kernel import Kernel
 
 f32 = mt.f32
 
@@ -14,21 +13,16 @@ PIPELINES = {
     "no-demotion": {"demote_atomics": False},
     "O0": {"opt_level": 0},
     "plain": {"hoist_leaves": False, "demote_atomics": False, "opt_level": 0},
+    "interp": {"arch": mt.interp},
+    "interp-offload": {"arch": mt.interp, "interp_stage": "offload"},
 }
 
 
 @pytest.fixture(params=PIPELINES, autouse=True)
-def pipeline(request, monkeypatch):
-    """Every test runs with each optimisation left out: results must not depend on them."""
-    plain = Kernel._choices
-
-    def choices():
-        result = plain()
-        for name, value in PIPELINES[request.param].items():
-            setattr(result, name, value)
-        return result
-
-    monkeypatch.setattr(Kernel, "_choices", staticmethod(choices))
+def pipeline(request):
+    """Every test runs with each optimisation left out, and interpreted: results must not depend on them."""
+    with mt.Context(**PIPELINES[request.param]) as context:
+        yield context
 
 
 def sparse_2d(rng, shape, fraction):
