@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextvars
 import platform
 import threading
-import weakref
 from dataclasses import dataclass, fields
 
 from . import value_types as _types
@@ -26,7 +25,9 @@ interp = "interp"  # the reference interpreter
 _MACHINES = {x64: ("x86_64", "AMD64"), arm64: ("aarch64", "arm64")}
 
 SANITIZERS = ("address", "thread")
-CHECKS = ("inactive-read", "unwritten-read", "overflow", "lossy-cast", "division", "nan", "conflict", "order")
+CHECKS = (
+    "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "division", "nan", "conflict", "order",
+)  # fmt: skip
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
@@ -59,7 +60,7 @@ class Holdings:
         self.lock = threading.Lock()
         self.device = None  # runtime.py: _runtime.Device
         self.compiler = None  # kernel.py: _compiler.Jit or _compiler.Interpreter
-        self.compiled = weakref.WeakSet()  # kernel.py: what kernels keep
+        self.interpreted = []  # kernel.py: _compiler.InterpretedModule; kept for their findings
 
 
 class Context:
@@ -131,6 +132,15 @@ class Context:
         """
         self._holdings = Holdings()
         self.key = self._holdings.key
+
+    def take_findings(self) -> list:
+        """What ``mt.interp`` has found in kernels of this context since the last call, in the order of their places.
+
+        Each has kind, file, line, column, kernel, iteration, message and count. Findings that end a launch
+        (`stop`) are its error as well.
+        """
+        found = [finding for module in list(self._holdings.interpreted) for finding in module.take_findings()]
+        return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column))
 
     def __enter__(self) -> Context:
         _entered.set((*_entered.get(), self))

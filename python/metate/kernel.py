@@ -250,7 +250,8 @@ class Kernel:
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
         instance.compile_ms = (time.perf_counter() - start) * 1e3
         instance.kernel = opened.kernels[0]
-        holdings.compiled.add(instance)
+        if options.arch == _context.interp:
+            holdings.interpreted.append(instance.code)
 
     def _lower(self, compiler, module, options):
         from metate_native import _compiler

@@ -239,6 +239,59 @@ def test_wrong_options(options, error, text):
         context.set_default(3)
 
 
+T = types.SNodeTreeBuilder().pointer(mt.i, 16).dense(mt.i, 4).place(a=mt.f32, n=mt.i32).build()
+
+
+@pytest.mark.parametrize("stage", context.INTERP_STAGES)
+def test_the_interpreter_is_a_context_like_any_other(rng, stage):
+    @mt.kernel
+    def work(t: T, at: types.ndarray(mt.i32, 1), x: Line) -> mt.i32:
+        total = 0
+        for i in range(at.shape[0]):
+            t.n[at[i]] += 1
+            t.a[at[i]] = 0.5 * at[i]
+            x[i] = x[i] * x[i] - 1.0
+            total += at[i]
+        return total
+
+    at = rng.integers(0, 64, 200).astype(np.int32)
+    start = rng.random(200, np.float32)
+    seen = []
+    contexts = mt.Context(mt.interp, interp_stage=stage, contract=False), mt.Context(contract=False)
+    for ctx in contexts:
+        with ctx:
+            tree, x = T.new(), start.copy()
+            total = work(tree, at, x)
+            assert [one.hits for one in work.instances()] == [1]
+        seen.append((total, tree.n.to_numpy().tolist(), tree.a.to_numpy().tolist(), x.tolist()))
+    assert seen[0] == seen[1] and seen[0][0] == at.sum()
+    assert contexts[0].take_findings() == contexts[1].take_findings() == []
+
+
+def test_findings_of_a_context():
+    from metate_native import _compiler
+
+    assert sorted(context.CHECKS) == sorted(_compiler.check_names())
+
+    @mt.kernel
+    def divide(x: types.ndarray(mt.i32, 1), y: mt.i32):
+        for i in range(x.shape[0]):
+            x[i] = x[i] // y
+
+    stopping = mt.Context(mt.interp, checks=["division"])
+    with stopping, pytest.raises(MetateError, match="an integer is divided by zero"):
+        divide(np.ones(3, np.int32), 0)
+    going_on = mt.Context(mt.interp, checks="all", stop=False)
+    with going_on:
+        divide(np.ones(3, np.int32), 1)
+        assert going_on.take_findings() == []
+        divide(np.ones(3, np.int32), 0)
+        (finding,) = going_on.take_findings()
+    assert (finding.kind, finding.kernel, finding.count) == ("division", "divide", 3)
+    assert finding.file == __file__ and finding.line == divide.source.first_line + 3
+    assert going_on.take_findings() == []
+
+
 def test_how_a_context_shows_itself():
     assert repr(mt.Context()) == "<context cpu>"
     assert repr(mt.Context(mt.interp, threads=2, debug=True)) == "<context interp, threads=2, debug=True>"
