@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import probes  # noqa: E402
+import probes
 
 for _module in pkgutil.iter_modules(probes.__path__):
     importlib.import_module(f"probes.{_module.name}")

@@ -10,6 +10,8 @@
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/HalfConversions.h"
+#include "metate/Emit/Sanitize.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -20,9 +22,11 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -192,7 +196,13 @@ static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef>
   if (!module)
     return module.takeError();
   setLinkage(**module, entries);
-  optimise(**module, **machine, target.optLevel);
+  if (isMutant(Mutant::FastFloats))
+    makeFast(**module);
+  if (!options.contract)
+    forbidContraction(**module, **machine);
+  markForSanitizer(**module, options.sanitizer);
+  optimise(**module, **machine, target.optLevel, options.sanitizer);
+  instrument(**module, options.sanitizer, **machine);
   if (Error error = addHalfConversions(**module))
     return error;
   Expected<SmallVector<char, 0>> object = generate(**module, **machine);

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/HalfConversions.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InstIterator.h"
@@ -140,7 +141,10 @@ Error metate::addHalfConversions(Module &module) {
   LLVMContext &context = module.getContext();
   bool discards = context.shouldDiscardValueNames();
   context.setDiscardValueNames(false); // the text names its values
-  std::unique_ptr<Module> library = parseAssemblyString(functions, diagnostic, context);
+  std::string text = functions;
+  if (isMutant(Mutant::HalfTruncates)) // the exponent's change without half a unit
+    text.replace(text.find("-939520001"), 10, "-939524096");
+  std::unique_ptr<Module> library = parseAssemblyString(text, diagnostic, context);
   context.setDiscardValueNames(discards);
   if (!library)
     return createStringError("the half conversions do not parse: " + diagnostic.getMessage());

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -59,8 +60,9 @@ Value KernelBuilder::iterationCount(Value lower, Value upper, Value step) {
   Value isNone = make(arith::OrIOp(), compare(arith::CmpIPredicate::sle, span, zero),
                       compare(arith::CmpIPredicate::eq, size, zero));
   Value divisor = select(compare(arith::CmpIPredicate::eq, size, zero), one, size);
-  Value count = make(arith::DivUIOp(),
-                     make(arith::AddIOp(), span, make(arith::SubIOp(), divisor, one)), divisor);
+  Value filled = make(arith::AddIOp(), span, make(arith::SubIOp(), divisor, one));
+  Value count =
+      make(arith::DivUIOp(), isMutant(Mutant::LoopCountRoundsDown) ? span : filled, divisor);
   return select(isNone, zero, count);
 }
 

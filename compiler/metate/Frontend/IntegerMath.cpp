@@ -115,6 +115,8 @@ KernelValue KernelBuilder::floatModulo(const KernelValue &left, const KernelValu
   Value isInexact =
       builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::ONE, remainder, zero);
   Value adjust = builder.createOrFold<arith::AndIOp>(loc(), differs, isInexact);
+  if (isMutant(Mutant::FloatModuloSign))
+    adjust = constant(type.withScalar(METATE_U1), int64_t(0));
   Value adjusted = builder.createOrFold<arith::AddFOp>(loc(), remainder, right.ir, fast());
   return {builder.createOrFold<arith::SelectOp>(loc(), adjust, adjusted, remainder), type};
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -162,7 +163,8 @@ KernelValue KernelBuilder::matrixProduct(const KernelValue &left, const KernelVa
     for (int64_t j = 0; j < columns; ++j) {
       KernelValue sum;
       for (int64_t k = 0; k < inner; ++k) {
-        KernelValue product = arithmetic("*", x[i * inner + k], y[k * columns + j]);
+        int64_t from = isMutant(Mutant::MatrixProductTransposed) ? j * inner + k : k * columns + j;
+        KernelValue product = arithmetic("*", x[i * inner + k], y[from]);
         sum = sum ? arithmetic("+", sum, product) : product;
       }
       result.push_back(sum);

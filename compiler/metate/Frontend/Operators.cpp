@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -92,8 +93,9 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
     if (op == "*")
       return result(builder.createOrFold<arith::MulIOp>(loc(), a, b));
     if (op == "min")
-      return result(type.isSigned() ? builder.createOrFold<arith::MinSIOp>(loc(), a, b)
-                                    : builder.createOrFold<arith::MinUIOp>(loc(), a, b));
+      return result(type.isSigned() || isMutant(Mutant::UnsignedMinSigned)
+                        ? builder.createOrFold<arith::MinSIOp>(loc(), a, b)
+                        : builder.createOrFold<arith::MinUIOp>(loc(), a, b));
     if (op == "max")
       return result(type.isSigned() ? builder.createOrFold<arith::MaxSIOp>(loc(), a, b)
                                     : builder.createOrFold<arith::MaxUIOp>(loc(), a, b));
@@ -161,8 +163,9 @@ KernelValue KernelBuilder::shift(StringRef op, KernelValue left, KernelValue rig
     // Asked of the wider of both types: a cast to a narrow one could bring the amount into range.
     bool isWider = bitWidth(right.type.scalar) > width;
     const KernelValue &asked = isWider ? right : amount;
+    int64_t first = isMutant(Mutant::ShiftByWidth) ? width + 1 : width;
     isOver = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::uge, asked.ir,
-                                                 constant(asked.type, width));
+                                                 constant(asked.type, first));
     if (isWider && isOver.getType() != ir(amount.type.withScalar(METATE_U1)))
       isOver = spread(isOver, amount.type.withScalar(METATE_U1));
     Value instead = constant(left.type, isArithmetic ? width - 1 : int64_t(0));
@@ -210,8 +213,8 @@ KernelValue KernelBuilder::compare(StringRef op, const KernelValue &left,
   DataType type = a.type.withScalar(METATE_U1);
   if (a.type.isFloat())
     return {builder.createOrFold<arith::CmpFOp>(loc(), floatPredicate(op), a.ir, b.ir), type};
-  return {builder.createOrFold<arith::CmpIOp>(loc(), integerPredicate(op, a.type.isSigned()), a.ir,
-                                              b.ir),
+  bool isSigned = a.type.isSigned() || isMutant(Mutant::UnsignedCompareSigned);
+  return {builder.createOrFold<arith::CmpIOp>(loc(), integerPredicate(op, isSigned), a.ir, b.ir),
           type};
 }
 

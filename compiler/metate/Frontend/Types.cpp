@@ -1,5 +1,6 @@
 //===- Types.cpp - data types of kernels ------------------------*- C++ -*-===//
 #include "metate/Frontend/Types.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/raw_ostream.h"
@@ -117,7 +118,7 @@ Scalar frontend::promote(Scalar left, Scalar right) {
     return bitWidth(left) > bitWidth(right) ? left : right;
   if (isFloat(left))
     return METATE_F32; // f16 and bf16
-  return isSigned(left) ? right : left;
+  return isSigned(left) != isMutant(Mutant::PromoteSignedWins) ? right : left;
 }
 
 bool frontend::isLossless(Scalar from, Scalar to) {

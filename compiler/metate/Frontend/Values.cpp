@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -86,6 +87,8 @@ Value KernelBuilder::convertScalars(Value value, const DataType &from, Scalar to
     return convertScalars(wide, from.withScalar(METATE_F32), to);
   }
   if (from.isFloat()) {
+    if (isMutant(Mutant::CastClampsNegative) && !isSigned(to))
+      value = builder.createOrFold<arith::MaxNumFOp>(loc(), value, constant(from, 0.0));
     if (to == METATE_U64) { // negative values wrap, as in the narrower types
       Value isNegative = builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OLT,
                                                              value, constant(from, 0.0));
@@ -103,7 +106,7 @@ Value KernelBuilder::convertScalars(Value value, const DataType &from, Scalar to
     return convertScalars(integer, from.withScalar(through), to);
   }
   if (isFloat(to)) {
-    if (from.isSigned())
+    if (from.isSigned() || isMutant(Mutant::UnsignedToFloatSigned))
       return builder.createOrFold<arith::SIToFPOp>(loc(), target, value);
     return builder.createOrFold<arith::UIToFPOp>(loc(), target, value);
   }

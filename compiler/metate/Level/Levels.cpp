@@ -3,6 +3,7 @@
 
 #include "metate/Level/Dense.h"
 #include "metate/Level/Pointer.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -25,7 +26,7 @@ const LevelLowering &metate::levelLowering(uint32_t kind) {
 Value metate::backgroundValue(ByteBuilder &bytes, PlaceAttr place) {
   Type type = signlessType(place.getType());
   TypedAttr background = place.getBackground();
-  if (!background)
+  if (!background || (isMutant(Mutant::VectorBackgroundZero) && isa<VectorType>(type)))
     return arith::ConstantOp::create(bytes.builder, bytes.loc, type,
                                      bytes.builder.getZeroAttr(type));
   // Constants are signless; the attribute of an unsigned member is not.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Level/Pointer.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/base.h"
 
 using namespace mlir;
@@ -158,8 +159,14 @@ private:
     Value offset = bytes.add(base, bytes.multiply(bytes.toIndex(slot), node.cellBytes));
     fillBackground(bytes, layout, number, offset);
     for (auto [k, coordinate] : llvm::enumerate(coordinates))
-      bytes.write(bytes.toInteger(coordinate, 32), metaOf(slot, 4 + 4 * k), /*release=*/k == 0);
-    bytes.write(bytes.readInteger(bytes.index(header::epoch()), 32), metaOf(slot, 0));
+      bytes.write(bytes.toInteger(isMutant(Mutant::SlotCoordinatesReversed)
+                                      ? coordinates[coordinates.size() - 1 - k]
+                                      : coordinate,
+                                  32),
+                  metaOf(slot, 4 + 4 * k), /*release=*/k == 0);
+    // Atomic like the next one: a loop over the pool's slots may be reading the state of this one.
+    bytes.write(bytes.readInteger(bytes.index(header::epoch()), 32), metaOf(slot, 0),
+                /*release=*/true);
     Value old = bytes.compareExchange(link, bytes.integer(0, 32), slot);
     return makeIf(
         bytes.isNonzero(old), [&] { return giveBack(slot, old); }, [&] { return count(slot); });

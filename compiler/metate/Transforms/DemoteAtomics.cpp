@@ -1,4 +1,5 @@
 //===- DemoteAtomics.cpp - atomics that one iteration owns ------*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
 
@@ -70,26 +71,28 @@ private:
   void demote(Operation *op) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
-    Value old;
+    Value old, next;
     if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op)) {
       old = memref::LoadOp::create(builder, loc, rmw.getMemref(), rmw.getIndices());
-      Value next = combine(builder, loc, rmw.getKind(), old, rmw.getValue());
+      next = combine(builder, loc, rmw.getKind(), old, rmw.getValue());
       memref::StoreOp::create(builder, loc, next, rmw.getMemref(), rmw.getIndices());
     } else {
       auto cell = cast<AtomicOp>(op);
       old = LoadOp::create(builder, loc, cell.getValue().getType(), cell.getTree(),
                            cell.getPathAttr(), cell.getCoordinates(), cell.getComponents());
-      Value next = combine(builder, loc, cell.getKind(), old, cell.getValue());
+      next = combine(builder, loc, cell.getKind(), old, cell.getValue());
       StoreOp::create(builder, loc, next, cell.getTree(), cell.getPathAttr(), cell.getCoordinates(),
                       cell.getComponents(), cell.getActiveAttr());
     }
-    op->replaceAllUsesWith(ValueRange(old));
+    op->replaceAllUsesWith(ValueRange(isMutant(Mutant::DemotedReturnsNew) ? next : old));
     op->erase();
     ++demoted;
   }
 
   static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
                        Value value) {
+    if (isMutant(Mutant::DemotedMaxIsMin) && kind == arith::AtomicRMWKind::maxs)
+      kind = arith::AtomicRMWKind::mins;
     if (kind == arith::AtomicRMWKind::assign)
       return value;
     return arith::getReductionOp(kind, builder, loc, old, value);

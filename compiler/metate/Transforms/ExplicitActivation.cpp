@@ -7,6 +7,7 @@
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/module.h"
 
 namespace metate {
@@ -41,7 +42,8 @@ private:
       auto loopPath = findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
       return loop.getTree() == access.tree && loopPath->rank() == path.rank() &&
              loopPath->extents == path.extents && poolLevels(*loopPath) == poolLevels(path) &&
-             llvm::equal(loop.getBody().getArguments(), access.coordinates);
+             (llvm::equal(loop.getBody().getArguments(), access.coordinates) ||
+              isMutant(Mutant::NeighbourStoreProved));
     }
     return false;
   }
@@ -51,7 +53,8 @@ private:
     for (ActivateOp earlier : activations[access.tree]) {
       TreePath other = *findPath(earlier.getTreeType(), earlier.getPath());
       if (other.extents == path.extents && poolLevels(other) == poolLevels(path) &&
-          llvm::equal(earlier.getCoordinates(), access.coordinates) &&
+          (llvm::equal(earlier.getCoordinates(), access.coordinates) ||
+           isMutant(Mutant::OtherCellProved)) &&
           earlier->getBlock()->findAncestorOpInBlock(*op) &&
           earlier->isBeforeInBlock(earlier->getBlock()->findAncestorOpInBlock(*op)))
         return earlier.getActive();

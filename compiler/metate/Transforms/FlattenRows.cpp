@@ -4,6 +4,7 @@
 // computing both sides for all of them.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -91,8 +92,9 @@ private:
       branch->getBlock()->getOperations().splice(branch->getIterator(), block.getOperations());
     }
     for (auto [k, result] : llvm::enumerate(branch.getResults())) {
-      Value selected = arith::SelectOp::create(builder, branch.getLoc(), branch.getCondition(),
-                                               sides[0][k], sides[1][k]);
+      Value selected =
+          arith::SelectOp::create(builder, branch.getLoc(), branch.getCondition(), sides[0][k],
+                                  sides[isMutant(Mutant::FlattenedElseLost) ? 0 : 1][k]);
       result.replaceAllUsesWith(selected);
     }
     branch.erase();

@@ -1,4 +1,5 @@
 //===- FoldIndexCasts.cpp - index arithmetic in 64 bits ---------*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
 
@@ -82,7 +83,10 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
     auto widen = [&](Value value) {
       return arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), value);
     };
-    rewriter.replaceOpWithNewOp<Op>(op, widen(lhs), widen(rhs));
+    if (isMutant(Mutant::DifferenceBecomesSum))
+      rewriter.replaceOpWithNewOp<arith::AddIOp>(op, widen(lhs), widen(rhs));
+    else
+      rewriter.replaceOpWithNewOp<Op>(op, widen(lhs), widen(rhs));
     return success();
   }
 };

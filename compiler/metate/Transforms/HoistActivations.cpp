@@ -1,4 +1,6 @@
 //===- HoistActivations.cpp - one activation per leaf -----------*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
@@ -16,7 +18,8 @@ struct HoistActivations : metate::impl::HoistActivationsBase<HoistActivations> {
     SmallVector<std::pair<CellsOp, ActivateOp>> work;
     getOperation().walk([&](CellsOp cells) {
       cells.walk([&](ActivateOp activate) {
-        if (!nestOf(cells).empty() && runsForEveryCell(cells, activate))
+        if (!nestOf(cells).empty() &&
+            (runsForEveryCell(cells, activate) || isMutant(Mutant::ConditionalActivationHoisted)))
           work.emplace_back(cells, activate);
       });
     });

@@ -1,5 +1,6 @@
 //===- LeafForm.cpp - coordinates as base + local + constant ----*- C++ -*-===//
 #include "metate/Transforms/LeafForm.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -83,7 +84,7 @@ Operation *metate::leafPoint(CellsOp cells) {
 bool LeafForm::staysInLeaf() const {
   return llvm::all_of(llvm::zip(extents, least, greatest), [](auto axis) {
     auto [extent, low, high] = axis;
-    return low >= 0 && high < extent;
+    return low >= 0 && high < extent + isMutant(Mutant::LeafEndOffByOne);
   });
 }
 

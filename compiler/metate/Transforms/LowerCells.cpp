@@ -4,6 +4,7 @@
 // tiles.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LowerKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -102,7 +103,7 @@ void KernelLowering::lowerCells(CellsOp cells) {
   auto range = RangeOp::create(builder, loc, ValueRange(zero), ValueRange(highWater));
   range->setAttr("metate.cells", builder.getUnitAttr());
   builder.setInsertionPointToStart(&range.getBody().front());
-  Value slot = bytes.add(range.getBody().getArgument(0), 1);
+  Value slot = bytes.add(range.getBody().getArgument(0), isMutant(Mutant::LastSlotSkipped) ? 0 : 1);
   Value record = bytes.add(meta, bytes.multiply(slot, node.metaBytes()));
   Value state = bytes.readInteger(record, 32, /*acquire=*/cells.getChangesTopology());
   Value visible = bytes.isNonzero(state);

@@ -3,6 +3,7 @@
 
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Level/Pointer.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/module.h"
 #include "metate/abi/tree.h"
 
@@ -201,7 +202,10 @@ Value KernelLowering::componentOffset(ByteBuilder &bytes, Value offset, Type mem
   auto vector = cast<VectorType>(member);
   Value linear = components[0];
   if (components.size() == 2)
-    linear = bytes.add(bytes.multiply(components[0], vector.getDimSize(1)), components[1]);
+    linear = bytes.add(
+        bytes.multiply(components[0],
+                       vector.getDimSize(isMutant(Mutant::MatrixComponentSwapped) ? 0 : 1)),
+        components[1]);
   return bytes.add(offset, bytes.multiply(linear, layout::scalarBytes(vector.getElementType())));
 }
 
@@ -245,7 +249,8 @@ Value KernelLowering::arrayOffset(ByteBuilder &bytes, Argument &argument, MemRef
   Value linear = bytes.index(0);
   for (auto [d, index] : llvm::enumerate(indices)) {
     if (!contiguous) {
-      Value part = arith::MulIOp::create(bytes.builder, bytes.loc, index, argument.strides[d],
+      Value stride = argument.strides[isMutant(Mutant::StrideOfFirstAxis) ? 0 : d];
+      Value part = arith::MulIOp::create(bytes.builder, bytes.loc, index, stride,
                                          arith::IntegerOverflowFlags::nsw);
       linear = bytes.add(linear, part);
       continue;

@@ -3,6 +3,7 @@
 // Stage 4. Loops keep their order; statements with effects between them become serial tasks.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
 
@@ -71,7 +72,8 @@ private:
     SmallVector<Value> coordinates(path.rank(), constant(builder, loc, 0));
     for (auto [k, axis] : llvm::enumerate(slotPath.axes)) {
       unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
-      int64_t below = path.extentBelow(depth, position);
+      int64_t below = path.extentBelow(
+          depth, isMutant(Mutant::SlotScaleOfOtherAxis) ? path.rank() - 1 - position : position);
       Value base = cells.getBody().getArgument(1 + k);
       coordinates[position] =
           below == 1 ? base
@@ -98,7 +100,7 @@ private:
       nest->setAttr("metate.nest", builder.getUnitAttr());
       builder.setInsertionPointToStart(nest.getBody());
       Value local = nest.getInductionVar();
-      if (below != 1)
+      if (below != 1 && !isMutant(Mutant::InnerLevelUnscaled))
         local = arith::MulIOp::create(builder, loc, local, constant(builder, loc, below));
       coordinates[position] = arith::AddIOp::create(builder, loc, coordinates[position], local);
     }
@@ -120,6 +122,8 @@ private:
       run.clear();
     };
     for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (isMutant(Mutant::SerialMergedAcrossLoop) && isa<RangeOp>(op))
+        continue;
       if (isa<RangeOp, CellsOp, ReturnOp>(op))
         flush();
       else if (!run.empty() || needsTask(op))

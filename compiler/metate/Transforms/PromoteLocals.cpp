@@ -169,6 +169,8 @@ private:
         scf::YieldOp::create(atEnd, op.getLoc());
       }
       SmallVector<Value> results = visitAndCollect(block, values, variables);
+      if (isMutant(Mutant::ElseValueDropped) && k == 1)
+        results = currentOf(variables, values);
       block.getTerminator()->insertOperands(block.getTerminator()->getNumOperands(), results);
     }
     if (types.empty() && rebuilt.getElseRegion().front().getOperations().size() == 1)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
@@ -73,7 +74,7 @@ private:
         members[{load.getTree(), load.getPathAttr()}].push_back({load, std::move(*form)});
     });
     for (auto &[key, candidates] : members)
-      if (!isWritten(cells, key.first))
+      if (!isWritten(cells, key.first) || isMutant(Mutant::StaleTile))
         stage(cells, candidates);
   }
 
@@ -86,7 +87,8 @@ private:
       always |= runsForEveryCell(cells, candidate.load);
       for (unsigned k = 0; k < extents.size(); ++k) {
         low[k] = std::max(low[k], -candidate.form.least[k]);
-        high[k] = std::max(high[k], candidate.form.greatest[k] - extents[k] + 1);
+        high[k] = std::max(high[k],
+                           candidate.form.greatest[k] - extents[k] + !isMutant(Mutant::HaloShort));
       }
     }
     LoadOp front = candidates.front().load;

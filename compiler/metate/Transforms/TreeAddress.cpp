@@ -1,5 +1,6 @@
 //===- TreeAddress.cpp - from coordinates to bytes --------------*- C++ -*-===//
 #include "metate/Transforms/TreeAddress.h"
+#include "metate/Mutants/Mutants.h"
 
 using namespace mlir;
 using namespace metate;
@@ -21,7 +22,8 @@ Value TreeAddress::inside() {
     return {};
   Value all;
   for (auto [coordinate, extent] : llvm::zip(coordinates, path.extents)) {
-    Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate, bytes.index(extent));
+    Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate,
+                              bytes.index(extent + isMutant(Mutant::OutsideCountsAsInside)));
     all = all ? arith::AndIOp::create(bytes.builder, bytes.loc, all, one).getResult() : one;
   }
   // The first pool's link is cut off there. An axis that another level splits first would still
@@ -52,7 +54,8 @@ Value TreeAddress::linearIndex(unsigned depth, unsigned from) {
     });
     if (splitAbove)
       index = bytes.remainder(index, extent);
-    linear = bytes.add(bytes.multiply(linear, extent), index);
+    int64_t stride = isMutant(Mutant::LeafExtentsSwapped) && from ? node.extents.front() : extent;
+    linear = bytes.add(bytes.multiply(linear, stride), index);
   }
   return linear;
 }
@@ -81,7 +84,7 @@ SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset
     if (node.pool >= 0)
       walk.inside = {};
   }
-  if (cell.active)
+  if (cell.active && !(isMutant(Mutant::OuterActivityAnswers) && walk.lastActive))
     walk.lastActive = cell.active;
   if (!cell.active || !cell.mustBranch || walk.mode == Walk::Active)
     return descend(walk, depth + 1, cell.offset);
@@ -131,7 +134,8 @@ Value TreeAddress::offsetInSlot(unsigned depth, Value offset) {
                  .locate(bytes, node, container, linearIndex(level, depth + 1), {}, concurrent)
                  .offset;
   }
-  return path.place ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset;
+  bool addsPlace = path.place && !isMutant(Mutant::MemberOffsetForgotten);
+  return addsPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset;
 }
 
 Value TreeAddress::isActive() {

@@ -1,4 +1,5 @@
 //===- UnswitchNests.cpp - fixed conditions leave their loops ---*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -60,7 +61,7 @@ private:
     });
     for (scf::IfOp branch : branches) {
       Region &taken = value ? branch.getThenRegion() : branch.getElseRegion();
-      if (!taken.empty()) {
+      if (!taken.empty() && (value || !isMutant(Mutant::UnswitchedElseLost))) {
         taken.front().getTerminator()->erase();
         branch->getBlock()->getOperations().splice(branch->getIterator(),
                                                    taken.front().getOperations());

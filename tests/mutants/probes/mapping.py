@@ -1,19 +1,171 @@
-"""Probes of the map stage's faults: tasks, chunks, captured values, LLVM operations."""
+"""Probes of faults in tasks, chunks, LLVM operations and object code."""
+
+import contextlib
+import io
 
 import numpy as np
 
 import metate as mt
 
 from . import expect, probe
+from .sparse import line
+
+f32, i32 = mt.f32, mt.i32
+array = mt.types.ndarray
+
+
+@probe("UnswitchedElseLost")
+def unswitched_else_lost():
+    @mt.kernel
+    def run(flag: i32, x: array(i32, 2)):
+        for i in range(2):
+            for k in range(3):
+                if flag > 0:
+                    x[i, k] = 1
+                else:
+                    x[i, k] = 2
+
+    x = np.zeros((2, 3), np.int32)
+    run(0, x)
+    expect(x, np.full((2, 3), 2))
+
+
+@probe("FlattenedElseLost")
+def flattened_else_lost():
+    tree_type = line(a=5, b=6)
+
+    @mt.kernel
+    def run(f: tree_type, out: array(i32, 1)):
+        for i in f:
+            out[i] = f.a[i] if i % 2 == 0 else f.b[i]
+
+    tree = tree_type.new()
+    tree.a[0] = 1
+    out = np.zeros(4, np.int32)
+    run(tree, out)
+    expect(out, [1, 6, 5, 6])
 
 
 @probe("ChunkEndShort")
 def chunk_end_short():
     @mt.kernel
-    def run(out: mt.types.ndarray(mt.i32, 1)):
+    def run(out: array(i32, 1)):
         for i in range(out.shape[0]):
             out[i] = i + 1
 
     out = np.zeros(5, np.int32)
     run(out)
     expect(out, [1, 2, 3, 4, 5])
+
+
+@probe("LowerBoundForgotten")
+def lower_bound_forgotten():
+    @mt.kernel
+    def run(out: array(i32, 1)):
+        for i in range(2, 5):
+            out[i] = i
+
+    out = np.zeros(6, np.int32)
+    run(out)
+    expect(out, [0, 0, 2, 3, 4, 0])
+
+
+@probe("InnerBoundForgotten")
+def inner_bound_forgotten():
+    @mt.kernel
+    def run(out: array(i32, 2)):
+        for i, j in mt.ndrange(2, (1, 3)):
+            out[i, j] = 1
+
+    out = np.zeros((2, 3), np.int32)
+    run(out)
+    expect(out, [[0, 1, 1], [0, 1, 1]])
+
+
+@probe("ScopesOfOverlapping")
+def scopes_of_overlapping():
+    @mt.kernel
+    def run(a: array(i32, 1), b: array(i32, 1), out: array(i32, 1)):
+        for i in range(1):
+            before = a[i]
+            b[i] = before + 1
+            out[i] = a[i] + before
+
+    a, out = np.full(4, 3, np.int32), np.zeros(1, np.int32)
+    run(a, a, out)
+    expect(out, [7])
+
+
+@probe("PrintedUnsigned")
+def printed_unsigned():
+    @mt.kernel
+    def run(n: i32):
+        print(n, mt.i64(n))
+
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        run(-3)
+    expect(text.getvalue(), "-3 -3\n")
+
+
+@probe("AtomicMaxUnsigned")
+def atomic_max_unsigned():
+    @mt.kernel
+    def run(x: array(i32, 1)):
+        for i in range(3):
+            mt.atomic_max(x[0], -1 - i)
+
+    x = np.array([4], np.int32)
+    run(x)
+    expect(x, [4])
+
+
+@probe("AtomicProductNew")
+def atomic_product_new():
+    @mt.kernel
+    def run(x: array(i32, 1), out: array(i32, 1)):
+        for i in range(1):
+            out[i] = mt.atomic_mul(x[i // 2], 5)
+
+    x, out = np.array([3], np.int32), np.zeros(1, np.int32)
+    run(x, out)
+    expect([*x, *out], [15, 3])
+
+
+@probe("EveryReadInvariant")
+def every_read_invariant():
+    @mt.kernel
+    def run(x: array(i32, 1), at: array(i32, 1), out: array(i32, 1)):
+        for i in range(1):
+            before = x[i]
+            x[at[i]] = 8
+            out[i] = x[i] * 100 + before
+
+    x, out = np.array([3], np.int32), np.zeros(1, np.int32)
+    run(x, np.zeros(1, np.int32), out)
+    expect(out, [803])
+
+
+@probe("FastFloats")
+def fast_floats():
+    @mt.kernel
+    def run(x: array(f32, 1), out: array(i32, 1)):
+        for i in range(x.shape[0]):
+            out[i] = 1 if x[i] != x[i] else 0
+
+    out = np.zeros(2, np.int32)
+    run(np.array([1, np.nan], np.float32), out)
+    expect(out, [0, 1])
+
+
+@probe("HalfTruncates")
+def half_truncates():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), out: array(mt.f16, 1)):
+        for i in range(x.shape[0]):
+            out[i] = x[i]
+
+    x = np.array([1.0009, 0.1, -2.7182])
+    out = np.zeros(3, np.float16)
+    run(x, out)
+    expect(out, x.astype(np.float16))

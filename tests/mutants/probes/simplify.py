@@ -6,11 +6,13 @@ import metate as mt
 
 from . import expect, probe
 
+array = mt.types.ndarray
+
 
 @probe("LoopValueDropped")
 def loop_value_dropped():
     @mt.kernel
-    def run(out: mt.types.ndarray(mt.i32, 1)):
+    def run(out: array(mt.i32, 1)):
         for i in range(out.shape[0]):
             total = 0
             for k in range(i):
@@ -20,3 +22,32 @@ def loop_value_dropped():
     out = np.zeros(6, np.int32)
     run(out)
     expect(out, [0, 0, 1, 3, 6, 10])
+
+
+@probe("ElseValueDropped")
+def else_value_dropped():
+    @mt.kernel
+    def run(out: array(mt.i32, 1)):
+        for i in range(out.shape[0]):
+            v = 7
+            if i % 2 == 0:
+                v = i
+            else:
+                v = -i
+            out[i] = v
+
+    out = np.zeros(4, np.int32)
+    run(out)
+    expect(out, [0, -1, 2, -3])
+
+
+@probe("DifferenceBecomesSum")
+def difference_becomes_sum():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), out: array(mt.i32, 1)):
+        for i in range(1, 4):
+            out[i] = x[i - 1]
+
+    x, out = np.arange(8, dtype=np.int32) * 10, np.zeros(5, np.int32)
+    run(x, out)
+    expect(out, [0, 0, 10, 20, 0])

@@ -4,6 +4,7 @@
 // everything else is upstream's conversion.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Target/Cpu/Passes.h"
 
@@ -49,16 +50,22 @@ void copyScopes(Operation *from, Operation *to) {
       to->setAttr(name, scopes);
 }
 
+LLVM::AtomicOrdering ordered(LLVM::AtomicOrdering order) {
+  return isMutant(Mutant::RelaxedPublish) ? LLVM::AtomicOrdering::monotonic : order;
+}
+
 unsigned naturalAlignment(Type type) { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
 
 struct ConvertRead : ConvertOpToLLVMPattern<ReadOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
   LogicalResult matchAndRewrite(ReadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto order = op.getAcquire() ? LLVM::AtomicOrdering::acquire : LLVM::AtomicOrdering::not_atomic;
+    auto order =
+        op.getAcquire() ? ordered(LLVM::AtomicOrdering::acquire) : LLVM::AtomicOrdering::not_atomic;
     auto load = LLVM::LoadOp::create(
         rewriter, op.getLoc(), op.getValue().getType(), addressOf(op, adaptor, rewriter),
-        naturalAlignment(op.getValue().getType()), false, false, op.getInvariant(), false, order);
+        naturalAlignment(op.getValue().getType()), false, false,
+        op.getInvariant() || isMutant(Mutant::EveryReadInvariant), false, order);
     copyScopes(op, load);
     rewriter.replaceOp(op, load);
     return success();
@@ -69,7 +76,8 @@ struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
   LogicalResult matchAndRewrite(WriteOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto order = op.getRelease() ? LLVM::AtomicOrdering::release : LLVM::AtomicOrdering::not_atomic;
+    auto order =
+        op.getRelease() ? ordered(LLVM::AtomicOrdering::release) : LLVM::AtomicOrdering::not_atomic;
     auto store = LLVM::StoreOp::create(
         rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
         naturalAlignment(op.getValue().getType()), false, false, false, order);
@@ -85,8 +93,9 @@ struct ConvertCas : ConvertOpToLLVMPattern<CasOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     auto exchange = LLVM::AtomicCmpXchgOp::create(
         rewriter, op.getLoc(), addressOf(op, adaptor, rewriter), adaptor.getExpected(),
-        adaptor.getDesired(), LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::acquire,
-        StringRef(), naturalAlignment(op.getOld().getType()));
+        adaptor.getDesired(), ordered(LLVM::AtomicOrdering::acq_rel),
+        ordered(LLVM::AtomicOrdering::acquire), StringRef(),
+        naturalAlignment(op.getOld().getType()));
     copyScopes(op, exchange);
     rewriter.replaceOpWithNewOp<LLVM::ExtractValueOp>(op, exchange, 0);
     return success();
@@ -113,7 +122,7 @@ std::optional<LLVM::AtomicBinOp> binaryOperation(arith::AtomicRMWKind kind) {
   case Kind::minnumf:
     return Op::fmin;
   case Kind::maxs:
-    return Op::max;
+    return isMutant(Mutant::AtomicMaxUnsigned) ? Op::umax : Op::max;
   case Kind::maxu:
     return Op::umax;
   case Kind::mins:
@@ -177,7 +186,7 @@ struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
           done = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 1);
     LLVM::CondBrOp::create(rewriter, loc, done, after, ValueRange(), loop, seen);
     rewriter.setInsertionPointToStart(after);
-    rewriter.replaceOp(op, number);
+    rewriter.replaceOp(op, isMutant(Mutant::AtomicProductNew) ? product : number);
     return success();
   }
 };

@@ -1,6 +1,7 @@
 //===- HostCalls.cpp - prints through the host's sink -----------*- C++ -*-===//
 #include "metate/Target/Cpu/MapTasks.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +23,7 @@ static std::pair<uint32_t, Value> printValue(Code &code, Value value, bool isUns
   }
   if (value.getType().isInteger(1))
     return {METATE_PRINT_BOOL, arith::ExtUIOp::create(builder, code.loc, i64, value)};
+  isUnsigned |= isMutant(Mutant::PrintedUnsigned);
   uint32_t kind = isUnsigned ? METATE_PRINT_U64 : METATE_PRINT_I64;
   if (value.getType().isInteger(64))
     return {kind, value};

@@ -2,6 +2,7 @@
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/abi/kernel.h"
 
@@ -45,7 +46,7 @@ Value KernelMapping::fromLLVM(Code &code, Value value, Type type) {
 /// Accesses of different arguments do not alias, unless the kernel was compiled for overlapping
 /// ones.
 void KernelMapping::annotateScopes() {
-  if (kernel.getMayAlias())
+  if (kernel.getMayAlias() && !isMutant(Mutant::ScopesOfOverlapping))
     return;
   MLIRContext *context = kernel.getContext();
   auto name = [&](Twine text) { return StringAttr::get(context, kernel.getSymName() + text); };

@@ -136,11 +136,13 @@ void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, Valu
   size_t rank = lower.size();
   if (rank == 1) {
     Value from = arith::AddIOp::create(builder, loc, lower[0], begin);
+    if (isMutant(Mutant::LowerBoundForgotten))
+      from = begin;
     Value to = arith::AddIOp::create(builder, loc, lower[0], end);
-    auto loop = scf::ForOp::create(builder, loc, from, to, one);
-    builder.setInsertionPointToStart(loop.getBody());
     if (isMutant(Mutant::ChunkEndShort))
       to = arith::SubIOp::create(builder, loc, to, one);
+    auto loop = scf::ForOp::create(builder, loc, from, to, one);
+    builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   } else {
     auto rows = scf::ForOp::create(builder, loc, begin, end, one);
@@ -156,7 +158,10 @@ void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, Valu
       }
       variables.insert(variables.begin(), arith::AddIOp::create(builder, loc, lower[k], position));
     }
-    auto loop = scf::ForOp::create(builder, loc, lower.back(), upper.back(), one);
+    Value first = lower.back();
+    if (isMutant(Mutant::InnerBoundForgotten))
+      first = arith::ConstantIndexOp::create(builder, loc, 0);
+    auto loop = scf::ForOp::create(builder, loc, first, upper.back(), one);
     builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   }
