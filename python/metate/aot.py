@@ -41,9 +41,13 @@ class Module:
             ``ARCHITECTURE:CPU``; default: this machine. One payload is made for each; the host
             picks the best one that it can run.
         name: the module's name; default: the file's that it is saved to.
+        sanitizer: ``"thread"`` or ``"address"``: instruments the kernels for hosts that are built with
+            ``-fsanitize=`` of the same name; other hosts refuse to open the module. For tests.
+        contract: whether products and sums may become fused multiply-adds, which round once; without,
+            each operation rounds on its own, as in NumPy.
     """
 
-    def __init__(self, arch=None, *, targets=None, name=None):
+    def __init__(self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True):
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
         self._targets = _checked_targets([arch] if arch is not None else targets)
@@ -51,6 +55,10 @@ class Module:
         self._types: dict[str, TreeType] = {}
         self._kernels: dict[str, tuple[object, bool]] = {}  # name -> (kernel, may_alias)
         self._level = 2
+        if sanitizer not in (None, "thread", "address"):
+            raise RuntimeValueError_(f"sanitizer: expected 'thread' or 'address', got {sanitizer!r}")
+        self._sanitizer = sanitizer
+        self._contract = bool(contract)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -128,12 +136,14 @@ class Module:
         return module
 
     def choices(self):
-        """Targets and optimisation level as the compiler takes them."""
+        """Targets, optimisation level and kind of code as the compiler takes them."""
         from metate_native import _compiler
 
         choices = _compiler.Choices()
         choices.targets = list(self._targets)
         choices.opt_level = self._level
+        choices.sanitizer = self._sanitizer or ""
+        choices.contract = self._contract
         return choices
 
     def save(self, path=None, *, output_dir=None) -> pathlib.Path:

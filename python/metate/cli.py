@@ -136,7 +136,7 @@ def _module_of(parsed) -> aot.Module:
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
-    module = aot.Module(targets=parsed.target)
+    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize)
     module.run_optimizations(level=parsed.opt_level)
     kernels = {name: value for name, value in names.items() if isinstance(value, Kernel)}
     for name in parsed.kernel or ():
@@ -182,6 +182,12 @@ def _build(parsed) -> int:
     return 0
 
 
+    parser.add_argument(
+        "--sanitize",
+        metavar="KIND",
+        choices=("thread", "address"),
+        help="instrument the kernels: thread or address; only for hosts built with the same -fsanitize",
+    )
 def _stages(parsed) -> int:
     from metate_native import _compiler
 
@@ -218,7 +224,7 @@ def _first_dump(parsed, names):
         return names[0], module.source_module(parsed.file.stem).text(True), module.choices()
     if parsed.start_from == names[-1]:
         raise UsageError("--start-from: expected a stage before pack, which is the last one")
-    module = aot.Module(targets=parsed.target)
+    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize)
     module.run_optimizations(level=parsed.opt_level)
     return parsed.start_from, parsed.input.read_text(), module.choices()
 

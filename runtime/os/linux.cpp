@@ -130,8 +130,13 @@ metate_status load(const void *bytes, uint64_t count, SharedObject *object) {
   }
   // The file stays open as long as the code: the loader compares names first, and a reused
   // descriptor number would make it hand out the code that was loaded under it before.
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  // The process is named by its number: debuggers and symbolizers, which are processes of their own,
+  // read the code's symbols under that path.
+  char self[32] = "self", path[64];
+  ssize_t length = readlink("/proc/self", self, sizeof self - 1);
+  if (length > 0)
+    self[length] = 0;
+  snprintf(path, sizeof path, "/proc/%s/fd/%d", self, file);
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();
@@ -154,5 +159,7 @@ void unload(SharedObject *object) {
     close(object->file);
   *object = SharedObject();
 }
+
+bool hasSymbol(const char *name) { return dlsym(RTLD_DEFAULT, name) != nullptr; }
 
 } // namespace metate::os

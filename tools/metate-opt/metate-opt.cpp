@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Emit.h"
+#include "metate/Emit/Sanitize.h"
 #include "metate/Module/Module.h"
 #include "metate/Pipelines/Stages.h"
 
@@ -51,7 +52,16 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
       }
       parsed.push_back(*target);
     }
-    if (llvm::Error error = metate::emit(getOperation(), parsed)) {
+    metate::EmitOptions options;
+    options.contract = contract;
+    if (std::optional<metate::Sanitizer> known = metate::parseSanitizer(sanitizer)) {
+      options.sanitizer = *known;
+    } else {
+      getOperation().emitError() << "sanitizer: expected 'address' or 'thread', got '" << sanitizer
+                                 << "'";
+      return signalPassFailure();
+    }
+    if (llvm::Error error = metate::emit(getOperation(), parsed, options)) {
       getOperation().emitError() << llvm::toString(std::move(error));
       signalPassFailure();
     }
@@ -60,6 +70,9 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
   ListOption<std::string> targets{*this, "target",
                                   llvm::cl::desc("targets: native, x86-64-v3, aarch64, ...")};
   Option<unsigned> optLevel{*this, "opt-level", llvm::cl::desc("0 to 3"), llvm::cl::init(2)};
+  Option<std::string> sanitizer{*this, "sanitizer", llvm::cl::desc("address or thread")};
+  Option<bool> contract{*this, "contract", llvm::cl::desc("fused multiply-adds"),
+                        llvm::cl::init(true)};
 };
 } // namespace
 

@@ -146,6 +146,10 @@ typedef enum metate_format {
 
 typedef struct metate_variant_info {
   uint32_t arch;
+/* A feature of that name and "thread" or "address" is no CPU's: the code is instrumented, and runs
+ * only in a process built with that sanitizer. */
+#define METATE_FEATURE_SANITIZER "sanitizer-"
+
   uint32_t level; /* x86-64: least level 1..4 (v1..v4) the code needs; aarch64: 0 */
   uint32_t format;
   uint32_t cpu;      /* string: the LLVM name of the CPU compiled for */

@@ -42,9 +42,10 @@
  *   2. take a slot: pop the free list (compare-exchange[acq_rel] of the tagged head), else raise
  *      high_water by one, by compare-exchange[relaxed], never above `physical`. None left: set
  *      the sticky status (below), the access under it is predicated off.
- *   3. fill the slot with background; coordinate[] = ...; state = epoch (plain stores).
- *   4. compare-exchange[acq_rel] of the link, 0 -> slot. Lost: state = 0, push the slot on the
- *      free list, go on with the winner's slot. Won: used += 1 [relaxed]; if used > capacity: sticky
+ *   3. fill the slot with background; coordinate[] = ...; state = epoch (plain stores, but the
+ *      state and, for late pops of step 2, coordinate[0]: atomic).
+ *   4. compare-exchange[acq_rel] of the link, 0 -> slot. Lost: state = 0 [atomic], push the slot on
+ *      the free list, go on with the winner's slot. Won: used += 1 [relaxed]; if used > capacity: sticky
  *      status with needed = used (the data is kept: it sits in a slack slot).
  * There are `workers` slack slots in each pool (physical = capacity + workers) and one worker
  * holds at most one slot that it has not linked, so a need of at most `capacity` never fails.

@@ -96,8 +96,13 @@ def Metate_TextOp : Metate_Op<"text"> {
   let assemblyFormat = "$index $file `:` $line `:` $column $text attr-dict";
 }
 
+def Metate_SanitizerName : ConfinedAttr<StrAttr, [AttrConstraint<CPred<
+    "::llvm::is_contained({\"address\", \"thread\"}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+    "'address' or 'thread'">]>;
+
 def Metate_PayloadOp : Metate_Op<"payload", [Symbol]> {
   let summary = "object code of all kernels for one target (after the emit stage)";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, DenseI8ArrayAttr:$object);
-  let assemblyFormat = "$sym_name $triple $cpu $features $object attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, DenseI8ArrayAttr:$object,
+                       OptionalAttr<Metate_SanitizerName>:$sanitizer);
+  let assemblyFormat = "$sym_name $triple $cpu $features $object (`sanitizer` $sanitizer^)? attr-dict";
 }

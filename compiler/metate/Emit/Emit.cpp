@@ -129,7 +129,25 @@ static void setLinkage(llvm::Module &module, ArrayRef<StringRef> entries) {
           llvm::UWTableKind::Async); // debuggers and profilers walk through kernels
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
+/// Products and sums stay apart, in the optimiser and in the code generator.
+static void forbidContraction(llvm::Module &module, llvm::TargetMachine &machine) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (isa<llvm::FPMathOperator>(instruction))
+        instruction.setHasAllowContract(false);
+  machine.Options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+}
+
+/// The fault FastFloats.
+static void makeFast(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (isa<llvm::FPMathOperator>(instruction))
+        instruction.setFast(true);
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel,
+                     Sanitizer sanitizer) {
   static const llvm::OptimizationLevel levels[] = {
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
       llvm::OptimizationLevel::O3};
@@ -138,7 +156,9 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   llvm::CGSCCAnalysisManager graphs;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
+  // ThreadSanitizer passes over vectors wider than 16 bytes and over masked accesses.
+  tuning.LoopVectorization = tuning.SLPVectorization =
+      optLevel >= 2 && sanitizer != Sanitizer::Thread;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
@@ -163,8 +183,9 @@ static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::Targe
 }
 
 /// Nothing undefined outside the allow-list, and every entry defined.
-static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entries) {
-  if (Expected<std::vector<std::string>> names = undefinedSymbols(buffer); !names)
+static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entries,
+                         Sanitizer sanitizer) {
+  if (Expected<std::vector<std::string>> names = undefinedSymbols(buffer, sanitizer); !names)
     return names.takeError();
   Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
       llvm::object::ObjectFile::createObjectFile(buffer);
@@ -186,7 +207,8 @@ static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entri
 }
 
 static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef> entries,
-                                              const metate::TargetOptions &target) {
+                                              const metate::TargetOptions &target,
+                                              const EmitOptions &options) {
   Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
   if (!machine)
     return machine.takeError();
@@ -208,13 +230,14 @@ static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef>
   Expected<SmallVector<char, 0>> object = generate(**module, **machine);
   if (!object)
     return object;
-  if (Error error = checkObject(
-          llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"), entries))
+  if (Error error =
+          checkObject(llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"),
+                      entries, options.sanitizer))
     return error;
   return object;
 }
 
-Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets) {
+Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets, const EmitOptions &options) {
   if (targets.empty())
     return llvm::createStringError("expected at least one target");
   if (!module.getOps<PayloadOp>().empty())
@@ -227,17 +250,20 @@ Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets) {
   SmallVector<StringRef> entries = entryNames(module);
   OpBuilder builder(module.getContext());
   SmallVector<OwningOpRef<PayloadOp>> payloads;
-  for (const TargetOptions &options : targets) {
-    Expected<TargetOptions> target = resolveTarget(options);
+  StringAttr sanitizer;
+  if (options.sanitizer != Sanitizer::None)
+    sanitizer = builder.getStringAttr(sanitizerName(options.sanitizer));
+  for (const TargetOptions &named : targets) {
+    Expected<TargetOptions> target = resolveTarget(named);
     if (!target)
       return target.takeError();
-    Expected<SmallVector<char, 0>> object = compile(**code, entries, *target);
+    Expected<SmallVector<char, 0>> object = compile(**code, entries, *target, options);
     if (!object)
       return object.takeError();
     ArrayRef<int8_t> bytes(reinterpret_cast<const int8_t *>(object->data()), object->size());
     payloads.push_back(PayloadOp::create(builder, module.getLoc(),
                                          ("payload" + Twine(payloads.size())).str(), target->triple,
-                                         target->cpu, target->features, bytes));
+                                         target->cpu, target->features, bytes, sanitizer));
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
     if (isLLVMOp(op))
@@ -258,7 +284,8 @@ Error metate::verifyEmitted(ModuleOp module) {
   for (PayloadOp payload : module.getOps<PayloadOp>()) {
     ArrayRef<int8_t> object = payload.getObject();
     StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
-    if (Error error = checkObject(llvm::MemoryBufferRef(bytes, payload.getSymName()), entries))
+    if (Error error = checkObject(llvm::MemoryBufferRef(bytes, payload.getSymName()), entries,
+                                  *parseSanitizer(payload.getSanitizer().value_or(""))))
       return llvm::joinErrors(
           llvm::createStringError("after emit: payload '" + payload.getSymName() + "'"),
           std::move(error));

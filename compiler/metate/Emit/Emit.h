@@ -14,6 +14,14 @@
 
 namespace metate {
 
+/// What holds for the code of all targets.
+struct EmitOptions {
+  /// Floating-point products and sums may become fused multiply-adds where their flags allow it;
+  /// off: each operation rounds on its own, whatever the flags say.
+  bool contract = true;
+  Sanitizer sanitizer = Sanitizer::None;
+};
+
 /// Registers how the dialects of the map stage become LLVM IR. Call it once on the registry a
 /// context is made from; emit() does it itself on a context that lacks it.
 void registerEmit(mlir::DialectRegistry &registry);
@@ -21,12 +29,13 @@ void registerEmit(mlir::DialectRegistry &registry);
 /// Stage emit. Replaces all operations of the LLVM dialect in `module` by one `metate.payload` per
 /// target, named payload0, payload1, ... in the order given. The object code carries DWARF line
 /// tables of the operations' locations, exports the interfaces' entries (hidden outside the
-/// payload) and leaves no symbol undefined but those of findExternal(). The same module and targets
+/// payload) and leaves no symbol undefined but those of findExternal() and of the sanitizer's runtime. The same module and targets
 /// give the same bytes. On failure the module is left as it was.
-llvm::Error emit(mlir::ModuleOp module, llvm::ArrayRef<TargetOptions> targets);
+llvm::Error emit(mlir::ModuleOp module, llvm::ArrayRef<TargetOptions> targets,
+                 const EmitOptions &options = {});
 
 /// The invariant after emit: at least one payload; no LLVM dialect operation; each interface's
-/// entry defined in each payload; no undefined symbol outside the allow-list.
+/// entry defined in each payload; no undefined symbol outside the allow-list (of the payload's sanitizer).
 llvm::Error verifyEmitted(mlir::ModuleOp module);
 
 } // namespace metate

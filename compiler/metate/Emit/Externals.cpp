@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Externals.h"
 
+#include "metate/Emit/Sanitize.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Object/ObjectFile.h"
 
@@ -74,7 +76,8 @@ const metate::External *metate::findExternal(StringRef name) {
   return found != std::end(externals) && found->name == name ? found : nullptr;
 }
 
-Expected<std::vector<std::string>> metate::undefinedSymbols(MemoryBufferRef object) {
+Expected<std::vector<std::string>> metate::undefinedSymbols(MemoryBufferRef object,
+                                                            Sanitizer sanitizer) {
   Expected<std::unique_ptr<object::ObjectFile>> file = object::ObjectFile::createObjectFile(object);
   if (!file)
     return file.takeError();
@@ -89,6 +92,8 @@ Expected<std::vector<std::string>> metate::undefinedSymbols(MemoryBufferRef obje
     if (!name)
       return name.takeError();
     if (name->empty() || *name == "_GLOBAL_OFFSET_TABLE_") // the linker's own
+      continue;
+    if (isSanitizerSymbol(*name, sanitizer))
       continue;
     if (!findExternal(*name))
       return createStringError(

@@ -8,8 +8,8 @@
 #ifndef METATE_EMIT_EXTERNALS_H
 #define METATE_EMIT_EXTERNALS_H
 
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
+#include "metate/Emit/Target.h"
+
 #include "llvm/Support/MemoryBufferRef.h"
 
 #include <string>
@@ -28,9 +28,10 @@ struct External {
 /// The entry of the allow-list, or null.
 const External *findExternal(llvm::StringRef name);
 
-/// Names of an object's undefined symbols, sorted. Fails if one is not on the allow-list, naming
-/// it.
-llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::MemoryBufferRef object);
+/// Names of an object's undefined symbols that the C library has, sorted. Fails if there is another
+/// one, naming it; those of `sanitizer`'s runtime are the host's and pass.
+llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::MemoryBufferRef object,
+                                                          Sanitizer sanitizer = Sanitizer::None);
 
 } // namespace metate
 

@@ -3,13 +3,14 @@
 // LLJIT with JITLink and nothing else: no platform, no compile threads, no IR compiler; each module
 // has a JITDylib of its own, so that entries of different modules may have the same name and one
 // module can be removed. Symbols from outside resolve to the C library's functions of the
-// allow-list only.
+// allow-list and of a sanitizer's runtime only.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Jit/Jit.h"
 
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Externals.h"
+#include "metate/Emit/Sanitize.h"
 #include "metate/Emit/Target.h"
 #include "metate/Module/Module.h"
 
@@ -20,6 +21,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/Process.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -115,8 +117,10 @@ Expected<std::unique_ptr<Jit>> Jit::create() {
   session->lljit = std::move(*lljit);
   Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> generator =
       orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-          session->lljit->getDataLayout().getGlobalPrefix(),
-          [](const orc::SymbolStringPtr &name) { return findExternal(*name) != nullptr; });
+          session->lljit->getDataLayout().getGlobalPrefix(), [](const orc::SymbolStringPtr &name) {
+            return findExternal(*name) || isSanitizerSymbol(*name, Sanitizer::Thread) ||
+                   isSanitizerSymbol(*name, Sanitizer::Address);
+          });
   if (!generator)
     return generator.takeError();
   session->library = &session->lljit->getExecutionSession().createBareJITDylib("C library");
@@ -133,7 +137,23 @@ StringRef JitModule::descriptor() const {
   return StringRef(reinterpret_cast<const char *>(bytes.data()), size);
 }
 
+/// Instrumented code needs its sanitizer's runtime in this process.
+static Error checkSanitizer(PayloadOp payload) {
+  std::optional<StringRef> name = payload.getSanitizer();
+  if (!name)
+    return Error::success();
+  std::string symbol = sanitizerHostSymbol(*parseSanitizer(*name)).str();
+  if (llvm::sys::DynamicLibrary::getPermanentLibrary(nullptr).getAddressOfSymbol(symbol.c_str()))
+    return Error::success();
+  return llvm::createStringError(
+      "the code is instrumented for the " + *name +
+      " sanitizer, which is not in this process: build its host with -fsanitize=" + *name +
+      ", or compile without");
+}
+
 Error Jit::Session::checkTarget(PayloadOp payload) const {
+  if (Error error = checkSanitizer(payload))
+    return error;
   llvm::Triple wanted(payload.getTriple());
   if (wanted.getArch() != triple.getArch() || wanted.getOS() != triple.getOS())
     return llvm::createStringError("the payload is for '" + payload.getTriple() +

@@ -173,7 +173,7 @@ private:
   }
 
   Value giveBack(Value slot, Value winner) {
-    bytes.write(bytes.integer(0, 32), metaOf(slot, 0));
+    bytes.write(bytes.integer(0, 32), metaOf(slot, 0), /*release=*/true);
     Value head = bytes.readInteger(field(header::poolFreeHead), 64, /*acquire=*/true);
     Value again = bytes.integer(1, 1);
     makeWhile(

@@ -172,7 +172,7 @@ static Expected<std::string> standIn(StringRef library, ArrayRef<const External 
 static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, const Folder &folder,
                                                    TargetMachine &machine) {
   Expected<std::vector<std::string>> names =
-      undefinedSymbols(MemoryBufferRef(parts.object, "payload"));
+      undefinedSymbols(MemoryBufferRef(parts.object, "payload"), parts.sanitizer);
   if (!names)
     return names.takeError();
   std::map<std::string, SmallVector<const External *>> libraries;
@@ -227,7 +227,7 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
                                         "-z",
                                         "noexecstack",
                                         "-z",
-                                        "defs",
+                                        parts.sanitizer == Sanitizer::None ? "defs" : "undefs",
                                         "-o",
                                         output,
                                         *code,

@@ -6,6 +6,8 @@
 #ifndef METATE_MODULE_LINK_H
 #define METATE_MODULE_LINK_H
 
+#include "metate/Emit/Target.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -20,7 +22,8 @@ struct PayloadParts {
   llvm::StringRef object;                  ///< the emitted object file
   llvm::ArrayRef<llvm::StringRef> entries; ///< in the order of the descriptor's kernels
   uint64_t descriptorHash[2];
-  bool strip = false; ///< drop symbols and line tables
+  Sanitizer sanitizer = Sanitizer::None; ///< whose runtime the loading process brings
+  bool strip = false;                    ///< drop symbols and line tables
 };
 
 /// The bytes of a shared object that exports METATE_PAYLOAD_SYMBOL and nothing else, and asks the

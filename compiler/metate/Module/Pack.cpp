@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Sanitize.h"
 #include "metate/Module/Hash.h"
 #include "metate/Module/Link.h"
 #include "metate/Module/Module.h"
@@ -68,6 +69,7 @@ Expected<std::string> metate::pack(ModuleOp module, const PackOptions &options) 
     std::memcpy(parts.descriptorHash,
                 descriptor->data() + offsetof(metate_descriptor, signature_hash),
                 sizeof parts.descriptorHash);
+    parts.sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));
     parts.strip = options.strip;
     Expected<std::string> linked = linkPayload(parts);
     if (!linked)

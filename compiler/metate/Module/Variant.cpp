@@ -52,6 +52,9 @@ Expected<Variant> Variant::get(PayloadOp payload) {
   std::vector<std::string> beyond;
   std::set_difference(used->begin(), used->end(), base.begin(), base.end(),
                       std::back_inserter(beyond));
+  // Last: a host reads the list up to the first that it lacks.
+  if (std::optional<llvm::StringRef> sanitizer = payload.getSanitizer())
+    beyond.push_back((METATE_FEATURE_SANITIZER + *sanitizer).str());
   variant.features = llvm::join(beyond, ",");
   return variant;
 }

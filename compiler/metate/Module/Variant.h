@@ -15,10 +15,11 @@ namespace metate {
 
 /// One variant of a module, as a value.
 struct Variant {
-  uint32_t arch = 0;    ///< METATE_ARCH_*
-  uint32_t level = 0;   ///< x86-64: the highest psABI level whose features the code may use; else 0
-  std::string cpu;      ///< LLVM's name
-  std::string features; ///< beyond the level, comma-separated, sorted
+  uint32_t arch = 0;  ///< METATE_ARCH_*
+  uint32_t level = 0; ///< x86-64: the highest psABI level whose features the code may use; else 0
+  std::string cpu;    ///< LLVM's name
+  /// Beyond the level, comma-separated, sorted; a sanitizer of the host's comes last.
+  std::string features;
   std::string triple;
 
   static llvm::Expected<Variant> get(PayloadOp payload);

@@ -109,7 +109,7 @@ llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
   for (int next = int(from) + 1; next <= int(to); ++next) {
     Stage stage = Stage(next);
     if (stage == Stage::Emit) {
-      if (llvm::Error error = emit(module, options.targets))
+      if (llvm::Error error = emit(module, options.targets, {options.contract, options.sanitizer}))
         return error;
     } else {
       PassManager passes(module.getContext());

@@ -15,6 +15,24 @@ struct Verdict {
   uint32_t features = 0;
 };
 
+// Instrumented code calls its sanitizer's runtime, which a process has from its start or not at all.
+// False when the feature is none of these.
+bool checkSanitizer(const char *name, size_t size, Verdict *verdict) {
+  constexpr size_t prefix = sizeof METATE_FEATURE_SANITIZER - 1;
+  if (size <= prefix || memcmp(name, METATE_FEATURE_SANITIZER, prefix) != 0)
+    return false;
+  const char *which = name + prefix;
+  int length = int(size - prefix);
+  bool here = (length == 6 && memcmp(which, "thread", 6) == 0 && os::hasSymbol("__tsan_init")) ||
+              (length == 7 && memcmp(which, "address", 7) == 0 && os::hasSymbol("__asan_init"));
+  if (!here && !*verdict->reason)
+    snprintf(verdict->reason, sizeof verdict->reason,
+             "its code is instrumented for the %.*s sanitizer, which is not in this process (build "
+             "the host with -fsanitize=%.*s)",
+             length, which, length, which);
+  return true;
+}
+
 void checkFeatures(const Machine &machine, const char *list, Verdict *verdict) {
   while (*list) {
     size_t length = strcspn(list, ",");
@@ -24,7 +42,8 @@ void checkFeatures(const Machine &machine, const char *list, Verdict *verdict) {
       ++name;
       --size;
     }
-    Has has = size ? hasFeature(machine, name, size) : Has::yes;
+    bool sanitizer = checkSanitizer(name, size, verdict);
+    Has has = size && !sanitizer ? hasFeature(machine, name, size) : Has::yes;
     if (has != Has::yes && !*verdict->reason)
       snprintf(verdict->reason, sizeof verdict->reason, "%s %.*s",
                has == Has::no ? "this CPU lacks" : "this libmetate does not know the feature",

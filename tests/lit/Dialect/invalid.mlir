@@ -350,3 +350,48 @@ metate.kernel @stage_tile(%f: !t, %i: index) {
   %t = metate.stage_leaf %f["a"][%i] halo [1] to [1] : !t -> memref<9xf32>
   metate.return
 }
+
+// -----
+
+metate.kernel @check_shape(%ok: i1, %i: index) {
+  // expected-error @below {{(D1) expected an index and as many extents, got 2 and 1}}
+  metate.check out_of_range %ok, "x" index(%i, %i) shape(%i)
+  metate.return
+}
+
+// -----
+
+metate.kernel @check_no_index(%ok: i1) {
+  // expected-error @below {{(D1) expected an index and as many extents, got 0 and 0}}
+  metate.check out_of_range %ok, "x"
+  metate.return
+}
+
+// -----
+
+metate.kernel @check_rank(%ok: i1, %i: index) {
+  // expected-error @below {{(D2) expected at most 8 indices, got 9}}
+  metate.check capacity %ok, "f.a" index(%i, %i, %i, %i, %i, %i, %i, %i, %i)
+  metate.return
+}
+
+// -----
+
+metate.kernel @check_capacity(%ok: i1, %i: index) {
+  // expected-error @below {{(D3) expected an index and no extents, got 1 and 1}}
+  metate.check capacity %ok, "f.a" index(%i) shape(%i)
+  metate.return
+}
+
+// -----
+
+metate.kernel @check_division(%ok: i1, %i: index) {
+  // expected-error @below {{(D3) expected neither an index nor extents, got 1 and 0}}
+  metate.check division_by_zero %ok, "" index(%i)
+  metate.return
+}
+
+// -----
+
+// expected-error @below {{'metate.payload' op attribute 'sanitizer' failed to satisfy constraint: string attribute 'address' or 'thread'}}
+metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [127, 69] sanitizer "memory"

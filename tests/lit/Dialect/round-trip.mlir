@@ -90,3 +90,5 @@ metate.interface @run entry "metate_run" tasks 2 [#metate.argument<"f", "tree", 
 metate.text 0 "k.py" : 3 : 5 "x must be positive"
 // CHECK: metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [127, 69]
 metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [127, 69]
+// CHECK: metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [127, 69] sanitizer "thread"
+metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [127, 69] sanitizer "thread"

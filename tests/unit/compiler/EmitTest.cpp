@@ -87,6 +87,65 @@ TEST(Emit, CodeCarriesLinesOfTheSource) {
   }
 }
 
+/// All symbols that an object leaves undefined.
+static std::vector<std::string> undefinedOf(PayloadOp payload) {
+  llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()),
+                        payload.getObject().size());
+  auto object = llvm::cantFail(
+      llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
+  std::vector<std::string> names;
+  for (const llvm::object::SymbolRef &symbol : object->symbols())
+    if (llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)
+      names.push_back(llvm::cantFail(symbol.getName()).str());
+  return names;
+}
+
+TEST(Emit, SanitizersSeeAccessesAndAtomics) {
+  struct {
+    Sanitizer sanitizer;
+    const char *symbols[2];
+  } cases[] = {{Sanitizer::Thread, {"__tsan_write4", "__tsan_atomic32_compare_exchange_val"}},
+               {Sanitizer::Address, {"__asan_report_store4", "__asan_report_load4"}}};
+  // A floating-point sum has no function of its own in ThreadSanitizer's runtime.
+  std::string text =
+      replaced(saxpyText, "%x_value = llvm.load %x_at : !llvm.ptr -> f32",
+               "%x_value = llvm.atomicrmw fadd %x_at, %a monotonic : !llvm.ptr, f32");
+  for (auto &[sanitizer, symbols] : cases)
+    for (unsigned optLevel : {0u, 2u}) {
+      Compiled compiled(text);
+      EmitOptions options;
+      options.sanitizer = sanitizer;
+      ASSERT_EQ(textOf(emit(*compiled.module, named("x86-64", optLevel), options)), "");
+      EXPECT_EQ(textOf(verifyEmitted(*compiled.module)), "");
+      PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
+      std::vector<std::string> names = undefinedOf(payload);
+      for (const char *symbol : symbols)
+        EXPECT_TRUE(llvm::is_contained(names, symbol)) << symbol << " at -O" << optLevel;
+      // The same code is not allowed to a payload that does not say what it needs.
+      payload.removeSanitizerAttr();
+      EXPECT_NE(textOf(verifyEmitted(*compiled.module)).find("undefined symbol '__"),
+                std::string::npos);
+    }
+}
+
+TEST(Emit, ConstructorsAreNotMade) {
+  for (Sanitizer sanitizer : {Sanitizer::Thread, Sanitizer::Address}) {
+    Compiled compiled(saxpyText);
+    EmitOptions options;
+    options.sanitizer = sanitizer;
+    llvm::cantFail(emit(*compiled.module, named("x86-64"), options));
+    PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
+    llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()),
+                          payload.getObject().size());
+    auto object = llvm::cantFail(
+        llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
+    for (const llvm::object::SectionRef &section : object->sections()) {
+      llvm::StringRef name = llvm::cantFail(section.getName());
+      EXPECT_FALSE(name.starts_with(".init_array") || name.starts_with(".ctors")) << name.str();
+    }
+  }
+}
+
 TEST(Target, NamesAreChecked) {
   EXPECT_EQ(llvm::cantFail(parseTarget("aarch64:cortex-a72")).cpu, "cortex-a72");
   llvm::Expected<TargetOptions> wrong = parseTarget("x86-64-v9");

@@ -1,0 +1,116 @@
+"""The kernels that the sanitizer tests run: every way in which iterations of a kernel meet.
+
+Correct ones must be silent under ThreadSanitizer, whatever shares a tree; `racy_*` must be reported.
+`make_modules.py` compiles them; sanitized_test.cpp is the host.
+"""
+
+import metate as mt
+
+Array = mt.types.ndarray(dtype=mt.f32, ndim=1)
+Counts = mt.types.ndarray(dtype=mt.i32, ndim=1)
+vec3 = mt.types.vector(3, mt.f32)
+
+sparse = mt.types.SNodeTreeBuilder().pointer(mt.ij, 8).dense(mt.ij, 8).place(a=mt.f32, n=mt.i32, v=vec3).build()
+deep = mt.types.SNodeTreeBuilder().pointer(mt.i, 16).pointer(mt.i, 8).dense(mt.i, 8).place(x=mt.f32, background=1.5).build()
+
+
+@mt.kernel
+def fill(t: sparse):  # activation and plain stores; many iterations open one leaf
+    for i, j in mt.ndrange(64, 64):
+        if (i // 8 + j // 8) % 3 == 0:
+            t.a[i, j] = i * 64 + j
+            t.v[i, j] = vec3(i, j, 1.0)
+
+
+@mt.kernel
+def count(t: sparse, times: mt.i32):  # activation by atomics, all workers on the same leaves
+    for k in range(times):
+        t.n[k % 64, (k * 7) % 64] += 1
+
+
+@mt.kernel
+def scale(t: sparse, factor: mt.f32):  # struct-for, each iteration its own cell
+    for i, j in t:
+        t.a[i, j] *= factor
+
+
+@mt.kernel
+def renumber(t: sparse):  # struct-for over the same cells, another member
+    for i, j in t:
+        t.n[i, j] = i - j
+
+
+@mt.kernel
+def reduce(t: sparse, out: Array, counts: Counts):  # atomics of many kinds on shared elements
+    for i, j in t:
+        out[0] += t.a[i, j]
+        mt.atomic_max(out[1], t.a[i, j])
+        mt.atomic_min(out[2], t.v[i, j].x)
+        counts[0] += 1
+        mt.atomic_max(counts[1], i)
+        mt.atomic_xor(counts[2], j)
+        mt.atomic_mul(counts[3], 1)
+
+
+@mt.kernel
+def laplace(src: sparse, dst: sparse):  # neighbours of one tree into another, which grows
+    for i, j in src:
+        dst.a[i, j] = src.a[i - 1, j] + src.a[i + 1, j] + src.a[i, j - 1] + src.a[i, j + 1] - 4 * src.a[i, j]
+
+
+@mt.kernel
+def grow(t: sparse):  # struct-for over a tree that the loop changes
+    for i, j in t:
+        if i % 8 == 0 and j % 8 == 0:
+            t.n[(i + 8) % 64, j] += 1
+
+
+@mt.kernel
+def open_deep(t: deep, times: mt.i32):  # two pools, few cells, many workers
+    for k in range(times):
+        mt.activate(t, [(k * 64) % 1024])
+        t.x[(k * 64 + k // 16) % 1024] += 1.0
+
+
+@mt.kernel
+def read_deep(t: deep, out: Array):  # reads of active and inactive cells, a store of one's own
+    for i in range(1024):
+        out[i] = t.x[i] + t.x[1023 - i]
+
+
+@mt.kernel
+def axpy(a: mt.f32, x: Array, y: Array):
+    for i in range(x.shape[0]):
+        y[i] += a * x[i]
+
+
+@mt.kernel
+def racy_element(x: Array):  # every iteration stores one element
+    for i in range(x.shape[0]):
+        x[0] = i
+
+
+@mt.kernel
+def racy_cell(t: sparse):
+    for i in range(1000):
+        t.a[3, 3] = i
+
+
+@mt.kernel
+def racy_mixed(x: Array):  # an atomic one way, a plain store the other
+    for i in range(x.shape[0]):
+        if i % 2 == 0:
+            x[0] += 1.0
+        else:
+            x[0] = 2.0
+
+
+@mt.kernel
+def store_at(x: Array, at: mt.i32):
+    for i in range(1):
+        x[at + i] = 1.0
+
+
+@mt.kernel
+def load_at(x: Array, at: mt.i32) -> mt.f32:
+    return x[at]
