@@ -64,9 +64,7 @@ std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const
   return valueOf(std::move(*added));
 }
 
-nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) {
-  CompileOptions options = optionsOf(choices);
-  runTo(module, Stage::Import, Stage::Emit, options);
+nb::bytes packUnlocked(SourceModule &module, bool strip) {
   std::optional<llvm::Expected<std::string>> packed;
   {
     nb::gil_scoped_release unlocked;
@@ -75,6 +73,12 @@ nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) 
     packed.emplace(pack(module.op(), packing));
   }
   return toBytes(valueOf(std::move(*packed)));
+}
+
+nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) {
+  CompileOptions options = optionsOf(choices);
+  runTo(module, Stage::Import, Stage::Emit, options);
+  return packUnlocked(module, strip);
 }
 
 Stage stageOf(const std::string &name) {
@@ -93,7 +97,11 @@ nb::object runStagesOnText(const std::string &text, const std::string &start,
   if (to < from)
     throwCompileError("stage '" + stop + "' comes before '" + start + "'");
   SourceModule module("module");
-  std::string error = module.parse(text);
+  std::string error;
+  {
+    nb::gil_scoped_release unlocked;
+    error = module.parse(text);
+  }
   if (!error.empty())
     throwCompileError(error);
   CompileOptions options = optionsOf(choices);
@@ -102,9 +110,7 @@ nb::object runStagesOnText(const std::string &text, const std::string &start,
     runTo(module, from, last, options);
   if (to != Stage::Pack)
     return nb::cast(dumpModule(module.op()));
-  PackOptions packing;
-  packing.strip = strip;
-  return toBytes(valueOf(pack(module.op(), packing)));
+  return packUnlocked(module, strip);
 }
 
 std::vector<std::string> allStageNames() {

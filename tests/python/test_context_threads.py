@@ -183,6 +183,17 @@ def test_two_compilations_make_progress_together(monkeypatch):
     assert len(progress) == 2 and min(progress) > 0.03, f"seconds that each thread worked while the other was inside: {progress}"
 
 
+def test_modules_are_built_at_once():
+    """LLD's state is the process': the links take turns, and the bytes are those of one thread."""
+
+    def build(turns):
+        return mt.aot.Module(targets=["x86-64-v2"]).add_kernel(make_long(turns), "long").build()
+
+    alone, together = [build(turns) for turns in (1, 2, 3)], {}
+    in_threads(*(lambda turns=turns: together.update({turns: build(turns)}) for turns in (1, 2, 3)))
+    assert [together[turns] for turns in (1, 2, 3)] == alone
+
+
 def test_an_error_in_one_thread_is_its_own():
     @mt.kernel
     def wrong(x: Line):
