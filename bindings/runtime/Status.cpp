@@ -28,6 +28,8 @@ const char *className(int32_t status, Subject subject) {
     return "RuntimeIOError_";
   case METATE_E_ASSERT:
     return "AssertionError_";
+  case METATE_E_DIVISION_BY_ZERO:
+    return "ZeroDivisionError_";
   case METATE_E_ALIAS:
     return "RuntimeValueError_";
   case METATE_E_OUT_OF_RANGE:

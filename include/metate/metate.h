@@ -435,9 +435,19 @@ METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel,
                                             metate_plan *plan);
 /* Checks the arguments, runs the kernel, returns when it is done. Scratch comes from the device's
  * allocator. METATE_E_CAPACITY: a pool was exhausted, every other write was done; METATE_E_ASSERT.
- */
+ * A kernel compiled with debug stops instead, with the place in metate_last_error(), at a failed
+ * activation (METATE_E_CAPACITY), an access outside (METATE_E_OUT_OF_RANGE) and an integer division
+ * by zero (METATE_E_DIVISION_BY_ZERO); the iteration that stops writes nothing from there on. */
 METATE_API metate_status metate_kernel_launch(const metate_kernel *kernel,
                                               const metate_argument *arguments, uint32_t count);
+/* metate_kernel_launch that another thread or a signal handler can end early, by storing anything but
+ * zero to *interrupt (relaxed atomic): no further chunk of a parallel loop starts, a kernel compiled
+ * with debug also leaves loops in order, and the launch returns METATE_E_INTERRUPTED. Iterations that
+ * had begun are finished, but for those that a debug kernel leaves. NULL: never. */
+METATE_API metate_status metate_kernel_launch_interruptible(const metate_kernel *kernel,
+                                                            const metate_argument *arguments,
+                                                            uint32_t count,
+                                                            const uint32_t *interrupt);
 /* The bare entry, without any check; signature must be the kernel's. */
 METATE_API metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signature,
                                               metate_entry *entry);

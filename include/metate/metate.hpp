@@ -432,14 +432,20 @@ public:
   }
   /// Checks the arguments, runs, returns when the kernel is done.
   template <typename... Values> Status try_launch(Values &&...values) const {
+    return try_launch_interruptible(nullptr, std::forward<Values>(values)...);
+  }
+  /// try_launch that ends early, with METATE_E_INTERRUPTED, once `*interrupt` is not zero.
+  template <typename... Values>
+  Status try_launch_interruptible(const uint32_t *interrupt, Values &&...values) const {
     if constexpr (sizeof...(Values) == 0) {
-      return Status::of(metate_kernel_launch(raw, nullptr, 0));
+      return Status::of(metate_kernel_launch_interruptible(raw, nullptr, 0, interrupt));
     } else {
       Argument arguments[] = {Argument(values)...};
       metate_argument list[sizeof...(Values)];
       for (size_t i = 0; i < sizeof...(Values); ++i)
         list[i] = arguments[i].get();
-      return Status::of(metate_kernel_launch(raw, list, uint32_t(sizeof...(Values))));
+      return Status::of(
+          metate_kernel_launch_interruptible(raw, list, uint32_t(sizeof...(Values)), interrupt));
     }
   }
 #if METATE_EXCEPTIONS

@@ -84,6 +84,10 @@ class AssertionError_(RuntimeError_, AssertionError):
     """An assert statement of a kernel that failed."""
 
 
+class ZeroDivisionError_(RuntimeError_, ZeroDivisionError):
+    """An integer division or remainder by zero in a kernel compiled with debug."""
+
+
 class RuntimeTypeError_(RuntimeError_, TypeError):
     """An argument of another kind, dtype, rank or tree type than the kernel takes."""
 

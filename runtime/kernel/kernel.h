@@ -37,6 +37,15 @@ struct Extent {
 metate_status packArgument(const metate_kernel &kernel, uint32_t index,
                            const metate_argument &argument, metate_slot *slots);
 
+// Whether the argument is a tree whose cells the kernel may activate.
+bool activates(const metate_kernel &kernel, uint32_t index);
+
+// The status and text of the first exhausted pool; METATE_OK when there is none.
+metate_status reportCapacity(const metate_kernel &kernel, const metate_argument *arguments);
+// The status and text of what the kernel recorded.
+metate_status reportFailure(const metate_kernel &kernel, const metate_argument *arguments,
+                            const metate_failure &failure);
+
 // Refuses a written argument whose bytes meet another argument's.
 metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments);
 

@@ -31,11 +31,6 @@ metate_status pack(const metate_kernel &kernel, const metate_argument *arguments
   return METATE_OK;
 }
 
-bool activates(const metate_kernel &kernel, uint32_t index) {
-  return kernel.arguments[index].kind == METATE_ARGUMENT_TREE &&
-         (kernel.arguments[index].access & METATE_ACCESS_ACTIVATE);
-}
-
 // A worker may hold one unlinked slot of each pool, so a tree's slack bounds the workers.
 uint32_t workerBound(const metate_kernel &kernel, const metate_argument *arguments) {
   uint32_t bound = 0;
@@ -59,42 +54,16 @@ void clearSticky(const metate_kernel &kernel, const metate_argument *arguments) 
   }
 }
 
-metate_status reportCapacity(const metate_kernel &kernel, const metate_argument *arguments) {
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (!activates(kernel, i))
-      continue;
-    const metate_tree &tree = *arguments[i].value.tree;
-    if (__atomic_load_n(&tree.header().status, __ATOMIC_RELAXED) == METATE_OK)
-      continue;
-    char who[128];
-    __builtin_snprintf(who, sizeof who, "kernel '%s' argument %u '%s': ", kernel.name, i,
-                       kernel.argumentName(i));
-    return failCapacity(tree, who);
-  }
-  return METATE_OK;
-}
-
-metate_status reportFailure(const metate_kernel &kernel, const metate_failure &failure) {
-  if (failure.detail)
-    return fail(metate_status(failure.code), "%s", failure.detail);
-  Descriptor descriptor = kernel.description();
-  if (failure.text >= descriptor.header().texts.count)
-    return fail(METATE_E_ASSERT, "kernel '%s': an assertion failed", kernel.name);
-  const metate_text &text = descriptor.texts()[failure.text];
-  const char *message = descriptor.text(text.text);
-  return fail(METATE_E_ASSERT, "%s:%u:%u: kernel '%s': assertion failed%s%s",
-              descriptor.text(text.file), text.line, text.column, kernel.name, *message ? ": " : "",
-              message);
-}
-
 metate_status report(const metate_kernel &kernel, const metate_argument *arguments, int32_t code,
                      const metate_failure &failure) {
   if (failure.code != METATE_OK)
-    return reportFailure(kernel, failure);
+    return reportFailure(kernel, arguments, failure);
   if (kernel.activates)
     METATE_TRY(reportCapacity(kernel, arguments));
   if (code == METATE_OK)
     return METATE_OK;
+  if (code == METATE_E_INTERRUPTED)
+    return fail(METATE_E_INTERRUPTED, "kernel '%s': interrupted", kernel.name);
   if (code < 0 || code > METATE_STATUS_LAST)
     return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
   return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
@@ -102,7 +71,7 @@ metate_status report(const metate_kernel &kernel, const metate_argument *argumen
 }
 
 metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
-                  const metate_slot *slots, void *scratch) {
+                  const metate_slot *slots, void *scratch, const uint32_t *interrupt) {
   metate_device &device = *kernel.device;
   metate_failure failure; // only its code is read before it is filled
   failure.code = METATE_OK;
@@ -119,6 +88,7 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
     host.print = print::deliver;
   }
   host.failure = &failure;
+  host.interrupt = interrupt;
   if (kernel.activates)
     clearSticky(kernel, arguments);
   int32_t code = kernel.entry(slots, scratch, &host);
@@ -153,17 +123,17 @@ private:
 };
 
 metate_status runWithScratch(const metate_kernel &kernel, const metate_argument *arguments,
-                             const metate_slot *slots) {
+                             const metate_slot *slots, const uint32_t *interrupt) {
   Running counted(kernel, arguments);
   uint64_t bytes = kernel.info->scratch_bytes;
   if (!bytes)
-    return run(kernel, arguments, slots, nullptr);
+    return run(kernel, arguments, slots, nullptr, interrupt);
   uint64_t align = kernel.info->scratch_align ? kernel.info->scratch_align : METATE_BLOCK_ALIGN;
   void *scratch = kernel.device->allocate(bytes, align);
   if (!scratch)
     return fail(METATE_E_OUT_OF_MEMORY, "kernel '%s': the allocator refused %llu bytes of scratch",
                 kernel.name, show(bytes));
-  metate_status status = run(kernel, arguments, slots, scratch);
+  metate_status status = run(kernel, arguments, slots, scratch, interrupt);
   kernel.device->release(scratch, bytes, align);
   return status;
 }
@@ -178,25 +148,32 @@ metate_status checkCode(const metate_kernel &kernel) {
 
 // The largest arguments, out of the fast path.
 __attribute__((noinline)) metate_status launchLarge(const metate_kernel &kernel,
-                                                    const metate_argument *arguments) {
+                                                    const metate_argument *arguments,
+                                                    const uint32_t *interrupt) {
   Array<metate_slot> slots(*kernel.device);
   METATE_TRY(slots.allocate(kernel.info->slot_count));
   METATE_TRY(pack(kernel, arguments, slots.data()));
-  return runWithScratch(kernel, arguments, slots.data());
+  return runWithScratch(kernel, arguments, slots.data(), interrupt);
 }
 
 } // namespace
 
 metate_status metate_kernel_launch(const metate_kernel *kernel, const metate_argument *arguments,
                                    uint32_t count) {
+  return metate_kernel_launch_interruptible(kernel, arguments, count, nullptr);
+}
+
+metate_status metate_kernel_launch_interruptible(const metate_kernel *kernel,
+                                                 const metate_argument *arguments, uint32_t count,
+                                                 const uint32_t *interrupt) {
   METATE_REQUIRE(kernel);
   METATE_TRY(checkCount(*kernel, arguments, count));
   METATE_TRY(checkCode(*kernel));
   if (kernel->info->slot_count > stackSlots)
-    return launchLarge(*kernel, arguments);
+    return launchLarge(*kernel, arguments, interrupt);
   metate_slot slots[stackSlots]; // written before it is read: pack fills what the kernel reads
   METATE_TRY(pack(*kernel, arguments, slots));
-  return runWithScratch(*kernel, arguments, slots);
+  return runWithScratch(*kernel, arguments, slots, interrupt);
 }
 
 metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argument *arguments,

@@ -144,7 +144,8 @@ private:
     const metate_kernel_info &kernel = descriptor.kernels()[index];
     if (!isText(kernel.name))
       return corrupt("kernel", index, "its name is outside the descriptor");
-    if (kernel.flags & ~(METATE_KERNEL_NO_ALIAS | METATE_KERNEL_HAS_RESULT))
+    const uint32_t known = METATE_KERNEL_NO_ALIAS | METATE_KERNEL_HAS_RESULT | METATE_KERNEL_DEBUG;
+    if (kernel.flags & ~known)
       return corrupt("kernel", index, "unknown flags");
     if (!inRange(kernel.first_argument, kernel.argument_count, head.arguments.count))
       return corrupt("kernel", index, "its arguments are outside their table");

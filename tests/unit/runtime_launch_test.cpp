@@ -287,7 +287,7 @@ TEST_F(LaunchTest, failedAssertsCarryPlaceAndText) {
 TEST_F(LaunchTest, otherCodesAreReported) {
   EXPECT_FAILS(METATE_E_INTERRUPTED,
                launch("fail_with", {scalarArgument(METATE_I32, METATE_E_INTERRUPTED)}),
-               "'fail_with'", "METATE_E_INTERRUPTED");
+               "'fail_with'", "interrupted");
   EXPECT_FAILS(METATE_E_INTERNAL, launch("fail_with", {scalarArgument(METATE_I32, 0xffffffff)}),
                "-1");
 }

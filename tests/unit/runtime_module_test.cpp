@@ -138,9 +138,11 @@ TEST_F(ModuleTest, verifyRefusesWhatItMust) {
   changed.data()[changed.size() - 1] ^= 1;
   EXPECT_FAILS(METATE_E_CORRUPT, openBytes(changed), "hash");
   changed = file;
-  changed.at<metate_carrier>(0)->abi_version = 2;
+  changed.at<metate_carrier>(0)->abi_version = METATE_ABI_VERSION + 1;
   sealCarrier(changed.data(), changed.size());
-  EXPECT_FAILS(METATE_E_VERSION, openBytes(changed), "version 1", "got 2");
+  std::string version = "version " + std::to_string(METATE_ABI_VERSION);
+  std::string got = "got " + std::to_string(METATE_ABI_VERSION + 1);
+  EXPECT_FAILS(METATE_E_VERSION, openBytes(changed), version.c_str(), got.c_str());
   EXPECT_FAILS(METATE_E_MISALIGNED, metate_module_verify(file.data() + 1, 100), "8 bytes");
   metate_module *module = nullptr;
   EXPECT_FAILS(METATE_E_IO, metate_module_open_file(device, "/no/such/file", 0, &module),

@@ -99,6 +99,7 @@ struct StageOptions {
   cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"),
                                 cl::cat(category)};
   cl::opt<unsigned> optLevel{"opt-level", cl::desc("0 to 3"), cl::init(2), cl::cat(category)};
+  cl::opt<bool> debugKernels{"debug-kernels", cl::desc("debug mode"), cl::cat(category)};
 };
 
 static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage otherwise) {
@@ -119,6 +120,7 @@ static llvm::Expected<std::string> runDriver(ModuleOp module, const StageOptions
   if (!to)
     return to.takeError();
   metate::CompileOptions compile;
+  compile.debug = options.debugKernels;
   for (const std::string &name : options.targets) {
     llvm::Expected<metate::TargetOptions> target = metate::parseTarget(name, options.optLevel);
     if (!target)

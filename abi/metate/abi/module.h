@@ -84,7 +84,9 @@ typedef struct metate_type_info {
 enum {
   METATE_KERNEL_NO_ALIAS = 1u, /* compiled for arguments that do not overlap a written one */
   METATE_KERNEL_HAS_RESULT =
-      2u /* the last argument is the result: an ndarray that the caller supplies */
+      2u, /* the last argument is the result: an ndarray that the caller supplies */
+  METATE_KERNEL_DEBUG =
+      4u /* it stops at wrong accesses and asks metate_host.interrupt at each turn of a loop */
 };
 
 typedef struct metate_kernel_info {
@@ -144,12 +146,12 @@ typedef enum metate_format {
   METATE_FORMAT_IN_MEMORY = 2 /* JIT, static: entries handed in */
 } metate_format;
 
-typedef struct metate_variant_info {
-  uint32_t arch;
 /* A feature of that name and "thread" or "address" is no CPU's: the code is instrumented, and runs
  * only in a process built with that sanitizer. */
 #define METATE_FEATURE_SANITIZER "sanitizer-"
 
+typedef struct metate_variant_info {
+  uint32_t arch;
   uint32_t level; /* x86-64: least level 1..4 (v1..v4) the code needs; aarch64: 0 */
   uint32_t format;
   uint32_t cpu;      /* string: the LLVM name of the CPU compiled for */

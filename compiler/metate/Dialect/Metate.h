@@ -23,6 +23,8 @@
 
 #include "metate/Dialect/MetateDialect.h.inc"
 
+#include "metate/Dialect/MetateEnums.h.inc"
+
 #include "metate/Dialect/MetateAttrInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES

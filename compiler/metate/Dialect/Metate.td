@@ -32,6 +32,7 @@ def Metate_Dialect : Dialect {
   let extraClassDeclaration = "void registerAttributesAndTypes();";
 }
 
+include "Enums.td"
 include "Attrs.td"
 include "Ops.td"
 include "TaskOps.td"

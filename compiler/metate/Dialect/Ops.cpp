@@ -4,16 +4,26 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Tree.h"
+#include "metate/abi/base.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace metate;
 
+#include "metate/Dialect/MetateEnums.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "metate/Dialect/MetateOps.cpp.inc"
+
+static_assert(int(CheckKind::Capacity) == METATE_E_CAPACITY &&
+                  int(CheckKind::OutOfRange) == METATE_E_OUT_OF_RANGE &&
+                  int(CheckKind::DivisionByZero) == METATE_E_DIVISION_BY_ZERO,
+              "a check's kind is the status that the kernel returns");
 
 //===-- kernel --------------------------------------------------------------===//
 
@@ -302,5 +312,28 @@ LogicalResult PrintOp::verify() {
   for (Type type : getValues().getTypes())
     if (!isa<IntegerType, FloatType, IndexType>(type))
       return emitOpError("(P2) operands are integers or floats, got ") << type;
+  return success();
+}
+
+LogicalResult CheckOp::verify() {
+  size_t rank = getIndex().size(), extents = getShape().size();
+  bool hasShape = getKind() == CheckKind::OutOfRange;
+  bool hasIndex = hasShape || getKind() == CheckKind::Capacity;
+  if (hasShape && (rank == 0 || extents != rank))
+    return emitOpError("(D1) expected an index and as many extents, got ")
+           << rank << " and " << extents;
+  if (rank > METATE_MAX_RANK)
+    return emitOpError("(D2) expected at most ") << METATE_MAX_RANK << " indices, got " << rank;
+  if (!hasShape && ((rank != 0) != hasIndex || extents != 0))
+    return emitOpError("(D3) expected ")
+           << (hasIndex ? "an index and no extents" : "neither an index nor extents") << ", got "
+           << rank << " and " << extents;
+  return success();
+}
+
+LogicalResult CheckOp::canonicalize(CheckOp op, PatternRewriter &rewriter) {
+  if (!matchPattern(op.getCondition(), m_One()))
+    return failure();
+  rewriter.eraseOp(op);
   return success();
 }

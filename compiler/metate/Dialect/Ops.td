@@ -14,12 +14,12 @@ def Metate_KernelOp : Metate_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
     `metate.type` (the scalar type with its sign, where the signless one loses it),
     `metate.element` (element dimensions of an array of vectors), `metate.result` (unit: the array
     receives the kernel's return value). From the activate stage on also `metate.access`
-    (METATE_ACCESS_* bits). Top-level statements run in order; each `metate.range` and `metate.for_each` directly in the body is parallel.
+    (METATE_ACCESS_* bits). `debug`: wrong accesses stop the kernel (metate-insert-checks). Top-level statements run in order; each `metate.range` and `metate.for_each` directly in the body is parallel.
     Constraint (K1): the result list is empty. (K2): argument types are trees, memrefs, blocks, scalars, vectors.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
-    UnitAttr:$may_alias);
+    UnitAttr:$may_alias, UnitAttr:$debug);
   let regions = (region AnyRegion:$body);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
   let hasCustomAssemblyFormat = 1;
@@ -133,10 +133,13 @@ def Metate_IsActiveOp : Metate_CellOp<"is_active"> {
 
 def Metate_ActivateOp : Metate_CellOp<"activate"> {
   let summary = "activates the cell of a member or level; false if a pool on the way is exhausted or a coordinate is outside";
-  let description = [{Constraints C1 and C2 of load, for a member's or level's path.}];
-  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let description = [{
+    `strict`: false also where this activation was the one that a pool had no capacity for, although a slack slot took it.
+    Constraints C1 and C2 of load, for a member's or level's path.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, UnitAttr:$strict);
   let results = (outs I1:$active);
-  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` (`strict` $strict^)? attr-dict `:` type($tree)";
 }
 
 def Metate_PrintOp : Metate_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -155,6 +158,26 @@ def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> 
   let summary = "stops the kernel with METATE_E_ASSERT if the condition is false";
   let arguments = (ins I1:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict";
+}
+
+def Metate_CheckOp : Metate_Op<"check", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "stops the kernel with the kind's status if the condition is false";
+  let description = [{
+    `metate.check out_of_range %inside, "x" index(%i, %j) shape(%n, %m)`: what debug mode puts before an access that may be wrong, so
+    that nothing of the iteration is written from there on. `what` names the array or member. A shape of -1 is an axis without a bound
+    of its own.
+    Constraint (D1): out_of_range has an index and as many extents. (D2): at most METATE_MAX_RANK indices. (D3): capacity has
+    an index and no extents, division_by_zero neither.
+  }];
+  let arguments = (ins Metate_CheckKind:$kind, I1:$condition, StrAttr:$what, Variadic<Index>:$index, Variadic<Index>:$shape);
+  let assemblyFormat = "$kind $condition `,` $what (`index` `(` $index^ `)`)? (`shape` `(` $shape^ `)`)? attr-dict";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Metate_PollOp : Metate_Op<"poll", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "stops the kernel with METATE_E_INTERRUPTED if its host asks for that";
+  let assemblyFormat = "attr-dict";
 }
 
 def Metate_NamedTypeOp : Metate_Op<"named_type", [Symbol]> {

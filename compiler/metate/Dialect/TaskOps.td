@@ -86,8 +86,8 @@ def Metate_ReturnStatusOp : Metate_Op<"return_status", [MemoryEffects<[MemRead, 
 def Metate_InterfaceOp : Metate_Op<"interface", [Symbol]> {
   let summary = "a kernel as its host sees it; the symbol is the kernel's name";
   let description = [{`entry` is the symbol of the compiled entry (metate_entry).}];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$entry, TypedArrayAttrBase<Metate_ArgumentAttr, "an array of #metate.argument">:$arguments, I64Attr:$task_count, UnitAttr:$may_alias);
-  let assemblyFormat = "$sym_name `entry` $entry `tasks` $task_count $arguments (`may_alias` $may_alias^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$entry, TypedArrayAttrBase<Metate_ArgumentAttr, "an array of #metate.argument">:$arguments, I64Attr:$task_count, UnitAttr:$may_alias, UnitAttr:$debug);
+  let assemblyFormat = "$sym_name `entry` $entry `tasks` $task_count $arguments (`may_alias` $may_alias^)? (`debug` $debug^)? attr-dict";
 }
 
 def Metate_TextOp : Metate_Op<"text"> {

@@ -58,8 +58,16 @@ KernelValue KernelBuilder::integerDivision(StringRef op, const KernelValue &left
   Value zero = constant(type, int64_t(0)), one = constant(type, int64_t(1));
   std::optional<APInt> known = knownDivisor(b);
   auto result = [&](Value value) { return KernelValue{value, type}; };
-  if (known && known->isZero())
+  // The user's divisor, compared with zero: debug mode and the interpreter look for the mark.
+  auto marked = [&] {
+    auto compare = arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::eq, b, zero);
+    compare->setAttr("metate.divisor", builder.getUnitAttr());
+    return compare.getResult();
+  };
+  if (known && known->isZero()) {
+    marked();
     return result(zero);
+  }
   if (known && known->isPowerOf2() && !(type.isSigned() && (known->isNegative() || !isFloor))) {
     if (isRemainder)
       return result(ops.make<arith::AndIOp>(a, ops.make<arith::SubIOp>(b, one)));
@@ -70,7 +78,7 @@ KernelValue KernelBuilder::integerDivision(StringRef op, const KernelValue &left
   bool mayBeZero = !known, mayBeMinusOne = type.isSigned() && (!known || known->isAllOnes());
   Value isZero, isMinusOne, divisor = b;
   if (mayBeZero) {
-    isZero = ops.compare(arith::CmpIPredicate::eq, b, zero);
+    isZero = marked();
     divisor = ops.select(isZero, one, divisor);
   }
   if (mayBeMinusOne) {

@@ -28,8 +28,9 @@ public:
   int64_t scope;
   /// The function that claims a slot of a pool for a link: (block, byte offset of the link,
   /// coordinates...) to the slot number, 0 if the pool is exhausted. Set where cells may be
-  /// activated.
-  std::function<mlir::func::FuncOp(const layout::Node &)> claimFunction;
+  /// activated. With `strict` it gives 0 also for a slot beyond the capacity, which it has linked.
+  std::function<mlir::func::FuncOp(const layout::Node &, bool strict)> claimFunction;
+  bool strict = false;
   /// Where the byte offset of a pool's slot 0 is already known; unset: read from the header.
   std::function<mlir::Value(unsigned pool)> knownSlotsBase;
 

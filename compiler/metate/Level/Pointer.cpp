@@ -41,7 +41,8 @@ Cell PointerLowering::activate(ByteBuilder &bytes, const layout::Node &node, Val
     builder.setInsertionPointToStart(branch.elseBlock());
     SmallVector<Value> operands{bytes.block, at};
     llvm::append_range(operands, coordinates);
-    auto call = func::CallOp::create(builder, bytes.loc, bytes.claimFunction(node), operands);
+    auto call =
+        func::CallOp::create(builder, bytes.loc, bytes.claimFunction(node, bytes.strict), operands);
     scf::YieldOp::create(builder, bytes.loc, call.getResults());
   }
   Value slot = branch.getResult(0);
@@ -54,11 +55,12 @@ namespace {
 /// Writes the body of one claim function.
 class ClaimBuilder {
 public:
-  ClaimBuilder(func::FuncOp function, const layout::TreeLayout &layout, unsigned number)
+  ClaimBuilder(func::FuncOp function, const layout::TreeLayout &layout, unsigned number,
+               bool strict)
       : builder(OpBuilder::atBlockEnd(function.addEntryBlock())), loc(function.getLoc()),
         bytes(builder, loc, function.getArgument(0), /*scope=*/-1), layout(layout), number(number),
         node(layout.nodes[number]), link(function.getArgument(1)),
-        coordinates(function.getArguments().drop_front(2)) {}
+        coordinates(function.getArguments().drop_front(2)), strict(strict) {}
 
   void build() {
     Value slot = takeSlot();
@@ -192,12 +194,13 @@ private:
         bytes.atomic(arith::AtomicRMWKind::addi, field(header::poolUsed), bytes.integer(1, 32));
     Value used = arith::AddIOp::create(builder, loc, before, bytes.integer(1, 32));
     Value capacity = bytes.readInteger(field(header::poolCapacity), 32);
-    auto branch =
-        scf::IfOp::create(builder, loc, bytes.compare(CmpIPredicate::ugt, used, capacity));
+    Value isOver = bytes.compare(CmpIPredicate::ugt, used, capacity);
+    auto branch = scf::IfOp::create(builder, loc, isOver);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
     report(used);
-    return slot;
+    builder.setInsertionPointAfter(branch);
+    return strict ? bytes.select(isOver, bytes.integer(0, 32), slot) : slot;
   }
 
   /// No slot left: another worker may have linked the cell meanwhile; if not, say what is needed.
@@ -230,9 +233,11 @@ private:
   const layout::Node &node;
   Value link;
   ValueRange coordinates;
+  bool strict;
 };
 } // namespace
 
-void metate::buildClaim(func::FuncOp function, const layout::TreeLayout &layout, unsigned node) {
-  ClaimBuilder(function, layout, node).build();
+void metate::buildClaim(func::FuncOp function, const layout::TreeLayout &layout, unsigned node,
+                        bool strict) {
+  ClaimBuilder(function, layout, node, strict).build();
 }

@@ -16,7 +16,8 @@ public:
 };
 
 /// Fills the body of a claim function (see ByteBuilder::claimFunction) for one level with a pool.
-void buildClaim(mlir::func::FuncOp function, const layout::TreeLayout &layout, unsigned node);
+void buildClaim(mlir::func::FuncOp function, const layout::TreeLayout &layout, unsigned node,
+                bool strict);
 
 } // namespace metate
 

@@ -181,7 +181,8 @@ uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument
 void DescriptorBuilder::addKernel(InterfaceOp op) {
   metate_kernel_info kernel = {};
   kernel.name = strings.add(op.getSymName());
-  kernel.flags = op.getMayAlias() ? 0 : METATE_KERNEL_NO_ALIAS;
+  kernel.flags =
+      (op.getMayAlias() ? 0 : METATE_KERNEL_NO_ALIAS) | (op.getDebug() ? METATE_KERNEL_DEBUG : 0);
   kernel.first_argument = uint32_t(arguments.size());
   kernel.argument_count = uint32_t(op.getArguments().size());
   kernel.task_count = uint32_t(op.getTaskCount());

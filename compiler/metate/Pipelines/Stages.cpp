@@ -27,7 +27,10 @@ std::optional<Stage> metate::parseStage(StringRef name) {
   return std::nullopt;
 }
 
-static void simplify(OpPassManager &passes) {
+static void simplify(OpPassManager &passes, bool debug) {
+  // Before anything is dropped or moved.
+  if (debug)
+    passes.addNestedPass<KernelOp>(createInsertChecks());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
   passes.addPass(createCanonicalizerPass());
@@ -47,8 +50,8 @@ static void map(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createMapTasksCpu());
   passes.addPass(createSCFToControlFlowPass());
-  // Asserts end their block, so they wait for blocks.
-  passes.addPass(createLowerAssertsCpu());
+  // What may stop a kernel ends its block, so it waits for blocks.
+  passes.addPass(createLowerChecksCpu());
   passes.addPass(createConvertToLLVMCpu());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
@@ -56,7 +59,7 @@ static void map(OpPassManager &passes) {
 void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions &options) {
   switch (stage) {
   case Stage::Simplify:
-    return simplify(passes);
+    return simplify(passes, options.debug);
   case Stage::Activate:
     passes.addNestedPass<KernelOp>(createExplicitActivation());
     return;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
 
 #include "metate/Mutants/Mutants.h"
@@ -79,6 +80,8 @@ private:
                                          builder.getStringAttr(access.path), access.coordinates);
       activations[access.tree].push_back(activate);
       active = activate.getActive();
+      if (getOperation().getDebug())
+        checkActivation(activate);
       ++inserted;
     }
     op->setAttr("active", builder.getUnitAttr());

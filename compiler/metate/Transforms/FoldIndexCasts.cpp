@@ -40,13 +40,22 @@ bool isSmallConstant(Value value) {
          constant.getSExtValue() <= smallConstant && constant.getSExtValue() >= -smallConstant;
 }
 
+/// Does the condition only ever go into checks?
+bool isOnlyChecked(Operation *condition) {
+  return llvm::all_of(condition->getUsers(), [](Operation *user) {
+    return isa<CheckOp>(user) || (isa<arith::AndIOp>(user) && isOnlyChecked(user));
+  });
+}
+
 /// Does the index only ever say which element or cell? One that wraps is outside of all of them. A
 /// loop's bound that wraps is another loop.
 bool isOnlyAddress(Value index) {
   return llvm::all_of(index.getUsers(), [](Operation *user) {
     if (isa<arith::AddIOp, arith::SubIOp>(user))
       return isOnlyAddress(user->getResult(0));
-    return isa<memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(user) ||
+    if (auto compare = dyn_cast<arith::CmpIOp>(user))
+      return compare.getPredicate() == arith::CmpIPredicate::ult && isOnlyChecked(compare);
+    return isa<memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp, CheckOp>(user) ||
            CellAccess::of(user).has_value();
   });
 }

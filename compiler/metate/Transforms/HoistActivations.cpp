@@ -39,9 +39,20 @@ private:
         .wasInterrupted();
   }
 
+  /// May the first cell stop the kernel before it activates the leaf? Then no cell may.
+  static bool mayStopBefore(CellsOp cells, ActivateOp activate) {
+    bool stops = false;
+    cells.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      stops = op != activate && mayStop(op);
+      return stops || op == activate ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return stops;
+  }
+
   void hoist(CellsOp cells, ActivateOp activate) {
     std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(activate));
-    if (!form || !form->staysInLeaf() || asksActivity(cells, activate.getTree()))
+    if (!form || !form->staysInLeaf() || asksActivity(cells, activate.getTree()) ||
+        mayStopBefore(cells, activate))
       return;
     // The leaf's first cell stands for all of them.
     OpBuilder builder(leafPoint(cells));
@@ -56,7 +67,7 @@ private:
       base.push_back(arith::MulIOp::create(builder, loc, slot, factor));
     }
     auto once = ActivateOp::create(builder, loc, activate.getActive().getType(), activate.getTree(),
-                                   activate.getPathAttr(), base);
+                                   activate.getPathAttr(), base, activate.getStrictAttr());
     activate.replaceAllUsesWith(once.getOperation());
     activate.erase();
     ++hoisted;

@@ -126,7 +126,8 @@ void KernelLowering::addInterface() {
   std::string entry = ("metate_entry_" + kernel.getSymName()).str();
   InterfaceOp::create(builder, kernel.getLoc(), builder.getStringAttr(kernel.getSymName()),
                       builder.getStringAttr(entry), builder.getArrayAttr(interface),
-                      builder.getI64IntegerAttr(tasks), kernel.getMayAliasAttr());
+                      builder.getI64IntegerAttr(tasks), kernel.getMayAliasAttr(),
+                      kernel.getDebugAttr());
   SymbolTable::setSymbolName(kernel, entry);
 }
 
@@ -161,8 +162,8 @@ ByteBuilder KernelLowering::bytesFor(Argument &argument, OpBuilder &builder, Loc
   ByteBuilder bytes(builder, loc, argument.block, argument.scope);
   if (!argument.layout)
     return bytes;
-  bytes.claimFunction = [this, &argument](const layout::Node &node) {
-    return claimFunction(argument, node);
+  bytes.claimFunction = [this, &argument](const layout::Node &node, bool strict) {
+    return claimFunction(argument, node, strict);
   };
   bytes.knownSlotsBase = [this, &argument, loc](unsigned pool) {
     Value &base = argument.slotsBase[pool];
@@ -175,7 +176,8 @@ ByteBuilder KernelLowering::bytesFor(Argument &argument, OpBuilder &builder, Loc
   return bytes;
 }
 
-func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Node &node) {
+func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Node &node,
+                                           bool strict) {
   auto module = kernel->getParentOfType<ModuleOp>();
   unsigned number = &node - argument.layout->nodes.data();
   // One function for each layout of a pool: types that agree in it share the code.
@@ -183,6 +185,8 @@ func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Nod
   auto *head = reinterpret_cast<const metate_tree_type *>(blob.data());
   std::string name =
       "metate_claim_" + llvm::utohexstr(head->hash[0], true) + "_" + std::to_string(node.pool);
+  if (strict)
+    name += "_strict";
   if (auto existing = module.lookupSymbol<func::FuncOp>(name))
     return existing;
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -191,7 +195,7 @@ func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Nod
   auto function = func::FuncOp::create(builder, kernel.getLoc(), name,
                                        builder.getFunctionType(inputs, builder.getI32Type()));
   function.setPrivate();
-  buildClaim(function, *argument.layout, number);
+  buildClaim(function, *argument.layout, number, strict);
   return function;
 }
 
@@ -388,6 +392,7 @@ void KernelLowering::lowerIsActive(IsActiveOp op) {
 
 void KernelLowering::lowerActivate(ActivateOp op) {
   TREE_ADDRESS(op);
+  bytes.strict = op.getStrict();
   op.replaceAllUsesWith(address.activate());
   op.erase();
 }

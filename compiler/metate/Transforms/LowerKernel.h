@@ -41,7 +41,7 @@ private:
   void returnStatus();
 
   ByteBuilder bytesFor(Argument &argument, mlir::OpBuilder &builder, mlir::Location loc);
-  mlir::func::FuncOp claimFunction(Argument &argument, const layout::Node &node);
+  mlir::func::FuncOp claimFunction(Argument &argument, const layout::Node &node, bool strict);
 
   void lower(mlir::Operation *op);
   void lowerLoad(LoadOp op);

@@ -10,6 +10,16 @@ class Metate_Pass<string passName, string op = "::mlir::ModuleOp"> : Pass<passNa
                            "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
 }
 
+def InsertChecks : Metate_Pass<"metate-insert-checks", "::metate::KernelOp"> {
+  let summary = "debug mode: a wrong access, activation or division stops the kernel";
+  let description = [{
+    Before: `%v = memref.load %x[%i]`; after: `%n = memref.dim %x, 0; %in = arith.cmpi ult, %i, %n; metate.check out_of_range
+    %in, "x" index(%i) shape(%n); %v = memref.load %x[%i]`. Divisors are the comparisons with zero that the front end marked
+    `metate.divisor`. Loops in order get a `metate.poll`. The kernel becomes `debug`: later passes check the activations that they make.
+  }];
+  let statistics = [Statistic<"inserted", "inserted", "checks inserted">];
+}
+
 def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
   let summary = "local variables become values carried by loops and conditionals";
   let description = [{

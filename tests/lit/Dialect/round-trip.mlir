@@ -35,12 +35,22 @@ metate.kernel @loops(%f: !s {metate.name = "f"}, %n: index {metate.name = "n"}) 
     %on = metate.is_active %f["pointer0"][%i, %j] : !s
     // CHECK: metate.activate %[[F]]["a"] [%[[X]], %[[Y]]] : <
     %done = metate.activate %f["a"][%i, %j] : !s
+    // CHECK: metate.activate %[[F]]["a"] [%[[X]], %[[Y]]] strict : <
+    %once = metate.activate %f["a"][%i, %j] strict : !s
     // CHECK: metate.print ["on= ", unit, "\0A"] unsigned [true] %[[ON]] : i1
     metate.print ["on= ", unit, "\n"] unsigned [true] %on : i1
     // CHECK: metate.print ["empty"] unsigned []
     metate.print ["empty"] unsigned []
     // CHECK: metate.assert %[[ON]], "must be on"
     metate.assert %on, "must be on"
+    // CHECK: metate.check out_of_range %[[ON]], "f.a" index(%[[X]], %[[Y]]) shape(%[[N]], %[[N]])
+    metate.check out_of_range %on, "f.a" index(%i, %j) shape(%n, %n)
+    // CHECK: metate.check capacity %[[ON]], "f.a" index(%[[X]], %[[Y]]){{$}}
+    metate.check capacity %on, "f.a" index(%i, %j)
+    // CHECK: metate.check division_by_zero %[[ON]], ""{{$}}
+    metate.check division_by_zero %on, ""
+    // CHECK: metate.poll
+    metate.poll
     metate.yield
   }
   // CHECK: metate.return
@@ -48,7 +58,8 @@ metate.kernel @loops(%f: !s {metate.name = "f"}, %n: index {metate.name = "n"}) 
 }
 
 // CHECK-LABEL: metate.kernel @tasks
-metate.kernel @tasks(%f: !s) attributes {may_alias} {
+// CHECK-SAME: attributes {debug, may_alias}
+metate.kernel @tasks(%f: !s) attributes {may_alias, debug} {
   // CHECK: %[[V:.*]] = metate.serial -> i32 {
   %v = metate.serial -> i32 {
     %c = arith.constant 4 : i32

@@ -64,6 +64,42 @@ static LLVM::LLVMFuncOp helper(ModuleOp module, StringRef name, LLVM::LLVMFuncti
   return function;
 }
 
+/// Without an executor: chunk after chunk on the calling thread, so that an interrupt is seen
+/// before the end. 256 of them, or fewer that are at least the grain.
+static void runChunks(LLVM::LLVMFuncOp function, Code &code) {
+  OpBuilder &builder = code.builder;
+  MLIRContext *context = builder.getContext();
+  Type i64 = builder.getI64Type();
+  auto arguments = function.getArguments();
+  Value count = arguments[1], grain = arguments[2];
+  auto block = [&] { return builder.createBlock(&function.getBody(), function.getBody().end()); };
+  Value step = LLVM::LShrOp::create(builder, code.loc, count, code.constant(8, 64));
+  step = LLVM::UMaxOp::create(builder, code.loc, step, grain);
+  Block *before = builder.getInsertionBlock(), *turn = block(), *next = block(), *done = block();
+  Value begin = turn->addArgument(i64, code.loc),
+        status = done->addArgument(builder.getI32Type(), code.loc);
+  builder.setInsertionPointToEnd(before);
+  LLVM::BrOp::create(builder, code.loc, code.constant(0, 64), turn);
+  builder.setInsertionPointToEnd(turn);
+  Value rest = LLVM::SubOp::create(builder, code.loc, count, begin);
+  Value size = LLVM::UMinOp::create(builder, code.loc, rest, step);
+  Value end = LLVM::AddOp::create(builder, code.loc, begin, size);
+  auto call = LLVM::CallOp::create(
+      builder, code.loc, bodyType(context),
+      ValueRange{arguments[4], arguments[5], begin, end, code.constant(0, 32)});
+  auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value b) {
+    return LLVM::ICmpOp::create(builder, code.loc, predicate, a, b);
+  };
+  Value ok = compare(LLVM::ICmpPredicate::eq, call.getResult(), code.constant(METATE_OK, 32));
+  LLVM::CondBrOp::create(builder, code.loc, ok, next, ValueRange(), done, call.getResult());
+  builder.setInsertionPointToEnd(next);
+  Value more = compare(LLVM::ICmpPredicate::ult, end, count);
+  LLVM::CondBrOp::create(builder, code.loc, more, turn, end, done,
+                         ValueRange{code.constant(METATE_OK, 32)});
+  builder.setInsertionPointToEnd(done);
+  LLVM::ReturnOp::create(builder, code.loc, status);
+}
+
 LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
   MLIRContext *context = module.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
@@ -105,10 +141,7 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
         ValueRange{hook, self, count, arguments[2], bound, arguments[4], arguments[5]});
     LLVM::ReturnOp::create(builder, code.loc, call.getResult());
     builder.setInsertionPointToEnd(serial);
-    auto direct = LLVM::CallOp::create(
-        builder, code.loc, bodyType(context),
-        ValueRange{arguments[4], arguments[5], code.constant(0, 64), count, code.constant(0, 32)});
-    LLVM::ReturnOp::create(builder, code.loc, direct.getResult());
+    runChunks(function, code);
   });
 }
 
@@ -139,10 +172,26 @@ LLVM::LLVMFuncOp cpu::printItems(ModuleOp module) {
   });
 }
 
+/// Fills a failure that this caller has claimed.
+static void fillFailure(Code &code, Value failure, ValueRange arguments) {
+  OpBuilder &builder = code.builder;
+  Value rank = arguments[3], values = arguments[4];
+  code.store(arguments[2], failure, offsetof(metate_failure, text));
+  code.store(rank, failure, offsetof(metate_failure, rank));
+  Value bytes = LLVM::ZExtOp::create(builder, code.loc, builder.getI64Type(), rank);
+  bytes = LLVM::MulOp::create(builder, code.loc, bytes, code.constant(sizeof(int64_t), 64));
+  auto copy = [&](int64_t to, int64_t from) {
+    LLVM::MemcpyOp::create(builder, code.loc, code.at(failure, to), code.at(values, from), bytes,
+                           /*isVolatile=*/false);
+  };
+  copy(offsetof(metate_failure, index), 0);
+  copy(offsetof(metate_failure, shape), sizeof(metate_failure::index));
+}
+
 LLVM::LLVMFuncOp cpu::recordFailure(ModuleOp module) {
   MLIRContext *context = module.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context), i32 = IntegerType::get(context, 32);
-  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32});
+  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, i32, i32, pointer});
   return helper(module, "metate_record_failure", type, [&](LLVM::LLVMFuncOp function, Code &code) {
     OpBuilder &builder = code.builder;
     auto arguments = function.getArguments();
@@ -158,16 +207,28 @@ LLVM::LLVMFuncOp cpu::recordFailure(ModuleOp module) {
     // The first failure wins: relaxed is enough, the launch's end orders it before the host reads.
     auto claim = LLVM::AtomicCmpXchgOp::create(
         builder, code.loc, code.at(failure, offsetof(metate_failure, code)),
-        code.constant(METATE_OK, 32), code.constant(METATE_E_ASSERT, 32),
-        LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
+        code.constant(METATE_OK, 32), arguments[1], LLVM::AtomicOrdering::monotonic,
+        LLVM::AtomicOrdering::monotonic);
     Value won = LLVM::ExtractValueOp::create(builder, code.loc, claim, 1);
     LLVM::CondBrOp::create(builder, code.loc, won, first, done);
     builder.setInsertionPointToEnd(first);
-    code.store(arguments[1], failure, offsetof(metate_failure, text));
+    fillFailure(code, failure, arguments);
     LLVM::BrOp::create(builder, code.loc, done);
     builder.setInsertionPointToEnd(done);
-    LLVM::ReturnOp::create(builder, code.loc, code.constant(METATE_E_ASSERT, 32));
+    LLVM::ReturnOp::create(builder, code.loc, arguments[1]);
   });
+}
+
+Value cpu::noHost(ModuleOp module, Code &code) {
+  StringRef name = "metate_no_host";
+  if (!module.lookupSymbol(name)) {
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), sizeof(metate_host));
+    LLVM::GlobalOp::create(builder, code.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+                           name, builder.getStringAttr(std::string(sizeof(metate_host), '\0')),
+                           alignof(metate_host));
+  }
+  return LLVM::AddressOfOp::create(code.builder, code.loc, code.pointer(), name);
 }
 
 Value cpu::textAddress(ModuleOp module, Code &code, StringRef text) {

@@ -40,8 +40,12 @@ mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
 /// The module's function (host, items, count) that prints through the host's sink, if there is one.
 mlir::LLVM::LLVMFuncOp printItems(mlir::ModuleOp module);
 
-/// The module's function (host, text index) -> i32 status that records a failed assert.
+/// The module's function (host, code, text index, rank, values) -> i32 that records a failed check
+/// and returns the code. `values`: METATE_MAX_RANK indices, then as many extents; not read for rank 0.
 mlir::LLVM::LLVMFuncOp recordFailure(mlir::ModuleOp module);
+
+/// Address of a metate_host that is all zero.
+mlir::Value noHost(mlir::ModuleOp module, Code &code);
 
 /// Address of a zero-terminated constant text, one global per distinct text.
 mlir::Value textAddress(mlir::ModuleOp module, Code &code, llvm::StringRef text);

@@ -118,6 +118,8 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
              fromLLVM(code, body.getArgument(1), builder.getIndexType()),
              fromLLVM(code, body.getArgument(2), builder.getIndexType()));
+  OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
+  PollOp::create(atStart, loc); // once a chunk
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
   builder.setInsertionPointToStart(&body.getBody().front());
   Value host = code.load(code.pointer(), body.getArgument(0), 0);

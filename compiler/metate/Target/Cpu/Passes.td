@@ -10,10 +10,13 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def LowerAssertsCpu : Pass<"metate-lower-asserts-cpu", "::mlir::ModuleOp"> {
-  let summary = "a failed assert records itself in the host's failure and leaves the function";
-  let description = [{Runs on control flow graphs (after scf is gone): an assert ends its block. Texts go to `metate.text`.}];
-  let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+def LowerChecksCpu : Pass<"metate-lower-checks-cpu", "::mlir::ModuleOp"> {
+  let summary = "a failed assert or check records itself in the host's failure and leaves the function; a poll leaves it";
+  let description = [{
+    Runs on control flow graphs (after scf is gone): each of them ends its block. Places and names go to `metate.text`; indices and
+    extents are stored where the check failed.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
 def ConvertToLLVMCpu : Pass<"metate-convert-to-llvm-cpu", "::mlir::ModuleOp"> {

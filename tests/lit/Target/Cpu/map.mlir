@@ -3,6 +3,10 @@
 !t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
 
 // CHECK-LABEL: llvm.func internal @metate_entry_saxpy_task0(%arg0: !llvm.ptr
+// Each chunk first looks whether the host wants it to stop.
+// CHECK: %[[ASKED:.*]] = llvm.load %{{.*}} atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+// CHECK: %[[OFF:.*]] = llvm.icmp "eq" %[[ASKED]]
+// CHECK: llvm.cond_br %[[OFF]] weights([1048576, 1])
 // CHECK: llvm.load %{{.*}} {alias_scopes = [#[[X:[a-z_0-9]+]]], alignment = 4 : i64, noalias_scopes = [#[[Y:[a-z_0-9]+]]]}
 // CHECK: llvm.store %{{.*}}, %{{.*}} {alias_scopes = [#[[Y]]], alignment = 4 : i64, noalias_scopes = [#[[X]]]}
 // CHECK-LABEL: llvm.func @metate_entry_saxpy(%arg0: !llvm.ptr
@@ -39,6 +43,17 @@ metate.kernel @overlapping(%x: memref<?xf32>, %y: memref<?xf32>) attributes {may
 // CHECK-NEXT: llvm.return %[[STATUS]]
 metate.kernel @checked(%ok: i1) {
   metate.assert %ok, "not ok"
+  metate.return
+}
+
+// A check says which index of which shape.
+// CHECK-LABEL: llvm.func @metate_entry_bounds
+// CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x !llvm.array<16 x i64>
+// CHECK: %[[TO:.*]] = llvm.getelementptr inbounds %[[ROOM]][64]
+// CHECK: llvm.store %{{.*}}, %[[TO]]
+// CHECK: llvm.call @metate_record_failure
+metate.kernel @bounds(%ok: i1, %i: index, %n: index) {
+  metate.check out_of_range %ok, "x" index(%i) shape(%n)
   metate.return
 }
 

@@ -1,0 +1,26 @@
+//===- Checks.h - what debug mode's checks have in common -------*- C++ -*-===//
+//
+// Names of accesses for messages, and the check of an activation, which two passes need.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_CHECKS_H
+#define METATE_TRANSFORMS_CHECKS_H
+
+#include "metate/Dialect/Metate.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace metate {
+
+/// What the user calls an argument ("x"), or a member or level of it ("f.a").
+std::string accessName(mlir::Value argument, llvm::StringRef path = "");
+
+/// Makes the activation strict and stops the kernel after it where it failed.
+void checkActivation(ActivateOp activate);
+
+/// True if the operation may end the kernel: what stands behind it may never run.
+bool mayStop(mlir::Operation *op);
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,198 @@
+//===- InsertChecks.cpp - debug mode: checks before accesses ----*- C++ -*-===//
+//
+// First pass of a debug compilation, on what the front end wrote: an access that nothing uses is
+// checked too. A check is left out only where the index cannot be wrong: a constant, or the very
+// variable of a loop whose bounds say so.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Checks.h"
+#include "metate/Transforms/Passes.h"
+
+#include "metate/abi/base.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace metate {
+#define GEN_PASS_DEF_INSERTCHECKS
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+std::string metate::accessName(Value argument, StringRef path) {
+  std::string name = "argument";
+  if (auto block = dyn_cast<BlockArgument>(argument))
+    if (auto kernel = dyn_cast<KernelOp>(block.getOwner()->getParentOp())) {
+      auto given = kernel.getArgAttrOfType<StringAttr>(block.getArgNumber(), "metate.name");
+      name = given ? given.str() : "arg" + std::to_string(block.getArgNumber());
+    }
+  return path.empty() ? name : name + "." + path.str();
+}
+
+void metate::checkActivation(ActivateOp activate) {
+  OpBuilder builder(activate->getContext());
+  builder.setInsertionPointAfter(activate);
+  activate.setStrict(true);
+  CheckOp::create(builder, activate.getLoc(), CheckKind::Capacity, activate.getActive(),
+                  accessName(activate.getTree(), activate.getPath()), activate.getCoordinates(),
+                  ValueRange());
+}
+
+bool metate::mayStop(Operation *op) { return isa<AssertOp, CheckOp, PollOp>(op); }
+
+namespace {
+/// One index with its bound: a constant, or a dimension of an array.
+struct Bounded {
+  Value index;
+  int64_t extent = ShapedType::kDynamic;
+  Value array = {};
+  int64_t axis = 0;
+};
+
+std::optional<int64_t> constantOf(Value value) {
+  APInt constant;
+  if (!value || !matchPattern(value, m_ConstantInt(&constant)))
+    return std::nullopt;
+  return constant.getSExtValue();
+}
+
+/// Is every value below `upper` below the bound?
+bool isWithin(Value upper, const Bounded &bounded) {
+  if (std::optional<int64_t> constant = constantOf(upper))
+    return !ShapedType::isDynamic(bounded.extent) && *constant <= bounded.extent;
+  auto dim = upper.getDefiningOp<memref::DimOp>();
+  return dim && bounded.array && dim.getSource() == bounded.array &&
+         dim.getConstantIndex() == bounded.axis;
+}
+
+bool isKnownInside(const Bounded &bounded) {
+  if (std::optional<int64_t> constant = constantOf(bounded.index))
+    return *constant >= 0 && !ShapedType::isDynamic(bounded.extent) && *constant < bounded.extent;
+  auto variable = dyn_cast<BlockArgument>(bounded.index);
+  if (!variable)
+    return false;
+  Operation *parent = variable.getOwner()->getParentOp();
+  unsigned number = variable.getArgNumber();
+  auto isFromZero = [](Value lower) { return constantOf(lower).value_or(-1) >= 0; };
+  if (auto loop = dyn_cast<ForEachOp>(parent)) {
+    auto path = findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
+    return path->extents[number] <= bounded.extent;
+  }
+  if (auto loop = dyn_cast<RangeOp>(parent))
+    return isFromZero(loop.getLower()[number]) && isWithin(loop.getUpper()[number], bounded);
+  if (auto loop = dyn_cast<scf::ForOp>(parent))
+    return loop.getInductionVar() == variable && isFromZero(loop.getLowerBound()) &&
+           isWithin(loop.getUpperBound(), bounded);
+  return false;
+}
+
+struct InsertChecks : metate::impl::InsertChecksBase<InsertChecks> {
+  void runOnOperation() override {
+    if (getOperation().getDebug())
+      return;
+    getOperation().setDebug(true);
+    SmallVector<Operation *> work;
+    getOperation().walk([&](Operation *op) { work.push_back(op); });
+    for (Operation *op : work)
+      visit(op);
+  }
+
+private:
+  void visit(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<memref::LoadOp, memref::StoreOp>(
+            [&](auto access) { checkArray(op, access.getMemRef(), access.getIndices()); })
+        .Case<memref::AtomicRMWOp>(
+            [&](auto access) { checkArray(op, access.getMemref(), access.getIndices()); })
+        .Case<LoadOp, StoreOp, AtomicOp>(
+            [&](auto access) { checkCell(op, access.getComponents()); })
+        .Case<IsActiveOp>([&](auto) { checkCell(op, {}); })
+        .Case<ActivateOp>([&](ActivateOp activate) {
+          checkCell(op, {});
+          checkActivation(activate);
+        })
+        .Case<arith::CmpIOp>([&](arith::CmpIOp compare) { checkDivision(compare); })
+        .Case<scf::ForOp>([&](scf::ForOp loop) { poll(loop.getBody()); })
+        .Case<scf::WhileOp>([&](scf::WhileOp loop) { poll(loop.getAfterBody()); });
+  }
+
+  void checkArray(Operation *op, Value array, ValueRange indices) {
+    if (!isa<BlockArgument>(array)) // a local variable
+      return;
+    auto type = cast<MemRefType>(array.getType());
+    SmallVector<Bounded> bounds;
+    for (auto [axis, index] : llvm::enumerate(indices))
+      bounds.push_back({index, type.getDimSize(axis), array, int64_t(axis)});
+    checkBounds(op, accessName(array), bounds);
+  }
+
+  void checkCell(Operation *op, ValueRange components) {
+    CellAccess access = *CellAccess::of(op);
+    TreePath path = access.resolve();
+    SmallVector<Bounded> bounds;
+    for (auto [index, extent] : llvm::zip_equal(access.coordinates, path.extents))
+      bounds.push_back({index, extent});
+    std::string name = accessName(access.tree, access.path);
+    SmallVector<Bounded> parts;
+    for (auto [axis, index] : llvm::enumerate(components))
+      parts.push_back({index, cast<VectorType>(path.place.getType()).getDimSize(axis)});
+    if (bounds.size() + parts.size() > METATE_MAX_RANK)
+      checkBounds(op, name + " component", std::exchange(parts, {}));
+    llvm::append_range(bounds, parts);
+    checkBounds(op, name, bounds);
+  }
+
+  /// A negative index is a very large one.
+  void checkBounds(Operation *op, StringRef name, ArrayRef<Bounded> bounds) {
+    if (llvm::all_of(bounds, isKnownInside))
+      return;
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    SmallVector<Value> indices, extents;
+    Value inside;
+    for (const Bounded &bounded : bounds) {
+      indices.push_back(bounded.index);
+      extents.push_back(
+          ShapedType::isDynamic(bounded.extent)
+              ? memref::DimOp::create(builder, loc, bounded.array, bounded.axis).getResult()
+              : arith::ConstantIndexOp::create(builder, loc, bounded.extent).getResult());
+      if (isKnownInside(bounded))
+        continue;
+      Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, bounded.index,
+                                        extents.back());
+      inside = inside ? arith::AndIOp::create(builder, loc, inside, one).getResult() : one;
+    }
+    CheckOp::create(builder, loc, CheckKind::OutOfRange, inside, name, indices, extents);
+    ++inserted;
+  }
+
+  /// The front end marks the comparison of a divisor with zero.
+  void checkDivision(arith::CmpIOp compare) {
+    if (!compare->hasAttr("metate.divisor"))
+      return;
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(compare);
+    Location loc = compare.getLoc();
+    Value isZero = compare.getResult();
+    if (isa<VectorType>(isZero.getType())) {
+      auto elements = vector::ToElementsOp::create(builder, loc, isZero).getElements();
+      isZero = elements.front();
+      for (Value element : elements.drop_front())
+        isZero = arith::OrIOp::create(builder, loc, isZero, element);
+    }
+    Value isOther = arith::XOrIOp::create(
+        builder, loc, isZero, arith::ConstantIntOp::create(builder, loc, /*value=*/1, /*width=*/1));
+    CheckOp::create(builder, loc, CheckKind::DivisionByZero, isOther, "", ValueRange(),
+                    ValueRange());
+    ++inserted;
+  }
+
+  /// A long loop notices that its host has asked it to stop.
+  void poll(Block *body) {
+    OpBuilder builder = OpBuilder::atBlockBegin(body);
+    PollOp::create(builder, body->getParentOp()->getLoc());
+  }
+};
+} // namespace

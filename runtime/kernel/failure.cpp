@@ -1,0 +1,138 @@
+// What a launch that failed says: the texts of exhausted pools and of what a kernel recorded in its
+// metate_failure. Nothing here runs in a launch that succeeds.
+#include "kernel/kernel.h"
+
+#include "tree/tree.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+namespace metate {
+
+namespace {
+
+// A text of bounded length, put together piece by piece.
+class Text {
+public:
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int wrote = vsnprintf(text + used, sizeof text - used, format, arguments);
+    va_end(arguments);
+    if (wrote > 0)
+      used = used + size_t(wrote) < sizeof text ? used + size_t(wrote) : sizeof text - 1;
+  }
+  const char *get() const { return text; }
+
+private:
+  char text[640] = "";
+  size_t used = 0;
+};
+
+bool isExhausted(const metate_kernel &kernel, const metate_argument *arguments, uint32_t index) {
+  if (!activates(kernel, index))
+    return false;
+  const metate_tree_header &header = arguments[index].value.tree->header();
+  return __atomic_load_n(&header.status, __ATOMIC_RELAXED) != METATE_OK;
+}
+
+// "x[10, 3]" or "f.a[10, 3]"
+void addAccess(Text *text, const char *what, const metate_failure &failure, uint32_t rank) {
+  text->add("%s[", what);
+  for (uint32_t k = 0; k < rank; ++k)
+    text->add("%s%lld", k ? ", " : "", static_cast<long long>(failure.index[k]));
+  text->add("]");
+}
+
+// "(8, 8)", "(8,)"; an axis without a bound of its own is a star.
+void addShape(Text *text, const metate_failure &failure, uint32_t rank) {
+  text->add("(");
+  for (uint32_t k = 0; k < rank; ++k) {
+    text->add(k ? ", " : "");
+    if (failure.shape[k] < 0)
+      text->add("*");
+    else
+      text->add("%lld", static_cast<long long>(failure.shape[k]));
+  }
+  text->add(rank == 1 ? ",)" : ")");
+}
+
+// The exhausted tree that `what` ("f.a") is a member of, else the first one.
+metate_status failExhausted(const metate_kernel &kernel, const metate_argument *arguments,
+                            const char *what, const char *who) {
+  const metate_tree *tree = nullptr;
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!isExhausted(kernel, arguments, i))
+      continue;
+    const char *name = kernel.argumentName(i);
+    bool isNamed = strncmp(what, name, strlen(name)) == 0 && what[strlen(name)] == '.';
+    if (!tree || isNamed)
+      tree = arguments[i].value.tree;
+    if (isNamed)
+      break;
+  }
+  return tree ? failCapacity(*tree, who) : fail(METATE_E_CAPACITY, "%sa pool is exhausted", who);
+}
+
+} // namespace
+
+bool activates(const metate_kernel &kernel, uint32_t index) {
+  return kernel.arguments[index].kind == METATE_ARGUMENT_TREE &&
+         (kernel.arguments[index].access & METATE_ACCESS_ACTIVATE);
+}
+
+metate_status reportCapacity(const metate_kernel &kernel, const metate_argument *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!isExhausted(kernel, arguments, i))
+      continue;
+    char who[128];
+    snprintf(who, sizeof who, "kernel '%s' argument %u '%s': ", kernel.name, i,
+             kernel.argumentName(i));
+    return failCapacity(*arguments[i].value.tree, who);
+  }
+  return METATE_OK;
+}
+
+metate_status reportFailure(const metate_kernel &kernel, const metate_argument *arguments,
+                            const metate_failure &failure) {
+  if (failure.code > METATE_STATUS_LAST)
+    return fail(METATE_E_INTERNAL, "kernel '%s': it recorded the status %u", kernel.name,
+                failure.code);
+  auto code = metate_status(failure.code);
+  if (failure.detail)
+    return fail(code, "%s", failure.detail);
+  Descriptor descriptor = kernel.description();
+  Text text;
+  const char *what = "";
+  if (failure.text < descriptor.header().texts.count) {
+    const metate_text &place = descriptor.texts()[failure.text];
+    text.add("%s:%u:%u: ", descriptor.text(place.file), place.line, place.column);
+    what = descriptor.text(place.text);
+  }
+  text.add("kernel '%s': ", kernel.name);
+  uint32_t rank = failure.rank < METATE_MAX_RANK ? failure.rank : METATE_MAX_RANK;
+  switch (code) {
+  case METATE_E_ASSERT:
+    text.add("assertion failed%s%s", *what ? ": " : "", what);
+    break;
+  case METATE_E_OUT_OF_RANGE:
+    text.add("index out of range: ");
+    addAccess(&text, what, failure, rank);
+    text.add(" of shape ");
+    addShape(&text, failure, rank);
+    break;
+  case METATE_E_DIVISION_BY_ZERO:
+    text.add("division by zero");
+    break;
+  case METATE_E_CAPACITY:
+    addAccess(&text, what, failure, rank);
+    text.add(": ");
+    return failExhausted(kernel, arguments, what, text.get());
+  default:
+    text.add("it stopped with %s%s%s", metate_status_name(int32_t(code)), *what ? ": " : "", what);
+  }
+  return fail(code, "%s", text.get());
+}
+
+} // namespace metate

@@ -1,0 +1,122 @@
+// RUN: metate-opt %s --pass-pipeline='builtin.module(metate.kernel(metate-insert-checks))' | FileCheck %s
+
+!dense = !metate.tree<#metate.dense<"i", [8], [#metate.place<"a" : f32>]>>
+!sparse = !metate.tree<#metate.pointer<"ij", [4, 4], [#metate.dense<"ij", [8, 8], [#metate.place<"v" : vector<3xf32>>]>], name = "blocks">>
+
+// The extents of an array are asked for; a constant needs them too.
+// CHECK-LABEL: metate.kernel @array(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x4xf32> {metate.name = "x"}, %[[I:[a-z0-9]+]]: index
+// CHECK-SAME: attributes {debug}
+// CHECK: %[[N:.*]] = memref.dim %[[X]], %{{.*}}
+// CHECK: %[[IN0:.*]] = arith.cmpi ult, %[[I]], %[[N]]
+// CHECK: %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK: %[[IN1:.*]] = arith.cmpi ult, %[[I]], %[[FOUR]]
+// CHECK: %[[IN:.*]] = arith.andi %[[IN0]], %[[IN1]]
+// CHECK: metate.check out_of_range %[[IN]], "x" index(%[[I]], %[[I]]) shape(%[[N]], %[[FOUR]])
+// CHECK-NEXT: memref.load %[[X]]
+// The second index is known to be inside.
+// CHECK: %[[IN2:.*]] = arith.cmpi ult, %[[I]], %{{.*}}
+// CHECK: metate.check out_of_range %[[IN2]], "x"
+// CHECK-NEXT: memref.store
+metate.kernel @array(%x: memref<?x4xf32> {metate.name = "x"}, %i: index) {
+  %c2 = arith.constant 2 : index
+  %v = memref.load %x[%i, %i] : memref<?x4xf32>
+  memref.store %v, %x[%i, %c2] : memref<?x4xf32>
+  metate.return
+}
+
+// Nothing to check: the loop's bounds are the array's, or the tree's.
+// CHECK-LABEL: metate.kernel @loops
+// CHECK-NOT: metate.check
+// CHECK: scf.for
+// CHECK-NEXT: metate.poll
+// CHECK-NOT: metate.check
+// CHECK: metate.return
+metate.kernel @loops(%x: memref<?xf32>, %f: !dense, %s: !sparse) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %v = memref.load %x[%i] : memref<?xf32>
+    scf.for %k = %c1 to %c8 step %c1 {
+      metate.store %v, %f["a"][%k] : f32, !dense
+    }
+    metate.yield
+  }
+  metate.for_each (%i, %j) in %s["v"] : !sparse {
+    %v = metate.load %s["v"][%i, %j] component [%c0] : !sparse -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// Bounds that say something else: another array's extent, a lower bound below zero, one more.
+// CHECK-LABEL: metate.kernel @other_bounds
+// CHECK-COUNT-4: metate.check out_of_range
+// CHECK-NOT: metate.check
+metate.kernel @other_bounds(%x: memref<?xf32>, %y: memref<?xf32>, %f: !dense) {
+  %c0 = arith.constant 0 : index
+  %m1 = arith.constant -1 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %v = arith.constant 1.0 : f32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    memref.store %v, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.range (%i) = (%m1) to (%n) {
+    memref.store %v, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%c9) {
+    metate.store %v, %f["a"][%i] : f32, !dense
+    %j = arith.addi %i, %c1 : index
+    metate.store %v, %f["a"][%j] : f32, !dense
+    metate.yield
+  }
+  metate.return
+}
+
+// Coordinates and components are one index; an activation is checked behind it.
+// CHECK-LABEL: metate.kernel @cells
+// CHECK: metate.check out_of_range %{{.*}}, "f.v" index(%[[I:.*]], %{{.*}}, %[[C:.*]]) shape(
+// CHECK-NEXT: metate.atomic addf
+// CHECK: metate.check out_of_range %{{.*}}, "f.blocks"
+// CHECK-NEXT: metate.is_active
+// CHECK: metate.check out_of_range
+// CHECK-NEXT: %[[OK:.*]] = metate.activate %{{.*}}["v"] [%{{.*}}, %{{.*}}] strict
+// CHECK-NEXT: metate.check capacity %[[OK]], "f.v" index(
+metate.kernel @cells(%f: !sparse {metate.name = "f"}, %i: index, %j: index, %c: index, %v: f32) {
+  %o = metate.atomic addf %v, %f["v"][%i, %j] component [%c] : f32, !sparse
+  %on = metate.is_active %f["blocks"][%i, %j] : !sparse
+  %ok = metate.activate %f["v"][%i, %j] : !sparse
+  metate.return
+}
+
+// CHECK-LABEL: metate.kernel @divisions
+// CHECK: %[[Z:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} {metate.divisor} : i32
+// CHECK: %[[NZ:.*]] = arith.xori %[[Z]]
+// CHECK-NEXT: metate.check division_by_zero %[[NZ]], ""
+// CHECK: arith.cmpi eq, %{{.*}}, %{{.*}} {metate.divisor} : vector<2xi32>
+// CHECK: vector.to_elements
+// CHECK: arith.ori
+// CHECK: metate.check division_by_zero
+// CHECK-NOT: metate.check
+// CHECK: scf.while
+// CHECK: do
+// CHECK-NEXT: metate.poll
+metate.kernel @divisions(%a: i32, %v: vector<2xi32>, %on: i1) {
+  %zero = arith.constant 0 : i32
+  %zeros = arith.constant dense<0> : vector<2xi32>
+  %p = arith.cmpi eq, %a, %zero {metate.divisor} : i32
+  %q = arith.cmpi eq, %v, %zeros {metate.divisor} : vector<2xi32>
+  %r = arith.cmpi eq, %a, %zero : i32
+  scf.while : () -> () {
+    scf.condition(%on)
+  } do {
+    scf.yield
+  }
+  metate.return
+}
