@@ -241,16 +241,17 @@ def test_contexts_of_different_options_mixed_from_four_threads(rng):
         {"threads": 2, "debug": True},
         {"default_ip": mt.i64, "opt_level": 0},
         {"fast_math": True, "contract": False, "default_fp": mt.f64},
+        {"arch": mt.interp, "interp_stage": "activate"},
     ]
     contexts = [mt.Context(**one) for one in options]
     single, double = float(np.float32(1) / np.float32(3)), 1 / 3
-    third = [double, single, single, double]
-    largest = [-(2.0**31), -(2.0**31), 2.0**31, -(2.0**31)]
+    third = [double, single, single, double, single]
+    largest = [-(2.0**31), -(2.0**31), 2.0**31, -(2.0**31), -(2.0**31)]
 
     def work(seed):
         local = np.random.default_rng(seed)
         for _ in range(40):
-            which = int(local.integers(4))
+            which = int(local.integers(len(contexts)))
             x, y = local.random((2, int(local.integers(1, 5000))))
             at = local.integers(0, 512, int(local.integers(1, 3000))).astype(np.int32)
             expected = 3 * x - y * 0.5
@@ -259,7 +260,7 @@ def test_contexts_of_different_options_mixed_from_four_threads(rng):
                 assert literal(one) == largest[which] and one[0] == third[which]
                 axpy(x, y, 3.0)
                 tree = T.new()
-            with contexts[int(local.integers(4))]:
+            with contexts[int(local.integers(len(contexts)))]:
                 scatter(tree, at)
             np.testing.assert_allclose(y, expected, rtol=1e-14, atol=1e-15)
             counts = np.bincount(at, minlength=512)
@@ -271,6 +272,23 @@ def test_contexts_of_different_options_mixed_from_four_threads(rng):
     for ctx in contexts:
         with ctx:
             assert len(literal.instances()) == len(axpy.instances()) == len(scatter.instances()) == 1
+
+
+def test_lines_printed_from_several_threads_stay_whole(rng, capsys):
+    @mt.kernel
+    def tell(who: mt.i32, n: mt.i32):
+        for i in range(n):
+            print("line", who, i, "ends")
+
+    contexts, count = [mt.Context(threads=1), mt.Context(threads=2)], int(rng.integers(50, 300))
+
+    def work(who):
+        with contexts[who % 2]:
+            tell(who, count)
+
+    in_threads(*(lambda who=who: work(who) for who in range(4)))
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(lines) == sorted(f"line {who} {i} ends" for who in range(4) for i in range(count))
 
 
 def test_contexts_reset_under_threads_that_use_them(rng):

@@ -1,5 +1,6 @@
 """Contexts: options, code, devices and types side by side in one process, and what becomes of them."""
 
+import asyncio
 import gc
 import threading
 import weakref
@@ -152,6 +153,34 @@ def test_a_context_that_nobody_holds_frees_its_code_and_device():
     gc.collect()
     assert [one() for one in freed] == [None, None]
     assert len(scale._homes) == len(scale._plain) == len(T._handles) == 0
+
+
+def test_a_kernel_that_nobody_holds_frees_its_code():
+    ctx, scale = mt.Context(threads=1), make_scale()
+    with ctx:
+        scale(np.ones(3, np.float32), 2.0)
+    (dispatcher,) = scale._plain.values()
+    code = weakref.ref(dispatcher.instances[0][0])
+    del scale, dispatcher
+    gc.collect()
+    assert code() is None and ctx.holdings.device is not None, "the context lives on without it"
+
+
+def test_tasks_of_one_thread_have_contexts_of_their_own():
+    contexts, seen = [mt.Context(threads=n) for n in (1, 2)], []
+
+    async def task(ctx):
+        with ctx:
+            for _ in range(3):
+                await asyncio.sleep(0)
+                seen.append((ctx, context.current()))
+
+    async def both():
+        await asyncio.gather(*map(task, contexts))
+
+    asyncio.run(both())
+    assert len(seen) == 6 and all(ctx is current for ctx, current in seen)
+    assert len({id(ctx) for ctx, _ in seen[:2]}) == 2, "they took turns"
 
 
 def test_reset_frees_and_the_context_goes_on():
