@@ -140,6 +140,11 @@ def dtype(value) -> DType:
     raise TypeError(f"expected a scalar type such as mt.f32, got {value!r}")
 
 
+def is_python_scalar(thing) -> bool:
+    """Is it int, float or bool, which stand for scalar types? By identity: what a kernel names may compare as it likes."""
+    return thing is int or thing is float or thing is bool
+
+
 def bf16_bits(value: float) -> int:
     """The 16 bits of the bf16 nearest to `value`, ties to even."""
     single = np.float32(value)
@@ -154,12 +159,17 @@ def bf16_to_float(bits: int) -> float:
     return _struct.unpack("<f", _struct.pack("<I", bits << 16))[0]
 
 
+_MOST_SCALARS = 65536  # of a vector or matrix: it is a value, which kernels pass and unroll
+
+
 def _extent(value, what: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what}: expected an integer, got {value!r}")
     number = value.__index__()
     if number < 1:
         raise ValueError(f"{what}: expected at least 1, got {number}")
+    if number > _MOST_SCALARS:
+        raise ValueError(f"{what}: expected at most {_MOST_SCALARS}, got {number}: use an array")
     return number
 
 
@@ -240,7 +250,9 @@ def matrix(*arguments, n=None, m=None, dtype=None) -> MatrixType:
     """The type of matrices with n rows and m columns: ``matrix(2, 3, f32)`` or ``matrix(f32, 2, 3)``."""
     arguments += tuple(a for a in (n, m, dtype) if a is not None)
     extents, scalar = _order_arguments(arguments, 2, "matrix(n, m, dtype)")
-    return MatrixType(_extent(extents[0], "matrix rows"), _extent(extents[1], "matrix columns"), scalar)
+    rows, columns = _extent(extents[0], "matrix rows"), _extent(extents[1], "matrix columns")
+    _extent(rows * columns, "matrix elements")
+    return MatrixType(rows, columns, scalar)
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,27 @@ metate_status checkShape(const metate_kernel &kernel, uint32_t index, const meta
   return METATE_OK;
 }
 
+// No element may lie where addresses and byte offsets wrap around: what follows adds them up.
+metate_status checkReach(const metate_kernel &kernel, uint32_t index, const metate_array &array) {
+  int64_t bytes = metate_dtype_bytes(array.dtype), below = 0, above = bytes;
+  bool wraps = false, empty = false;
+  for (uint32_t k = 0; k < array.rank; ++k) {
+    empty |= array.shape[k] == 0;
+    int64_t reach = array.shape[k] ? array.shape[k] - 1 : 0;
+    wraps |= __builtin_mul_overflow(reach, array.strides[k], &reach);
+    wraps |= __builtin_mul_overflow(reach, bytes, &reach);
+    int64_t &side = reach < 0 ? below : above;
+    wraps |= __builtin_add_overflow(side, reach, &side);
+  }
+  uint64_t start = reinterpret_cast<uintptr_t>(array.data);
+  bool fits = start >= 0 - uint64_t(below) && uint64_t(above) <= UINT64_MAX - start;
+  if (!wraps && (fits || empty)) // an empty array may have no data
+    return METATE_OK;
+  return fail(METATE_E_OUT_OF_RANGE,
+              "%s: its strides lead outside the address space: expected strides in elements",
+              Where(kernel, index).text);
+}
+
 // Iterations own the elements they index, so no two indices may lead to one. In the order of their
 // strides, each dimension must step over all that the smaller ones reach.
 bool elementsMayOverlap(const metate_array &array) {
@@ -208,6 +229,8 @@ metate_status packArray(const metate_kernel &kernel, uint32_t index,
   if (info.rank && !array.shape)
     return fail(METATE_E_NULL, "%s: its shape is NULL", Where(kernel, index).text);
   METATE_TRY(checkShape(kernel, index, array));
+  if (array.strides)
+    METATE_TRY(checkReach(kernel, index, array));
   slots[0].p = array.data;
   int64_t dense = 1;
   for (uint32_t k = info.rank; k-- > 0;) {

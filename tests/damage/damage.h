@@ -32,8 +32,11 @@ private:
 struct Exact {
   uint8_t *data;
   size_t bytes;
-  explicit Exact(size_t bytes)
-      : data(static_cast<uint8_t *>(std::aligned_alloc(64, (bytes + 63) / 64 * 64))), bytes(bytes) {
+  // At a multiple of 64.
+  explicit Exact(size_t bytes) : data(nullptr), bytes(bytes) {
+    void *place = nullptr;
+    if (posix_memalign(&place, 64, bytes ? bytes : 1) == 0)
+      data = static_cast<uint8_t *>(place);
   }
   Exact(const void *from, size_t bytes)
       : data(static_cast<uint8_t *>(std::malloc(bytes))), bytes(bytes) {
@@ -50,6 +53,8 @@ std::string exercise(metate_module *module, Random &random);
 std::string exercise(const metate_type *type, Random &random);
 // Reads everything of a bound tree with every reading function.
 std::string readAll(metate_tree *tree);
+// Activates and writes random cells, and reads back what was written.
+std::string writeSome(metate_tree *tree, const metate_type *type, Random &random);
 
 } // namespace metate::test
 

@@ -102,7 +102,7 @@ std::string readAll(metate_tree *tree) {
   return "";
 }
 
-static std::string writeSome(metate_tree *tree, const metate_type *type, Random &random) {
+std::string writeSome(metate_tree *tree, const metate_type *type, Random &random) {
   auto info = sized<metate_type_description>();
   metate_type_describe(type, &info);
   for (int round = 0; round < 20; ++round) {

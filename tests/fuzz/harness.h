@@ -105,10 +105,19 @@ struct Tally {
   }
 };
 
-// One device for all inputs; every input must leave it without live objects.
+// One device for all inputs; every input must leave it without live objects. Its allocator refuses
+// what no honest input needs, so that a run is not ended by the memory that an input asks for.
 class Host {
 public:
-  Host() { require(metate_device_open(nullptr, &raw), "device"); }
+  static constexpr size_t mostBytes = size_t(64) << 20;
+  static constexpr size_t mostAlign = 4096;
+
+  Host() {
+    auto hooks = metate::sized<metate_device_hooks>();
+    const metate_allocator allocator = {nullptr, allocate, release};
+    hooks.allocator = &allocator;
+    require(metate_device_open(&hooks, &raw), "device");
+  }
   ~Host() { metate_device_close(raw); }
   metate_device *get() const { return raw; }
   void requireNoLeftovers() const {
@@ -120,6 +129,15 @@ public:
 
 private:
   metate_device *raw = nullptr;
+
+  static void *allocate(void *, size_t bytes, size_t align) {
+    void *place = nullptr;
+    if (bytes > mostBytes || align > mostAlign)
+      return nullptr;
+    align = align < sizeof(void *) ? sizeof(void *) : align;
+    return posix_memalign(&place, align, bytes ? bytes : 1) == 0 ? place : nullptr;
+  }
+  static void release(void *, void *place, size_t, size_t) { std::free(place); }
 };
 
 } // namespace metate::fuzz

@@ -1,5 +1,6 @@
 // Writes the seed corpora: metate_make_corpus FOLDER [MODULE.metate ...]. Modules of the compiler
 // are taken without their code. scripts/fuzz --seeds calls it.
+#include "damage/damage.h"
 #include "seeds.h"
 
 #include <cstdio>
@@ -51,6 +52,80 @@ void modules(const fs::path &folder) {
   write(folder, "nothing", carrier(descriptor({}), {}));
 }
 
+void descriptors(const fs::path &folder) {
+  write(folder, "test", descriptor(testModuleSpec()));
+  write(folder, "seed", descriptor(seedModule()));
+  // One kernel each, so that a change of a kernel or an argument is likely.
+  for (const KernelSpec &kernel : seedModule().kernels) {
+    ModuleSpec one;
+    one.name = kernel.name;
+    one.kernels = {kernel};
+    one.texts = seedModule().texts;
+    if (kernel.name == "trees")
+      one.types = seedModule().types;
+    write(folder, "kernel-" + kernel.name, descriptor(one));
+  }
+  for (auto &[name, blob] : seedTypes()) {
+    ModuleSpec one;
+    one.name = name;
+    one.types = {{name, blob}};
+    write(folder, "type-" + name, descriptor(one));
+  }
+}
+
+// A type and a block of it: fresh, with some cells active, and with a slot on each free list.
+void block(const fs::path &folder, const std::string &name, const Bytes &blob, uint32_t active) {
+  metate_device *device = nullptr;
+  metate_type *type = nullptr;
+  metate_tree *tree = nullptr;
+  metate_device_open(nullptr, &device);
+  metate_type_open_blob(device, blob.data(), blob.size(), "t", &type);
+  auto info = metate::sized<metate_type_description>();
+  metate_type_describe(type, &info);
+  auto wanted = metate::sized<metate_capacities>();
+  wanted.workers = 2;
+  uint64_t bytes = 0, align = 0;
+  metate_type_size(type, &wanted, &bytes, &align);
+  Exact memory(bytes);
+  std::memset(memory.data, 0, bytes);
+  metate_tree_bind(type, memory.data, bytes, &wanted, METATE_BIND_RESET, &tree);
+  for (uint32_t n = 0; n < active; ++n) {
+    auto level = metate::sized<metate_level_description>();
+    metate_type_level(type, n % info.level_count, &level);
+    int64_t at[METATE_MAX_AXES];
+    for (uint32_t k = 0; k < level.path_rank; ++k)
+      at[k] = int64_t(n * (k + 1)) % level.shape[k];
+    metate_tree_activate(tree, level.index, at, level.path_rank);
+  }
+  auto *pools = reinterpret_cast<metate_pool *>(memory.data + sizeof(metate_tree_header));
+  for (uint32_t i = 0; active > 4 && i < info.pool_count; ++i)
+    if (pools[i].high_water < pools[i].physical)
+      pools[i].free_head = (uint64_t(3) << 32) | ++pools[i].high_water;
+  if (metate_tree_check(type, memory.data, bytes) != METATE_OK) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), metate_last_error());
+    std::exit(1);
+  }
+  metate_tree_unbind(tree);
+  metate_type_close(type);
+  metate_device_close(device);
+  const uint16_t blobBytes = uint16_t(blob.size());
+  Bytes whole;
+  whole.append(&blobBytes, 2);
+  whole.append(blob.data(), blob.size());
+  whole.append(memory.data, bytes);
+  write(folder, name, whole);
+}
+
+// Arguments are choices, not records: zeros are sound arguments for the kernel that the first byte
+// chooses.
+void arguments(const fs::path &folder) {
+  for (uint8_t kernel = 0; kernel < seedModule().kernels.size(); ++kernel) {
+    Bytes zeros(40);
+    zeros.data()[0] = kernel;
+    write(folder, "kernel-" + seedModule().kernels[kernel].name, zeros);
+  }
+}
+
 // A module of the compiler with the mark in the place of each payload.
 Bytes withoutCode(const Bytes &file) {
   Bytes copy = file;
@@ -70,6 +145,11 @@ int main(int count, char **words) {
   }
   fs::path folder = words[1];
   modules(folder / "module");
+  descriptors(folder / "descriptor");
+  for (auto &[name, blob] : seedTypes())
+    for (uint32_t active : {0u, 3u, 20u})
+      block(folder / "block", name + "-" + std::to_string(active), blob, active);
+  arguments(folder / "arguments");
   for (int i = 2; i < count; ++i) {
     fs::path path = words[i];
     write(folder / "module", "compiled-" + path.stem().string(), withoutCode(readWhole(path)));

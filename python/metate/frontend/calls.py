@@ -83,12 +83,12 @@ class Calls(IntrinsicCalls):
                 return self.compute(node, lambda: callee(*arguments, **keywords))
         if name is not None:
             return self.call_intrinsic(name, node)
-        if callee in (int, float, bool):
+        if _types.is_python_scalar(callee):
             scalar = {int: self.options.default_ip, float: self.options.default_fp, bool: _types.u1}[callee]
             return self.call_cast(scalar, node)
         if callee is print:
             return self.call_print(node)
-        if callee in (_types.vector, _types.matrix):
+        if callee is _types.vector or callee is _types.matrix:
             arguments, keywords = self.arguments(node)
             if len(arguments) == 1 and not keywords.keys() - {"dt", "dtype"}:
                 return self.call_intrinsic("Vector" if callee is _types.vector else "Matrix", node)
@@ -97,7 +97,7 @@ class Calls(IntrinsicCalls):
             return self._length(node)
         if isinstance(callee, type) and issubclass(callee, np.generic):
             return self.call_cast(_types.dtype(callee), node)
-        if callee in _STATIC_BUILTINS:
+        if any(callee is function for function in _STATIC_BUILTINS):
             arguments, keywords = self.arguments(node)
             if callee is sum and 1 <= len(arguments) <= 2 and not is_static(arguments[0]):
                 start = arguments[1:] or [thing for name, thing in keywords.items() if name == "start"]
@@ -130,6 +130,8 @@ class Calls(IntrinsicCalls):
         if isinstance(thing, handles.ShapeHandle):
             return thing.array.ndim
         if isinstance(thing, handles.ArrayHandle):
+            if thing.ndim == 0:
+                raise self.error("type", f"len: expected at least one dimension, got {describe(thing)}", node)
             return self.unpacked(handles.ShapeHandle(thing), node)[0]
         return self.compute(node, lambda: len(thing))
 
@@ -176,7 +178,7 @@ class Calls(IntrinsicCalls):
 
     def cast_to(self, thing, dtype, node):
         if isinstance(thing, (bool, int, float)):  # not through default_ip: ti.i64(1 << 40) is what it says
-            return self.typed_constant(dtype(thing), dtype, node)
+            return self.typed_constant(self.compute(node, dtype, thing), dtype, node)
         return self.emit(node, self.builder.cast, self.to_value(thing, node), dtype.code)
 
     def call_type(self, type_, node):
@@ -236,7 +238,7 @@ class Calls(IntrinsicCalls):
     def scalar_type(self, thing, node):
         if isinstance(thing, _types.DType):
             return thing
-        if thing in (int, float, bool):
+        if _types.is_python_scalar(thing):
             return {int: self.options.default_ip, float: self.options.default_fp, bool: _types.u1}[thing]
         raise self.error("type", f"expected a scalar type such as ti.f32, got {describe(thing)}", node)
 
@@ -291,7 +293,7 @@ class Calls(IntrinsicCalls):
             return handles.Constant(thing)
         if isinstance(thing, (Reference, handles.CellHandle)):
             thing = self.to_value(thing, node)
-        if isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)) or annotation in (int, float, bool):
+        if isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)) or _types.is_python_scalar(annotation):
             type_ = annotation if not isinstance(annotation, type) else self.scalar_type(annotation, node)
             thing = self.emit(
                 node,

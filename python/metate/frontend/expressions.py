@@ -286,7 +286,11 @@ class Expressions:
         thing = self.expr(node)
         if isinstance(thing, RUNTIME):
             raise self.error("type", "expected a condition known while compiling", node)
-        return bool(thing)
+        return self.static_bool(thing, node)
+
+    def static_bool(self, thing, node):
+        """Python's truth of something known while compiling; an array of several elements has none."""
+        return self.compute(node, bool, thing)
 
     #  -- operators --------------------------------------------------------------------------------
 
@@ -331,10 +335,10 @@ class Expressions:
         (op, right_node), *more = rest
         right = self.settled(self.expr(right_node), right_node)
         first = self.compare(op, left, right, node, left_node, right_node)
-        if not more or first is False:
+        if not more:
             return first
-        if first is True:
-            return self._chain(node, right, right_node, more)
+        if is_static(first):
+            return self._chain(node, right, right_node, more) if self.static_bool(first, node) else first
         return self.both(node, first, lambda: self._chain(node, right, right_node, more))
 
     def compare(self, op, left, right, node, left_node, right_node):
@@ -358,7 +362,7 @@ class Expressions:
         first, *rest = operands
         thing = self.expr(first)
         if is_static(thing) and (self.static_depth or isinstance(thing, (bool, type(None)))):
-            if not rest or bool(thing) != is_and:
+            if not rest or self.static_bool(thing, first) != is_and:
                 return thing if self.static_depth else bool(thing)
             return self._bool_op(node, rest, is_and)
         left = self.truth(thing, first)
@@ -385,7 +389,7 @@ class Expressions:
     def expr_IfExp(self, node):
         condition = self.expr(node.test)
         if isinstance(condition, (bool, type(None))) or (self.static_depth and is_static(condition)):
-            return self.expr(node.body if condition else node.orelse)
+            return self.expr(node.body if self.static_bool(condition, node.test) else node.orelse)
         self.emit(node, self.builder.begin_if, self.truth(condition, node.test))
         self.depth += 1
         yes = self.value(node.body)

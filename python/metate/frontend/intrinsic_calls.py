@@ -82,8 +82,7 @@ class IntrinsicCalls:
     #  -- vectors -----------------------------------------------------------------------------------------
 
     def call_Vector(self, node):
-        (elements,), keywords = self.arguments(node, 1, ("dt", "dtype"))
-        code = self._element_code(keywords, node)
+        elements, code = self._elements_and_code("Vector", node)
         if isinstance(elements, (Value, Reference)):
             value = self.to_value(elements, node)
             return value if code is None else self.emit(node, self.builder.cast, value, code)
@@ -91,8 +90,7 @@ class IntrinsicCalls:
         return self.emit(node, self.builder.vector, values, code)
 
     def call_Matrix(self, node):
-        (rows,), keywords = self.arguments(node, 1, ("dt", "dtype"))
-        code = self._element_code(keywords, node)
+        rows, code = self._elements_and_code("Matrix", node)
         rows = self.unpacked(rows, node.args[0])
         if rows and not isinstance(rows[0], (tuple, list, np.ndarray)) and not self._is_vector(rows[0]):
             return self.emit(node, self.builder.vector, [self.to_value(element, node) for element in rows], code)
@@ -141,9 +139,15 @@ class IntrinsicCalls:
     def _is_vector(thing):
         return isinstance(thing, (Value, Reference)) and len(thing.type.shape) == 1
 
-    def _element_code(self, keywords, node):
-        dtype = keywords.get("dt", keywords.get("dtype"))
-        return None if dtype is None else self.scalar_type(dtype, node).code
+    def _elements_and_code(self, name, node):
+        """The arguments of Vector(elements, dtype=None): the elements, and the type's number or None."""
+        things, keywords = self.arguments(node, names=("dt", "dtype"))
+        types = [*things[1:], *keywords.values()]
+        if not things or len(types) > 1:
+            raise self.error(
+                "type", f"{name}: expected elements and perhaps a type, got {len(things) + len(keywords)} arguments", node
+            )
+        return things[0], self.scalar_type(types[0], node).code if types else None
 
     #  -- memory -------------------------------------------------------------------------------------------
 
@@ -229,7 +233,7 @@ class IntrinsicCalls:
     def call_grouped(self, node):
         if self.static_depth:
             (thing,), _ = self.arguments(node, 1)
-            return [np.asarray(item, np.int32) for item in thing]
+            return self.compute(node, lambda: [np.asarray(item, np.int32) for item in thing])
         raise self.error("syntax", "grouped stands after 'in' of a for loop only", node)
 
     #  -- print -----------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class Loops(Statements):
             self._boxed(node, self._box_bounds(node.iter), False, serialize, is_box=True)
         elif callee is intrinsics.grouped:
             self._grouped(node, serialize)
-        elif callee is not None and callee in (zip, enumerate, reversed):
+        elif callee is not None and any(callee is function for function in (zip, enumerate, reversed)):
             raise self.error(
                 "syntax",
                 f"a loop over {callee.__name__}(...) must be unrolled",

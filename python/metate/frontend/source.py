@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import inspect
+import io
 import linecache
 
 from ..errors import SyntaxError_
@@ -22,7 +23,8 @@ def attach_source(file: str, text: str) -> None:
         file: the name given to ``compile(text, file, "exec")``.
         text: the source.
     """
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    lines = io.StringIO(text, newline=None).readlines()  # as Python counts them: a form feed ends no line
+    linecache.cache[file] = (len(text), None, lines, file)
 
 
 class SourceFunction:

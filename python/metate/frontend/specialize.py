@@ -74,7 +74,7 @@ def check_annotations(source):
 
 def _is_annotation(annotation):
     kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.NDArrayType, _types.TreeType, Template)
-    return isinstance(annotation, kinds) or annotation in (int, float, bool)
+    return isinstance(annotation, kinds) or _types.is_python_scalar(annotation)
 
 
 def _annotation_hint(annotation):

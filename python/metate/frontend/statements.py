@@ -86,7 +86,7 @@ class Statements(Access):
         if node.value is None:
             raise self.error("syntax", "a declaration needs a value", node)
         annotation = self.expr(node.annotation)
-        if annotation in (int, float, bool):
+        if _types.is_python_scalar(annotation):
             annotation = self.scalar_type(annotation, node.annotation)
         if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)):
             raise self.error("type", f"expected a scalar, vector or matrix type, got {describe(annotation)}", node.annotation)

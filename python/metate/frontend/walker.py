@@ -85,7 +85,7 @@ class Walker(Calls, Loops):
         annotation = self.frame.source.returns
         if annotation is None:
             return
-        if annotation in (int, float, bool):
+        if _types.is_python_scalar(annotation):
             annotation = self.scalar_type(annotation, definition.returns)
         if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)):
             raise self.error(

@@ -1,0 +1,272 @@
+// The probing kernel and the arguments made from descriptions.
+#include "probe.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace metate::fuzz {
+
+Probe *Probe::current = nullptr;
+
+static int32_t enter(const metate_slot *slots, void *scratch, const metate_host *host) {
+  if (!Probe::current)
+    finding("a kernel ran that nobody launched");
+  return Probe::current->run(slots, scratch, host);
+}
+
+#define ENTER8 enter, enter, enter, enter, enter, enter, enter, enter
+const metate_entry probeEntry[probeEntries] = {ENTER8, ENTER8, ENTER8, ENTER8,
+                                               ENTER8, ENTER8, ENTER8, ENTER8};
+
+void touchText(const char *text) {
+  if (!text)
+    finding("a text is NULL");
+  volatile size_t length = std::strlen(text);
+  (void)length;
+}
+
+void touch(void *memory, uint64_t bytes, bool write) {
+  auto *at = static_cast<volatile uint8_t *>(memory);
+  for (uint64_t i = 0; i < bytes; ++i) {
+    uint8_t value = at[i];
+    if (write)
+      at[i] = value;
+  }
+}
+
+bool reachOf(const metate_array &array, uint64_t *elements, int64_t *lowest, int64_t *highest) {
+  int64_t bytes = metate_dtype_bytes(array.dtype), low = 0, high = bytes, dense = 1;
+  *elements = 1;
+  for (uint32_t k = array.rank; k-- > 0;) {
+    if (array.shape[k] < 0)
+      return false;
+    if (__builtin_mul_overflow(*elements, uint64_t(array.shape[k]), elements))
+      return false;
+    int64_t step = array.strides ? array.strides[k] : dense, reach = 0;
+    if (array.shape[k] &&
+        (__builtin_mul_overflow(array.shape[k] - 1, step, &reach) ||
+         __builtin_mul_overflow(reach, bytes, &reach) ||
+         __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)))
+      return false;
+    if (__builtin_mul_overflow(dense, array.shape[k], &dense))
+      return false;
+  }
+  *lowest = low;
+  *highest = high;
+  return true;
+}
+
+GivenTree::~GivenTree() {
+  if (tree)
+    require(metate_tree_unbind(tree), "unbind");
+}
+
+bool Arguments::fill(const metate_kernel *kernel, const metate_kernel_description &about,
+                     test::Random &random) {
+  for (uint32_t i = 0; i < about.argument_count; ++i) {
+    auto info = metate::sized<metate_argument_description>();
+    require(metate_kernel_argument_info(kernel, i, &info), "argument");
+    touchText(info.name);
+    metate_argument argument{};
+    argument.kind = info.kind;
+    argument.dtype = info.dtype;
+    argument.rows = info.rows;
+    argument.columns = info.columns;
+    list.push_back(argument);
+    if (info.kind == METATE_ARGUMENT_SCALAR) {
+      list.back().value.bits = random.bits();
+    } else if (info.kind == METATE_ARGUMENT_VECTOR) {
+      uint64_t bytes = uint64_t(info.slot_count) * metate_dtype_bytes(info.dtype);
+      values.push_back(std::make_unique<test::Exact>(bytes));
+      std::memset(values.back()->data, int(random.below(256)), bytes);
+      list.back().value.elements = values.back()->data;
+    } else if (info.kind == METATE_ARGUMENT_NDARRAY) {
+      if (!fillArray(info, random))
+        return false;
+    } else if (!fillTree(info)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Arguments::fillArray(const metate_argument_description &info, test::Random &random) {
+  auto made = std::make_unique<GivenArray>();
+  metate_array &array = made->array;
+  array.dtype = info.dtype;
+  array.rank = info.rank;
+  array.shape = made->shape;
+  uint64_t elements = 1;
+  for (uint32_t k = 0; k < info.rank; ++k) {
+    made->shape[k] = info.fixed[k] >= 0 ? info.fixed[k] : int64_t(random.below(4));
+    if (made->shape[k] > (1 << 20) || (elements *= uint64_t(made->shape[k])) > (1 << 20))
+      return false;
+  }
+  int64_t dense = 1;
+  for (uint32_t k = info.rank; k-- > 0; dense *= made->shape[k])
+    made->strides[k] = dense;
+  if (random.below(2))
+    array.strides = made->strides;
+  uint64_t bytes = elements * metate_dtype_bytes(info.dtype);
+  made->memory = std::make_unique<test::Exact>(bytes);
+  std::memset(made->memory->data, 0, bytes);
+  array.data = made->memory->data;
+  list.back().value.array = &array;
+  arrays.push_back(std::move(made));
+  return true;
+}
+
+bool Arguments::fillTree(const metate_argument_description &info) {
+  auto made = std::make_unique<GivenTree>();
+  made->memory = std::make_unique<test::Exact>(size_t(1) << 18);
+  metate_status status =
+      metate_tree_bind(info.type, made->memory->data, made->memory->bytes, nullptr,
+                       METATE_BIND_RESET | METATE_BIND_FIT, &made->tree);
+  if (status != METATE_OK && status != METATE_E_TOO_SMALL && status != METATE_E_OUT_OF_RANGE)
+    requireReason(status, "bind");
+  if (status != METATE_OK)
+    return false;
+  list.back().value.tree = made->tree;
+  trees.push_back(std::move(made));
+  return true;
+}
+
+bool Arguments::isInside(const metate_array &array) const {
+  uint64_t elements = 0;
+  int64_t low = 0, high = 0;
+  if (!reachOf(array, &elements, &low, &high))
+    return false;
+  auto at = reinterpret_cast<intptr_t>(array.data);
+  bool inside = regions.empty() || elements == 0;
+  for (const test::Exact *region : regions) {
+    auto begin = reinterpret_cast<intptr_t>(region->data), end = begin + intptr_t(region->bytes);
+    inside = inside || (at >= begin && at <= end && low >= begin - at && high <= end - at);
+  }
+  return inside;
+}
+
+void Arguments::spoil(uint32_t index, test::Random &random) {
+  metate_argument &argument = list[index];
+  switch (random.below(4)) {
+  case 0:
+    argument.kind = argument.kind % 4 + 1;
+    argument.value.bits = 0; // what it points to is of the old kind
+    return;
+  case 1:
+    if (argument.kind != METATE_ARGUMENT_SCALAR) {
+      argument.value.bits = 0;
+      return;
+    }
+    [[fallthrough]];
+  case 2:
+    if (argument.kind == METATE_ARGUMENT_SCALAR || argument.kind == METATE_ARGUMENT_VECTOR) {
+      argument.dtype = argument.dtype % 13 + 1;
+      return;
+    }
+    [[fallthrough]];
+  default:
+    argument.kind = 0;
+  }
+}
+
+Probe::Probe(const metate_kernel *kernel, const metate_kernel_description &about,
+             const Arguments &arguments)
+    : kernel(kernel), about(about), arguments(arguments) {
+  current = this;
+}
+
+Probe::~Probe() { current = nullptr; }
+
+void Probe::requireRan() const {
+  if (runs != 1)
+    finding("an accepted launch ran its kernel %u times", runs);
+}
+
+int32_t Probe::run(const metate_slot *slots, void *scratch, const metate_host *host) {
+  ++runs;
+  if (!host || host->struct_size != sizeof *host || !host->failure)
+    finding("a kernel without its host's hooks");
+  auto plan = metate::sized<metate_plan>();
+  require(metate_kernel_plan(kernel, arguments.list.data(), about.argument_count, &plan), "plan");
+  if ((plan.scratch_bytes != 0) != (scratch != nullptr) ||
+      (scratch && reinterpret_cast<uintptr_t>(scratch) % plan.scratch_align))
+    finding("scratch of %llu bytes is not what the plan says",
+            static_cast<unsigned long long>(plan.scratch_bytes));
+  touch(scratch, std::min<uint64_t>(plan.scratch_bytes, 1 << 20), true);
+  for (uint32_t i = 0; i < about.argument_count; ++i) {
+    auto info = metate::sized<metate_argument_description>();
+    require(metate_kernel_argument_info(kernel, i, &info), "argument");
+    look(info, arguments.list[i], slots + info.first_slot);
+  }
+  return METATE_OK;
+}
+
+// Every element of an array by its own indices, as a kernel reaches it. Strides of zero make large
+// arrays of little memory: of those, the first elements.
+static void touchElements(const metate_slot *slots, uint32_t rank, uint32_t bytes, bool write) {
+  const metate_slot *shape = slots + 1, *strides = shape + rank;
+  int64_t index[METATE_MAX_RANK] = {};
+  for (uint32_t k = 0; k < rank; ++k)
+    if (shape[k].i == 0)
+      return;
+  for (int left = 1 << 14; left > 0; --left) {
+    int64_t offset = 0;
+    for (uint32_t k = 0; k < rank; ++k)
+      offset += index[k] * strides[k].i;
+    touch(static_cast<uint8_t *>(slots[0].p) + offset * int64_t(bytes), bytes, write);
+    uint32_t k = rank;
+    while (k > 0 && ++index[k - 1] == shape[k - 1].i)
+      index[--k] = 0;
+    if (k == 0)
+      return;
+  }
+}
+
+void Probe::look(const metate_argument_description &info, const metate_argument &argument,
+                 const metate_slot *slots) const {
+  bool write = info.access & METATE_ACCESS_WRITE;
+  uint32_t bytes = metate_dtype_bytes(info.dtype);
+  if (argument.kind != info.kind)
+    finding("an argument of kind %u was taken for one of kind %u", argument.kind, info.kind);
+  if (info.kind == METATE_ARGUMENT_TREE) {
+    auto about = metate::sized<metate_tree_description>();
+    require(metate_tree_describe(argument.value.tree, &about), "describe");
+    if (slots[0].p != about.block)
+      finding("a tree's slot is not its block");
+    touch(slots[0].p, about.bytes, write);
+  } else if (info.kind == METATE_ARGUMENT_NDARRAY) {
+    const metate_array &array = *argument.value.array;
+    if (slots[0].p != array.data || array.rank != info.rank || array.dtype != info.dtype)
+      finding("an array's slots are not its own");
+    int64_t dense = 1;
+    for (uint32_t k = array.rank; k-- > 0; dense *= array.shape[k]) {
+      int64_t stride = array.strides ? array.strides[k] : dense;
+      if (slots[1 + k].i != array.shape[k] || slots[1 + array.rank + k].i != stride)
+        finding("dimension %u of an array's slots is not its own", k);
+      if (info.fixed[k] >= 0 && info.fixed[k] != array.shape[k])
+        finding("dimension %u is fixed at %lld", k, static_cast<long long>(info.fixed[k]));
+    }
+    if (write && (array.flags & METATE_ARRAY_READ_ONLY))
+      finding("a read-only array is written");
+    if (arguments.isInside(array))
+      touchElements(slots, array.rank, bytes, write);
+  } else {
+    uint32_t count = info.kind == METATE_ARGUMENT_SCALAR ? 1 : info.slot_count;
+    for (uint32_t n = 0; n < count; ++n) {
+      uint64_t given = argument.value.bits;
+      if (info.kind == METATE_ARGUMENT_VECTOR) {
+        given = 0;
+        std::memcpy(&given, static_cast<const uint8_t *>(argument.value.elements) + n * bytes,
+                    bytes);
+      }
+      bool same = info.dtype == METATE_U1 ? slots[n].u == ((given & 0xff) != 0)
+                                          : std::memcmp(&slots[n].u, &given, bytes) == 0;
+      if (!same)
+        finding("slot %u holds 0x%llx, given was 0x%llx", n,
+                static_cast<unsigned long long>(slots[n].u),
+                static_cast<unsigned long long>(given));
+    }
+  }
+}
+
+} // namespace metate::fuzz
