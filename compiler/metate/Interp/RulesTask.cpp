@@ -73,6 +73,23 @@ static void assertion(Machine &machine, AssertOp op) {
   machine.checks.stop = stops;
 }
 
+/// Debug mode's checks say what the interpreter would have found at the access itself.
+static void check(Machine &machine, CheckOp op) {
+  if (machine.bits(op.getCondition()))
+    return;
+  std::string where = op.getWhat().str();
+  if (!op.getIndex().empty())
+    where = placeText(where, machine.indices(op.getIndex()));
+  if (!op.getShape().empty())
+    where += " of shape " + placeText("", machine.indices(op.getShape()));
+  bool stops = std::exchange(machine.checks.stop, true); // a check always does
+  machine.report(stringifyCheckKind(op.getKind()), op, "check failed: " + where,
+                 int32_t(op.getKind()));
+  machine.checks.stop = stops;
+}
+
+static void poll(Machine &machine, PollOp) { machine.interrupted(); }
+
 static metate_print_item printItem(Type type, uint64_t bits, bool isUnsigned) {
   metate_print_item item{};
   if (isa<FloatType>(type)) {
@@ -118,5 +135,7 @@ void interp::addTaskRules(RuleTable &table) {
   addRule<CellsOp, cells>(table);
   addRule<SerialOp, serial>(table);
   addRule<AssertOp, assertion>(table);
+  addRule<CheckOp, check>(table);
+  addRule<PollOp, poll>(table);
   addRule<PrintOp, print>(table);
 }

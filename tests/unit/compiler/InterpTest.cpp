@@ -1,0 +1,33 @@
+// The reference interpreter knows every operation that a kernel can be made of.
+#include "metate/Interp/Interpreter.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringSet.h"
+#include <gtest/gtest.h>
+
+using namespace metate;
+
+// What a kernel consists of rather than does: its own operation, ends of blocks, named types.
+static const llvm::StringSet<> structure = {"metate.kernel", "metate.return", "metate.yield",
+                                            "metate.named_type"};
+// Operations of the stages from layout on, where the interpreter ends.
+static const llvm::StringSet<> later = {"metate.stage_leaf", "metate.read", "metate.write",
+                                        "metate.rmw",        "metate.cas",  "metate.return_status",
+                                        "metate.interface",  "metate.text", "metate.payload"};
+
+TEST(Interp, EveryOperationUpToOffloadHasARule) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<MetateDialect>();
+  unsigned rules = 0, others = 0;
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (name.getDialectNamespace() != MetateDialect::getDialectNamespace())
+      continue;
+    bool isOther = structure.contains(name.getStringRef()) || later.contains(name.getStringRef());
+    EXPECT_NE(interp::hasRule(name), isOther)
+        << name.getStringRef().str()
+        << ": give it a rule in compiler/metate/Interp, or say here why it needs none";
+    ++(isOther ? others : rules);
+  }
+  EXPECT_GT(rules, 10u);
+  EXPECT_EQ(others, structure.size() + later.size());
+}
