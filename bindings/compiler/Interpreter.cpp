@@ -99,10 +99,17 @@ void bindInterpreter(nb::module_ &module) {
       .def_ro("file", &Finding::file)
       .def_ro("line", &Finding::line, "0: unknown.")
       .def_ro("column", &Finding::column, "From 1.")
+      .def_ro("callers", &Finding::callers,
+              "Where functions were called that are inlined up to there, innermost first: "
+              "'file:line:column'.")
       .def_ro("kernel", &Finding::kernel)
       .def_ro("iteration", &Finding::iteration, "'(3, 4)'; empty outside of parallel loops.")
       .def_ro("message", &Finding::message)
-      .def_ro("count", &Finding::count, "How often; the rest is about the first time.");
+      .def_ro("count", &Finding::count, "How often; the rest is about the first time.")
+      .def("__repr__", [](const Finding &self) {
+        return "<finding " + self.kind + " at " + self.file + ":" + std::to_string(self.line) +
+               ":" + std::to_string(self.column) + ": " + self.message + ">";
+      });
   nb::class_<InterpretedCode>(module, "InterpretedModule",
                               "Interpreted kernels; as CompiledModule.")
       .def_prop_ro("descriptor",

@@ -1,10 +1,11 @@
-"""The command `metate`: modules and stage dumps from kernel files, without writing a program.
+"""The command `metate`: modules and stage dumps from kernel files, without writing a program; programs checked.
 
     metate build  kernels.py -o kernels.metate --target x86-64-v3
     metate stages kernels.py --stop-after offload
+    metate check  program.py -- its own arguments
 
-Both run FILE.py as a module, never as __main__, and take the kernels and tree types
-that it defines. Compiling is aot.py's and the compiler's: here are arguments, files and messages only.
+The first two run FILE.py as a module, never as __main__, and take the kernels and tree types
+that it defines; check.py does the last. Compiling is aot.py's and the compiler's: here are arguments, files and messages only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pathlib
 import sys
 
 from . import aot
+from .context import CHECKS, INTERP_STAGES
 from .errors import CompilationError, MetateError
 from .types import TreeType
 
@@ -56,6 +58,38 @@ examples:
   metate stages --start-from layout --input dumps/kernels.layout -o again
                                                                      goes on from a dump, perhaps an edited one"""
 
+CHECK = """\
+Runs a Python program with its kernels in the reference interpreter, and prints what is wrong with them.
+
+FILE.py runs as `python FILE.py` would, whatever it asks mt.init and Context for. Kernels are
+interpreted, one operation and one iteration at a time: use small data. What the program does is otherwise the same.
+
+Looked for always:
+  bounds          an index outside of an array, a dense tree or a vector
+by default:
+  division        an integer divided by zero, or its remainder
+  nan             the operation that makes a NaN of numbers
+  conflict        two iterations of a parallel loop that write different values to one place
+  order           results that depend on the order of the iterations: kernels run twice, forwards and shuffled
+and where asked for, with --checks or --all:
+  outside         an access outside of a sparse tree, which reads the background and writes nothing
+  inactive-read   a read of a cell of a sparse tree that is not active, which gives the background
+  unwritten-read  a read of an active cell, or of a variable, that no kernel has written
+  overflow        an integer result that does not fit its type and wraps
+  lossy-cast      a cast that changes the value
+
+Each finding names the place, the values, the kernel and the iteration: the first time, and how often.
+Kernels loaded from a .metate module are machine code and are not checked."""
+
+CHECK_EXAMPLES = """\
+examples:
+  metate check simulate.py                               the program as it is
+  metate check simulate.py -- --size 32 input.ply        with its own arguments
+  metate check --checks bounds,overflow simulate.py      these only; --all: everything
+  metate check --json simulate.py > findings.json        for other programs; its prints go to stderr
+exit status:
+  0 nothing found, 1 findings, 2 the program itself failed (its error is shown) or cannot be run"""
+
 
 class UsageError(Exception):
     """What the user asked for cannot be done; the text says what to do instead."""
@@ -63,7 +97,12 @@ class UsageError(Exception):
 
 def main(arguments=None) -> int:
     """Runs the command; returns the exit status: 0, 1 for a wrong kernel or file, 2 for a wrong call."""
-    parsed = _parser().parse_args(arguments)
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    parsed = _parser().parse_args(arguments[:split])
+    parsed.program_arguments = arguments[split + 1 :]
+    if parsed.program_arguments and parsed.run is not _check:
+        _parser().error("arguments after -- are a checked program's: metate check FILE.py -- ARGUMENTS")
     try:
         return parsed.run(parsed)
     except UsageError as error:
@@ -77,7 +116,7 @@ def main(arguments=None) -> int:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,check}")
 
     build = commands.add_parser(
         "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
@@ -112,6 +151,21 @@ def _parser() -> argparse.ArgumentParser:
         help="write the dump of every stage into this folder (default: print the last one)",
     )
     _add_common(stages)
+
+    check = commands.add_parser(
+        "check", help="run a program and find its kernels' mistakes", description=CHECK, epilog=CHECK_EXAMPLES,
+        formatter_class=raw, usage="metate check [options] FILE.py [-- ARGUMENTS]",
+    )  # fmt: skip
+    check.set_defaults(run=_check)
+    check.add_argument("file", metavar="FILE.py", type=pathlib.Path, help="a Python program; what follows -- is its own")
+    which = check.add_mutually_exclusive_group()
+    which.add_argument("--checks", metavar="A,B,...", help="look for these instead of the default ones (and bounds)")
+    which.add_argument("--all", action="store_true", help="look for everything")
+    check.add_argument(
+        "--stage", metavar="STAGE", choices=INTERP_STAGES, default="import",
+        help=f"interpret kernels as they are after this stage: {', '.join(INTERP_STAGES)} (default import)",
+    )  # fmt: skip
+    check.add_argument("--json", action="store_true", help="print one JSON document to stdout")
     return parser
 
 
@@ -127,6 +181,12 @@ def _add_common(parser):
     )
     parser.add_argument(
         "-O", "--opt-level", metavar="N", type=int, choices=(0, 1, 2, 3), default=2, help="0 to 3 as in C compilers (default 2)"
+    )
+    parser.add_argument(
+        "--sanitize",
+        metavar="KIND",
+        choices=("thread", "address"),
+        help="instrument the kernels: thread or address; only for hosts built with the same -fsanitize",
     )
 
 
@@ -182,12 +242,18 @@ def _build(parsed) -> int:
     return 0
 
 
-    parser.add_argument(
-        "--sanitize",
-        metavar="KIND",
-        choices=("thread", "address"),
-        help="instrument the kernels: thread or address; only for hosts built with the same -fsanitize",
-    )
+def _check(parsed) -> int:
+    from . import check
+
+    if not parsed.file.is_file():
+        raise UsageError(f"{parsed.file}: no such file")
+    try:
+        checks = CHECKS if parsed.all else check.chosen_checks(parsed.checks) if parsed.checks else check.DEFAULT_CHECKS
+    except ValueError as error:
+        raise UsageError(f"--checks: {error}") from None
+    return check.run(parsed.file, parsed.program_arguments, checks=checks, stage=parsed.stage, as_json=parsed.json)
+
+
 def _stages(parsed) -> int:
     from metate_native import _compiler
 

@@ -9,10 +9,11 @@ and runtime.py put what they make into the holdings.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import platform
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from . import value_types as _types
 from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
@@ -112,6 +113,8 @@ class Context:
             checks=_checks(checks),
             stop=bool(stop),
         )
+        if _imposed:
+            self._options = replace(self._options, **_imposed[-1].options)
         self.reset()
 
     @property
@@ -132,6 +135,8 @@ class Context:
         """
         self._holdings = Holdings()
         self.key = self._holdings.key
+        if _imposed:
+            _imposed[-1].holdings.append(self._holdings)
 
     def take_findings(self) -> list:
         """What ``mt.interp`` has found in kernels of this context since the last call, in the order of their places.
@@ -139,8 +144,7 @@ class Context:
         Each has kind, file, line, column, kernel, iteration, message and count. Findings that end a launch
         (`stop`) are its error as well.
         """
-        found = [finding for module in list(self._holdings.interpreted) for finding in module.take_findings()]
-        return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column))
+        return _findings_of([self._holdings])
 
     def __enter__(self) -> Context:
         _entered.set((*_entered.get(), self))
@@ -175,6 +179,45 @@ def reset() -> None:
     before = _default[-1]
     _default[-1] = Context()
     before.reset()
+
+
+class Imposed:
+    """What `impose` gives: the options in force, and what the contexts made under them hold."""
+
+    def __init__(self, options):
+        self.options = options
+        self.holdings = []  # also of contexts that are gone or were reset
+
+    def take_findings(self) -> list:
+        """Context.take_findings of all of these contexts together."""
+        return _findings_of(self.holdings)
+
+    def kernel_count(self) -> int:
+        """How many instances of kernels the interpreter has got."""
+        return sum(len(holdings.interpreted) for holdings in self.holdings)
+
+
+@contextlib.contextmanager
+def impose(**options):
+    """Within the `with`, every new context of the process has these options (fields of Options) instead of its own.
+
+    For running a program that chooses its own options, as `metate check` does; the default context is a new one
+    meanwhile. Yields an Imposed.
+    """
+    imposed = Imposed(options)
+    before = _default[-1]
+    _imposed.append(imposed)
+    try:
+        _default[-1] = Context()
+        yield imposed
+    finally:
+        _imposed.remove(imposed)
+        _default[-1] = before
+
+
+def _findings_of(holdings) -> list:
+    found = [finding for one in holdings for module in list(one.interpreted) for finding in module.take_findings()]
+    return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column))
 
 
 def _cpu_of(arch, name) -> str:
@@ -218,6 +261,8 @@ def _checks(names) -> tuple[str, ...]:
 
 # The contexts that the calling thread (or asynchronous task) has entered, innermost last.
 _entered: contextvars.ContextVar[tuple[Context, ...]] = contextvars.ContextVar("metate_contexts", default=())
+
+_imposed: list[Imposed] = []  # innermost last; empty in a program that runs by itself
 
 _PLAIN = Context()._options
 

@@ -112,6 +112,7 @@ struct InterpretedModule::State {
     return reinterpret_cast<const Record *>(bytes() + where.offset);
   }
   llvm::Error readKernels();
+  void add(Finding finding);
   void keepWritten(const Launch &launch);
   void keep(Launch &launch, const metate_host *host);
 };
@@ -171,11 +172,23 @@ void InterpretedModule::State::keepWritten(const Launch &launch) {
   }
 }
 
+/// One finding a place: of a kernel's launches, the first that has it.
+void InterpretedModule::State::add(Finding finding) {
+  for (Finding &before : findings)
+    if (before.kind == finding.kind && before.line == finding.line &&
+        before.column == finding.column && before.file == finding.file &&
+        before.kernel == finding.kernel) {
+      before.count += finding.count;
+      return;
+    }
+  findings.push_back(std::move(finding));
+}
+
 /// Adds what the launch found, and tells the host what stopped it.
 void InterpretedModule::State::keep(Launch &launch, const metate_host *host) {
   std::lock_guard<std::mutex> lock(mutex);
   for (Finding &finding : launch.machine.findings)
-    findings.push_back(std::move(finding));
+    add(std::move(finding));
   if (checks.unwrittenRead)
     keepWritten(launch);
   if (launch.machine.detail.empty() || !host || !host->failure)

@@ -49,6 +49,9 @@ struct Finding {
   std::string file;
   unsigned line = 0, column = 0;
   std::string kernel;
+  /// Where functions were called that were inlined up to the place, innermost first:
+  /// "file:line:column".
+  std::vector<std::string> callers;
   std::string iteration; ///< "(3, 4)"; empty outside of parallel loops
   std::string message;
   uint64_t count = 1;

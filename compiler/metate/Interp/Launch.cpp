@@ -1,8 +1,11 @@
 //===- Launch.cpp - arguments of one launch ---------------------*- C++ -*-===//
 #include "metate/Interp/Launch.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include <cmath>
 #include <cstring>
+#include <set>
 
 using namespace mlir;
 using namespace metate;
@@ -40,7 +43,14 @@ void Launch::bindArray(BlockArgument argument, const metate_argument_info &info,
                        const metate_slot *slots) {
   Array &array = arrays.emplace_back();
   array.name = nameOf(argument.getArgNumber());
-  array.element = cast<MemRefType>(argument.getType()).getElementType();
+  array.element = array.shown = cast<MemRefType>(argument.getType()).getElementType();
+  unsigned number = argument.getArgNumber();
+  if (auto type = kernel.op.getArgAttrOfType<TypeAttr>(number, "metate.type"))
+    array.shown = type.getValue();
+  if (auto element = kernel.op.getArgAttrOfType<DenseI64ArrayAttr>(number, "metate.element"))
+    array.componentRank = element.size();
+  if (kernel.op.getArgAttr(number, "metate.result"))
+    array.name = "the returned value";
   array.memory = static_cast<uint8_t *>(slots[0].p);
   for (uint32_t axis = 0; axis < info.rank; ++axis) {
     array.extents.push_back(slots[1 + axis].i);
@@ -127,67 +137,117 @@ void Launch::run() {
   machine.run(body);
   machine.isSilent = false;
   machine.shuffle = nullptr;
-  if (machine.interrupted())
+  if (machine.statusCode() == METATE_E_INTERRUPTED)
     return;
-  compareOrders(inOrder, ordered);
+  if (!machine.stopped())
+    compareOrders(inOrder, ordered);
   restore(inOrder);
   for (auto &[block, tree] : trees)
     *tree = *ordered.at(block);
+  if (machine.stopped()) {
+    machine.resume();
+    auto [op, message] = machine.otherEnd;
+    machine.report("order", op,
+                   "depends on the order of the iterations; in another one: " + message);
+  }
 }
 
-bool Launch::isSame(Type scalar, uint64_t a, uint64_t b) const {
+bool Launch::isSame(Type scalar, uint64_t a, uint64_t b, double magnitude) const {
   if (a == b || (isNaN(scalar, a) && isNaN(scalar, b)))
     return true;
   if (!isa<FloatType>(scalar) || !kernel.hasFloatAtomics)
     return false;
-  // A sum in another order is another sum: only what is beyond rounding counts.
+  // A sum in another order is another sum: only what is beyond rounding counts. Terms that cancel
+  // leave a small sum with the rounding of great ones.
   double x = toDouble(scalar, a), y = toDouble(scalar, b);
   double tolerance = scalar.isF64() ? 1e-9 : scalar.isF32() ? 1e-4 : 2e-2;
-  return std::fabs(x - y) <= tolerance * std::max(std::fabs(x), std::fabs(y));
+  return std::fabs(x - y) <= tolerance * std::max({std::fabs(x), std::fabs(y), magnitude});
+}
+
+/// What differs between two orders of the iterations, by the operation that wrote it.
+class interp::Differences {
+public:
+  explicit Differences(Operation *kernel) : kernel(kernel) {}
+
+  void add(Operation *op, function_ref<std::string()> text) {
+    auto &[first, count] = found[op ? op : kernel];
+    if (!count++)
+      first = text();
+  }
+  void report(Machine &machine) const {
+    for (auto &[op, difference] : found) {
+      auto &[first, count] = difference;
+      std::string more = count == 1 ? "" : ", and so do " + std::to_string(count - 1) + " more";
+      machine.report("order", op, first + more + ": an iteration needs what another one writes");
+    }
+  }
+
+private:
+  Operation *kernel;
+  llvm::MapVector<Operation *, std::pair<std::string, uint64_t>> found;
+};
+
+static std::string differenceText(const std::string &place, Type shown, uint64_t a, uint64_t b) {
+  return place + " depends on the order of the iterations, " + show(shown, a) + " in order and " +
+         show(shown, b) + " in another one";
+}
+
+void Launch::compareArrays(const Contents &inOrder, Differences &differences) {
+  for (auto [array, bytes] : llvm::zip(arrays, inOrder)) {
+    auto [first, size] = spanOf(array);
+    auto compare = [&, &array = array, &bytes = bytes, first = first](const Coordinates &at) {
+      const uint8_t *address = array.address(at);
+      uint64_t a = loadScalar(array.element, bytes.data() + (address - array.memory - first));
+      uint64_t b = loadScalar(array.element, address);
+      WriteRecord record = machine.writes.find(address);
+      if (!record.isConflicting && !isSame(array.element, a, b, record.magnitude))
+        differences.add(record.last.op,
+                        [&] { return differenceText(placeText(array, at), array.shown, a, b); });
+    };
+    if (size)
+      visitBox(Coordinates(array.extents.size(), 0),
+               Coordinates(array.extents.begin(), array.extents.end()), compare);
+  }
+}
+
+/// The records of writes are by the tree that the kernel has: `other`.
+void Launch::compareTrees(Tree &inOrder, Tree &other, Differences &differences) {
+  for (auto &[node, pool] : inOrder.pools)
+    if (pool.active != other.pools[node].active)
+      differences.add(nullptr, [&] {
+        return "the set of active cells of " + inOrder.name +
+               " depends on the order of the iterations";
+      });
+  for (auto &[number, cells] : inOrder.values) {
+    int node = number;
+    Type scalar = scalarOf(inOrder.shape.nodes[node].place.getType());
+    auto compare = [&](const Coordinates &at) {
+      Components a = inOrder.read(node, at), b = other.read(node, at);
+      for (size_t k = 0; k < a.size(); ++k) {
+        WriteRecord record = machine.writes.find(other, node, at, k);
+        if (!record.isConflicting && !isSame(scalar, a[k], b[k], record.magnitude))
+          differences.add(record.last.op, [&] {
+            return differenceText(placeText(inOrder, node, at, k), scalar, a[k], b[k]);
+          });
+      }
+    };
+    std::set<Coordinates> places; // sorted: the first difference is the least place
+    for (auto &cell : cells)
+      places.insert(cell.first);
+    for (auto &cell : other.values[node])
+      places.insert(cell.first);
+    for (const Coordinates &at : places)
+      compare(at);
+  }
 }
 
 void Launch::compareOrders(const Contents &inOrder,
                            const std::map<void *, std::unique_ptr<Tree>> &ordered) {
-  std::string first;
-  uint64_t count = 0;
-  auto differ = [&](const std::string &place, Type scalar, uint64_t a, uint64_t b) {
-    if (isSame(scalar, a, b))
-      return;
-    if (!count++)
-      first =
-          place + " is " + show(scalar, a) + " in order and " + show(scalar, b) + " in another one";
-  };
-  for (auto [array, bytes] : llvm::zip(arrays, inOrder)) {
-    unsigned size = bytesOf(array.element);
-    const uint8_t *now = array.memory + spanOf(array).first;
-    for (size_t at = 0; at + size <= bytes.size(); at += size)
-      differ("element " + std::to_string(at / size) + " of " + array.name, array.element,
-             loadScalar(array.element, bytes.data() + at), loadScalar(array.element, now + at));
-  }
-  for (auto &[block, tree] : trees) {
-    Tree &other = *ordered.at(block);
-    for (auto &[node, pool] : other.pools)
-      if (pool.active != tree->pools[node].active && !count++)
-        first = "the set of active cells of " + tree->name + " differs";
-    for (auto &[node, cells] : other.values) {
-      Type scalar = scalarOf(tree->shape.nodes[node].place.getType());
-      auto compare = [&](const Coordinates &at) {
-        Components a = other.read(node, at), b = tree->read(node, at);
-        std::string name = tree->name + "." + tree->shape.nodes[node].place.getName().str();
-        for (auto [x, y] : llvm::zip(a, b))
-          differ(placeText(name, at), scalar, x, y);
-      };
-      for (auto &cell : cells)
-        compare(cell.first);
-      for (auto &cell : tree->values[node])
-        if (!cells.count(cell.first))
-          compare(cell.first);
-    }
-  }
-  if (count)
-    machine.report("order", kernel.op,
-                   "the result depends on the order of the iterations: " + first +
-                       (count > 1 ? ", and " + std::to_string(count - 1) + " more places" : ""));
+  Differences differences(kernel.op);
+  compareArrays(inOrder, differences);
+  for (auto &[block, tree] : trees)
+    compareTrees(*ordered.at(block), *tree, differences);
+  differences.report(machine);
 }
 
 int32_t Launch::finish() {

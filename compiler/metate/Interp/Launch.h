@@ -22,6 +22,8 @@ struct KernelRecord {
   bool hasFloatAtomics = false;
 };
 
+class Differences;
+
 class Launch {
 public:
   Launch(const KernelRecord &kernel, const RuleTable &rules, const Checks &checks,
@@ -50,7 +52,10 @@ private:
   void restore(const Contents &contents);
   void compareOrders(const Contents &inOrder,
                      const std::map<void *, std::unique_ptr<Tree>> &ordered);
-  bool isSame(mlir::Type scalar, uint64_t a, uint64_t b) const;
+  void compareArrays(const Contents &inOrder, Differences &differences);
+  void compareTrees(Tree &inOrder, Tree &other, Differences &differences);
+  /// Up to the rounding of sums; `magnitude`: the greatest of the partial ones.
+  bool isSame(mlir::Type scalar, uint64_t a, uint64_t b, double magnitude) const;
 
   KernelRecord kernel; ///< a copy: operations are handles, and asking them is not const
   std::deque<Array> arrays;

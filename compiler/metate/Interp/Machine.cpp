@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -71,8 +72,8 @@ void Machine::forEachIteration(uint64_t count, function_ref<Coordinates(uint64_t
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), *shuffle);
   }
-  elementWrites.clear();
-  cellWrites.clear();
+  ++loops;
+  variablesOf = &at;
   isParallel = true;
   size_t outer = locals.size();
   for (uint64_t k = 0; k < count && !interrupted(); ++k) {
@@ -82,6 +83,7 @@ void Machine::forEachIteration(uint64_t count, function_ref<Coordinates(uint64_t
     locals.resize(outer);
   }
   isParallel = false;
+  variablesOf = nullptr;
 }
 
 //===-- what is noticed -----------------------------------------------------===//
@@ -95,22 +97,74 @@ std::string interp::placeText(StringRef name, ArrayRef<int64_t> indices) {
   return name.str() + "[" + listText(indices) + "]";
 }
 
+std::string interp::placeText(const Array &array, ArrayRef<int64_t> indices) {
+  size_t outer = indices.size() - array.componentRank;
+  std::string text = array.name;
+  if (outer || !array.componentRank)
+    text = outer ? placeText(array.name, indices.take_front(outer)) : array.name;
+  return array.componentRank ? placeText(text, indices.drop_front(outer)) : text;
+}
+
+std::string interp::placeText(const Tree &tree, int node, ArrayRef<int64_t> at,
+                              std::optional<unsigned> component) {
+  PlaceAttr place = tree.shape.nodes[node].place;
+  std::string text = placeText(place ? tree.name + "." + place.getName().str() : tree.name, at);
+  auto vector = place ? dyn_cast<VectorType>(place.getType()) : VectorType();
+  if (!component || !vector)
+    return text;
+  SmallVector<int64_t> index(vector.getRank());
+  int64_t rest = *component;
+  for (int axis = int(index.size()) - 1; axis >= 0; --axis) {
+    index[axis] = rest % vector.getDimSize(axis);
+    rest /= vector.getDimSize(axis);
+  }
+  return placeText(text, index);
+}
+
 Finding *Machine::known(StringRef kind, FileLineColLoc place) {
   for (Finding &finding : findings)
     if (finding.kind == kind && place && finding.line == place.getLine() &&
-        finding.column == place.getColumn() && finding.file == place.getFilename().getValue())
+        (finding.column == place.getColumn() || kind == "nan") && // one line makes its first NaN
+        finding.file == place.getFilename().getValue())
       return &finding;
   return nullptr;
 }
 
+bool Machine::isKnown(StringRef kind, Operation *op) {
+  auto found = reported.find({op, kind.data()});
+  if (found == reported.end())
+    return false;
+  if (!isSilent)
+    ++findings[found->second].count;
+  return true;
+}
+
+/// The calls through which an inlined operation's place was reached, innermost first.
+static std::vector<std::string> callersOf(Location location) {
+  std::vector<std::string> result;
+  while (auto call = dyn_cast<CallSiteLoc>(location)) {
+    location = call.getCaller();
+    if (FileLineColLoc place = placeOf(location))
+      result.push_back(place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" +
+                       std::to_string(place.getColumn()));
+  }
+  return result;
+}
+
 void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_t code) {
+  bool ends = checks.stop || code == METATE_E_INTERNAL;
   if (isSilent) {
-    if (checks.stop || code == METATE_E_INTERNAL)
+    if (ends && !stopped())
+      otherEnd = {op, message.str()};
+    if (ends)
       stop(code);
     return;
   }
+  if (isKnown(kind, op))
+    return;
   FileLineColLoc place = placeOf(op->getLoc());
   if (Finding *before = known(kind, place)) {
+    reported[{op, kind.data()}] = before - findings.data();
     ++before->count;
     return;
   }
@@ -121,11 +175,12 @@ void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_
     finding.line = place.getLine();
     finding.column = place.getColumn();
   }
+  finding.callers = callersOf(op->getLoc());
   finding.kernel = kernel.getSymName().str();
   if (isParallel)
     finding.iteration = "(" + listText(variables) + ")";
   finding.message = message.str();
-  if (checks.stop || code == METATE_E_INTERNAL) {
+  if (ends) {
     detail = finding.file + ":" + std::to_string(finding.line) + ":" +
              std::to_string(finding.column) + ": kernel '" + finding.kernel +
              "': " + finding.message;
@@ -133,48 +188,67 @@ void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_
       detail += ", in iteration " + finding.iteration;
     stop(code);
   }
+  reported[{op, kind.data()}] = findings.size();
   findings.push_back(std::move(finding));
 }
 
-void Machine::noteWrite(Operation *op, Write &last, bool isFirst, Write now,
-                        function_ref<std::string()> place, Type scalar) {
-  bool isRace = !isFirst && last.iteration != now.iteration && !(last.isAtomic && now.isAtomic) &&
-                (last.bits != now.bits || last.isAtomic || now.isAtomic);
-  if (isRace)
+//===-- writes --------------------------------------------------------------===//
+
+/// "5 in iteration (1, 2)", with the line where that is not the finding's.
+std::string Machine::describe(const Write &write, Type shown, Operation *here) const {
+  std::string text = show(shown, write.bits) + (write.isAtomic ? " atomically" : "") +
+                     " in iteration (" + listText((*variablesOf)(write.iteration)) + ")";
+  FileLineColLoc place = placeOf(write.op->getLoc()), finding = placeOf(here->getLoc());
+  if (!place || !finding || place == finding)
+    return text;
+  text += " at ";
+  if (place.getFilename() != finding.getFilename())
+    text += place.getFilename().str() + ":";
+  return text + "line " + std::to_string(place.getLine());
+}
+
+void Machine::noteWrite(Operation *op, WriteRecord &record, uint64_t bits, bool isAtomic,
+                        function_ref<std::string()> place, Type shown) {
+  Write now{op, isParallel ? loops : 0, iteration, bits, isAtomic};
+  if (record.last.loop != now.loop)
+    record.other = Write();
+  else if (record.last.iteration != iteration)
+    record.other = record.last;
+  record.last = now;
+  if (isAtomic && isa<FloatType>(shown))
+    record.magnitude = std::max(record.magnitude, std::fabs(toDouble(shown, bits)));
+  const Write &other = record.other;
+  if (!checks.conflict || !isParallel || !other.op || (isAtomic && other.isAtomic) ||
+      (!isAtomic && !other.isAtomic && bits == other.bits))
+    return;
+  record.isConflicting = true;
+  if (!isKnown("conflict", op))
     report("conflict", op,
-           "conflicting writes of " + place() + ": " + show(scalar, now.bits) +
-               (now.isAtomic ? " atomically" : "") + " here, " + show(scalar, last.bits) +
-               (last.isAtomic ? " atomically" : "") +
-               " by another iteration; which one stays is not defined, use an atomic");
-  last = now;
+           "conflicting writes of " + place() + ": " + describe(now, shown, op) + ", " +
+               describe(other, shown, op) +
+               "; which one stays is not defined: write a place from one iteration only, or with "
+               "an atomic in all of them");
 }
 
 void Machine::noteWrite(Operation *op, const Array &array, ArrayRef<int64_t> indices, uint64_t bits,
                         bool isAtomic) {
-  if (!checks.conflict || !isParallel || !array.memory)
+  if (isSilent || !(checks.conflict || checks.order) || !array.memory)
     return;
-  auto [found, isFirst] = elementWrites.try_emplace(array.address(indices));
   noteWrite(
-      op, found->second, isFirst, {iteration, bits, isAtomic},
-      [&] { return placeText(array.name, indices); }, array.element);
+      op, writes[array.address(indices)], bits, isAtomic, [&] { return placeText(array, indices); },
+      array.shown);
 }
 
 void Machine::noteWrite(Operation *op, Tree &tree, int node, const Coordinates &coordinates,
                         const Components &value, bool isAtomic, std::optional<unsigned> component) {
-  if (!checks.conflict || !isParallel)
+  if (isSilent || !(checks.conflict || checks.order))
     return;
-  PlaceAttr place = tree.shape.nodes[node].place;
-  for (auto [k, bits] : llvm::enumerate(value)) {
-    if (component && k != *component)
-      continue;
-    std::vector<int64_t> where(coordinates.begin(), coordinates.end());
-    where.push_back(k);
-    auto [found, isFirst] = cellWrites.try_emplace({&tree, node, where});
-    noteWrite(
-        op, found->second, isFirst, {iteration, bits, isAtomic},
-        [&] { return placeText(tree.name + "." + place.getName().str(), coordinates); },
-        scalarOf(place.getType()));
-  }
+  for (auto [k, bits] : llvm::enumerate(value))
+    if (!component || k == *component)
+      noteWrite(
+          op, writes(tree, node, coordinates, k), bits, isAtomic,
+          [&, k = k] { return placeText(tree, node, coordinates, k); },
+          scalarOf(tree.shape.nodes[node].place.getType()));
 }
 
 std::map<int, std::unordered_set<Coordinates, HashCoordinates>> *

@@ -8,7 +8,7 @@
 #define METATE_INTERP_MACHINE_H
 
 #include "metate/Interp/Interpreter.h"
-#include "metate/Interp/Objects.h"
+#include "metate/Interp/WriteLog.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -73,6 +73,9 @@ public:
   /// A finding; ends the launch if findings do.
   void report(llvm::StringRef kind, mlir::Operation *op, const llvm::Twine &message,
               int32_t code = METATE_E_ASSERT);
+  /// Counts one more of a finding that the operation has already, so that its message need not be
+  /// made again.
+  bool isKnown(llvm::StringRef kind, mlir::Operation *op);
   /// Notes a write of an array's element or a member's component; reports a conflict.
   void noteWrite(mlir::Operation *op, const Array &array, llvm::ArrayRef<int64_t> indices,
                  uint64_t bits, bool isAtomic);
@@ -85,19 +88,20 @@ public:
   std::vector<Finding> findings;
   std::string detail;    ///< the text of what stopped the launch
   bool isSilent = false; ///< prints and findings are left out: the second opinion
+  /// What stopped the second opinion, and where.
+  std::pair<mlir::Operation *, std::string> otherEnd = {nullptr, ""};
+  WriteLog writes; ///< for `conflict` and `order`
+  /// Goes on after the second opinion was stopped.
+  void resume() { status = METATE_OK; }
   std::mt19937_64 *shuffle = nullptr;
   /// Cells written by earlier launches, by block and node; for `unwritten-read`.
   std::map<int, std::unordered_set<Coordinates, HashCoordinates>> *writtenBefore(Tree &tree);
   std::map<const Tree *, std::map<int, std::unordered_set<Coordinates, HashCoordinates>> *> history;
 
 private:
-  struct Write {
-    uint64_t iteration;
-    uint64_t bits;
-    bool isAtomic;
-  };
-  void noteWrite(mlir::Operation *op, Write &last, bool isFirst, Write now,
-                 llvm::function_ref<std::string()> place, mlir::Type scalar);
+  void noteWrite(mlir::Operation *op, WriteRecord &record, uint64_t bits, bool isAtomic,
+                 llvm::function_ref<std::string()> place, mlir::Type shown);
+  std::string describe(const Write &write, mlir::Type shown, mlir::Operation *here) const;
   Finding *known(llvm::StringRef kind, mlir::FileLineColLoc place);
 
   const RuleTable &rules;
@@ -107,14 +111,20 @@ private:
   std::deque<Array> locals;
   int32_t status = METATE_OK;
   bool isParallel = false;
+  uint64_t loops = 0; ///< parallel ones that have begun
   uint64_t iteration = 0;
-  Coordinates variables; ///< of the iteration
-  std::map<const void *, Write> elementWrites;
-  std::map<std::tuple<const Tree *, int, std::vector<int64_t>>, Write> cellWrites;
+  Coordinates variables;                                                  ///< of the iteration
+  const llvm::function_ref<Coordinates(uint64_t)> *variablesOf = nullptr; ///< any of the loop's
+  llvm::DenseMap<std::pair<mlir::Operation *, const char *>, size_t> reported;
 };
 
 /// `x[1, 2]`, `f.a[1, 2]`.
 std::string placeText(llvm::StringRef name, llvm::ArrayRef<int64_t> indices);
+/// `f.a[1, 2]`, `f.a[1, 2][0]` for a component of a vector.
+std::string placeText(const Tree &tree, int node, llvm::ArrayRef<int64_t> at,
+                      std::optional<unsigned> component = {});
+/// `x[1, 2]`, `x[1][2]` for a component, `the returned value`.
+std::string placeText(const Array &array, llvm::ArrayRef<int64_t> indices);
 
 } // namespace metate::interp
 

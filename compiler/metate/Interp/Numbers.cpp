@@ -3,7 +3,9 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace mlir;
@@ -74,12 +76,22 @@ void interp::storeScalar(Type type, uint64_t bits, uint8_t *memory) {
   std::memcpy(memory, &bits, bytesOf(type));
 }
 
-std::string interp::show(Type scalar, uint64_t bits) {
+std::string interp::show(Type scalar, uint64_t bits, bool isUnsigned) {
   if (scalar.isInteger(1))
     return bits ? "True" : "False";
   if (!isa<FloatType>(scalar))
-    return std::to_string(signedOf(bits, widthOf(scalar)));
+    return isUnsigned || scalar.isUnsignedInteger()
+               ? std::to_string(bits)
+               : std::to_string(signedOf(bits, widthOf(scalar)));
+  double value = toDouble(scalar, bits);
+  if (std::isnan(value))
+    return "nan"; // of either sign
   char text[40];
-  std::snprintf(text, sizeof text, scalar.isF64() ? "%.17g" : "%.9g", toDouble(scalar, bits));
+  int most = scalar.isF64() ? 17 : 9;
+  for (int digits = 6; digits <= most; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (fromDouble(scalar, std::strtod(text, nullptr)) == bits)
+      break;
+  }
   return text;
 }

@@ -41,8 +41,9 @@ bool isNaN(mlir::Type type, uint64_t bits);
 uint64_t loadScalar(mlir::Type type, const uint8_t *memory);
 void storeScalar(mlir::Type type, uint64_t bits, uint8_t *memory);
 
-/// For messages: signed integers, floats with as many digits as tell them apart.
-std::string show(mlir::Type scalar, uint64_t bits);
+/// For messages: floats with as many digits as tell them apart; integers are signed, unless their
+/// type or `isUnsigned` says otherwise.
+std::string show(mlir::Type scalar, uint64_t bits, bool isUnsigned = false);
 
 } // namespace metate::interp
 

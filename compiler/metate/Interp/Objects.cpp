@@ -187,9 +187,8 @@ void Tree::write(int node, const Coordinates &coordinates, Components value) {
   written[node].insert(coordinates);
 }
 
-/// Calls `visit` with every coordinate of the box from `low`, `size` wide.
-static void visitBox(const Coordinates &low, const Coordinates &size,
-                     llvm::function_ref<void(const Coordinates &)> visit) {
+void interp::visitBox(const Coordinates &low, const Coordinates &size,
+                      function_ref<void(const Coordinates &)> visit) {
   Coordinates at = low;
   while (true) {
     visit(at);

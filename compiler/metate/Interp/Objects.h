@@ -12,6 +12,8 @@
 #include "metate/Dialect/Tree.h"
 #include "metate/Interp/Numbers.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,10 +34,17 @@ struct HashCoordinates {
   }
 };
 
+/// Calls `visit` with every coordinate of the box from `low`, `size` wide, the last axis first; sizes
+/// are not zero.
+void visitBox(const Coordinates &low, const Coordinates &size,
+              llvm::function_ref<void(const Coordinates &)> visit);
+
 /// A memref: strided elements of the caller's, or a local variable's.
 struct Array {
   std::string name;
-  mlir::Type element; ///< of the memref; a local's may be a vector
+  mlir::Type element;         ///< of the memref; a local's may be a vector
+  mlir::Type shown;           ///< the same with its sign, for messages
+  unsigned componentRank = 0; ///< how many of the last indices name a component of an element
   llvm::SmallVector<int64_t> extents, strides;
   uint8_t *memory = nullptr; ///< the caller's; null for a local
   std::vector<std::optional<Components>>
