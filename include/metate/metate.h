@@ -437,7 +437,9 @@ METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel,
  * allocator. METATE_E_CAPACITY: a pool was exhausted, every other write was done; METATE_E_ASSERT.
  * A kernel compiled with debug stops instead, with the place in metate_last_error(), at a failed
  * activation (METATE_E_CAPACITY), an access outside (METATE_E_OUT_OF_RANGE) and an integer division
- * by zero (METATE_E_DIVISION_BY_ZERO); the iteration that stops writes nothing from there on. */
+ * by zero (METATE_E_DIVISION_BY_ZERO); the iteration that stops writes nothing from there on.
+ * Launches may run at once, on the same trees and arrays too: what one of them writes no other may
+ * touch, and a tree that one of them activates cells of no other may use. */
 METATE_API metate_status metate_kernel_launch(const metate_kernel *kernel,
                                               const metate_argument *arguments, uint32_t count);
 /* metate_kernel_launch that another thread or a signal handler can end early, by storing anything but

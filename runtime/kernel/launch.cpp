@@ -48,8 +48,8 @@ void clearSticky(const metate_kernel &kernel, const metate_argument *arguments) 
     if (!activates(kernel, i))
       continue;
     metate_tree_header &header = arguments[i].value.tree->header();
-    header.status_needed = 0;
-    header.status_level = 0;
+    __atomic_store_n(&header.status_needed, uint64_t(0), __ATOMIC_RELAXED);
+    __atomic_store_n(&header.status_level, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(&header.status, uint32_t(METATE_OK), __ATOMIC_RELAXED);
   }
 }

@@ -32,6 +32,8 @@ def sanitizer_environment() -> tuple[tuple[str, str], ...]:
     return (
         ("ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1:halt_on_error=1"),
         ("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1"),
+        ("TSAN_OPTIONS", "halt_on_error=1"),
+        ("METATE_SANITIZED_MODULES", str(ROOT / "out" / "test-sanitize")),
     )
 
 
@@ -61,13 +63,27 @@ STEPS = (
     Step("build-asan", ("scripts/build", "asan"), seconds=1800),
     # A module of the real compiler, for the damage tests beside the ones that their builder makes.
     Step("damage-module", (PYTHON, "examples/rfc/rfc.py", "--save", "out/test-damage"), ("build-dev",)),
+    # Instrumented kernels, for the sanitizers' builds.
+    Step("sanitized-modules", (PYTHON, "tests/sanitize/make_modules.py", "out/test-sanitize"), ("build-dev",)),
     Step(
         "ctest-asan",
         ("ctest", "--test-dir", "build-asan", "-j2", "--output-on-failure", "--no-tests=error", "--output-junit", "{junit}"),
-        ("build-asan", "damage-module"),
+        ("build-asan", "damage-module", "sanitized-modules"),
         True,
         1800,
         (*sanitizer_environment(), ("METATE_TEST_MODULE", str(ROOT / "out" / "test-damage" / "ab.metate"))),
+    ),
+    Step("build-tsan", ("scripts/build", "tsan"), seconds=1800),
+    # All but the damage tests, which have one thread and take their time.
+    Step(
+        "ctest-tsan",
+        (
+            *("ctest", "--test-dir", "build-tsan", "-j2", "-E", "^damage", "--output-on-failure", "--no-tests=error"),
+            *("--output-junit", "{junit}"),
+        ),
+        ("build-tsan", "sanitized-modules"),
+        True,
+        environment=sanitizer_environment(),
     ),
     Step("build-runtime-only", ("scripts/build", "runtime-only")),
     Step(

@@ -53,6 +53,7 @@ public:
       throw std::runtime_error(status.text);
   }
   Tree tree(const char *type) const { return module->tree_type(type).make(); }
+  TreeType type(const char *name) const { return module->tree_type(name); }
 
 private:
   void open(const std::string &path) {

@@ -114,3 +114,9 @@ def store_at(x: Array, at: mt.i32):
 @mt.kernel
 def load_at(x: Array, at: mt.i32) -> mt.f32:
     return x[at]
+
+
+@mt.kernel
+def scale_at(t: sparse, at: mt.i32):
+    for i in range(1):
+        t.a[at + i, at] *= 2.0

@@ -46,14 +46,12 @@ private:
   static int32_t parallelFor(void *self, int64_t count, int64_t, uint32_t, metate_task_body body,
                              void *context) {
     auto *gate = static_cast<Gate *>(self);
-    {
-      std::unique_lock lock(gate->mutex);
-      ++gate->inside;
-      gate->changed.notify_all();
-      gate->changed.wait(lock, [&] { return gate->open; });
-      --gate->inside;
-    }
-    return body(context, 0, count, 0);
+    std::unique_lock lock(gate->mutex);
+    ++gate->inside;
+    gate->changed.notify_all();
+    gate->changed.wait(lock, [&] { return gate->open; });
+    --gate->inside;
+    return body(context, 0, count, 0); // locked: the launches write the same cells
   }
   std::mutex mutex;
   std::condition_variable changed;
