@@ -268,3 +268,20 @@ def test_starred_and_named_arguments_of_built_in_functions_count():
     x = np.zeros(8, np.float32)
     k(x)
     np.testing.assert_allclose(x, [0, 8, 8, 8, 8, 2, 8, 0.2], rtol=1e-6)
+
+
+def test_checks_of_two_accesses_with_indices_of_their_own_stay_apart(rng):
+    """Their ends were merged into one block whose parameters were no LLVM values: a debug kernel with two did not compile."""
+    T = ti.types.SNodeTreeBuilder().pointer(ti.i, 64).dense(ti.i, 8).place(a=ti.f64, n=ti.i32).build()
+
+    @ti.kernel
+    def scatter(t: T, at: ti.types.ndarray(ti.i32, 1)):
+        for i in range(at.shape[0]):
+            t.n[at[i]] += 1
+            t.a[at[i]] = 0.5 * at[i]
+
+    at = rng.integers(0, 512, 100).astype(np.int32)
+    with ti.Context(debug=True):
+        tree = T.new()
+        scatter(tree, at)
+    assert (tree.n.to_numpy() == np.bincount(at, minlength=512)).all()

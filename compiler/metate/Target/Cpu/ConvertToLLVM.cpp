@@ -199,7 +199,11 @@ struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
     vector::populateVectorToElementsUnrollPatterns(unroll);
     vector::populateVectorShapeCastLoweringPatterns(unroll);
     vector::populateVectorBroadcastLoweringPatterns(unroll);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(unroll))))
+    // Blocks stay apart: merging the ends of two failed checks would make their indices, which are
+    // not LLVM values yet, operands of an LLVM branch.
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(unroll), config)))
       return signalPassFailure();
 
     CpuTypeConverter converter(context);
