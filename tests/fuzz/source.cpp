@@ -17,7 +17,7 @@ namespace {
 // libFuzzer reads and clears these like counters of compiled code.
 __attribute__((section("__libfuzzer_extra_counters"), used)) uint8_t counters[32768];
 
-PyObject *run, *mutate;
+PyObject *run, *mutate, *report;
 
 [[noreturn]] void fail() {
   if (PyErr_Occurred())
@@ -51,9 +51,11 @@ void start() {
   PyObject *module = require(PyImport_ImportModule("source_fuzzer"));
   auto *bytes = reinterpret_cast<char *>(counters);
   PyObject *view = require(PyMemoryView_FromMemory(bytes, sizeof counters, PyBUF_WRITE));
-  PyObject *pair = require(PyObject_CallMethod(module, "start", "O", view));
-  run = PyTuple_GetItem(pair, 0);
-  mutate = PyTuple_GetItem(pair, 1);
+  PyObject *functions = require(PyObject_CallMethod(module, "start", "O", view));
+  run = require(PyTuple_GetItem(functions, 0));
+  mutate = require(PyTuple_GetItem(functions, 1));
+  report = require(PyTuple_GetItem(functions, 2));
+  std::atexit([] { Py_XDECREF(PyObject_CallNoArgs(report)); });
 }
 
 const char *chars(const uint8_t *data) { return reinterpret_cast<const char *>(data); }

@@ -1,6 +1,5 @@
 """What source.cpp calls: the target with its counters, the mutator with its pool, a tally at the end."""
 
-import atexit
 import pathlib
 import sys
 
@@ -10,7 +9,7 @@ CORPUS = pathlib.Path(__file__).parent / "corpus" / "source"
 
 
 def start(counters):
-    """(run, mutate) for source.cpp."""
+    """(run, mutate, report) for source.cpp."""
     source_coverage.install(counters)
     import source_mutator
     import source_target
@@ -19,14 +18,17 @@ def start(counters):
     texts = [path.read_text(errors="replace") for path in sorted(CORPUS.iterdir())]
     tally = {True: 0, False: 0, None: 0}
 
+    mutator = source_mutator.Mutator(texts)
+
     def run(data):
         result = target.run(data)
         tally[result] += 1
+        if result:
+            mutator.keep(data)
         return result
 
     def report():
         total = sum(tally.values())
-        print(f"{total - tally[None]} of {total} inputs were accepted ({tally[True]} compiled)", file=sys.stderr)
+        print(f"{total - tally[None]} of {total} inputs were accepted ({tally[True]} compiled)", file=sys.stderr, flush=True)
 
-    atexit.register(report)
-    return run, source_mutator.Mutator(texts).mutate
+    return run, mutator.mutate, report

@@ -46,6 +46,7 @@ class Mutator:
 
     def __init__(self, texts):
         self.expressions, self.statements = ["x", "1", "ti.i32"], ["pass"]
+        self.compiled = []  # programs that compiled: most mutations of other programs are refused at the same place
         for text in texts:
             self.learn(text)
 
@@ -61,14 +62,24 @@ class Mutator:
                 elif isinstance(node, ast.stmt) and node is not function and len(source := ast.unparse(node)) < 200:
                     self.statements.append(source)
 
+    def keep(self, data):
+        """Remembers a program that compiled; of many, some."""
+        if len(self.compiled) < 1000:
+            self.compiled.append(data)
+        else:
+            self.compiled[hash(data) % 1000] = data
+
     def mutate(self, data, most, seed):
         """Another program of at most `most` bytes; the input itself when nothing came of it."""
         dice = random.Random(seed)
+        changes = dice.choice((1, 1, 1, 2, 3))
+        if self.compiled and dice.random() < 0.6:
+            data, changes = dice.choice(self.compiled), 1
         try:
             tree = ast.parse(data.decode())
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return data
-        for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        for _ in range(changes):
             try:
                 self._change(tree, dice)
             except (SyntaxError, ValueError, IndexError, AttributeError, RecursionError, MemoryError):

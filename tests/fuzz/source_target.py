@@ -104,7 +104,7 @@ class Target:
 
     def _is_harmless(self, tree):
         """No name of the system, and no more work while compiling than a small kernel's."""
-        most, unrolled = 1, 0
+        most, unrolled, repeated = 1, 0, 0
         for node in ast.walk(tree):
             name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "arg", None)
             if isinstance(name, str) and (name.startswith("_") or name in self.dangerous):
@@ -115,6 +115,9 @@ class Target:
                 elif isinstance(node.value, str) and (node.value.startswith("_") or node.value in self.dangerous):
                     return False
             unrolled += isinstance(node, ast.comprehension) or name in _COMPUTING
+            repeated |= isinstance(node, (ast.Mult, ast.Pow))
+        if repeated and most > 4096 and any(_is_sequence(node) for node in ast.walk(tree)):
+            return False  # "text" * 2147483647
         return unrolled == 0 or (most <= 10 and unrolled <= 8) or most**unrolled <= 4096
 
     #  -- one input ------------------------------------------------------------------------------------
@@ -227,6 +230,10 @@ class Target:
             raise Finding(f"column {error.column} of {width}: {error}")
         if not error.message or not str(error).startswith(f"{FILE}:{error.line}:"):
             raise Finding(f"an error without a text or a place: {error!r}: {error}")
+
+
+def _is_sequence(node):
+    return isinstance(node, (ast.Tuple, ast.List)) or isinstance(getattr(node, "value", None), str)
 
 
 # What computes while compiling, as often as a constant says.

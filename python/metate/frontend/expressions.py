@@ -167,6 +167,14 @@ class Expressions:
             return f"take an element: {thing.name}[...]"
         return None
 
+    def text(self, thing, node):
+        """A str that the compiler can take: Python's may hold halves of surrogate pairs, which no UTF-8 spells."""
+        try:
+            thing.encode()
+        except UnicodeEncodeError:
+            raise self.error("type", f"expected text that UTF-8 can spell, got {thing!r}", node) from None
+        return thing
+
     def typed_constant(self, number, dtype, node):
         if dtype.is_float:
             return self.emit(node, self.builder.float_constant, float(number), dtype.code)

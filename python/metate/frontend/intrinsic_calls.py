@@ -256,7 +256,8 @@ class IntrinsicCalls:
             if k:
                 parts.append(separator)
             parts.extend(self.print_parts(self.expr(argument), argument))
-        self.emit(node, self.builder.print, [*parts, end])
+        parts.append(end)
+        self.emit(node, self.builder.print, [self.text(part, node) if isinstance(part, str) else part for part in parts])
 
     def print_parts(self, thing, node):
         """Texts and values that print what an argument stands for, as Python would."""

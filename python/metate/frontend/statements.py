@@ -63,6 +63,7 @@ class Statements(Access):
         method = getattr(self, "statement_" + type(node).__name__, None)
         if method is None:
             raise self.error("syntax", f"kernels have no {_NAMES.get(type(node), type(node).__name__)} statement", node)
+        self.current = self.frame.source, node
         method(node)
 
     def statement_Pass(self, node):
@@ -413,7 +414,7 @@ class Statements(Access):
                 given = "".join(given.parts)
             if not isinstance(given, str):
                 raise self.error("type", f"assert: expected a text known while compiling, got {describe(given)}", node.msg)
-            message = given
+            message = self.text(given, node.msg)
         self.emit(node, self.builder.assert_that, self.value(node.test), message)
 
 

@@ -44,6 +44,7 @@ class Walker(Calls, Loops):
         self.depth = 0  # run-time regions around the current statement
         self.static_depth = 0  # inside static(...)
         self.serialize_next = False
+        self.current = source, definition  # the statement being walked, and where it stands
 
     def walk(self, parameters):
         """parameters: what each one is specialised on, by name (specialize.py)."""
@@ -64,6 +65,10 @@ class Walker(Calls, Loops):
                     "syntax", "expected a return statement at the kernel's end, as its annotation says", definition.returns
                 )
             self.builder.finish()
+        except RecursionError:
+            self.builder.abandon()
+            hint = "make several statements of the expression, or a @func of the inner branches"
+            raise located("syntax", "nested too deeply to be compiled", *self.current, hint) from None
         except BaseException:
             self.builder.abandon()
             raise
