@@ -2,6 +2,7 @@
 // launch raises. What a kernel accepts is its descriptor's business: nothing
 // here knows how a kernel was compiled.
 #include "Arguments.h"
+#include "Launch.h"
 
 #include <cstring>
 
@@ -309,6 +310,18 @@ void Frame::useTrees(const Kernel &kernel, void (Tree::*use)() const) {
       (nb::inst_ptr<Tree>(nb::handle(values[i].object))->*use)();
 }
 
+/// Throws what a signal handler raised while the kernel ran, after the kernel's output.
+static void throwRaised(const Kernel &kernel) {
+  nb::python_error raised; // takes the exception, so that writing can run Python code
+  try {
+    if (kernel.device().hasOutput())
+      kernel.device().flushOutput();
+  } catch (nb::python_error &error) {
+    error.discard_as_unraisable("writing what a kernel printed");
+  }
+  throw raised;
+}
+
 nb::object Frame::launch(const Kernel &kernel) {
   // Converting an argument may have run Python code that unbound a tree bound before it.
   for (size_t i = 0; i < count; ++i)
@@ -338,19 +351,17 @@ nb::object Frame::launch(const Kernel &kernel) {
     argument.columns = element.columns;
     argument.value.array = &array;
   }
-  int32_t status;
+  Launch launch;
   useTrees(kernel, &Tree::beginUse);
-  PyThreadState *state = PyEval_SaveThread();
-  status = metate_kernel_launch(kernel.get(), arguments, uint32_t(total));
-  PyEval_RestoreThread(state);
+  int32_t status = launch.run(kernel.get(), arguments, uint32_t(total),
+                              kernel.description().flags & METATE_KERNEL_DEBUG);
   useTrees(kernel, &Tree::endUse);
-  std::string text; // kept: writing the output may run any Python code
-  if (status != METATE_OK)
-    text = metate_last_error();
+  if (launch.hasRaised())
+    throwRaised(kernel);
   if (kernel.device().hasOutput())
     kernel.device().flushOutput();
   if (status != METATE_OK)
-    throwLaunchError(kernel, status, text);
+    throwLaunchError(kernel, status, launch.text());
   return result ? decodeElement(result->element, array.data) : nb::none();
 }
 

@@ -2,6 +2,8 @@
 // prints to sys.stdout.
 #include "Device.h"
 
+#include "Launch.h"
+
 #include <dlfcn.h>
 
 namespace metate::python {
@@ -66,9 +68,7 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
   uint32_t limit = device->threads();
   if (maxWorkers && maxWorkers < limit)
     limit = maxWorkers;
-  if (limit == 1)
-    return body(context, 0, count, 0);
-  return device->pool.parallel_for(device->pool.self, count, grain, limit, body, context);
+  return runInChunks(device->pool, count, grain, limit, body, context);
 }
 
 void Device::print(void *self, const char *text, size_t bytes) {

@@ -1,6 +1,7 @@
 // The `_runtime` extension: libmetate for Python. It links libmetate only,
 // never the compiler, so a process that runs modules needs nothing else.
 #include "Dispatcher.h"
+#include "Launch.h"
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -27,6 +28,7 @@ NB_MODULE(_runtime, module) {
   using namespace metate::python;
   module.doc() = "libmetate for Python: devices, types, trees, modules, kernel calls.";
   module.attr("abi_version") = metate_abi_version();
+  watchMainThread();
   bindDevice(module);
   bindType(module);
   bindTree(module);

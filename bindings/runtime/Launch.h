@@ -1,0 +1,68 @@
+// One launch from Python, and how it ends early.
+//
+// Python runs signal handlers on the main thread only, and only when that
+// thread asks. So the main thread asks while a kernel runs: between chunks of
+// its parallel loops, or, of a kernel that looks at the host's word inside its
+// loops, from a wait beside the thread that runs it. A handler that raises ends
+// the launch: the word is set, and the exception is what the call raises.
+#ifndef METATE_BINDINGS_RUNTIME_LAUNCH_H
+#define METATE_BINDINGS_RUNTIME_LAUNCH_H
+
+#include "Status.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace metate::python {
+
+class Launch {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  Launch();
+  ~Launch();
+  Launch(const Launch &) = delete;
+  Launch &operator=(const Launch &) = delete;
+
+  /// Runs the kernel without the GIL, which must be held; the status. isDebug:
+  /// the kernel looks at the word inside its loops.
+  int32_t run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
+              bool isDebug);
+  /// The text of the status that run returned.
+  const std::string &text() const { return message; }
+  /// A signal handler raised: its exception is set.
+  bool hasRaised() const { return raised; }
+
+  /// The innermost launch of the calling thread, where that is the main thread
+  /// and waits for it; else null.
+  static Launch *current();
+  /// Between two chunks, on the thread of current(): runs the handlers of
+  /// signals that came. False once one of them has raised.
+  bool proceed(Clock::time_point now);
+
+private:
+  /// Takes the GIL for the handlers.
+  void runHandlers();
+  int32_t runBeside(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count);
+
+  uint32_t word = 0; // metate_host.interrupt: written atomically
+  bool isWatched;    // by the main thread
+  bool raised = false;
+  PyThreadState *state = nullptr; // while the GIL is released
+  Launch *outer = nullptr;
+  Clock::time_point lastLook{};
+  std::string message;
+};
+
+/// Remembers the main thread; called once, with the GIL.
+void watchMainThread();
+
+/// A metate_parallel_for over `pool` (null hook: the calling thread alone) that
+/// shares a task out in chunks of about a millisecond, so that an interrupt is
+/// seen soon.
+int32_t runInChunks(const metate_executor &pool, int64_t count, int64_t grain, uint32_t workers,
+                    metate_task_body body, void *context);
+
+} // namespace metate::python
+
+#endif
