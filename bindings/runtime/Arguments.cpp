@@ -304,11 +304,23 @@ void Frame::throwLaunchError(const Kernel &kernel, int32_t status, const std::st
   throw nb::python_error();
 }
 
-void Frame::useTrees(const Kernel &kernel, void (Tree::*use)() const) {
-  for (size_t i = 0; i < count; ++i)
-    if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
-      (nb::inst_ptr<Tree>(nb::handle(values[i].object))->*use)();
-}
+/// The trees of a launch stay bound while it runs.
+class Frame::TreesInUse {
+public:
+  TreesInUse(const Frame &frame, const Kernel &kernel) : frame(frame), kernel(kernel) {
+    each(&Tree::beginUse);
+  }
+  ~TreesInUse() { each(&Tree::endUse); }
+
+private:
+  void each(void (Tree::*use)() const) {
+    for (size_t i = 0; i < frame.count; ++i)
+      if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
+        (nb::inst_ptr<Tree>(nb::handle(frame.values[i].object))->*use)();
+  }
+  const Frame &frame;
+  const Kernel &kernel;
+};
 
 /// Throws what a signal handler raised while the kernel ran, after the kernel's output.
 static void throwRaised(const Kernel &kernel) {
@@ -352,10 +364,12 @@ nb::object Frame::launch(const Kernel &kernel) {
     argument.value.array = &array;
   }
   Launch launch;
-  useTrees(kernel, &Tree::beginUse);
-  int32_t status = launch.run(kernel.get(), arguments, uint32_t(total),
-                              kernel.description().flags & METATE_KERNEL_DEBUG);
-  useTrees(kernel, &Tree::endUse);
+  int32_t status;
+  {
+    TreesInUse used(*this, kernel);
+    status = launch.run(kernel.get(), arguments, uint32_t(total),
+                        kernel.description().flags & METATE_KERNEL_DEBUG);
+  }
   if (launch.hasRaised())
     throwRaised(kernel);
   if (kernel.device().hasOutput())

@@ -59,7 +59,7 @@ private:
   bool bindArray(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
   Fit bindVector(const Parameter &parameter, Value &value, metate_argument &argument);
   std::string describe(Value &value);
-  void useTrees(const Kernel &kernel, void (Tree::*use)() const);
+  class TreesInUse;
   [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
 
   size_t count;

@@ -354,7 +354,7 @@ def usage():
     return field("VmRSS"), field("Threads"), code_pages()
 
 def work(k):
-    ctx, seen = mt.Context(threads=k % 3, debug=k % 2 == 1), 0
+    ctx, seen = mt.Context(mt.interp if k % 4 == 3 else mt.cpu, threads=k % 3, debug=k % 2 == 1), 0
     with ctx:
         tree = T.new()
         put(tree, 5, float(k))
