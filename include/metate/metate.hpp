@@ -2,7 +2,8 @@
 //
 // Every operation that can fail exists as `try_x`, which returns Result<T> and needs no exceptions,
 // and, where exceptions are enabled, as `x`, which returns T and throws metate::Exception. Objects
-// are move-only; a type and a kernel are borrowed from their module and must not outlive it.
+// are move-only; a type and a kernel are borrowed from their module and must not outlive it. An
+// object that is destroyed while a launch on it runs stays open (METATE_E_BUSY) and is lost.
 //
 //   auto device = metate::Device::open();
 //   auto module = metate::Module::open("ab.metate", device);
