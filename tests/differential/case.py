@@ -1,0 +1,213 @@
+"""A case: the texts of a kernel and of its twin with all that they are called with, as plain data.
+
+What the generator makes, what runs, and what is saved as a regression test. A case can be written as
+JSON and read back.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from . import numbers as n
+from . import trees as _trees
+from . import twins
+from .table import Type
+
+
+@dataclass
+class Array:
+    """An array argument; `data` holds its components in row-major order."""
+
+    name: str
+    scalar: str
+    shape: tuple[int, ...]  # of an element
+    extents: tuple[int, ...]
+    data: list
+    strides: str = "plain"  # or "transposed", "gaps", "backwards"
+    is_declared: bool = True  # the annotation says dtype and ndim
+    kind: str = "array"
+
+    @property
+    def annotation(self) -> str:
+        if not self.is_declared and not self.shape:
+            return "mt.types.ndarray()"
+        return f"mt.types.ndarray(dtype={Type(self.scalar, tuple(self.shape)).text}, ndim={len(self.extents)})"
+
+    def make(self) -> np.ndarray:
+        whole = (*self.extents, *self.shape)
+        values = np.array(self.data, _NUMPY[self.scalar]).reshape(whole)
+        if self.strides == "transposed":
+            return np.ascontiguousarray(values.transpose()).transpose()
+        if self.strides == "gaps":
+            wide = np.zeros((*self.extents[:-1], self.extents[-1] * 2, *self.shape), values.dtype)
+            wide[(slice(None),) * (len(self.extents) - 1) + (slice(None, None, 2),)] = values
+            return wide[(slice(None),) * (len(self.extents) - 1) + (slice(None, None, 2),)]
+        if self.strides == "backwards":
+            return np.ascontiguousarray(values[::-1])[::-1]
+        return values
+
+    def twin(self) -> dict:
+        count = math.prod(self.shape)
+        places = itertools.product(*map(range, self.extents))
+        if not self.shape:
+            return dict(zip(places, self.data))
+        parts = [tuple(self.data[k : k + count]) for k in range(0, len(self.data), count)]
+        return dict(zip(places, parts))
+
+
+@dataclass
+class Value:
+    """A scalar, vector or matrix by value."""
+
+    name: str
+    scalar: str
+    shape: tuple[int, ...]
+    data: list
+    kind: str = "value"
+
+    @property
+    def annotation(self) -> str:
+        return Type(self.scalar, tuple(self.shape)).text
+
+    def make(self):
+        if not self.shape:
+            return self.data[0]
+        if self.scalar == "bf16":
+            return np.array(self.data, np.float32).reshape(self.shape).tolist()
+        return np.array(self.data, _NUMPY[self.scalar]).reshape(self.shape)
+
+    def twin(self):
+        return tuple(self.data) if self.shape else self.data[0]
+
+
+@dataclass
+class Static:
+    """The value of a template parameter."""
+
+    name: str
+    data: int
+    kind: str = "static"
+    annotation = "mt.template()"
+
+    def make(self):
+        return self.data
+
+    def twin(self):
+        return self.data
+
+
+@dataclass
+class Tree:
+    """A tree argument: the cells that are written and those that are only activated before the call."""
+
+    name: str
+    type: str
+    cells: list  # [member, coordinates, value]
+    active: list  # [member, coordinates]
+    kind: str = "tree"
+
+    @property
+    def annotation(self) -> str:
+        return self.type
+
+
+_NUMPY = {"u1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64} | {
+    s: np.dtype(("int" if s[0] == "i" else "uint") + s[1:]) for s in n.INTEGERS
+}
+_KINDS = {"array": Array, "value": Value, "static": Static, "tree": Tree}
+
+
+@dataclass
+class Case:
+    """Attributes as in Program; `members` describes each tree type for its twin."""
+
+    name: str
+    kernel: str
+    twin: str
+    arguments: list
+    trees: dict = field(default_factory=dict)  # name -> text that builds it
+    members: dict = field(default_factory=dict)  # name -> [name, scalar, shape, levels, background]
+    contract: bool = False
+    tolerances: dict = field(default_factory=dict)  # written name -> {"ulp": 4, "signless": true}
+    returns: list | None = None  # scalar, shape
+    covered: list = field(default_factory=list)
+    seed: int | None = None
+
+    def tree_type(self, name) -> _trees.TreeType:
+        members = [
+            _trees.Member(m, Type(s, tuple(shape)), [tuple(map(_tupled, level)) for level in levels], _tupled(background))
+            for m, s, shape, levels, background in self.members[name]
+        ]
+        return _trees.TreeType(members, self.trees[name])
+
+    def prologue(self) -> str:
+        """Text that builds the tree types."""
+        return "".join(text.replace("{name}", name) for name, text in self.trees.items())
+
+    def run_twin(self):
+        """(what the twin returns, arguments after it, lines that it printed, text of an assertion that failed)."""
+        lines = []
+        namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
+        namespace["product"] = itertools.product
+        exec(compile(self.twin, f"<twin of {self.name}>", "exec"), namespace)
+        arguments = [self._twin_of(argument) for argument in self.arguments]
+        failure = result = None
+        try:
+            result = namespace[self.name](*arguments)
+        except AssertionError as error:
+            failure = str(error)
+        return result, arguments, lines, failure
+
+    def _twin_of(self, argument):
+        if argument.kind != "tree":
+            return argument.twin()
+        tree = _trees.TwinTree(self.tree_type(argument.type))
+        for member, at, value in argument.cells:
+            tree.put(member, tuple(at), _tupled(value))
+        for member, at in argument.active:
+            tree.activate(member, tuple(at))
+        return tree
+
+    def save(self, path) -> None:
+        """Writes it as JSON, texts as lists of lines."""
+        data = asdict(self)
+        data["kernel"], data["twin"] = self.kernel.splitlines(), self.twin.splitlines()
+        data["trees"] = {name: text.splitlines() for name, text in self.trees.items()}
+        path.write_text(json.dumps(data, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path) -> Case:
+        data = json.loads(path.read_text())
+        data["kernel"], data["twin"] = ("\n".join(data[key]) + "\n" for key in ("kernel", "twin"))
+        data["trees"] = {name: "\n".join(lines) + "\n" for name, lines in data["trees"].items()}
+        data["arguments"] = [_argument(given) for given in data["arguments"]]
+        return cls(**data)
+
+
+def _argument(given):
+    kind = _KINDS[given["kind"]]
+    return kind(**{key: _tupled(value) if key in ("shape", "extents") else value for key, value in given.items()})
+
+
+def _tupled(value):
+    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value
+
+
+def show(value, scalar: str, shape=()) -> str:
+    """A value as `print` in a kernel writes it."""
+    if shape:
+        parts = [show(part, scalar) for part in value]
+        if len(shape) == 1:
+            return f"[{', '.join(parts)}]"
+        rows = [f"[{', '.join(parts[k : k + shape[1]])}]" for k in range(0, len(parts), shape[1])]
+        return f"[{', '.join(rows)}]"
+    if scalar == "u1":
+        return str(bool(value))
+    if n.is_float(scalar):
+        return str(np.float32(value)) if scalar == "f32" else repr(float(value))
+    return str(value)

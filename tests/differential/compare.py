@@ -1,0 +1,110 @@
+"""Do two runs agree? Bit for bit, but for NaNs (all alike), zeros whose sign is not determined, and what is
+only known to some units in the last place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import numbers as n
+
+_WORDS = {2: (np.int16, np.float16), 4: (np.int32, np.float32), 8: (np.int64, np.float64)}
+
+
+def difference(case, expected: dict, found: dict) -> str | None:
+    """The first difference as text, None when they agree."""
+    if (expected["status"] is None) != (found["status"] is None) or _kind(expected["status"]) != _kind(found["status"]):
+        return f"status: {expected['status']!r} and {found['status']!r}"
+    if expected["status"] is not None:
+        return None  # which iterations had run is not determined
+    if expected["printed"] != found["printed"]:
+        return f"printed: {expected['printed']!r} and {found['printed']!r}"
+    for name, values in expected.items():
+        if name in ("status", "printed"):
+            continue
+        other = found.get(name)
+        if other is None or values.shape != other.shape:
+            return f"{name}: shapes {values.shape} and {None if other is None else other.shape}"
+        if values.dtype == other.dtype and values.tobytes() == other.tobytes():
+            continue
+        text = _differing(values, other, case.tolerances.get(name, {}), _is_bf16(case, name))
+        if text is not None:
+            return f"{name}{text}"
+    return None
+
+
+def _kind(status):
+    return None if status is None else status.split(":")[0]
+
+
+def _is_bf16(case, name) -> bool:
+    tree, _, member = name.partition(".")
+    for argument in case.arguments:
+        if argument.kind == "tree" and argument.name == tree:
+            return any(given[0] == member and given[1] == "bf16" for given in case.members[argument.type])
+    return name == "return" and case.returns is not None and case.returns[0] == "bf16"
+
+
+def _differing(a, b, tolerance, is_bf16):
+    if a.dtype.kind != "f":
+        wrong = a != b
+    else:
+        wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        if not tolerance.get("signless"):
+            wrong |= (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))
+        allowed = tolerance.get("ulp", 0) << (16 if is_bf16 else 0)
+        if allowed and wrong.any():
+            wrong &= ~_within(a, b, allowed)
+    if not wrong.any():
+        return None
+    at = tuple(np.argwhere(wrong)[0])
+    return f"[{', '.join(map(str, at))}]: {a[at]!r} and {b[at]!r} ({int(wrong.sum())} of {wrong.size} differ)"
+
+
+def _within(a, b, allowed):
+    """At most so many representable values apart; a finite result next to infinity counts as one apart."""
+    word, kind = _WORDS[a.dtype.itemsize]
+    places = [_ordered(np.ascontiguousarray(x.astype(kind)).view(word).astype(object)) for x in (a, b)]
+    return (np.abs(places[0] - places[1]) <= allowed) & ~(np.isnan(a) | np.isnan(b))
+
+
+def _ordered(bits):
+    """Words such that neighbours are neighbouring floats."""
+    return np.where(bits < 0, -(bits & _mask(bits)), bits)
+
+
+def _mask(bits):
+    return (
+        (1 << 15) - 1
+        if bits.size and abs(bits).max() < 1 << 15
+        else (1 << 31) - 1
+        if abs(bits).max() < 1 << 31
+        else (1 << 63) - 1
+    )
+
+
+def twin_results(case) -> dict:
+    """What the twin computes, in the form of `execute.launch`."""
+    result, arguments, lines, failure = case.run_twin()
+    found = {"status": None if failure is None else f"AssertionError_: {failure}", "printed": sorted(lines)}
+    if failure is not None:
+        return found
+    if case.returns is not None:
+        found["return"] = np.atleast_1d(_array(result, case.returns[0], tuple(case.returns[1])))
+    for argument, value in zip(case.arguments, arguments):
+        if argument.kind == "array":
+            flat = [value[at] for at in np.ndindex(*argument.extents)]
+            found[argument.name] = _array(flat, argument.scalar, (*argument.extents, *argument.shape))
+        elif argument.kind == "tree":
+            for name, member in value.type.members.items():
+                cells = value.cells(name)
+                found[f"{argument.name}.{name} cells"] = np.array(cells, np.int64).reshape(len(cells), len(member.shape))
+                values = [value.get(name, at) for at in cells]
+                found[f"{argument.name}.{name}"] = _array(values, member.type.scalar, (len(cells), *member.type.shape))
+    return found
+
+
+def _array(values, scalar, shape):
+    kind = {"u1": np.bool_, "f16": np.float16, "bf16": np.float32, "f32": np.float32, "f64": np.float64}.get(scalar)
+    if kind is None:
+        kind = np.dtype(("int" if scalar[0] == "i" else "uint") + str(n.bits_of(scalar)))
+    return np.array(values, kind).reshape(shape)

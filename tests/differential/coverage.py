@@ -1,0 +1,101 @@
+"""What ran: operation x column x level, against what the table says there is.
+
+A cell counts when a kernel with that operation on that type over that kind of tree ran and was compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from . import table
+from .statements import STATEMENTS
+
+LEVEL_NAMES = ("array", *("/".join(kinds) for kinds in table.LEVELS))
+REQUIRED = 0.95
+
+
+def columns_of(op) -> list[str]:
+    found = []
+    for shape in op.shapes:
+        found += [scalar if shape == "scalar" else f"{shape} {scalar}" for scalar in op.counts]
+    return found
+
+
+def expected() -> set:
+    """All cells: of operations, and of statements, which have no type."""
+    cells = {(op.name, column, level) for op in table.OPS for column in columns_of(op) for level in LEVEL_NAMES}
+    return cells | {(name, "-", level) for name in STATEMENTS for level in LEVEL_NAMES if _is_said(name, level)}
+
+
+def _is_said(statement, level) -> bool:
+    """Does the statement have a meaning there?"""
+    return {"activate": "pointer" in level, "is_active": level != "array"}.get(statement, True)
+
+
+class Coverage:
+    """Counts of cells."""
+
+    def __init__(self):
+        self.counts: Counter = Counter()
+        self.expected = expected()
+
+    def add(self, case) -> None:
+        self.counts.update(tuple(cell) for cell in case.covered)
+
+    def merge(self, other) -> None:
+        self.counts.update(other.counts)
+
+    @property
+    def share(self) -> float:
+        return sum(cell in self.counts for cell in self.expected) / len(self.expected)
+
+    def missing(self) -> list:
+        return sorted(cell for cell in self.expected if cell not in self.counts)
+
+    def text(self) -> str:
+        """The matrix as Markdown: for each operation and level, the types that ran of those there are."""
+        lines = [f"{self.share:.1%} of {len(self.expected)} cells: operation x type x level.", ""]
+        lines += [f"| | {' | '.join(LEVEL_NAMES)} |", f"|---{'|---' * len(LEVEL_NAMES)}|"]
+        rows = {}
+        for name, column, level in self.expected:
+            rows.setdefault(name, {}).setdefault(level, []).append((name, column, level) in self.counts)
+        for name in [op.name for op in table.OPS] + list(STATEMENTS):
+            shown = [f"{sum(rows[name][k])}/{len(rows[name][k])}" if k in rows[name] else "" for k in LEVEL_NAMES]
+            lines.append(f"| `{name.replace('|', chr(92) + '|')}` | {' | '.join(shown)} |")
+        return "\n".join(lines) + "\n"
+
+
+class Wanted:
+    """Draws the generator towards cells that were not generated yet."""
+
+    def __init__(self):
+        self.left = {level: {} for level in LEVEL_NAMES}
+        for name, column, level in sorted(expected()):
+            self.left[level].setdefault(column == "-", []).append((name, column))
+        self.seen: set = set()
+
+    def pick(self, level, rng):
+        """An operation and a column that this level misses."""
+        return self._pick(level, False, rng)
+
+    def statement(self, level, names, rng):
+        found = self._pick(level, True, rng)
+        return found[0] if found else None
+
+    def _pick(self, level, is_statement, rng):
+        left = self.left.get(level, {}).get(is_statement, [])
+        while left:
+            k = rng.randrange(len(left))
+            if (*left[k], level) not in self.seen:
+                return left[k]
+            left[k] = left[-1]
+            left.pop()
+        return None
+
+    def gaps(self, rng) -> str | None:
+        """A level that misses many operations, the more the likelier."""
+        sizes = [sum((*cell, level) not in self.seen for cell in self.left[level].get(False, ())) for level in LEVEL_NAMES]
+        return rng.choices(LEVEL_NAMES, sizes)[0] if any(sizes) else None
+
+    def add(self, case) -> None:
+        self.seen.update(tuple(cell) for cell in case.covered)

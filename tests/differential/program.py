@@ -1,0 +1,163 @@
+"""A random program as a tree that can be written as a kernel, written as its twin, and made smaller.
+
+Expressions and statements carry two texts each, one for the kernel and one for the twin, with {0}, {1}
+for what stands in them; they know nothing of how they were chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .table import Type
+
+
+@dataclass
+class Expr:
+    """An expression.
+
+    Attributes:
+        kernel, twin: its texts.
+        ulp: see Op.ulp, of this operation; only a statement may take an expression whose ulp is not 0.
+        signless: may be a zero whose sign is not determined.
+        bound: of the magnitude, when it is a whole number held in a float; None: any float, or no float.
+        is_literal: a Python number, which the front end may fold.
+    """
+
+    type: Type
+    kernel: str
+    twin: str
+    kids: list[Expr] = field(default_factory=list)
+    ulp: int = 0
+    signless: bool = False
+    bound: float | None = None
+    is_literal: bool = False
+    counts: tuple = ()  # what running it covers: (operation, column)
+
+    def kernel_text(self) -> str:
+        return self.kernel.format(*(kid.kernel_text() for kid in self.kids)) if self.kids else self.kernel
+
+    def twin_text(self) -> str:
+        return self.twin.format(*(kid.twin_text() for kid in self.kids)) if self.kids else self.twin
+
+    def walk(self):
+        yield self
+        for kid in self.kids:
+            yield from kid.walk()
+
+
+@dataclass
+class Line:
+    """A line of a statement, with the block under it if it has one. An empty text is no line."""
+
+    kernel: str
+    twin: str
+    block: list[Stmt] | None = None
+
+
+@dataclass
+class Stmt:
+    """A statement: its lines, the expressions in them, and what running it covers."""
+
+    name: str
+    lines: list[Line]
+    exprs: list[Expr] = field(default_factory=list)
+    level: str | None = None  # where its expressions count; None: where the statement around it does
+    counts: tuple = ()
+
+    def write(self, form: str, indent: int) -> list[str]:
+        """Its lines as text; `form` is "kernel" or "twin"."""
+        pad = "    " * indent
+        texts = [getattr(expr, form + "_text")() for expr in self.exprs]
+        written = []
+        for line in self.lines:
+            text = getattr(line, form)
+            if text:
+                written += [pad + part for part in (text.format(*texts) if texts else text).split("\n")]
+            if line.block is not None:
+                body = write_block(line.block, form, indent + (1 if text else 0))
+                written += body or ([pad + "    pass"] if text else [])
+        return written
+
+    def blocks(self):
+        return [line.block for line in self.lines if line.block is not None]
+
+    def walk(self):
+        yield self
+        for block in self.blocks():
+            for statement in block:
+                yield from statement.walk()
+
+
+def write_block(block, form, indent) -> list[str]:
+    return [line for statement in block for line in statement.write(form, indent)]
+
+
+@dataclass
+class Function:
+    """A @func and its twin."""
+
+    name: str
+    parameters: list[tuple[str, str]]  # name, annotation as text or ""
+    body: list[Stmt]
+
+    def kernel_text(self) -> str:
+        parameters = ", ".join(f"{name}: {annotation}" if annotation else name for name, annotation in self.parameters)
+        return "\n".join(["@mt.func", f"def {self.name}({parameters}):", *(write_block(self.body, "kernel", 1) or ["    pass"])])
+
+    def twin_text(self) -> str:
+        parameters = ", ".join(name for name, _ in self.parameters)
+        return "\n".join([f"def {self.name}({parameters}):", *(write_block(self.body, "twin", 1) or ["    pass"])])
+
+
+@dataclass
+class Program:
+    """A kernel with what it is called with.
+
+    Attributes:
+        arguments: what `case` describes, in the order of the parameters.
+        trees: tree types by name, each as the text of an expression.
+        contract: may products and sums be fused? Only where that changes nothing.
+        tolerances: ulps by the name of what is written, where it is not exact.
+    """
+
+    name: str
+    functions: list[Function] = field(default_factory=list)
+    body: list[Stmt] = field(default_factory=list)
+    arguments: list[Any] = field(default_factory=list)
+    trees: dict[str, str] = field(default_factory=dict)
+    returns: Type | None = None
+    contract: bool = False
+    tolerances: dict[str, int] = field(default_factory=dict)
+    counts: set = field(default_factory=set)
+
+    def kernel_text(self) -> str:
+        parameters = ", ".join(f"{a.name}: {a.annotation}" for a in self.arguments)
+        returns = f" -> {self.returns.text}" if self.returns else ""
+        head = f"@mt.kernel\ndef {self.name}({parameters}){returns}:"
+        body = write_block(self.body, "kernel", 1) or ["    pass"]
+        return "\n\n".join([*(f.kernel_text() for f in self.functions), "\n".join([head, *body])]) + "\n"
+
+    def twin_text(self) -> str:
+        head = f"def {self.name}({', '.join(a.name for a in self.arguments)}):"
+        body = write_block(self.body, "twin", 1) or ["    pass"]
+        return "\n\n".join([*(f.twin_text() for f in self.functions), "\n".join([head, *body])]) + "\n"
+
+    def covered(self) -> set:
+        """(operation, column, level) of everything in it."""
+        found = set(self.counts)
+        for function in self.functions:
+            _cover(function.body, "array", found)
+        _cover(self.body, "array", found)
+        return found
+
+
+def _cover(block, level, found):
+    for statement in block:
+        inner = statement.level or level
+        found.update((name, column, inner) for name, column in statement.counts)
+        for expr in statement.exprs:
+            for part in expr.walk():
+                found.update((name, column, inner) for name, column in part.counts)
+        for nested in statement.blocks():
+            _cover(nested, inner, found)

@@ -1,0 +1,277 @@
+"""Runs cases in every way there is and compares them.
+
+Cases are compiled in batches, one module for each variant; what differs or fails is a Mismatch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass
+
+import metate as mt
+from metate.frontend.source import attach_source
+from metate.loaded import LoadedKernel
+from metate_native import _compiler, _runtime
+
+from .case import Case
+from .compare import difference, twin_results
+from .execute import arguments_of, filled, launch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a kernel; `changes` are attributes of the compiler's choices."""
+
+    name: str
+    changes: tuple = ()
+    threads: int = 1
+    stage: str | None = None  # interpreted after this stage
+    may_alias: bool = False
+    is_loaded: bool = False  # packed, and run by another process
+
+
+VARIANTS = (
+    Variant("O0", (("opt_level", 0),)),
+    Variant("O0 4 workers", (("opt_level", 0),), threads=4),
+    Variant("O2", (("opt_level", 2),)),
+    Variant("O2 4 workers", (("opt_level", 2),), threads=4),
+    Variant("without leaf hoisting", (("opt_level", 0), ("hoist_leaves", False))),
+    Variant("with atomics", (("opt_level", 0), ("demote_atomics", False)), threads=4),
+    Variant("for overlapping arguments", (("opt_level", 0),), may_alias=True),
+    Variant("module in another process", is_loaded=True),
+    *(Variant(f"interpreter after {stage}", stage=stage) for stage in ("import", "simplify", "activate", "offload")),
+)
+
+
+ALWAYS = ("O0", "O0 4 workers", "interpreter after import")
+GROUPS = (
+    ("O2", "without leaf hoisting", "module in another process", "with atomics", "O2", "for overlapping arguments"),
+    ("O2 4 workers", "", "", "", "O2 4 workers", ""),
+    ("interpreter after simplify", "interpreter after activate", "interpreter after offload"),
+)
+
+
+@dataclass
+class Mismatch:
+    """A case that two ways of running it do not agree on."""
+
+    case: Case
+    variants: tuple[str, str]
+    text: str
+
+    def __str__(self):
+        seed = "" if self.case.seed is None else f" (seed {self.case.seed})"
+        return f"{self.case.name}{seed}: {' against '.join(self.variants)}: {self.text}"
+
+
+class CaseError(Exception):
+    """A case that one variant could not compile or run at all."""
+
+
+class Prepared:
+    """A case with its kernel object, the types of its trees, and the blocks that they begin as."""
+
+    def __init__(self, case: Case):
+        self.case = case
+        text = "import math\n\n" + case.prologue() + "\n" + case.kernel
+        file = f"<{case.name}>"
+        attach_source(file, text)
+        namespace = {"mt": mt}
+        exec(compile(text, file, "exec"), namespace)
+        self.kernel = namespace[case.name]
+        self.types = {name: namespace[name] for name in case.trees}
+        self.blocks = {a.name: filled(a, self.types[a.type]) for a in case.arguments if a.kind == "tree"}
+        options = mt.context.current().options
+        self.parameters = self.kernel._specialisation(options, arguments_of(case, self.types, self.blocks))
+
+    def add_to(self, module, may_alias) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.kernel.import_module(self.parameters, may_alias, module)
+
+
+class Session:
+    """The compilers, the devices and the other process; use as a context manager.
+
+    Args:
+        variants: all that there are to choose from; the first is what the others are compared with.
+        rotates: True runs in each batch the first variants and one of each group of the rest (see ALWAYS,
+            GROUPS): a quarter of the work, and every variant still meets every kind of kernel.
+        sabotage: (name of a variant, text -> text): a planted fault in that variant's IR, for tests.
+    """
+
+    def __init__(self, variants=VARIANTS, rotates=False, sabotage=None):
+        self.variants = variants
+        self.rotates = rotates
+        self.sabotage = sabotage
+        self.batches = 0
+        self.contexts = {count: mt.Context(threads=count) for count in {v.threads for v in variants}}
+        self.jit, self.interpreter = _compiler.Jit(), _compiler.Interpreter()
+        self.worker = None
+        self.ran: dict[str, int] = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop_worker()
+
+    # -- batches ------------------------------------------------------------------------------------------
+
+    def check(self, cases: list[Case]) -> list[Mismatch]:
+        """Runs the cases in all variants; returns what does not agree."""
+        found = []
+        for contract in (False, True):
+            batch = [case for case in cases if case.contract == contract]
+            if batch:
+                found += self._check(batch, contract)
+        return found
+
+    def _check(self, cases, contract):
+        prepared, found = [], []
+        texts = {}
+        for case in cases:
+            try:
+                prepared.append(Prepared(case))
+            except Exception as error:
+                found.append(Mismatch(case, ("front end", "front end"), _first_lines(error)))
+        results, compiled = {}, {}
+        variants = self._chosen()
+        for may_alias in sorted({v.may_alias for v in variants}):
+            module = _compiler.SourceModule("batch")
+            for one in list(prepared):
+                try:
+                    one.add_to(module, may_alias)
+                except Exception as error:
+                    found.append(Mismatch(one.case, ("front end", "front end"), _first_lines(error)))
+                    prepared.remove(one)
+            texts[may_alias] = module.text(True)
+        if not prepared:
+            return found
+        for variant in variants:
+            try:
+                results[variant.name] = self._run(variant, texts[variant.may_alias], prepared, contract, compiled)
+            except (
+                CaseError,
+                _compiler.CompileError,
+                mt.MetateError,
+                EOFError,
+                BrokenPipeError,
+                pickle.UnpicklingError,
+            ) as error:
+                if len(prepared) > 1:  # find out which
+                    for one in prepared:
+                        found += self._check([one.case], contract)
+                    return found
+                return [*found, Mismatch(prepared[0].case, (variant.name, variant.name), _first_lines(error))]
+        return found + self._compare(prepared, results)
+
+    def _chosen(self):
+        """The variants of this batch."""
+        if not self.rotates:
+            return self.variants
+        self.batches += 1
+        names = {*ALWAYS, *(group[self.batches % len(group)] for group in GROUPS)}
+        return [variant for variant in self.variants if variant.name in names]
+
+    def _compare(self, prepared, results):
+        found = []
+        names = list(results)
+        for k, one in enumerate(prepared):
+            expected = results[names[0]][k] if names else None
+            for name in names[1:]:
+                text = difference(one.case, expected, results[name][k])
+                if text is not None:
+                    found.append(Mismatch(one.case, (names[0], name), text))
+                    break
+            else:
+                if one.case.twin and names:
+                    text = self._against_twin(one.case, expected)
+                    if text is not None:
+                        found.append(Mismatch(one.case, ("twin", names[0]), text))
+        return found
+
+    @staticmethod
+    def _against_twin(case, expected):
+        try:
+            return difference(case, twin_results(case), expected)
+        except Exception as error:
+            return f"the twin failed: {type(error).__name__}: {error}"
+
+    # -- one variant ----------------------------------------------------------------------------------------
+
+    def _run(self, variant, text, prepared, contract, compiled):
+        if self.sabotage and self.sabotage[0] == variant.name:
+            text = self.sabotage[1](text)
+        module = _compiler.SourceModule("batch")
+        choices = _compiler.Choices()
+        choices.contract, choices.verify = contract, False  # the pipeline's own tests verify
+        for name, value in variant.changes:
+            setattr(choices, name, value)
+        context = self.contexts[variant.threads]
+        key = (variant.changes, variant.stage, variant.may_alias, variant.is_loaded)
+        code = compiled.get(key)
+        if code is None:
+            module.parse(text)
+        if variant.is_loaded:
+            return self._run_loaded(_compiler.build_module(module, choices), prepared)
+        if code is None and variant.stage:
+            code = self.interpreter.compile(module, choices, stage=variant.stage)
+        elif code is None:
+            code = self.jit.compile(module, choices)
+        compiled[key] = code
+        with context:
+            device = mt.runtime.device()
+            opened = _runtime.Module.open_static(device, code.descriptor, code.entries, code)
+            kernels = {kernel.name: LoadedKernel(kernel) for kernel in opened.kernels}
+            found = [launch(kernels[one.case.name], one.case, one.types, one.blocks) for one in prepared]
+        self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)
+        return found
+
+    def _run_loaded(self, data, prepared):
+        calls = []
+        for one in prepared:
+            calls.append((one.case, {name: type_.blob for name, type_ in one.types.items()}, one.blocks))
+        worker = self._worker()
+        try:
+            pickle.dump((data, calls), worker.stdin)
+            worker.stdin.flush()
+            found = pickle.load(worker.stdout)
+        except (EOFError, BrokenPipeError):
+            code = worker.wait()
+            self.stop_worker()
+            raise CaseError(f"the process that loads modules ended with {code}") from None
+        self.ran["module in another process"] = self.ran.get("module in another process", 0) + len(found)
+        return found
+
+    def _worker(self):
+        if self.worker is None:
+            path = os.pathsep.join(p for p in (str(ROOT / "tests"), *sys.path) if p)
+            self.worker = subprocess.Popen(
+                [sys.executable, "-m", "differential.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=dict(os.environ, PYTHONPATH=path, METATE_NUM_THREADS="1"),
+            )
+        return self.worker
+
+    def stop_worker(self):
+        if self.worker is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.worker.stdin.close()
+            self.worker.wait()
+            self.worker.stdout.close()
+            self.worker = None
+
+
+def _first_lines(error) -> str:
+    lines = f"{type(error).__name__}: {error}".splitlines()
+    return "\n".join(lines[:8])

@@ -1,0 +1,661 @@
+"""Random statements: what stands in a loop or a function, one method for each kind.
+
+Parallel iterations stay independent: in each task an array or member is either read anywhere, or written
+by every iteration in a place of its own, or changed by one commutative atomic operation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import numbers as n
+from . import table
+from .expressions import SHAPES, WHOLE, Expressions, Source
+from .program import Expr, Function, Line, Stmt
+from .table import Type
+
+# Kinds of statements with their weights; `generate` writes the loops around them.
+STATEMENTS = {
+    "output": 8, "inexact output": 3, "declaration": 5, "typed declaration": 1, "assignment": 4, "augmented assignment": 3,
+    "component assignment": 1.5, "swizzle": 0.7, "unpacking": 1, "chained assignment": 0.6, "if": 3, "if else": 2, "elif": 1,
+    "for": 2, "for over a box": 0.7, "while": 1.2, "static for": 1, "break": 1.5, "continue": 1.5, "call": 2,
+    "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
+    "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
+    "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
+}  # fmt: skip
+AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
+_OP_OF = {"**": "** integer"}
+
+
+@dataclass
+class Place:
+    """Something that can be assigned: an element of an array or a cell's member."""
+
+    name: str  # of the argument, or argument.member
+    type: Type
+    kernel: str  # with holes for the indices
+    twin_read: str
+    twin_write: str  # with {v} for the value
+    indices: list[Expr] = field(default_factory=list)
+    level: str | None = None
+
+
+def _holes(count, first=0):
+    return [f"{{{k}}}" for k in range(first, first + count)]
+
+
+class Statements(Expressions):
+    """Writes statements; `generate.Generator` gives it the places."""
+
+    def __init__(self, rng, is_whole, wanted=None):
+        super().__init__(rng, is_whole, wanted)
+        self.loops: list[str] = []  # kinds of the loops around, innermost last
+        self.count = 0
+        self.functions: list[Function] = []
+        self.in_function = None  # types that the function returns
+        self.is_serial = True
+        self.has_assert = False
+        self.tolerances: dict[str, dict] = {}
+
+    def name(self, prefix="l"):
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def some_type(self, shapes=SHAPES) -> Type:
+        return Type(self.rng.choice(table.ALL), self.rng.choice(shapes))
+
+    def value(self, type_, depth=None) -> Expr:
+        return self.expr(type_, self.rng.choice((1, 1, 2, 2, 3)) if depth is None else depth)
+
+    def held(self, value: Expr) -> Expr:
+        """A whole number small enough to be kept."""
+        if not self.is_whole or not n.is_float(value.type.scalar) or value.bound <= WHOLE:
+            return value
+        s, count = value.type.scalar, value.type.count
+        kernel = f"mt.max(mt.min({{0}}, mt.{s}({WHOLE}.0)), mt.{s}(-{WHOLE}.0))"
+        twin = f"max__{s}(min__{s}({{0}}, {WHOLE}.0), -{WHOLE}.0)"
+        if value.type.shape:
+            twin = f"each(max__{s}, each(min__{s}, {{0}}, ({WHOLE}.0,) * {count}), (-{WHOLE}.0,) * {count})"
+        return Expr(value.type, kernel, twin, [value], signless=True, bound=WHOLE)
+
+    # -- blocks -----------------------------------------------------------------------------------------------
+
+    def block(self, depth: int, size=None) -> list[Stmt]:
+        """Statements with names of their own."""
+        before, makers = len(self.scope.sources), len(self.scope.makers)
+        statements = []
+        for _ in range(size or self.rng.choice((1, 1, 2, 3))):
+            made = self.statement(depth)
+            if made is not None:
+                statements += made if isinstance(made, list) else [made]
+        del self.scope.sources[before:]
+        del self.scope.makers[makers:]
+        return statements
+
+    def statement(self, depth: int):
+        names = list(STATEMENTS)
+        for _ in range(12):
+            name = self.wanted.statement(self.level, names, self.rng) if self.wanted and self.rng.random() < 0.3 else None
+            name = name or self.rng.choices(names, list(STATEMENTS.values()))[0]
+            made = getattr(self, "make_" + name.replace(" ", "_"))(depth)
+            if made is not None:
+                statement = made[0] if isinstance(made, list) else made
+                statement.counts = (*statement.counts, (name, "-"))
+                return made
+        return None
+
+    # -- variables ----------------------------------------------------------------------------------------------
+
+    def new_variable(self, type_) -> Source:
+        name = self.name()
+        source = Source(type_, name, name, signless=n.is_float(type_.scalar), is_variable=True)
+        self.scope.sources.append(source)
+        return source
+
+    def own_variables(self):
+        """Variables that are no parameters: those are places only if their name is assigned."""
+        return [v for v in self.scope.variables() if v.kernel[0] == "l"]
+
+    def declare(self, value: Expr) -> Stmt:
+        value = self.held(value)
+        if value.is_literal and value.type.scalar not in ("i32", "f32"):
+            value = self.constant(value.type, is_literal=False)
+        source = self.new_variable(value.type)
+        return Stmt("declaration", [Line(f"{source.kernel} = {{0}}", f"{source.kernel} = {{0}}")], [value])
+
+    def make_declaration(self, depth):
+        value = (self.missing() if self.rng.random() < 0.4 else None) or self.value(self.some_type())
+        return self.declare(value)
+
+    def make_typed_declaration(self, depth):
+        """x: mt.i8 = e: converted first."""
+        type_, given = self.some_type(((),)), self.value(self.some_type(((),)), 1)
+        if n.is_float(given.type.scalar) or (self.is_whole and n.is_float(type_.scalar)):
+            given = self.value(Type(type_.scalar), 1)
+        cast = n.cast(given.type.scalar, type_.scalar)
+        twin = f"cast__{given.type.scalar}__{type_.scalar}({{0}})" if cast else "{0}"
+        given = self.held(given)
+        source = self.new_variable(type_)
+        return Stmt("typed", [Line(f"{source.kernel}: {type_.text} = {{0}}", f"{source.kernel} = {twin}")], [given])
+
+    def _stored(self, value: Expr, scalar: str, hole: str) -> str | None:
+        """The twin's text of what a place of this scalar type then holds; None if that has no meaning."""
+        source = value.type.scalar
+        if n.is_float(source) and scalar in table.INTEGERS:
+            return None
+        if n.cast(source, scalar) is None:
+            return hole
+        if self.is_whole and n.is_float(scalar) and not n.is_float(source):
+            return None
+        name = f"cast__{source}__{scalar}"
+        return f"each({name}, {hole})" if value.type.shape else f"{name}({hole})"
+
+    def make_assignment(self, depth):
+        variables = self.scope.variables()
+        if not variables:
+            return None
+        target = self.rng.choice(variables)
+        other = Type(self.rng.choice(table.ALL), target.type.shape) if self.rng.random() < 0.25 else target.type
+        value = self.held(self.value(other))
+        twin = self._stored(value, target.type.scalar, "{0}")
+        if twin is None:
+            return None
+        return Stmt("assignment", [Line(f"{target.kernel} = {{0}}", f"{target.kernel} = {twin}")], [value])
+
+    def make_augmented_assignment(self, depth):
+        """x += e on a variable: read, computed, cast to its type."""
+        variables = self.scope.variables()
+        if not variables:
+            return None
+        target = self.rng.choice(variables)
+        made = self._augmented(target.type, self.read(target))
+        if made is None:
+            return None
+        symbol, operand, twin = made
+        counts = ((f"{symbol}=", target.type.label),)
+        line = Line(f"{target.kernel} {symbol}= {{0}}", f"{target.kernel} = {twin}")
+        return Stmt("augmented", [line], [operand], counts=counts)
+
+    def _augmented(self, type_, old: Expr):
+        """(symbol, operand, twin's text of the new value) for an augmented assignment to a place of this type."""
+        symbol = self.rng.choice(AUGMENTED)
+        op = table.BY_NAME[_OP_OF.get(symbol, symbol)]
+        if not self._is_usable(op):
+            return None
+        for _ in range(20):
+            use = op.rule(type_, self.rng)
+            if use is None or use.operands[0] != type_ or (use.operands[1].shape not in ((), type_.shape)):
+                continue
+            if symbol in ("/", "//") and n.is_float(type_.scalar) and self.is_whole:
+                return None
+            operand = self.expr(use.operands[1], 1)
+            if op.signs and operand.signless:
+                operand = self.constant(use.operands[1], is_literal=False)
+            whole = self.apply(op, use, type_, [old, operand])
+            if whole is None:
+                return None
+            held = self.held(whole)
+            if held is not whole:
+                return None
+            second = whole.kids[1]
+            twin = whole.twin.replace("{0}", old.twin_text()).replace("{1}", "{0}")
+            return symbol, second, twin
+        return None
+
+    def make_component_assignment(self, depth):
+        wholes = [v for v in self.own_variables() if v.type.shape]
+        if not wholes:
+            return None
+        target = self.rng.choice(wholes)
+        shape = target.type.shape
+        value = self.held(self.value(Type(target.type.scalar)))
+        position = [self.rng.randrange(k) for k in shape]
+        flat = position[0] if len(shape) == 1 else position[0] * shape[1] + position[1]
+        if len(shape) == 1 and self.rng.random() < 0.25:
+            index = Expr(Type("i32"), "({0} & 1)", "({0} & 1)", [self.leaf(Type("i32"))])
+            line = Line(f"{target.kernel}[{{1}}] = {{0}}", f"{target.kernel} = replaced({target.kernel}, {{1}}, {{0}})")
+            return Stmt("component", [line], [value, index], counts=(("v[run time] =", target.type.label),))
+        spelling = f"[{', '.join(map(str, position))}]"
+        if len(shape) == 1 and self.rng.random() < 0.5:
+            spelling = "." + "xyz"[flat]
+        line = Line(f"{target.kernel}{spelling} = {{0}}", f"{target.kernel} = replaced({target.kernel}, {flat}, {{0}})")
+        return Stmt("component", [line], [value], counts=(("v[i] =", target.type.label),))
+
+    def make_swizzle(self, depth):
+        """v.yx = a vector, and a new variable of w.zyx."""
+        wholes = [v for v in self.own_variables() if len(v.type.shape) == 1]
+        if not wholes:
+            return None
+        target = self.rng.choice(wholes)
+        letters = "xyz"[: target.type.shape[0]]
+        if self.rng.random() < 0.5:
+            chosen = [self.rng.randrange(len(letters)) for _ in range(self.rng.choice((2, 3)))]
+            kernel = f"{target.kernel}.{''.join(letters[k] for k in chosen)}"
+            twin = f"({', '.join(f'{target.kernel}[{k}]' for k in chosen)},)"
+            value = Expr(
+                Type(target.type.scalar, (len(chosen),)),
+                kernel,
+                twin,
+                signless=target.signless,
+                bound=WHOLE if self.is_whole else None,
+            )
+            return self.declare(value)
+        chosen = self.rng.sample(range(len(letters)), 2)
+        value = self.held(self.value(Type(target.type.scalar, (2,))))
+        name = target.kernel
+        twin = f"{name} = replaced(replaced({name}, {chosen[0]}, {{0}}[0]), {chosen[1]}, {{0}}[1])"
+        return Stmt("swizzle", [Line(f"{name}.{''.join(letters[k] for k in chosen)} = {{0}}", twin)], [value])
+
+    def make_unpacking(self, depth):
+        """a, b = b, e: the right-hand side first. Two different targets of one type each."""
+        variables = self.scope.variables()
+        pairs = [(a, b) for a in variables for b in variables if a is not b and a.type == b.type]
+        if pairs and self.rng.random() < 0.7:
+            a, b = self.rng.choice(pairs)
+            value = self.held(self.value(a.type))
+            text = f"{a.kernel}, {b.kernel} = {b.kernel}, {{0}}"
+            return Stmt("unpacking", [Line(text, text)], [value])
+        source = self.leaf(Type(self.rng.choice(table.ALL), (2,)))
+        source = self.held(source)
+        first, second = self.new_variable(Type(source.type.scalar)), self.new_variable(Type(source.type.scalar))
+        text = f"{first.kernel}, {second.kernel} = {{0}}"
+        return Stmt("unpacking", [Line(text, text)], [source])
+
+    def make_chained_assignment(self, depth):
+        value = self.held(self.value(self.some_type()))
+        if value.is_literal:
+            value = self.constant(value.type, is_literal=False)
+        first, second = self.new_variable(value.type), self.new_variable(value.type)
+        text = f"{first.kernel} = {second.kernel} = {{0}}"
+        return Stmt("chained", [Line(text, text)], [value])
+
+    # -- branches and loops -------------------------------------------------------------------------------------
+
+    def make_if(self, depth):
+        if depth <= 0:
+            return None
+        return Stmt("if", [Line("if {0}:", "if {0}:", self.block(depth - 1))], [self.condition()])
+
+    def make_if_else(self, depth):
+        if depth <= 0:
+            return None
+        condition = self.condition()
+        return Stmt(
+            "if", [Line("if {0}:", "if {0}:", self.block(depth - 1)), Line("else:", "else:", self.block(depth - 1))], [condition]
+        )
+
+    def make_elif(self, depth):
+        if depth <= 0:
+            return None
+        lines = [
+            Line("if {0}:", "if {0}:", self.block(depth - 1)),
+            Line("elif {1}:", "elif {1}:", self.block(depth - 1)),
+            Line("else:", "else:", self.block(depth - 1)),
+        ]
+        return Stmt("if", lines, [self.condition(), self.condition()])
+
+    def make_static_if(self, depth):
+        if depth <= 0:
+            return None
+        text = f"if mt.static({self.rng.randrange(5)} < {self.rng.randrange(5)}):"
+        twin = text.replace("mt.static(", "(")
+        return Stmt("if", [Line(text, twin, self.block(depth - 1)), Line("else:", "else:", self.block(depth - 1))])
+
+    def _inner(self, kind, depth, sources, size=None):
+        self.loops.append(kind)
+        self.scope.sources += sources
+        body = self.block(depth - 1, size)
+        del self.scope.sources[len(self.scope.sources) - len(sources) :]
+        self.loops.pop()
+        return body
+
+    def _is_inside(self):
+        """Is a loop written here one that runs in order? Directly in a kernel it would be parallel."""
+        return self.in_function is not None or any(kind != "static" for kind in self.loops)
+
+    def make_for(self, depth):
+        if depth <= 0 or len(self.loops) > 2 or not self._is_inside():
+            return None
+        rng, name = self.rng, self.name("q")
+        low, high, step = rng.randint(-3, 3), rng.randint(-2, 5), rng.choice((1, 1, 1, 2, -1, -3, 3))
+        exprs, bounds = [], f"{low}, {high}, {step}"
+        if rng.random() < 0.4:
+            exprs = [Expr(Type("i32"), "({0} & 3)", "({0} & 3)", [self.leaf(Type("i32"))])]
+            bounds = rng.choice(("{0}", f"{low}, {{0}}", f"{{0}}, {low}, -1"))
+        index = Source(Type("i32"), name, name, index=(-4, 6))
+        header = f"for {name} in range({bounds}):"
+        return Stmt("for", [Line(header, header, self._inner("serial", depth, [index]))], exprs)
+
+    def make_for_over_a_box(self, depth):
+        if depth <= 0 or len(self.loops) > 1 or not self._is_inside():
+            return None
+        rng = self.rng
+        names = [self.name("q") for _ in range(2)]
+        a, b = rng.randint(1, 3), rng.randint(1, 3)
+        sources = [Source(Type("i32"), name, name, index=(0, 3)) for name in names]
+        kernel = f"for {', '.join(names)} in mt.ndrange({a}, (1, {b})):"
+        twin = f"for {', '.join(names)} in product(range({a}), range(1, {b})):"
+        return Stmt("for", [Line(kernel, twin, self._inner("box", depth, sources))])
+
+    def make_while(self, depth):
+        if depth <= 0 or len(self.loops) > 2:
+            return None
+        name, limit = self.name("w"), self.rng.randint(1, 4)
+        condition = self.condition(1)
+        counter = Stmt("count", [Line(f"{name} += 1", f"{name} += 1")])
+        body = [counter, *self._inner("serial", depth, [Source(Type("i32"), name, name, index=(0, 5))])]
+        header = self.rng.choice((f"while {name} < {limit} and {{0}}:", f"while {{0}} and {name} < {limit}:"))
+        return Stmt("while", [Line(f"{name} = 0", f"{name} = 0"), Line(header, header, body)], [condition])
+
+    def make_static_for(self, depth):
+        if depth <= 0 or len(self.loops) > 2:
+            return None
+        name, count = self.name("q"), self.rng.randint(1, 3)
+        index = Source(Type("i32"), f"mt.i32({name})", name, index=(0, 3))
+        items = (
+            f"range({count})" if self.rng.random() < 0.6 else f"({', '.join(str(self.rng.randrange(4)) for _ in range(count))},)"
+        )
+        body = self._inner("static", depth, [index], 1)
+        return Stmt("for", [Line(f"for {name} in mt.static({items}):", f"for {name} in {items}:", body)])
+
+    def make_break(self, depth):
+        return self._jump("break", ("serial",))
+
+    def make_continue(self, depth):
+        return self._jump("continue", ("serial", "box", "parallel"))
+
+    def _jump(self, word, allowed):
+        if not self.loops or self.loops[-1] not in allowed:
+            return None
+        return Stmt("jump", [Line("if {0}:", "if {0}:", [Stmt(word, [Line(word, word)])])], [self.condition(1)])
+
+    def make_pass(self, depth):
+        return Stmt("pass", [Line("pass", "pass")])
+
+    def make_comprehension(self, depth):
+        value = self.expr(Type("i32"), 1)
+        name, count = self.name("q"), self.rng.randint(1, 4)
+        kernel = f"sum([{{0}} * {name} for {name} in range({count})])"
+        twin = f"sum__i32(tuple(mul__i32({{0}}, {name}) for {name} in range({count})))"
+        return self.declare(Expr(Type("i32"), kernel, twin, [value]))
+
+    def make_walrus(self, depth):
+        if depth <= 0:
+            return None
+        type_ = Type(self.rng.choice(table.INTEGERS))
+        first, second = self.expr(type_, 1), self.constant(type_, is_literal=False)
+        if first.is_literal:
+            first = self.constant(type_, is_literal=False)
+        source = self.new_variable(type_)
+        block = self.block(depth - 1)
+        name, s = source.kernel, type_.scalar
+        return Stmt(
+            "walrus", [Line(f"if ({name} := {{0}}) != {{1}}:", f"if ne__{s}({name} := {{0}}, {{1}}):", block)], [first, second]
+        )
+
+    # -- functions --------------------------------------------------------------------------------------------------
+
+    def new_function(self) -> tuple[Function, list[Type], list[Type]]:
+        """A @func with its parameter types and what it returns."""
+        rng = self.rng
+        types = [self.some_type() for _ in range(rng.randint(1, 3))]
+        returns = [self.some_type() for _ in range(rng.choice((1, 1, 2)))]
+        name, outer = self.name("g"), (self.scope, self.loops, self.in_function, self.is_serial)
+        self.scope, self.loops, self.in_function = type(self.scope)(), [], returns
+        parameters = []
+        for type_ in types:
+            parameter = self.name("p")
+            self.scope.sources.append(
+                Source(type_, parameter, parameter, signless=n.is_float(type_.scalar), is_variable=rng.random() < 0.6)
+            )
+            parameters.append((parameter, type_.text if rng.random() < 0.4 else ""))
+        body = []
+        for _ in range(rng.randint(1, 4)):
+            made = self._early_return() if rng.random() < 0.25 else self.statement(2)
+            if made is not None:
+                body += made if isinstance(made, list) else [made]
+        body.append(self._return())
+        self.scope, self.loops, self.in_function, self.is_serial = outer
+        function = Function(name, parameters, body)
+        self.functions.append(function)
+        return function, types, returns
+
+    def _return(self):
+        values = [self._no_literal(self.held(self.value(type_, 1))) for type_ in self.in_function]
+        text = "return " + ", ".join(_holes(len(values)))
+        return Stmt("return", [Line(text, text)], values, counts=(("return", "-"),))
+
+    def _early_return(self):
+        return Stmt(
+            "early return", [Line("if {0}:", "if {0}:", [self._return()])], [self.condition(1)], counts=(("early return", "-"),)
+        )
+
+    def _no_literal(self, value):
+        return self.constant(value.type, is_literal=False) if value.is_literal else value
+
+    def _called(self, several):
+        for _ in range(4):
+            function, types, returns = self.new_function()
+            if (len(returns) > 1) == several:
+                break
+            self.functions.remove(function)
+        else:
+            return None
+        arguments = [self._no_literal(self.held(self.value(type_, 1))) for type_ in types]
+        return f"{function.name}({', '.join(_holes(len(arguments)))})", arguments, returns
+
+    def make_call(self, depth):
+        if self.in_function is not None:
+            return None
+        called = self._called(False)
+        if called is None:
+            return None
+        text, arguments, (result,) = called
+        signless = n.is_float(result.scalar)
+        return self.declare(Expr(result, text, text, arguments, signless=signless, bound=WHOLE if self.is_whole else None))
+
+    def make_call_of_several_results(self, depth):
+        if self.in_function is not None:
+            return None
+        called = self._called(True)
+        if called is None:
+            return None
+        text, arguments, results = called
+        targets = [self.new_variable(type_).kernel for type_ in results]
+        line = f"{', '.join(targets)} = {text}"
+        return Stmt("call", [Line(line, line)], arguments)
+
+    # -- places -----------------------------------------------------------------------------------------------------
+
+    def write(self, place: Place, value: Expr, name: str) -> Stmt | None:
+        """place = value."""
+        count = len(place.indices)
+        stored = self._stored(value, place.type.scalar, f"{{{count}}}")
+        if stored is None:
+            return None
+        self.note(place, value.signless, value.ulp)
+        twin = place.twin_write.replace("{v}", stored)
+        return Stmt(name, [Line(f"{place.kernel} = {{{count}}}", twin)], [*place.indices, value], place.level)
+
+    def note(self, place, signless, ulp=0):
+        known = self.tolerances.setdefault(place.name, {"ulp": 0, "signless": False})
+        known["ulp"] = max(known["ulp"], ulp)
+        known["signless"] = known["signless"] or bool(signless and n.is_float(place.type.scalar))
+
+    def make_output(self, depth):
+        if self.in_function is not None:
+            return None
+        value = (self.missing() if self.rng.random() < 0.7 else None) or self.value(self.some_type())
+        return self._output(value)
+
+    def make_gap_output(self):
+        """An output that fills a gap of the coverage; None when there is none."""
+        value = self.missing(1, may_be_inexact=True)
+        return None if value is None else self._output(value)
+
+    def _output(self, value):
+        place = self.output(value.type, value.signless or value.ulp, inexact=bool(value.ulp))
+        return None if place is None else self.write(place, value, "output")
+
+    def make_inexact_output(self, depth):
+        value = self.inexact_value() if self.in_function is None else None
+        return None if value is None else self._output(value)
+
+    def make_own_place(self, depth):
+        place = self.own_place() if self.in_function is None else None
+        if place is None:
+            return None
+        return self.write(place, self.held(self.value(place.type)), "own")
+
+    def make_own_component(self, depth):
+        place = self.own_place(shaped=True) if self.in_function is None else None
+        if place is None:
+            return None
+        shape, count = place.type.shape, len(place.indices)
+        position = [self.rng.randrange(k) for k in shape]
+        flat = position[0] if len(shape) == 1 else position[0] * shape[1] + position[1]
+        value = self.held(self.value(Type(place.type.scalar)))
+        self.note(place, value.signless)
+        twin = place.twin_write.replace("{v}", f"replaced({place.twin_read}, {flat}, {{{count}}})")
+        kernel = f"{place.kernel}[{', '.join(map(str, position))}] = {{{count}}}"
+        counts = (("component of a place", place.type.label),)
+        return Stmt("own", [Line(kernel, twin)], [*place.indices, value], place.level, counts)
+
+    def make_own_augmented(self, depth):
+        """Augmented assignment to a place of this iteration's own: atomic where the operation is one."""
+        place = self.own_place() if self.in_function is None else None
+        if place is None or place.type.scalar == "u1":
+            return None
+        old = Expr(place.type, "", place.twin_read, list(place.indices), signless=True, bound=WHOLE if self.is_whole else None)
+        made = self._augmented(place.type, old)
+        if made is None:
+            return None
+        symbol, operand, twin = made
+        is_atomic = symbol in "+-*&|^" and symbol != "**"
+        if is_atomic and operand.type.scalar != place.type.scalar:
+            return None  # an atomic converts the operand first: make_atomic
+        if n.is_float(place.type.scalar) and symbol in ("+", "-", "*") and self.is_whole:
+            return None
+        self.note(place, True)
+        count = len(place.indices)
+        line = Line(f"{place.kernel} {symbol}= {{{count}}}", place.twin_write.replace("{v}", twin.replace("{0}", f"{{{count}}}")))
+        return Stmt("own", [line], [*place.indices, operand], place.level, ((f"place {symbol}=", place.type.label),))
+
+    def make_atomic(self, depth):
+        if self.in_function is not None:
+            return None
+        target = self.atomic_place()
+        if target is None:
+            return None
+        place, op = target
+        value = self.atomic_operand(place, op)
+        if value is None:
+            return None
+        symbol, twin, _ = table.ATOMICS[op]
+        self.note(place, True)
+        count = len(place.indices)
+        hole, level = f"{{{count}}}", place.level
+        if symbol and self.rng.random() < 0.5:
+            kernel = f"{place.kernel} {symbol}= {hole}"
+        else:
+            kernel = f"mt.atomic_{op}({place.kernel}, {hole})"
+        written = place.twin_write.replace("{v}", self._combined(place, twin, hole))
+        return Stmt("atomic", [Line(kernel, written)], [*place.indices, value], level, ((f"atomic_{op}", place.type.label),))
+
+    def _combined(self, place, twin, hole):
+        s = place.type.scalar
+        return f"each({twin}__{s}, {place.twin_read}, {hole})" if place.type.shape else f"{twin}__{s}({place.twin_read}, {hole})"
+
+    def atomic_operand(self, place, op):
+        """Small enough that any order of sums is exact."""
+        value = self.value(place.type, 1)
+        if n.is_float(place.type.scalar) and op in ("add", "sub"):
+            return self.held(value) if self.is_whole else None
+        return self.held(value)
+
+    def make_atomic_of_an_own_place(self, depth):
+        """old = mt.atomic_add(own place, e)."""
+        place = self.own_place(inside=True) if self.in_function is None else None
+        if place is None:
+            return None
+        kinds = [op for op, (_, _, kinds) in table.ATOMICS.items() if place.type.scalar in kinds]
+        op = self.rng.choice(kinds)
+        if self.is_whole and n.is_float(place.type.scalar) and op in ("add", "sub", "mul"):
+            return None
+        value = self.held(self.value(place.type, 1))
+        source = self.new_variable(place.type)
+        count = len(place.indices)
+        hole = f"{{{count}}}"
+        twin = f"{source.kernel} = {place.twin_read}\n" + place.twin_write.replace(
+            "{v}", self._combined(place, table.ATOMICS[op][1], hole)
+        )
+        self.note(place, True)
+        line = Line(f"{source.kernel} = mt.atomic_{op}({place.kernel}, {hole})", twin)
+        return Stmt("atomic", [line], [*place.indices, value], place.level, ((f"old of atomic_{op}", place.type.label),))
+
+    def make_atomic_on_a_variable(self, depth):
+        """On a variable of the iteration it is a plain read-modify-write that gives the old value."""
+        variables = [v for v in self.own_variables() if v.type.scalar != "u1"]
+        if not variables:
+            return None
+        target = self.rng.choice(variables)
+        op = self.rng.choice([op for op, (_, _, kinds) in table.ATOMICS.items() if target.type.scalar in kinds])
+        if self.is_whole and n.is_float(target.type.scalar) and op in ("add", "sub", "mul"):
+            return None
+        value = self.held(self.value(target.type, 1))
+        place = Place(target.kernel, target.type, target.kernel, target.kernel, f"{target.kernel} = {{v}}")
+        source = self.new_variable(target.type)
+        combined = self._combined(place, table.ATOMICS[op][1], "{0}")
+        line = Line(
+            f"{source.kernel} = mt.atomic_{op}({target.kernel}, {{0}})",
+            f"{source.kernel}, {target.kernel} = {target.kernel}, {combined}",
+        )
+        return Stmt("atomic", [line], [value], counts=((f"atomic_{op} of a variable", target.type.label),))
+
+    # -- sparsity, effects ---------------------------------------------------------------------------------------------
+
+    def make_activate(self, depth):
+        target = self.growing_place() if self.in_function is None else None
+        if target is None:
+            return None
+        kernel, twin, indices, level = target
+        return Stmt("activate", [Line(kernel, twin)], indices, level)
+
+    def make_is_active(self, depth):
+        target = self.asked_place() if self.in_function is None else None
+        if target is None:
+            return None
+        kernel, twin, indices, level = target
+        made = self.declare(Expr(Type("u1"), kernel, twin, indices))
+        made.level = level
+        return made
+
+    def make_print(self, depth):
+        if self.in_function is not None or self.has_assert or len(self.loops) > (2 if self.is_serial else 1):
+            return None
+        values = []
+        for _ in range(self.rng.randint(1, 3)):
+            value = self.expr(Type(self.rng.choice(("u1", *table.INTEGERS)), self.rng.choice(((), (), (2,), (2, 2)))), 1)
+            values.append(value)
+        holes = _holes(len(values))
+        shown = [f'show({hole}, "{v.type.scalar}", {v.type.shape})' for hole, v in zip(holes, values)]
+        word, joined = self.name("t"), lambda between: f' + "{between}" + '.join(shown)
+        if self.rng.random() < 0.5:
+            kernel, twin = f'print("{word}", {", ".join(holes)})', f'output("{word} " + {joined(" ")})'
+        elif all(not v.is_literal for v in values):
+            parts = "; ".join("{{" + hole + "}}" for hole in holes)
+            kernel, twin = f'print(f"{word}: {parts}")', f'output("{word}: " + {joined("; ")})'
+        else:
+            kernel, twin = f'print("{word}", {", ".join(holes)}, sep="|")', f'output("{word}|" + {joined("|")})'
+        return Stmt("print", [Line(kernel, twin)], values)
+
+    def make_assert(self, depth):
+        if self.in_function is not None or self.has_assert:
+            return None
+        self.has_assert = True
+        condition = self.condition(1) if self.rng.random() < 0.3 else None
+        if condition is None:
+            value = self.leaf(Type("i32"))
+            condition = Expr(Type("u1"), "({0} == {0})", "({0} == {0})", [value])
+        text = self.name("wrong ")
+        return Stmt("assert", [Line(f'assert {{0}}, "{text}"', f'assert {{0}}, "{text}"')], [condition])
