@@ -82,6 +82,24 @@ def test_square_matrices(rng, n):
     np.testing.assert_allclose(scalars[1], np.trace(m, axis1=1, axis2=2), rtol=1e-12)
 
 
+def test_integer_functions_of_matrices():
+    """abs and clz of a matrix could not be lowered; a type after the elements was refused."""
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(dtype=ti.i8, ndim=1), out: ti.types.ndarray(dtype=ti.types.matrix(2, 3, ti.i32), ndim=1)):
+        for i in range(1):
+            m = ti.Matrix([[x[0], x[1], x[2]], [x[3], x[4], x[5]]], ti.i8)
+            out[0] = abs(m)
+            out[1] = ti.clz(m)
+            out[2] = ti.popcnt(m)
+            out[3] = ti.Vector([x[0], x[1]], ti.i32).sum()
+
+    x, out = np.array([3, -5, -128, 0, 1, -1], np.int8), np.zeros((4, 2, 3), np.int32)
+    run(x, out)
+    assert out[:3].reshape(3, 6).tolist() == [[3, 5, -128, 0, 1, 1], [6, 0, 0, 8, 7, 0], [2, 7, 1, 0, 1, 8]]
+    assert (out[3] == -2).all()
+
+
 def test_products_of_other_shapes(rng):
     @ti.kernel
     def run(m: matrices(2, 3), v: Vectors, out: ti.types.ndarray(dtype=ti.types.vector(2, ti.f64), ndim=1), outer: matrices(3)):

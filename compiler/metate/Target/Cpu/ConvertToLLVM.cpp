@@ -191,10 +191,30 @@ struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
   }
 };
 
+/// Of a matrix, row by row: upstream converts these operations of vectors only.
+template <typename Op> struct RowByRow : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getRank() != 2)
+      return failure();
+    Value result = op.getOperand(); // each of its rows is replaced
+    for (int64_t k = 0; k < type.getDimSize(0); ++k) {
+      Value row = vector::ExtractOp::create(rewriter, op.getLoc(), op.getOperand(), k);
+      result = vector::InsertOp::create(rewriter, op.getLoc(),
+                                        Op::create(rewriter, op.getLoc(), row), result, k);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet unroll(context);
+    unroll.add<RowByRow<math::AbsIOp>, RowByRow<math::CountLeadingZerosOp>>(context);
     vector::populateVectorFromElementsUnrollPatterns(unroll);
     vector::populateVectorToElementsUnrollPatterns(unroll);
     vector::populateVectorShapeCastLoweringPatterns(unroll);
