@@ -33,3 +33,18 @@ def saxpy(a: mt.f32, x: Array, y: Array):
 def scale(a: mt.f32, x: Array):
     for i in range(x.shape[0]):
         x[i] *= a
+
+
+@mt.kernel
+def mix(n: mt.i32) -> mt.i32:
+    total = 0
+    for _ in range(1):
+        for i in range(n):
+            total = total * 3 + (i ^ total)
+    return total
+
+
+@mt.kernel
+def scatter(at: mt.types.ndarray(dtype=mt.i32, ndim=1), x: Array, y: Array):
+    for i in range(at.shape[0]):
+        y[at[i]] += x[i] * x[at[i]]

@@ -147,7 +147,71 @@ def modules():
     return {"open_to_first_launch_microseconds": figures, "bytes": sizes}
 
 
-WORKLOADS = {"B7": mean_curvature, "B15": launches, "B16": cold_start, "B17": modules}
+def operations_in_loop(text):
+    """Operations in the body of the one serial loop of a dump."""
+    body = text[text.index("scf.for") :].split("\n")[1:]
+    return next(k for k, line in enumerate(body) if line.strip().startswith("}"))
+
+
+def interpreter():
+    """interp: simple operations a second in the reference interpreter, against the same kernel compiled."""
+    import small_kernels
+
+    turns = 100_000
+    operations = turns * operations_in_loop(small_kernels.mix.stages(stop_after="simplify")["simplify"])
+    contexts = {"interpreted": mt.Context(arch=mt.interp, interp_stage="simplify"), "compiled": mt.Context()}
+
+    def action(context):
+        def run_in():
+            with context:
+                return small_kernels.mix(turns)
+
+        return run_in
+
+    actions = {name: action(context) for name, context in contexts.items()}
+    assert len({run_in() for run_in in actions.values()}) == 1
+    figures = {name: measure.summary(samples, 1e3) for name, samples in measure.interleaved(actions).items()}
+    rate = operations / figures["interpreted"]["median"] / 1e3
+    measure.print_row("interpreted", figures["interpreted"], "ms", f"{rate:.1f} M operations/s")
+    measure.print_row("compiled", figures["compiled"], "ms")
+    return {"million_operations_per_second": rate, "milliseconds": figures}
+
+
+def debug_mode():
+    """debug: kernels compiled with checks against the same without, on right programs."""
+    import numpy as np
+    import small_kernels
+
+    rng = np.random.default_rng(7)
+    count = 1 << 20
+    at = rng.permutation(count).astype(np.int32)
+    x = rng.random(count).astype(np.float32)
+    contexts = {"release": mt.Context(), "debug": mt.Context(debug=True)}
+    actions, results = {}, {}
+    for name, context in contexts.items():
+        for kernel, arguments in (("scale", lambda out: (1.0, out)), ("scatter", lambda out: (at, x, out))):
+            out = np.ones(count, np.float32)
+
+            def run_in(context=context, kernel=kernel, passed=arguments(out)):
+                with context:
+                    getattr(small_kernels, kernel)(*passed)
+
+            run_in()
+            results.setdefault(kernel, []).append(out.copy())
+            actions[f"{kernel}, {name}"] = run_in
+    for a, b in results.values():
+        np.testing.assert_array_equal(a, b)
+    figures = {name: measure.summary(samples, 1e3) for name, samples in measure.interleaved(actions).items()}
+    ratios = {k: figures[f"{k}, debug"]["median"] / figures[f"{k}, release"]["median"] for k in results}
+    for name, row in figures.items():
+        measure.print_row(name, row, "ms")
+    print("  debug / release: " + ", ".join(f"{ratio:.2f} ({kernel})" for kernel, ratio in ratios.items()))
+    return {"milliseconds": figures, "ratio": ratios}
+
+
+WORKLOADS = {
+    "B7": mean_curvature, "B15": launches, "B16": cold_start, "B17": modules, "interp": interpreter, "debug": debug_mode,
+}  # fmt: skip
 
 
 def main(names):

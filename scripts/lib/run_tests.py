@@ -59,6 +59,14 @@ STEPS = (
         True,
         2400,
     ),
+    # The same programs, and what they must give, in the reference interpreter.
+    Step(
+        "pytest-interpreted",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/e2e", "--ignore=tests/e2e/test_trees.py"),
+        ("build-dev",),
+        True,
+        environment=(("METATE_TEST_INTERP", "import"),),
+    ),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",)),
     Step("build-asan", ("scripts/build", "asan"), seconds=1800),
     # A module of the real compiler, for the damage tests beside the ones that their builder makes.
