@@ -74,8 +74,8 @@ class Context:
         arch: ``mt.cpu`` (the default), the architecture that this machine has, or ``mt.interp``: the
             reference interpreter.
         cpu: name of the CPU to compile kernels for, such as ``"x86-64-v3"``; default: this machine's.
-        threads: how many threads kernels may use at once; 0: as many as the machine has; default: the
-            environment's METATE_NUM_THREADS, else 0.
+        threads: how many threads kernels may use at once; 0, or more than the machine has: as many as it
+            has; default: the environment's METATE_NUM_THREADS, else 0.
         default_ip, default_fp: types of integer and floating-point literals.
         fast_math: True lets floating-point operations be reordered.
         debug: True checks accesses, divisions and activations while kernels run.
