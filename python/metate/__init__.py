@@ -89,10 +89,11 @@ def init(arch=None, *, threads=None, cpu_max_num_threads=None, **options) -> Non
 
 __all__ = [
     "AssertionError_", "CapacityError", "CompilationError", "Context", "MetateError", "NameError_", "RuntimeError_",
-    "RuntimeIndexError_", "SNodeTreeBuilder", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError",
-    "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError",
-    "TreeError", "TypeError_", "ZeroDivisionError_", "aot", "arm64", "attach_source", "axes", "bf16", "cpu", "errors", "f16", "f32", "f64", "float16",
-    "float32", "float64", "func", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "interp", "kernel",
-    "math", "reset", "template", "types", "u1", "u16", "u32", "u64", "u8", "uint16", "uint32", "uint64", "uint8", "x64",
+    "RuntimeIndexError_", "SNodeTreeBuilder", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError",
+    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
+    "TaichiTypeError", "TreeError", "TypeError_", "ZeroDivisionError_", "aot", "arm64", "attach_source", "axes",
+    "bf16", "cpu", "errors", "f16", "f32", "f64", "float16", "float32", "float64", "func", "i16", "i32", "i64", "i8",
+    "init", "int16", "int32", "int64", "int8", "interp", "kernel", "math", "reset", "template", "types", "u1", "u16",
+    "u32", "u64", "u8", "uint16", "uint32", "uint64", "uint8", "x64",
     *_axes, *_intrinsics,
 ]  # fmt: skip
