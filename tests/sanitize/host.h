@@ -30,13 +30,13 @@ inline std::string modulePath(const std::string &name) {
 // A context: a device, its executor, and the module opened on it.
 class Context {
 public:
-  explicit Context(const std::string &module, uint32_t workers = 4) {
+  explicit Context(const std::string &module, uint32_t workers = 4) : laplace(laplaceOf(module)) {
     if (metate_threads_executor_create(workers, &executor) != METATE_OK)
       throw std::runtime_error("no executor");
     open(module);
   }
   Context(const std::string &module, const metate_executor &borrowed)
-      : executor(borrowed), borrowed(true) {
+      : laplace(laplaceOf(module)), executor(borrowed), borrowed(true) {
     open(module);
   }
   ~Context() {
@@ -48,17 +48,30 @@ public:
   Context(const Context &) = delete;
 
   template <typename... Values> void run(const char *kernel, Values &&...values) const {
-    Status status = module->kernel(kernel).try_launch(std::forward<Values>(values)...);
-    if (!status)
+    if (Status status = tryRun(kernel, std::forward<Values>(values)...); !status)
       throw std::runtime_error(status.text);
   }
+  template <typename... Values> Status tryRun(const char *kernel, Values &&...values) const {
+    return module->kernel(kernel).try_launch(std::forward<Values>(values)...);
+  }
+  // The kernel that reads neighbours: one that leaves the tree, but in debug mode.
+  const char *const laplace;
+  std::string printed; // by kernels; read it between launches
+  Kernel kernel(const char *name) const { return module->kernel(name); }
   Tree tree(const char *type) const { return module->tree_type(type).make(); }
   TreeType type(const char *name) const { return module->tree_type(name); }
 
 private:
+  static const char *laplaceOf(const std::string &module) {
+    return module.find("-debug") == std::string::npos ? "laplace" : "laplace_inside";
+  }
   void open(const std::string &path) {
     auto hooks = sized<metate_device_hooks>();
     hooks.executor = &executor;
+    metate_print_sink sink{&printed, [](void *self, const char *text, size_t bytes) {
+                             static_cast<std::string *>(self)->append(text, bytes);
+                           }};
+    hooks.print = &sink;
     device.emplace(Device::open(&hooks));
     module.emplace(Module::open(path.c_str(), *device));
   }
@@ -67,6 +80,11 @@ private:
   std::optional<Device> device;
   std::optional<Module> module;
 };
+
+// "thread0" and "address-debug" as parts of tests' names.
+inline std::string variantName(const std::string &module) {
+  return module.back() == '0' ? "O0" : module.ends_with("debug") ? "debug" : "O2";
+}
 
 // Runs each chunk on a thread of its own, one after the other. The turn is passed on by relaxed
 // atomics, so for the memory model the chunks are concurrent: whatever they share without a proper

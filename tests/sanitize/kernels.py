@@ -59,6 +59,13 @@ def laplace(src: sparse, dst: sparse):  # neighbours of one tree into another, w
 
 
 @mt.kernel
+def laplace_inside(src: sparse, dst: sparse):  # as debug mode wants it
+    for i, j in src:
+        if 0 < i and i < 63 and 0 < j and j < 63:
+            dst.a[i, j] = src.a[i - 1, j] + src.a[i + 1, j] + src.a[i, j - 1] + src.a[i, j + 1] - 4 * src.a[i, j]
+
+
+@mt.kernel
 def grow(t: sparse):  # struct-for over a tree that the loop changes
     for i, j in t:
         if i % 8 == 0 and j % 8 == 0:
@@ -82,6 +89,26 @@ def read_deep(t: deep, out: Array):  # reads of active and inactive cells, a sto
 def axpy(a: mt.f32, x: Array, y: Array):
     for i in range(x.shape[0]):
         y[i] += a * x[i]
+
+
+@mt.kernel
+def check_all(x: Array, limit: mt.f32):  # asserts that many workers fail at once
+    for i in range(x.shape[0]):
+        assert x[i] < limit, "too large"
+
+
+@mt.kernel
+def print_some(x: Array):  # prints of many workers
+    for i in range(x.shape[0]):
+        if i % 100 == 0:
+            print("x", i, "=", x[i])
+
+
+@mt.kernel
+def count_down(x: Array, rounds: mt.i32):  # long enough to be interrupted
+    for i in range(x.shape[0]):
+        for _ in range(rounds):
+            x[i] -= mt.sqrt(x[i] * x[i]) * 1e-6
 
 
 @mt.kernel

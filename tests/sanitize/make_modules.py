@@ -1,11 +1,15 @@
 """Compiles kernels.py with each sanitizer into FOLDER, for sanitized_test.cpp in another build.
 
-    make_modules.py FOLDER
+    make_modules.py FOLDER                all of them
+    make_modules.py FOLDER --weak NAME    thread-weak-NAME.metate alone, from a compiler that is wrong itself
+                                          (METATE_MUTANT=RelaxedPublish with build-mutants)
 
-thread.metate, thread0.metate (-O0), address.metate, address0.metate, and thread-weak-*.metate: one
-order of an activation weakened in the text between two stages, which ThreadSanitizer must notice.
+thread.metate, thread0.metate (-O0), thread-debug.metate (checked accesses), likewise address*.metate, and
+thread-weak-*.metate: an order of the activations weakened in the text between two stages, which
+ThreadSanitizer must notice.
 """
 
+import argparse
 import pathlib
 import re
 import sys
@@ -24,9 +28,8 @@ WEAKER = {
 }
 
 
-def builder(sanitizer: str, level: int = 2) -> mt.aot.Module:
-    module = mt.aot.Module(sanitizer=sanitizer)
-    module.run_optimizations(level=level)
+def source() -> mt.aot.Module:
+    module = mt.aot.Module()
     for name, value in vars(kernels).items():
         if isinstance(value, TreeType):
             module.add_type(value, name)
@@ -35,23 +38,42 @@ def builder(sanitizer: str, level: int = 2) -> mt.aot.Module:
     return module
 
 
+def choices(sanitizer: str, level: int = 2, debug: bool = False):
+    wanted = _compiler.Choices()
+    wanted.sanitizer, wanted.opt_level, wanted.debug = sanitizer, level, debug
+    return wanted
+
+
 def weakened(pattern: str, replacement: str) -> bytes:
     """The module with relaxed orders where the pattern matches."""
-    module = builder("thread")
-    text = module.source_module("weak").text(True)
-    text = _compiler.run_stages(text, "import", "map", module.choices())
+    text = source().source_module("weak").text(True)
+    text = _compiler.run_stages(text, "import", "map", choices("thread"))
     text, count = re.subn(pattern, replacement, text)
     if not count:
         sys.exit(f"make_modules.py: stage map has no {pattern!r}: look at how activations are lowered")
-    return _compiler.run_stages(text, "map", "pack", module.choices())
+    return _compiler.run_stages(text, "map", "pack", choices("thread"))
+
+
+def build(sanitizer: str, *chosen) -> bytes:
+    return _compiler.build_module(source().source_module(sanitizer), choices(sanitizer, *chosen))
 
 
 def main() -> None:
-    folder = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--weak", metavar="NAME")
+    arguments = parser.parse_args()
+    folder = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
+    if arguments.weak:
+        (folder / f"thread-weak-{arguments.weak}.metate").write_bytes(build("thread"))
+        return
+    for old in folder.glob("*.metate"):
+        old.unlink()
     for sanitizer in ("thread", "address"):
-        builder(sanitizer).save(folder / f"{sanitizer}.metate")
-        builder(sanitizer, 0).save(folder / f"{sanitizer}0.metate")
+        (folder / f"{sanitizer}.metate").write_bytes(build(sanitizer))
+        (folder / f"{sanitizer}0.metate").write_bytes(build(sanitizer, 0))
+        (folder / f"{sanitizer}-debug.metate").write_bytes(build(sanitizer, 2, True))
     for name, change in WEAKER.items():
         (folder / f"thread-weak-{name}.metate").write_bytes(weakened(*change))
     print(*sorted(file.name for file in folder.glob("*.metate")))

@@ -128,6 +128,21 @@ TEST(Emit, SanitizersSeeAccessesAndAtomics) {
     }
 }
 
+TEST(Emit, WideAccessesAreRangesToThreadSanitizer) {
+  std::string text = replaced(saxpyText, "%x_value = llvm.load %x_at : !llvm.ptr -> f32",
+                              "%wide = llvm.load %x_at : !llvm.ptr -> vector<16xf32>\n"
+                              "    llvm.store %wide, %y_at : vector<16xf32>, !llvm.ptr\n"
+                              "    %x_value = llvm.load %x_at : !llvm.ptr -> f32");
+  Compiled compiled(text);
+  ASSERT_TRUE(bool(compiled.module));
+  EmitOptions options;
+  options.sanitizer = Sanitizer::Thread;
+  ASSERT_EQ(textOf(emit(*compiled.module, named("x86-64-v4"), options)), "");
+  std::vector<std::string> names = undefinedOf(*compiled.module->getOps<PayloadOp>().begin());
+  EXPECT_TRUE(llvm::is_contained(names, "__tsan_read_range"));
+  EXPECT_TRUE(llvm::is_contained(names, "__tsan_write_range"));
+}
+
 TEST(Emit, ConstructorsAreNotMade) {
   for (Sanitizer sanitizer : {Sanitizer::Thread, Sanitizer::Address}) {
     Compiled compiled(saxpyText);
