@@ -45,9 +45,11 @@ class Module:
             ``-fsanitize=`` of the same name; other hosts refuse to open the module. For tests.
         contract: whether products and sums may become fused multiply-adds, which round once; without,
             each operation rounds on its own, as in NumPy.
+        debug: whether the kernels stop at wrong accesses, divisions and activations, with the place in
+            the source.
     """
 
-    def __init__(self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True):
+    def __init__(self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False):
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
         self._targets = _checked_targets([arch] if arch is not None else targets)
@@ -59,6 +61,7 @@ class Module:
             raise RuntimeValueError_(f"sanitizer: expected 'thread' or 'address', got {sanitizer!r}")
         self._sanitizer = sanitizer
         self._contract = bool(contract)
+        self._debug = bool(debug)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -144,6 +147,7 @@ class Module:
         choices.opt_level = self._level
         choices.sanitizer = self._sanitizer or ""
         choices.contract = self._contract
+        choices.debug = self._debug
         return choices
 
     def save(self, path=None, *, output_dir=None) -> pathlib.Path:

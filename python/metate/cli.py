@@ -182,6 +182,7 @@ def _add_common(parser):
     parser.add_argument(
         "-O", "--opt-level", metavar="N", type=int, choices=(0, 1, 2, 3), default=2, help="0 to 3 as in C compilers (default 2)"
     )
+    parser.add_argument("--debug", action="store_true", help="kernels stop at wrong accesses, and say where")
     parser.add_argument(
         "--sanitize",
         metavar="KIND",
@@ -196,7 +197,7 @@ def _module_of(parsed) -> aot.Module:
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
-    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize)
+    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize, debug=parsed.debug)
     module.run_optimizations(level=parsed.opt_level)
     kernels = {name: value for name, value in names.items() if isinstance(value, Kernel)}
     for name in parsed.kernel or ():
@@ -290,7 +291,7 @@ def _first_dump(parsed, names):
         return names[0], module.source_module(parsed.file.stem).text(True), module.choices()
     if parsed.start_from == names[-1]:
         raise UsageError("--start-from: expected a stage before pack, which is the last one")
-    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize)
+    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize, debug=parsed.debug)
     module.run_optimizations(level=parsed.opt_level)
     return parsed.start_from, parsed.input.read_text(), module.choices()
 

@@ -85,8 +85,8 @@ def _language(options, fast_math=None):
     return FrontendOptions(options.default_ip, options.default_fp, options.fast_math if fast_math is None else fast_math)
 
 
-def _choices(options):
-    """A context's options as the compiler takes them."""
+def _choices(options, debug=None):
+    """A context's options as the compiler takes them; debug: None as the context says."""
     from metate_native import _compiler
 
     choices = _compiler.Choices()
@@ -94,7 +94,7 @@ def _choices(options):
     choices.opt_level = options.opt_level
     choices.hoist_leaves = options.hoist_leaves
     choices.demote_atomics = options.demote_atomics
-    choices.debug = options.debug
+    choices.debug = options.debug if debug is None else debug
     choices.contract = options.contract
     choices.sanitizer = options.sanitizer
     return choices
@@ -121,10 +121,11 @@ class Kernel:
 
     __metate_kernel__ = True
 
-    def __init__(self, function, annotation_scope=None, fast_math=None):
+    def __init__(self, function, annotation_scope=None, fast_math=None, debug=None):
         functools.update_wrapper(self, function)
         self.source = SourceFunction(function, annotation_scope)
         self._fast_math = fast_math
+        self._debug = debug
         self._lock = threading.Lock()
         self._plain = {}  # a context's key -> its dispatcher, once it is known that no parameter is a template
         self._homes = {}  # a context's key -> (_Home, weak reference that removes the entry with the context's holdings)
@@ -256,7 +257,7 @@ class Kernel:
     def _lower(self, compiler, module, options):
         from metate_native import _compiler
 
-        choices = _choices(options)
+        choices = _choices(options, self._debug)
         try:
             if options.arch != _context.interp:
                 return compiler.compile(module, choices)
@@ -325,7 +326,7 @@ class Kernel:
         parameters = self._specialisation(options, arguments) if arguments else None
         text = self._import(options, parameters).text(True)
         names = _compiler.stage_names()
-        choices = _choices(options)
+        choices = _choices(options, self._debug)
         if target is not None:
             choices.targets = [target]
         dumps = {names[0]: text}
@@ -339,12 +340,14 @@ class Kernel:
         return f"<kernel {self.__name__}>"
 
 
-def kernel(function=None, *, fast_math=None):
+def kernel(function=None, *, fast_math=None, debug=None):
     """Makes a kernel of a function whose parameters are annotated with types.
 
     Args:
         fast_math: True lets floating-point operations of this kernel be reordered, False keeps IEEE's
             order; None: as the context says.
+        debug: True makes this kernel stop at wrong accesses, divisions and activations, False leaves the
+            checks out; None: as the context says.
 
     >>> import metate as mt
     >>> @mt.kernel
@@ -354,14 +357,14 @@ def kernel(function=None, *, fast_math=None):
     """
     scope = dict(sys._getframe(1).f_locals)
     if function is None:
-        return lambda wrapped: _checked_kernel(wrapped, scope, fast_math)
-    return _checked_kernel(function, scope, fast_math)
+        return lambda wrapped: _checked_kernel(wrapped, scope, fast_math, debug)
+    return _checked_kernel(function, scope, fast_math, debug)
 
 
-def _checked_kernel(function, scope, fast_math):
+def _checked_kernel(function, scope, fast_math, debug):
     if not inspect.isfunction(function):
         raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
-    return Kernel(function, scope, fast_math)
+    return Kernel(function, scope, fast_math, None if debug is None else bool(debug))
 
 
 def _at_the_users_line(error: CompilationError) -> CompilationError:

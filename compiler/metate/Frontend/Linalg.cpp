@@ -113,6 +113,10 @@ SmallVector<Value> KernelBuilder::elementChoices(const DataType &type,
     for (auto [axis, index] : llvm::enumerate(indices)) {
       Value equals = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::eq, index.ir,
                                                          constant(index.type, position[axis]));
+      // The user's index, compared with zero: debug mode and the interpreter look for the mark.
+      if (auto compare = equals.getDefiningOp<arith::CmpIOp>(); compare && k == 0)
+        compare->setAttr(index.type.isSigned() ? "metate.component" : "metate.unsigned_component",
+                         builder.getI64IntegerAttr(type.shape[axis]));
       isIt = isIt ? builder.createOrFold<arith::AndIOp>(loc(), isIt, equals) : equals;
     }
     choices.push_back(isIt);

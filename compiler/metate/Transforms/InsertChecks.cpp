@@ -113,7 +113,10 @@ private:
           checkCell(op, {});
           checkActivation(activate);
         })
-        .Case<arith::CmpIOp>([&](arith::CmpIOp compare) { checkDivision(compare); })
+        .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
+          checkDivision(compare);
+          checkComponent(compare);
+        })
         .Case<scf::ForOp>([&](scf::ForOp loop) { poll(loop.getBody()); })
         .Case<scf::WhileOp>([&](scf::WhileOp loop) { poll(loop.getAfterBody()); });
   }
@@ -187,6 +190,21 @@ private:
     CheckOp::create(builder, loc, CheckKind::DivisionByZero, isOther, "", ValueRange(),
                     ValueRange());
     ++inserted;
+  }
+
+  /// The front end marks an index of a local vector or matrix, where it compares it, with the extent.
+  void checkComponent(arith::CmpIOp compare) {
+    auto extent = compare->getAttrOfType<IntegerAttr>("metate.component");
+    auto ofUnsigned = compare->getAttrOfType<IntegerAttr>("metate.unsigned_component");
+    if (!extent && !ofUnsigned)
+      return;
+    OpBuilder builder(compare);
+    Location loc = compare.getLoc();
+    Value index = compare.getLhs();
+    Type type = builder.getIndexType();
+    index = extent ? arith::IndexCastOp::create(builder, loc, type, index).getResult()
+                   : arith::IndexCastUIOp::create(builder, loc, type, index).getResult();
+    checkBounds(compare, "component", {{index, (extent ? extent : ofUnsigned).getInt()}});
   }
 
   /// A long loop notices that its host has asked it to stop.
