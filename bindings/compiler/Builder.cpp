@@ -124,8 +124,10 @@ template <typename Class> void bindValues(Class &builder) {
            [](KernelBuilder &self, double value, uint32_t code) {
              return checked(self, self.floatConstant(value, scalarOf(code)));
            })
-      .def("cast", [](KernelBuilder &self, const KernelValue &value,
-                      uint32_t code) { return checked(self, self.cast(value, scalarOf(code))); })
+      .def("cast",
+           [](KernelBuilder &self, const KernelValue &value, uint32_t code) {
+             return checked(self, self.cast(value, scalarOf(code), /*isExplicit=*/true));
+           })
       .def("convert",
            [](KernelBuilder &self, const KernelValue &value, const DataType &type,
               const std::string &what) { return checked(self, self.convert(value, type, what)); })

@@ -97,7 +97,8 @@ public:
   /// A constant of a given scalar type; integers wrap.
   KernelValue integerConstant(int64_t value, Scalar type);
   KernelValue floatConstant(double value, Scalar type);
-  KernelValue cast(const KernelValue &value, Scalar to);
+  /// `isExplicit`: the user wrote the cast, and means it to drop a fraction.
+  KernelValue cast(const KernelValue &value, Scalar to, bool isExplicit = false);
   /// Cast, and a scalar is spread over a vector or matrix. `what` names the
   /// target in errors.
   KernelValue convert(const KernelValue &value, const DataType &to, llvm::StringRef what);
@@ -230,6 +231,10 @@ private:
                               const KernelValue &right);
   KernelValue floatModulo(const KernelValue &left, const KernelValue &right);
   mlir::Value convertScalars(mlir::Value value, const DataType &from, Scalar to);
+  mlir::Value castOfConstant(const KernelValue &value, Scalar to);
+  void markCast(mlir::Value result, const KernelValue &value, Scalar to, bool isExplicit);
+  template <typename Op>
+  mlir::Value integerArithmetic(const DataType &type, mlir::Value a, mlir::Value b);
   mlir::Value spread(mlir::Value scalar, const DataType &to);
 
   // Linalg.cpp

@@ -161,6 +161,7 @@ static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataTy
 KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old, const KernelValue &value) {
   StringRef symbol = llvm::StringSwitch<StringRef>(op)
                          .Case("add", "+")
+                         .Case("sub", "-")
                          .Case("mul", "*")
                          .Case("and", "&")
                          .Case("or", "|")
@@ -177,12 +178,7 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
   KernelValue given = convert(value, reference.type, what);
   if (!given)
     return {};
-  StringRef kindName = op;
-  if (op == "sub") {
-    given = unary("-", given);
-    kindName = "add";
-  }
-  std::optional<arith::AtomicRMWKind> kind = atomicKind(kindName, reference.type);
+  std::optional<arith::AtomicRMWKind> kind = atomicKind(op == "sub" ? "add" : op, reference.type);
   if (!kind) {
     fail(what + ": not defined for " + reference.type.name());
     return {};
@@ -190,24 +186,37 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
   if (reference.kind == Reference::Kind::Local) {
     KernelValue old = load(reference);
     // Of a variable that iterations share, it is the variable that is at fault.
-    store(reference, updated(kindName, old, given), isShared(reference) ? "variable" : what);
+    store(reference, updated(op, old, given), isShared(reference) ? "variable" : what);
     return old;
   }
-  if (reference.kind == Reference::Kind::Member) {
-    Value old = AtomicOp::create(builder, loc(), *kind, given.ir, reference.base, reference.path,
-                                 reference.indices, componentValues(reference), /*active=*/false);
-    return {old, reference.type};
-  }
+  // Subtracting is adding the negative; the mark says so to who looks for results that wrap.
+  auto marked = [&](auto made) {
+    if (op == "sub")
+      made->setAttr("metate.subtracts", builder.getUnitAttr());
+    return made.getResult();
+  };
+  if (op == "sub" && given.type.isFloat())
+    given = unary("-", given);
+  else if (op == "sub")
+    given.ir =
+        builder.createOrFold<arith::SubIOp>(loc(), constant(given.type, int64_t(0)), given.ir);
+  if (reference.kind == Reference::Kind::Member)
+    return {marked(AtomicOp::create(builder, loc(), *kind, given.ir, reference.base, reference.path,
+                                    reference.indices, componentValues(reference),
+                                    /*active=*/false)),
+            reference.type};
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
-    return {memref::AtomicRMWOp::create(builder, loc(), *kind, given.ir, reference.base, indices),
+    return {marked(memref::AtomicRMWOp::create(builder, loc(), *kind, given.ir, reference.base,
+                                               indices)),
             reference.type};
   }
   SmallVector<KernelValue> olds;
   for (auto [k, part] : llvm::enumerate(elements(given)))
-    olds.push_back({memref::AtomicRMWOp::create(builder, loc(), *kind, part.ir, reference.base,
-                                                elementIndices(reference, k)),
-                    reference.type.element()});
+    olds.push_back(
+        {marked(memref::AtomicRMWOp::create(builder, loc(), *kind, part.ir, reference.base,
+                                            elementIndices(reference, k))),
+         reference.type.element()});
   return fromElements(olds, reference.type);
 }

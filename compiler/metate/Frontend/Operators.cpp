@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -59,6 +60,33 @@ KernelValue KernelBuilder::binary(StringRef op, const KernelValue &left, const K
   return arithmetic(op, a, b);
 }
 
+/// Does an operation on two constants wrap?
+template <typename Op> static bool wraps(Value a, Value b, bool isSigned) {
+  APInt x, y;
+  if (!matchPattern(a, m_ConstantInt(&x)) || !matchPattern(b, m_ConstantInt(&y)))
+    return false;
+  bool overflows;
+  if constexpr (std::is_same_v<Op, arith::AddIOp>)
+    (void)(isSigned ? x.sadd_ov(y, overflows) : x.uadd_ov(y, overflows));
+  else if constexpr (std::is_same_v<Op, arith::SubIOp>)
+    (void)(isSigned ? x.ssub_ov(y, overflows) : x.usub_ov(y, overflows));
+  else
+    (void)(isSigned ? x.smul_ov(y, overflows) : x.umul_ov(y, overflows));
+  return overflows;
+}
+
+/// The user's addition, subtraction or multiplication. The mark tells it from the compiler's own,
+/// and its sign, to the interpreter, which looks for results that wrap; constants that do are
+/// left to it.
+template <typename Op>
+Value KernelBuilder::integerArithmetic(const DataType &type, Value a, Value b) {
+  NamedAttribute mark(type.isSigned() ? "metate.signed" : "metate.unsigned", builder.getUnitAttr());
+  if (wraps<Op>(a, b, type.isSigned()))
+    return Op::create(builder, loc(), TypeRange{a.getType()}, ValueRange{a, b}, mark);
+  return builder.createOrFold<Op>(loc(), TypeRange{a.getType()}, ValueRange{a, b},
+                                  ArrayRef<NamedAttribute>(mark));
+}
+
 KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
                                       const KernelValue &right) {
   Value a = left.ir, b = right.ir;
@@ -87,11 +115,11 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
       return result(builder.createOrFold<math::Atan2Op>(loc(), a, b, fast()));
   } else {
     if (op == "+")
-      return result(builder.createOrFold<arith::AddIOp>(loc(), a, b));
+      return result(integerArithmetic<arith::AddIOp>(type, a, b));
     if (op == "-")
-      return result(builder.createOrFold<arith::SubIOp>(loc(), a, b));
+      return result(integerArithmetic<arith::SubIOp>(type, a, b));
     if (op == "*")
-      return result(builder.createOrFold<arith::MulIOp>(loc(), a, b));
+      return result(integerArithmetic<arith::MulIOp>(type, a, b));
     if (op == "min")
       return result(type.isSigned() || isMutant(Mutant::UnsignedMinSigned)
                         ? builder.createOrFold<arith::MinSIOp>(loc(), a, b)
@@ -242,8 +270,8 @@ KernelValue KernelBuilder::unary(StringRef op, const KernelValue &value) {
     return number;
   if (number.type.isFloat())
     return {builder.createOrFold<arith::NegFOp>(loc(), number.ir, fast()), number.type};
-  return {builder.createOrFold<arith::SubIOp>(loc(), constant(number.type, int64_t(0)), number.ir),
-          number.type};
+  Value zero = constant(number.type, int64_t(0));
+  return {integerArithmetic<arith::SubIOp>(number.type, zero, number.ir), number.type};
 }
 
 KernelValue KernelBuilder::select(const KernelValue &condition, const KernelValue &yes,

@@ -119,10 +119,49 @@ Value KernelBuilder::convertScalars(Value value, const DataType &from, Scalar to
   return builder.createOrFold<arith::ExtUIOp>(loc(), target, value);
 }
 
-KernelValue KernelBuilder::cast(const KernelValue &value, Scalar to) {
+/// A known integer that does not fit is cut off while the kernel runs, where the interpreter sees
+/// it; null for any other value.
+Value KernelBuilder::castOfConstant(const KernelValue &value, Scalar to) {
+  std::optional<int64_t> known = knownInteger(value);
+  if (!known || to == METATE_U1 || !isInteger(to) || bitWidth(to) >= bitWidth(value.type.scalar))
+    return {};
+  bool fits = isSigned(to) ? llvm::isIntN(bitWidth(to), *known)
+                           : *known >= 0 && llvm::isUIntN(bitWidth(to), uint64_t(*known));
+  return fits ? Value()
+              : arith::TruncIOp::create(builder, loc(), registerType(context(), to), value.ir);
+}
+
+/// Are all of an integer type's values in a float type? isLossless takes them to be, because nobody
+/// wants to be warned of a counter; the values themselves can be looked at.
+static bool isExact(Scalar from, Scalar to) {
+  unsigned digits = to == METATE_F64 ? 53 : to == METATE_F32 ? 24 : to == METATE_BF16 ? 8 : 11;
+  return !isInteger(from) || !isFloat(to) || bitWidth(from) <= digits;
+}
+
+/// `metate.cast`: both types, with their signs, at the last operation of a cast that the user
+/// wrote or that an assignment implies; the interpreter looks for values that it changes.
+void KernelBuilder::markCast(Value result, const KernelValue &value, Scalar to, bool isExplicit) {
+  Operation *op = result.getDefiningOp();
+  bool isNew = op && result != value.ir && op->getBlock() == builder.getInsertionBlock() &&
+               std::next(op->getIterator()) == builder.getInsertionPoint();
+  if (!isNew || op->hasAttr("metate.cast") || to == METATE_U1 ||
+      (isLossless(value.type.scalar, to) && isExact(value.type.scalar, to)) ||
+      isa<arith::ConstantOp>(op))
+    return;
+  op->setAttr("metate.cast", builder.getTypeArrayAttr({signedType(context(), value.type.scalar),
+                                                       signedType(context(), to)}));
+  if (isExplicit)
+    op->setAttr("metate.explicit", builder.getUnitAttr());
+}
+
+KernelValue KernelBuilder::cast(const KernelValue &value, Scalar to, bool isExplicit) {
   if (!value)
     return {};
-  return {convertScalars(value.ir, value.type, to), value.type.withScalar(to)};
+  Value result = castOfConstant(value, to);
+  if (!result)
+    result = convertScalars(value.ir, value.type, to);
+  markCast(result, value, to, isExplicit);
+  return {result, value.type.withScalar(to)};
 }
 
 Value KernelBuilder::spread(Value scalar, const DataType &to) {

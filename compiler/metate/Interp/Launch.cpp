@@ -177,8 +177,8 @@ public:
   void report(Machine &machine) const {
     for (auto &[op, difference] : found) {
       auto &[first, count] = difference;
-      std::string more = count == 1 ? "" : ", and so do " + std::to_string(count - 1) + " more";
-      machine.report("order", op, first + more + ": an iteration needs what another one writes");
+      std::string more = count == 1 ? "" : ", and so with " + std::to_string(count - 1) + " more";
+      machine.report("order", op, first + more + "; an iteration needs what others write");
     }
   }
 

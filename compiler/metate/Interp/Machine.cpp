@@ -39,6 +39,8 @@ Operation *Machine::run(mlir::Block &block, ArrayRef<Components> arguments) {
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     set(argument, value);
   for (Operation &op : block) {
+    if (!nans.empty())
+      nans.used(*this, &op);
     if (op.hasTrait<OpTrait::IsTerminator>())
       return &op;
     rules.find(op.getName().getTypeID())->second(*this, &op);
@@ -91,6 +93,12 @@ void Machine::forEachIteration(uint64_t count, function_ref<Coordinates(uint64_t
 static std::string listText(ArrayRef<int64_t> values) {
   return llvm::join(llvm::map_range(values, [](int64_t value) { return std::to_string(value); }),
                     ", ");
+}
+
+StringRef interp::hintFor(ArrayRef<int64_t> indices) {
+  return llvm::any_of(indices, [](int64_t index) { return index < 0; })
+             ? "; a negative index does not count from the end"
+             : "";
 }
 
 std::string interp::placeText(StringRef name, ArrayRef<int64_t> indices) {

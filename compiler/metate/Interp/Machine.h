@@ -8,6 +8,7 @@
 #define METATE_INTERP_MACHINE_H
 
 #include "metate/Interp/Interpreter.h"
+#include "metate/Interp/NanTrace.h"
 #include "metate/Interp/WriteLog.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -90,6 +91,7 @@ public:
   bool isSilent = false; ///< prints and findings are left out: the second opinion
   /// What stopped the second opinion, and where.
   std::pair<mlir::Operation *, std::string> otherEnd = {nullptr, ""};
+  NanTrace nans;   ///< for `nan`
   WriteLog writes; ///< for `conflict` and `order`
   /// Goes on after the second opinion was stopped.
   void resume() { status = METATE_OK; }
@@ -118,6 +120,8 @@ private:
   llvm::DenseMap<std::pair<mlir::Operation *, const char *>, size_t> reported;
 };
 
+/// What to say of indices that Python would count from the end.
+llvm::StringRef hintFor(llvm::ArrayRef<int64_t> indices);
 /// `x[1, 2]`, `f.a[1, 2]`.
 std::string placeText(llvm::StringRef name, llvm::ArrayRef<int64_t> indices);
 /// `f.a[1, 2]`, `f.a[1, 2][0]` for a component of a vector.

@@ -76,6 +76,16 @@ void interp::storeScalar(Type type, uint64_t bits, uint8_t *memory) {
   std::memcpy(memory, &bits, bytesOf(type));
 }
 
+std::string interp::nameOf(Type scalar, bool isUnsigned) {
+  if (scalar.isBF16())
+    return "bf16";
+  StringRef kind = isa<FloatType>(scalar)                     ? "f"
+                   : isUnsigned || scalar.isUnsignedInteger() ? "u"
+                   : scalar.isInteger(1)                      ? "u"
+                                                              : "i";
+  return kind.str() + std::to_string(widthOf(scalar));
+}
+
 std::string interp::show(Type scalar, uint64_t bits, bool isUnsigned) {
   if (scalar.isInteger(1))
     return bits ? "True" : "False";

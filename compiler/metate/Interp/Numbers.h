@@ -41,6 +41,8 @@ bool isNaN(mlir::Type type, uint64_t bits);
 uint64_t loadScalar(mlir::Type type, const uint8_t *memory);
 void storeScalar(mlir::Type type, uint64_t bits, uint8_t *memory);
 
+/// As users write it: i32, u8, f64.
+std::string nameOf(mlir::Type scalar, bool isUnsigned = false);
 /// For messages: floats with as many digits as tell them apart; integers are signed, unless their
 /// type or `isUnsigned` says otherwise.
 std::string show(mlir::Type scalar, uint64_t bits, bool isUnsigned = false);

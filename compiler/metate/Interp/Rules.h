@@ -29,7 +29,11 @@ void addTaskRules(RuleTable &table);
 void elementwise(Machine &machine, mlir::Operation *op,
                  llvm::function_ref<uint64_t(llvm::ArrayRef<uint64_t>)> compute);
 
-/// The value that a read-modify-write leaves.
+/// The value that a read-modify-write leaves, judged: `shown` is the memory's scalar type with its
+/// sign.
+uint64_t combineChecked(Machine &machine, mlir::Operation *op, mlir::arith::AtomicRMWKind kind,
+                        mlir::Type shown, uint64_t old, uint64_t value);
+/// The value alone.
 uint64_t combine(mlir::arith::AtomicRMWKind kind, mlir::Type scalar, uint64_t old, uint64_t value);
 
 } // namespace metate::interp

@@ -3,9 +3,9 @@
 // Integers are two's complement and wrap; floats are IEEE, each operation rounded once.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Interp/ArithChecks.h"
 #include "metate/Interp/Rules.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 #include <cmath>
@@ -18,33 +18,25 @@ void interp::elementwise(Machine &machine, Operation *op,
                          function_ref<uint64_t(ArrayRef<uint64_t>)> compute) {
   Components result;
   SmallVector<uint64_t, 3> operands(op->getNumOperands());
+  Type scalar = scalarOf(op->getResult(0).getType());
+  bool findsNaNs = machine.checks.nan && isa<FloatType>(scalar) && !isa<arith::BitcastOp>(op);
+  if (findsNaNs)
+    machine.nans.forget(op->getResult(0));
   for (int64_t k = 0, count = countOf(op->getResult(0).getType()); k < count; ++k) {
     for (auto [slot, operand] : llvm::zip(operands, op->getOperands())) {
       const Components &components = machine.components(operand);
       slot = components[components.size() == 1 ? 0 : k]; // a scalar condition of a select
     }
     result.push_back(compute(operands));
-    Type scalar = scalarOf(op->getResult(0).getType());
-    if (machine.checks.nan && isNaN(scalar, result.back()) &&
-        llvm::none_of(llvm::zip(op->getOperands(), operands), [](auto pair) {
-          return isNaN(scalarOf(std::get<0>(pair).getType()), std::get<1>(pair));
-        }))
-      machine.report("nan", op,
-                     "a NaN is made by '" + op->getName().getStringRef() + "' of " +
-                         llvm::join(llvm::map_range(llvm::zip(op->getOperands(), operands),
-                                                    [](auto pair) {
-                                                      return show(
-                                                          scalarOf(std::get<0>(pair).getType()),
-                                                          std::get<1>(pair));
-                                                    }),
-                                    " and "));
+    if (findsNaNs && isNaN(scalar, result.back()))
+      machine.nans.made(machine, op, operands);
   }
   machine.set(op->getResult(0), std::move(result));
 }
 
 //===-- integers ------------------------------------------------------------===//
 
-/// An operation of the language on two integers, and the same without wrapping.
+/// An operation of the language on two integers.
 enum class Integer {
   Add,
   Sub,
@@ -144,46 +136,31 @@ static uint64_t evaluate(Machine &machine, Operation *op, Integer kind, uint64_t
   }
 }
 
-/// Does the exact result fit? Signed, unless the front end said that the values are unsigned.
-static bool overflows(Operation *op, Integer kind, uint64_t a, uint64_t b, unsigned width) {
-  if (kind != Integer::Add && kind != Integer::Sub && kind != Integer::Mul)
-    return false;
-  bool isUnsigned = op->hasAttr("metate.unsigned");
-  auto wide = [&](uint64_t value) {
-    return isUnsigned ? __int128(value) : __int128(signedOf(value, width));
-  };
-  __int128 exact = kind == Integer::Add   ? wide(a) + wide(b)
-                   : kind == Integer::Sub ? wide(a) - wide(b)
-                                          : wide(a) * wide(b);
-  return exact != wide(wrap(uint64_t(exact), width));
-}
-
 template <typename Op, Integer kind> static void integer(Machine &machine, Op op) {
-  Type type = scalarOf(op.getType());
-  unsigned width = widthOf(type);
+  unsigned width = widthOf(scalarOf(op.getType()));
+  constexpr char symbol = kind == Integer::Add   ? '+'
+                          : kind == Integer::Sub ? '-'
+                          : kind == Integer::Mul ? '*'
+                                                 : 0;
+  constexpr bool isUnsigned = kind == Integer::DivideUnsigned || kind == Integer::RemainderUnsigned;
+  constexpr bool divides = isUnsigned || kind == Integer::Divide || kind == Integer::Remainder;
+  if (divides && machine.checks.division)
+    checkDivision(machine, op, isUnsigned);
   elementwise(machine, op, [&](ArrayRef<uint64_t> in) {
-    uint64_t result = wrap(evaluate(machine, op, kind, in[0], in[1], width), width);
-    if (machine.checks.overflow && width > 1 && overflows(op, kind, in[0], in[1], width)) {
-      StringRef sign = kind == Integer::Add ? " + " : kind == Integer::Sub ? " - " : " * ";
-      machine.report("overflow", op,
-                     show(type, in[0]) + sign + show(type, in[1]) + " does not fit " +
-                         Twine(width) + " bits and becomes " + show(type, result));
-    }
-    return result;
+    if (symbol && machine.checks.overflow)
+      checkOverflow(machine, op, symbol, in[0], in[1]);
+    return wrap(evaluate(machine, op, kind, in[0], in[1], width), width);
   });
 }
 
 static void compareIntegers(Machine &machine, arith::CmpIOp op) {
   unsigned width = widthOf(scalarOf(op.getLhs().getType()));
-  if (machine.checks.division && op->hasAttr("metate.divisor"))
-    for (uint64_t divisor : machine.components(op.getLhs()))
-      if (!divisor)
-        machine.report("division", op, "an integer is divided by zero; the result is 0",
-                       METATE_E_DIVISION_BY_ZERO);
   elementwise(machine, op, [&](ArrayRef<uint64_t> in) -> uint64_t {
     return arith::applyCmpPredicate(op.getPredicate(), llvm::APInt(width, in[0]),
                                     llvm::APInt(width, in[1]));
   });
+  if (machine.checks.division)
+    checkDivisor(machine, op);
 }
 
 //===-- floats --------------------------------------------------------------===//
@@ -238,6 +215,8 @@ static void constant(Machine &machine, arith::ConstantOp op) {
 
 static void choose(Machine &machine, arith::SelectOp op) {
   elementwise(machine, op, [](ArrayRef<uint64_t> in) { return in[0] ? in[1] : in[2]; });
+  if (machine.checks.lossyCast)
+    checkCast(machine, op); // of a float to u64
 }
 
 static void poison(Machine &machine, ub::PoisonOp op) {
@@ -286,6 +265,18 @@ uint64_t interp::combine(arith::AtomicRMWKind kind, Type scalar, uint64_t old, u
     return number(maximum);
   }
   llvm_unreachable("an atomic kind without a meaning");
+}
+
+uint64_t interp::combineChecked(Machine &machine, Operation *op, arith::AtomicRMWKind kind,
+                                Type shown, uint64_t old, uint64_t value) {
+  uint64_t now = combine(kind, shown, old, value);
+  if (machine.checks.overflow)
+    checkOverflow(machine, op, kind, shown, old, value);
+  if (machine.checks.nan && isNaN(shown, now) && !isNaN(shown, old) && !isNaN(shown, value))
+    machine.report("nan", op,
+                   show(shown, old) + (kind == arith::AtomicRMWKind::addf ? " + " : " * ") +
+                       show(shown, value) + " is not a number");
+  return now;
 }
 
 void interp::addArithRules(RuleTable &table) {

@@ -17,8 +17,8 @@ static bool checkBounds(Machine &machine, Operation *op, const Array &array,
   if (array.contains(indices))
     return true;
   machine.report("bounds", op,
-                 "index out of range: " + placeText(array.name, indices) + " of shape " +
-                     placeText("", array.extents),
+                 "index out of range: " + placeText(array, indices) + " of shape " +
+                     placeText("", array.extents) + hintFor(indices),
                  METATE_E_OUT_OF_RANGE);
   return false;
 }
@@ -33,7 +33,8 @@ static void load(Machine &machine, memref::LoadOp op) {
     return machine.set(op, loadScalar(array.element, array.address(indices)));
   std::optional<Components> &element = array.locals[array.offset(indices)];
   if (!element && machine.checks.unwrittenRead)
-    machine.report("unwritten-read", op, "a variable is read that nothing has written");
+    machine.report("unwritten-read", op,
+                   "a variable, or a part of one, is read that nothing has written");
   machine.set(op, element ? *element : zero);
 }
 
@@ -64,7 +65,7 @@ static void atomic(Machine &machine, memref::AtomicRMWOp op) {
     return machine.set(op, old);
   }
   uint64_t old = loadScalar(array.element, array.address(indices));
-  uint64_t now = combine(op.getKind(), array.element, old, value);
+  uint64_t now = combineChecked(machine, op, op.getKind(), array.shown, old, value);
   machine.noteWrite(op, array, indices, now, /*isAtomic=*/true);
   storeScalar(array.element, now, array.address(indices));
   machine.set(op, old);

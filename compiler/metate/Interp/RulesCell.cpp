@@ -24,10 +24,13 @@ struct Place {
         at(machine.indices(op.getCoordinates())) {}
 
   bool isSparse() const { return !tree.shape.nodes[node].pools.empty(); }
-  std::string text() const {
-    const TreeNode &info = tree.shape.nodes[node];
-    return placeText(tree.name + (info.place ? "." + info.place.getName().str() : std::string()),
-                     at);
+  std::string text() const { return placeText(tree, node, at); }
+  std::string backgroundText() const {
+    Components value = tree.background(node);
+    Type scalar = scalarOf(tree.shape.nodes[node].place.getType());
+    std::string text =
+        llvm::join(llvm::map_range(value, [&](uint64_t bits) { return show(scalar, bits); }), ", ");
+    return value.size() == 1 ? text : "[" + text + "]";
   }
 };
 } // namespace
@@ -36,10 +39,19 @@ struct Place {
 static bool checkBounds(Machine &machine, Operation *op, const Place &place) {
   if (place.tree.contains(place.node, place.at))
     return true;
-  if (!place.isSparse() || machine.checks.outside)
-    machine.report(place.isSparse() ? "outside" : "bounds", op,
-                   "index out of range: " + place.text() + " of shape " +
-                       placeText("", place.tree.shape.nodes[place.node].extents),
+  if (place.isSparse() && !machine.checks.outside)
+    return false;
+  std::string what =
+      place.text() + " of shape " + placeText("", place.tree.shape.nodes[place.node].extents);
+  if (place.isSparse())
+    machine.report("outside", op,
+                   "outside of the tree: " + what +
+                       (isa<LoadOp>(op) ? " reads as " + place.backgroundText() + ", the background"
+                        : isa<StoreOp, AtomicOp>(op) ? "; nothing is written"
+                                                     : "; no cell is there"),
+                   METATE_E_OUT_OF_RANGE);
+  else
+    machine.report("bounds", op, "index out of range: " + what + hintFor(place.at),
                    METATE_E_OUT_OF_RANGE);
   return false;
 }
@@ -72,7 +84,9 @@ static void checkRead(Machine &machine, Operation *op, const Place &place) {
     return;
   if (!tree.isActive(place.node, place.at)) {
     if (machine.checks.inactiveRead)
-      machine.report("inactive-read", op, "read of a cell that is not active: " + place.text());
+      machine.report("inactive-read", op,
+                     "a cell that is not active is read: " + place.text() + " reads as " +
+                         place.backgroundText() + ", the background");
     return;
   }
   if (!machine.checks.unwrittenRead || tree.written[place.node].count(place.at) ||
@@ -81,7 +95,8 @@ static void checkRead(Machine &machine, Operation *op, const Place &place) {
   auto *before = machine.writtenBefore(tree);
   if (!before || !(*before)[place.node].count(place.at))
     machine.report("unwritten-read", op,
-                   "read of an active cell that no kernel has written: " + place.text());
+                   "a cell is read that is active but that nothing has written: " + place.text() +
+                       " reads as " + place.backgroundText() + ", the background");
 }
 
 static void load(Machine &machine, LoadOp op) {
@@ -135,10 +150,10 @@ static void atomic(Machine &machine, AtomicOp op) {
   if (isInside && prepareWrite(machine, op, place, op.getActive())) {
     old = now = place.tree.read(place.node, place.at);
     Components value = machine.components(op.getValue());
-    Type scalar = scalarOf(op.getValue().getType());
+    Type shown = scalarOf(place.tree.shape.nodes[place.node].place.getType());
     for (size_t k = 0; k < now.size(); ++k)
       if (!component || k == *component)
-        now[k] = combine(op.getKind(), scalar, old[k], value[component ? 0 : k]);
+        now[k] = combineChecked(machine, op, op.getKind(), shown, old[k], value[component ? 0 : k]);
     machine.noteWrite(op, place.tree, place.node, place.at, now, /*isAtomic=*/true, component);
     place.tree.write(place.node, place.at, now);
   }

@@ -78,8 +78,13 @@ static void fusedMultiplyAdd(Machine &machine, math::FmaOp op) {
 }
 
 static void absolute(Machine &machine, math::AbsIOp op) {
-  unsigned width = widthOf(scalarOf(op.getType()));
+  Type scalar = scalarOf(op.getType());
+  unsigned width = widthOf(scalar);
   elementwise(machine, op, [&](ArrayRef<uint64_t> in) {
+    if (machine.checks.overflow && in[0] == uint64_t(1) << (width - 1))
+      machine.report("overflow", op,
+                     "abs(" + show(scalar, in[0]) + ") does not fit " + nameOf(scalar) +
+                         " and stays " + show(scalar, in[0]));
     return wrap(signedOf(in[0], width) < 0 ? 0 - in[0] : in[0], width);
   });
 }
