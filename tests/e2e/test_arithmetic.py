@@ -293,3 +293,17 @@ def test_promotion(rng):
     # i8 * i64 is i64; i64 + f32 is f32
     want = (i8s.astype(np.int64) * i64s).astype(np.float32) + f32s / np.float32(2) + np.float32(math.pi)
     np.testing.assert_allclose(out, want, rtol=1e-6)
+
+
+def test_bf16_keeps_subnormal_numbers():
+    """The instructions of AVX-512 BF16 took them for zero."""
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(dtype=ti.f32, ndim=1), out: ti.types.ndarray(dtype=ti.i16, ndim=1)):
+        for i in x:
+            b = ti.cast(x[i], ti.bf16)
+            out[i] = ti.bit_cast(b + ti.bf16(0.0), ti.i16)
+
+    x, out = np.array([2.0**-133, 3 * 2.0**-130, 2.0**-126, -(2.0**-128)], np.float32), np.zeros(4, np.int16)
+    run(x, out)
+    assert out.tolist() == [1, 24, 128, 32 - 2**15]
