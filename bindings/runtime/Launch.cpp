@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <pthread.h>
+#include <system_error>
 #include <thread>
 
 namespace metate::python {
@@ -75,7 +76,7 @@ int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *ar
   std::condition_variable changed;
   bool done = false;
   int32_t status = METATE_OK;
-  std::thread runner([&] {
+  auto work = [&] {
     int32_t result = metate_kernel_launch_interruptible(kernel, arguments, count, &word);
     std::lock_guard<std::mutex> lock(mutex);
     status = result;
@@ -83,7 +84,15 @@ int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *ar
       message = metate_last_error(); // each thread has its own
     done = true;
     changed.notify_one();
-  });
+  };
+  std::thread runner;
+  try {
+    runner = std::thread(work);
+  } catch (const std::system_error &error) {
+    message = std::string("a debug kernel runs on a thread of its own: the system refused one: ") +
+              error.what();
+    return METATE_E_OUT_OF_MEMORY;
+  }
   std::unique_lock<std::mutex> lock(mutex);
   while (!changed.wait_for(lock, between, [&] { return done; })) {
     lock.unlock();

@@ -65,3 +65,13 @@ metate.kernel @dense(%f: !dense, %v: f32, %i: index) {
   metate.store %v, %f["a"][%i] : f32, !dense
   metate.return
 }
+
+// Debug mode: what the pass activates is checked.
+// CHECK-LABEL: metate.kernel @checked
+// CHECK: %[[OK:.*]] = metate.activate %{{.*}}["a"] [%[[I:.*]]] strict
+// CHECK-NEXT: metate.check capacity %[[OK]], "f.a" index(%[[I]])
+// CHECK-NEXT: scf.if %[[OK]]
+metate.kernel @checked(%f: !sparse {metate.name = "f"}, %v: f32, %i: index) attributes {debug} {
+  metate.store %v, %f["a"][%i] : f32, !sparse
+  metate.return
+}

@@ -34,3 +34,34 @@ metate.kernel @product(%x: memref<?xf32>, %n: index, %k: i32, %a: f32) {
   }
   metate.return
 }
+
+// A check says where an access is: it widens with it. Any other comparison of the index does not.
+// CHECK-LABEL: metate.kernel @checked
+// CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %{{.*}} : index
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[NEXT]], %{{.*}} : index
+// CHECK: metate.check out_of_range %[[IN]], "x" index(%[[NEXT]])
+// CHECK: memref.load %{{.*}}[%[[NEXT]]]
+// CHECK: arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK: arith.cmpi ult
+// CHECK: scf.if
+metate.kernel @checked(%x: memref<?xf32>, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  metate.range (%i) = (%zero) to (%n) {
+    %i32 = arith.index_cast %i : index to i32
+    %next = arith.addi %i32, %one : i32
+    %at = arith.index_cast %next : i32 to index
+    %in = arith.cmpi ult, %at, %n : index
+    metate.check out_of_range %in, "x" index(%at) shape(%n)
+    %v = memref.load %x[%at] : memref<?xf32>
+    %other = arith.addi %i32, %two : i32
+    %index = arith.index_cast %other : i32 to index
+    %small = arith.cmpi ult, %index, %n : index
+    scf.if %small {
+      memref.store %v, %x[%index] : memref<?xf32>
+    }
+    metate.yield
+  }
+  metate.return
+}

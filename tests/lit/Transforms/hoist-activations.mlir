@@ -76,3 +76,29 @@ metate.kernel @next_leaf(%f: !t, %g: !t, %v: f32) {
   }
   metate.return
 }
+
+// The check may stop the kernel before the first cell activates the leaf; one behind it may not.
+// CHECK-LABEL: metate.kernel @checked
+// CHECK: metate.activate %arg1["a"] {{.*}} strict
+// CHECK: scf.for
+// CHECK: metate.check capacity
+// CHECK: metate.poll
+// CHECK-NOT: metate.activate %arg1
+// CHECK: metate.activate %arg2["a"]
+metate.kernel @checked(%f: !t, %g: !t, %h: !t) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %ok = metate.activate %g["a"][%i] strict : !t
+      metate.check capacity %ok, "g.a" index(%i)
+      metate.poll
+      %done = metate.activate %h["a"][%i] : !t
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}

@@ -120,3 +120,18 @@ metate.kernel @divisions(%a: i32, %v: vector<2xi32>, %on: i1) {
   }
   metate.return
 }
+
+// An index of a local vector is compared with each position; the first comparison carries the mark.
+// CHECK-LABEL: metate.kernel @components
+// CHECK: %[[AT:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: metate.check out_of_range %{{.*}}, "component" index(%[[AT]]) shape(%{{.*}})
+// CHECK-NEXT: arith.cmpi eq, %{{.*}} {metate.component = 3 : i64} : i32
+// CHECK: arith.index_castui %{{.*}} : i8 to index
+// CHECK: metate.check out_of_range
+metate.kernel @components(%i: i32, %u: i8) {
+  %zero = arith.constant 0 : i32
+  %none = arith.constant 0 : i8
+  %p = arith.cmpi eq, %i, %zero {metate.component = 3 : i64} : i32
+  %q = arith.cmpi eq, %u, %none {metate.unsigned_component = 2 : i64} : i8
+  metate.return
+}
