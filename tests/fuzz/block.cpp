@@ -37,8 +37,11 @@ private:
   void visit(uint32_t parent, uint8_t *cell) {
     ++seen[parent];
     const metate_level &record = levels[parent];
-    for (uint64_t i = 0; record.kind == METATE_LEVEL_PLACE && i < record.cell_bytes; ++i)
-      static_cast<volatile uint8_t *>(cell)[i] = cell[i];
+    for (uint64_t i = 0; record.kind == METATE_LEVEL_PLACE && i < record.cell_bytes; ++i) {
+      uint8_t byte = static_cast<volatile uint8_t *>(cell)[i];
+      if (record.dtype == METATE_U1 && byte > 1)
+        finding("a boolean is %u", byte);
+    }
     for (uint32_t child = parent + 1; child < count; ++child) {
       const metate_level &level = levels[child];
       if (level.parent != parent)
@@ -128,6 +131,13 @@ void compareWalk(const Input &input, metate_tree *tree, uint8_t *block) {
       finding("level %u: following links finds %llu cells, its pool has %llu", index,
               static_cast<unsigned long long>(walk.cells(index)),
               static_cast<unsigned long long>(count));
+  }
+  for (uint32_t pool = 0; pool < type->pool_count; ++pool) {
+    auto stats = sized<metate_pool_stats>();
+    require(metate_tree_stats(tree, pool, &stats), "stats");
+    if (stats.used != walk.cells(stats.level))
+      finding("pool %u says %llu slots are used", pool,
+              static_cast<unsigned long long>(stats.used));
   }
 }
 

@@ -77,13 +77,11 @@ private:
   size_t left;
 };
 
-// For inputs made of aligned little-endian fields: every other time one field gets a value that
-// readers forget to check, or another field's; otherwise libFuzzer's own mutations.
-inline size_t mutateFields(uint8_t *data, size_t bytes, size_t most, unsigned seed) {
-  test::Random random(seed);
-  size_t width = size_t(1) << random.below(4);
-  if (random.below(2) || bytes < width)
-    return LLVMFuzzerMutate(data, bytes, most);
+// Gives one aligned little-endian field of [data, data + bytes) a value that readers forget to
+// check, or another field's.
+inline void mutateField(uint8_t *data, size_t bytes, size_t width, test::Random &random) {
+  if (bytes < width)
+    return;
   size_t offset = random.below(bytes / width) * width;
   uint64_t value = 0;
   std::memcpy(&value, data + offset, width);
@@ -91,6 +89,14 @@ inline size_t mutateFields(uint8_t *data, size_t bytes, size_t most, unsigned se
   if (random.below(4) == 0)
     std::memcpy(&value, data + random.below(bytes / width) * width, width);
   std::memcpy(data + offset, &value, width);
+}
+
+// For inputs made of such fields: every other time one of them, otherwise libFuzzer's mutations.
+inline size_t mutateFields(uint8_t *data, size_t bytes, size_t most, unsigned seed) {
+  test::Random random(seed);
+  if (random.below(2))
+    return LLVMFuzzerMutate(data, bytes, most);
+  mutateField(data, bytes, size_t(1) << random.below(4), random);
   return bytes;
 }
 

@@ -233,6 +233,8 @@ void Probe::look(const metate_argument_description &info, const metate_argument 
     require(metate_tree_describe(argument.value.tree, &about), "describe");
     if (slots[0].p != about.block)
       finding("a tree's slot is not its block");
+    if (!about.ready || (write && (about.flags & METATE_BIND_READ_ONLY)))
+      finding("a kernel got a tree that was not reset, or writes one that is read-only");
     touch(slots[0].p, about.bytes, write);
   } else if (info.kind == METATE_ARGUMENT_NDARRAY) {
     const metate_array &array = *argument.value.array;
