@@ -111,6 +111,22 @@ TEST_F(ModuleTest, levelAndFeaturesAreCheckedAgainstTheCpu) {
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openVariant(METATE_ARCH_X86_64, 1, "+sse2,cmov"), "loader");
 }
 
+TEST_F(ModuleTest, instrumentedCodeNeedsItsSanitizer) {
+  auto open = [&](const char *features) { return openVariant(METATE_ARCH_X86_64, 1, features); };
+#if __has_feature(thread_sanitizer)
+  const char *present = "sse2,sanitizer-thread", *absent = "sse2,sanitizer-address";
+#elif __has_feature(address_sanitizer)
+  const char *present = "sse2,sanitizer-address", *absent = "sse2,sanitizer-thread";
+#else
+  const char *present = "sse2", *absent = "sse2,sanitizer-thread";
+#endif
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open(present), "loader");
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open(absent), "instrumented for the",
+               "which is not in this process (build the host with -fsanitize=");
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open("sanitizer-memory"), "the memory sanitizer");
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open("sanitizer-"), "does not know the feature sanitizer-");
+}
+
 TEST_F(ModuleTest, theBestVariantWins) {
   ModuleSpec spec = testModuleSpec();
   spec.variants = {{METATE_ARCH_X86_64, 5, METATE_FORMAT_SHARED_OBJECT, "future", ""},
