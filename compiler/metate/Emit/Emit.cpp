@@ -22,6 +22,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -206,14 +208,34 @@ static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entri
   return Error::success();
 }
 
+namespace {
+/// Keeps LLVM's errors. Its warnings and remarks are about its own heuristics (a row that it would
+/// not vectorise), nothing that the kernel's author could act on.
+struct CodegenErrors : llvm::DiagnosticHandler {
+  explicit CodegenErrors(std::string &text) : text(text) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    llvm::raw_string_ostream stream(text);
+    stream << (text.empty() ? "" : "; ");
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+  std::string &text;
+};
+} // namespace
+
 static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef> entries,
                                               const metate::TargetOptions &target,
                                               const EmitOptions &options) {
   Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
   if (!machine)
     return machine.takeError();
+  std::string errors;
   llvm::LLVMContext context;
   context.setDiscardValueNames(true);
+  context.setDiagnosticHandler(std::make_unique<CodegenErrors>(errors));
   Expected<std::unique_ptr<llvm::Module>> module = translate(code, context, **machine);
   if (!module)
     return module.takeError();
@@ -230,6 +252,8 @@ static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef>
   Expected<SmallVector<char, 0>> object = generate(**module, **machine);
   if (!object)
     return object;
+  if (!errors.empty())
+    return llvm::createStringError("code generation failed: " + errors);
   if (Error error =
           checkObject(llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"),
                       entries, options.sanitizer))
