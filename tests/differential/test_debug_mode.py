@@ -1,0 +1,79 @@
+"""Debug kernels against the interpreter: random kernels, many with an array cut short, stop at the same place.
+
+With one thread both run the iterations of a loop over a range in order: then what they leave must be the same to
+the bit, up to the write that was not done. The cells of a sparse tree have no order: of such a kernel both must stop,
+or neither.
+"""
+
+import random
+import re
+import warnings
+
+import metate as mt
+from differential.compare import difference
+from differential.execute import launch
+from differential.generate import generate
+from differential.run import Prepared
+
+OVER_CELLS = re.compile(r"for .* in (mt\.grouped\()?f\d")
+PLACE = re.compile(r":(\d+):(\d+): ")
+
+
+def cut_short(case, choose):
+    """Takes the last row of one array away: accesses that were inside may not be any more."""
+    arrays = [a for a in case.arguments if a.kind == "array" and a.extents and a.extents[0] > 1]
+    if arrays:
+        array = choose.choice(arrays)
+        del array.data[len(array.data) - len(array.data) // array.extents[0] :]
+        array.extents = (array.extents[0] - 1, *array.extents[1:])
+
+
+def run(prepared, context):
+    case = prepared.case
+
+    def call(*passed):
+        rest = iter(passed)
+        return prepared.kernel(*[a.make() if a.kind == "static" else next(rest) for a in case.arguments])
+
+    with context, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return launch(call, case, prepared.types, prepared.blocks)
+
+
+def kind(found):
+    return found["status"] and found["status"].partition(":")[0]
+
+
+def without_status(found):
+    return {name: value for name, value in found.items() if name != "return"} | {"status": None}
+
+
+def test_debug_kernels_stop_where_the_interpreter_does(rng):
+    seed = int(rng.integers(1 << 24))
+    debug = mt.Context(debug=True, threads=1, contract=False)
+    release = mt.Context(threads=1, contract=False)
+    interpreter = mt.Context(mt.interp, checks=("division", "outside"))
+    stopped = finished = 0
+    for number in range(seed, seed + 36):
+        case = generate(number, f"k{number}")
+        if number % 2:
+            cut_short(case, random.Random(number))
+        if case.overlaps:
+            continue
+        prepared = Prepared(case)
+        found, expected = run(prepared, debug), run(prepared, interpreter)
+        where = f"{case.name} (seed {number}): {found['status']} | {expected['status']}\n{case.kernel}"
+        assert (found["status"] is None) == (expected["status"] is None), where
+        if found["status"] is None:
+            finished += 1
+            assert difference(case, expected, found) is None, where
+            assert difference(case, found, run(prepared, release)) is None, where
+            continue
+        assert kind(found) in ("RuntimeIndexError_", "ZeroDivisionError_", "AssertionError_"), where
+        stopped += 1
+        if not OVER_CELLS.search(case.kernel):
+            assert kind(found) == kind(expected), where
+            assert PLACE.search(found["status"]).groups() == PLACE.search(expected["status"]).groups(), where
+            assert difference(case, without_status(expected), without_status(found)) is None, where
+    assert stopped > 5, "kernels stop"
+    assert finished > 5, "kernels finish"
