@@ -220,7 +220,7 @@ class Target:
 
     def _check_place(self, error):
         lines = [line.rstrip("\n") for line in linecache.getlines(FILE)]
-        mark("error", re.sub(r"'[^']*'|\d+", "", error.message))
+        mark("error", re.sub(r"'[^']*'|\d+", "", error.message)[:28])  # what follows may quote the input
         if error.file != FILE:
             raise Finding(f"an error without its file: {error!r} says {error.file!r}")
         if not isinstance(error.line, int) or not 1 <= error.line <= len(lines):

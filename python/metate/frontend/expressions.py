@@ -175,6 +175,15 @@ class Expressions:
             raise self.error("type", f"expected text that UTF-8 can spell, got {thing!r}", node) from None
         return thing
 
+    def known_text(self, node, what):
+        """A str known while compiling, also as an f-string without values of the kernel."""
+        given = self.expr(node)
+        if isinstance(given, handles.TextParts) and all(isinstance(part, str) for part in given.parts):
+            given = "".join(given.parts)
+        if not isinstance(given, str):
+            raise self.error("type", f"{what}: expected a text known while compiling, got {describe(given)}", node)
+        return self.text(given, node)
+
     def typed_constant(self, number, dtype, node):
         if dtype.is_float:
             return self.emit(node, self.builder.float_constant, float(number), dtype.code)

@@ -209,7 +209,7 @@ class IntrinsicCalls:
         condition, *message = node.args
         self.static_depth += 1
         holds = self.static_truth(condition)
-        text = self.expr(message[0]) if message else ast.unparse(condition)
+        text = self.known_text(message[0], "static_assert") if message else ast.unparse(condition)
         self.static_depth -= 1
         if not holds:
             raise self.error("type", f"static assertion failed: {text}", node)

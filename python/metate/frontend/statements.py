@@ -407,14 +407,7 @@ class Statements(Access):
     #  -- assert and the rest -------------------------------------------------------------------------
 
     def statement_Assert(self, node):
-        message = ast.unparse(node.test)
-        if node.msg is not None:
-            given = self.expr(node.msg)
-            if isinstance(given, handles.TextParts) and all(isinstance(part, str) for part in given.parts):
-                given = "".join(given.parts)
-            if not isinstance(given, str):
-                raise self.error("type", f"assert: expected a text known while compiling, got {describe(given)}", node.msg)
-            message = self.text(given, node.msg)
+        message = ast.unparse(node.test) if node.msg is None else self.known_text(node.msg, "assert")
         self.emit(node, self.builder.assert_that, self.value(node.test), message)
 
 
