@@ -50,6 +50,9 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Jit &jit, mlir::Modul
   if (llvm::Error error = runStages(*mapped, Stage::Import, Stage::Map, options))
     return error;
   llvm::Expected<std::string> descriptor = buildDescriptor(*mapped, METATE_FORMAT_IN_MEMORY);
+  // The interpreter asks for interrupts at each turn of a loop, as debug kernels do.
+  for (InterfaceOp interface : mapped->getOps<InterfaceOp>())
+    interface.setDebug(true);
   if (!descriptor)
     return descriptor.takeError();
   mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();

@@ -18,7 +18,7 @@ import numpy as np
 import metate as mt
 
 mode, threads, how = sys.argv[1:4]
-mt.init(debug=mode == "debug", threads=int(threads))
+mt.init(mt.interp if mode == "interp" else None, debug=mode == "debug", threads=int(threads))
 A = mt.types.ndarray(dtype=mt.f64, ndim=1)
 T = mt.types.SNodeTreeBuilder().pointer(mt.i, 64, name="blocks").dense(mt.i, 8).place(a=mt.f64).build()
 
@@ -117,10 +117,20 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
-    ("mode", "how"),
-    [("release", "chunks"), ("debug", "chunks"), ("debug", "iteration"), ("debug", "serial"), ("debug", "cells")],
+    ("mode", "how", "threads"),
+    [
+        ("release", "chunks", 1),
+        ("release", "chunks", 2),
+        ("debug", "chunks", 1),
+        ("debug", "chunks", 2),
+        ("debug", "iteration", 2),
+        ("debug", "serial", 1),
+        ("debug", "cells", 1),
+        ("debug", "cells", 2),
+        ("interp", "chunks", 1),
+        ("interp", "serial", 1),
+    ],
 )
 def test_sigint_raises_keyboard_interrupt(run, mode, how, threads):
     lines, took = run(RAISES, mode, threads, how)
