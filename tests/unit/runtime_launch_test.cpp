@@ -284,6 +284,87 @@ TEST_F(LaunchTest, failedAssertsCarryPlaceAndText) {
                "'check_positive'", "x must be positive");
 }
 
+// In the place of fail_with: an entry that records what the test says.
+static metate_failure recorded;
+static int32_t record(const metate_slot *, void *, const metate_host *host) {
+  *host->failure = recorded;
+  return int32_t(recorded.code);
+}
+
+TEST_F(LaunchTest, recordedFailuresAreTold) {
+  metate_entry entries[TEST_KERNELS];
+  std::copy_n(metate_test_entries, int(TEST_KERNELS), entries);
+  entries[TEST_FAIL] = record;
+  metate_module *other = nullptr;
+  ASSERT_OK(
+      metate_module_open_static(device, head.data(), head.size(), entries, TEST_KERNELS, &other));
+  const metate_kernel *kernel = nullptr;
+  ASSERT_OK(metate_module_find_kernel(other, "fail_with", &kernel));
+  metate_argument argument = scalarArgument(METATE_I32, 0);
+  // Of text 1: "kernels.py", 34, 5, "x must be positive".
+  auto launched = [&](metate_status code, uint32_t text, uint32_t rank) {
+    recorded.code = code;
+    recorded.text = text;
+    recorded.rank = rank;
+    return metate_kernel_launch(kernel, &argument, 1);
+  };
+  for (int k = 0; k < METATE_MAX_RANK; ++k) {
+    recorded.index[k] = 10 - k;
+    recorded.shape[k] = k == 1 ? -1 : 8;
+  }
+  EXPECT_FAILS(
+      METATE_E_OUT_OF_RANGE, launched(METATE_E_OUT_OF_RANGE, 1, 3),
+      "kernels.py:34:5: kernel 'fail_with': index out of range: x must be positive[10, 9, 8] "
+      "of shape (8, *, 8)");
+  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, launched(METATE_E_OUT_OF_RANGE, 1, 1), "[10] of shape (8,)");
+  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, launched(METATE_E_OUT_OF_RANGE, 1, 99),
+               "[10, 9, 8, 7, 6, 5, 4, 3] of shape (8, *, 8, 8, 8, 8, 8, 8)");
+  EXPECT_FAILS(METATE_E_DIVISION_BY_ZERO, launched(METATE_E_DIVISION_BY_ZERO, METATE_NONE, 0),
+               "kernel 'fail_with': division by zero");
+  EXPECT_FAILS(METATE_E_CAPACITY, launched(METATE_E_CAPACITY, 1, 2),
+               "[10, 9]: a pool is exhausted");
+  EXPECT_FAILS(METATE_E_BUSY, launched(METATE_E_BUSY, 1, 0), "it stopped with METATE_E_BUSY");
+  EXPECT_FAILS(METATE_E_INTERNAL, launched(metate_status(77), 1, 0), "77");
+  std::string longer(4000, 'x');
+  recorded.detail = longer.c_str();
+  EXPECT_FAILS(METATE_E_ASSERT, launched(METATE_E_ASSERT, 1, 0), "xxxx");
+  recorded.detail = nullptr;
+  EXPECT_OK(metate_module_close(other));
+}
+
+// The word comes to the kernel as it was given; NULL where there is none.
+static const uint32_t *seenWord;
+static int32_t look(const metate_slot *, void *, const metate_host *host) {
+  seenWord = host->interrupt;
+  return host->interrupt && *host->interrupt ? METATE_E_INTERRUPTED : METATE_OK;
+}
+
+TEST_F(LaunchTest, theInterruptWordIsTheLaunchsOwn) {
+  metate_entry entries[TEST_KERNELS];
+  std::copy_n(metate_test_entries, int(TEST_KERNELS), entries);
+  entries[TEST_FAIL] = look;
+  metate_module *other = nullptr;
+  ASSERT_OK(
+      metate_module_open_static(device, head.data(), head.size(), entries, TEST_KERNELS, &other));
+  const metate_kernel *kernel = nullptr;
+  ASSERT_OK(metate_module_find_kernel(other, "fail_with", &kernel));
+  metate_argument argument = scalarArgument(METATE_I32, 0);
+  uint32_t word = 0;
+  EXPECT_OK(metate_kernel_launch_interruptible(kernel, &argument, 1, &word));
+  EXPECT_EQ(seenWord, &word);
+  word = 3;
+  EXPECT_FAILS(METATE_E_INTERRUPTED,
+               metate_kernel_launch_interruptible(kernel, &argument, 1, &word),
+               "kernel 'fail_with': interrupted");
+  EXPECT_OK(metate_kernel_launch(kernel, &argument, 1));
+  EXPECT_EQ(seenWord, nullptr);
+  EXPECT_EQ(metate::Kernel(kernel).try_launch_interruptible(&word, int32_t(0)).code,
+            METATE_E_INTERRUPTED);
+  EXPECT_FAILS(METATE_E_NULL, metate_kernel_launch_interruptible(nullptr, &argument, 1, &word),
+               "kernel");
+  EXPECT_OK(metate_module_close(other));
+}
+
 TEST_F(LaunchTest, otherCodesAreReported) {
   EXPECT_FAILS(METATE_E_INTERRUPTED,
                launch("fail_with", {scalarArgument(METATE_I32, METATE_E_INTERRUPTED)}),
