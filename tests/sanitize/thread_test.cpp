@@ -82,6 +82,20 @@ TEST_P(ThreadTest, fourThreadsOfFourContexts) {
   EXPECT_EQ(bad, 0);
 }
 
+TEST_P(ThreadTest, fourContextsOnOneExecutor) {
+  metate_executor executor{};
+  ASSERT_EQ(METATE_OK, metate_threads_executor_create(4, &executor));
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 4; ++n)
+    threads.emplace_back([&] {
+      Context context(path(), executor);
+      exercise(context, 5);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  metate_threads_executor_destroy(&executor);
+}
+
 TEST_P(ThreadTest, fourThreadsOnOneContextWithTreesOfTheirOwn) {
   Context context(path());
   std::vector<std::thread> threads;
