@@ -28,6 +28,7 @@ struct InterpretedCode {
 
 struct Interpreter {
   std::unique_ptr<Jit> jit = valueOf(Jit::create()); // home of the thunks
+  std::shared_ptr<interp::WriteHistory> history = interp::makeWriteHistory();
 };
 
 interp::Checks checksOf(const std::vector<std::string> &names, bool stop) {
@@ -41,7 +42,7 @@ interp::Checks checksOf(const std::vector<std::string> &names, bool stop) {
 }
 
 /// All of the work, without Python's lock.
-llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Jit &jit, mlir::ModuleOp source,
+llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, mlir::ModuleOp source,
                                                            Stage stage,
                                                            const CompileOptions &options,
                                                            const interp::Checks &checks) {
@@ -49,17 +50,18 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Jit &jit, mlir::Modul
   mlir::OwningOpRef<mlir::ModuleOp> mapped = source.clone();
   if (llvm::Error error = runStages(*mapped, Stage::Import, Stage::Map, options))
     return error;
-  llvm::Expected<std::string> descriptor = buildDescriptor(*mapped, METATE_FORMAT_IN_MEMORY);
   // The interpreter asks for interrupts at each turn of a loop, as debug kernels do.
   for (InterfaceOp interface : mapped->getOps<InterfaceOp>())
     interface.setDebug(true);
+  llvm::Expected<std::string> descriptor = buildDescriptor(*mapped, METATE_FORMAT_IN_MEMORY);
   if (!descriptor)
     return descriptor.takeError();
   mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
   if (llvm::Error error = runStages(*interpreted, Stage::Import, stage, options))
     return error;
   auto code = std::make_unique<InterpretedCode>();
-  auto module = InterpretedModule::create(std::move(interpreted), *descriptor, checks);
+  auto module =
+      InterpretedModule::create(std::move(interpreted), *descriptor, checks, self.history);
   if (!module)
     return module.takeError();
   code->module = std::move(*module);
@@ -68,7 +70,7 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Jit &jit, mlir::Modul
   plain.sanitizer = Sanitizer::None;
   if (llvm::Error error = runStages(*mapped, Stage::Map, Stage::Emit, plain))
     return error;
-  auto thunks = jit.add(*mapped);
+  auto thunks = self.jit->add(*mapped);
   if (!thunks)
     return thunks.takeError();
   code->thunks = std::move(*thunks);
@@ -89,7 +91,7 @@ std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module
   std::optional<llvm::Expected<std::unique_ptr<InterpretedCode>>> code;
   {
     nb::gil_scoped_release unlocked;
-    code.emplace(interpret(*self.jit, module.op(), *stage, options, checks));
+    code.emplace(interpret(self, module.op(), *stage, options, checks));
   }
   return valueOf(std::move(*code));
 }

@@ -74,7 +74,7 @@ by default:
 and where asked for, with --checks or --all:
   outside         an access outside of a sparse tree, which reads the background and writes nothing
   inactive-read   a read of a cell of a sparse tree that is not active, which gives the background
-  unwritten-read  a read of an active cell, or of a variable, that no kernel has written
+  unwritten-read  a read of an active cell that no kernel has written
   overflow        an integer result that does not fit its type and wraps
   lossy-cast      a cast that changes the value
 

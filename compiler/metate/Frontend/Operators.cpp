@@ -180,9 +180,11 @@ KernelValue KernelBuilder::shift(StringRef op, KernelValue left, KernelValue rig
       return {};
   }
   std::optional<int64_t> known = knownInteger(right);
-  KernelValue amount = convert(right, left.type, op);
-  if (!amount)
-    return {};
+  // No cast of the user's: an amount that the left operand's type lacks is asked for below.
+  KernelValue amount = {convertScalars(right.ir, right.type, left.type.scalar),
+                        right.type.withScalar(left.type.scalar)};
+  if (amount.type.shape != left.type.shape)
+    amount = {spread(amount.ir, left.type), left.type};
   int64_t width = bitWidth(left.type.scalar);
   bool isArithmetic = op == ">>" && left.type.isSigned();
   bool isInRange = known && *known >= 0 && *known < width;

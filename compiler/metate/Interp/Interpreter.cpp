@@ -94,18 +94,49 @@ static bool hasFloatAtomics(KernelOp kernel) {
 
 using Cells = std::map<int, std::unordered_set<Coordinates, HashCoordinates>>;
 
+static uint64_t resetsOf(void *block) { return static_cast<metate_tree_header *>(block)->resets; }
+
+class interp::WriteHistory {
+public:
+  void add(const Launch &launch) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const auto &[block, tree] : launch.trees) {
+      auto &[resets, cells] = written[block];
+      if (std::exchange(resets, resetsOf(block)) != resetsOf(block))
+        cells.clear();
+      for (const auto &[node, now] : tree->written)
+        cells[node].insert(now.begin(), now.end());
+    }
+  }
+  /// Of one tree's block since its last reset.
+  Cells of(void *block) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = written.find(block);
+    return found != written.end() && found->second.first == resetsOf(block) ? found->second.second
+                                                                            : Cells();
+  }
+
+private:
+  std::mutex mutex;
+  /// By block, with the block's number of resets then.
+  std::map<void *, std::pair<uint64_t, Cells>> written; // guarded by mutex
+};
+
+std::shared_ptr<WriteHistory> interp::makeWriteHistory() {
+  return std::make_shared<WriteHistory>();
+}
+
 struct InterpretedModule::State {
   OwningOpRef<ModuleOp> module;
   std::vector<uint64_t> descriptor; // 8-byte units: its alignment
   Checks checks;
   RuleTable rules = makeRules();
   std::vector<KernelRecord> kernels;
+  std::shared_ptr<WriteHistory> history;
 
   std::mutex mutex;
   std::vector<Finding> findings;   // guarded by mutex
   std::deque<std::string> details; // guarded by mutex; the last ones stay for their hosts to read
-  /// Cells written by earlier launches, by block, and the block's number of resets then.
-  std::map<void *, std::pair<uint64_t, Cells>> written; // guarded by mutex
 
   const char *bytes() const { return reinterpret_cast<const char *>(descriptor.data()); }
   template <typename Record> const Record *table(metate_table where) const {
@@ -113,7 +144,6 @@ struct InterpretedModule::State {
   }
   llvm::Error readKernels();
   void add(Finding finding);
-  void keepWritten(const Launch &launch);
   void keep(Launch &launch, const metate_host *host);
 };
 
@@ -145,32 +175,21 @@ llvm::Error InterpretedModule::State::readKernels() {
 }
 
 llvm::Expected<std::unique_ptr<InterpretedModule>>
-InterpretedModule::create(OwningOpRef<ModuleOp> module, StringRef descriptor,
-                          const Checks &checks) {
+InterpretedModule::create(OwningOpRef<ModuleOp> module, StringRef descriptor, const Checks &checks,
+                          std::shared_ptr<WriteHistory> history) {
   std::unique_ptr<InterpretedModule> result(new InterpretedModule());
   State &state = *result->state;
   state.module = std::move(module);
   state.descriptor.resize((descriptor.size() + 7) / 8);
   std::memcpy(state.descriptor.data(), descriptor.data(), descriptor.size());
   state.checks = checks;
+  state.history = history ? std::move(history) : makeWriteHistory();
   if (llvm::Error error = state.readKernels())
     return error;
   return result;
 }
 
 unsigned InterpretedModule::kernelCount() const { return state->kernels.size(); }
-
-static uint64_t resetsOf(void *block) { return static_cast<metate_tree_header *>(block)->resets; }
-
-void InterpretedModule::State::keepWritten(const Launch &launch) {
-  for (const auto &[block, tree] : launch.trees) {
-    auto &[resets, cells] = written[block];
-    if (std::exchange(resets, resetsOf(block)) != resetsOf(block))
-      cells.clear();
-    for (const auto &[node, now] : tree->written)
-      cells[node].insert(now.begin(), now.end());
-  }
-}
 
 /// One finding a place: of a kernel's launches, the first that has it.
 void InterpretedModule::State::add(Finding finding) {
@@ -189,8 +208,6 @@ void InterpretedModule::State::keep(Launch &launch, const metate_host *host) {
   std::lock_guard<std::mutex> lock(mutex);
   for (Finding &finding : launch.machine.findings)
     add(std::move(finding));
-  if (checks.unwrittenRead)
-    keepWritten(launch);
   if (launch.machine.detail.empty() || !host || !host->failure)
     return;
   constexpr size_t kept = 64; // more launches than that do not fail at once
@@ -205,15 +222,13 @@ int32_t InterpretedModule::launch(unsigned number, const metate_slot *slots,
                                   const metate_host *host) {
   Launch launch(state->kernels[number], state->rules, state->checks, slots, host);
   std::map<void *, Cells> before;
-  if (state->checks.unwrittenRead) {
-    std::lock_guard<std::mutex> lock(state->mutex);
+  if (state->checks.unwrittenRead)
     for (auto &[block, tree] : launch.trees)
-      if (auto found = state->written.find(block);
-          found != state->written.end() && found->second.first == resetsOf(block))
-        launch.machine.history[tree.get()] = &(before[block] = found->second.second);
-  }
+      launch.machine.history[tree.get()] = &(before[block] = state->history->of(block));
   launch.run();
   int32_t status = launch.finish();
+  if (state->checks.unwrittenRead)
+    state->history->add(launch);
   state->keep(launch, host);
   return status;
 }

@@ -27,7 +27,7 @@ namespace metate::interp {
 struct Checks {
   bool outside = false;       ///< accesses outside of a sparse tree: background, dropped writes
   bool inactiveRead = false;  ///< reads of cells that are not active
-  bool unwrittenRead = false; ///< reads of active cells and variables that nothing has written
+  bool unwrittenRead = false; ///< reads of active cells that no kernel has written
   bool overflow = false;      ///< integer results that wrap
   bool lossyCast = false;     ///< casts that change the value
   bool division = false;      ///< integer division by zero
@@ -57,16 +57,20 @@ struct Finding {
   uint64_t count = 1;
 };
 
+/// What kernels have written of trees, for `unwritten-read`: of all modules that share it.
+class WriteHistory;
+std::shared_ptr<WriteHistory> makeWriteHistory();
+
 /// One module's kernels, to be interpreted. Launches may run on several threads at once.
 class InterpretedModule {
 public:
   /// `module` has left one of the stages import to offload; operations without a rule are an error
   /// that names them. `descriptor` is the module's (metate_descriptor), which says where the
   /// kernels' arguments and the types of their trees are; it is copied. The module's context must
-  /// outlive this; launches only read it.
+  /// outlive this; launches only read it. `history`: null for one of its own.
   static llvm::Expected<std::unique_ptr<InterpretedModule>>
-  create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef descriptor,
-         const Checks &checks);
+  create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef descriptor, const Checks &checks,
+         std::shared_ptr<WriteHistory> history = nullptr);
   ~InterpretedModule();
 
   unsigned kernelCount() const;

@@ -77,12 +77,12 @@ void Machine::forEachIteration(uint64_t count, function_ref<Coordinates(uint64_t
   ++loops;
   variablesOf = &at;
   isParallel = true;
-  size_t outer = locals.size();
+  size_t outer = localCount();
   for (uint64_t k = 0; k < count && !interrupted(); ++k) {
     iteration = shuffle ? order[k] : k;
     variables = at(iteration);
     body(variables);
-    locals.resize(outer);
+    dropLocals(outer);
   }
   isParallel = false;
   variablesOf = nullptr;

@@ -43,8 +43,11 @@ public:
   Tree &tree(mlir::Value value) const { return *trees.find(value)->second; }
   void bind(mlir::Value value, Array *array) { arrays[value] = array; }
   void bind(mlir::Value value, Tree *tree) { trees[value] = tree; }
-  /// A local array, alive until the iteration ends.
+  /// A local array, alive until the iteration, of a parallel or a serial loop, ends.
   Array &makeLocal(mlir::MemRefType type);
+  size_t localCount() const { return locals.size(); }
+  /// Ends all but the first `count` of them.
+  void dropLocals(size_t count) { locals.resize(count); }
 
   //===-- control -----------------------------------------------------------===//
 

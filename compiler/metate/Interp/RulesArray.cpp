@@ -31,10 +31,9 @@ static void load(Machine &machine, memref::LoadOp op) {
     return machine.set(op, zero);
   if (array.memory)
     return machine.set(op, loadScalar(array.element, array.address(indices)));
-  std::optional<Components> &element = array.locals[array.offset(indices)];
-  if (!element && machine.checks.unwrittenRead)
-    machine.report("unwritten-read", op,
-                   "a variable, or a part of one, is read that nothing has written");
+  // No user reads a variable that is not assigned: the front end sees to that. It reads results of
+  // returns that were not taken itself, and throws them away.
+  const std::optional<Components> &element = array.locals[array.offset(indices)];
   machine.set(op, element ? *element : zero);
 }
 

@@ -95,7 +95,7 @@ static void checkRead(Machine &machine, Operation *op, const Place &place) {
   auto *before = machine.writtenBefore(tree);
   if (!before || !(*before)[place.node].count(place.at))
     machine.report("unwritten-read", op,
-                   "a cell is read that is active but that nothing has written: " + place.text() +
+                   "a cell is read that is active but that no kernel has written: " + place.text() +
                        " reads as " + place.backgroundText() + ", the background");
 }
 

@@ -14,6 +14,14 @@ static SmallVector<Components> valuesOf(Machine &machine, ValueRange values) {
   return result;
 }
 
+/// Runs the body of a loop once; its local arrays end with it.
+static Operation *runOnce(Machine &machine, mlir::Block &body, ArrayRef<Components> arguments) {
+  size_t outer = machine.localCount();
+  Operation *end = machine.run(body, arguments);
+  machine.dropLocals(outer);
+  return end;
+}
+
 static void conditional(Machine &machine, scf::IfOp op) {
   Region &taken = machine.bits(op.getCondition()) ? op.getThenRegion() : op.getElseRegion();
   if (taken.empty())
@@ -31,7 +39,7 @@ static void counted(Machine &machine, scf::ForOp op) {
   for (int64_t at = machine.integer(op.getLowerBound()); at < upper;) {
     SmallVector<Components> arguments{Components{wrap(uint64_t(at), width)}};
     llvm::append_range(arguments, carried);
-    Operation *end = machine.run(*op.getBody(), arguments);
+    Operation *end = runOnce(machine, *op.getBody(), arguments);
     if (machine.stopped() || machine.interrupted())
       return;
     carried = valuesOf(machine, end->getOperands());
@@ -45,7 +53,7 @@ static void counted(Machine &machine, scf::ForOp op) {
 static void conditioned(Machine &machine, scf::WhileOp op) {
   SmallVector<Components> carried = valuesOf(machine, op.getInits());
   while (true) {
-    Operation *end = machine.run(op.getBefore().front(), carried);
+    Operation *end = runOnce(machine, op.getBefore().front(), carried);
     if (machine.stopped())
       return;
     auto condition = cast<scf::ConditionOp>(end);
@@ -55,7 +63,7 @@ static void conditioned(Machine &machine, scf::WhileOp op) {
         machine.set(result, value);
       return;
     }
-    end = machine.run(op.getAfter().front(), passed);
+    end = runOnce(machine, op.getAfter().front(), passed);
     if (machine.stopped() || machine.interrupted())
       return;
     carried = valuesOf(machine, end->getOperands());
