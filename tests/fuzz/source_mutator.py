@@ -85,7 +85,7 @@ class Mutator:
             except (SyntaxError, ValueError, IndexError, AttributeError, RecursionError, MemoryError):
                 continue  # what was grafted does not fit there
         try:
-            changed = ast.unparse(ast.fix_missing_locations(tree)).encode()
+            changed = ast.unparse(tree).encode()
         except (ValueError, AttributeError, TypeError, RecursionError):
             return data
         return changed if changed and len(changed) <= most else data

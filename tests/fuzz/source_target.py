@@ -104,19 +104,30 @@ class Target:
 
     def _is_harmless(self, tree):
         """No name of the system, and no more work while compiling than a small kernel's."""
-        most, unrolled, repeated = 1, 0, 0
+        most, unrolled, repeated, has_sequence = 1, 0, False, False
         for node in ast.walk(tree):
-            name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "arg", None)
-            if isinstance(name, str) and (name.startswith("_") or name in self.dangerous):
-                return False
-            if isinstance(node, ast.Constant):
-                if isinstance(node.value, int):
+            kind, name = type(node), None
+            if kind is ast.Name:
+                name = node.id
+            elif kind is ast.Attribute:
+                name = node.attr
+            elif kind is ast.arg or kind is ast.keyword:
+                name = node.arg
+            elif kind is ast.Constant:
+                if isinstance(node.value, str):
+                    name, has_sequence = node.value, True
+                elif isinstance(node.value, int):
                     most = max(most, abs(node.value))
-                elif isinstance(node.value, str) and (node.value.startswith("_") or node.value in self.dangerous):
+            elif kind is ast.Tuple or kind is ast.List:
+                has_sequence = True
+            elif kind is ast.Mult or kind is ast.Pow:
+                repeated = True
+            if name is not None:
+                if name.startswith("_") or name in self.dangerous:
                     return False
-            unrolled += isinstance(node, ast.comprehension) or name in _COMPUTING
-            repeated |= isinstance(node, (ast.Mult, ast.Pow))
-        if repeated and most > 4096 and any(_is_sequence(node) for node in ast.walk(tree)):
+                unrolled += name in _COMPUTING
+            unrolled += kind is ast.comprehension
+        if repeated and has_sequence and most > 4096:
             return False  # "text" * 2147483647
         return unrolled == 0 or (most <= 10 and unrolled <= 8) or most**unrolled <= 4096
 
@@ -211,10 +222,12 @@ class Target:
         choices = self.compiler.Choices()
         choices.targets = [self.ti.context.current().options.cpu]
         choices.opt_level = choice >> 13 & 1
-        try:
-            self.compiler.run_stages(text, names[0], stop, choices)
-        except self.compiler.CompileError as error:
-            raise Finding(f"stage {stop} refuses what import accepted: {error}") from None
+        for debug in (False, True) if thorough else (bool(choice >> 12 & 1),):
+            choices.debug = debug
+            try:
+                self.compiler.run_stages(text, names[0], stop, choices)
+            except self.compiler.CompileError as error:
+                raise Finding(f"stage {stop} refuses what import accepted, {debug=}: {error}") from None
 
     #  -- errors ----------------------------------------------------------------------------------------
 
@@ -230,10 +243,6 @@ class Target:
             raise Finding(f"column {error.column} of {width}: {error}")
         if not error.message or not str(error).startswith(f"{FILE}:{error.line}:"):
             raise Finding(f"an error without a text or a place: {error!r}: {error}")
-
-
-def _is_sequence(node):
-    return isinstance(node, (ast.Tuple, ast.List)) or isinstance(getattr(node, "value", None), str)
 
 
 # What computes while compiling, as often as a constant says.
