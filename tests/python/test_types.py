@@ -66,6 +66,10 @@ def test_vectors_and_matrices_in_both_orders():
     for wrong in [(3,), (mt.f32,), (3, 3), (mt.f32, mt.f32)]:
         with pytest.raises(TypeError):
             types.vector(*wrong)
+    with pytest.raises(ValueError, match=r"vector length: expected at most 65536, got 65537: use an array"):
+        mt.types.vector(65537, mt.f32)
+    with pytest.raises(ValueError, match=r"matrix elements: expected at most 65536, got 66048: use an array"):
+        mt.types.matrix(256, 258, mt.f32)
     with pytest.raises(ValueError, match=r"vector length: expected at least 1, got 0"):
         types.vector(0, mt.f32)
 

@@ -178,6 +178,8 @@ class Calls(IntrinsicCalls):
 
     def cast_to(self, thing, dtype, node):
         if isinstance(thing, (bool, int, float)):  # not through default_ip: ti.i64(1 << 40) is what it says
+            if not dtype.is_float and isinstance(thing, float) and not math.isfinite(thing):
+                raise self.error("type", f"cast to {dtype!r}: expected a finite number, got {thing!r}", node)
             return self.typed_constant(self.compute(node, dtype, thing), dtype, node)
         return self.emit(node, self.builder.cast, self.to_value(thing, node), dtype.code)
 
