@@ -50,7 +50,8 @@ def without_status(found):
 
 def test_debug_kernels_stop_where_the_interpreter_does(rng):
     seed = int(rng.integers(1 << 24))
-    debug = mt.Context(debug=True, threads=1, contract=False)
+    ways = ({}, {"opt_level": 0}, {"hoist_leaves": False}, {"demote_atomics": False}, {"opt_level": 3})
+    debug = [mt.Context(debug=True, threads=1, contract=False, **way) for way in ways]
     release = mt.Context(threads=1, contract=False)
     interpreter = mt.Context(mt.interp, checks=("division", "outside"))
     stopped = finished = 0
@@ -61,7 +62,7 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
         if case.overlaps:
             continue
         prepared = Prepared(case)
-        found, expected = run(prepared, debug), run(prepared, interpreter)
+        found, expected = run(prepared, debug[number % len(debug)]), run(prepared, interpreter)
         where = f"{case.name} (seed {number}): {found['status']} | {expected['status']}\n{case.kernel}"
         assert (found["status"] is None) == (expected["status"] is None), where
         if found["status"] is None:
