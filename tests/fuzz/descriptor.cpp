@@ -80,6 +80,8 @@ void launchAll(const metate_module *module, uint32_t count, test::Random &random
       continue;
     require(status, "launch");
     probe.requireRan();
+    probe.failNext(random);
+    probe.requireFailure(metate_kernel_launch(kernel, arguments.list.data(), about.argument_count));
     if (about.argument_count == 0)
       continue;
     arguments.spoil(uint32_t(random.below(about.argument_count)), random);

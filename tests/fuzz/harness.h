@@ -122,6 +122,8 @@ public:
     auto hooks = metate::sized<metate_device_hooks>();
     const metate_allocator allocator = {nullptr, allocate, release};
     hooks.allocator = &allocator;
+    const metate_print_sink sink = {nullptr, printed};
+    hooks.print = &sink;
     require(metate_device_open(&hooks, &raw), "device");
   }
   ~Host() { metate_device_close(raw); }
@@ -136,6 +138,10 @@ public:
 private:
   metate_device *raw = nullptr;
 
+  static void printed(void *, const char *text, size_t bytes) {
+    if (std::strlen(text) != bytes)
+      finding("%zu printed bytes do not end where they say", bytes);
+  }
   static void *allocate(void *, size_t bytes, size_t align) {
     void *place = nullptr;
     if (bytes > mostBytes || align > mostAlign)

@@ -182,6 +182,40 @@ void Probe::requireRan() const {
     finding("an accepted launch ran its kernel %u times", runs);
 }
 
+void Probe::failNext(test::Random &random) {
+  dice = &random;
+  failure.code = uint32_t(1 + random.below(METATE_STATUS_LAST + 2));
+  failure.text = random.below(8) ? uint32_t(random.below(4)) : METATE_NONE;
+  failure.detail = random.below(8) ? nullptr : "a message of %s %n the kernel's own";
+  failure.rank = uint32_t(random.below(METATE_MAX_RANK + 1));
+  for (uint32_t k = 0; k < METATE_MAX_RANK; ++k) {
+    failure.index[k] = int64_t(random.nasty(k));
+    failure.shape[k] = int64_t(random.nasty(k));
+  }
+}
+
+void Probe::requireFailure(metate_status status) const {
+  if (status == METATE_OK || !*metate_last_error())
+    finding("a kernel recorded status %u, its launch says %s '%s'", failure.code,
+            metate_status_name(status), metate_last_error());
+  if (failure.code > METATE_STATUS_LAST && status != METATE_E_INTERNAL)
+    finding("a kernel recorded status %u, its launch says %s", failure.code,
+            metate_status_name(status));
+}
+
+// A print statement with an item of each kind, in any order.
+static void print(const metate_host *host, test::Random &random) {
+  metate_print_item items[6] = {};
+  uint32_t count = uint32_t(random.below(7));
+  for (uint32_t k = 0; k < count; ++k) {
+    items[k].kind = uint32_t(random.below(6));
+    items[k].value.u = random.nasty(k);
+    if (items[k].kind == METATE_PRINT_TEXT)
+      items[k].value.text = random.below(2) ? "%s %n\n" : "";
+  }
+  host->print(host->print_self, items, count);
+}
+
 int32_t Probe::run(const metate_slot *slots, void *scratch, const metate_host *host) {
   ++runs;
   if (!host || host->struct_size != sizeof *host || !host->failure)
@@ -198,7 +232,12 @@ int32_t Probe::run(const metate_slot *slots, void *scratch, const metate_host *h
     require(metate_kernel_argument_info(kernel, i, &info), "argument");
     look(info, arguments.list[i], slots + info.first_slot);
   }
-  return METATE_OK;
+  if (!dice)
+    return METATE_OK;
+  for (uint64_t n = dice->below(4); n && host->print; --n)
+    print(host, *dice);
+  *host->failure = failure;
+  return int32_t(failure.code);
 }
 
 // Every element of an array by its own indices, as a kernel reaches it. Strides of zero make large

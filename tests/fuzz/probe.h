@@ -61,6 +61,10 @@ public:
         const Arguments &arguments);
   ~Probe();
   void requireRan() const;
+  // From now on the kernel prints something and records this failure, as kernels do.
+  void failNext(test::Random &random);
+  // What the launch of a failing kernel must say.
+  void requireFailure(metate_status status) const;
   int32_t run(const metate_slot *slots, void *scratch, const metate_host *host);
   static Probe *current;
 
@@ -69,6 +73,8 @@ private:
   const metate_kernel_description about;
   const Arguments &arguments;
   uint32_t runs = 0;
+  test::Random *dice = nullptr;
+  metate_failure failure{};
 
   void look(const metate_argument_description &info, const metate_argument &argument,
             const metate_slot *slots) const;

@@ -62,6 +62,10 @@ ModuleSpec seedModule() {
   image.flags = METATE_ARGUMENT_CONTIGUOUS;
   ArgumentSpec result = array("result", METATE_F64, 0, write);
   result.flags = METATE_ARGUMENT_RESULT;
+  // More argument slots than a launch keeps on its stack.
+  std::vector<ArgumentSpec> many;
+  for (const char *name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    many.push_back(array(name, METATE_I16, METATE_MAX_RANK, read));
   ModuleSpec spec;
   spec.name = "seed";
   spec.types = {types[3], types[5]};
@@ -80,6 +84,7 @@ ModuleSpec seedModule() {
       {"elements", {vectors, image}, METATE_KERNEL_NO_ALIAS, 1},
       {"trees", {tree("f", 0, read), tree("g", 1, activate)}, METATE_KERNEL_NO_ALIAS},
       {"total", {array("x", METATE_F64, 3, read), result}, METATE_KERNEL_HAS_RESULT},
+      {"many", many},
       {"scratch", {array("x", METATE_U16, 8, write)}, METATE_KERNEL_NO_ALIAS, METATE_NONE, 100},
   };
   spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};
