@@ -253,7 +253,9 @@ Value KernelLowering::arrayOffset(ByteBuilder &bytes, Argument &argument, MemRef
   Value linear = bytes.index(0);
   for (auto [d, index] : llvm::enumerate(indices)) {
     if (!contiguous) {
-      Value stride = argument.strides[isMutant(Mutant::StrideOfFirstAxis) ? 0 : d];
+      Value stride = argument.strides[d];
+      if (isMutant(Mutant::LastStrideForgotten) && d + 1 == indices.size())
+        stride = bytes.index(0);
       Value part = arith::MulIOp::create(bytes.builder, bytes.loc, index, stride,
                                          arith::IntegerOverflowFlags::nsw);
       linear = bytes.add(linear, part);

@@ -72,8 +72,9 @@ private:
     SmallVector<Value> coordinates(path.rank(), constant(builder, loc, 0));
     for (auto [k, axis] : llvm::enumerate(slotPath.axes)) {
       unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
-      int64_t below = path.extentBelow(
-          depth, isMutant(Mutant::SlotScaleOfOtherAxis) ? path.rank() - 1 - position : position);
+      int64_t below = path.extentBelow(depth, position);
+      if (isMutant(Mutant::SlotScaleOfOtherAxis))
+        below = std::min(below, path.extentBelow(depth, path.rank() - 1 - position));
       Value base = cells.getBody().getArgument(1 + k);
       coordinates[position] =
           below == 1 ? base

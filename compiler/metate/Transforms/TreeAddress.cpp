@@ -22,8 +22,8 @@ Value TreeAddress::inside() {
     return {};
   Value all;
   for (auto [coordinate, extent] : llvm::zip(coordinates, path.extents)) {
-    Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate,
-                              bytes.index(extent + isMutant(Mutant::OutsideCountsAsInside)));
+    int64_t end = isMutant(Mutant::LastCoordinateOutside) ? extent - 1 : extent;
+    Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate, bytes.index(end));
     all = all ? arith::AndIOp::create(bytes.builder, bytes.loc, all, one).getResult() : one;
   }
   // The first pool's link is cut off there. An axis that another level splits first would still

@@ -120,8 +120,8 @@ def atomic_max_unsigned():
     expect(x, [4])
 
 
-@probe("AtomicProductNew")
-def atomic_product_new():
+@probe("AtomicProductAdds")
+def atomic_product_adds():
     @mt.kernel
     def run(x: array(i32, 1), out: array(i32, 1)):
         for i in range(1):

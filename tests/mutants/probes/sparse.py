@@ -103,17 +103,16 @@ def slot_scale_of_other_axis():
     tree_type = plane()
 
     @mt.kernel
-    def run(f: tree_type, at: array(i32, 2)):
+    def run(f: tree_type, seen: array(i32, 2)):
         for i, j in f:
-            if f.a[i, j] == 1:
-                at[0, 0] = i
-                at[0, 1] = j
+            seen[i, j] += 1
 
     tree = tree_type.new()
     tree.a[3, 5] = 1
-    at = np.zeros((1, 2), np.int32)
-    run(tree, at)
-    expect(at, [[3, 5]])
+    seen, want = np.zeros((6, 8), np.int32), np.zeros((6, 8), np.int32)
+    want[2:4, 4:8] = 1
+    run(tree, seen)
+    expect(seen, want)
 
 
 @probe("InnerLevelUnscaled")
@@ -238,20 +237,20 @@ def leaf_extents_swapped():
     expect(tree.a.to_numpy()[:2, :4], [[100, 101, 102, 103], [110, 111, 112, 113]])
 
 
-@probe("OutsideCountsAsInside")
-def outside_counts_as_inside():
-    tree_type = plane(background=5)
+@probe("LastCoordinateOutside")
+def last_coordinate_outside():
+    tree_type = line(a=5)
 
     @mt.kernel
     def run(f: tree_type, out: array(i32, 1)):
-        for k in range(1):
-            out[k] = f.a[0, 8 + k]
+        for i in range(16):
+            out[i] = f.a[i]
 
     tree = tree_type.new()
-    tree.a[2, 0] = 9
-    out = np.zeros(1, np.int32)
+    tree.a[14], tree.a[15] = 1, 2
+    out = np.zeros(16, np.int32)
     run(tree, out)
-    expect(out, [5])
+    expect(out, [5] * 14 + [1, 2])
 
 
 @probe("MemberOffsetForgotten")
@@ -304,8 +303,8 @@ def matrix_component_swapped():
     expect(tree.m.to_numpy()[0], [[0, 1, 2], [10, 11, 12]])
 
 
-@probe("StrideOfFirstAxis")
-def stride_of_first_axis():
+@probe("LastStrideForgotten")
+def last_stride_forgotten():
     @mt.kernel
     def run(x: array(i32, 2), out: array(i32, 1)):
         for i in range(2):

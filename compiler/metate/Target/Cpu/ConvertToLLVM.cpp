@@ -175,6 +175,8 @@ struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
           product;
     if (isa<FloatType>(type))
       product = LLVM::FMulOp::create(rewriter, loc, number, adaptor.getValue());
+    else if (isMutant(Mutant::AtomicProductAdds))
+      product = LLVM::AddOp::create(rewriter, loc, number, adaptor.getValue());
     else
       product = LLVM::MulOp::create(rewriter, loc, number, adaptor.getValue());
     Value desired = LLVM::BitcastOp::create(rewriter, loc, bits, product);
@@ -186,7 +188,7 @@ struct ConvertRmw : ConvertOpToLLVMPattern<RmwOp> {
           done = LLVM::ExtractValueOp::create(rewriter, loc, exchange, 1);
     LLVM::CondBrOp::create(rewriter, loc, done, after, ValueRange(), loop, seen);
     rewriter.setInsertionPointToStart(after);
-    rewriter.replaceOp(op, isMutant(Mutant::AtomicProductNew) ? product : number);
+    rewriter.replaceOp(op, number);
     return success();
   }
 };

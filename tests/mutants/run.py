@@ -1,0 +1,137 @@
+"""Every deliberate fault must be caught: by its probe, and by the differential tester on random kernels.
+
+For each row of Mutants.def (but those that only the thread sanitizer sees) one process with the fault runs
+its probe and one runs random kernels until two variants disagree, first those of seeds.json, which showed
+the fault before; a process without a fault must find nothing in any of them. Needs build-mutants
+(`scripts/build mutants`). Prints a table; exit code 1 unless all are caught.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build-mutants"
+SEEDS = HERE / "seeds.json"  # fault -> seed of a random kernel that shows it; --record writes it anew
+CATCH_SECONDS = 600
+
+
+def child(script, *arguments, fault="", seconds=CATCH_SECONDS):
+    """Runs a script of this folder with the faulty extension; returns (exit code, output)."""
+    environment = dict(os.environ, METATE_MUTANT=fault)
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "python", BUILD / "python", ROOT)))
+    command = [sys.executable, str(HERE / script), *map(str, arguments)]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return done.returncode, done.stdout + ("\n" + done.stderr if done.returncode not in (0, 3) else "")
+
+
+def faults():
+    """(name, file, seen by, what is wrong), as the extension itself lists them."""
+    text = "import json; from metate_native import _compiler; print(json.dumps(_compiler.mutants()))"
+    environment = dict(os.environ, PYTHONPATH=str(BUILD / "python"))
+    done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"tests/mutants: build-mutants is missing or stale; run scripts/build mutants\n{done.stderr}")
+    return [tuple(row) for row in json.loads(done.stdout)]
+
+
+def probe(name):
+    """None when the probe is right without the fault and wrong with it, else what went wrong."""
+    code, output = child("run_probe.py", *([name] if name else []), fault=name, seconds=120)
+    if name == "":
+        return None if code == 0 else f"without a fault: exit code {code}\n{output}"
+    return None if code == 3 else f"the probe does not see it (exit code {code})\n{output}"
+
+
+def catch(name, arguments):
+    """(how it was caught or None, kernels, seconds, the tester's answer)."""
+    start = time.monotonic()
+    seeds = {} if arguments.fresh else json.loads(SEEDS.read_text())
+    known = sorted({seed for fault, seed in seeds.items() if name in ("", fault)})
+    # Without a fault nothing is searched for: the known kernels must agree.
+    count = arguments.count if name or not known else 0
+    code, output = child("catch.py", "--known", *known, "--seed", arguments.seed, "--count", count, fault=name)
+    seconds = time.monotonic() - start
+    if code is None:
+        return "does not end", 0, seconds, {}
+    if code in (0, 3):
+        answer = json.loads(output.strip().splitlines()[-1])
+        return answer["by"], answer["kernels"], seconds, answer
+    if code < 0:
+        return f"ends with signal {-code}", 0, seconds, {}
+    sys.exit(f"tests/mutants: catch.py failed with {name or 'no fault'} (exit code {code})\n{output}")
+
+
+def add_case(suite, name, problem):
+    case = ElementTree.SubElement(suite, "testcase", classname="mutants", name=name)
+    if problem:
+        ElementTree.SubElement(case, "failure", message=problem.splitlines()[0]).text = problem
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="faults; all without one")
+    parser.add_argument("--count", type=int, default=800, help="other random kernels at most for each fault")
+    parser.add_argument("--seed", type=int, default=None, help="where they begin; default: anywhere")
+    parser.add_argument("--fresh", action="store_true", help="without the seeds that are known")
+    parser.add_argument("--record", action="store_true", help="write the seeds that were found to seeds.json")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--probes", action="store_true", help="only the probes")
+    parser.add_argument("--junit", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.seed is None:
+        arguments.seed = random.SystemRandom().randrange(1, 2**31)
+        print(f"--seed {arguments.seed}")
+    rows = [row for row in faults() if row[2] != "Race" and (not arguments.names or row[0] in arguments.names)]
+    suite = ElementTree.Element("testsuite", name="mutants")
+    start, missed = time.monotonic(), []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        names = ["", *(row[0] for row in rows)]
+        for name, problem in zip(names, pool.map(probe, names)):
+            add_case(suite, f"probe {name or 'without a fault'}", problem)
+            if problem:
+                missed.append(name)
+                print(f"probe {name}: {problem}")
+        print(f"{len(names)} probes, {time.monotonic() - start:.1f} s", flush=True)
+        found = [] if arguments.probes else pool.map(lambda name: catch(name, arguments), names)
+        seeds = {}
+        for name, (how, kernels, seconds, answer) in zip(names, found):
+            problem = report(name, how, kernels, seconds, answer)
+            if name and answer.get("seed"):
+                seeds[name] = answer["seed"]
+            add_case(suite, f"catch {name or 'nothing without a fault'}", problem)
+            if problem:
+                missed.append(name)
+    if arguments.record:
+        SEEDS.write_text(json.dumps({**json.loads(SEEDS.read_text()), **seeds}, indent=1, sort_keys=True) + "\n")
+    if arguments.junit:
+        ElementTree.ElementTree(suite).write(arguments.junit)
+    caught = 0 if arguments.probes else len(rows) - len({name for name in missed if name})
+    print(f"{caught} of {len(rows)} faults caught, {time.monotonic() - start:.1f} s")
+    return 1 if missed else 0
+
+
+def report(name, how, kernels, seconds, answer):
+    """Prints one row of the table; returns the problem, if it is one."""
+    wanted = bool(name)
+    print(f"{name or '(no fault)':<32}{how or 'nothing found':<40}{kernels:6d} kernels {seconds:6.1f} s", flush=True)
+    if wanted == bool(how):
+        return None
+    return "not caught" if wanted else f"reported without a fault: {how}\n{answer.get('text')} (seed {answer.get('seed')})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
