@@ -5,12 +5,17 @@ the program took from there, what it saw, and that everything works afterwards.
 """
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+import metate as mt
+
+HOST = pathlib.Path(__file__).resolve().parents[2] / "build" / "bin" / "metate_interrupt_host"
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -202,3 +207,38 @@ except KeyboardInterrupt:
     lines, _ = run(tail, "release", 1, "chunks")
     assert "hello from a kernel" in lines[:-1]
     assert lines.index("hello from a kernel") < next(k for k, line in enumerate(lines) if line.startswith("stopped"))
+
+
+@mt.kernel
+def spread(x: mt.types.ndarray(dtype=mt.f64, ndim=1), n: mt.i32):
+    for i in range(n):
+        s = mt.f64(i)
+        for j in range(10):
+            s += mt.sin(s + j)
+        x[i % 64] = s
+
+
+@mt.kernel
+def inside(x: mt.types.ndarray(dtype=mt.f64, ndim=1), n: mt.i32):
+    s = 0.0
+    j = 0
+    while j < n:
+        s += mt.sin(s + j)
+        j += 1
+    x[0] = s
+
+
+@pytest.mark.parametrize(("kernel", "debug"), [(spread, False), (inside, True)], ids=["release", "debug"])
+def test_a_host_in_c_stops_its_kernel_from_a_signal_handler(tmp_path, kernel, debug):
+    module = mt.aot.Module(debug=debug).add_kernel(kernel).save(tmp_path / "kernel.metate")
+    host = subprocess.Popen([HOST, module, kernel.__name__, "200000000"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert host.stdout.readline() == "running\n"
+        time.sleep(0.3)
+        sent = time.monotonic()
+        host.send_signal(signal.SIGINT)
+        assert host.stdout.readline() == f"METATE_E_INTERRUPTED: kernel '{kernel.__name__}': interrupted\n"
+        assert time.monotonic() - sent < 1.5  # one of 256 chunks, or one turn of a loop
+        assert host.wait(60) == 0
+    finally:
+        host.kill()
