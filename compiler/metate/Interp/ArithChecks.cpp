@@ -28,11 +28,10 @@ static void judgeOverflow(Machine &machine, Operation *op, char symbol, Type sca
   uint64_t result = wrap(uint64_t(exact), width);
   if (exact == exactOf(result, width, isUnsigned) || machine.isKnown("overflow", op))
     return;
-  std::string operand = b < 0 ? "(" + textOf(b) + ")" : textOf(b);
   machine.report("overflow", op,
-                 textOf(a) + " " + Twine(symbol) + " " + operand + " is " + textOf(exact) +
-                     ", which does not fit " + nameOf(scalar, isUnsigned) + " and becomes " +
-                     show(scalar, result, isUnsigned));
+                 textOf(a) + " " + Twine(symbol) + " " + inBrackets(textOf(b)) + " is " +
+                     textOf(exact) + ", which does not fit " + nameOf(scalar, isUnsigned) +
+                     " and becomes " + show(scalar, result, isUnsigned));
 }
 
 void interp::checkOverflow(Machine &machine, Operation *op, char symbol, uint64_t a, uint64_t b) {

@@ -39,13 +39,16 @@ Operation *Machine::run(mlir::Block &block, ArrayRef<Components> arguments) {
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     set(argument, value);
   for (Operation &op : block) {
-    if (!nans.empty())
+    bool followsNaNs = !nans.empty();
+    if (followsNaNs)
       nans.used(*this, &op);
     if (op.hasTrait<OpTrait::IsTerminator>())
       return &op;
     rules.find(op.getName().getTypeID())->second(*this, &op);
     if (stopped())
       break;
+    if (followsNaNs)
+      nans.passed(*this, &op);
   }
   return block.getTerminator();
 }
@@ -58,8 +61,12 @@ void Machine::yield(ValueRange results, OperandRange operands) {
     set(result, std::move(value));
 }
 
+bool interp::isInterrupted(const metate_host *host) {
+  return host && host->interrupt && __atomic_load_n(host->interrupt, __ATOMIC_RELAXED);
+}
+
 bool Machine::interrupted() {
-  if (host && host->interrupt && __atomic_load_n(host->interrupt, __ATOMIC_RELAXED))
+  if (isInterrupted(host))
     stop(METATE_E_INTERRUPTED);
   return stopped();
 }

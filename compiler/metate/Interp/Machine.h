@@ -19,6 +19,9 @@
 
 namespace metate::interp {
 
+/// Does the host want the launch to end?
+bool isInterrupted(const metate_host *host);
+
 class Machine;
 using Rule = void (*)(Machine &, mlir::Operation *);
 /// By the operation's name.

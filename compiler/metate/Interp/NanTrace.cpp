@@ -4,11 +4,17 @@
 #include "metate/Interp/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace metate;
 using namespace metate::interp;
+
+std::string interp::inBrackets(std::string number) {
+  return StringRef(number).starts_with("-") ? "(" + number + ")" : number;
+}
 
 std::string interp::expressionText(Operation *op, ArrayRef<uint64_t> operands) {
   SmallVector<std::string> texts;
@@ -25,9 +31,7 @@ std::string interp::expressionText(Operation *op, ArrayRef<uint64_t> operands) {
                          .Default("");
   if (symbol.empty() || texts.size() != 2)
     return (name + "(" + llvm::join(texts, ", ") + ")").str();
-  if (StringRef(texts[1]).starts_with("-"))
-    texts[1] = "(" + texts[1] + ")";
-  return texts[0] + " " + symbol.str() + " " + texts[1];
+  return texts[0] + " " + symbol.str() + " " + inBrackets(texts[1]);
 }
 
 void NanTrace::made(Machine &machine, Operation *op, ArrayRef<uint64_t> operands) {
@@ -53,8 +57,20 @@ void NanTrace::made(Machine &machine, Operation *op, ArrayRef<uint64_t> operands
     births[result] = {op, expressionText(op, operands)};
 }
 
+/// The local variable that the operation reads or writes, if it is one.
+template <typename Op> static Value variableOf(Operation *op) {
+  auto access = dyn_cast<Op>(op);
+  return access && access.getIndices().empty() &&
+                 access.getMemRef().template getDefiningOp<memref::AllocaOp>()
+             ? Value(access.getMemRef())
+             : Value();
+}
+
+static bool isVector(Operation *op) { return isa<vector::VectorDialect>(op->getDialect()); }
+
 void NanTrace::used(Machine &machine, Operation *op) {
-  if (op->hasTrait<OpTrait::Elementwise>() && !isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+  if ((op->hasTrait<OpTrait::Elementwise>() && !isa<arith::FPToSIOp, arith::FPToUIOp>(op)) ||
+      isVector(op) || variableOf<memref::LoadOp>(op) || variableOf<memref::StoreOp>(op))
     return;
   for (Value operand : op->getOperands()) {
     auto birth = births.find(operand);
@@ -63,5 +79,30 @@ void NanTrace::used(Machine &machine, Operation *op) {
     Birth found = birth->second;
     births.erase(birth);
     machine.report("nan", found.op, found.text + " is not a number");
+  }
+}
+
+void NanTrace::passed(Machine &machine, Operation *op) {
+  auto pass = [&](Value from, Value to) {
+    auto birth = births.find(from);
+    if (birth == births.end())
+      return false;
+    Birth copy = birth->second;
+    births[to] = std::move(copy);
+    return true;
+  };
+  if (Value variable = variableOf<memref::StoreOp>(op)) {
+    if (!pass(op->getOperand(0), variable))
+      births.erase(variable);
+    return;
+  }
+  if (!isVector(op) && !variableOf<memref::LoadOp>(op))
+    return;
+  for (Value result : op->getResults()) {
+    births.erase(result);
+    Type scalar = scalarOf(result.getType());
+    if (llvm::any_of(machine.components(result),
+                     [&](uint64_t bits) { return isNaN(scalar, bits); }))
+      (void)llvm::any_of(op->getOperands(), [&](Value operand) { return pass(operand, result); });
   }
 }

@@ -275,7 +275,7 @@ uint64_t interp::combineChecked(Machine &machine, Operation *op, arith::AtomicRM
   if (machine.checks.nan && isNaN(shown, now) && !isNaN(shown, old) && !isNaN(shown, value))
     machine.report("nan", op,
                    show(shown, old) + (kind == arith::AtomicRMWKind::addf ? " + " : " * ") +
-                       show(shown, value) + " is not a number");
+                       inBrackets(show(shown, value)) + " is not a number");
   return now;
 }
 

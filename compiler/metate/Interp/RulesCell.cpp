@@ -47,8 +47,8 @@ static bool checkBounds(Machine &machine, Operation *op, const Place &place) {
     machine.report("outside", op,
                    "outside of the tree: " + what +
                        (isa<LoadOp>(op) ? " reads as " + place.backgroundText() + ", the background"
-                        : isa<StoreOp, AtomicOp>(op) ? "; nothing is written"
-                                                     : "; no cell is there"),
+                        : isa<IsActiveOp>(op) ? "; no cell is there"
+                                              : "; no cell is there to write"),
                    METATE_E_OUT_OF_RANGE);
   else
     machine.report("bounds", op, "index out of range: " + what + hintFor(place.at),
