@@ -28,7 +28,7 @@ struct InterpretedCode {
 
 struct Interpreter {
   std::unique_ptr<Jit> jit = valueOf(Jit::create()); // home of the thunks
-  std::shared_ptr<interp::WriteHistory> history = interp::makeWriteHistory();
+  std::shared_ptr<interp::Workspace> workspace = interp::makeWorkspace();
 };
 
 interp::Checks checksOf(const std::vector<std::string> &names, bool stop) {
@@ -61,7 +61,7 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
     return error;
   auto code = std::make_unique<InterpretedCode>();
   auto module =
-      InterpretedModule::create(std::move(interpreted), *descriptor, checks, self.history);
+      InterpretedModule::create(std::move(interpreted), *descriptor, checks, self.workspace);
   if (!module)
     return module.takeError();
   code->module = std::move(*module);

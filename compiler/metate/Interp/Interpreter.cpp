@@ -3,8 +3,10 @@
 
 #include "metate/Interp/Launch.h"
 #include "metate/Interp/Rules.h"
+#include "metate/Interp/Workspace.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <array>
 #include <mutex>
@@ -92,39 +94,7 @@ static bool hasFloatAtomics(KernelOp kernel) {
 
 //===-- modules -------------------------------------------------------------===//
 
-using Cells = std::map<int, std::unordered_set<Coordinates, HashCoordinates>>;
-
-static uint64_t resetsOf(void *block) { return static_cast<metate_tree_header *>(block)->resets; }
-
-class interp::WriteHistory {
-public:
-  void add(const Launch &launch) {
-    std::lock_guard<std::mutex> lock(mutex);
-    for (const auto &[block, tree] : launch.trees) {
-      auto &[resets, cells] = written[block];
-      if (std::exchange(resets, resetsOf(block)) != resetsOf(block))
-        cells.clear();
-      for (const auto &[node, now] : tree->written)
-        cells[node].insert(now.begin(), now.end());
-    }
-  }
-  /// Of one tree's block since its last reset.
-  Cells of(void *block) {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = written.find(block);
-    return found != written.end() && found->second.first == resetsOf(block) ? found->second.second
-                                                                            : Cells();
-  }
-
-private:
-  std::mutex mutex;
-  /// By block, with the block's number of resets then.
-  std::map<void *, std::pair<uint64_t, Cells>> written; // guarded by mutex
-};
-
-std::shared_ptr<WriteHistory> interp::makeWriteHistory() {
-  return std::make_shared<WriteHistory>();
-}
+std::shared_ptr<Workspace> interp::makeWorkspace() { return std::make_shared<Workspace>(); }
 
 struct InterpretedModule::State {
   OwningOpRef<ModuleOp> module;
@@ -132,7 +102,7 @@ struct InterpretedModule::State {
   Checks checks;
   RuleTable rules = makeRules();
   std::vector<KernelRecord> kernels;
-  std::shared_ptr<WriteHistory> history;
+  std::shared_ptr<Workspace> workspace;
 
   std::mutex mutex;
   std::vector<Finding> findings;   // guarded by mutex
@@ -176,14 +146,14 @@ llvm::Error InterpretedModule::State::readKernels() {
 
 llvm::Expected<std::unique_ptr<InterpretedModule>>
 InterpretedModule::create(OwningOpRef<ModuleOp> module, StringRef descriptor, const Checks &checks,
-                          std::shared_ptr<WriteHistory> history) {
+                          std::shared_ptr<Workspace> workspace) {
   std::unique_ptr<InterpretedModule> result(new InterpretedModule());
   State &state = *result->state;
   state.module = std::move(module);
   state.descriptor.resize((descriptor.size() + 7) / 8);
   std::memcpy(state.descriptor.data(), descriptor.data(), descriptor.size());
   state.checks = checks;
-  state.history = history ? std::move(history) : makeWriteHistory();
+  state.workspace = workspace ? std::move(workspace) : makeWorkspace();
   if (llvm::Error error = state.readKernels())
     return error;
   return result;
@@ -220,15 +190,18 @@ void InterpretedModule::State::keep(Launch &launch, const metate_host *host) {
 
 int32_t InterpretedModule::launch(unsigned number, const metate_slot *slots,
                                   const metate_host *host) {
+  Workspace &workspace = *state->workspace;
+  if (!workspace.take(host))
+    return METATE_E_INTERRUPTED;
+  auto leave = llvm::make_scope_exit([&] { workspace.leave(); });
   Launch launch(state->kernels[number], state->rules, state->checks, slots, host);
-  std::map<void *, Cells> before;
   if (state->checks.unwrittenRead)
     for (auto &[block, tree] : launch.trees)
-      launch.machine.history[tree.get()] = &(before[block] = state->history->of(block));
+      launch.machine.history[tree.get()] = &workspace.written(block, *tree);
   launch.run();
   int32_t status = launch.finish();
   if (state->checks.unwrittenRead)
-    state->history->add(launch);
+    workspace.add(launch);
   state->keep(launch, host);
   return status;
 }

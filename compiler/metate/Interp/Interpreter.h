@@ -57,20 +57,22 @@ struct Finding {
   uint64_t count = 1;
 };
 
-/// What kernels have written of trees, for `unwritten-read`: of all modules that share it.
-class WriteHistory;
-std::shared_ptr<WriteHistory> makeWriteHistory();
+/// What the modules of one interpreter share: whose turn it is, and, for `unwritten-read`, what
+/// kernels have written of trees.
+class Workspace;
+std::shared_ptr<Workspace> makeWorkspace();
 
-/// One module's kernels, to be interpreted. Launches may run on several threads at once.
+/// One module's kernels, to be interpreted. Several threads may launch: of one workspace's launches
+/// each waits for those before it. A tree must not be in launches of two workspaces at once.
 class InterpretedModule {
 public:
   /// `module` has left one of the stages import to offload; operations without a rule are an error
   /// that names them. `descriptor` is the module's (metate_descriptor), which says where the
   /// kernels' arguments and the types of their trees are; it is copied. The module's context must
-  /// outlive this; launches only read it. `history`: null for one of its own.
+  /// outlive this; launches only read it. `workspace`: null for one of its own.
   static llvm::Expected<std::unique_ptr<InterpretedModule>>
   create(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef descriptor, const Checks &checks,
-         std::shared_ptr<WriteHistory> history = nullptr);
+         std::shared_ptr<Workspace> workspace = nullptr);
   ~InterpretedModule();
 
   unsigned kernelCount() const;
