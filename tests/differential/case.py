@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -102,6 +102,16 @@ class Static:
 
 
 @dataclass
+class Same:
+    """An array that is passed already, under a second name: arguments that overlap."""
+
+    name: str
+    of: str
+    annotation: str
+    kind: str = "same"
+
+
+@dataclass
 class Tree:
     """A tree argument: the cells that are written and those that are only activated before the call."""
 
@@ -119,7 +129,7 @@ class Tree:
 _NUMPY = {"u1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64} | {
     s: np.dtype(("int" if s[0] == "i" else "uint") + s[1:]) for s in n.INTEGERS
 }
-_KINDS = {"array": Array, "value": Value, "static": Static, "tree": Tree}
+_KINDS = {"array": Array, "value": Value, "static": Static, "tree": Tree, "same": Same}
 
 
 @dataclass
@@ -137,6 +147,22 @@ class Case:
     returns: list | None = None  # scalar, shape
     covered: list = field(default_factory=list)
     seed: int | None = None
+    program: object = field(default=None, repr=False)  # what it was written from, for `reduce`; not saved
+
+    def rewritten(self, program, arguments) -> Case:
+        """The same case with the texts of a changed program."""
+        return replace(
+            self,
+            kernel=program.kernel_text(),
+            twin=program.twin_text() if self.twin else "",
+            arguments=arguments,
+            program=program,
+        )
+
+    @property
+    def overlaps(self) -> bool:
+        """Must it be compiled for overlapping arguments?"""
+        return any(argument.kind == "same" for argument in self.arguments)
 
     def tree_type(self, name) -> _trees.TreeType:
         members = [
@@ -155,7 +181,8 @@ class Case:
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
         exec(compile(self.twin, f"<twin of {self.name}>", "exec"), namespace)
-        arguments = [self._twin_of(argument) for argument in self.arguments]
+        made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind != "same"}
+        arguments = [made[argument.of if argument.kind == "same" else argument.name] for argument in self.arguments]
         failure = result = None
         try:
             result = namespace[self.name](*arguments)
@@ -175,9 +202,11 @@ class Case:
 
     def save(self, path) -> None:
         """Writes it as JSON, texts as lists of lines."""
-        data = asdict(self)
+        data = asdict(replace(self, program=None))
+        del data["program"]
         data["kernel"], data["twin"] = self.kernel.splitlines(), self.twin.splitlines()
         data["trees"] = {name: text.splitlines() for name, text in self.trees.items()}
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(data, indent=1) + "\n")
 
     @classmethod
@@ -186,6 +215,10 @@ class Case:
         data["kernel"], data["twin"] = ("\n".join(data[key]) + "\n" for key in ("kernel", "twin"))
         data["trees"] = {name: "\n".join(lines) + "\n" for name, lines in data["trees"].items()}
         data["arguments"] = [_argument(given) for given in data["arguments"]]
+        data["members"] = {
+            name: [[m, s, _tupled(shape), _tupled(levels), _tupled(background)] for m, s, shape, levels, background in members]
+            for name, members in data["members"].items()
+        }
         return cls(**data)
 
 

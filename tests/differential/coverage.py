@@ -29,7 +29,12 @@ def expected() -> set:
 
 def _is_said(statement, level) -> bool:
     """Does the statement have a meaning there?"""
-    return {"activate": "pointer" in level, "is_active": level != "array"}.get(statement, True)
+    return {
+        "activate": "pointer" in level,
+        "is_active": level != "array",
+        "red and black": level != "array",
+        "overlapping arguments": level == "array",
+    }.get(statement, True)
 
 
 class Coverage:
@@ -66,9 +71,13 @@ class Coverage:
 
 
 class Wanted:
-    """Draws the generator towards cells that were not generated yet."""
+    """Draws the generator towards cells that were not generated yet.
 
-    def __init__(self):
+    `share` of the kernels do nothing but that, until no cell is left.
+    """
+
+    def __init__(self, share=0.5):
+        self.share = share
         self.left = {level: {} for level in LEVEL_NAMES}
         for name, column, level in sorted(expected()):
             self.left[level].setdefault(column == "-", []).append((name, column))

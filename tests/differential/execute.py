@@ -42,7 +42,12 @@ def filled(argument, type_: TreeType) -> bytes:
 
 def arguments_of(case: Case, types: dict[str, TreeType], blocks: dict[str, bytes]) -> list:
     """Fresh arguments, in the order of the kernel's parameters."""
-    return [types[a.type].bind(aligned(blocks[a.name]), reset=False) if a.kind == "tree" else a.make() for a in case.arguments]
+    made = {
+        a.name: types[a.type].bind(aligned(blocks[a.name]), reset=False) if a.kind == "tree" else a.make()
+        for a in case.arguments
+        if a.kind != "same"
+    }
+    return [made[a.of if a.kind == "same" else a.name] for a in case.arguments]
 
 
 def launch(call, case: Case, types, blocks) -> dict:

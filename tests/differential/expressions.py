@@ -30,6 +30,7 @@ class Source:
     is_variable: bool = False  # may be assigned
     index: tuple[int, int] | None = None  # a loop's variable: its least and its greatest value
     counts: tuple = ()
+    is_fixed: bool = False  # a value that the kernel is called with
 
 
 class Scope:
@@ -334,8 +335,24 @@ class Expressions:
                 return self.operation(op, use, type_, depth)
         return None
 
+    def fixed_condition(self) -> Expr | None:
+        """A condition on the kernel's own values: the same in every iteration."""
+        scope, fixed = self.scope, [s for s in self.scope.sources if s.is_fixed]
+        if not fixed:
+            return None
+        self.scope = Scope()
+        self.scope.sources = fixed
+        value = self.read(self.rng.choice([s for s in fixed if not s.type.shape] or fixed))
+        made = self.condition(1) if value.type.shape or value.type.scalar != "u1" else value
+        self.scope = scope
+        return made
+
     def condition(self, depth=2) -> Expr:
         """A u1 expression that depends on something at run time."""
+        if self.scope.makers and self.rng.random() < 0.15:
+            made = self.fixed_condition()
+            if made is not None:
+                return made
         for _ in range(10):
             made = self.expr(Type("u1"), depth)
             if any(not part.kids and any(c.isalpha() for c in part.kernel) for part in made.walk()):

@@ -12,8 +12,9 @@ import random
 
 from . import numbers as n
 from . import table, trees
-from .case import Array, Case, Static, Tree, Value
+from .case import Array, Case, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
+from .patterns import Patterns
 from .program import Expr, Line, Program, Stmt
 from .statements import Place, Statements
 from .table import Type
@@ -26,12 +27,12 @@ _MOST_CELLS = 160  # of a tree: the twin visits each
 def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
     """One case. `wanted` (coverage.Wanted) draws it towards what was not covered yet."""
     rng = random.Random(seed)
-    gaps = wanted.gaps(rng) if wanted is not None and rng.random() < 0.5 else None
+    gaps = wanted.gaps(rng) if wanted is not None and rng.random() < wanted.share else None
     generator = Generator(rng, wanted, is_whole=gaps is None and rng.random() < 0.45)
     return generator.gap_case(name, seed, gaps) if gaps else generator.case(name, seed)
 
 
-class Generator(Statements):
+class Generator(Patterns, Statements):
     def __init__(self, rng, wanted=None, is_whole=False):
         super().__init__(rng, is_whole, wanted)
         self.inputs: list[Array] = []
@@ -40,6 +41,8 @@ class Generator(Statements):
         self.collectors: dict = {}
         self.values: list[Value] = []
         self.statics: list[Static] = []
+        self.second_names: dict[str, Same] = {}
+        self.walked = None  # (tree, member) of a struct-for
         self.trees: dict[str, Tree] = {}
         self.types: dict[str, trees.TreeType] = {}
         self.task = None
@@ -92,7 +95,9 @@ class Generator(Statements):
             self.prepare_trees(chain)
         for value in self.values:
             signless = False
-            self.scope.sources.append(Source(Type(value.scalar, value.shape), value.name, value.name, signless=signless))
+            self.scope.sources.append(
+                Source(Type(value.scalar, value.shape), value.name, value.name, signless=signless, is_fixed=True)
+            )
         for static in self.statics:
             self.scope.sources.append(Source(I32, f"mt.i32({static.name})", static.name, index=(1, 4)))
 
@@ -148,13 +153,20 @@ class Generator(Statements):
 
     def element(self, array) -> Source | None:
         if array.name[0] == "y" and not self.claim(array.name, "read"):
-            return None
+            return self._again(self.own_element(array, Type(array.scalar, array.shape)))
         indices = [self.index(extent) for extent in array.extents]
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
         type_ = Type(array.scalar, array.shape)
         counts = (("element", type_.label),)
         signless = array.name[0] == "y" and n.is_float(array.scalar)
         return Source(type_, f"{array.name}[{holes}]", f"{array.name}[{holes},]", indices, signless, counts=counts)
+
+    @staticmethod
+    def _again(place: Place | None) -> Source | None:
+        """The iteration's own place, which it may have written before."""
+        if place is None:
+            return None
+        return Source(place.type, place.kernel, place.twin_read, list(place.indices), n.is_float(place.type.scalar))
 
     def coordinates(self, member, mode="read"):
         """Indices of a cell: near the loop's own, or anywhere; outside only where that has a meaning."""
@@ -186,7 +198,8 @@ class Generator(Statements):
 
     def cell(self, tree, member) -> Source | None:
         if not self.claim((tree, member.name), "read"):
-            return None
+            indices = self._own_coordinates(tree, member, False)
+            return self._again(indices and self.place_of(tree, member, indices))
         indices = self.coordinates(member)
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
         kernel = self.spelled(tree, member, holes)
@@ -392,18 +405,22 @@ class Generator(Statements):
 
     def parallel_task(self) -> Stmt | None:
         """A loop directly in the kernel."""
+        if self.trees and self.rng.random() < 0.06:
+            return self.activity_loop()
         if self.trees and self.rng.random() < 0.65:
             return self.tree_loop()
         return self.array_loop()
 
-    def _loop(self, task, lines, exprs=(), size=None, is_serial=False) -> Stmt:
-        """The statement of a loop whose header stands in `lines`, the last of which gets the body."""
+    def _loop(self, task, lines, exprs=(), size=None, is_serial=False, first=None) -> Stmt:
+        """The statement of a loop whose header stands in `lines`, the last of which gets the body, which begins
+        with what `first` makes."""
         self.task, self.is_serial, self.loops = task, is_serial, ["parallel" if not is_serial else "serial"]
         before, makers, level = len(self.scope.sources), len(self.scope.makers), self.level
         self.level = task.level
         self.scope.sources += task.coordinates
         self.scope.makers += self.readers()
-        body = self._gap_outputs() if self.gaps else self.block(2, size or self.rng.randint(2, 5))
+        body = (first(1) if first else None) or []
+        body += self._gap_outputs() if self.gaps else self.block(2, size or self.rng.randint(1, 4))
         if self.result is not None and self.rng.random() < 0.6:
             body.append(self._result_step())
         del self.scope.sources[before:]
@@ -434,8 +451,11 @@ class Generator(Statements):
         if rank == 1:
             return self._range_loop(names[0], extents[0], prefix, size, serialize)
         grouped = rng.random() < 0.35
-        twin_ranges = ", ".join(f"range({extent})" for extent in extents)
-        boxes = ", ".join(str(extent) if rng.random() < 0.7 else f"(0, {extent})" for extent in extents)
+        lows = [0 if rng.random() < 0.7 else rng.randrange(extent) for extent in extents]
+        twin_ranges = ", ".join(f"range({low}, {extent})" for low, extent in zip(lows, extents))
+        boxes = ", ".join(
+            f"({low}, {extent})" if low or rng.random() < 0.1 else str(extent) for low, extent in zip(lows, extents)
+        )
         task = self.new_task("array", extents)
         counts = [("ndrange", "-")]
         if grouped:
@@ -484,6 +504,8 @@ class Generator(Statements):
         elif kind < 0.6:
             header = f"for {name} in range({extent - 1}, -1, -1):"
             counts.append(("step", "-"))
+        elif kind < 0.75:
+            header = f"for {name} in range({rng.randrange(extent)}, {extent}):"
         if serialize:
             counts.append(("serialize", "-"))
         made = self._loop(task, [*prefix, Line(header, twin or header)], size=size, is_serial=serialize)
@@ -520,8 +542,10 @@ class Generator(Statements):
                 f"for {', '.join(names)} in {over}:",
                 f"for {', '.join(names)}{',' if len(names) == 1 else ''} in {cells}:",
             )
-        made = self._loop(task, [Line(kernel, twin)])
-        made.counts = tuple(counts)
+        self.walked = (name, member) if tuple(extents) == tuple(member.shape) else None
+        first = self.make_red_and_black if rng.random() < 0.15 and not self.gaps else None
+        made = self._loop(task, [Line(kernel, twin)], first=first)
+        made.counts, self.walked = tuple(counts), None
         return made
 
     # -- the whole ------------------------------------------------------------------------------------------------------
@@ -535,7 +559,7 @@ class Generator(Statements):
             zero = {"i32": "0", "f32": "0.0"}.get(self.result.scalar, f"mt.{self.result.scalar}(0)")
             twin = "result = 0.0" if n.is_float(self.result.scalar) else "result = 0"
             program.body.append(Stmt("result", [Line(f"result = {zero}", twin)]))
-        for _ in range(rng.choice((1, 1, 2, 2, 3))):
+        for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
             if rng.random() < 0.25:
                 self.serial_statements(program)
             task = self.parallel_task()
@@ -596,6 +620,7 @@ class Generator(Statements):
             *self.values,
             *self.statics,
             *self.trees.values(),
+            *self.second_names.values(),
         ]
         self.rng.shuffle(arguments)
         program.arguments = arguments
@@ -607,7 +632,7 @@ class Generator(Statements):
         returns = [program.returns.scalar, program.returns.shape] if program.returns else None
         return Case(
             program.name, program.kernel_text(), program.twin_text(), arguments, {name: t.text for name, t in used.items()},
-            members, program.contract, self.tolerances, returns, sorted(program.covered()), seed,
+            members, program.contract, self.tolerances, returns, sorted(program.covered()), seed, program,
         )  # fmt: skip
 
 

@@ -164,11 +164,11 @@ def logarithm(function):
 def power(a, b):
     try:
         return math.pow(a, b)
-    except ValueError:
-        return math.inf if a == 0 else math.nan
-    except OverflowError:
-        odd = b == math.trunc(b) and math.fmod(b, 2) != 0
-        return -math.inf if a < 0 and odd else math.inf
+    except (ValueError, OverflowError):  # 0 to a negative power, a root of a negative number, too large
+        if a < 0 and b != math.trunc(b):
+            return math.nan
+        is_odd = b == math.trunc(b) and math.fmod(b, 2) != 0
+        return math.copysign(math.inf, a) if is_odd else math.inf
 
 
 # -- integers -------------------------------------------------------------------------------------------

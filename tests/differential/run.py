@@ -6,13 +6,14 @@ Cases are compiled in batches, one module for each variant; what differs or fail
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pathlib
 import pickle
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import metate as mt
 from metate.frontend.source import attach_source
@@ -34,6 +35,7 @@ class Variant:
     changes: tuple = ()
     threads: int = 1
     stage: str | None = None  # interpreted after this stage
+    checks: tuple = ()  # what the interpreter looks for besides
     may_alias: bool = False
     is_loaded: bool = False  # packed, and run by another process
 
@@ -48,15 +50,19 @@ VARIANTS = (
     Variant("for overlapping arguments", (("opt_level", 0),), may_alias=True),
     Variant("module in another process", is_loaded=True),
     *(Variant(f"interpreter after {stage}", stage=stage) for stage in ("import", "simplify", "activate", "offload")),
+    Variant("interpreter with checks", stage="import", checks=("conflict", "order")),
 )
 
 
 ALWAYS = ("O0", "O0 4 workers", "interpreter after import")
 GROUPS = (
-    ("O2", "without leaf hoisting", "module in another process", "with atomics", "O2", "for overlapping arguments"),
-    ("O2 4 workers", "", "", "", "O2 4 workers", ""),
-    ("interpreter after simplify", "interpreter after activate", "interpreter after offload"),
-)
+    (
+        "O2", "without leaf hoisting", "with atomics", "for overlapping arguments",
+        "module in another process", "without leaf hoisting", "with atomics", "for overlapping arguments",
+    ),
+    ("O2 4 workers", "", "", "", "", "", "", ""),
+    ("interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks"),
+)  # fmt: skip
 
 
 @dataclass
@@ -113,7 +119,7 @@ class Session:
         self.rotates = rotates
         self.sabotage = sabotage
         self.batches = 0
-        self.contexts = {count: mt.Context(threads=count) for count in {v.threads for v in variants}}
+        self.contexts = {}
         self.jit, self.interpreter = _compiler.Jit(), _compiler.Interpreter()
         self.worker = None
         self.ran: dict[str, int] = {}
@@ -129,8 +135,8 @@ class Session:
     def check(self, cases: list[Case]) -> list[Mismatch]:
         """Runs the cases in all variants; returns what does not agree."""
         found = []
-        for contract in (False, True):
-            batch = [case for case in cases if case.contract == contract]
+        for contract, overlaps in itertools.product((False, True), repeat=2):
+            batch = [case for case in cases if (case.contract, case.overlaps) == (contract, overlaps)]
             if batch:
                 found += self._check(batch, contract)
         return found
@@ -144,7 +150,7 @@ class Session:
             except Exception as error:
                 found.append(Mismatch(case, ("front end", "front end"), _first_lines(error)))
         results, compiled = {}, {}
-        variants = self._chosen()
+        variants = [replace(v, may_alias=v.may_alias or cases[0].overlaps) for v in self._chosen()]
         for may_alias in sorted({v.may_alias for v in variants}):
             module = _compiler.SourceModule("batch")
             for one in list(prepared):
@@ -173,6 +179,18 @@ class Session:
                     return found
                 return [*found, Mismatch(prepared[0].case, (variant.name, variant.name), _first_lines(error))]
         return found + self._compare(prepared, results)
+
+    def findings(self, case) -> bool:
+        """Does the interpreter find something wrong with the case itself?"""
+        variant = next(v for v in VARIANTS if v.checks)
+        try:
+            one = Prepared(case)
+            module = _compiler.SourceModule("one")
+            one.add_to(module, False)
+            (found,) = self._run(variant, module.text(True), [one], case.contract, {})
+        except Exception:
+            return True  # not even a program
+        return found["status"] is not None and not found["status"].startswith("AssertionError_")
 
     def _chosen(self):
         """The variants of this batch."""
@@ -216,15 +234,15 @@ class Session:
         choices.contract, choices.verify = contract, False  # the pipeline's own tests verify
         for name, value in variant.changes:
             setattr(choices, name, value)
-        context = self.contexts[variant.threads]
-        key = (variant.changes, variant.stage, variant.may_alias, variant.is_loaded)
+        context = self.contexts.setdefault(variant.threads, mt.Context(threads=variant.threads))
+        key = (variant.changes, variant.stage, variant.checks, variant.may_alias, variant.is_loaded)
         code = compiled.get(key)
         if code is None:
             module.parse(text)
         if variant.is_loaded:
             return self._run_loaded(_compiler.build_module(module, choices), prepared)
         if code is None and variant.stage:
-            code = self.interpreter.compile(module, choices, stage=variant.stage)
+            code = self.interpreter.compile(module, choices, stage=variant.stage, checks=list(variant.checks))
         elif code is None:
             code = self.jit.compile(module, choices)
         compiled[key] = code

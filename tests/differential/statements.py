@@ -6,6 +6,7 @@ by every iteration in a place of its own, or changed by one commutative atomic o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from . import numbers as n
@@ -22,6 +23,7 @@ STATEMENTS = {
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
+    "red and black": 1, "overlapping arguments": 1.5,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
 _OP_OF = {"**": "** integer"}
@@ -84,7 +86,7 @@ class Statements(Expressions):
         """Statements with names of their own."""
         before, makers = len(self.scope.sources), len(self.scope.makers)
         statements = []
-        for _ in range(size or self.rng.choice((1, 1, 2, 3))):
+        for _ in range(size or self.rng.choice((1, 1, 1, 2, 2))):
             made = self.statement(depth)
             if made is not None:
                 statements += made if isinstance(made, list) else [made]
@@ -168,7 +170,7 @@ class Statements(Expressions):
         if not variables:
             return None
         target = self.rng.choice(variables)
-        made = self._augmented(target.type, self.read(target))
+        made = self._augmented(target.type, self.read(target), target.kernel, "{0}")
         if made is None:
             return None
         symbol, operand, twin = made
@@ -176,8 +178,11 @@ class Statements(Expressions):
         line = Line(f"{target.kernel} {symbol}= {{0}}", f"{target.kernel} = {twin}")
         return Stmt("augmented", [line], [operand], counts=counts)
 
-    def _augmented(self, type_, old: Expr):
-        """(symbol, operand, twin's text of the new value) for an augmented assignment to a place of this type."""
+    def _augmented(self, type_, old: Expr, old_text: str, hole: str):
+        """(symbol, operand, twin's text of the new value) for an augmented assignment to a place of this type.
+
+        The twin's text reads the place as `old_text` and has `hole` for the operand.
+        """
         symbol = self.rng.choice(AUGMENTED)
         op = table.BY_NAME[_OP_OF.get(symbol, symbol)]
         if not self._is_usable(op):
@@ -198,8 +203,7 @@ class Statements(Expressions):
             if held is not whole:
                 return None
             second = whole.kids[1]
-            twin = whole.twin.replace("{0}", old.twin_text()).replace("{1}", "{0}")
-            return symbol, second, twin
+            return symbol, second, re.sub(r"\{([01])\}", lambda found: (old_text, hole)[int(found[1])], whole.twin)
         return None
 
     def make_component_assignment(self, depth):
@@ -410,7 +414,7 @@ class Statements(Expressions):
             )
             parameters.append((parameter, type_.text if rng.random() < 0.4 else ""))
         body = []
-        for _ in range(rng.randint(1, 4)):
+        for _ in range(rng.choice((0, 1, 1, 2))):
             made = self._early_return() if rng.random() < 0.25 else self.statement(2)
             if made is not None:
                 body += made if isinstance(made, list) else [made]
@@ -527,7 +531,8 @@ class Statements(Expressions):
         if place is None or place.type.scalar == "u1":
             return None
         old = Expr(place.type, "", place.twin_read, list(place.indices), signless=True, bound=WHOLE if self.is_whole else None)
-        made = self._augmented(place.type, old)
+        count = len(place.indices)
+        made = self._augmented(place.type, old, place.twin_read, f"{{{count}}}")
         if made is None:
             return None
         symbol, operand, twin = made
@@ -537,8 +542,7 @@ class Statements(Expressions):
         if n.is_float(place.type.scalar) and symbol in ("+", "-", "*") and self.is_whole:
             return None
         self.note(place, True)
-        count = len(place.indices)
-        line = Line(f"{place.kernel} {symbol}= {{{count}}}", place.twin_write.replace("{v}", twin.replace("{0}", f"{{{count}}}")))
+        line = Line(f"{place.kernel} {symbol}= {{{count}}}", place.twin_write.replace("{v}", twin))
         return Stmt("own", [line], [*place.indices, operand], place.level, ((f"place {symbol}=", place.type.label),))
 
     def make_atomic(self, depth):

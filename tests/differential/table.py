@@ -109,13 +109,13 @@ def _pair(common: str, shape, rng, kinds):
     return tuple(Type(s, sh) for s, sh in zip(scalars, _spread(shape, rng)))
 
 
-def arithmetic(twin, kinds, keeps_bool=False):
+def arithmetic(twin, kinds, keeps_bool=False, takes_bool=True):
     """Both operands to their common type, which the result has."""
 
     def rule(result, rng):
         if result.scalar not in kinds:
             return None
-        lower = kinds if keeps_bool else ("u1", *kinds)
+        lower = kinds if keeps_bool or not takes_bool else ("u1", *kinds)
         pair = _pair(result.scalar, result.shape, rng, lower)
         if {p.scalar for p in pair} == {"u1"} and not keeps_bool:
             return None
@@ -429,7 +429,7 @@ OPS = (
     Op("%", _infix("%"), arithmetic("mod", NUMBERS), NUMBERS, shapes=("scalar", "vector")),
     Op("raw_div", _call("raw_div", 2), arithmetic("raw_div", NUMBERS), NUMBERS, signs=(1,)),
     Op("raw_mod", _call("raw_mod", 2), arithmetic("raw_mod", NUMBERS), NUMBERS),
-    Op("** integer", _infix("**"), arithmetic("power", INTEGERS), INTEGERS),
+    Op("** integer", _infix("**"), arithmetic("power", INTEGERS, takes_bool=False), INTEGERS),
     Op("** 2", ("({0} ** 2)", "mt.pow({0}, 2)", "pow({0}, 2)"), known_power(2), ("i32", "i64", "u32", "u64", *FLOATS),
         whole=lambda a: a * a),
     Op("** 3", ("({0} ** 3)",), known_power(3), ("i32", "i64", "u32", "u64", *FLOATS)),
@@ -532,5 +532,5 @@ ATOMICS = {
 # Kinds of trees: the levels from the root to the cells. "array" stands for arrays.
 LEVELS = (
     ("dense",), ("dense", "dense"), ("pointer",), ("pointer", "dense"), ("dense", "pointer"),
-    ("pointer", "pointer", "dense"), ("dense", "pointer", "dense"),
+    ("pointer", "pointer", "dense"), ("dense", "pointer", "dense"), ("pointer", "dense", "dense"),
 )  # fmt: skip

@@ -104,7 +104,7 @@ def _some_axes(rng, rank):
 
 
 def _member(rng, name, scalars, levels):
-    shape = rng.choice(((), (), (), (), (), (2,), (3,), (2, 2)))
+    shape = rng.choice(((), (), (), (), (), (2,), (3,), (2, 2), (2, 3)))
     type_ = Type(rng.choice(scalars), shape)
     background = None
     if rng.random() < 0.5 and type_.scalar != "u1":

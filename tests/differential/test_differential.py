@@ -1,0 +1,180 @@
+"""A short run of random kernels, the regressions that longer ones left, and the tester's own tests."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from differential import coverage, twins
+from differential.case import Case
+from differential.compare import difference, twin_results
+from differential.generate import generate
+from differential.reduce import Reducer, same_failure, size_of
+from differential.run import VARIANTS, Session
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WRONG = "interpreter after import"  # it stops where a planted fault makes an index wrong
+SAVED = sorted((pathlib.Path(__file__).parent / "regressions").glob("*.json"))
+
+
+def some_variants(*names):
+    return [variant for variant in VARIANTS if variant.name in names]
+
+
+def test_random_kernels_agree_and_cover_the_table(rng):
+    """The short run: enough kernels for every operation, type and level; scripts/fuzz-kernels is the long one."""
+    seed = int(rng.integers(1 << 24))
+    matrix = ROOT / "out" / "differential" / "coverage.md"
+    matrix.unlink(missing_ok=True)
+    command = [str(ROOT / "scripts" / "fuzz-kernels"), "--count", "440", "--jobs", "2", "--seed", str(seed)]
+    command += ["--save", str(matrix.parent), "--coverage", str(matrix)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=1200)
+    report = "\n".join(done.stdout.splitlines()[-60:])
+    assert done.returncode == 0, f"{' '.join(command)}\n{report}\n{done.stderr[-2000:]}"
+    assert ", 0 mismatches" in done.stdout
+    assert "interpreter after import" in matrix.read_text() or matrix.read_text().startswith(
+        ("95", "96", "97", "98", "99", "100")
+    )
+
+
+@pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
+def test_saved_case(path):
+    with Session() as session:
+        assert not [str(found) for found in session.check([Case.load(path)])]
+
+
+def test_the_same_seed_gives_the_same_case():
+    for seed in range(5):
+        a, b = generate(seed), generate(seed)
+        assert (a.kernel, a.twin, a.arguments, a.trees) == (b.kernel, b.twin, b.arguments, b.trees)
+
+
+def test_a_saved_case_is_the_same(tmp_path):
+    for seed in range(8):
+        case = generate(seed)
+        case.save(tmp_path / "case.json")
+        loaded = Case.load(tmp_path / "case.json")
+        assert (loaded.kernel, loaded.twin, loaded.trees, loaded.tolerances) == (
+            case.kernel,
+            case.twin,
+            case.trees,
+            case.tolerances,
+        )
+        assert difference(case, twin_results(case), twin_results(loaded)) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("arith.muli", "arith.addi"), ("arith.addi", "arith.subi"), ("arith.minsi", "arith.maxsi")]
+)
+def test_a_planted_fault_is_found_and_reduced(tmp_path, wrong, right):
+    """One variant compiles another operation: the case that shows it becomes a kernel of a few statements."""
+
+    def plant(text):
+        return text.replace(wrong, right)
+
+    variants = some_variants("O0", WRONG)
+    make = lambda names: Session(variants if len(names) > 1 else (), sabotage=(WRONG, plant))
+    found = None
+    for seed in range(1000, 1060):
+        with Session(variants, sabotage=(WRONG, plant)) as session:
+            found = next(iter(session.check([generate(seed, "planted")])), None)
+        if found is not None and size_of(found.case) > 12:
+            break
+    assert found is not None
+    case = Reducer(same_failure(found, make), 60).reduce(found.case)
+    assert size_of(case) <= 6, case.kernel
+    case.save(tmp_path / "planted.json")
+    with Session(variants, sabotage=(WRONG, plant)) as session:
+        assert session.check([Case.load(tmp_path / "planted.json")])
+    with Session(variants) as session:
+        assert not list(map(str, session.check([Case.load(tmp_path / "planted.json")])))
+
+
+def test_a_wrong_twin_is_found():
+    """What all compiled variants agree on is still compared with Python's arithmetic."""
+    with Session(some_variants("O0")) as session:
+        for seed in range(40):
+            case = generate(seed)
+            if "add__i32" in case.twin:
+                case.twin = case.twin.replace("add__i32", "sub__i32")
+                found = session.check([case])
+                if found:
+                    assert "twin" in found[0].variants
+                    return
+    pytest.fail("no twin differed")
+
+
+def test_a_case_that_ends_its_process_is_named(tmp_path):
+    """The process that checks may die; the kernel that killed it is found and saved."""
+    script = """
+import os, sys
+from differential import run
+launch = run.launch
+def dying(call, case, types, blocks):
+    if case.name == "k3":
+        os.abort()
+    return launch(call, case, types, blocks)
+run.launch = dying
+from differential.fuzz import main
+sys.exit(main())
+"""
+    (tmp_path / "sitecustomize.py").write_text("")
+    file = tmp_path / "dying.py"
+    file.write_text(script)
+    starter = tmp_path / "start.py"
+    starter.write_text(
+        "import sys\nfrom differential import fuzz\n"
+        "popen = fuzz.subprocess.Popen\n"
+        f"fuzz.subprocess.Popen = lambda command, **more: popen([command[0], {str(file)!r}, *command[3:]], **more)\n"
+        "sys.exit(fuzz.main())\n"
+    )
+    command = [
+        sys.executable,
+        str(starter),
+        "--count",
+        "5",
+        "--jobs",
+        "1",
+        "--seed",
+        "4",
+        "--save",
+        str(tmp_path),
+        "--variants",
+        "O0",
+    ]
+    path = os.pathsep.join([str(ROOT / "tests"), *sys.path])
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=path), timeout=300)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "k3 (seed" in done.stdout and "5 kernels, 1 mismatches" in done.stdout
+    (saved,) = tmp_path.glob("k3_*.json")
+    assert json.loads(saved.read_text())["name"] == "k3"
+
+
+def test_coverage_counts_what_ran_only():
+    counted = coverage.Coverage()
+    assert counted.share == 0 and len(counted.missing()) == len(counted.expected)
+    counted.counts.update(list(counted.expected)[: len(counted.expected) // 2])
+    assert 0.49 < counted.share < 0.51
+    assert counted.text().startswith("50.0% of")
+
+
+def test_arithmetic_of_twins():
+    """Twins do not come from the compiler; a few values by hand."""
+    names = (
+        "mod__i8 floordiv__i8 raw_mod__i8 power__i8 shl__i8 shr__i8 bit_shr__i8 cast__i16__u8 add__f16 cast__i64__f32 clz__u16"
+    )
+    f = twins.functions_of(names)
+    assert [f["mod__i8"](-7, 3), f["floordiv__i8"](-7, 3), f["raw_mod__i8"](-7, 3), f["mod__i8"](5, 0)] == [2, -3, -1, 0]
+    assert [f["floordiv__i8"](-128, -1), f["power__i8"](3, 5), f["power__i8"](-1, -3), f["power__i8"](2, -1)] == [
+        -128,
+        -13,
+        -1,
+        0,
+    ]
+    assert [f["shl__i8"](1, 7), f["shl__i8"](1, 8), f["shr__i8"](-2, 100), f["bit_shr__i8"](-1, 4)] == [-128, 0, -1, 15]
+    assert [f["cast__i16__u8"](-1), f["add__f16"](2048.0, 1.0), f["cast__i64__f32"](2**53 + 2**29 + 1), f["clz__u16"](1)] == [
+        255, 2048.0, 9007200328482816.0, 15,
+    ]  # fmt: skip
