@@ -47,13 +47,13 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
                                                            const CompileOptions &options,
                                                            const interp::Checks &checks) {
   // The interface is the compiler's, so that a kernel looks the same to its host on any target.
-  mlir::OwningOpRef<mlir::ModuleOp> mapped = source.clone();
-  if (llvm::Error error = runStages(*mapped, Stage::Import, Stage::Map, options))
+  mlir::OwningOpRef<mlir::ModuleOp> lowered = source.clone();
+  if (llvm::Error error = runStages(*lowered, Stage::Import, Stage::Layout, options))
     return error;
   // The interpreter asks for interrupts at each turn of a loop, as debug kernels do.
-  for (InterfaceOp interface : mapped->getOps<InterfaceOp>())
+  for (InterfaceOp interface : lowered->getOps<InterfaceOp>())
     interface.setDebug(true);
-  llvm::Expected<std::string> descriptor = buildDescriptor(*mapped, METATE_FORMAT_IN_MEMORY);
+  llvm::Expected<std::string> descriptor = buildDescriptor(*lowered, METATE_FORMAT_IN_MEMORY);
   if (!descriptor)
     return descriptor.takeError();
   mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
@@ -65,12 +65,12 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
   if (!module)
     return module.takeError();
   code->module = std::move(*module);
-  mapToInterpreter(*mapped, *code->module);
+  mapToInterpreter(*lowered, *code->module);
   CompileOptions plain = options;
   plain.sanitizer = Sanitizer::None;
-  if (llvm::Error error = runStages(*mapped, Stage::Map, Stage::Emit, plain))
+  if (llvm::Error error = runStages(*lowered, Stage::Map, Stage::Emit, plain))
     return error;
-  auto thunks = self.jit->add(*mapped);
+  auto thunks = self.jit->add(*lowered);
   if (!thunks)
     return thunks.takeError();
   code->thunks = std::move(*thunks);

@@ -35,11 +35,11 @@ static void buildThunk(OpBuilder &builder, InterfaceOp interface, uint32_t numbe
   LLVM::ReturnOp::create(builder, loc, call.getResult());
 }
 
-void metate::mapToInterpreter(ModuleOp mapped, interp::InterpretedModule &interpreted) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*mapped.getBody())))
-    if (isa<LLVM::LLVMDialect>(op.getDialect()))
+void metate::mapToInterpreter(ModuleOp module, interp::InterpretedModule &interpreted) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
+    if (!isa<InterfaceOp, NamedTypeOp, TextOp>(op)) // kernels, and constants that they share
       op.erase();
-  OpBuilder builder = OpBuilder::atBlockEnd(mapped.getBody());
-  for (auto [number, interface] : llvm::enumerate(mapped.getOps<InterfaceOp>()))
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  for (auto [number, interface] : llvm::enumerate(module.getOps<InterfaceOp>()))
     buildThunk(builder, interface, number, interpreted);
 }

@@ -11,10 +11,10 @@
 
 namespace metate {
 
-/// Replaces the code of `mapped` (a module after stage map) by one thunk for each of its
-/// interfaces. The thunks hold the address of `interpreted`, which must outlive them: they are for
-/// this process only.
-void mapToInterpreter(mlir::ModuleOp mapped, interp::InterpretedModule &interpreted);
+/// Replaces the kernels of a module that has left stage layout by one thunk for each of its
+/// interfaces: stage map. The thunks hold the address of `interpreted`, which must outlive them:
+/// they are for this process only.
+void mapToInterpreter(mlir::ModuleOp module, interp::InterpretedModule &interpreted);
 
 } // namespace metate
 
