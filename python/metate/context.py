@@ -78,7 +78,8 @@ class Context:
             has; default: the environment's METATE_NUM_THREADS, else 0.
         default_ip, default_fp: types of integer and floating-point literals.
         fast_math: True lets floating-point operations be reordered.
-        debug: True checks accesses, divisions and activations while kernels run.
+        debug: True checks accesses, divisions and activations while kernels run; with ``mt.interp``, `division`
+            and `outside` are among its checks.
         sanitizer: "address" or "thread": LLVM's instrumentation of kernels; the process must run under it.
         opt_level: 0 to 3 as in C compilers.
         contract: False keeps products and sums apart that could become fused multiply-adds.
@@ -152,9 +153,14 @@ class Context:
 
     def __exit__(self, *_):
         entered = _entered.get()
-        if not entered or entered[-1] is not self:
-            raise RuntimeError_("context: expected it to be left by the thread that entered it, innermost first")
-        _entered.set(entered[:-1])
+        if entered and entered[-1] is self:
+            _entered.set(entered[:-1])
+            return
+        # It must not stay current behind the back of whoever left it, a generator that was closed late, say.
+        last = max((k for k, one in enumerate(entered) if one is self), default=None)
+        if last is not None:
+            _entered.set(entered[:last] + entered[last + 1 :])
+        raise RuntimeError_("context: expected it to be left by the thread that entered it, innermost first")
 
     def __repr__(self) -> str:
         changed = [f for f in fields(Options) if f.name != "arch" and getattr(self._options, f.name) != getattr(_PLAIN, f.name)]

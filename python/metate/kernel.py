@@ -26,6 +26,8 @@ from .frontend.source import SourceFunction, attach_source  # noqa: F401
 
 _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
 
+_DEBUG_CHECKS = ("division", "outside")  # of the interpreter: what debug mode looks for besides what it always does
+
 # context.current() in pieces, for the one call that counts nanoseconds.
 _entered, _default = _context._entered.get, _context._default
 
@@ -261,7 +263,10 @@ class Kernel:
         try:
             if options.arch != _context.interp:
                 return compiler.compile(module, choices)
-            return compiler.compile(module, choices, stage=options.interp_stage, checks=list(options.checks), stop=options.stop)
+            checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}
+            if not options.stop:
+                choices.debug = False  # its checks would end a launch that is to go on
+            return compiler.compile(module, choices, stage=options.interp_stage, checks=sorted(checks), stop=options.stop)
         except _compiler.CompileError as error:
             raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
 

@@ -89,6 +89,22 @@ def test_left_in_the_wrong_order():
         assert context.current() is first
 
 
+def test_a_generator_that_is_closed_late_leaves_nothing_behind():
+    a, b = mt.Context(), mt.Context()
+
+    def enter():
+        with a:
+            yield
+
+    waiting = enter()
+    next(waiting)
+    with b:
+        with pytest.raises(RuntimeError_, match="innermost first"):
+            waiting.close()
+        assert context.current() is b
+    assert context.current() not in (a, b)
+
+
 def test_one_context_in_several_threads_at_once(rng):
     scale, ctx, failed = make_scale(), mt.Context(threads=2), []
 
@@ -319,6 +335,37 @@ def test_findings_of_a_context():
     assert (finding.kind, finding.kernel, finding.count) == ("division", "divide", 3)
     assert finding.file == __file__ and finding.line == divide.source.first_line + 3
     assert going_on.take_findings() == []
+
+
+@pytest.mark.parametrize("stage", context.INTERP_STAGES)
+def test_debug_mode_of_the_interpreter(stage):
+    """What stops a compiled debug kernel stops an interpreted one, after whatever stage."""
+    Sparse = types.SNodeTreeBuilder().pointer(mt.i, 4, name="p").dense(mt.i, 4).place(a=mt.i32).build()
+
+    @mt.kernel
+    def divide(x: types.ndarray(mt.i32, 1), y: mt.i32):
+        x[0] = 7 // y
+
+    @mt.kernel
+    def grow(f: Sparse, i: mt.i32):
+        mt.activate(f.p, i)
+
+    @mt.kernel
+    def write(f: Sparse, i: mt.i32):
+        f[i].a = 1
+
+    for ctx in mt.Context(debug=True), mt.Context(mt.interp, debug=True, interp_stage=stage):
+        with ctx:
+            x, f = np.zeros(1, np.int32), Sparse.new()
+            with pytest.raises(ZeroDivisionError):
+                divide(x, 0)
+            for kernel, wrong in (grow, 4), (write, 16), (write, -1):
+                with pytest.raises(IndexError):
+                    kernel(f, wrong)
+            assert x[0] == 0 and f.stats()["p"].used == 0
+    with mt.Context(mt.interp, interp_stage=stage):
+        divide(x, 0)
+        write(f, 16)
 
 
 def test_how_a_context_shows_itself():
