@@ -5,6 +5,7 @@
 // function.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Place.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/abi/kernel.h"
@@ -19,22 +20,6 @@ namespace metate {
 using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
-
-/// The user's place of an operation: the innermost file location (of an inlined call, the
-/// callee's).
-static FileLineColLoc placeOf(Location loc) {
-  if (auto file = dyn_cast<FileLineColLoc>(loc))
-    return file;
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return placeOf(call.getCallee());
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return placeOf(name.getChildLoc());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (FileLineColLoc place = placeOf(part))
-        return place;
-  return {};
-}
 
 namespace {
 struct LowerChecksCpu : metate::impl::LowerChecksCpuBase<LowerChecksCpu> {
