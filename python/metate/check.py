@@ -116,6 +116,8 @@ def _print_report(findings, kernels, checks, seconds) -> None:
         where = f", iteration {finding.iteration}" if finding.iteration else ""
         often = "" if finding.count == 1 else f", {finding.count} times: this is the first"
         print(f"    in kernel '{finding.kernel}'{where}{often}", file=out)
+        for caller in finding.callers:
+            print(f"    called from {_shown_path(caller)}", file=out)
     print(f"metate check: {_summary(findings, kernels, checks, seconds)}", file=out)
 
 
@@ -134,7 +136,7 @@ def _count(number, what) -> str:
 
 
 def _document(file, checks, stage, failure, findings) -> dict:
-    keys = ("kind", "file", "line", "column", "kernel", "iteration", "message", "count")
+    keys = ("kind", "file", "line", "column", "kernel", "iteration", "callers", "message", "count")
     return {
         "program": str(file),
         "checks": ["bounds", *checks],

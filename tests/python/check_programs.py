@@ -326,24 +326,24 @@ BACKGROUND = " reads as -1.5, the background"
 CASES = {
     "an element after the last": Case(
         lambda: next_of_last(ints(1, 1, 1)), "",
-        [("bounds", "next_of_last", "(2)", BOUNDS + "x[3] of shape [3]", 1)],
+        [("bounds", "next_of_last", "(2)", BOUNDS + "x[3] of shape (3,)", 1)],
     ),
     "an element before the first": Case(
         lambda: before_first(np.zeros((2, 3), np.float32)), "",
-        [("bounds", "before_first", "(0, 0)", BOUNDS + "x[0, -1] of shape [2, 3]; a negative index does not count from the end", 2)],
+        [("bounds", "before_first", "(0, 0)", BOUNDS + "x[0, -1] of shape (2, 3); a negative index does not count from the end", 2)],
     ),
     "a cell beside a dense tree": Case(
-        lambda: beside_tree(Dense.new()), "", [("bounds", "beside_tree", "(0, 3)", BOUNDS + "t.a[0, 4] of shape [3, 4]", 3)]
+        lambda: beside_tree(Dense.new()), "", [("bounds", "beside_tree", "(0, 3)", BOUNDS + "t.a[0, 4] of shape (3, 4)", 3)]
     ),
     "a component": Case(
         lambda: component(Dense.new(), 2), "",
-        [("bounds", "component", "(0, 0)", BOUNDS + "component [2] of t.v[0, 0], a value of shape [2]", 12)],
+        [("bounds", "component", "(0, 0)", BOUNDS + "component [2] of t.v[0, 0], a value of shape (2,)", 12)],
     ),
     "outside of a sparse tree": Case(
         lambda: around(Sparse.new(), floats(0, 0, 0, 0, 0, 0)), "outside",
         [
-            ("outside", "around", "(5)", "outside of the tree: t.a[5, 8] of shape [8, 8]" + BACKGROUND, 1),
-            ("outside", "around_write", "(0)", "outside of the tree: t.a[0, 9] of shape [8, 8]; no cell is there to write", 1),
+            ("outside", "around", "(5)", "outside of the tree: t.a[5, 8] of shape (8, 8)" + BACKGROUND, 1),
+            ("outside", "around_write", "(0)", "outside of the tree: t.a[0, 9] of shape (8, 8); no cell is there to write", 1),
         ],
     ),
     "an inactive cell": Case(

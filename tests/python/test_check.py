@@ -125,6 +125,17 @@ def test_every_check_has_a_wrong_program():
     assert kinds == {*context.CHECKS, "bounds"}
 
 
+def test_debug_mode_does_not_end_what_goes_on():
+    @mt.kernel(debug=True)
+    def beyond(x: programs.Ints):
+        for i in range(3):
+            x[i + 1] = i
+
+    for stage in programs.STAGES:
+        (found,) = findings_of(lambda: beyond(programs.ints(0, 0)), "nan", stage)
+        assert (found.kind, found.count, found.message) == ("bounds", 2, "index out of range: x[2] of shape (2,)")
+
+
 # -- the examples -------------------------------------------------------------
 
 

@@ -1,8 +1,11 @@
 """`metate check` as a command: what it runs, what it prints, how it ends."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
+import re
 import subprocess
 import sys
 import textwrap
@@ -40,11 +43,14 @@ def check(tmp_path):
     return run
 
 
-def command(*arguments, cwd=None):
+def package_path():
     import metate
 
-    path = os.pathsep.join([str(pathlib.Path(metate.__file__).parent.parent), *filter(None, sys.path)])
-    environment = {**os.environ, "PYTHONPATH": path}
+    return [str(pathlib.Path(metate.__file__).parent.parent)]
+
+
+def command(*arguments, cwd=None):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [*package_path(), *sys.path]))}
     line = [sys.executable, "-m", "metate.cli", "check", *arguments]
     return subprocess.run(line, capture_output=True, text=True, env=environment, cwd=cwd, timeout=120)
 
@@ -102,6 +108,43 @@ def test_a_kernel_that_is_gone_is_still_reported(check):
     assert done.returncode == 1 and "in kernel 'local'" in done.stderr
 
 
+def test_the_calls_of_a_function_are_shown(check):
+    done = check(
+        """
+        @mt.func
+        def third(x):
+            return 3 // x
+        @mt.kernel
+        def outer(x: Line):
+            for i in x:
+                x[i] = third(i)
+        outer(np.zeros(2, np.int32))
+        """
+    )
+    lines = done.stderr.splitlines()
+    assert lines[0] == "program.py:20:12: division: 3 is divided by zero; the result is 0"
+    assert lines[3:5] == ["    in kernel 'outer', iteration (0)", "    called from program.py:24:16"]
+
+
+def test_a_terminal_shows_colours_and_progress(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PREAMBLE + "collide(np.zeros(2, np.int32))\nimport time\ntime.sleep(2.5)\n")
+    main, terminal = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [*package_path(), *sys.path])), "TERM": "xterm"}
+    environment.pop("NO_COLOR", None)
+    line = [sys.executable, "-m", "metate.cli", "check", str(file)]
+    process = subprocess.Popen(line, stderr=terminal, stdout=subprocess.DEVNULL, env=environment)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal ends with the process
+        while piece := os.read(main, 1 << 16):
+            shown += piece
+    os.close(main)
+    assert process.wait(60) == 1
+    assert b"\x1b[1;31mconflict:\x1b[0m" in shown
+    assert b"metate check: 1 s, at " in shown and shown.count(b"program.py:19") >= 1
+
+
 def test_findings_of_all_calls_are_counted_at_one_place(check):
     done = check("for n in range(5): collide(np.zeros(2, np.int32))")
     assert done.stderr.count(": conflict: ") == 1 and ", 10 times: this is the first" in done.stderr
@@ -114,7 +157,7 @@ def test_json(check):
     (finding,) = document["findings"]
     assert (finding["kind"], finding["line"], finding["iteration"], finding["count"]) == ("conflict", 11, "(1)", 2)
     assert document["checks"] == ["bounds", "conflict"] and document["failure"] is None and document["stage"] == "import"
-    assert sorted(finding) == ["column", "count", "file", "iteration", "kernel", "kind", "line", "message"]
+    assert sorted(finding) == ["callers", "column", "count", "file", "iteration", "kernel", "kind", "line", "message"]
 
 
 @pytest.mark.parametrize(
@@ -180,8 +223,6 @@ def test_every_check_only_where_asked_for(check):
     ],
 )
 def test_wrong_calls(arguments, text, tmp_path):
-    import re
-
     done = command(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and re.search(text, done.stderr)
 

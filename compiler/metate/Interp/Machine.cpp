@@ -102,6 +102,10 @@ static std::string listText(ArrayRef<int64_t> values) {
                     ", ");
 }
 
+std::string interp::shapeText(ArrayRef<int64_t> extents) {
+  return "(" + listText(extents) + (extents.size() == 1 ? ",)" : ")");
+}
+
 StringRef interp::hintFor(ArrayRef<int64_t> indices) {
   return llvm::any_of(indices, [](int64_t index) { return index < 0; })
              ? "; a negative index does not count from the end"

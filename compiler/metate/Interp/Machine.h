@@ -130,6 +130,8 @@ private:
 llvm::StringRef hintFor(llvm::ArrayRef<int64_t> indices);
 /// `x[1, 2]`, `f.a[1, 2]`.
 std::string placeText(llvm::StringRef name, llvm::ArrayRef<int64_t> indices);
+/// `(4,)`, `(3, 4)`, as NumPy has it.
+std::string shapeText(llvm::ArrayRef<int64_t> extents);
 /// `f.a[1, 2]`, `f.a[1, 2][0]` for a component of a vector.
 std::string placeText(const Tree &tree, int node, llvm::ArrayRef<int64_t> at,
                       std::optional<unsigned> component = {});

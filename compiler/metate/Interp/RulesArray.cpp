@@ -18,7 +18,7 @@ static bool checkBounds(Machine &machine, Operation *op, const Array &array,
     return true;
   machine.report("bounds", op,
                  "index out of range: " + placeText(array, indices) + " of shape " +
-                     placeText("", array.extents) + hintFor(indices),
+                     shapeText(array.extents) + hintFor(indices),
                  METATE_E_OUT_OF_RANGE);
   return false;
 }

@@ -42,7 +42,7 @@ static bool checkBounds(Machine &machine, Operation *op, const Place &place) {
   if (place.isSparse() && !machine.checks.outside)
     return false;
   std::string what =
-      place.text() + " of shape " + placeText("", place.tree.shape.nodes[place.node].extents);
+      place.text() + " of shape " + shapeText(place.tree.shape.nodes[place.node].extents);
   if (place.isSparse())
     machine.report("outside", op,
                    "outside of the tree: " + what +
@@ -72,8 +72,7 @@ static std::optional<unsigned> componentOf(Machine &machine, Operation *op, cons
   if (!isInside)
     machine.report("bounds", op,
                    "index out of range: component " + placeText("", machine.indices(components)) +
-                       " of " + place.text() + ", a value of shape " +
-                       placeText("", type.getShape()),
+                       " of " + place.text() + ", a value of shape " + shapeText(type.getShape()),
                    METATE_E_OUT_OF_RANGE);
   return number;
 }

@@ -81,7 +81,7 @@ static void check(Machine &machine, CheckOp op) {
   if (!op.getIndex().empty())
     where = placeText(where, machine.indices(op.getIndex()));
   if (!op.getShape().empty())
-    where += " of shape " + placeText("", machine.indices(op.getShape()));
+    where += " of shape " + shapeText(machine.indices(op.getShape()));
   bool stops = std::exchange(machine.checks.stop, true); // a check always does
   machine.report(stringifyCheckKind(op.getKind()), op, "check failed: " + where,
                  int32_t(op.getKind()));

@@ -44,7 +44,7 @@ static bool checkPosition(Machine &machine, Operation *op, VectorType type,
     return true;
   machine.report("bounds", op,
                  "index out of range: component " + placeText("", position) +
-                     " of a value of shape " + placeText("", type.getShape()),
+                     " of a value of shape " + shapeText(type.getShape()),
                  METATE_E_OUT_OF_RANGE);
   return false;
 }
