@@ -269,3 +269,26 @@ def test_annotations_as_text(future):
     names = {}
     exec(compile(text, file, "exec", dont_inherit=True), names)
     assert "memref<?xi64" in text_of(names["make"](ti))
+
+
+def test_what_the_user_wrote_is_marked_for_the_interpreter():
+    @ti.kernel
+    def k(x: ti.types.ndarray(dtype=ti.i32, ndim=1), u: ti.types.ndarray(dtype=ti.u32, ndim=1), f: X):
+        for i in x:
+            x[i] = x[i] * 3 + x[i] // 7
+            u[i] = u[i] - ti.u32(1)
+            u[i] -= ti.u32(2)
+            f[i] = x[i]
+            x[i] = f[i]
+            x[i] = ti.i32(f[i])
+            x[i] = x[i] // x[0]
+
+    text = text_of(k)
+    assert len(lines_with(text, "{metate.signed}")) == 2  # not what `//` is made of
+    assert len(lines_with(text, "{metate.unsigned}")) == 1
+    assert [line.split(" ")[2] for line in lines_with(text, "metate.subtracts")] == ["memref.atomic_rmw"]
+    casts = [line.partition("= ")[2] for line in lines_with(text, "metate.cast")]
+    assert [cast.split(" ")[0] for cast in casts] == ["arith.sitofp", "arith.fptosi", "arith.fptosi"]
+    assert ["metate.explicit" in cast for cast in casts] == [False, False, True]
+    assert "metate.cast = [i32, f32]" in casts[0]
+    assert len(lines_with(text, "metate.divisor")) == 1
