@@ -70,7 +70,7 @@ def around(t: Sparse, x: Floats):
 
 @mt.kernel
 def touch(t: Sparse):
-    for k in range(1):
+    for _k in range(1):
         t[4, 4].a = -1.5
 
 
@@ -286,7 +286,7 @@ def right_writes(x: Ints, t: Dense, p: Points):
         x[i + 3] = 1
         x[i + 3] = i  # its own, again
         p[0][i % 2] = i % 2  # one component each
-    for i in range(1):
+    for _k in range(1):
         x[0] = 6  # another loop
     for i, j in t:
         t[i, j].v[0] = i
@@ -330,7 +330,8 @@ CASES = {
     ),
     "an element before the first": Case(
         lambda: before_first(np.zeros((2, 3), np.float32)), "",
-        [("bounds", "before_first", "(0, 0)", BOUNDS + "x[0, -1] of shape (2, 3); a negative index does not count from the end", 2)],
+        [("bounds", "before_first", "(0, 0)",
+          BOUNDS + "x[0, -1] of shape (2, 3); a negative index does not count from the end", 2)],
     ),
     "a cell beside a dense tree": Case(
         lambda: beside_tree(Dense.new()), "", [("bounds", "beside_tree", "(0, 3)", BOUNDS + "t.a[0, 4] of shape (3, 4)", 3)]
