@@ -66,6 +66,8 @@ class Expressions:
     # -- constants ------------------------------------------------------------------------------------------
 
     def constant(self, type_: Type, is_literal=True) -> Expr:
+        if type_.shape and self.rng.random() < 0.08:
+            return self.special(type_)
         if type_.shape:
             return self.composed(type_, [self.constant(Type(type_.scalar), is_literal) for _ in range(type_.count)])
         scalar, rng = type_.scalar, self.rng
@@ -99,6 +101,26 @@ class Expressions:
         bare = type_.scalar == "i32" and is_literal and self.rng.random() < 0.7
         text = str(value) if value >= 0 else f"({value})"
         return Expr(type_, text if bare else f"mt.{type_.scalar}({value})", text, is_literal=bare)
+
+    def special(self, type_) -> Expr:
+        """All 0, all 1, a unit vector or the identity."""
+        s, shape = type_
+        sizes = ", ".join(map(str, shape))
+        kind = "Matrix" if len(shape) > 1 else "Vector"
+        zero, one = ("0.0", "1.0") if n.is_float(s) else ("0", "1")
+        k = self.rng.randrange(shape[0])
+        choices = {
+            f"mt.{kind}.zero(mt.{s}, {sizes})": [zero] * type_.count,
+            f"mt.{kind}.one(mt.{s}, {sizes})": [one] * type_.count,
+        }
+        if len(shape) == 1:
+            choices[f"mt.Vector.unit({shape[0]}, {k}, mt.{s})"] = [one if j == k else zero for j in range(shape[0])]
+        elif shape[0] == shape[1]:
+            choices[f"mt.Matrix.identity(mt.{s}, {shape[0]})"] = [
+                one if k % (shape[0] + 1) == 0 else zero for k in range(type_.count)
+            ]
+        kernel = self.rng.choice(list(choices))
+        return Expr(type_, kernel, f"({', '.join(choices[kernel])},)", bound=1 if self.is_whole else None)
 
     def composed(self, type_, parts) -> Expr:
         """A vector or matrix of scalar expressions of its scalar type."""
@@ -290,7 +312,7 @@ class Expressions:
     @staticmethod
     def _is_componentwise(op, use, type_):
         return bool(type_.shape) and op.name not in (
-            "@", "transpose", "inverse", "normalized", "cross", "outer_product", "math.reflect",
+            "normalized(eps)", "@", "transpose", "inverse", "normalized", "cross", "outer_product", "math.reflect",
         )  # fmt: skip
 
     @staticmethod

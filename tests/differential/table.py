@@ -379,6 +379,29 @@ def of_math(twin, arity, kinds=("f32", "f64"), shapes=((),)):
     return rule
 
 
+def several(twin, kinds):
+    """A function of three operands of one type."""
+
+    def rule(result, rng):
+        if result.scalar not in kinds:
+            return None
+        return Use((result,) * 3, ((),) * 3, f"{twin}__{result.scalar}", result)
+
+    return rule
+
+
+def with_epsilon(twin):
+    """norm(eps) and its like."""
+
+    def rule(result, rng):
+        if n.is_float(result.scalar) and len(result.shape) == (twin == "normalized_with"):
+            vector = Type(result.scalar, result.shape or (rng.choice((2, 3)),))
+            return Use((vector, Type(result.scalar)), ((), ()), f"{twin}__{result.scalar}", vector)
+        return None
+
+    return rule
+
+
 def distance(result, rng):
     if result.shape or result.scalar not in ("f32", "f64"):
         return None
@@ -502,6 +525,12 @@ OPS = (
     Op("norm_sqr", ("{0}.norm_sqr()",), lengths_of("norm_sqr"), FLOATS, whole=lambda a: 3 * a * a, shapes=("vector",)),
     Op("norm_inv", ("{0}.norm_inv()",), lengths_of("norm_inv"), FLOATS, shapes=("vector",)),
     Op("normalized", ("{0}.normalized()", "mt.math.normalize({0})"), normalising, FLOATS, shapes=("vector",)),
+    Op("norm(eps)", ("{0}.norm({1})", "{0}.norm(eps={1})"), with_epsilon("norm_with"), FLOATS, shapes=("vector",)),
+    Op("normalized(eps)", ("{0}.normalized({1})",), with_epsilon("normalized_with"), FLOATS, signs=(1,), shapes=("vector",)),
+    Op("min of three", ("mt.min({0}, {1}, {2})", "min({0}, {1}, {2})"), several("min3", NUMBERS), NUMBERS,
+       whole=_same_bound, signless=True),
+    Op("max of three", ("mt.max({0}, {1}, {2})", "max({0}, {1}, {2})"), several("max3", NUMBERS), NUMBERS,
+       whole=_same_bound, signless=True),
     Op("math.mix", ("mt.math.mix({0}, {1}, {2})",), of_math("mix", 3), ("f32", "f64")),
     Op("math.clamp", ("mt.math.clamp({0}, {1}, {2})",), of_math("clamp", 3, NUMBERS), NUMBERS, whole=_same_bound, signless=True),
     Op("math.step", ("mt.math.step({0}, {1})",), of_math("step", 2, ("f32",)), ("f32",), whole=lambda a, b: 1),

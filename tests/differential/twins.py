@@ -171,6 +171,21 @@ def _normalized(s):
     return call
 
 
+def _norm_with(s):
+    square, add, root = _norm_sqr(s), _add(s), _sqrt(s)
+    return lambda v, epsilon: root(add(square(v), epsilon))
+
+
+def _normalized_with(s):
+    norm, divide = _norm_with(s), _div(s)
+
+    def call(v, epsilon):
+        length = norm(v, epsilon)
+        return tuple(divide(part, length) for part in v)
+
+    return call
+
+
 def _cross(s):
     multiply, subtract = _mul(s), _sub(s)
 
@@ -315,6 +330,9 @@ FACTORIES = {
     "any": lambda s: lambda v: int(any(v)), "all": lambda s: lambda v: int(all(v)), "dot": _dot, "cross": _cross,
     "outer": _outer, "matmul": _matmul, "transpose": _transpose, "determinant": _determinant, "inverse": _inverse,
     "trace": _trace, "norm_sqr": _norm_sqr, "norm": _norm, "normalized": _normalized,
+    "norm_with": _norm_with, "normalized_with": _normalized_with,
+    "min3": lambda s: lambda a, b, c: n.minimum(n.minimum(a, b), c),
+    "max3": lambda s: lambda a, b, c: n.maximum(n.maximum(a, b), c),
     "norm_inv": lambda s: (lambda square, root: lambda v: root(square(v)))(_norm_sqr(s), _rsqrt(s)),
     "mix": _mix, "clamp": lambda s: lambda x, low, high: n.maximum(low, n.minimum(x, high)),
     "step": lambda s: lambda edge, x: 0.0 if x < edge else 1.0, "smoothstep": _smoothstep, "distance": _distance,
