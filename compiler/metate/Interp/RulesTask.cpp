@@ -73,6 +73,19 @@ static void assertion(Machine &machine, AssertOp op) {
   machine.checks.stop = stops;
 }
 
+/// The finding that a failed check is, and what it says of the access.
+static std::pair<StringRef, std::string> findingOf(CheckKind kind, const std::string &access) {
+  switch (kind) {
+  case CheckKind::OutOfRange:
+    return {"bounds", "index out of range: " + access};
+  case CheckKind::DivisionByZero:
+    return {"division", "division by zero"};
+  case CheckKind::Capacity:
+    return {"capacity", access + ": its pool is full"};
+  }
+  llvm_unreachable("a check without a finding");
+}
+
 /// Debug mode's checks say what the interpreter would have found at the access itself.
 static void check(Machine &machine, CheckOp op) {
   if (machine.bits(op.getCondition()))
@@ -82,9 +95,9 @@ static void check(Machine &machine, CheckOp op) {
     where = placeText(where, machine.indices(op.getIndex()));
   if (!op.getShape().empty())
     where += " of shape " + shapeText(machine.indices(op.getShape()));
+  auto [kind, text] = findingOf(op.getKind(), where);
   bool stops = std::exchange(machine.checks.stop, true); // a check always does
-  machine.report(stringifyCheckKind(op.getKind()), op, "check failed: " + where,
-                 int32_t(op.getKind()));
+  machine.report(kind, op, text, int32_t(op.getKind()));
   machine.checks.stop = stops;
 }
 
