@@ -360,7 +360,7 @@ def test_debug_mode_of_the_interpreter(stage):
             with pytest.raises(ZeroDivisionError, match=f"{__file__}:{divide.source.first_line + 2}:.*by zero"):
                 divide(x, 0)
             for kernel, wrong in (grow, 4), (write, 16), (write, -1):
-                with pytest.raises(IndexError, match="index out of range: f|outside of the tree: f"):
+                with pytest.raises(IndexError, match=r"index out of range: f|outside of the tree: f"):
                     kernel(f, wrong)
             assert x[0] == 0 and f.stats()["p"].used == 0
     with mt.Context(mt.interp, interp_stage=stage):
