@@ -146,9 +146,9 @@ void Launch::run() {
     *tree = *ordered.at(block);
   if (machine.stopped()) {
     machine.resume();
-    auto [op, message] = machine.otherEnd;
-    machine.report("order", op,
-                   "depends on the order of the iterations; in another one: " + message);
+    auto [op, message, variables] = machine.otherEnd;
+    machine.reportLater("order", op, variables,
+                        "depends on the order of the iterations; in another one: " + message);
   }
 }
 
@@ -169,22 +169,28 @@ class interp::Differences {
 public:
   explicit Differences(Operation *kernel) : kernel(kernel) {}
 
-  void add(Operation *op, function_ref<std::string()> text) {
-    auto &[first, count] = found[op ? op : kernel];
-    if (!count++)
-      first = text();
+  void add(const WriteRecord &record, function_ref<std::string()> text) {
+    Difference &difference = found[record.last.op ? record.last.op : kernel];
+    if (!difference.count++)
+      difference = {text(), record.variables, 1};
   }
   void report(Machine &machine) const {
     for (auto &[op, difference] : found) {
-      auto &[first, count] = difference;
-      std::string more = count == 1 ? "" : ", and so with " + std::to_string(count - 1) + " more";
-      machine.report("order", op, first + more + "; an iteration needs what others write");
+      uint64_t others = difference.count - 1;
+      std::string more = others ? ", and so with " + std::to_string(others) + " more" : "";
+      machine.reportLater("order", op, difference.variables,
+                          difference.text + more + "; an iteration needs what others write");
     }
   }
 
 private:
   Operation *kernel;
-  llvm::MapVector<Operation *, std::pair<std::string, uint64_t>> found;
+  struct Difference {
+    std::string text;
+    Coordinates variables; ///< of the iteration that wrote it last, in order
+    uint64_t count = 0;
+  };
+  llvm::MapVector<Operation *, Difference> found;
 };
 
 static std::string differenceText(const std::string &place, Type shown, uint64_t a, uint64_t b) {
@@ -201,7 +207,7 @@ void Launch::compareArrays(const Contents &inOrder, Differences &differences) {
       uint64_t b = loadScalar(array.element, address);
       WriteRecord record = machine.writes.find(address);
       if (!record.isConflicting && !isSame(array.element, a, b, record.magnitude))
-        differences.add(record.last.op,
+        differences.add(record,
                         [&] { return differenceText(placeText(array, at), array.shown, a, b); });
     };
     if (size)
@@ -214,7 +220,7 @@ void Launch::compareArrays(const Contents &inOrder, Differences &differences) {
 void Launch::compareTrees(Tree &inOrder, Tree &other, Differences &differences) {
   for (auto &[node, pool] : inOrder.pools)
     if (pool.active != other.pools[node].active)
-      differences.add(nullptr, [&] {
+      differences.add({}, [&] {
         return "the set of active cells of " + inOrder.name +
                " depends on the order of the iterations";
       });
@@ -226,7 +232,7 @@ void Launch::compareTrees(Tree &inOrder, Tree &other, Differences &differences) 
       for (size_t k = 0; k < a.size(); ++k) {
         WriteRecord record = machine.writes.find(other, node, at, k);
         if (!record.isConflicting && !isSame(scalar, a[k], b[k], record.magnitude))
-          differences.add(record.last.op, [&] {
+          differences.add(record, [&] {
             return differenceText(placeText(inOrder, node, at, k), scalar, a[k], b[k]);
           });
       }

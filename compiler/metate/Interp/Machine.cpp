@@ -174,7 +174,7 @@ void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_
   bool ends = checks.stop || code == METATE_E_INTERNAL;
   if (isSilent) {
     if (ends && !stopped())
-      otherEnd = {op, message.str()};
+      otherEnd = {op, message.str(), isParallel ? variables : Coordinates()};
     if (ends)
       stop(code);
     return;
@@ -211,6 +211,14 @@ void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_
   findings.push_back(std::move(finding));
 }
 
+void Machine::reportLater(StringRef kind, Operation *op, const Coordinates &before,
+                          const Twine &message) {
+  isParallel = !before.empty();
+  variables = before;
+  report(kind, op, message);
+  isParallel = false;
+}
+
 //===-- writes --------------------------------------------------------------===//
 
 /// "5 in iteration (1, 2)", with the line where that is not the finding's.
@@ -234,6 +242,10 @@ void Machine::noteWrite(Operation *op, WriteRecord &record, uint64_t bits, bool 
   else if (record.last.iteration != iteration)
     record.other = record.last;
   record.last = now;
+  if (isParallel)
+    record.variables = variables;
+  else
+    record.variables.clear();
   if (isAtomic && isa<FloatType>(shown))
     record.magnitude = std::max(record.magnitude, std::fabs(toDouble(shown, bits)));
   const Write &other = record.other;

@@ -80,6 +80,9 @@ public:
   /// A finding; ends the launch if findings do.
   void report(llvm::StringRef kind, mlir::Operation *op, const llvm::Twine &message,
               int32_t code = METATE_E_ASSERT);
+  /// A finding about an iteration that is over.
+  void reportLater(llvm::StringRef kind, mlir::Operation *op, const Coordinates &variables,
+                   const llvm::Twine &message);
   /// Counts one more of a finding that the operation has already, so that its message need not be
   /// made again.
   bool isKnown(llvm::StringRef kind, mlir::Operation *op);
@@ -95,8 +98,8 @@ public:
   std::vector<Finding> findings;
   std::string detail;    ///< the text of what stopped the launch
   bool isSilent = false; ///< prints and findings are left out: the second opinion
-  /// What stopped the second opinion, and where.
-  std::pair<mlir::Operation *, std::string> otherEnd = {nullptr, ""};
+  /// What stopped the second opinion, where, and in which iteration.
+  std::tuple<mlir::Operation *, std::string, Coordinates> otherEnd;
   NanTrace nans;   ///< for `nan`
   WriteLog writes; ///< for `conflict` and `order`
   /// Goes on after the second opinion was stopped.

@@ -21,6 +21,7 @@ struct Write {
 
 struct WriteRecord {
   Write last, other;          ///< `other` is of an iteration of the same loop
+  Coordinates variables;      ///< of the last one's iteration, if it is in a loop
   double magnitude = 0;       ///< the greatest that atomics left here
   bool isConflicting = false; ///< a conflict was found here
 };
