@@ -59,7 +59,13 @@ class Coverage:
 
     def text(self) -> str:
         """The matrix as Markdown: for each operation and level, the types that ran of those there are."""
-        lines = [f"{self.share:.1%} of {len(self.expected)} cells: operation x type x level.", ""]
+        lines = [
+            "# Coverage of the random kernels",
+            "",
+            "Written by `scripts/fuzz-kernels --coverage FILE`: of each operation, how many",
+        ]
+        lines += ["of the types that it is said of ran and were compared, for each kind of tree.", ""]
+        lines += [f"{self.share:.1%} of {len(self.expected)} cells: operation x type x level.", ""]
         lines += [f"| | {' | '.join(LEVEL_NAMES)} |", f"|---{'|---' * len(LEVEL_NAMES)}|"]
         rows = {}
         for name, column, level in self.expected:
