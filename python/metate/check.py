@@ -58,13 +58,15 @@ def run(file: pathlib.Path, arguments=(), *, checks=DEFAULT_CHECKS, stage="impor
     with _stdout_elsewhere() if as_json else contextlib.nullcontext(), _context.impose(**options) as imposed:
         start = time.perf_counter()
         with _progress(file, start):
+            others = set(threading.enumerate())
             failure = _run_program(file, arguments)
+            _wait_for_threads(others)
         findings = imposed.take_findings()
         seconds = time.perf_counter() - start
     if as_json:
         print(json.dumps(_document(file, checks, stage, failure, findings), indent=2))
     else:
-        _print_report(findings, imposed.kernel_count(), checks, seconds)
+        _print_report(findings, failure, imposed.kernel_count(), checks, seconds)
     return FAILED if failure else FOUND if findings else CLEAN
 
 
@@ -94,10 +96,17 @@ def _run_program(file: pathlib.Path, arguments) -> str | None:
     return None
 
 
+def _wait_for_threads(others) -> None:
+    """Python does so at its end: what the program's threads still do belongs to its run."""
+    while running := [thread for thread in threading.enumerate() if not thread.daemon and thread not in others]:
+        for thread in running:
+            thread.join()
+
+
 # -- what is shown ------------------------------------------------------------
 
 
-def _print_report(findings, kernels, checks, seconds) -> None:
+def _print_report(findings, failure, kernels, checks, seconds) -> None:
     out, colour = sys.stderr, _wants_colour(sys.stderr)
 
     def paint(code, text):
@@ -118,7 +127,8 @@ def _print_report(findings, kernels, checks, seconds) -> None:
         print(f"    in kernel '{finding.kernel}'{where}{often}", file=out)
         for caller in finding.callers:
             print(f"    called from {_shown_path(caller)}", file=out)
-    print(f"metate check: {_summary(findings, kernels, checks, seconds)}", file=out)
+    until = f"{failure}; until then " if failure else ""
+    print(f"metate check: {until}{_summary(findings, kernels, checks, seconds)}", file=out)
 
 
 def _summary(findings, kernels, checks, seconds) -> str:

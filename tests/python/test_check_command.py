@@ -175,6 +175,21 @@ def test_a_program_that_fails_ends_with_2(check, program, text, failure):
     assert (done.returncode, document["failure"]) == (2, failure)
     assert len(document["findings"]) == 1 and text in done.stderr
     assert "check.py" not in done.stderr  # the user's frames only
+    shown = check("fill(np.zeros(2, np.int32), 1)\n" + program)
+    assert shown.returncode == 2 and f"metate check: {failure}; until then no findings" in shown.stderr
+
+
+def test_threads_that_outlive_the_program_are_part_of_it(check):
+    done = check("""
+        import threading, time
+
+        def late():
+            time.sleep(0.3)
+            collide(np.zeros(4, np.int32))
+
+        threading.Thread(target=late).start()
+    """)
+    assert done.returncode == 1 and "conflicting writes of x[0]" in done.stderr
 
 
 def test_a_program_that_ends_itself_well(check):
