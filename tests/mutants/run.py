@@ -59,8 +59,7 @@ def probe(name):
 def catch(name, arguments):
     """(how it was caught or None, kernels, seconds, the tester's answer)."""
     start = time.monotonic()
-    seeds = {} if arguments.fresh else json.loads(SEEDS.read_text())
-    known = sorted({seed for fault, seed in seeds.items() if name in ("", fault)})
+    known = sorted({seed for fault, seed in arguments.seeds.items() if name in ("", fault)})
     # Without a fault nothing is searched for: the known kernels must agree.
     count = arguments.count if name or not known else 0
     code, output = child("catch.py", "--known", *known, "--seed", arguments.seed, "--count", count, fault=name)
@@ -73,6 +72,11 @@ def catch(name, arguments):
     if code < 0:
         return f"ends with signal {-code}", 0, seconds, {}
     sys.exit(f"tests/mutants: catch.py failed with {name or 'no fault'} (exit code {code})\n{output}")
+
+
+def record(name, seed):
+    seeds = {**json.loads(SEEDS.read_text()), name: seed}
+    SEEDS.write_text(json.dumps(seeds, indent=1, sort_keys=True) + "\n")
 
 
 def add_case(suite, name, problem):
@@ -95,6 +99,7 @@ def main():
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(1, 2**31)
         print(f"--seed {arguments.seed}")
+    arguments.seeds = {} if arguments.fresh else json.loads(SEEDS.read_text())
     rows = [row for row in faults() if row[2] != "Race" and (not arguments.names or row[0] in arguments.names)]
     suite = ElementTree.Element("testsuite", name="mutants")
     start, missed = time.monotonic(), []
@@ -106,17 +111,15 @@ def main():
                 missed.append(name)
                 print(f"probe {name}: {problem}")
         print(f"{len(names)} probes, {time.monotonic() - start:.1f} s", flush=True)
-        found = [] if arguments.probes else pool.map(lambda name: catch(name, arguments), names)
-        seeds = {}
-        for name, (how, kernels, seconds, answer) in zip(names, found):
+        found = {} if arguments.probes else {pool.submit(catch, name, arguments): name for name in names}
+        for future in concurrent.futures.as_completed(found):
+            name, (how, kernels, seconds, answer) = found[future], future.result()
             problem = report(name, how, kernels, seconds, answer)
-            if name and answer.get("seed"):
-                seeds[name] = answer["seed"]
+            if arguments.record and name and answer.get("seed"):
+                record(name, answer["seed"])
             add_case(suite, f"catch {name or 'nothing without a fault'}", problem)
             if problem:
                 missed.append(name)
-    if arguments.record:
-        SEEDS.write_text(json.dumps({**json.loads(SEEDS.read_text()), **seeds}, indent=1, sort_keys=True) + "\n")
     if arguments.junit:
         ElementTree.ElementTree(suite).write(arguments.junit)
     caught = 0 if arguments.probes else len(rows) - len({name for name in missed if name})

@@ -193,7 +193,7 @@ KernelValue KernelBuilder::shift(StringRef op, KernelValue left, KernelValue rig
     // Asked of the wider of both types: a cast to a narrow one could bring the amount into range.
     bool isWider = bitWidth(right.type.scalar) > width;
     const KernelValue &asked = isWider ? right : amount;
-    int64_t first = isMutant(Mutant::ShiftByWidth) ? width + 1 : width;
+    int64_t first = isMutant(Mutant::ShiftUnguarded) ? 2 * width : width;
     isOver = builder.createOrFold<arith::CmpIOp>(loc(), arith::CmpIPredicate::uge, asked.ir,
                                                  constant(asked.type, first));
     if (isWider && isOver.getType() != ir(amount.type.withScalar(METATE_U1)))

@@ -60,8 +60,8 @@ def unsigned_min_signed():
     expect(out, np.minimum(a, b))
 
 
-@probe("ShiftByWidth")
-def shift_by_width():
+@probe("ShiftUnguarded")
+def shift_unguarded():
     @mt.kernel
     def run(a: i32, by: array(i32, 1), out: array(i32, 1)):
         for i in range(by.shape[0]):
