@@ -15,13 +15,12 @@ from . import table, trees
 from .case import Array, Case, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
 from .patterns import Patterns
-from .program import Expr, Line, Program, Stmt
-from .statements import Place, Statements
+from .places import I32, Places, Task
+from .program import Line, Program, Stmt
+from .statements import Statements
 from .table import Type
 
-I32 = Type("i32")
 _STORED = tuple(s for s in table.ALL if s != "bf16")  # what NumPy has
-_MOST_CELLS = 160  # of a tree: the twin visits each
 
 
 def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
@@ -32,7 +31,7 @@ def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
     return generator.gap_case(name, seed, gaps) if gaps else generator.case(name, seed)
 
 
-class Generator(Patterns, Statements):
+class Generator(Patterns, Places, Statements):
     def __init__(self, rng, wanted=None, is_whole=False):
         super().__init__(rng, is_whole, wanted)
         self.inputs: list[Array] = []
@@ -131,272 +130,6 @@ class Generator(Patterns, Statements):
         parts = tuple(self.number(type_.scalar) for _ in range(type_.count))
         return parts if type_.shape else parts[0]
 
-    # -- elements and cells that can be read -------------------------------------------------------------------------
-
-    def claim(self, key, mode) -> bool:
-        """May this array or member be used so in the current task? Serial statements may do anything."""
-        if self.is_serial:
-            return True
-        if self.task.modes.setdefault(key, mode) == mode:
-            return True
-        return False
-
-    def readers(self):
-        """Makers of sources for the scope: elements of arrays and cells, at random places."""
-        found = []
-        for array in (*self.inputs, *self.mutable):
-            found.append((Type(array.scalar, array.shape), lambda array=array: self.element(array)))
-        for name, tree in self.trees.items():
-            for member in self.types[tree.type].members.values():
-                found += [(member.type, lambda name=name, member=member: self.cell(name, member))] * 2
-        return found
-
-    def element(self, array) -> Source | None:
-        if array.name[0] == "y" and not self.claim(array.name, "read"):
-            return self._again(self.own_element(array, Type(array.scalar, array.shape)))
-        indices = [self.index(extent) for extent in array.extents]
-        holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        type_ = Type(array.scalar, array.shape)
-        counts = (("element", type_.label),)
-        signless = array.name[0] == "y" and n.is_float(array.scalar)
-        return Source(type_, f"{array.name}[{holes}]", f"{array.name}[{holes},]", indices, signless, counts=counts)
-
-    @staticmethod
-    def _again(place: Place | None) -> Source | None:
-        """The iteration's own place, which it may have written before."""
-        if place is None:
-            return None
-        return Source(place.type, place.kernel, place.twin_read, list(place.indices), n.is_float(place.type.scalar))
-
-    def coordinates(self, member, mode="read"):
-        """Indices of a cell: near the loop's own, or anywhere; outside only where that has a meaning."""
-        rng, task = self.rng, self.task
-        found = []
-        loop = task.coordinates if task and rng.random() < 0.8 else []
-        for k, extent in enumerate(member.shape):
-            if k < len(loop) and rng.random() < 0.9:
-                found.append(self.near(loop[k], extent, member.is_sparse))
-            elif member.is_sparse and rng.random() < 0.3:
-                inner = self._no_literal(self.leaf(I32))
-                found.append(Expr(I32, f"({{0}} % {extent + 5} - 2)", f"({{0}} % {extent + 5} - 2)", [inner]))
-            else:
-                found.append(self.index(extent))
-        return found
-
-    def near(self, source: Source, extent, is_sparse) -> Expr:
-        """A neighbour at a constant offset, held inside where there is nothing outside."""
-        offset = self.rng.choice((0, 0, 0, 1, -1, 1, -1, 2, -2, 3, -5))
-        own = self.read(source)
-        text = "{0}" if not offset else f"({{0}} {'+' if offset > 0 else '-'} {abs(offset)})"
-        low, high = source.index[0] + offset, source.index[1] + offset
-        if is_sparse or (0 <= low and high < extent):
-            return Expr(I32, text, text, [own])
-        if self.rng.random() < 0.5:
-            return Expr(I32, f"({text} % {extent})", f"({text} % {extent})", [own])
-        kernel = f"mt.max(mt.min({text}, {extent - 1}), 0)"
-        return Expr(I32, kernel, f"max(min({text}, {extent - 1}), 0)", [own])
-
-    def cell(self, tree, member) -> Source | None:
-        if not self.claim((tree, member.name), "read"):
-            indices = self._own_coordinates(tree, member, False)
-            return self._again(indices and self.place_of(tree, member, indices))
-        indices = self.coordinates(member)
-        holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        kernel = self.spelled(tree, member, holes)
-        counts = (("cell", member.type.label),)
-        twin = f'{tree}.get("{member.name}", ({holes},))'
-        return Source(member.type, kernel, twin, indices, n.is_float(member.type.scalar), counts=counts)
-
-    def spelled(self, tree, member, holes):
-        return (
-            self.rng.choice((f"{tree}.{member.name}[{holes}]", f"{tree}[{holes}].{member.name}"))
-            if self._is_full(tree, member)
-            else f"{tree}.{member.name}[{holes}]"
-        )
-
-    def _is_full(self, tree, member):
-        """f[i, j].a takes coordinates of the member: any branch will do."""
-        return True
-
-    # -- places that can be written -----------------------------------------------------------------------------------
-
-    def output(self, type_, signless, inexact=False) -> Place | None:
-        """An element of an output array, of this iteration's own."""
-        scalar = type_.scalar if type_.scalar != "bf16" else "f32"
-        task = self.task
-        key = (task and task.number, scalar, type_.shape, bool(signless), inexact)
-        if key not in self.outputs:
-            self.outputs[key] = [f"o{len(self.outputs)}", Type(scalar, type_.shape), task.extents if task else (), 0]
-        entry = self.outputs[key]
-        slot, entry[3] = entry[3], entry[3] + 1
-        indices = [self.read(source) for source in task.coordinates] if task else []
-        holes = ", ".join([*(f"{{{k}}}" for k in range(len(indices))), str(slot)])
-        return Place(
-            entry[0], entry[1], f"{entry[0]}[{holes}]", f"{entry[0]}[{holes},]", f"{entry[0]}[{holes},] = {{v}}", indices
-        )
-
-    def own_place(self, shaped=False, inside=False) -> Place | None:
-        """A place of this iteration's own in an array or tree that was there before."""
-        candidates = [(None, array) for array in self.mutable]
-        candidates += [
-            (name, member) for name, tree in self.trees.items() for member in self.types[tree.type].members.values()
-        ] * 2
-        self.rng.shuffle(candidates)
-        for name, thing in candidates:
-            type_ = Type(thing.scalar, thing.shape) if name is None else thing.type
-            if shaped and not type_.shape:
-                continue
-            place = self.own_element(thing, type_) if name is None else self.own_cell(name, thing, inside)
-            if place is not None:
-                return place
-        return None
-
-    def own_element(self, array, type_):
-        if self.is_serial:
-            indices = [self.index(extent) for extent in array.extents]
-        else:
-            task = self.task
-            if len(task.extents) != len(array.extents) or any(a > b for a, b in zip(task.extents, array.extents)):
-                return None
-            if not self.claim(array.name, ("own", ())):
-                return None
-            indices = [self.read(source) for source in task.coordinates]
-        holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        text = f"{array.name}[{holes}]"
-        return Place(array.name, type_, text, f"{array.name}[{holes},]", f"{array.name}[{holes},] = {{v}}", indices)
-
-    def own_cell(self, tree, member, inside):
-        if not self._may_grow(tree, member):
-            return None
-        if self.is_serial:
-            indices = [self.index(extent) for extent in member.shape]
-        else:
-            indices = self._own_coordinates(tree, member, inside)
-            if indices is None:
-                return None
-        self._grows(tree, member)
-        return self.place_of(tree, member, indices)
-
-    def _own_coordinates(self, tree, member, inside):
-        """The loop's coordinates plus an offset that is the same throughout the task."""
-        task, key = self.task, (tree, member.name)
-        if len(task.extents) != len(member.shape):
-            return None
-        fits = all(a <= b for a, b in zip(task.extents, member.shape))
-        if not fits and not (member.is_sparse and not inside):
-            return None
-        known = task.modes.get(key)
-        if known is None:
-            offset = (0,) * len(member.shape)
-            if member.is_sparse and not inside and self.rng.random() < 0.4:
-                offset = tuple(self.rng.choice((0, 0, 1, -1, 2, -4)) for _ in member.shape)
-            known = task.modes[key] = ("own", offset)
-        if known[0] != "own" or (inside and any(known[1])):
-            return None
-        found = []
-        for source, offset in zip(task.coordinates, known[1]):
-            text = "{0}" if not offset else f"({{0}} {'+' if offset > 0 else '-'} {abs(offset)})"
-            found.append(Expr(I32, text, text, [self.read(source)]))
-        return found
-
-    def place_of(self, tree, member, indices) -> Place:
-        holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        at = f'"{member.name}", ({holes},)'
-        kernel = self.spelled(tree, member, holes)
-        name = f"{tree}.{member.name}"
-        return Place(name, member.type, kernel, f"{tree}.get({at})", f"{tree}.put({at}, {{v}})", indices, member.level)
-
-    def _may_grow(self, tree, member):
-        return self.is_serial or not member.is_sparse or tree not in self.task.asked
-
-    def _grows(self, tree, member):
-        if self.task and member.is_sparse:
-            self.task.grown.add(tree)
-
-    def atomic_place(self):
-        """(a place that several iterations may change, the operation)."""
-        if self.is_serial and not self.task:
-            return None
-        if self.trees and self.rng.random() < 0.6:
-            found = self._atomic_cell()
-            if found is not None:
-                return found
-        op = self.rng.choice(list(table.ATOMICS))
-        kinds = [s for s in table.ATOMICS[op][2] if s != "bf16" and self._is_determined(op, s)]
-        type_ = Type(self.rng.choice(kinds), self.rng.choice(((), (), (), (2,))))
-        key = (op, type_)
-        if key not in self.collectors:
-            self.collectors[key] = self.array(f"c{len(self.collectors)}", type_, (self.rng.randint(1, 4),))
-        array = self.collectors[key]
-        indices = [self.index(array.extents[0])]
-        return Place(
-            array.name, type_, f"{array.name}[{{0}}]", f"{array.name}[{{0}},]", f"{array.name}[{{0}},] = {{v}}", indices
-        ), op
-
-    def _is_determined(self, op, scalar):
-        """Is the result the same in any order, and held exactly?"""
-        if not n.is_float(scalar):
-            return True
-        return op in ("min", "max") or (op in ("add", "sub") and self.is_whole and scalar in ("f32", "f64"))
-
-    def _atomic_cell(self):
-        tree = self.rng.choice(list(self.trees))
-        member = self.rng.choice(list(self.types[self.trees[tree].type].members.values()))
-        key = (tree, member.name)
-        known = self.task.modes.get(key) if not self.is_serial else None
-        if known is None:
-            kinds = [op for op in table.ATOMICS if member.type.scalar in table.ATOMICS[op][2]]
-            op = self.rng.choice([op for op in kinds if self._is_determined(op, member.type.scalar)] or [None])
-            if op is None or (n.is_float(member.type.scalar) and op in ("add", "sub")):
-                return None  # a sum that later statements read would not stay small
-            known = ("atomic", op)
-        if known[0] != "atomic" or not self._may_grow(tree, member):
-            return None
-        indices = self.coordinates(member)
-        if not self.claim(key, known):
-            return None  # an index has read it meanwhile
-        if not self._may_grow(tree, member):
-            return None
-        self._grows(tree, member)
-        return self.place_of(tree, member, indices), known[1]
-
-    def growing_place(self):
-        found = self._cell_for(lambda tree, member: member.is_sparse and self._may_grow(tree, member))
-        if found is None:
-            return None
-        tree, member = found
-        indices = self.coordinates(member)
-        if not self._may_grow(tree, member):
-            return None
-        self._grows(tree, member)
-        return self._asked(tree, member, indices, "activate")
-
-    def asked_place(self):
-        found = self._cell_for(lambda tree, _: self.is_serial or tree not in self.task.grown)
-        if found is None:
-            return None
-        tree, member = found
-        indices = self.coordinates(member)
-        if not self.is_serial:
-            if tree in self.task.grown:
-                return None
-            self.task.asked.add(tree)
-        return self._asked(tree, member, indices, "is_active")
-
-    def _cell_for(self, fits):
-        found = [
-            (name, member)
-            for name, tree in self.trees.items()
-            for member in self.types[tree.type].members.values()
-            if fits(name, member)
-        ]
-        return self.rng.choice(found) if found else None
-
-    def _asked(self, tree, member, indices, name):
-        holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        twin = f'{tree}.{name.replace("is_", "")}("{member.name}", ({holes},))'
-        return f"mt.{name}({tree}.{member.name}, [{holes}])", twin, indices, member.level
-
     # -- tasks --------------------------------------------------------------------------------------------------------
 
     def new_task(self, level, extents) -> Task:
@@ -478,8 +211,6 @@ class Generator(Patterns, Statements):
         if serialize:
             counts.append(("serialize", "-"))
         made = self._loop(task, [*prefix, Line(kernel, twin)], size=size, is_serial=serialize)
-        if serialize:
-            made.lines[-1].block = made.lines[-1].block
         made.counts = tuple(counts)
         return made
 
@@ -489,7 +220,7 @@ class Generator(Patterns, Statements):
         task.coordinates = [Source(I32, name, name, index=(0, extent - 1))]
         header = f"for {name} in range({extent}):"
         counts = [("range", "-")]
-        arrays = [a for a in (*self.inputs, *self.mutable) if 1 in (len(a.extents), 1) and a.extents[0] <= 24]
+        arrays = [a for a in (*self.inputs, *self.mutable) if a.extents[0] <= 24]
         kind, twin = rng.random(), None
         if arrays and kind < 0.3 and extent < 1000:
             array = rng.choice(arrays)
@@ -634,16 +365,3 @@ class Generator(Patterns, Statements):
             program.name, program.kernel_text(), program.twin_text(), arguments, {name: t.text for name, t in used.items()},
             members, program.contract, self.tolerances, returns, sorted(program.covered()), seed, program,
         )  # fmt: skip
-
-
-class Task:
-    """What is known of the loop being written: how each array or member is used in it, which trees it grows."""
-
-    def __init__(self, number, level, extents):
-        self.number = number
-        self.level = level
-        self.extents = tuple(extents)
-        self.coordinates: list[Source] = []
-        self.modes: dict = {}
-        self.grown: set[str] = set()
-        self.asked: set[str] = set()

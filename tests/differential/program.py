@@ -46,6 +46,11 @@ class Expr:
             yield from kid.walk()
 
 
+def holes(count: int) -> list[str]:
+    """{0}, {1}, ...: where a text's operands go."""
+    return [f"{{{k}}}" for k in range(count)]
+
+
 @dataclass
 class Line:
     """A line of a statement, with the block under it if it has one. An empty text is no line."""
