@@ -22,6 +22,7 @@ from .generate import generate
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BATCH = 20
 _STRIDE = 1_000_003  # between the kernels of two seeds
+_SILENT = 300.0  # seconds without a word from a checking process: far more than a batch takes on a busy machine
 _LEAST_FOR_COVERAGE = 400  # kernels; fewer cannot reach every cell
 
 
@@ -132,6 +133,25 @@ def reduced(mismatch, variants, folder, seconds) -> pathlib.Path:
     return path
 
 
+class Watch:
+    """Kills a process that says nothing for a time: a kernel that does not end."""
+
+    def __init__(self, process, seconds):
+        self.process, self.seconds = process, seconds
+        self.timer = None
+        self.wind()
+
+    def wind(self) -> None:
+        self.stop()
+        self.timer = threading.Timer(self.seconds, self.process.kill)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+
+
 # -- the one that counts ------------------------------------------------------------------------------------
 
 
@@ -186,8 +206,11 @@ class Run:
     def _run_child(self, child, skip):
         process = self._start("--child", str(child), "--skip", str(skip))
         begun = None
+        watch = Watch(process, _SILENT + self.options.reduce)
         for line in process.stdout:
+            watch.wind()
             begun = self._take(json.loads(line), begun, process)
+        watch.stop()
         code = process.wait()
         if code == 0 or self._is_over() or begun is None:
             if code and begun is None and not self._is_over():
@@ -255,9 +278,12 @@ class Run:
     def _crashes(self, case) -> bool:
         path = ROOT / "out" / "differential" / f"crash-{os.getpid()}.json"
         case.save(path)
-        code = self._start("--replay", str(path)).wait()
+        process = self._start("--replay", str(path))
+        watch = Watch(process, _SILENT)
+        process.communicate()
+        watch.stop()
         path.unlink()
-        return code < 0
+        return process.returncode < 0
 
     def _replay(self) -> int:
         case = Case.load(self.options.replay)
