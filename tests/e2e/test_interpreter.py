@@ -118,6 +118,29 @@ def test_local_arrays_end_with_their_loop():
 
 
 @mt.kernel
+def double(x: I1, y: I1):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 2
+
+
+def test_a_second_run_puts_back_what_the_kernel_writes_only(tmp_path):
+    """`order` runs kernels twice: what they read may be memory that cannot be written."""
+    np.arange(2000, dtype=np.int32).tofile(tmp_path / "x")
+    x = np.memmap(tmp_path / "x", np.int32, "r")
+    y = np.zeros((2000, 2), np.int32)[:, 0]
+    with mt.Context(arch=mt.interp, checks=["order"]):
+        double(x[:0], y[:0])
+        double(x, y)
+        assert (y == 2 * np.arange(2000)).all()
+        f = Line.new()
+        count(f, np.zeros(4, np.int32))
+        (tmp_path / "f").write_bytes(f.block)
+        with (tmp_path / "f").open("rb") as file:
+            g = Line.bind(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ), reset=False)
+        assert get(g) == 1
+
+
+@mt.kernel
 def put(f: Line, value: mt.i32):
     f[5].a = value
 

@@ -52,6 +52,7 @@ void Launch::bindArray(BlockArgument argument, const metate_argument_info &info,
   if (kernel.op.getArgAttr(number, "metate.result"))
     array.name = "the returned value";
   array.memory = static_cast<uint8_t *>(slots[0].p);
+  array.isWritten = info.access & METATE_ACCESS_WRITE;
   for (uint32_t axis = 0; axis < info.rank; ++axis) {
     array.extents.push_back(slots[1 + axis].i);
     array.strides.push_back(slots[1 + info.rank + axis].i);
@@ -78,33 +79,38 @@ void Launch::bindTree(BlockArgument argument, const metate_argument_info &info, 
 
 //===-- running -------------------------------------------------------------===//
 
-/// Bytes from the first to after the last element, and the first one's offset from the data
-/// pointer; strides may be negative.
-static std::pair<int64_t, int64_t> spanOf(const Array &array) {
-  int64_t low = 0, high = 1;
-  for (auto [extent, stride] : llvm::zip(array.extents, array.strides)) {
-    if (!extent)
-      return {0, 0};
-    (stride < 0 ? low : high) += (extent - 1) * stride;
-  }
-  int64_t bytes = bytesOf(array.element);
-  return {low * bytes, (high - low) * bytes};
+/// Calls `visit` with the indices and the number of each element, in row-major order.
+static void eachElement(const Array &array,
+                        function_ref<void(const Coordinates &, uint64_t)> visit) {
+  if (llvm::is_contained(array.extents, 0))
+    return;
+  uint64_t number = 0;
+  visitBox(Coordinates(array.extents.size(), 0),
+           Coordinates(array.extents.begin(), array.extents.end()),
+           [&](const Coordinates &at) { visit(at, number++); });
 }
 
+/// Only what the kernel writes is put back: the rest may be memory that cannot be written, and what
+/// lies between the elements of a strided array is somebody else's.
 Launch::Contents Launch::contents() const {
   Contents result;
   for (const Array &array : arrays) {
-    auto [offset, bytes] = spanOf(array);
-    const uint8_t *first = array.memory + offset;
-    result.emplace_back(first, first + bytes);
+    std::vector<uint64_t> &elements = result.emplace_back();
+    if (array.isWritten)
+      eachElement(array, [&](const Coordinates &at, uint64_t) {
+        elements.push_back(loadScalar(array.element, array.address(at)));
+      });
   }
   return result;
 }
 
 void Launch::restore(const Contents &contents) {
-  for (auto [array, bytes] : llvm::zip(arrays, contents))
-    if (!bytes.empty())
-      std::memcpy(array.memory + spanOf(array).first, bytes.data(), bytes.size());
+  for (auto [array, elements] : llvm::zip(arrays, contents))
+    if (array.isWritten)
+      eachElement(
+          array, [&, &array = array, &elements = elements](const Coordinates &at, uint64_t number) {
+            storeScalar(array.element, elements[number], array.address(at));
+          });
 }
 
 static std::map<void *, std::unique_ptr<Tree>>
@@ -199,20 +205,18 @@ static std::string differenceText(const std::string &place, Type shown, uint64_t
 }
 
 void Launch::compareArrays(const Contents &inOrder, Differences &differences) {
-  for (auto [array, bytes] : llvm::zip(arrays, inOrder)) {
-    auto [first, size] = spanOf(array);
-    auto compare = [&, &array = array, &bytes = bytes, first = first](const Coordinates &at) {
+  for (auto [array, elements] : llvm::zip(arrays, inOrder)) {
+    auto compare = [&, &array = array, &elements = elements](const Coordinates &at,
+                                                             uint64_t number) {
       const uint8_t *address = array.address(at);
-      uint64_t a = loadScalar(array.element, bytes.data() + (address - array.memory - first));
-      uint64_t b = loadScalar(array.element, address);
+      uint64_t a = elements[number], b = loadScalar(array.element, address);
       WriteRecord record = machine.writes.find(address);
       if (!record.isConflicting && !isSame(array.element, a, b, record.magnitude))
         differences.add(record,
                         [&] { return differenceText(placeText(array, at), array.shown, a, b); });
     };
-    if (size)
-      visitBox(Coordinates(array.extents.size(), 0),
-               Coordinates(array.extents.begin(), array.extents.end()), compare);
+    if (array.isWritten)
+      eachElement(array, compare);
   }
 }
 

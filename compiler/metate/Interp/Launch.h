@@ -46,8 +46,8 @@ private:
                  const metate_slot *slots);
   void bindTree(mlir::BlockArgument argument, const metate_argument_info &info, void *block);
   std::string nameOf(unsigned number);
-  /// Array elements as bytes, one copy of each array's span.
-  using Contents = std::vector<std::vector<uint8_t>>;
+  /// The elements of each array that the kernel writes.
+  using Contents = std::vector<std::vector<uint64_t>>;
   Contents contents() const;
   void restore(const Contents &contents);
   void compareOrders(const Contents &inOrder,

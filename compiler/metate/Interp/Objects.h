@@ -47,6 +47,7 @@ struct Array {
   unsigned componentRank = 0; ///< how many of the last indices name a component of an element
   llvm::SmallVector<int64_t> extents, strides;
   uint8_t *memory = nullptr; ///< the caller's; null for a local
+  bool isWritten = false;    ///< by this kernel; not said of a local
   std::vector<std::optional<Components>>
       locals; ///< of a local; an element without value: unwritten
 
