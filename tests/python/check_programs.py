@@ -99,6 +99,12 @@ def wrap_around(x: mt.types.ndarray(dtype=mt.u32, ndim=1), v: mt.types.ndarray(d
         v[i] = v[i] * 3 + 1  #: wrap_vector
 
 
+@mt.kernel
+def powers(x: Ints, n: Ints):
+    for i in x:
+        x[i] = x[i] ** n[i]  #: powers
+
+
 @mt.func
 def cube(n):
     return n * n * n  #: cube
@@ -375,6 +381,10 @@ CASES = {
     "overflow in a function": Case(
         lambda: calls(ints(7, 2000)), "overflow",
         [("overflow", "cube", "(1)", "4000000 * 2000 is 8000000000, which does not fit i32 and becomes -589934592", 1)],
+    ),
+    "overflow of a power": Case(
+        lambda: powers(ints(46341, 2, 2, -3), ints(1, 30, 40, -5)), "overflow",
+        [("overflow", "powers", "(2)", "65536 * 65536 is 4294967296, which does not fit i32 and becomes 0", 1)],
     ),
     "constants": Case(
         lambda: constants(ints(0), np.zeros(1, np.uint8)), "overflow,lossy-cast",

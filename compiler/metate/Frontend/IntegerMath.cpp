@@ -180,9 +180,15 @@ KernelValue KernelBuilder::integerPower(const KernelValue &base, const KernelVal
       [&](OpBuilder &, Location place, ValueRange values) {
         Value isOdd =
             ops.compare(arith::CmpIPredicate::ne, ops.make<arith::AndIOp>(values[2], one), zero);
-        Value product = ops.select(isOdd, ops.make<arith::MulIOp>(values[0], values[1]), values[0]);
-        Value square = ops.make<arith::MulIOp>(values[1], values[1]);
         Value rest = ops.make<arith::ShRUIOp>(values[2], one);
+        Value isLast = ops.compare(arith::CmpIPredicate::eq, rest, zero);
+        // Both multiplications are by one where nothing needs them: what wraps then is the user's.
+        auto times = [&](Value a, Value b) {
+          return arithmetic("*", KernelValue{a, type}, KernelValue{b, type}).ir;
+        };
+        Value product = times(values[0], ops.select(isOdd, values[1], one));
+        Value root = ops.select(isLast, one, values[1]);
+        Value square = times(root, root);
         scf::YieldOp::create(builder, place, ValueRange{product, square, rest});
       });
   Value result = loop.getResult(0);
