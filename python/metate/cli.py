@@ -21,7 +21,7 @@ from .errors import CompilationError, MetateError
 from .types import TreeType
 
 DESCRIPTION = """\
-Compiles Metate kernels ahead of time, and shows what the compiler makes of them.
+Compiles Metate kernels ahead of time, shows what the compiler makes of them, and finds mistakes in programs.
 The modules it builds need no compiler and no Python where they run: see metate-run and metate.hpp."""
 
 BUILD = """\
