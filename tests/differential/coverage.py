@@ -72,8 +72,22 @@ class Coverage:
             rows.setdefault(name, {}).setdefault(level, []).append((name, column, level) in self.counts)
         for name in [op.name for op in table.OPS] + list(STATEMENTS):
             shown = [f"{sum(rows[name][k])}/{len(rows[name][k])}" if k in rows[name] else "" for k in LEVEL_NAMES]
-            lines.append(f"| `{name.replace('|', chr(92) + '|')}` | {' | '.join(shown)} |")
-        return "\n".join(lines) + "\n"
+            lines.append(_row(name, shown))
+        lines += ["", "What else ran, with how many types:", ""]
+        return "\n".join(lines + self._others(set(rows))) + "\n"
+
+    def _others(self, known) -> list[str]:
+        """Rows of what no cell is required of: places, atomics, augmented assignments, kinds of loops."""
+        seen = {}
+        for name, column, level in self.counts:
+            if name not in known:
+                seen.setdefault(name, {}).setdefault(level, set()).add(column)
+        lines = [f"| | {' | '.join(LEVEL_NAMES)} |", f"|---{'|---' * len(LEVEL_NAMES)}|"]
+        return lines + [_row(name, [str(len(seen[name].get(level, ()))) for level in LEVEL_NAMES]) for name in sorted(seen)]
+
+
+def _row(name, cells) -> str:
+    return f"| `{name.replace('|', chr(92) + '|')}` | {' | '.join(cells)} |"
 
 
 class Wanted:

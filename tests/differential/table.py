@@ -483,7 +483,7 @@ OPS = (
     Op("max", _call("max", 2, "max({0}, {1})"), arithmetic("max", ALL, True), ALL, whole=_same_bound, signless=True,
         shapes=("scalar", "vector")),
     Op("select", _call("select", 3), selection, ALL, whole=lambda c, a, b: max(a, b), shapes=_ELEMENTWISE),
-    Op("if else", ("({1} if {0} else {2})",), conditional, ALL, whole=lambda c, a, b: max(a, b), shapes=_ELEMENTWISE),
+    Op("conditional", ("({1} if {0} else {2})",), conditional, ALL, whole=lambda c, a, b: max(a, b), shapes=_ELEMENTWISE),
     Op("cast", ("mt.cast({0}, {t})", "{t}({0})"), casting, ALL, whole=_same_bound, shapes=("scalar", "vector")),
     Op("bit_cast", ("mt.bit_cast({0}, {t})",), reinterpreting, INTEGERS),
     Op("bit_cast of a float", ("",), float_bits, FLOATS),
