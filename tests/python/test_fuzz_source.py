@@ -9,6 +9,7 @@ import sys
 import pytest
 
 pytest.importorskip("metate_native._compiler")
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")  # Python's, about what fuzzing makes of a kernel
 
 FUZZ = pathlib.Path(__file__).resolve().parents[1] / "fuzz"
 FILES = sorted((FUZZ / "corpus" / "source").iterdir()) + sorted((FUZZ / "crashes" / "source").iterdir())
@@ -47,7 +48,6 @@ def test_dangerous_texts_are_passed_over(target, text):
     assert target.run(text.encode()) is None
 
 
-@pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_mutations_stay_python(fuzz, target):
     _, source_mutator = fuzz
     texts = [path.read_text() for path in FILES[:20]]
