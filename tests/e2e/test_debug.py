@@ -448,7 +448,7 @@ def test_a_dump_fed_back_gives_the_same_module(stage):
 def test_the_command_line(tmp_path, capsys):
     from metate.cli import main
 
-    program = tmp_path / "kernels.py"
+    program = tmp_path / "build_debug.py"
     program.write_text(
         "import metate as mt\n@mt.kernel\ndef put(x: mt.types.ndarray(dtype=mt.i32, ndim=1), i: mt.i32):\n    x[i] = 1\n"
     )
@@ -456,6 +456,6 @@ def test_the_command_line(tmp_path, capsys):
     assert "metate.check out_of_range" in capsys.readouterr().out
     assert main(["stages", str(program), "--stop-after", "simplify"]) == 0
     assert "metate.check" not in capsys.readouterr().out
-    assert main(["build", str(program), "-o", str(tmp_path / "kernels.metate"), "--debug"]) == 0
-    with pytest.raises(IndexError, match=r"kernels\.py:4:5: kernel 'put': index out of range: x\[2\] of shape \(2,\)"):
-        mt.aot.load(tmp_path / "kernels.metate").put(ints(2), 2)
+    assert main(["build", str(program), "-o", str(tmp_path / "build_debug.metate"), "--debug"]) == 0
+    with pytest.raises(IndexError, match=r"build_debug\.py:4:5: kernel 'put': index out of range: x\[2\] of shape \(2,\)"):
+        mt.aot.load(tmp_path / "build_debug.metate").put(ints(2), 2)
