@@ -307,3 +307,23 @@ def test_bf16_keeps_subnormal_numbers():
     x, out = np.array([2.0**-133, 3 * 2.0**-130, 2.0**-126, -(2.0**-128)], np.float32), np.zeros(4, np.int16)
     run(x, out)
     assert out.tolist() == [1, 24, 128, 32 - 2**15]
+
+
+def test_atan2_of_zeros_known_while_compiling():
+    """A fold made NaN of them."""
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(dtype=ti.f64, ndim=1), out: ti.types.ndarray(dtype=ti.f64, ndim=2)):
+        for i in range(1):
+            out[0, 0] = ti.atan2(ti.f64(0.0), ti.f64(0.0))
+            out[0, 1] = ti.atan2(ti.f64(0.0), ti.f64(-0.0))
+            out[0, 2] = ti.atan2(ti.f64(-0.0), ti.f64(-0.0))
+            y = ti.f64(0.0)
+            out[0, 3] = ti.atan2(y, y)
+        for k in range(4):
+            out[1, k] = ti.atan2(x[k // 2], x[k % 2])
+
+    out = np.zeros((2, 4))
+    run(np.array([0.0, -0.0]), out)
+    assert out.tolist() == [[0.0, math.pi, -math.pi, 0.0], [0.0, math.pi, 0.0, -math.pi]]
+    assert np.signbit(out[1]).tolist() == [False, False, True, True]

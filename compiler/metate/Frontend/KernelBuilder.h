@@ -221,6 +221,7 @@ private:
   // Operators.cpp, IntegerMath.cpp: operands already of one type.
   bool unify(llvm::StringRef op, KernelValue &left, KernelValue &right, bool forArithmetic);
   KernelValue arithmetic(llvm::StringRef op, const KernelValue &left, const KernelValue &right);
+  KernelValue arcTangent(const KernelValue &y, const KernelValue &x);
   KernelValue divide(const KernelValue &left, const KernelValue &right);
   KernelValue bitwise(llvm::StringRef op, KernelValue left, KernelValue right);
   KernelValue shift(llvm::StringRef op, KernelValue left, KernelValue right);

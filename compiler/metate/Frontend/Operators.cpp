@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace metate;
@@ -112,7 +113,7 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
     if (op == "max")
       return result(builder.createOrFold<arith::MaxNumFOp>(loc(), a, b, fast()));
     if (op == "atan2")
-      return result(builder.createOrFold<math::Atan2Op>(loc(), a, b, fast()));
+      return arcTangent(left, right);
   } else {
     if (op == "+")
       return result(integerArithmetic<arith::AddIOp>(type, a, b));
@@ -134,6 +135,28 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
   }
   fail("no operator '" + op + "' for " + type.name());
   return {};
+}
+
+/// Two zeros apart: upstream folds math.atan2 of those to NaN, where the C library gives 0 or pi with
+/// the sign of y.
+KernelValue KernelBuilder::arcTangent(const KernelValue &y, const KernelValue &x) {
+  const DataType &type = y.type;
+  Value zero = constant(type, 0.0), one = constant(type, 1.0);
+  auto is = [&](arith::CmpFPredicate predicate, Value value) {
+    return builder.createOrFold<arith::CmpFOp>(loc(), predicate, value, zero);
+  };
+  auto hasSign = [&](Value value) { // of a zero: 1 / -0 is -infinity
+    return is(arith::CmpFPredicate::OLT, builder.createOrFold<arith::DivFOp>(loc(), one, value));
+  };
+  auto select = [&](Value condition, Value yes, Value no) {
+    return builder.createOrFold<arith::SelectOp>(loc(), condition, yes, no);
+  };
+  Value pi =
+      select(hasSign(y.ir), constant(type, -llvm::numbers::pi), constant(type, llvm::numbers::pi));
+  Value areZero = builder.createOrFold<arith::AndIOp>(loc(), is(arith::CmpFPredicate::OEQ, y.ir),
+                                                      is(arith::CmpFPredicate::OEQ, x.ir));
+  Value angle = builder.createOrFold<math::Atan2Op>(loc(), y.ir, x.ir, fast());
+  return {select(areZero, select(hasSign(x.ir), pi, y.ir), angle), type};
 }
 
 KernelValue KernelBuilder::divide(const KernelValue &left, const KernelValue &right) {
