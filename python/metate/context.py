@@ -114,6 +114,8 @@ class Context:
             checks=_checks(checks),
             stop=bool(stop),
         )
+        if self._options.arch == interp and self._options.sanitizer:
+            raise RuntimeValueError_(f"sanitizer: expected none with mt.interp, which runs no code of kernels, got {sanitizer!r}")
         if _imposed:
             self._options = replace(self._options, **_imposed[-1].options)
         self.reset()
