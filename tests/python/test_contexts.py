@@ -268,7 +268,7 @@ def test_threads_of_the_environment(monkeypatch):
         ({"default_ip": mt.f32}, RuntimeTypeError_, "default_ip: expected an integer type, got f32"),
         ({"default_fp": mt.i32}, RuntimeTypeError_, "default_fp: expected a float type, got i32"),
         ({"sanitizer": "leaks"}, RuntimeValueError_, "sanitizer: expected one of address, thread, got 'leaks'"),
-        ({"arch": "interp", "sanitizer": "thread"}, RuntimeValueError_, "sanitizer: expected none with mt.interp, .*, got 'thread'"),
+        ({"arch": "interp", "sanitizer": "thread"}, RuntimeValueError_, "sanitizer: expected none with mt.interp, .*"),
         ({"opt_level": 4}, RuntimeValueError_, "opt_level: expected one of 0, 1, 2, 3, got 4"),
         ({"opt_level": True}, RuntimeValueError_, "opt_level: expected one of 0, 1, 2, 3, got True"),
         ({"interp_stage": "map"}, RuntimeValueError_, "interp_stage: expected one of import, .*, got 'map'"),
