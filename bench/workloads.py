@@ -191,8 +191,9 @@ def debug_mode():
     for name, context in contexts.items():
         for kernel, arguments in (("scale", lambda out: (1.0, out)), ("scatter", lambda out: (at, x, out))):
             out = np.ones(count, np.float32)
+            passed = arguments(out)
 
-            def run_in(context=context, kernel=kernel, passed=arguments(out)):
+            def run_in(context=context, kernel=kernel, passed=passed):
                 with context:
                     getattr(small_kernels, kernel)(*passed)
 

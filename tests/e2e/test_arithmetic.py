@@ -314,7 +314,7 @@ def test_atan2_of_zeros_known_while_compiling():
 
     @ti.kernel
     def run(x: ti.types.ndarray(dtype=ti.f64, ndim=1), out: ti.types.ndarray(dtype=ti.f64, ndim=2)):
-        for i in range(1):
+        for _ in range(1):
             out[0, 0] = ti.atan2(ti.f64(0.0), ti.f64(0.0))
             out[0, 1] = ti.atan2(ti.f64(0.0), ti.f64(-0.0))
             out[0, 2] = ti.atan2(ti.f64(-0.0), ti.f64(-0.0))

@@ -87,7 +87,7 @@ def test_integer_functions_of_matrices():
 
     @ti.kernel
     def run(x: ti.types.ndarray(dtype=ti.i8, ndim=1), out: ti.types.ndarray(dtype=ti.types.matrix(2, 3, ti.i32), ndim=1)):
-        for i in range(1):
+        for _ in range(1):
             m = ti.Matrix([[x[0], x[1], x[2]], [x[3], x[4], x[5]]], ti.i8)
             out[0] = abs(m)
             out[1] = ti.clz(m)
