@@ -93,6 +93,9 @@ STEPS = (
         True,
         environment=sanitizer_environment(),
     ),
+    # A compiler with deliberate faults (Mutants.def): the differential tester must catch each of them.
+    Step("build-mutants", ("scripts/build", "mutants", "_compiler", "_runtime"), seconds=1800),
+    Step("mutants", (PYTHON, "tests/mutants/run.py", "--junit", "{junit}"), ("build-mutants",), True),
     Step("build-runtime-only", ("scripts/build", "runtime-only")),
     Step(
         "demo-knot-256",

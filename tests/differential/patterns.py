@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from . import table
 from .case import Same
 from .expressions import Source
 from .program import Expr, Line, Stmt
@@ -46,6 +47,23 @@ class Patterns:
         block += self.block(depth - 1)
         del self.scope.sources[outer:]
         return [before, Stmt("if", [Line(f"if {test}:", f"if {test}:", block)], own)]
+
+    def make_accumulation(self, depth):
+        """A variable that a loop carries and that is looked at after it."""
+        if depth <= 0 or len(self.loops) > 2:
+            return None
+        type_ = Type(self.rng.choice(table.INTEGERS), self.rng.choice(((), (), (2,))))
+        before = self.declare(self.held(self._no_literal(self.value(type_, 1))))
+        carried, name = self.scope.sources[-1], self.name("q")
+        made = self._augmented(type_, self.read(carried), carried.kernel, "{0}")
+        if made is None:
+            return before
+        symbol, operand, twin = made
+        step = Stmt("augmented", [Line(f"{carried.kernel} {symbol}= {{0}}", f"{carried.kernel} = {twin}")], [operand])
+        header = f"for {name} in range({self.rng.randint(1, 4)}):"
+        loop = Stmt("for", [Line(header, header, [step])])
+        shown = self._output(self.read(carried)) if self.in_function is None else None
+        return [before, loop, *([shown] if shown else [])]
 
     def activity_loop(self) -> Stmt | None:
         """Asks of every cell of a tree whether it is active."""

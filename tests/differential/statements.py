@@ -25,7 +25,7 @@ STATEMENTS = {
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
-    "red and black": 1, "overlapping arguments": 1.5,
+    "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
 _OP_OF = {"**": "** integer"}

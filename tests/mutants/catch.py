@@ -1,9 +1,9 @@
-"""Runs random kernels through the differential tester until two variants disagree.
+"""Runs kernels through the differential tester until two variants disagree.
 
-The seeds that are known to show the fault come first, in all variants; then others, compiled in one variant
-only, optimised or not. Prints one line of JSON: how the fault was found ("by"), after how many kernels,
-the seed and the text. Exit code 3: found; 0: nothing in all kernels. A kernel that does not compile is no
-find.
+First the cases that are known to show the fault, in all variants; then random kernels, compiled in one
+variant only, optimised or not. Prints one line of JSON: how the fault was found ("by"), after how many
+kernels, the seed and the text. Exit code 3: found; 0: nothing in all kernels. A kernel that does not
+compile is no find.
 """
 
 import argparse
@@ -14,15 +14,22 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from differential.case import Case
 from differential.generate import generate
+from differential.reduce import Reducer, same_failure
 from differential.run import VARIANTS, Session
 
 BATCH = 8
-QUICK = ("O0", "O2")  # in turns, against the interpreter and the twin
+IN_TURNS = ("O0", "O2")  # each against the interpreter and the twin
+REDUCE_SECONDS = 15
 
 
 def is_find(mismatch) -> bool:
     return not mismatch.text.startswith(("CompileError", "CompilationError", "FrontendError"))
+
+
+def session_of(names):
+    return Session(tuple(v for v in VARIANTS if v.name in names))
 
 
 class Search:
@@ -31,35 +38,46 @@ class Search:
     def __init__(self):
         self.kernels = 0
 
-    def run(self, seeds, names=None):
-        """The first find in the cases of these seeds; `names`: variants that take turns, else all."""
+    def check(self, session, cases):
+        self.kernels += len(cases)
+        return next(filter(is_find, session.check(cases)), None)
+
+    def known(self, paths):
+        """One by one: cases of several finds may have one name."""
         with Session() as session:
-            for batch, first in enumerate(range(0, len(seeds), BATCH)):
-                if names:
-                    chosen = (names[batch % len(names)], "interpreter after import")
-                    session.variants = tuple(v for v in VARIANTS if v.name in chosen)
-                cases = [generate(seed, f"k{seed}") for seed in seeds[first : first + BATCH]]
-                self.kernels += len(cases)
-                for mismatch in filter(is_find, session.check(cases)):
-                    return mismatch
+            return next(filter(None, (self.check(session, [Case.load(path)]) for path in paths)), None)
+
+    def random(self, seeds, turns):
+        """`turns`: the variants of each batch, in turns."""
+        for batch, first in enumerate(range(0, len(seeds), BATCH)):
+            with session_of(turns[batch % len(turns)]) as session:
+                mismatch = self.check(session, [generate(seed, f"k{seed}") for seed in seeds[first : first + BATCH]])
+            if mismatch:
+                return mismatch
         return None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--known", type=int, nargs="*", default=[], help="seeds to begin with, in all variants")
+    parser.add_argument("--known", type=pathlib.Path, nargs="*", default=[], help="files of cases to begin with")
     parser.add_argument("--seed", type=int, default=0, help="where the search begins")
-    parser.add_argument("--count", type=int, default=0, help="kernels in few variants, then an eighth of them in all")
+    parser.add_argument("--count", type=int, default=0, help="kernels in one variant, then an eighth of them in all")
+    parser.add_argument("--save", type=pathlib.Path, help="where a find goes, reduced")
     arguments = parser.parse_args()
     search = Search()
-    others = range(arguments.seed, arguments.seed + arguments.count)
+    seeds = range(arguments.seed, arguments.seed + arguments.count)
     mismatch = (
-        search.run(arguments.known, VARIANTS) or search.run(others, QUICK) or search.run(others[: arguments.count // 4], VARIANTS)
+        search.known(arguments.known)
+        or search.random(seeds, [(name, "interpreter after import") for name in IN_TURNS])
+        or search.random(seeds[: arguments.count // 8], [tuple(v.name for v in VARIANTS)])
     )
     answer = {"by": None, "kernels": search.kernels}
     if mismatch:
         by = " against ".join(mismatch.variants) if mismatch.variants[0] != mismatch.variants[1] else mismatch.variants[0]
         answer |= {"by": by, "seed": mismatch.case.seed, "text": mismatch.text}
+        if arguments.save and mismatch.case.program:
+            mismatch.case.save(arguments.save.with_suffix(".whole"))
+            Reducer(same_failure(mismatch, session_of), REDUCE_SECONDS).reduce(mismatch.case).save(arguments.save)
     print(json.dumps(answer), flush=True)
     # No tear-down: the process may hold memory that the fault has written over.
     os._exit(3 if mismatch else 0)

@@ -1,8 +1,8 @@
 """Every deliberate fault must be caught: by its probe, and by the differential tester on random kernels.
 
 For each row of Mutants.def (but those that only the thread sanitizer sees) one process with the fault runs
-its probe and one runs random kernels until two variants disagree, first those of seeds.json, which showed
-the fault before; a process without a fault must find nothing in any of them. Needs build-mutants
+its probe and one runs kernels until two variants disagree: first the one in cases/, which a search found before,
+then random ones; a process without a fault must find nothing in any of those cases. Needs build-mutants
 (`scripts/build mutants`). Prints a table; exit code 1 unless all are caught.
 """
 
@@ -20,8 +20,8 @@ import xml.etree.ElementTree as ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build-mutants"
-SEEDS = HERE / "seeds.json"  # fault -> seed of a random kernel that shows it; --record writes it anew
-CATCH_SECONDS = 600
+CASES = HERE / "cases"  # the kernel that showed each fault, reduced; --record writes those of the faults it finds
+CATCH_SECONDS = 1200
 
 
 def child(script, *arguments, fault="", seconds=CATCH_SECONDS):
@@ -59,10 +59,12 @@ def probe(name):
 def catch(name, arguments):
     """(how it was caught or None, kernels, seconds, the tester's answer)."""
     start = time.monotonic()
-    known = sorted({seed for fault, seed in arguments.seeds.items() if name in ("", fault)})
-    # Without a fault nothing is searched for: the known kernels must agree.
-    count = arguments.count if name or not known else 0
-    code, output = child("catch.py", "--known", *known, "--seed", arguments.seed, "--count", count, fault=name)
+    known = [] if arguments.fresh and name else sorted(CASES.glob(f"{name or '*'}.json"))
+    more = ["--seed", arguments.seed, "--count", arguments.count] if name else []  # without a fault nothing to look for
+    save = ["--save", CASES / f"{name}.json"] if name and arguments.record else []
+    code, output = child("catch.py", "--known", *known, *more, *save, fault=name)
+    if save:
+        keep(save[1])
     seconds = time.monotonic() - start
     if code is None:
         return "does not end", 0, seconds, {}
@@ -74,9 +76,12 @@ def catch(name, arguments):
     sys.exit(f"tests/mutants: catch.py failed with {name or 'no fault'} (exit code {code})\n{output}")
 
 
-def record(name, seed):
-    seeds = {**json.loads(SEEDS.read_text()), name: seed}
-    SEEDS.write_text(json.dumps(seeds, indent=1, sort_keys=True) + "\n")
+def keep(path):
+    """The reduced case, unless it means nothing without the fault; then the whole one."""
+    whole = path.with_suffix(".whole")
+    if whole.exists() and (not path.exists() or child("catch.py", "--known", path)[0] != 0):
+        whole.rename(path)
+    whole.unlink(missing_ok=True)
 
 
 def add_case(suite, name, problem):
@@ -88,10 +93,10 @@ def add_case(suite, name, problem):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="faults; all without one")
-    parser.add_argument("--count", type=int, default=800, help="other random kernels at most for each fault")
+    parser.add_argument("--count", type=int, default=2000, help="random kernels at most for each fault")
     parser.add_argument("--seed", type=int, default=None, help="where they begin; default: anywhere")
-    parser.add_argument("--fresh", action="store_true", help="without the seeds that are known")
-    parser.add_argument("--record", action="store_true", help="write the seeds that were found to seeds.json")
+    parser.add_argument("--fresh", action="store_true", help="without the cases that are known")
+    parser.add_argument("--record", action="store_true", help="write what random kernels find to cases/, reduced")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--probes", action="store_true", help="only the probes")
     parser.add_argument("--junit", type=pathlib.Path)
@@ -99,7 +104,6 @@ def main():
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(1, 2**31)
         print(f"--seed {arguments.seed}")
-    arguments.seeds = {} if arguments.fresh else json.loads(SEEDS.read_text())
     rows = [row for row in faults() if row[2] != "Race" and (not arguments.names or row[0] in arguments.names)]
     suite = ElementTree.Element("testsuite", name="mutants")
     start, missed = time.monotonic(), []
@@ -115,8 +119,6 @@ def main():
         for future in concurrent.futures.as_completed(found):
             name, (how, kernels, seconds, answer) = found[future], future.result()
             problem = report(name, how, kernels, seconds, answer)
-            if arguments.record and name and answer.get("seed"):
-                record(name, answer["seed"])
             add_case(suite, f"catch {name or 'nothing without a fault'}", problem)
             if problem:
                 missed.append(name)

@@ -25,10 +25,12 @@ def test_each_fault_stands_in_its_file_and_nowhere_else():
     assert found == {name: {file} for name, file, _, _ in ROWS}
 
 
-def test_each_fault_that_changes_values_has_a_probe():
+def test_each_fault_that_changes_values_has_a_probe_and_a_case():
     text = "".join(path.read_text() for path in (ROOT / "tests" / "mutants" / "probes").glob("*.py"))
     probed = re.findall(r'^@probe\("(\w+)"\)$', text, re.MULTILINE)
-    assert sorted(probed) == sorted(name for name, _, seen_by, _ in ROWS if seen_by != "Race")
+    wanted = sorted(name for name, _, seen_by, _ in ROWS if seen_by != "Race")
+    assert sorted(probed) == wanted
+    assert sorted(path.stem for path in (ROOT / "tests" / "mutants" / "cases").glob("*.json")) == wanted
 
 
 def test_the_extension_that_ships_has_none():

@@ -199,8 +199,8 @@ private:
                                       op.getStep(), inits);
     rebuilt->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     takeLoopRegion(rebuilt, op, 0, variables, values);
-    if (isMutant(Mutant::LoopValueDropped) && !variables.empty())
-      rebuilt.getYieldedValuesMutable()->back().set(rebuilt.getRegionIterArgs().back());
+    if (isMutant(Mutant::LoopValuesDropped))
+      rebuilt.getBody()->getTerminator()->setOperands(rebuilt.getRegionIterArgs());
     replaceLoop(op, rebuilt, variables, values);
   }
 

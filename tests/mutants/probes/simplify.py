@@ -9,8 +9,8 @@ from . import expect, probe
 array = mt.types.ndarray
 
 
-@probe("LoopValueDropped")
-def loop_value_dropped():
+@probe("LoopValuesDropped")
+def loop_values_dropped():
     @mt.kernel
     def run(out: array(mt.i32, 1)):
         for i in range(out.shape[0]):
