@@ -305,7 +305,7 @@ class Generator(Patterns, Places, Statements):
         """A case of one loop over one kind of tree (or a box) with many outputs that fill gaps of the coverage."""
         self.prepare(None if level == "array" else tuple(level.split("/")))
         program = Program(name)
-        self.gaps = 60
+        self.gaps = 80
         task = self.array_loop() if level == "array" else self.tree_loop(level)
         program.body.append(task)
         return self._as_case(program, seed)

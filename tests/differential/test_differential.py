@@ -85,7 +85,7 @@ def test_a_planted_fault_is_found_and_reduced(tmp_path, wrong, right):
         if found is not None and size_of(found.case) > 12:
             break
     assert found is not None
-    case = Reducer(same_failure(found, make), 60).reduce(found.case)
+    case = Reducer(same_failure(found, make), 600).reduce(found.case)
     assert size_of(case) <= 6, case.kernel
     case.save(tmp_path / "planted.json")
     with Session(variants, sabotage=(WRONG, plant)) as session:
