@@ -50,7 +50,7 @@ class Patterns:
 
     def make_accumulation(self, depth):
         """A variable that a loop carries and that is looked at after it."""
-        if depth <= 0 or len(self.loops) > 2:
+        if depth <= 0 or len(self.loops) > 2 or not self._is_inside():
             return None
         type_ = Type(self.rng.choice(table.INTEGERS), self.rng.choice(((), (), (2,))))
         before = self.declare(self.held(self._no_literal(self.value(type_, 1))))
