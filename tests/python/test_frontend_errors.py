@@ -3,16 +3,19 @@
 import re
 import textwrap
 
+import error_cases
+import error_cases_odd
 import error_names
 import numpy as np
 import pytest
-from error_cases import CASES
 from error_names import X, twice
 
 import metate as ti
 from metate.frontend.source import attach_source
 
 pytest.importorskip("metate_native._compiler")
+
+CASES = error_cases.CASES | error_cases_odd.CASES
 
 
 def compile_case(name):
