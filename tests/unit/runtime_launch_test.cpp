@@ -302,7 +302,7 @@ TEST_F(LaunchTest, recordedFailuresAreTold) {
   ASSERT_OK(metate_module_find_kernel(other, "fail_with", &kernel));
   metate_argument argument = scalarArgument(METATE_I32, 0);
   // Of text 1: "kernels.py", 34, 5, "x must be positive".
-  auto launched = [&](metate_status code, uint32_t text, uint32_t rank) {
+  auto launched = [&](uint32_t code, uint32_t text, uint32_t rank) {
     recorded.code = code;
     recorded.text = text;
     recorded.rank = rank;
@@ -324,7 +324,7 @@ TEST_F(LaunchTest, recordedFailuresAreTold) {
   EXPECT_FAILS(METATE_E_CAPACITY, launched(METATE_E_CAPACITY, 1, 2),
                "[10, 9]: a pool is exhausted");
   EXPECT_FAILS(METATE_E_BUSY, launched(METATE_E_BUSY, 1, 0), "it stopped with METATE_E_BUSY");
-  EXPECT_FAILS(METATE_E_INTERNAL, launched(metate_status(77), 1, 0), "77");
+  EXPECT_FAILS(METATE_E_INTERNAL, launched(77, 1, 0), "77");
   std::string longer(4000, 'x');
   recorded.detail = longer.c_str();
   EXPECT_FAILS(METATE_E_ASSERT, launched(METATE_E_ASSERT, 1, 0), "xxxx");
