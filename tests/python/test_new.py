@@ -42,7 +42,8 @@ def test_pass(checkout):
 
 
 def test_op(checkout):
-    assert new(checkout, "op", "prefetch").returncode == 0
+    made = new(checkout, "op", "prefetch")
+    assert made.returncode == 0 and "give it a rule in compiler/metate/Interp" in made.stdout
     assert "class PrefetchOp" in tablegen(checkout, "-gen-op-decls", "compiler/metate/Dialect/Metate.td")
     assert (checkout / "tests/lit/Dialect/prefetch-invalid.mlir").exists()
 
