@@ -285,3 +285,20 @@ def test_checks_of_two_accesses_with_indices_of_their_own_stay_apart(rng):
         tree = T.new()
         scatter(tree, at)
     assert (tree.n.to_numpy() == np.bincount(at, minlength=512)).all()
+
+
+def test_a_loop_over_a_level_whose_parent_has_a_namesake_in_another_branch():
+    builder = ti.types.SNodeTreeBuilder()
+    builder.pointer(ti.ij, (3, 8)).dense(ti.j, 2, name="rows").place(a=ti.i32)
+    builder.pointer(ti.j, 7).dense(ti.ij, 2).place(b=ti.i32)  # its pointer is named pointer0 as well
+    Twins = builder.build()
+
+    @ti.kernel
+    def mark(f: Twins):
+        for i, j in f.rows:
+            f.a[i, j] = 10 * i + j
+
+    tree = Twins.new()
+    tree.a[1, 3] = -1
+    mark(tree)
+    assert tree.a[1, 2] == 12 and tree.a[1, 3] == 13 and not tree.a.is_active(0, 3)

@@ -154,12 +154,12 @@ class Loops(Statements):
         type_ = thing.tree.type
         if isinstance(thing, handles.MemberHandle):
             return len(type_.members[thing.name].axes)
-        axes, name = set(), thing.name
-        levels = {level.name: level for level in type_.levels}
-        while name is not None:
-            axes |= set(levels[name].axes)
-            name = levels[name].parent
-        return len(axes)
+        path = []  # of the first level of that name; levels of several branches may share one
+        for level in type_.levels:
+            path[level.depth :] = [level]
+            if level.name == thing.name:
+                break
+        return len(set().union(*(level.axes for level in path)))
 
     def _check_targets(self, node, rank, is_grouped):
         targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
