@@ -3,6 +3,7 @@
 
 #include "metate/Dialect/Place.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cmath>
@@ -26,9 +27,7 @@ Array &Machine::makeLocal(MemRefType type) {
   array.name = "a local array";
   array.element = type.getElementType();
   array.extents.assign(type.getShape().begin(), type.getShape().end());
-  array.strides.resize(type.getRank(), 1);
-  for (int axis = int(type.getRank()) - 2; axis >= 0; --axis)
-    array.strides[axis] = array.strides[axis + 1] * array.extents[axis + 1];
+  array.strides = computeStrides(type.getShape());
   array.locals.resize(type.getNumElements());
   return array;
 }
@@ -131,13 +130,7 @@ std::string interp::placeText(const Tree &tree, int node, ArrayRef<int64_t> at,
   auto vector = place ? dyn_cast<VectorType>(place.getType()) : VectorType();
   if (!component || !vector)
     return text;
-  SmallVector<int64_t> index(vector.getRank());
-  int64_t rest = *component;
-  for (int axis = int(index.size()) - 1; axis >= 0; --axis) {
-    index[axis] = rest % vector.getDimSize(axis);
-    rest /= vector.getDimSize(axis);
-  }
-  return placeText(text, index);
+  return placeText(text, delinearize(*component, computeStrides(vector.getShape())));
 }
 
 Finding *Machine::known(StringRef kind, FileLineColLoc place) {

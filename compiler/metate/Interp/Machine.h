@@ -72,8 +72,6 @@ public:
   /// `at` tells an iteration's variables.
   void forEachIteration(uint64_t count, llvm::function_ref<Coordinates(uint64_t)> at,
                         llvm::function_ref<void(const Coordinates &)> body);
-  /// A serial task or top-level statement: no iteration.
-  bool inParallel() const { return isParallel; }
 
   //===-- what is noticed ---------------------------------------------------===//
 
