@@ -30,7 +30,11 @@ enum {
   METATE_PRINT_U64 = 2,
   METATE_PRINT_F32 = 3, /* value.d holds the f32 (or f16, bf16) widened */
   METATE_PRINT_F64 = 4,
-  METATE_PRINT_BOOL = 5
+  METATE_PRINT_BOOL = 5,
+  /* value.text is the format of the next item, as Python's format() takes it for numbers: [[fill]align]
+   * [sign][#][0][width][, or _][.precision][type]. A sink that does not know it passes over it, as over every kind
+   * that it does not know: the value then stands as without a format. */
+  METATE_PRINT_FORMAT = 6
 };
 typedef struct metate_print_item {
   uint32_t kind;
@@ -53,7 +57,10 @@ METATE_STATIC_ASSERT(sizeof(metate_print_item) == 16, "metate_print_item is 16 b
  *   detail  NULL, or a whole message of the entry's own instead: UTF-8, zero-terminated, valid until
  *           the next launch of the same kernel
  *   rank    of an access: how many of index[] and shape[] are filled, at most METATE_MAX_RANK; a shape
- *           of -1 means that this axis has no bound of its own */
+ *           of -1 means that this axis has no bound of its own.
+ *           Of an assert (METATE_E_ASSERT): nonzero if its message, the text or the detail, shows values. Each "{KIND:FORMAT}" of it
+ *           stands for the next one: index[0], shape[0], index[1], ...; KIND says what its 64 bits are, a METATE_PRINT_* number
+ *           (of an F32 the bits of a double too), FORMAT how it is shown; "{{" and "}}" are braces */
 typedef struct metate_failure {
   uint32_t code;
   uint32_t text;
@@ -108,5 +115,21 @@ typedef struct metate_payload {
   uint32_t reserved;
   const metate_entry *entries; /* in the order of the descriptor's kernels */
 } metate_payload;
+
+/* A module that is linked into a program, as generated headers declare it (NAME_module); they bring
+ * this very struct along. What metate_module_open_static takes. */
+#ifndef METATE_STATIC_MODULE_DEFINED
+#define METATE_STATIC_MODULE_DEFINED
+struct metate_static_module {
+  const void *descriptor;
+  uint64_t bytes; /* of the descriptor */
+  int32_t (*const *entries)(const union metate_slot *slots, void *scratch,
+                            const struct metate_host *host);
+  uint32_t entry_count;
+  uint32_t reserved;
+};
+#endif
+METATE_STATIC_ASSERT(sizeof(struct metate_static_module) == 32, "generated objects hold one");
+typedef struct metate_static_module metate_static_module;
 
 #endif

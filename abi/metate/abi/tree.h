@@ -62,6 +62,7 @@
 #define METATE_TREE_MAGIC 0x454552544154454dull /* "METATREE" */
 #define METATE_AMBIENT_LIMIT 65536u
 #define METATE_BLOCK_ALIGN 64u
+#define METATE_DEFAULT_WORKERS 16u /* of a block whose host does not say */
 
 typedef enum metate_level_kind {
   METATE_LEVEL_ROOT = 1,
