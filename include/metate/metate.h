@@ -10,7 +10,9 @@
  *   - objects may be used from any number of threads at once, except while they are closed,
  *     reset or unbound: nothing may start on them then, and what runs makes those calls fail with
  *     METATE_E_BUSY. There are no globals: two devices share nothing. A tree bound on one may be
- *     launched on by kernels of another. */
+ *     launched on by kernels of another;
+ *   - launches at the same time must leave alone what another of them writes, and a tree that another
+ *     one activates cells of: atomics are indivisible among the workers of one launch. */
 #ifndef METATE_METATE_H
 #define METATE_METATE_H
 
@@ -189,8 +191,6 @@ METATE_API metate_status metate_module_close(metate_module *module);
 
 /* ---- type ------------------------------------------------------------------------------------ */
 
-#define METATE_DEFAULT_WORKERS 16u
-
 typedef struct metate_capacity {
   const char *level; /* a level's name; it names every level of that name */
   uint64_t slots;
@@ -356,6 +356,12 @@ METATE_API metate_status metate_tree_cells(const metate_tree *tree, uint32_t lev
  * cells as background. bytes must be product(shape) * cell_bytes. */
 METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level,
                                                 void *values, uint64_t bytes);
+/* The reverse: the active cells take their values from such an array, the others stay as they are. */
+METATE_API metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level,
+                                                 const void *values, uint64_t bytes);
+/* Every active cell of a member takes one value (cell_bytes bytes). */
+METATE_API metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *value,
+                                          uint64_t value_bytes);
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 

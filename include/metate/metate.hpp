@@ -239,6 +239,34 @@ public:
       code = metate_tree_write(get(), level, at.begin(), uint32_t(at.size()), &value, sizeof value);
     return Status::of(code);
   }
+  /// The whole member as a dense row-major array; inactive cells are its background. `values` is
+  /// contiguous and has the array's bytes.
+  template <typename R> Status try_read_dense(const char *member, R &&values) const {
+    uint32_t level;
+    auto bytes = std::as_writable_bytes(std::span(values));
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_read_dense(get(), level, bytes.data(), bytes.size());
+    return Status::of(code);
+  }
+  /// The reverse: active cells take their values from such an array.
+  template <typename R> Status try_write_dense(const char *member, const R &values) {
+    uint32_t level;
+    auto bytes = std::as_bytes(std::span(values));
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_write_dense(get(), level, bytes.data(), bytes.size());
+    return Status::of(code);
+  }
+  /// Every active cell takes the value.
+  template <typename T> Status try_fill(const char *member, const T &value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    uint32_t level;
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_fill(get(), level, &value, sizeof value);
+    return Status::of(code);
+  }
   Result<bool> try_is_active(const char *member, std::initializer_list<int64_t> at) const {
     uint32_t level, active = 0;
     metate_status code = metate_type_find_member(describe().type, member, &level);
@@ -254,6 +282,15 @@ public:
   template <typename T>
   void write(const char *member, std::initializer_list<int64_t> at, const T &value) {
     unwrap(try_write(member, at, value));
+  }
+  template <typename R> void read_dense(const char *member, R &&values) const {
+    unwrap(try_read_dense(member, values));
+  }
+  template <typename R> void write_dense(const char *member, const R &values) {
+    unwrap(try_write_dense(member, values));
+  }
+  template <typename T> void fill(const char *member, const T &value) {
+    unwrap(try_fill(member, value));
   }
   bool is_active(const char *member, std::initializer_list<int64_t> at) const {
     return unwrap(try_is_active(member, at));
@@ -412,6 +449,8 @@ private:
   alignas(8) unsigned char storage[512]{};
 };
 
+class BoundKernel;
+
 /// A kernel of a module.
 class Kernel {
 public:
@@ -449,15 +488,117 @@ public:
           metate_kernel_launch_interruptible(raw, list, uint32_t(sizeof...(Values)), interrupt));
     }
   }
+  /// The type of a tree argument by its name: of a kernel that uses fields, a field's variable.
+  Result<TreeType> try_tree_type(const char *name) const;
+  /// The kernel with arguments in place by name; see BoundKernel.
+  Result<BoundKernel>
+  try_bind(std::initializer_list<std::pair<const char *, Argument>> values) const;
 #if METATE_EXCEPTIONS
   template <typename... Values> void operator()(Values &&...values) const {
     unwrap(try_launch(std::forward<Values>(values)...));
   }
+  TreeType tree_type(const char *name) const { return unwrap(try_tree_type(name)); }
+  BoundKernel bind(std::initializer_list<std::pair<const char *, Argument>> values) const;
 #endif
 
 private:
   const metate_kernel *raw;
 };
+
+/// A kernel with some of its arguments in place, by name; a launch gives the others in their order.
+/// What is bound must outlive it. For one thread at a time.
+///
+///   auto step = module.kernel("substep").bind({{"x", x}, {"v", v}});
+///   step(1e-4f);
+class BoundKernel {
+public:
+  explicit BoundKernel(Kernel kernel)
+      : kernel(kernel), names(namesOf(kernel)), values(names.size()), list(names.size()) {}
+
+  /// METATE_E_NOT_FOUND: the kernel has no argument of this name.
+  Status try_set(const char *name, const Argument &value) {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i] == name) {
+        values[i] = value;
+        return {};
+      }
+    return {METATE_E_NOT_FOUND,
+            "kernel '" + kernel.name() + "' has no argument '" + name + "'; it has " + known()};
+  }
+  template <typename... Values> Status try_launch(Values &&...rest) {
+    if constexpr (sizeof...(Values) == 0) {
+      return launch(nullptr, 0);
+    } else {
+      Argument given[] = {Argument(rest)...};
+      return launch(given, sizeof...(Values));
+    }
+  }
+#if METATE_EXCEPTIONS
+  void set(const char *name, const Argument &value) { unwrap(try_set(name, value)); }
+  template <typename... Values> void operator()(Values &&...rest) {
+    unwrap(try_launch(std::forward<Values>(rest)...));
+  }
+#endif
+
+private:
+  static std::vector<std::string> namesOf(const Kernel &kernel) {
+    std::vector<std::string> all;
+    for (const metate_argument_description &argument : kernel.arguments())
+      all.emplace_back(argument.name);
+    return all;
+  }
+  std::string known() const {
+    std::string text;
+    for (const std::string &name : names)
+      text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+  }
+  Status launch(Argument *given, size_t count) {
+    size_t next = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (values[i])
+        list[i] = values[i]->get();
+      else if (next < count)
+        list[i] = given[next++].get();
+      else
+        return {METATE_E_INVALID_ARGUMENT,
+                "kernel '" + kernel.name() + "': argument '" + names[i] + "' is missing"};
+    }
+    if (next < count)
+      return {METATE_E_INVALID_ARGUMENT, "kernel '" + kernel.name() +
+                                             "': " + std::to_string(count - next) +
+                                             " arguments more than are left open"};
+    return Status::of(metate_kernel_launch(kernel.get(), list.data(), uint32_t(list.size())));
+  }
+
+  Kernel kernel;
+  std::vector<std::string> names;
+  std::vector<std::optional<Argument>> values;
+  std::vector<metate_argument> list;
+};
+
+inline Result<TreeType> Kernel::try_tree_type(const char *name) const {
+  for (const metate_argument_description &argument : arguments())
+    if (argument.kind == METATE_ARGUMENT_TREE && std::strcmp(argument.name, name) == 0)
+      return TreeType(argument.type);
+  return Status{METATE_E_NOT_FOUND,
+                "kernel '" + this->name() + "' has no tree argument '" + name + "'"};
+}
+
+inline Result<BoundKernel>
+Kernel::try_bind(std::initializer_list<std::pair<const char *, Argument>> values) const {
+  BoundKernel bound(*this);
+  for (const auto &[name, value] : values)
+    if (Status status = bound.try_set(name, value); !status)
+      return status;
+  return bound;
+}
+#if METATE_EXCEPTIONS
+inline BoundKernel
+Kernel::bind(std::initializer_list<std::pair<const char *, Argument>> values) const {
+  return unwrap(try_bind(values));
+}
+#endif
 
 /// An open module.
 class Module {
@@ -473,6 +614,15 @@ public:
     metate_module *raw = nullptr;
     if (metate_status code =
             metate_module_open_bytes(device.get(), bytes.data(), bytes.size(), flags, &raw))
+      return Status::of(code);
+    return Module(raw);
+  }
+  /// A module that is linked into this program: what its generated header declares.
+  static Result<Module> try_open_static(const metate_static_module &linked, const Device &device) {
+    metate_module *raw = nullptr;
+    if (metate_status code =
+            metate_module_open_static(device.get(), linked.descriptor, linked.bytes, linked.entries,
+                                      linked.entry_count, &raw))
       return Status::of(code);
     return Module(raw);
   }
@@ -500,6 +650,9 @@ public:
   }
   static Module open(std::span<const std::byte> bytes, const Device &device, uint32_t flags = 0) {
     return unwrap(try_open(bytes, device, flags));
+  }
+  static Module open_static(const metate_static_module &linked, const Device &device) {
+    return unwrap(try_open_static(linked, device));
   }
   TreeType tree_type(const char *name) const { return unwrap(try_tree_type(name)); }
   Kernel kernel(const char *name) const { return unwrap(try_kernel(name)); }

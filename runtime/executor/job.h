@@ -13,14 +13,18 @@ namespace metate::executor {
 // few enough that a chunk's start (about a microsecond) does not show.
 constexpr int64_t chunksPerWorker = 8;
 
+// Stretches that workers start in, at most; more workers share them.
+constexpr uint32_t mostStretches = 64;
+
 // One call of parallel_for. A worker number is a seat in the job, not a thread's: it is below
 // `workers` whichever threads come, and a thread that never comes leaves its chunks to the others.
+// Each worker starts in a stretch of its own, the same one for loops of equal size, so that it finds
+// in its cache what it left there; then it helps the others.
 struct Job {
   int64_t count, step;
-  uint32_t workers;
+  uint32_t workers, stretches;
   metate_task_body body;
   void *context;
-  std::atomic<int64_t> next{0};
   std::atomic<int32_t> status{METATE_OK};
 
   Job(int64_t count, int64_t grain, uint32_t workers, metate_task_body body, void *context)
@@ -34,18 +38,35 @@ struct Job {
       step = count;
     else if (even > step)
       step = even;
+    stretches = this->workers < mostStretches ? this->workers : mostStretches;
+    chunks = count / step + (count % step != 0);
+    for (uint32_t k = 0; k < stretches; ++k) {
+      cursors[k].next.store(chunks * k / stretches, std::memory_order_relaxed);
+      cursors[k].end = chunks * (k + 1) / stretches;
+    }
   }
 
   // Takes chunks until none is left or one failed. Each of the job's workers runs it once.
   void work(uint32_t worker) {
+    for (uint32_t k = 0; k < stretches; ++k)
+      workAlong(cursors[(worker + k) % stretches], worker);
+  }
+
+private:
+  struct alignas(64) Cursor { // a cache line each
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+  Cursor cursors[mostStretches];
+
+  void workAlong(Cursor &cursor, uint32_t worker) {
     while (status.load(std::memory_order_relaxed) == METATE_OK) {
-      int64_t begin = next.load(std::memory_order_relaxed);
-      do {
-        if (begin >= count)
-          return;
-      } while (!next.compare_exchange_weak(begin, count - begin < step ? count : begin + step,
-                                           std::memory_order_relaxed));
-      int64_t end = count - begin < step ? count : begin + step;
+      if (cursor.next.load(std::memory_order_relaxed) >= cursor.end)
+        return;
+      int64_t chunk = cursor.next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= cursor.end)
+        return;
+      int64_t begin = chunk * step, end = count - begin < step ? count : begin + step;
       int32_t result = body(context, begin, end, worker);
       int32_t expected = METATE_OK;
       if (result != METATE_OK)

@@ -296,48 +296,4 @@ metate_status packArgument(const metate_kernel &kernel, uint32_t index,
   }
 }
 
-// From the first to the last byte that an array's strides reach, either way.
-static Extent extentOf(const metate_argument &argument) {
-  if (argument.kind == METATE_ARGUMENT_TREE) {
-    const metate_tree *tree = argument.value.tree;
-    uint64_t begin = reinterpret_cast<uintptr_t>(tree->block);
-    return {begin, begin + tree->layout.bytes};
-  }
-  if (argument.kind != METATE_ARGUMENT_NDARRAY)
-    return {};
-  const metate_array &array = *argument.value.array;
-  int64_t below = 0, above = 1, dense = 1;
-  for (uint32_t k = array.rank; k-- > 0;) {
-    if (array.shape[k] == 0)
-      return {};
-    int64_t reach = (array.shape[k] - 1) * (array.strides ? array.strides[k] : dense);
-    (reach < 0 ? below : above) += reach;
-    dense *= array.shape[k];
-  }
-  int64_t bytes = metate_dtype_bytes(array.dtype);
-  uint64_t start = reinterpret_cast<uintptr_t>(array.data);
-  return {start + uint64_t(below * bytes), start + uint64_t(above * bytes)};
-}
-
-metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments) {
-  const uint32_t writing = METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (!(kernel.arguments[i].access & writing))
-      continue;
-    Extent written = extentOf(arguments[i]);
-    for (uint32_t j = 0; j < kernel.info->argument_count; ++j) {
-      // Two written ones are compared once.
-      if (j == i || (j < i && (kernel.arguments[j].access & writing)))
-        continue;
-      Extent other = extentOf(arguments[j]);
-      if (written.begin < other.end && other.begin < written.end)
-        return fail(METATE_E_ALIAS,
-                    "kernel '%s': argument %u '%s' is written and overlaps argument %u '%s': pass "
-                    "separate memory, or compile the kernel to allow overlap",
-                    kernel.name, i, kernel.argumentName(i), j, kernel.argumentName(j));
-    }
-  }
-  return METATE_OK;
-}
-
 } // namespace metate

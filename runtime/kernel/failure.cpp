@@ -2,10 +2,12 @@
 // metate_failure. Nothing here runs in a launch that succeeds.
 #include "kernel/kernel.h"
 
+#include "print/format.h"
 #include "tree/tree.h"
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace metate {
@@ -35,6 +37,34 @@ bool isExhausted(const metate_kernel &kernel, const metate_argument *arguments, 
     return false;
   const metate_tree_header &header = arguments[index].value.tree->header();
   return __atomic_load_n(&header.status, __ATOMIC_RELAXED) != METATE_OK;
+}
+
+// An assert's message, with its values where it has holes for them. A message comes from a module's bytes: what is no hole
+// stands as it is.
+void addMessage(Text *text, const char *message, const metate_failure &failure, uint32_t rank) {
+  uint32_t next = 0;
+  while (*message) {
+    if (message[0] == message[1] && (*message == '{' || *message == '}')) {
+      text->add("%c", *message);
+      message += 2;
+      continue;
+    }
+    char *colon = nullptr;
+    unsigned long kind = *message == '{' ? strtoul(message + 1, &colon, 10) : 0;
+    const char *end = colon && *colon == ':' ? strchr(colon, '}') : nullptr;
+    if (!end || next >= 2 * rank || end - colon > 64) {
+      text->add("%c", *message++);
+      continue;
+    }
+    char format[64], shown[print::formattedBytes];
+    memcpy(format, colon + 1, size_t(end - colon - 1));
+    format[end - colon - 1] = 0;
+    metate_print_item item{uint32_t(kind), 0, {}};
+    item.value.i = (next % 2 ? failure.shape : failure.index)[next / 2];
+    ++next;
+    text->add("%.*s", int(print::formatItem(item, format, shown) - shown), shown);
+    message = end + 1;
+  }
 }
 
 // "x[10, 3]" or "f.a[10, 3]"
@@ -100,10 +130,15 @@ metate_status reportFailure(const metate_kernel &kernel, const metate_argument *
     return fail(METATE_E_INTERNAL, "kernel '%s': it recorded the status %u", kernel.name,
                 failure.code);
   auto code = metate_status(failure.code);
-  if (failure.detail)
-    return fail(code, "%s", failure.detail);
-  Descriptor descriptor = kernel.description();
+  uint32_t rank = failure.rank < METATE_MAX_RANK ? failure.rank : METATE_MAX_RANK;
   Text text;
+  if (failure.detail && (code != METATE_E_ASSERT || rank == 0))
+    return fail(code, "%s", failure.detail);
+  if (failure.detail) {
+    addMessage(&text, failure.detail, failure, rank);
+    return fail(code, "%s", text.get());
+  }
+  Descriptor descriptor = kernel.description();
   const char *what = "";
   if (failure.text < descriptor.header().texts.count) {
     const metate_text &place = descriptor.texts()[failure.text];
@@ -111,10 +146,13 @@ metate_status reportFailure(const metate_kernel &kernel, const metate_argument *
     what = descriptor.text(place.text);
   }
   text.add("kernel '%s': ", kernel.name);
-  uint32_t rank = failure.rank < METATE_MAX_RANK ? failure.rank : METATE_MAX_RANK;
   switch (code) {
   case METATE_E_ASSERT:
-    text.add("assertion failed%s%s", *what ? ": " : "", what);
+    text.add("assertion failed%s", *what ? ": " : "");
+    if (rank)
+      addMessage(&text, what, failure, rank);
+    else
+      text.add("%s", what);
     break;
   case METATE_E_OUT_OF_RANGE:
     text.add("index out of range: ");

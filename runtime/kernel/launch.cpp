@@ -81,6 +81,9 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
   metate_host host{};
   host.struct_size = sizeof host;
   host.max_workers = workerBound(kernel, arguments);
+  if (!host.max_workers ||
+      (device.executor.worker_count && device.executor.worker_count < host.max_workers))
+    host.max_workers = device.executor.worker_count;
   host.executor_self = device.executor.self;
   host.parallel_for = device.executor.parallel_for;
   if (device.sink.text) {

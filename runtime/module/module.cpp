@@ -176,6 +176,8 @@ metate_status metate_module_open_static(metate_device *device, const void *descr
     return fail(METATE_E_INVALID_ARGUMENT,
                 "metate_module_open_static: entry_count: expected %u, got %u",
                 head.header().kernels.count, entry_count);
+  if (head.header().variants.count)
+    METATE_TRY(cpu::check(device->machine, head, 0));
   auto *made = device->make<metate_module>(device);
   if (!made)
     return failMemory();

@@ -3,6 +3,7 @@
 #include "print/print.h"
 
 #include "device/device.h"
+#include "print/format.h"
 
 #include <charconv>
 #include <cmath>
@@ -134,31 +135,14 @@ template <typename Float> char *format(Float value, char *to) {
   return layOut(digits, count, negative ? -exponent : exponent, to);
 }
 
-void appendItem(Text &text, const metate_print_item &item) {
-  char number[48];
-  char *end = number;
-  switch (item.kind) {
-  case METATE_PRINT_TEXT:
+void appendItem(Text &text, const metate_print_item &item, const char *format) {
+  if (item.kind == METATE_PRINT_TEXT) {
     if (item.value.text)
       text.append(item.value.text, strlen(item.value.text));
     return;
-  case METATE_PRINT_I64:
-    end = std::to_chars(number, number + sizeof number, item.value.i).ptr;
-    break;
-  case METATE_PRINT_U64:
-    end = std::to_chars(number, number + sizeof number, item.value.u).ptr;
-    break;
-  case METATE_PRINT_F32:
-    end = formatF32(float(item.value.d), number);
-    break;
-  case METATE_PRINT_F64:
-    end = formatF64(item.value.d, number);
-    break;
-  case METATE_PRINT_BOOL:
-    end = item.value.u ? put(number, "True", 4) : put(number, "False", 5);
-    break;
   }
-  text.append(number, size_t(end - number));
+  char number[formattedBytes];
+  text.append(number, size_t(formatItem(item, format, number) - number));
 }
 
 } // namespace
@@ -169,8 +153,12 @@ char *formatF32(float value, char *to) { return format(value, to); }
 void deliver(void *self, const metate_print_item *items, uint32_t count) {
   auto &device = *static_cast<metate_device *>(self);
   Text text(device);
-  for (uint32_t i = 0; i < count; ++i)
-    appendItem(text, items[i]);
+  const char *format = nullptr; // of the next item
+  for (uint32_t i = 0; i < count; ++i) {
+    if (items[i].kind != METATE_PRINT_FORMAT)
+      appendItem(text, items[i], format);
+    format = items[i].kind == METATE_PRINT_FORMAT ? items[i].value.text : nullptr;
+  }
   const char *finished = text.finish();
   os::Lock lock(device.printMutex);
   device.sink.text(device.sink.self, finished, text.size());

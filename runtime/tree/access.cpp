@@ -1,13 +1,14 @@
-// Host access to trees: one cell, all active cells, the dense array. Every level, coordinate and
-// size is checked; a block that was damaged after it was bound gives METATE_E_CORRUPT, not a crash.
-#include "support/checked.h"
+// Host access to trees: one cell, and all active cells; dense arrays are in dense.cpp. Every level,
+// coordinate and size is checked; a block that was damaged after it was bound gives
+// METATE_E_CORRUPT, not a crash.
+#include "tree/access.h"
 #include "tree/walk.h"
 
 #include <cstring>
 
 using namespace metate;
 
-namespace {
+namespace metate {
 
 metate_status checkReady(const char *function, const metate_tree *tree) {
   if (tree->ready)
@@ -33,6 +34,29 @@ metate_status checkLevel(const char *function, const metate_tree *tree, uint32_t
   return METATE_OK;
 }
 
+metate_status checkValueBytes(const char *function, const metate_tree *tree, uint32_t level,
+                              uint64_t bytes) {
+  uint64_t expected = tree->type->levels[level].cell_bytes;
+  if (bytes == expected)
+    return METATE_OK;
+  return fail(METATE_E_INVALID_ARGUMENT,
+              "%s: member '%s': expected a value of %llu bytes, got %llu", function,
+              tree->type->levelName(level), show(expected), show(bytes));
+}
+
+metate_status checkBooleans(const char *function, const metate_tree *tree, uint32_t level,
+                            const uint8_t *values, uint64_t bytes) {
+  for (uint64_t i = 0; tree->type->levels[level].dtype == METATE_U1 && i < bytes; ++i)
+    if (values[i] > 1)
+      return fail(METATE_E_INVALID_ARGUMENT, "%s: member '%s': expected a boolean 0 or 1, got %u",
+                  function, tree->type->levelName(level), values[i]);
+  return METATE_OK;
+}
+
+} // namespace metate
+
+namespace {
+
 metate_status locateChecked(const char *function, const metate_tree *tree, uint32_t level,
                             const int64_t *coordinates, uint32_t count, Path *path) {
   const LevelFacts &facts = tree->type->facts[level];
@@ -51,26 +75,6 @@ metate_status locateChecked(const char *function, const metate_tree *tree, uint3
   return METATE_OK;
 }
 
-metate_status checkValueBytes(const char *function, const metate_tree *tree, uint32_t level,
-                              uint64_t bytes) {
-  uint64_t expected = tree->type->levels[level].cell_bytes;
-  if (bytes == expected)
-    return METATE_OK;
-  return fail(METATE_E_INVALID_ARGUMENT,
-              "%s: member '%s': expected a value of %llu bytes, got %llu", function,
-              tree->type->levelName(level), show(expected), show(bytes));
-}
-
-metate_status checkBooleans(const char *function, const metate_tree *tree, uint32_t level,
-                            const uint8_t *value) {
-  const metate_level &record = tree->type->levels[level];
-  for (uint64_t i = 0; record.dtype == METATE_U1 && i < record.cell_bytes; ++i)
-    if (value[i] > 1)
-      return fail(METATE_E_INVALID_ARGUMENT, "%s: member '%s': expected a boolean 0 or 1, got %u",
-                  function, tree->type->levelName(level), value[i]);
-  return METATE_OK;
-}
-
 metate_status failLink(const metate_tree *tree) {
   return fail(METATE_E_CORRUPT, "tree of type '%s': a link leaves its pool", tree->type->shown());
 }
@@ -78,28 +82,15 @@ metate_status failLink(const metate_tree *tree) {
 // visit(cell, along) for every active cell of a level: the pool is walked, not the links.
 template <typename Visit> void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
   const metate_type &type = *tree.type;
-  uint64_t along[METATE_MAX_AXES] = {};
   uint32_t owner = type.levels[level].pool;
   Nest nest; // empty for a level with a pool: its cells are the slots
   if (owner == METATE_NONE) {
     owner = type.facts[level].ownerPool;
     nest = nestOf(type, level);
   }
-  if (owner == METATE_NONE) {
-    walk(type, nest, 0, tree.root(), along, visit);
-    return;
-  }
-  const LevelFacts &facts = type.facts[type.poolLevels[owner]];
-  uint32_t high = tree.highWater(owner);
-  for (uint32_t slot = 1; slot <= high; ++slot) {
-    const uint32_t *record = tree.record(owner, slot);
-    if (!__atomic_load_n(record, __ATOMIC_ACQUIRE))
-      continue;
-    for (uint32_t k = 0; k < facts.pathRank; ++k)
-      along[facts.pathAxes[k]] = uint64_t(int64_t(int32_t(record[1 + k])));
-    if (!walk(type, nest, 0, tree.slot(owner, slot), along, visit))
-      return;
-  }
+  eachOwner(tree, owner, [&](uint8_t *cell, const uint64_t *along) {
+    return walk(type, nest, 0, cell, along, visit);
+  });
 }
 
 uint64_t activeCount(const metate_tree &tree, uint32_t level) {
@@ -171,7 +162,8 @@ metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t
   METATE_TRY(checkWritable(__func__, tree));
   METATE_TRY(checkLevel(__func__, tree, level, true));
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
-  METATE_TRY(checkBooleans(__func__, tree, level, static_cast<const uint8_t *>(value)));
+  METATE_TRY(
+      checkBooleans(__func__, tree, level, static_cast<const uint8_t *>(value), value_bytes));
   Path path;
   METATE_TRY(locateChecked(__func__, tree, level, coordinates, count, &path));
   uint8_t *cell;
@@ -204,40 +196,4 @@ metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_
     eachActive(*tree, level, visit);
   *count = activeCount(*tree, level);
   return METATE_OK;
-}
-
-metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level, void *values,
-                                     uint64_t bytes) {
-  METATE_REQUIRE(tree);
-  METATE_REQUIRE(values);
-  METATE_TRY(checkReady(__func__, tree));
-  METATE_TRY(checkLevel(__func__, tree, level, true));
-  const LevelFacts &facts = tree->type->facts[level];
-  uint64_t cellBytes = tree->type->levels[level].cell_bytes;
-  Checked total = cellBytes;
-  for (uint32_t k = 0; k < facts.pathRank; ++k)
-    total = total * uint64_t(facts.shape[k]);
-  if (total.overflowed() || total.value() != bytes)
-    return fail(METATE_E_INVALID_ARGUMENT,
-                "metate_tree_read_dense: member '%s': expected %llu bytes, got %llu",
-                tree->type->levelName(level), show(total.value()), show(bytes));
-  auto *to = static_cast<uint8_t *>(values);
-  for (uint64_t at = 0; at < bytes && facts.ownerPool != METATE_NONE; at += cellBytes)
-    memcpy(to + at, tree->type->background(level), cellBytes);
-  bool inside = true;
-  auto visit = [&](const uint8_t *cell, const uint64_t *along) {
-    uint64_t index = 0;
-    for (uint32_t k = 0; k < facts.pathRank; ++k) {
-      // A damaged block may name any coordinate.
-      inside = inside && along[facts.pathAxes[k]] < uint64_t(facts.shape[k]);
-      index = index * uint64_t(facts.shape[k]) + along[facts.pathAxes[k]];
-    }
-    if (inside)
-      memcpy(to + index * cellBytes, cell, cellBytes);
-    return inside;
-  };
-  eachActive(*tree, level, visit);
-  return inside ? METATE_OK
-                : fail(METATE_E_CORRUPT, "tree of type '%s': a slot lies outside the tree",
-                       tree->type->shown());
 }

@@ -8,6 +8,10 @@ namespace metate {
 
 namespace {
 
+// Address space on both sides of a block of metate_tree_new. Kernels without debug check no
+// coordinates: what reads a row outside of a dense tree finds these pages, and does not crash.
+static constexpr uint64_t marginBytes = 2 << 20;
+
 // The most that a tree of metate_tree_new reserves. Address space, not memory: 64 GiB lets two
 // thousand trees live in a 47-bit address space.
 constexpr uint64_t policyBytes = uint64_t(64) << 30;
@@ -18,7 +22,7 @@ void destroy(metate_tree *tree) {
   metate_device *device = tree->device;
   device->release(tree->pools, tree->type->poolCount() * sizeof(PoolLayout), alignof(PoolLayout));
   if (tree->ownBytes)
-    os::release(tree->block, tree->ownBytes);
+    os::release(tree->block - tree->ownMargin, tree->ownBytes);
   release(tree->type);
   device->drop(tree);
 }
@@ -214,15 +218,20 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
     bytes = bound;
     fit = METATE_BIND_FIT;
   }
+  uint64_t margin = os::addressSpaceLeft() == UINT64_MAX ? marginBytes : 0;
   for (;;) {
     Checked rounded = Checked(bytes).alignedTo(os::pageBytes());
-    if (void *memory = os::reserve(rounded.value())) {
-      metate_status status = metate_tree_bind(type, memory, rounded.value(), capacities,
-                                              METATE_BIND_RESET | METATE_BIND_ZEROED | fit, tree);
-      if (status == METATE_OK)
-        (*tree)->ownBytes = rounded.value();
-      else
-        os::release(memory, rounded.value());
+    uint64_t whole = rounded.value() + 2 * margin;
+    if (void *memory = os::reserve(whole)) {
+      metate_status status =
+          metate_tree_bind(type, static_cast<uint8_t *>(memory) + margin, rounded.value(),
+                           capacities, METATE_BIND_RESET | METATE_BIND_ZEROED | fit, tree);
+      if (status == METATE_OK) {
+        (*tree)->ownBytes = whole;
+        (*tree)->ownMargin = margin;
+      } else {
+        os::release(memory, whole);
+      }
       return status;
     }
     // The system refuses so much (strict overcommit, a full address space): ask for less, until the

@@ -11,9 +11,10 @@ struct metate_tree {
   metate_device *device;
   uint8_t *block;
   uint32_t flags = 0;
-  bool ready = false;    // reset or adopted
-  bool zeroed = false;   // the memory behind the block was never written
-  uint64_t ownBytes = 0; // reserved by metate_tree_new, given back at unbind
+  bool ready = false;     // reset or adopted
+  bool zeroed = false;    // the memory behind the block was never written
+  uint64_t ownBytes = 0;  // reserved by metate_tree_new, given back at unbind, from
+  uint64_t ownMargin = 0; // so many bytes before the block
   metate::BlockLayout layout{};
   metate::PoolLayout *pools = nullptr;
   metate::Uses uses; // launches on it

@@ -56,6 +56,28 @@ bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cel
   return true;
 }
 
+// visit(cell, along) for the root cell (owner METATE_NONE), or for every active slot of a pool, with
+// the slot's coordinates as the block has them. Stops as soon as a visit returns false.
+template <typename Visit>
+void eachOwner(const metate_tree &tree, uint32_t owner, const Visit &visit) {
+  uint64_t along[METATE_MAX_AXES] = {};
+  if (owner == METATE_NONE) {
+    visit(tree.root(), along);
+    return;
+  }
+  const LevelFacts &facts = tree.type->facts[tree.type->poolLevels[owner]];
+  uint32_t high = tree.highWater(owner);
+  for (uint32_t slot = 1; slot <= high; ++slot) {
+    const uint32_t *record = tree.record(owner, slot);
+    if (!__atomic_load_n(record, __ATOMIC_ACQUIRE))
+      continue;
+    for (uint32_t k = 0; k < facts.pathRank; ++k)
+      along[facts.pathAxes[k]] = uint64_t(int64_t(int32_t(record[1 + k])));
+    if (!visit(tree.slot(owner, slot), along))
+      return;
+  }
+}
+
 } // namespace metate
 
 #endif

@@ -33,7 +33,8 @@ bool checkSanitizer(const char *name, size_t size, Verdict *verdict) {
   return true;
 }
 
-void checkFeatures(const Machine &machine, const char *list, Verdict *verdict) {
+// `lenient`: a feature that is not known here may be there.
+void checkFeatures(const Machine &machine, const char *list, bool lenient, Verdict *verdict) {
   while (*list) {
     size_t length = strcspn(list, ",");
     const char *name = list;
@@ -44,7 +45,7 @@ void checkFeatures(const Machine &machine, const char *list, Verdict *verdict) {
     }
     bool sanitizer = checkSanitizer(name, size, verdict);
     Has has = size && !sanitizer ? hasFeature(machine, name, size) : Has::yes;
-    if (has != Has::yes && !*verdict->reason)
+    if (has != Has::yes && !(lenient && has == Has::unknown) && !*verdict->reason)
       snprintf(verdict->reason, sizeof verdict->reason, "%s %.*s",
                has == Has::no ? "this CPU lacks" : "this libmetate does not know the feature",
                int(size), name);
@@ -53,10 +54,11 @@ void checkFeatures(const Machine &machine, const char *list, Verdict *verdict) {
   }
 }
 
-Verdict judge(const Machine &machine, const Descriptor &descriptor, uint32_t index) {
+Verdict judge(const Machine &machine, const Descriptor &descriptor, uint32_t index,
+              bool inProcess) {
   const metate_variant_info &variant = descriptor.variants()[index];
   Verdict verdict;
-  if (variant.format != METATE_FORMAT_SHARED_OBJECT)
+  if (!inProcess && variant.format != METATE_FORMAT_SHARED_OBJECT)
     snprintf(verdict.reason, sizeof verdict.reason, "its code is not in the file");
   else if (variant.arch != machine.arch)
     snprintf(verdict.reason, sizeof verdict.reason, "it is for another architecture (%u)",
@@ -65,7 +67,7 @@ Verdict judge(const Machine &machine, const Descriptor &descriptor, uint32_t ind
     snprintf(verdict.reason, sizeof verdict.reason, "it needs x86-64-v%u, this CPU is x86-64-v%u",
              variant.level, machine.level);
   else
-    checkFeatures(machine, descriptor.text(variant.features), &verdict);
+    checkFeatures(machine, descriptor.text(variant.features), inProcess, &verdict);
   return verdict;
 }
 
@@ -78,7 +80,7 @@ metate_status choose(const Machine &machine, const Descriptor &descriptor, uint3
   char reasons[512] = "";
   size_t used = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    Verdict verdict = judge(machine, descriptor, i);
+    Verdict verdict = judge(machine, descriptor, i, /*inProcess=*/false);
     const metate_variant_info &info = descriptor.variants()[i];
     if (*verdict.reason) {
       int wrote = snprintf(reasons + used, sizeof reasons - used, "%svariant %u (%s): %s",
@@ -102,6 +104,17 @@ metate_status choose(const Machine &machine, const Descriptor &descriptor, uint3
                 descriptor.text(descriptor.header().name), count ? reasons : "it has none");
   *variant = best;
   return METATE_OK;
+}
+
+metate_status check(const Machine &machine, const Descriptor &descriptor, uint32_t variant) {
+  Verdict verdict = judge(machine, descriptor, variant, /*inProcess=*/true);
+  if (!*verdict.reason)
+    return METATE_OK;
+  return fail(
+      METATE_E_UNSUPPORTED,
+      "module '%s' is linked for %s, which this machine cannot run: %s: build it for this CPU",
+      descriptor.text(descriptor.header().name),
+      descriptor.text(descriptor.variants()[variant].cpu), verdict.reason);
 }
 
 metate_status load(const Descriptor &descriptor, Span payload, Code *code) {

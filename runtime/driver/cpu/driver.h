@@ -11,6 +11,10 @@ namespace metate::cpu {
 // The best variant that is a shared object for this machine; METATE_E_UNSUPPORTED says why none is.
 metate_status choose(const Machine &machine, const Descriptor &descriptor, uint32_t *variant);
 
+// Can this machine run a variant whose code is in the process already? Features that this libmetate
+// does not know are taken for granted.
+metate_status check(const Machine &machine, const Descriptor &descriptor, uint32_t variant);
+
 struct Code {
   os::SharedObject object;
   const metate_entry *entries = nullptr;

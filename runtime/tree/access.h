@@ -1,0 +1,23 @@
+// What every host access to a tree checks first; `function` is the C API's, for the text.
+#ifndef METATE_RUNTIME_TREE_ACCESS_H
+#define METATE_RUNTIME_TREE_ACCESS_H
+
+#include "tree/tree.h"
+
+namespace metate {
+
+metate_status checkReady(const char *function, const metate_tree *tree);
+metate_status checkWritable(const char *function, const metate_tree *tree);
+// member: the level must be one.
+metate_status checkLevel(const char *function, const metate_tree *tree, uint32_t level,
+                         bool member);
+// value_bytes must be those of one of the member's cells.
+metate_status checkValueBytes(const char *function, const metate_tree *tree, uint32_t level,
+                              uint64_t bytes);
+// Values of a member of u1 must be 0 or 1; others are not looked at.
+metate_status checkBooleans(const char *function, const metate_tree *tree, uint32_t level,
+                            const uint8_t *values, uint64_t bytes);
+
+} // namespace metate
+
+#endif
