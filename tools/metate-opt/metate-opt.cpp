@@ -99,6 +99,9 @@ struct StageOptions {
   cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"),
                                 cl::cat(category)};
   cl::opt<unsigned> optLevel{"opt-level", cl::desc("0 to 3"), cl::init(2), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit", cl::desc("after pack: metate (the default), o (an object), h (its C header)"),
+      cl::init("metate"), cl::cat(category)};
   cl::opt<bool> debugKernels{"debug-kernels", cl::desc("debug mode"), cl::cat(category)};
 };
 
@@ -109,6 +112,23 @@ static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage other
     return *stage;
   return llvm::createStringError("no stage '" + name + "'; the stages are " +
                                  llvm::join(metate::stageNames(), ", "));
+}
+
+/// `carrier` by value: LLD resets all command-line options of the process.
+static llvm::Expected<std::string> packAs(ModuleOp module, std::string carrier) {
+  if (carrier == "metate")
+    return metate::pack(module);
+  if (carrier != "o" && carrier != "h")
+    return llvm::createStringError("emit: expected metate, o or h, got '" + carrier + "'");
+  llvm::Expected<metate::StaticCarrier> packed = metate::packStatic(module);
+  if (!packed)
+    return packed.takeError();
+  if (carrier == "h")
+    return packed->header;
+  if (packed->objects.size() != 1)
+    return llvm::createStringError("an object is for one target, got " +
+                                   llvm::Twine(packed->objects.size()));
+  return packed->objects[0];
 }
 
 /// The bytes that the last stage leaves: a dump, or a module file after pack.
@@ -132,7 +152,7 @@ static llvm::Expected<std::string> runDriver(ModuleOp module, const StageOptions
   if (llvm::Error error =
           metate::runStages(module, *from, std::min(*to, metate::Stage::Emit), compile))
     return error;
-  return *to == metate::Stage::Pack ? metate::pack(module) : metate::dumpModule(module);
+  return *to == metate::Stage::Pack ? packAs(module, options.emit) : metate::dumpModule(module);
 }
 
 static LogicalResult runStagesOn(StringRef inputName, StringRef outputName,

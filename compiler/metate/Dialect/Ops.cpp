@@ -3,6 +3,7 @@
 // Each verifier's message carries the label of the constraint that Ops.td states.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Format.h"
 #include "metate/Dialect/Tree.h"
 #include "metate/abi/base.h"
 
@@ -304,15 +305,71 @@ LogicalResult ActivateOp::verify() {
   return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
 }
 
-LogicalResult PrintOp::verify() {
-  size_t holes = llvm::count_if(getParts(), [](Attribute part) { return isa<UnitAttr>(part); });
-  if (holes != getValues().size() || getUnsigned_().size() != getValues().size())
-    return emitOpError("(P1) expected as many unit parts and unsigned flags as operands (")
-           << getValues().size() << "), got " << holes << " and " << getUnsigned_().size();
-  for (Type type : getValues().getTypes())
-    if (!isa<IntegerType, FloatType, IndexType>(type))
-      return emitOpError("(P2) operands are integers or floats, got ") << type;
+//===-- numbers and texts ---------------------------------------------------===//
+
+void PhiloxOp::build(OpBuilder &builder, OperationState &state, ArrayRef<Value> counter,
+                     ArrayRef<Value> key) {
+  assert(counter.size() == 4 && key.size() == 2);
+  state.addOperands(counter);
+  state.addOperands(key);
+  state.addTypes(VectorType::get({4}, builder.getI32Type()));
+}
+
+/// Operands of a text: scalars, each in a format that fits it. `labels`: of the two constraints.
+static LogicalResult verifyShown(Operation *op, ValueRange values, ArrayRef<StringRef> formats,
+                                 std::pair<StringRef, StringRef> labels) {
+  for (auto [value, format] : llvm::zip(values, formats)) {
+    if (!isa<IntegerType, FloatType, IndexType>(value.getType()))
+      return op->emitOpError() << labels.first << "operands are integers or floats, got "
+                               << value.getType();
+    std::string problem = whyNotFormat(format, isa<FloatType>(value.getType()));
+    if (!problem.empty())
+      return op->emitOpError() << labels.second << problem;
+  }
   return success();
+}
+
+LogicalResult PrintOp::verify() {
+  SmallVector<StringRef> formats;
+  for (Attribute part : getParts()) {
+    if (isa<StringAttr>(part))
+      continue;
+    auto format = dyn_cast<ArrayAttr>(part);
+    if (!isa<UnitAttr>(part) &&
+        !(format && format.size() == 1 && isa<StringAttr>(format.getValue()[0])))
+      return emitOpError("(P1) a part is a text, unit or [format], got ") << part;
+    formats.push_back(format ? cast<StringAttr>(format.getValue()[0]).getValue() : StringRef());
+  }
+  if (formats.size() != getValues().size() || getUnsigned_().size() != getValues().size())
+    return emitOpError("(P1) expected as many unit parts and unsigned flags as operands (")
+           << getValues().size() << "), got " << formats.size() << " and " << getUnsigned_().size();
+  return verifyShown(*this, getValues(), formats, {"(P2) ", "(P3) "});
+}
+
+void AssertOp::build(OpBuilder &builder, OperationState &state, Value condition,
+                     StringRef message) {
+  build(builder, state, condition, builder.getStringAttr(message), DenseBoolArrayAttr(),
+        ValueRange());
+}
+
+LogicalResult AssertOp::verify() {
+  size_t count = getValues().size(), flags = getUnsigned_() ? getUnsigned_()->size() : 0;
+  if (!getUnsigned_() && count == 0)
+    return success(); // a message without operands is as it stands
+  FailureOr<SmallVector<MessagePart>> parts = splitMessage(getMessage());
+  if (failed(parts))
+    return emitOpError("(A1) expected {{ and }} for braces of a message with operands");
+  SmallVector<StringRef> formats;
+  for (const MessagePart &part : *parts)
+    if (part.isHole)
+      formats.push_back(part.text);
+  if (formats.size() != count || flags != count)
+    return emitOpError("(A1) expected as many holes and unsigned flags as operands (")
+           << count << "), got " << formats.size() << " and " << flags;
+  if (count > 2 * METATE_MAX_RANK)
+    return emitOpError("(A1) expected at most ")
+           << 2 * METATE_MAX_RANK << " operands, got " << count;
+  return verifyShown(*this, getValues(), formats, {"(A2) ", "(A3) "});
 }
 
 LogicalResult CheckOp::verify() {

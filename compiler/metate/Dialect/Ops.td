@@ -13,7 +13,8 @@ def Metate_KernelOp : Metate_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
     dimensions), scalars and vectors by value. Argument attributes: `metate.name` (string),
     `metate.type` (the scalar type with its sign, where the signless one loses it),
     `metate.element` (element dimensions of an array of vectors), `metate.result` (unit: the array
-    receives the kernel's return value). From the activate stage on also `metate.access`
+    receives the kernel's return value), `metate.members` (of a tree: by member its `name` in messages and the `offset` from its
+    coordinates to the user's indices). From the activate stage on also `metate.access`
     (METATE_ACCESS_* bits). `debug`: wrong accesses stop the kernel (metate-insert-checks). Top-level statements run in order; each `metate.range` and `metate.for_each` directly in the body is parallel.
     Constraint (K1): the result list is empty. (K2): argument types are trees, memrefs, blocks, scalars, vectors.
   }];
@@ -142,12 +143,27 @@ def Metate_ActivateOp : Metate_CellOp<"activate"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` (`strict` $strict^)? attr-dict `:` type($tree)";
 }
 
+def Metate_PhiloxOp : Metate_Op<"philox", [Pure]> {
+  let summary = "four random words: Philox4x32-10 of a counter and a key";
+  let description = [{
+    `%w = metate.philox counter(%c0, %c1, %c2, %c3) key(%k0, %k1) : vector<4xi32>`: the block function of Salmon et al., "Parallel
+    random numbers: as easy as 1, 2, 3" (2011), with ten rounds. It has no state: equal operands give equal words, whoever computes
+    them and when. All words are i32.
+  }];
+  let arguments = (ins I32:$c0, I32:$c1, I32:$c2, I32:$c3, I32:$k0, I32:$k1);
+  let results = (outs VectorOfLengthAndType<[4], [I32]>:$words);
+  let builders = [OpBuilder<(ins "::llvm::ArrayRef<::mlir::Value>":$counter, "::llvm::ArrayRef<::mlir::Value>":$key)>];
+  let assemblyFormat = "`counter` `(` $c0 `,` $c1 `,` $c2 `,` $c3 `)` `key` `(` $k0 `,` $k1 `)` attr-dict `:` type($words)";
+}
+
 def Metate_PrintOp : Metate_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one print statement: one call of the host's sink";
   let description = [{
-    `parts` are texts and, for each `unit` entry, the next operand: `metate.print ["I= ", unit, "\n"] %i : i32`. Operands are
-    scalars (front ends take vectors apart); `unsigned` holds one bool per operand.
-    Constraint (P1): as many unit parts as operands and as `unsigned` entries. (P2): operands are integers or floats.
+    `parts` are texts and, for each `unit` entry, the next operand: `metate.print ["I= ", unit, "\n"] %i : i32`; an entry `[".3f"]` is
+    the next operand in that format, which is one of Python's (Format.h). Operands are scalars (front ends take vectors apart);
+    `unsigned` holds one bool per operand.
+    Constraint (P1): as many unit and format parts as operands and as `unsigned` entries. (P2): operands are integers or floats.
+    (P3): a format fits its operand.
   }];
   let arguments = (ins ArrayAttr:$parts, DenseBoolArrayAttr:$unsigned_, Variadic<AnyType>:$values);
   let assemblyFormat = "$parts `unsigned` $unsigned_ ($values^ `:` type($values))? attr-dict";
@@ -156,8 +172,15 @@ def Metate_PrintOp : Metate_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "stops the kernel with METATE_E_ASSERT if the condition is false";
-  let arguments = (ins I1:$condition, StrAttr:$message);
-  let assemblyFormat = "$condition `,` $message attr-dict";
+  let description = [{
+    With operands the message is a format of Python's: `metate.assert %ok, "x = {:.3f}, not {{}}" unsigned [false] %x : f32`.
+    Constraint (A1): as many holes as operands and as `unsigned` entries, at most 2 * METATE_MAX_RANK (what metate_failure holds). (A2):
+    operands are integers or floats. (A3): a format fits its operand.
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message, OptionalAttr<DenseBoolArrayAttr>:$unsigned_, Variadic<AnyType>:$values);
+  let assemblyFormat = "$condition `,` $message (`unsigned` $unsigned_^)? ($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::llvm::StringRef":$message)>];
+  let hasVerifier = 1;
 }
 
 def Metate_CheckOp : Metate_Op<"check", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {

@@ -95,6 +95,21 @@ static void collectNames(Attribute node, unsigned depth, SmallVectorImpl<std::st
     collectNames(child, depth + 1, members, levels);
 }
 
+ShownMember metate::shownMember(KernelOp kernel, unsigned argument, StringRef path) {
+  auto members = kernel.getArgAttrOfType<DictionaryAttr>(argument, "metate.members");
+  auto shown = members ? members.getAs<DictionaryAttr>(path) : DictionaryAttr();
+  auto name = shown ? shown.getAs<StringAttr>("name") : StringAttr();
+  if (name) {
+    ShownMember result{name.str(), {}};
+    if (auto offset = shown.getAs<DenseI64ArrayAttr>("offset"))
+      llvm::append_range(result.offset, offset.asArrayRef());
+    return result;
+  }
+  auto given = kernel.getArgAttrOfType<StringAttr>(argument, "metate.name");
+  std::string text = given ? given.str() : "arg" + std::to_string(argument);
+  return {path.empty() ? text : text + "." + path.str(), {}};
+}
+
 std::string metate::knownNames(TreeType type) {
   SmallVector<std::string> members, levels;
   for (Attribute branch : type.getBranches())

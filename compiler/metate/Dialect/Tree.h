@@ -41,6 +41,14 @@ llvm::SmallVector<unsigned> levelAxes(LevelInterface level);
 /// in several branches.
 std::optional<TreePath> findPath(TreeType type, llvm::StringRef name);
 
+/// What the user calls a member of a kernel's tree argument, and what is added to its coordinates to
+/// get the user's indices: `metate.members` of the argument, else "f.a" and nothing.
+struct ShownMember {
+  std::string name;
+  llvm::SmallVector<int64_t> offset;
+};
+ShownMember shownMember(KernelOp kernel, unsigned argument, llvm::StringRef path);
+
 /// All member and level names, for error texts.
 std::string knownNames(TreeType type);
 

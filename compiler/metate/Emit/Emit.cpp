@@ -8,6 +8,7 @@
 #include "metate/Emit/Emit.h"
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Dialect/Place.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Sanitize.h"
@@ -33,6 +34,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
 
 using namespace mlir;
 using namespace metate;
@@ -85,8 +87,12 @@ static Expected<OwningOpRef<ModuleOp>> copyCode(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc(), module.getSymName());
   (*copy)->setDiscardableAttrs(module->getDiscardableAttrDictionary());
   for (Operation &op : *module.getBody())
-    if (isLLVMOp(op))
+    if (isLLVMOp(op)) {
       copy->push_back(op.clone());
+      // A task made of a loop of an inlined function: a scope must not lie in a call of another one.
+      if (isa<CallSiteLoc>(op.getLoc()))
+        copy->getBody()->back().setLoc(placeOf(op.getLoc()));
+    }
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(false); // the map stage's verifier has run
   manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
@@ -159,14 +165,23 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   // ThreadSanitizer passes over vectors wider than 16 bytes and over masked accesses.
-  tuning.LoopVectorization = tuning.SLPVectorization =
-      optLevel >= 2 && sanitizer != Sanitizer::Thread;
+  tuning.LoopVectorization = optLevel >= 2 && sanitizer != Sanitizer::Thread;
+  // LLVM 22's SLP vectoriser converts sign-extended integers to floats as if they were narrow and
+  // unsigned (uitofp of sext), and takes a tenth of the time; loops are where the work is.
+  tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
+  // The language's vectors are a handful of numbers, and loops over them are vectorised across
+  // iterations; LLVM vectorises no loop that holds vectors itself.
+  builder.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager &manager, llvm::OptimizationLevel level) {
+        if (level != llvm::OptimizationLevel::O0)
+          manager.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
+      });
   llvm::ModulePassManager manager = optLevel == 0
                                         ? builder.buildO0DefaultPipeline(levels[0])
                                         : builder.buildPerModuleDefaultPipeline(levels[optLevel]);

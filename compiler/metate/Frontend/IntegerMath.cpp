@@ -133,13 +133,9 @@ KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
   std::optional<int64_t> known = knownInteger(right);
   if (!left || !right)
     return {};
-  if (left.type.isBool())
-    left = cast(left, settings.defaultInteger);
   if (known && *known >= 0 && (!left.type.isFloat() || *known <= 4)) {
-    KernelValue base =
-        right.type.isScalar() ? left : convert(left, right.type.withScalar(left.type.scalar), "**");
     Scalar scalar = promote(left.type.scalar, right.type.scalar);
-    return multiplyOut(cast(base, scalar), *known);
+    return multiplyOut(cast(left, scalar == METATE_U1 ? settings.defaultInteger : scalar), *known);
   }
   if (!unify("**", left, right, true))
     return {};

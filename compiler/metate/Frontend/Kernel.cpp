@@ -51,8 +51,16 @@ void KernelBuilder::leaveCall() {
 Value KernelBuilder::addArgument(StringRef name, Type type, ArrayRef<NamedAttribute> extra) {
   SmallVector<NamedAttribute> attributes(extra);
   attributes.push_back(builder.getNamedAttr("metate.name", builder.getStringAttr(name)));
-  argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
-  return kernel.getBody().front().addArgument(type, loc());
+  DictionaryAttr added = builder.getDictionaryAttr(attributes);
+  // Results stay last: arguments may be added while the body is being written.
+  auto isResult = [](Attribute other) {
+    return cast<DictionaryAttr>(other).contains("metate.result");
+  };
+  size_t at = argumentAttributes.size();
+  if (!isResult(added))
+    at = llvm::find_if(argumentAttributes, isResult) - argumentAttributes.begin();
+  argumentAttributes.insert(argumentAttributes.begin() + at, added);
+  return kernel.getBody().front().insertArgument(at, type, loc());
 }
 
 /// `metate.type`, where the signless type loses the sign.
@@ -96,7 +104,21 @@ KernelTree KernelBuilder::treeArgument(StringRef name, StringRef text) {
   return {addArgument(name, type, {})};
 }
 
-Reference KernelBuilder::resultArgument(const DataType &type) {
+void KernelBuilder::nameMember(const KernelTree &tree, StringRef member, StringRef shown,
+                               ArrayRef<int64_t> offset) {
+  Attribute &attributes = argumentAttributes[cast<BlockArgument>(tree.ir).getArgNumber()];
+  NamedAttrList all(cast<DictionaryAttr>(attributes));
+  NamedAttrList members;
+  if (auto named = dyn_cast_or_null<DictionaryAttr>(all.get("metate.members")))
+    members = NamedAttrList(named);
+  members.set(member, builder.getDictionaryAttr(
+                          {builder.getNamedAttr("name", builder.getStringAttr(shown)),
+                           builder.getNamedAttr("offset", builder.getDenseI64ArrayAttr(offset))}));
+  all.set("metate.members", members.getDictionary(context()));
+  attributes = all.getDictionary(context());
+}
+
+Reference KernelBuilder::resultArgument(const DataType &type, StringRef name) {
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr("metate.result", builder.getUnitAttr())};
   addSign(builder, type.scalar, attributes);
@@ -107,7 +129,7 @@ Reference KernelBuilder::resultArgument(const DataType &type) {
     attributes.push_back(
         builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(type.shape)));
   auto memref = MemRefType::get(shape, registerType(context(), type.scalar));
-  reference.base = addArgument("return", memref, attributes);
+  reference.base = addArgument(name, memref, attributes);
   reference.whole = reference.type = type;
   return reference;
 }

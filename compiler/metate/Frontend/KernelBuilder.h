@@ -19,6 +19,8 @@
 #include "metate/Frontend/Types.h"
 #include "mlir/IR/Builders.h"
 
+#include <map>
+
 namespace metate::frontend {
 
 /// A value with its type; null (`!value`) after an error.
@@ -85,8 +87,11 @@ public:
   KernelArray arrayArgument(llvm::StringRef name, const DataType &element, unsigned rank,
                             bool isContiguous);
   KernelTree treeArgument(llvm::StringRef name, llvm::StringRef type);
-  /// The array that receives the kernel's return value.
-  Reference resultArgument(const DataType &type);
+  /// What users call a member of a tree in messages, and what its coordinates lack to be theirs.
+  void nameMember(const KernelTree &tree, llvm::StringRef member, llvm::StringRef shown,
+                  llvm::ArrayRef<int64_t> offset);
+  /// The array that receives the kernel's return value, or one scalar, vector or matrix of it.
+  Reference resultArgument(const DataType &type, llvm::StringRef name = "return");
 
   //===-- Values.cpp: constants, casts
   //-------------------------------------===//
@@ -189,13 +194,22 @@ public:
 
   //===-- Effects.cpp
   //--------------------------------------------------------===//
-  /// One piece of a print: a text, or a value when `value` is set.
+  /// One piece of a print: a text, or a value when `value` is set, shown in a format of Python's.
   struct PrintPart {
     std::string text;
     std::optional<KernelValue> value;
+    std::string format = "";
   };
   void print(llvm::ArrayRef<PrintPart> parts);
   void assertThat(const KernelValue &condition, llvm::StringRef message);
+  void assertThat(const KernelValue &condition, llvm::ArrayRef<PrintPart> message);
+  /// An error if the value's scalars have no such format.
+  bool checkFormat(const KernelValue &value, llvm::StringRef format);
+
+  //===-- Random.cpp
+  //---------------------------------------------------------===//
+  /// A random number: an integer of any value, a float of [0, 1). `key`: a u64 of the launch.
+  KernelValue random(Scalar type, const KernelValue &key);
 
 private:
   struct Frame {
@@ -260,6 +274,31 @@ private:
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);
   llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference, int64_t flat);
   KernelValue updated(llvm::StringRef op, const KernelValue &old, const KernelValue &value);
+
+  // Random.cpp
+  struct RandomWords {
+    mlir::Value words; // vector<4xi32>, made in the block
+    unsigned used = 0;
+  };
+  /// What the numbers of one iteration are counted by.
+  struct RandomStream {
+    mlir::Operation *loop = nullptr; // null: statements outside of parallel loops
+    mlir::Value blocks;              // an i32 local: how many blocks of words were taken
+    mlir::Value low, high, task;     // the iteration's number in two words, the loop's number
+    // In loops that run in order: i32 locals of the words that are left, the next one first, and how
+    // many were used.
+    llvm::SmallVector<mlir::Value, 4> left;
+    mlir::Value used;
+  };
+  llvm::SmallVector<mlir::Value, 2> randomWords(const KernelValue &key, unsigned count);
+  llvm::SmallVector<mlir::Value, 2> wordsInLoop(RandomStream &stream, const KernelValue &key,
+                                                unsigned count);
+  RandomStream &randomStream();
+  mlir::Value randomBlock(const RandomStream &stream, const KernelValue &key);
+  mlir::Value wordConstant(int64_t value);
+  mlir::Value iterationNumber(mlir::Operation *loop);
+  std::map<mlir::Operation *, RandomStream> streams;
+  llvm::DenseMap<mlir::Block *, RandomWords> blockWords;
 
   // Control.cpp
   Scalar loopType(const Bounds &bounds);

@@ -186,6 +186,10 @@ void InterpretedModule::State::keep(Launch &launch, const metate_host *host) {
   details.push_back(launch.machine.detail);
   host->failure->code = launch.machine.statusCode();
   host->failure->detail = details.back().c_str();
+  ArrayRef<uint64_t> values = launch.machine.detailValues;
+  host->failure->rank = uint32_t(values.size() + 1) / 2;
+  for (auto [k, value] : llvm::enumerate(values))
+    (k % 2 ? host->failure->shape : host->failure->index)[k / 2] = int64_t(value);
 }
 
 int32_t InterpretedModule::launch(unsigned number, const metate_slot *slots,

@@ -70,6 +70,10 @@ void Launch::bindTree(BlockArgument argument, const metate_argument_info &info, 
         reinterpret_cast<const metate_tree_type *>(kernel.descriptor + infos[info.type].offset);
     tree = std::make_unique<Tree>(cast<TreeType>(argument.getType()));
     tree->name = nameOf(argument.getArgNumber());
+    for (const TreeNode &node : tree->shape.nodes)
+      if (node.place)
+        tree->shown[node.place.getName()] =
+            shownMember(kernel.op, argument.getArgNumber(), node.place.getName());
     types[block] = type;
     TreeBlock(tree->shape, type, block).read(*tree);
   }

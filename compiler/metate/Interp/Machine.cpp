@@ -1,6 +1,7 @@
 //===- Machine.cpp - one launch of one kernel, being interpreted -*- C++ -*-===//
 #include "metate/Interp/Machine.h"
 
+#include "metate/Dialect/Format.h"
 #include "metate/Dialect/Place.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -126,7 +127,14 @@ std::string interp::placeText(const Array &array, ArrayRef<int64_t> indices) {
 std::string interp::placeText(const Tree &tree, int node, ArrayRef<int64_t> at,
                               std::optional<unsigned> component) {
   PlaceAttr place = tree.shape.nodes[node].place;
-  std::string text = placeText(place ? tree.name + "." + place.getName().str() : tree.name, at);
+  std::string text = placeText(tree.name, at);
+  if (place) {
+    const ShownMember &member = tree.shown.find(place.getName())->second;
+    Coordinates indices(at);
+    for (auto [index, offset] : llvm::zip(indices, member.offset))
+      index += offset;
+    text = placeText(member.name, indices);
+  }
   auto vector = place ? dyn_cast<VectorType>(place.getType()) : VectorType();
   if (!component || !vector)
     return text;
@@ -163,7 +171,8 @@ static std::vector<std::string> callersOf(Location location) {
   return result;
 }
 
-void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_t code) {
+void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_t code,
+                     const Shown &shown) {
   bool ends = checks.stop || code == METATE_E_INTERNAL;
   if (isSilent) {
     if (ends && !stopped())
@@ -194,8 +203,12 @@ void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_
   finding.message = message.str();
   if (ends) {
     detail = finding.file + ":" + std::to_string(finding.line) + ":" +
-             std::to_string(finding.column) + ": kernel '" + finding.kernel +
-             "': " + finding.message;
+             std::to_string(finding.column) + ": kernel '" + finding.kernel + "': ";
+    if (shown.values.empty())
+      detail += finding.message;
+    else
+      detail = escapeMessage(detail) + "assertion failed: " + shown.message;
+    detailValues = shown.values;
     if (isParallel)
       detail += ", in iteration " + finding.iteration;
     stop(code);

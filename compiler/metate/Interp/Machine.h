@@ -75,9 +75,15 @@ public:
 
   //===-- what is noticed ---------------------------------------------------===//
 
+  /// An assert's message with holes for values, as metate_failure has it; a host fills them in.
+  struct Shown {
+    std::string message;
+    std::vector<uint64_t> values;
+  };
+
   /// A finding; ends the launch if findings do.
   void report(llvm::StringRef kind, mlir::Operation *op, const llvm::Twine &message,
-              int32_t code = METATE_E_ASSERT);
+              int32_t code = METATE_E_ASSERT, const Shown &shown = {});
   /// A finding about an iteration that is over.
   void reportLater(llvm::StringRef kind, mlir::Operation *op, const Coordinates &variables,
                    const llvm::Twine &message);
@@ -94,8 +100,9 @@ public:
   Checks checks;
   const metate_host *host;
   std::vector<Finding> findings;
-  std::string detail;    ///< the text of what stopped the launch
-  bool isSilent = false; ///< prints and findings are left out: the second opinion
+  std::string detail;                 ///< the text of what stopped the launch
+  std::vector<uint64_t> detailValues; ///< what its holes show, if it has any
+  bool isSilent = false;              ///< prints and findings are left out: the second opinion
   /// What stopped the second opinion, where, and in which iteration.
   std::tuple<mlir::Operation *, std::string, Coordinates> otherEnd;
   NanTrace nans;   ///< for `nan`

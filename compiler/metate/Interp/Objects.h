@@ -13,6 +13,7 @@
 #include "metate/Interp/Numbers.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <unordered_map>
@@ -97,7 +98,8 @@ public:
 
   TreeShape shape;
   std::string name;
-  std::map<int, Pool> pools; ///< by node
+  llvm::StringMap<ShownMember> shown; ///< members, by their names
+  std::map<int, Pool> pools;          ///< by node
   /// Values of cells, by the member's node; a cell that is not there holds the background.
   std::map<int, std::unordered_map<Coordinates, Components, HashCoordinates>> values;
   /// Cells activated and values written since the tree was read from its block.

@@ -16,9 +16,19 @@ static bool checkBounds(Machine &machine, Operation *op, const Array &array,
                         const Coordinates &indices) {
   if (array.contains(indices))
     return true;
+  // An element is named by its own indices where its component is in order.
+  size_t outer = indices.size() - array.componentRank;
+  bool isComponent = false;
+  for (size_t axis = outer; axis < indices.size(); ++axis)
+    isComponent |= indices[axis] < 0 || indices[axis] >= array.extents[axis];
+  ArrayRef<int64_t> shown = ArrayRef<int64_t>(indices).take_front(outer);
+  std::string place =
+      isComponent || !outer ? placeText(array, indices) : placeText(array.name, shown);
+  ArrayRef<int64_t> extents = ArrayRef<int64_t>(array.extents);
   machine.report("bounds", op,
-                 "index out of range: " + placeText(array, indices) + " of shape " +
-                     shapeText(array.extents) + hintFor(indices),
+                 "index out of range: " + place + " of shape " +
+                     shapeText(isComponent || !outer ? extents : extents.take_front(outer)) +
+                     hintFor(indices),
                  METATE_E_OUT_OF_RANGE);
   return false;
 }

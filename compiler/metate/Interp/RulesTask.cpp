@@ -4,6 +4,7 @@
 // active cells that a loop visits is the one at its entry.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Format.h"
 #include "metate/Interp/Rules.h"
 
 using namespace mlir;
@@ -63,13 +64,49 @@ static void serial(Machine &machine, SerialOp op) {
     machine.yield(op.getResults(), end->getOperands());
 }
 
+static metate_print_item printItem(Type type, uint64_t bits, bool isUnsigned) {
+  metate_print_item item{};
+  if (isa<FloatType>(type)) {
+    item.kind = type.isF64() ? METATE_PRINT_F64 : METATE_PRINT_F32;
+    item.value.d = toDouble(type, bits);
+  } else if (type.isInteger(1)) {
+    item.kind = METATE_PRINT_BOOL;
+    item.value.u = bits;
+  } else if (isUnsigned) {
+    item.kind = METATE_PRINT_U64;
+    item.value.u = bits;
+  } else {
+    item.kind = METATE_PRINT_I64;
+    item.value.i = signedOf(bits, widthOf(type));
+  }
+  return item;
+}
+
 static void assertion(Machine &machine, AssertOp op) {
   if (machine.bits(op.getCondition()))
     return;
-  StringRef message = op.getMessage();
+  std::string message = op.getMessage().str();
+  Machine::Shown shown;
+  if (!op.getValues().empty()) {
+    message.clear();
+    FailureOr<SmallVector<MessagePart>> parts = splitMessage(op.getMessage());
+    for (const MessagePart &part : *parts) {
+      if (!part.isHole) {
+        message += part.text;
+        shown.message += escapeMessage(part.text);
+        continue;
+      }
+      Value value = op.getValues()[shown.values.size()];
+      bool isUnsigned = (*op.getUnsigned_())[shown.values.size()];
+      metate_print_item item = printItem(value.getType(), machine.bits(value), isUnsigned);
+      message += show(value.getType(), machine.bits(value), isUnsigned);
+      shown.message += messageHole(item.kind, part.text);
+      shown.values.push_back(item.value.u);
+    }
+  }
   bool stops = std::exchange(machine.checks.stop, true); // an assert always does
   machine.report("assert", op, "assertion failed" + (message.empty() ? "" : ": " + message),
-                 METATE_E_ASSERT);
+                 METATE_E_ASSERT, shown);
   machine.checks.stop = stops;
 }
 
@@ -103,24 +140,6 @@ static void check(Machine &machine, CheckOp op) {
 
 static void poll(Machine &machine, PollOp) { machine.interrupted(); }
 
-static metate_print_item printItem(Type type, uint64_t bits, bool isUnsigned) {
-  metate_print_item item{};
-  if (isa<FloatType>(type)) {
-    item.kind = type.isF64() ? METATE_PRINT_F64 : METATE_PRINT_F32;
-    item.value.d = toDouble(type, bits);
-  } else if (type.isInteger(1)) {
-    item.kind = METATE_PRINT_BOOL;
-    item.value.u = bits;
-  } else if (isUnsigned) {
-    item.kind = METATE_PRINT_U64;
-    item.value.u = bits;
-  } else {
-    item.kind = METATE_PRINT_I64;
-    item.value.i = signedOf(bits, widthOf(type));
-  }
-  return item;
-}
-
 static void print(Machine &machine, PrintOp op) {
   if (!machine.host || !machine.host->print || machine.isSilent)
     return;
@@ -134,6 +153,13 @@ static void print(Machine &machine, PrintOp op) {
       item.value.text = texts.emplace_back(text.getValue().str()).c_str();
       items.push_back(item);
       continue;
+    }
+    if (auto format = dyn_cast<ArrayAttr>(part)) {
+      metate_print_item item{};
+      item.kind = METATE_PRINT_FORMAT;
+      item.value.text =
+          texts.emplace_back(cast<StringAttr>(format.getValue()[0]).getValue().str()).c_str();
+      items.push_back(item);
     }
     Value value = op.getValues()[next];
     items.push_back(printItem(value.getType(), machine.bits(value), op.getUnsigned_()[next]));

@@ -122,7 +122,25 @@ static void transpose(Machine &machine, vector::TransposeOp op) {
   machine.set(op, std::move(all));
 }
 
+/// The cipher as its paper states it: each round multiplies two words and crosses the halves over.
+static void philox(Machine &machine, PhiloxOp op) {
+  auto word = [&](Value value) { return uint32_t(machine.bits(value)); };
+  uint32_t r0 = word(op.getC0()), l0 = word(op.getC1()), r1 = word(op.getC2()),
+           l1 = word(op.getC3()), k0 = word(op.getK0()), k1 = word(op.getK1());
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p0 = uint64_t(0xD2511F53) * r0, p1 = uint64_t(0xCD9E8D57) * r1;
+    r0 = uint32_t(p1 >> 32) ^ l0 ^ k0;
+    l0 = uint32_t(p1);
+    r1 = uint32_t(p0 >> 32) ^ l1 ^ k1;
+    l1 = uint32_t(p0);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  machine.set(op, Components{r0, l0, r1, l1});
+}
+
 void interp::addVectorRules(RuleTable &table) {
+  addRule<PhiloxOp, philox>(table);
   addRule<vector::ExtractOp, extract>(table);
   addRule<vector::InsertOp, insert>(table);
   addRule<vector::FromElementsOp, fromElements>(table);

@@ -86,7 +86,11 @@ Value ByteBuilder::compareExchange(Value offset, Value expected, Value desired) 
 }
 
 Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) {
-  return RmwOp::create(builder, loc, value.getType(), kind, value, block, offset, uint64_t(scope));
+  auto rmw =
+      RmwOp::create(builder, loc, value.getType(), kind, value, block, offset, uint64_t(scope));
+  if (reduction)
+    rmw->setAttr("metate.reduction", builder.getUnitAttr());
+  return rmw;
 }
 
 Value ByteBuilder::readValue(Type type, Value offset) {

@@ -54,6 +54,8 @@ public:
   void write(mlir::Value value, mlir::Value offset, bool release = false);
   mlir::Value compareExchange(mlir::Value offset, mlir::Value expected, mlir::Value desired);
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
+  /// Atomics only accumulate (metate-private-reductions): the target may combine them.
+  bool reduction = false;
 
   /// Reads are of a slot that is known: they may run whether or not the program would have read.
   bool knownSlot = false;

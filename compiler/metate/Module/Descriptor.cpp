@@ -50,7 +50,8 @@ private:
 
 class DescriptorBuilder {
 public:
-  DescriptorBuilder(ModuleOp module, metate_format format) : module(module), format(format) {}
+  DescriptorBuilder(ModuleOp module, metate_format format, PayloadOp only)
+      : module(module), format(format), only(only) {}
   Expected<std::string> run();
 
 private:
@@ -66,6 +67,7 @@ private:
 
   ModuleOp module;
   metate_format format;
+  PayloadOp only;
   Strings strings;
   std::vector<metate_type_info> types; // offset: of the blob in `blobs` until assembled
   std::vector<metate_kernel_info> kernels;
@@ -73,7 +75,10 @@ private:
   std::vector<metate_variant_info> variants;
   std::vector<metate_text> texts;
   std::string blobs;
+  uint32_t typeOf(ArgumentAttr argument) const;
+
   llvm::DenseMap<Type, uint32_t> typeIndex; // the first name of each type
+  llvm::StringMap<std::pair<Type, uint32_t>> namedTypes;
 };
 } // namespace
 
@@ -83,6 +88,7 @@ Error DescriptorBuilder::addType(StringRef name, TreeType type) {
     return llvm::joinErrors(llvm::createStringError("type '" + name + "'"), blob.takeError());
   blobs.resize(llvm::alignTo(blobs.size(), 8));
   typeIndex.try_emplace(type, uint32_t(types.size()));
+  namedTypes.try_emplace(name, type, uint32_t(types.size()));
   types.push_back({strings.add(name), 1, uint32_t(blobs.size()), uint32_t(blob->size())});
   blobs += *blob;
   return Error::success();
@@ -134,6 +140,14 @@ static uint32_t kindCode(StringRef kind) {
       .Case("tree", METATE_ARGUMENT_TREE);
 }
 
+/// A type may have several names: the argument's own is the best one.
+uint32_t DescriptorBuilder::typeOf(ArgumentAttr argument) const {
+  auto named = namedTypes.find(argument.getName());
+  if (named != namedTypes.end() && named->second.first == argument.getType())
+    return named->second.second;
+  return typeIndex.lookup(argument.getType());
+}
+
 /// The dialect's verifier has seen the attribute: kind, type, element and rank agree.
 metate_argument_info DescriptorBuilder::makeArgument(ArgumentAttr argument) {
   metate_argument_info info = {};
@@ -144,7 +158,7 @@ metate_argument_info DescriptorBuilder::makeArgument(ArgumentAttr argument) {
   info.flags = uint32_t(argument.getFlags());
   std::fill(std::begin(info.fixed), std::end(info.fixed), -1);
   if (info.kind == METATE_ARGUMENT_TREE) {
-    info.type = typeIndex.lookup(argument.getType());
+    info.type = typeOf(argument);
     return info;
   }
   ArrayRef<int64_t> element = argument.getElement();
@@ -209,6 +223,8 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
 
 Error DescriptorBuilder::addVariants() {
   for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    if (only && payload != only)
+      continue;
     Expected<Variant> variant = Variant::get(payload);
     if (!variant)
       return variant.takeError();
@@ -292,6 +308,7 @@ Expected<std::string> DescriptorBuilder::run() {
   return assemble();
 }
 
-Expected<std::string> metate::buildDescriptor(ModuleOp module, metate_format format) {
-  return DescriptorBuilder(module, format).run();
+Expected<std::string> metate::buildDescriptor(ModuleOp module, metate_format format,
+                                              PayloadOp only) {
+  return DescriptorBuilder(module, format, only).run();
 }

@@ -17,6 +17,9 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/ObjCopy/ConfigManager.h"
+#include "llvm/ObjCopy/ObjCopy.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -88,7 +91,7 @@ static Error runLld(ArrayRef<std::string> arguments) {
   return Error::success();
 }
 
-static Expected<std::string> objectOf(Module &module, TargetMachine &machine) {
+Expected<std::string> metate::objectOf(Module &module, TargetMachine &machine) {
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
   SmallVector<char, 0> object;
@@ -241,4 +244,40 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
   if (!bytes)
     return llvm::createStringError("cannot read the linked payload: " + bytes.getError().message());
   return (*bytes)->getBuffer().str();
+}
+
+static Expected<std::string> localise(StringRef bytes, bool strip) {
+  Expected<std::unique_ptr<object::ObjectFile>> file =
+      object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, "object"));
+  if (!file)
+    return file.takeError();
+  objcopy::ConfigManager config;
+  config.ELF.LocalizeHidden = true;
+  config.Common.DiscardMode = objcopy::DiscardType::Locals; // the assembler's own labels
+  config.Common.StripDebug = strip;
+  SmallVector<char, 0> output;
+  raw_svector_ostream stream(output);
+  if (Error error = objcopy::executeObjcopyOnBinary(config, **file, stream))
+    return error;
+  return std::string(output.data(), output.size());
+}
+
+Expected<std::string> metate::linkRelocatable(ArrayRef<StringRef> objects, bool strip) {
+  Expected<std::unique_ptr<Folder>> folder = Folder::create();
+  if (!folder)
+    return folder.takeError();
+  std::string output = (*folder)->at("linked.o");
+  std::vector<std::string> arguments = {"-r", "--threads=1", "--build-id=none", "-o", output};
+  for (auto [number, object] : enumerate(objects)) {
+    Expected<std::string> path = (*folder)->write("part" + std::to_string(number) + ".o", object);
+    if (!path)
+      return path.takeError();
+    arguments.push_back(*path);
+  }
+  if (Error error = runLld(arguments))
+    return error;
+  ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output, false, false);
+  if (!bytes)
+    return llvm::createStringError("cannot read the linked object: " + bytes.getError().message());
+  return localise((*bytes)->getBuffer(), strip);
 }

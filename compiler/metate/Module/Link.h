@@ -1,6 +1,7 @@
 //===- Link.h - payload objects to shared objects ---------------*- C++ -*-===//
 //
-// Runs LLD in this process. Must not know descriptors: it gets names and a hash.
+// Runs LLD (and llvm-objcopy's library) in this process. Must not know descriptors: it gets names and
+// a hash.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_MODULE_LINK_H
@@ -13,6 +14,10 @@
 #include "llvm/Support/Error.h"
 
 #include <string>
+
+namespace llvm {
+class Module;
+} // namespace llvm
 
 namespace metate {
 
@@ -30,6 +35,13 @@ struct PayloadParts {
 /// loader for the C library's parts that it uses. The bytes depend on the parts alone. Thread-safe;
 /// one link at a time.
 llvm::Expected<std::string> linkPayload(const PayloadParts &parts);
+
+/// One relocatable object of several, their hidden symbols local: what they only have for one
+/// another is nobody else's. `strip` drops line tables. Thread-safe; one link at a time.
+llvm::Expected<std::string> linkRelocatable(llvm::ArrayRef<llvm::StringRef> objects, bool strip);
+
+/// The object code of a module that is as it should be.
+llvm::Expected<std::string> objectOf(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace metate
 

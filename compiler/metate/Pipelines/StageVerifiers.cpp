@@ -86,6 +86,8 @@ static std::string afterOffload(Operation *op) {
 static std::string afterLayout(Operation *op) {
   if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, CellsOp, StageLeafOp, ForEachOp>(op))
     return "expected no operations on cells";
+  if (isa<PhiloxOp>(op))
+    return "expected random words to have become arithmetic";
   for (Type type : op->getOperandTypes())
     if (isa<TreeType>(type))
       return "expected trees to have become blocks";

@@ -40,7 +40,7 @@ static void simplify(OpPassManager &passes, bool debug) {
   passes.addPass(createLoopInvariantCodeMotionPass());
 }
 
-static void map(OpPassManager &passes) {
+static void map(OpPassManager &passes, const CompileOptions &options) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // Once what guards a leaf is known to be one value; before loops become branches.
@@ -48,7 +48,11 @@ static void map(OpPassManager &passes) {
   // What guards whole rows has left them: what is left varies from cell to cell.
   passes.addPass(createFlattenRows());
   passes.addPass(createCanonicalizerPass());
-  passes.addPass(createMapTasksCpu());
+  MapTasksCpuOptions tasks;
+  // Instrumented code is to run in as many pieces as it can.
+  tasks.leastNanoseconds = options.sanitizer == Sanitizer::None ? options.chunkNanoseconds : 0;
+  tasks.acrossIterations = options.acrossIterations;
+  passes.addPass(createMapTasksCpu(tasks));
   passes.addPass(createSCFToControlFlowPass());
   // What may stop a kernel ends its block, so it waits for blocks.
   passes.addPass(createLowerChecksCpu());
@@ -67,9 +71,12 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
     // Before loops change shape: ownership is read off the loop's variables.
     if (options.demoteAtomics)
       passes.addNestedPass<KernelOp>(createDemoteAtomics());
+    if (options.privateReductions)
+      passes.addNestedPass<KernelOp>(createPrivateReductions());
     passes.addNestedPass<KernelOp>(createOffload());
     return;
   case Stage::Layout:
+    passes.addNestedPass<KernelOp>(createExpandPhilox());
     if (options.hoistLeaves) {
       // Activations leave the nest first: staging then sees which trees the nest still changes.
       passes.addNestedPass<KernelOp>(createHoistActivations());
@@ -78,7 +85,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
     passes.addPass(createLowerLayout());
     return;
   case Stage::Map:
-    return map(passes);
+    return map(passes, options);
   default:
     llvm_unreachable("a stage without passes");
   }

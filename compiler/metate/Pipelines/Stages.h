@@ -34,6 +34,13 @@ struct CompileOptions {
   bool hoistLeaves = true;
   /// Atomics that one iteration owns become plain accesses.
   bool demoteAtomics = true;
+  /// Atomics that accumulate in one place do so in a partial result for each chunk of iterations.
+  bool privateReductions = true;
+  /// Iterations that run a long loop in order do so side by side, as lanes of vectors.
+  bool acrossIterations = true;
+  /// A chunk of a parallel loop is at least that much work, as far as it can be estimated: less is
+  /// not worth waking a worker for. 0: one iteration.
+  uint64_t chunkNanoseconds = 20000;
   /// Accesses, divisions and activations are checked at run time, and a kernel stops at the first
   /// that is wrong.
   bool debug = false;

@@ -21,23 +21,32 @@ namespace metate {
 using namespace mlir;
 using namespace metate;
 
-std::string metate::accessName(Value argument, StringRef path) {
-  std::string name = "argument";
+ShownMember metate::accessName(Value argument, StringRef path) {
   if (auto block = dyn_cast<BlockArgument>(argument))
-    if (auto kernel = dyn_cast<KernelOp>(block.getOwner()->getParentOp())) {
-      auto given = kernel.getArgAttrOfType<StringAttr>(block.getArgNumber(), "metate.name");
-      name = given ? given.str() : "arg" + std::to_string(block.getArgNumber());
-    }
-  return path.empty() ? name : name + "." + path.str();
+    if (auto kernel = dyn_cast<KernelOp>(block.getOwner()->getParentOp()))
+      return shownMember(kernel, block.getArgNumber(), path);
+  return {path.empty() ? "argument" : "argument." + path.str(), {}};
+}
+
+SmallVector<Value> metate::shownIndices(OpBuilder &builder, Location loc, const ShownMember &member,
+                                        ValueRange at) {
+  SmallVector<Value> indices(at);
+  for (auto [index, offset] : llvm::zip(indices, member.offset))
+    if (offset)
+      index = arith::AddIOp::create(builder, loc, index,
+                                    arith::ConstantIndexOp::create(builder, loc, offset));
+  return indices;
 }
 
 void metate::checkActivation(ActivateOp activate) {
   OpBuilder builder(activate->getContext());
   builder.setInsertionPointAfter(activate);
   activate.setStrict(true);
+  ShownMember member = accessName(activate.getTree(), activate.getPath());
+  SmallVector<Value> indices =
+      shownIndices(builder, activate.getLoc(), member, activate.getCoordinates());
   CheckOp::create(builder, activate.getLoc(), CheckKind::Capacity, activate.getActive(),
-                  accessName(activate.getTree(), activate.getPath()), activate.getCoordinates(),
-                  ValueRange());
+                  member.name, indices, ValueRange());
 }
 
 bool metate::mayStop(Operation *op) { return isa<AssertOp, CheckOp, PollOp>(op); }
@@ -128,7 +137,18 @@ private:
     SmallVector<Bounded> bounds;
     for (auto [axis, index] : llvm::enumerate(indices))
       bounds.push_back({index, type.getDimSize(axis), array, int64_t(axis)});
+    // An element is named by its own indices where its component is in order.
+    unsigned inner = elementRank(array);
+    if (inner && llvm::all_of(ArrayRef(bounds).take_back(inner), isKnownInside))
+      bounds.resize(bounds.size() - inner);
     checkBounds(op, accessName(array), bounds);
+  }
+
+  /// Dimensions of an array argument's elements.
+  unsigned elementRank(Value array) {
+    auto element = getOperation().getArgAttrOfType<DenseI64ArrayAttr>(
+        cast<BlockArgument>(array).getArgNumber(), "metate.element");
+    return element ? element.size() : 0;
   }
 
   void checkCell(Operation *op, ValueRange components) {
@@ -137,18 +157,20 @@ private:
     SmallVector<Bounded> bounds;
     for (auto [index, extent] : llvm::zip_equal(access.coordinates, path.extents))
       bounds.push_back({index, extent});
-    std::string name = accessName(access.tree, access.path);
+    ShownMember name = accessName(access.tree, access.path);
     SmallVector<Bounded> parts;
     for (auto [axis, index] : llvm::enumerate(components))
       parts.push_back({index, cast<VectorType>(path.place.getType()).getDimSize(axis)});
+    if (llvm::all_of(parts, isKnownInside))
+      parts.clear();
     if (bounds.size() + parts.size() > METATE_MAX_RANK)
-      checkBounds(op, name + " component", std::exchange(parts, {}));
+      checkBounds(op, {name.name + " component", {}}, std::exchange(parts, {}));
     llvm::append_range(bounds, parts);
     checkBounds(op, name, bounds);
   }
 
   /// A negative index is a very large one.
-  void checkBounds(Operation *op, StringRef name, ArrayRef<Bounded> bounds) {
+  void checkBounds(Operation *op, const ShownMember &name, ArrayRef<Bounded> bounds) {
     if (llvm::all_of(bounds, isKnownInside))
       return;
     OpBuilder builder(op);
@@ -167,7 +189,8 @@ private:
                                         extents.back());
       inside = inside ? arith::AndIOp::create(builder, loc, inside, one).getResult() : one;
     }
-    CheckOp::create(builder, loc, CheckKind::OutOfRange, inside, name, indices, extents);
+    indices = shownIndices(builder, loc, name, indices);
+    CheckOp::create(builder, loc, CheckKind::OutOfRange, inside, name.name, indices, extents);
     ++inserted;
   }
 
@@ -204,7 +227,7 @@ private:
     Type type = builder.getIndexType();
     index = extent ? arith::IndexCastOp::create(builder, loc, type, index).getResult()
                    : arith::IndexCastUIOp::create(builder, loc, type, index).getResult();
-    checkBounds(compare, "component", {{index, (extent ? extent : ofUnsigned).getInt()}});
+    checkBounds(compare, {"component", {}}, {{index, (extent ? extent : ofUnsigned).getInt()}});
   }
 
   /// A long loop notices that its host has asked it to stop.

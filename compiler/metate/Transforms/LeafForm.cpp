@@ -52,6 +52,51 @@ int64_t LinearForm::coefficient(Value value) const {
   return 0;
 }
 
+/// Constant bounds of a loop variable: [least, end).
+static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value variable) {
+  auto argument = dyn_cast<BlockArgument>(variable);
+  if (!argument)
+    return std::nullopt;
+  Operation *loop = argument.getOwner()->getParentOp();
+  Value lower, upper;
+  if (auto nest = dyn_cast<scf::ForOp>(loop); nest && nest.getInductionVar() == variable) {
+    lower = nest.getLowerBound();
+    upper = nest.getUpperBound();
+  } else if (auto range = dyn_cast<RangeOp>(loop)) {
+    lower = range.getLower()[argument.getArgNumber()];
+    upper = range.getUpper()[argument.getArgNumber()];
+  } else {
+    return std::nullopt;
+  }
+  APInt least, end;
+  if (!matchPattern(lower, m_ConstantInt(&least)) || !matchPattern(upper, m_ConstantInt(&end)))
+    return std::nullopt;
+  return std::pair(least.getSExtValue(), end.getSExtValue());
+}
+
+std::optional<std::pair<LinearForm, LinearForm>> LinearForm::divide(int64_t divisor) const {
+  LinearForm quotient, rest;
+  rest.constant = ((constant % divisor) + divisor) % divisor;
+  quotient.constant = (constant - rest.constant) / divisor;
+  int64_t least = rest.constant, greatest = rest.constant;
+  for (auto &[term, coefficient] : terms) {
+    if (coefficient % divisor == 0) {
+      quotient.terms.emplace_back(term, coefficient / divisor);
+      continue;
+    }
+    auto bounds = boundsOf(term);
+    if (!bounds || bounds->first >= bounds->second)
+      return std::nullopt;
+    int64_t first = coefficient * bounds->first, last = coefficient * (bounds->second - 1);
+    least += std::min(first, last);
+    greatest += std::max(first, last);
+    rest.terms.emplace_back(term, coefficient);
+  }
+  if (least < 0 || greatest >= divisor)
+    return std::nullopt;
+  return std::pair(std::move(quotient), std::move(rest));
+}
+
 SmallVector<scf::ForOp> metate::nestOf(CellsOp cells) {
   SmallVector<scf::ForOp> nest;
   Block *block = &cells.getBody().front();

@@ -21,6 +21,10 @@ struct LinearForm {
 
   static LinearForm of(mlir::Value value);
   int64_t coefficient(mlir::Value value) const;
+
+  /// Quotient and remainder by a positive constant, where the loops' constant bounds tell them apart
+  /// (4 * block + cell, with cell in [0, 4)).
+  std::optional<std::pair<LinearForm, LinearForm>> divide(int64_t divisor) const;
 };
 
 /// One access in a cells nest whose slot is the nest's own or one of its neighbours.

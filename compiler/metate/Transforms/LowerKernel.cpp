@@ -303,6 +303,7 @@ void KernelLowering::lowerArrayAccess(Operation *op, Value array, ValueRange ind
     op->erase();
     return;
   }
+  bytes.reduction = op->hasAttr("metate.reduction");
   Value offset = arrayOffset(bytes, argument, cast<MemRefType>(array.getType()), indices);
   if (auto load = dyn_cast<memref::LoadOp>(op))
     op->replaceAllUsesWith(ValueRange(bytes.readValue(load.getType(), offset)));
@@ -374,6 +375,7 @@ void KernelLowering::lowerAtomic(AtomicOp op) {
   TREE_ADDRESS(op);
   Type member = signlessType(path.place.getType());
   Value old;
+  bytes.reduction = op->hasAttr("metate.reduction");
   auto body = [&](Value offset) {
     old = atomicAt(bytes, op.getKind(), componentOffset(bytes, offset, member, op.getComponents()),
                    op.getValue());

@@ -7,6 +7,8 @@
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace metate {
 #define GEN_PASS_DEF_OFFLOAD
 #include "metate/Transforms/Passes.h.inc"
@@ -16,6 +18,9 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
+/// Fewer iterations than this are not shared out evenly among many workers.
+constexpr int64_t leastIterations = 256;
+
 struct Offload : metate::impl::OffloadBase<Offload> {
   void runOnOperation() override {
     for (ForEachOp loop :
@@ -46,16 +51,38 @@ private:
       builder.clone(op, mapping);
   }
 
-  /// Every cell is active: a box of coordinates.
+  /// How many of the path's levels are shared out among workers: all but the last, whose cells are a
+  /// nest inside each iteration, unless there would be too few iterations.
+  static unsigned levelsOutside(const TreePath &path) {
+    int64_t cells = 1;
+    for (LevelInterface level : ArrayRef(path.levels).drop_back())
+      for (int64_t extent : level.getLevelExtents())
+        cells *= extent;
+    return cells < leastIterations ? path.levels.size() : path.levels.size() - 1;
+  }
+
+  /// Every cell is active: a box, walked in the order in which its cells lie in memory.
   void lowerToRange(ForEachOp loop, const TreePath &path) {
     OpBuilder builder(loop);
     Location loc = loop.getLoc();
-    SmallVector<Value> lower(path.rank(), constant(builder, loc, 0)), upper;
-    for (int64_t extent : path.extents)
-      upper.push_back(constant(builder, loc, extent));
+    unsigned outside = levelsOutside(path);
+    SmallVector<Value> lower, upper, coordinates(path.rank(), constant(builder, loc, 0));
+    for (LevelInterface level : ArrayRef(path.levels).take_front(outside))
+      for (int64_t extent : level.getLevelExtents()) {
+        lower.push_back(constant(builder, loc, 0));
+        upper.push_back(constant(builder, loc, extent));
+      }
     auto range = RangeOp::create(builder, loc, lower, upper);
     builder.setInsertionPointToStart(&range.getBody().front());
-    inlineBody(loop, builder, range.getBody().getArguments());
+    auto variables = range.getBody().getArguments();
+    for (unsigned depth = 0; depth < outside; ++depth)
+      for (unsigned axis : levelAxes(path.levels[depth])) {
+        addLocal(builder, loc, path, depth, axis, variables.front(), coordinates);
+        variables = variables.drop_front();
+      }
+    for (unsigned depth = outside; depth < path.levels.size(); ++depth)
+      addNest(builder, loc, path, depth, coordinates);
+    inlineBody(loop, builder, coordinates);
   }
 
   /// Slots of the last pool outside, the dense levels below as a nest inside; coordinates stay base
@@ -89,21 +116,29 @@ private:
     inlineBody(loop, builder, coordinates);
   }
 
+  /// Adds an index of a level along an axis to the coordinate.
+  void addLocal(OpBuilder &builder, Location loc, const TreePath &path, unsigned level,
+                unsigned axis, Value local, SmallVector<Value> &coordinates) {
+    unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
+    int64_t below = path.extentBelow(level, position);
+    if (below != 1 && !isMutant(Mutant::InnerLevelUnscaled))
+      local = arith::MulIOp::create(builder, loc, local, constant(builder, loc, below));
+    Value &coordinate = coordinates[position];
+    coordinate = matchPattern(coordinate, m_Zero())
+                     ? local
+                     : arith::AddIOp::create(builder, loc, coordinate, local).getResult();
+  }
+
   /// The loops over one dense level's cells; adds the local index to the coordinates.
   void addNest(OpBuilder &builder, Location loc, const TreePath &path, unsigned level,
                SmallVector<Value> &coordinates) {
     for (auto [axis, extent] :
          llvm::zip(levelAxes(path.levels[level]), path.levels[level].getLevelExtents())) {
-      unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
-      int64_t below = path.extentBelow(level, position);
       Value zero = constant(builder, loc, 0), one = constant(builder, loc, 1);
       auto nest = scf::ForOp::create(builder, loc, zero, constant(builder, loc, extent), one);
       nest->setAttr("metate.nest", builder.getUnitAttr());
       builder.setInsertionPointToStart(nest.getBody());
-      Value local = nest.getInductionVar();
-      if (below != 1 && !isMutant(Mutant::InnerLevelUnscaled))
-        local = arith::MulIOp::create(builder, loc, local, constant(builder, loc, below));
-      coordinates[position] = arith::AddIOp::create(builder, loc, coordinates[position], local);
+      addLocal(builder, loc, path, level, axis, nest.getInductionVar(), coordinates);
     }
   }
 

@@ -58,12 +58,26 @@ def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {
   let statistics = [Statistic<"demoted", "demoted", "atomics demoted">];
 }
 
+def PrivateReductions : Metate_Pass<"metate-private-reductions", "::metate::KernelOp"> {
+  let summary = "atomics that only accumulate in a place which is one for the whole loop are marked";
+  let description = [{
+    `memref.atomic_rmw addf %v, %sum[]` becomes `memref.atomic_rmw addf %v, %sum[] {metate.reduction}` where nobody asks for the
+    old value and the loop touches the place in no other way: a target may then keep a partial result for each chunk of iterations.
+  }];
+  let statistics = [Statistic<"marked", "marked", "atomics marked">];
+}
+
 def Offload : Metate_Pass<"metate-offload", "::metate::KernelOp"> {
   let summary = "a kernel becomes a straight list of tasks";
   let description = [{
     Statements with effects between parallel loops are gathered into `metate.serial`; struct-for loops become `metate.cells`
     over the pool of their last sparse level, with the nest over the cells below inside, or `metate.range` where every cell is active.
   }];
+}
+
+def ExpandPhilox : Metate_Pass<"metate-expand-philox", "::metate::KernelOp"> {
+  let summary = "random words become arithmetic";
+  let description = [{`metate.philox` becomes ten rounds of `arith.mului_extended` and `arith.xori`, in the words and the key.}];
 }
 
 def HoistActivations : Metate_Pass<"metate-hoist-activations", "::metate::KernelOp"> {

@@ -1,6 +1,6 @@
 //===- StageLeaves.cpp - neighbour reads through a local tile ---*- C++ -*-===//
 //
-// For each member that a nest reads at offsets from the own cell and whose tree it does not write:
+// For each member that a nest reads at offsets from the own cell and does not write:
 // one tile, the leaf with its halo, filled once per leaf; the loads become loads of the tile.
 //
 //===----------------------------------------------------------------------===//
@@ -35,12 +35,15 @@ struct StageLeaves : metate::impl::StageLeavesBase<StageLeaves> {
   }
 
 private:
-  bool isWritten(CellsOp cells, Value tree) {
+  /// Whether the nest may write the member or activate cells of its tree. Other members of the tree
+  /// are other bytes, as fields of one root are.
+  bool isWritten(CellsOp cells, Value tree, StringAttr member) {
     return cells
         .walk([&](Operation *op) {
           auto access = CellAccess::of(op);
-          bool writes = access && isa<StoreOp, AtomicOp, ActivateOp>(op) &&
-                        mayBeSameTree(getOperation(), access->tree, tree);
+          bool changes = isa<ActivateOp>(op) ||
+                         (isa<StoreOp, AtomicOp>(op) && access && access->path == member);
+          bool writes = access && changes && mayBeSameTree(getOperation(), access->tree, tree);
           return writes ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
@@ -74,7 +77,7 @@ private:
         members[{load.getTree(), load.getPathAttr()}].push_back({load, std::move(*form)});
     });
     for (auto &[key, candidates] : members)
-      if (!isWritten(cells, key.first) || isMutant(Mutant::StaleTile))
+      if (!isWritten(cells, key.first, key.second) || isMutant(Mutant::StaleTile))
         stage(cells, candidates);
   }
 

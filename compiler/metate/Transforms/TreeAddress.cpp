@@ -1,6 +1,7 @@
 //===- TreeAddress.cpp - from coordinates to bytes --------------*- C++ -*-===//
 #include "metate/Transforms/TreeAddress.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/LeafForm.h"
 
 using namespace mlir;
 using namespace metate;
@@ -43,17 +44,39 @@ Value TreeAddress::inside() {
   return all;
 }
 
+/// The form's value, computed anew.
+static Value valueOf(ByteBuilder &bytes, const LinearForm &form) {
+  Value sum = bytes.index(form.constant);
+  for (auto &[term, coefficient] : form.terms)
+    sum = bytes.add(sum, bytes.multiply(term, coefficient));
+  return sum;
+}
+
+/// coordinate / below, then modulo `extent` unless it is 0. In the nest over a tree's own levels
+/// both are the nest's variables, so that addresses stay linear in them.
+static Value digitOf(ByteBuilder &bytes, Value coordinate, int64_t below, int64_t extent) {
+  if (below == 1 && extent == 0)
+    return coordinate;
+  if (auto upper = LinearForm::of(coordinate).divide(below)) {
+    if (extent == 0)
+      return valueOf(bytes, upper->first);
+    if (auto digit = upper->first.divide(extent))
+      return valueOf(bytes, digit->second);
+  }
+  Value index = bytes.divide(coordinate, below);
+  return extent == 0 ? index : bytes.remainder(index, extent);
+}
+
 Value TreeAddress::linearIndex(unsigned depth, unsigned from) {
   const layout::Node &node = layout.nodes[nodes[depth]];
   Value linear = bytes.index(0);
   for (auto [axis, extent] : llvm::zip(node.axes, node.extents)) {
     unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
-    Value index = bytes.divide(coordinates[position], path.extentBelow(depth, position));
     bool splitAbove = llvm::any_of(llvm::seq(from, depth), [&, axis = axis](unsigned above) {
       return llvm::is_contained(layout.nodes[nodes[above]].axes, axis);
     });
-    if (splitAbove)
-      index = bytes.remainder(index, extent);
+    Value index = digitOf(bytes, coordinates[position], path.extentBelow(depth, position),
+                          splitAbove ? extent : 0);
     int64_t stride = isMutant(Mutant::LeafExtentsSwapped) && from ? node.extents.front() : extent;
     linear = bytes.add(bytes.multiply(linear, stride), index);
   }

@@ -86,7 +86,7 @@ static void runChunks(LLVM::LLVMFuncOp function, Code &code) {
   Value end = LLVM::AddOp::create(builder, code.loc, begin, size);
   auto call = LLVM::CallOp::create(
       builder, code.loc, bodyType(context),
-      ValueRange{arguments[4], arguments[5], begin, end, code.constant(0, 32)});
+      ValueRange{arguments[5], arguments[6], begin, end, code.constant(0, 32)});
   auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value b) {
     return LLVM::ICmpOp::create(builder, code.loc, predicate, a, b);
   };
@@ -104,15 +104,15 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
   MLIRContext *context = module.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context), i64 = IntegerType::get(context, 64),
        i32 = IntegerType::get(context, 32);
-  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, pointer, pointer});
+  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, i64, pointer, pointer});
   return helper(module, "metate_run_task", type, [&](LLVM::LLVMFuncOp function, Code &code) {
     OpBuilder &builder = code.builder;
     auto arguments = function.getArguments();
     Value host = arguments[0], count = arguments[1];
     auto block = [&] { return builder.createBlock(&function.getBody(), function.getBody().end()); };
     Block *entry = &function.getBody().front();
-    Block *work = block(), *withHost = block(), *parallel = block(), *serial = block(),
-          *nothing = block();
+    Block *work = block(), *withHost = block(), *withHook = block(), *parallel = block(),
+          *serial = block(), *nothing = block();
     builder.setInsertionPointToEnd(entry);
     Value some = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::sgt, count,
                                       code.constant(0, 64));
@@ -123,9 +123,8 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
     LLVM::CondBrOp::create(builder, code.loc, code.isNull(host), serial, withHost);
     builder.setInsertionPointToEnd(withHost);
     Value hook = code.load(pointer, host, offsetof(metate_host, parallel_for));
-    LLVM::CondBrOp::create(builder, code.loc, code.isNull(hook), serial, parallel);
-    builder.setInsertionPointToEnd(parallel);
-    Value self = code.load(pointer, host, offsetof(metate_host, executor_self));
+    LLVM::CondBrOp::create(builder, code.loc, code.isNull(hook), serial, withHook);
+    builder.setInsertionPointToEnd(withHook);
     // The smaller of the two bounds that are set (0 = none): minus one, unsigned, makes 'none' the
     // largest.
     Value one = code.constant(1, 32);
@@ -134,13 +133,29 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
         builder, code.loc, code.load(i32, host, offsetof(metate_host, max_workers)), one);
     Value less = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ult, own, hosts);
     Value bound = LLVM::SelectOp::create(builder, code.loc, less, own, hosts);
+    auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value b) {
+      return LLVM::ICmpOp::create(builder, code.loc, predicate, a, b).getResult();
+    };
+    // A single chunk asks nobody. Where several workers would only be in each other's way, the
+    // executor is asked for one: it may have to look for interrupts between chunks.
+    LLVM::CondBrOp::create(builder, code.loc,
+                           compare(LLVM::ICmpPredicate::sle, count, arguments[2]), serial,
+                           parallel);
+    builder.setInsertionPointToEnd(parallel);
+    Value loners = LLVM::TruncOp::create(builder, code.loc, i32, arguments[4]);
+    Value alone = compare(LLVM::ICmpPredicate::ult, bound, loners);
+    code.store(LLVM::ZExtOp::create(builder, code.loc, builder.getI64Type(), alone), arguments[6],
+               aloneOffset);
+    Value self = code.load(pointer, host, offsetof(metate_host, executor_self));
     bound = LLVM::AddOp::create(builder, code.loc, bound, one);
+    bound = LLVM::SelectOp::create(builder, code.loc, alone, one, bound);
     auto hookType = LLVM::LLVMFunctionType::get(i32, {pointer, i64, i64, i32, pointer, pointer});
     auto call = LLVM::CallOp::create(
         builder, code.loc, hookType,
-        ValueRange{hook, self, count, arguments[2], bound, arguments[4], arguments[5]});
+        ValueRange{hook, self, count, arguments[2], bound, arguments[5], arguments[6]});
     LLVM::ReturnOp::create(builder, code.loc, call.getResult());
     builder.setInsertionPointToEnd(serial);
+    code.store(code.constant(1, 64), arguments[6], aloneOffset);
     runChunks(function, code);
   });
 }

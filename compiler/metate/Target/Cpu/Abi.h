@@ -33,8 +33,12 @@ public:
 mlir::LLVM::LLVMFunctionType entryType(mlir::MLIRContext *context);
 mlir::LLVM::LLVMFunctionType bodyType(mlir::MLIRContext *context);
 
-/// The module's function (host, count, grain, max_workers, body, context) -> i32 that runs a task
-/// through the host's executor, or serially without one.
+/// Where a task's context says whether one worker runs the whole task (i64, 0 or 1).
+constexpr int64_t aloneOffset = 8;
+
+/// The module's function (host, count, grain, max_workers, loners, body, context) -> i32 that runs a
+/// task through the host's executor (for one worker where no more than `loners` could come), or
+/// serially: without one, and for a single chunk.
 mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
 
 /// The module's function (host, items, count) that prints through the host's sink, if there is one.

@@ -8,11 +8,13 @@
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Target/Cpu/Passes.h"
 
+#include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/LLVMCommon/VectorPattern.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -54,7 +56,10 @@ LLVM::AtomicOrdering ordered(LLVM::AtomicOrdering order) {
   return isMutant(Mutant::RelaxedPublish) ? LLVM::AtomicOrdering::monotonic : order;
 }
 
-unsigned naturalAlignment(Type type) { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
+/// Of a vector, that of its elements: lanes begin anywhere.
+unsigned naturalAlignment(Type type) {
+  return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+}
 
 struct ConvertRead : ConvertOpToLLVMPattern<ReadOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
@@ -235,6 +240,10 @@ struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
     populateMathToLibmConversionPatterns(patterns);
+    // An instruction of every CPU, exactly rounded; over a library's call no loop is vectorised.
+    patterns.add<
+        VectorConvertToLLVMPattern<math::SqrtOp, LLVM::SqrtOp, arith::AttrConvertFastMathToLLVM>>(
+        converter, /*benefit=*/2);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     mlir::ub::populateUBToLLVMConversionPatterns(
         converter, patterns); // what folding leaves of unused vector parts

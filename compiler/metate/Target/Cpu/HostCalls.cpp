@@ -10,8 +10,7 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-/// The item's kind and its value widened to 64 bits.
-static std::pair<uint32_t, Value> printValue(Code &code, Value value, bool isUnsigned) {
+std::pair<uint32_t, Value> cpu::shownValue(Code &code, Value value, bool isUnsigned) {
   OpBuilder &builder = code.builder;
   Type i64 = builder.getI64Type(), f64 = builder.getF64Type();
   if (isa<IndexType>(value.getType()))
@@ -36,7 +35,9 @@ static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
   auto module = function->getParentOfType<ModuleOp>();
   OpBuilder builder(op);
   Code code(builder, op.getLoc());
-  size_t count = op.getParts().size();
+  size_t count = 0; // a format is an item of its own, before its value
+  for (Attribute part : op.getParts())
+    count += isa<ArrayAttr>(part) ? 2 : 1;
   auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), count * sizeof(metate_print_item));
   Value items;
   {
@@ -45,19 +46,24 @@ static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
     items = LLVM::AllocaOp::create(builder, code.loc, code.pointer(), bytes, code.constant(1, 64),
                                    alignof(metate_print_item));
   }
-  unsigned next = 0;
-  for (auto [k, part] : llvm::enumerate(op.getParts())) {
-    int64_t at = k * sizeof(metate_print_item);
-    uint32_t kind = METATE_PRINT_TEXT;
-    Value value;
-    if (auto text = dyn_cast<StringAttr>(part)) {
-      value = textAddress(module, code, text);
-    } else {
-      std::tie(kind, value) = printValue(code, op.getValues()[next], op.getUnsigned_()[next]);
-      ++next;
-    }
+  int64_t at = 0;
+  auto add = [&](uint32_t kind, Value value) {
     code.store(code.constant(kind, 32), items, at + offsetof(metate_print_item, kind));
     code.store(value, items, at + offsetof(metate_print_item, value));
+    at += sizeof(metate_print_item);
+  };
+  unsigned next = 0;
+  for (Attribute part : op.getParts()) {
+    if (auto text = dyn_cast<StringAttr>(part)) {
+      add(METATE_PRINT_TEXT, textAddress(module, code, text));
+      continue;
+    }
+    if (auto format = dyn_cast<ArrayAttr>(part))
+      add(METATE_PRINT_FORMAT,
+          textAddress(module, code, cast<StringAttr>(format.getValue()[0]).getValue()));
+    auto [kind, value] = shownValue(code, op.getValues()[next], op.getUnsigned_()[next]);
+    add(kind, value);
+    ++next;
   }
   LLVM::CallOp::create(builder, code.loc, printItems(module),
                        ValueRange{host, items, code.constant(count, 32)});

@@ -5,6 +5,7 @@
 // function.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Format.h"
 #include "metate/Dialect/Place.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Target/Cpu/Passes.h"
@@ -32,7 +33,7 @@ struct LowerChecksCpu : metate::impl::LowerChecksCpuBase<LowerChecksCpu> {
     });
     for (Operation *op : stops) {
       if (auto assertion = dyn_cast<AssertOp>(op))
-        lower(op, assertion.getCondition(), METATE_E_ASSERT, assertion.getMessage(), {}, {});
+        lowerAssert(assertion);
       else if (auto check = dyn_cast<CheckOp>(op))
         lower(op, check.getCondition(), int64_t(check.getKind()), check.getWhat(), check.getIndex(),
               check.getShape());
@@ -56,6 +57,29 @@ private:
     return failed;
   }
 
+  /// Values of a message go where an access has its indices and extents, in turns; the message says
+  /// of each what it is.
+  void lowerAssert(AssertOp op) {
+    OpBuilder builder(op);
+    Code code(builder, op.getLoc());
+    if (op.getValues().empty())
+      return lower(op, op.getCondition(), METATE_E_ASSERT, op.getMessage(), {}, {});
+    SmallVector<Value> even, odd;
+    std::string message;
+    FailureOr<SmallVector<MessagePart>> parts = splitMessage(op.getMessage());
+    for (const MessagePart &part : *parts) {
+      if (!part.isHole) {
+        message += escapeMessage(part.text);
+        continue;
+      }
+      size_t k = even.size() + odd.size();
+      auto [kind, value] = shownValue(code, op.getValues()[k], (*op.getUnsigned_())[k]);
+      (k % 2 ? odd : even).push_back(value);
+      message += messageHole(kind, part.text);
+    }
+    lower(op, op.getCondition(), METATE_E_ASSERT, message, even, odd);
+  }
+
   void lower(Operation *op, Value condition, int64_t code, StringRef text, ValueRange index,
              ValueRange shape) {
     Block *failed = branchBefore(op, condition);
@@ -76,6 +100,8 @@ private:
   }
 
   static Value widen(Code &code, Value value) {
+    if (!value.getType().isIndex())
+      return value; // of 64 bits already
     return arith::IndexCastOp::create(code.builder, code.loc, code.builder.getI64Type(), value);
   }
 

@@ -195,10 +195,12 @@ void KernelMapping::mapOperation(Operation &op) {
 
 namespace {
 struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
+  using MapTasksCpuBase::MapTasksCpuBase;
+
   void runOnOperation() override {
     CpuTypeConverter converter(&getContext());
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      KernelMapping(kernel, converter).run();
+      KernelMapping(kernel, converter, leastNanoseconds, acrossIterations).run();
   }
 };
 } // namespace

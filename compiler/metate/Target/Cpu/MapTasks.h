@@ -19,8 +19,11 @@ public:
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
 class KernelMapping {
 public:
-  KernelMapping(KernelOp kernel, CpuTypeConverter &converter)
-      : kernel(kernel), converter(converter) {}
+  /// A chunk of a parallel task is at least `leastNanoseconds` of work, estimated.
+  KernelMapping(KernelOp kernel, CpuTypeConverter &converter, uint64_t leastNanoseconds,
+                bool acrossIterations)
+      : kernel(kernel), converter(converter), leastNanoseconds(leastNanoseconds),
+        acrossIterations(acrossIterations) {}
   void run();
 
 private:
@@ -32,22 +35,50 @@ private:
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
   mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
                                  mlir::LLVM::LLVMStructType frame);
-  void buildLoops(Code &code, RangeOp range, mlir::ValueRange lower, mlir::ValueRange upper,
-                  mlir::Value begin, mlir::Value end);
+  /// The chunk's loops with the task's body; the outermost one.
+  mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::ValueRange lower,
+                              mlir::ValueRange upper, mlir::Value begin, mlir::Value end);
   /// `value` with its LLVM type, and back.
   mlir::Value toLLVM(Code &code, mlir::Value value);
   mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
 
   KernelOp kernel;
   CpuTypeConverter &converter;
+  uint64_t leastNanoseconds;
+  bool acrossIterations; ///< may iterations become lanes of vectors?
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;
+  mlir::scf::ForOp innermost; ///< of the loops built last
   unsigned taskNumber = 0;
 };
 
+/// What a host shows of a value: a print item's kind, and the value widened to 64 bits (of a float,
+/// an f64).
+std::pair<uint32_t, mlir::Value> shownValue(Code &code, mlir::Value value, bool isUnsigned);
+
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
 void lowerPrints(mlir::LLVM::LLVMFuncOp function, mlir::Value host);
+
+/// Atomics marked `metate.reduction` inside of a task body's loops accumulate in a local variable, which
+/// one atomic after the loops adds to their place.
+void gatherReductions(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
+
+/// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
+/// vectors; the loop itself is left with the rest.
+void runInLanes(mlir::scf::ForOp loop);
+
+/// What a task's work is estimated to be, as values of type index in the entry.
+struct TaskCost {
+  mlir::Value grain; ///< iterations (of several dimensions: rows) in a chunk that is worth a worker
+  mlir::Value
+      loners; ///< with that many workers, or fewer, one alone is as fast: it needs no atomics
+};
+TaskCost costOf(RangeOp range, mlir::OpBuilder &builder, uint64_t nanoseconds);
+
+/// Where the loops of a task body have atomics: a second copy of them with plain accesses, for a task
+/// that one worker runs alone.
+void splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
 
 /// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
 void hoistAllocas(mlir::LLVM::LLVMFuncOp function);

@@ -1,7 +1,7 @@
 //===- Outline.cpp - parallel tasks become functions ------------*- C++ -*-===//
 //
-// The context of a task body is a struct on the entry's stack: the host pointer first, then every
-// captured value. Constants are copied into the body instead.
+// The context of a task body is a struct on the entry's stack: the host pointer first, then whether
+// one worker runs the whole task, then every captured value. Constants are copied into the body instead.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -19,13 +19,11 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-/// Least number of iterations in a chunk. A slot of a pool is a leaf of cells, a row of an
-/// n-dimensional loop is a loop of its own; plain iterations may be as short as one addition. The
-/// executor may enlarge it.
-static int64_t grainOf(RangeOp range) {
-  if (range->hasAttr("metate.cells"))
-    return 8;
-  return range.getLower().size() > 1 ? 1 : 512;
+static LLVM::LoopAnnotationAttr dontVectorize(MLIRContext *context) {
+  auto off = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                                          {}, {}, {}, {});
+  return LLVM::LoopAnnotationAttr::get(context, {}, off, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                       {}, {});
 }
 
 /// Copies the constants that the body uses into it.
@@ -52,7 +50,7 @@ void KernelMapping::mapRange(RangeOp range) {
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Location loc = range.getLoc();
   Code code(builder, loc);
-  SmallVector<Type> fields{code.pointer()};
+  SmallVector<Type> fields{code.pointer(), builder.getI64Type()};
   for (Value value : captured)
     fields.push_back(converter.convertType(value.getType()));
   auto frame = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
@@ -78,16 +76,18 @@ void KernelMapping::mapRange(RangeOp range) {
                                LLVM::GEPNoWrapFlags::inbounds);
   };
   LLVM::StoreOp::create(builder, loc, entry.getArgument(2), fieldAt(0));
+  code.store(code.constant(0, 64), context, aloneOffset);
   for (auto [k, value] : llvm::enumerate(captured))
-    LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 1));
+    LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 2));
   Value total = toLLVM(code, count);
-  int64_t grain = grainOf(range);
+  TaskCost cost = costOf(range, builder, leastNanoseconds);
+  Value grain = toLLVM(code, cost.grain), loners = toLLVM(code, cost.loners);
   LLVM::LLVMFuncOp body = outline(range, captured.getArrayRef(), frame);
   Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.getSymName());
   LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
   auto call = LLVM::CallOp::create(
       builder, loc, run,
-      ValueRange{entry.getArgument(2), total, code.constant(grain, 64), workers, address, context});
+      ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context});
   returnIfNonzero(call.getResult(), loc);
   range.erase();
 }
@@ -104,7 +104,7 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   llvm::DenseMap<Value, Value> inside;
   for (auto [k, value] : llvm::enumerate(captured)) {
     Value field = LLVM::GEPOp::create(builder, loc, code.pointer(), frame, body.getArgument(0),
-                                      ArrayRef<LLVM::GEPArg>{0, int32_t(k + 1)},
+                                      ArrayRef<LLVM::GEPArg>{0, int32_t(k + 2)},
                                       LLVM::GEPNoWrapFlags::inbounds);
     Type type = converter.convertType(value.getType());
     inside[value] =
@@ -115,9 +115,13 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   auto mapped = [&](ValueRange values) {
     return llvm::map_to_vector(values, [&](Value value) { return inside.lookup(value); });
   };
-  buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
-             fromLLVM(code, body.getArgument(1), builder.getIndexType()),
-             fromLLVM(code, body.getArgument(2), builder.getIndexType()));
+  Operation *loops = buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
+                                fromLLVM(code, body.getArgument(1), builder.getIndexType()),
+                                fromLLVM(code, body.getArgument(2), builder.getIndexType()));
+  gatherReductions(body, loops);
+  splitOffAlone(body, loops);
+  if (acrossIterations)
+    runInLanes(innermost);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
@@ -128,13 +132,14 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   return body;
 }
 
-void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper,
-                               Value begin, Value end) {
+Operation *KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper,
+                                     Value begin, Value end) {
   OpBuilder &builder = code.builder;
   Location loc = code.loc;
   OpBuilder::InsertionGuard guard(builder);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   SmallVector<Value> variables;
+  Operation *outermost;
   size_t rank = lower.size();
   if (rank == 1) {
     Value from = arith::AddIOp::create(builder, loc, lower[0], begin);
@@ -144,10 +149,12 @@ void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, Valu
     if (isMutant(Mutant::ChunkEndShort))
       to = arith::SubIOp::create(builder, loc, to, one);
     auto loop = scf::ForOp::create(builder, loc, from, to, one);
+    outermost = innermost = loop;
     builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   } else {
     auto rows = scf::ForOp::create(builder, loc, begin, end, one);
+    outermost = rows;
     builder.setInsertionPointToStart(rows.getBody());
     // One division per row and outer dimension; none inside the row.
     Value rest = rows.getInductionVar();
@@ -164,10 +171,16 @@ void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, Valu
     if (isMutant(Mutant::InnerBoundForgotten))
       first = arith::ConstantIndexOp::create(builder, loc, 0);
     auto loop = scf::ForOp::create(builder, loc, first, upper.back(), one);
+    innermost = loop;
     builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   }
   Block &from = range.getBody().front();
+  // Cells of a leaf lie together: those are what vectors are made of, not the leaves.
+  auto isNest = [](scf::ForOp loop) { return loop->hasAttr("metate.nest"); };
+  if (llvm::any_of(from.getOps<scf::ForOp>(), isNest))
+    variables.back().getParentBlock()->getParentOp()->setAttr("loop_annotation",
+                                                              dontVectorize(range.getContext()));
   from.getTerminator()->erase();
   for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
     argument.replaceAllUsesWith(variable);
@@ -176,6 +189,7 @@ void KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, Valu
   // The loop's own yield stays last.
   OpBuilder restore(range.getContext());
   from.push_back(YieldOp::create(restore, loc));
+  return outermost;
 }
 
 void cpu::hoistAllocas(LLVM::LLVMFuncOp function) {

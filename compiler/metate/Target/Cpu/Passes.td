@@ -7,6 +7,10 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
     `metate.kernel` becomes an `llvm.func` with the signature of metate_entry; each `metate.range` a private function (context, begin,
     end, worker) and a call of metate_parallel_for, or of the body itself without an executor. Prints go to the host's sink. Memory operations get alias scopes.
   }];
+  let options = [Option<"leastNanoseconds", "least-nanoseconds", "uint64_t", "20000",
+    "what a chunk of iterations is worth at least, estimated; 0: one iteration">,
+    Option<"acrossIterations", "across-iterations", "bool", "true",
+    "iterations with long loops inside run as lanes of vectors">];
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 

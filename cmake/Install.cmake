@@ -1,0 +1,21 @@
+# What is installed, under one prefix: lib/ (libmetate, its executors, a CMake package), include/, bin/ (metate-run):
+# the component `runtime`. The extensions, at the top of the prefix, are bindings' (the components `python`, `stubs`): in a
+# wheel the prefix is the package metate_native. Nothing here is built.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/metate ${CMAKE_SOURCE_DIR}/abi/metate DESTINATION include
+  COMPONENT runtime FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+
+set(METATE_INSTALLED metate_abi metate_headers metate)
+foreach(executor metate_tbb metate_threads)
+  if(TARGET ${executor})
+    list(APPEND METATE_INSTALLED ${executor})
+  endif()
+endforeach()
+install(TARGETS ${METATE_INSTALLED} EXPORT metate LIBRARY DESTINATION lib COMPONENT runtime)
+install(EXPORT metate NAMESPACE metate:: FILE metateConfig.cmake DESTINATION lib/cmake/metate COMPONENT runtime)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/metateConfigVersion.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/metateConfigVersion.cmake DESTINATION lib/cmake/metate COMPONENT runtime)
+
+set_target_properties(metate-run PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+install(TARGETS metate-run RUNTIME DESTINATION bin COMPONENT runtime)

@@ -1,0 +1,261 @@
+//===- Static.cpp - names and parameters of a static carrier ----*- C++ -*-===//
+#include "metate/Module/Static.h"
+
+#include "metate/Module/Support/Support.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace metate;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+/// Words that C11 or C++20 keep for themselves.
+static bool isReserved(StringRef name) {
+  static constexpr llvm::StringLiteral words[] = {"alignas",
+                                                  "alignof",
+                                                  "and",
+                                                  "and_eq",
+                                                  "asm",
+                                                  "auto",
+                                                  "bitand",
+                                                  "bitor",
+                                                  "bool",
+                                                  "break",
+                                                  "case",
+                                                  "catch",
+                                                  "char",
+                                                  "char16_t",
+                                                  "char32_t",
+                                                  "char8_t",
+                                                  "class",
+                                                  "co_await",
+                                                  "co_return",
+                                                  "co_yield",
+                                                  "compl",
+                                                  "concept",
+                                                  "const",
+                                                  "const_cast",
+                                                  "consteval",
+                                                  "constexpr",
+                                                  "constinit",
+                                                  "continue",
+                                                  "decltype",
+                                                  "default",
+                                                  "delete",
+                                                  "do",
+                                                  "double",
+                                                  "dynamic_cast",
+                                                  "else",
+                                                  "enum",
+                                                  "explicit",
+                                                  "export",
+                                                  "extern",
+                                                  "false",
+                                                  "float",
+                                                  "for",
+                                                  "friend",
+                                                  "goto",
+                                                  "if",
+                                                  "inline",
+                                                  "int",
+                                                  "long",
+                                                  "mutable",
+                                                  "namespace",
+                                                  "new",
+                                                  "noexcept",
+                                                  "not",
+                                                  "not_eq",
+                                                  "nullptr",
+                                                  "operator",
+                                                  "or",
+                                                  "or_eq",
+                                                  "private",
+                                                  "protected",
+                                                  "public",
+                                                  "register",
+                                                  "reinterpret_cast",
+                                                  "requires",
+                                                  "restrict",
+                                                  "return",
+                                                  "short",
+                                                  "signed",
+                                                  "sizeof",
+                                                  "static",
+                                                  "static_assert",
+                                                  "static_cast",
+                                                  "struct",
+                                                  "switch",
+                                                  "template",
+                                                  "this",
+                                                  "thread_local",
+                                                  "throw",
+                                                  "true",
+                                                  "try",
+                                                  "typedef",
+                                                  "typeid",
+                                                  "typename",
+                                                  "union",
+                                                  "unsigned",
+                                                  "using",
+                                                  "virtual",
+                                                  "void",
+                                                  "volatile",
+                                                  "wchar_t",
+                                                  "while",
+                                                  "xor",
+                                                  "xor_eq",
+                                                  "linux",
+                                                  "unix"};
+  return llvm::is_contained(words, name);
+}
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name[0]) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// A parameter's name: what C does not allow becomes an underscore ("s.a" -> "s_a").
+static std::string parameterName(StringRef name) {
+  std::string text;
+  for (char c : name)
+    text += llvm::isAlnum(c) ? c : '_';
+  if (text.empty() || llvm::isDigit(text[0]))
+    text = "p" + text;
+  // Leading underscores, and the names that every direct entry has.
+  if (text[0] == '_')
+    text = "p" + text;
+  if (isReserved(text) || text == "scratch" || text == "host")
+    text += "_";
+  return text;
+}
+
+StringRef metate::staticScalar(uint32_t dtype) {
+  static const char *const names[] = {"void",     "uint8_t",  "int8_t",   "int16_t",  "int32_t",
+                                      "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t",
+                                      "uint16_t", "uint16_t", "float",    "double"};
+  return names[dtype <= METATE_F64 ? dtype : 0];
+}
+
+Error StaticModule::claim(const std::string &symbol, const std::string &of) {
+  if (llvm::is_contained(symbols, symbol))
+    return llvm::createStringError(of + ": the C name '" + symbol +
+                                   "' stands for something else already: give it another name");
+  symbols.push_back(symbol);
+  return Error::success();
+}
+
+Error StaticModule::addTypes() {
+  for (const metate_type_info &info : table<metate_type_info>(header().types)) {
+    StaticType type;
+    std::string of = "type '" + text(info.name).str() + "'";
+    if (!isIdentifier(text(info.name)))
+      return llvm::createStringError(of + ": expected a name of ASCII letters, digits and "
+                                          "underscores, as C has them");
+    type.symbol = name + "_" + text(info.name).str();
+    type.info = &info;
+    type.blob = reinterpret_cast<const metate_tree_type *>(descriptor.data() + info.offset);
+    type.bytes = metate_support_block_bytes(type.blob);
+    if (Error error = claim(type.symbol + "_reset", of))
+      return error;
+    types.push_back(std::move(type));
+  }
+  return Error::success();
+}
+
+Error StaticModule::addParameters(StaticKernel &kernel) {
+  llvm::StringSet<> taken;
+  auto add = [&](std::string wanted, unsigned argument, StaticParameter::Kind kind,
+                 unsigned along) {
+    while (!taken.insert(wanted).second)
+      wanted += "_";
+    kernel.parameters.push_back({wanted, "int64_t ", "", argument, kind, along});
+  };
+  // Arguments first, so that they keep their names; extents stand behind their own.
+  std::vector<std::string> names;
+  for (const metate_argument_info &info : kernel.arguments) {
+    // "return" of one result, "return.a" of several: no parameter is called so.
+    std::string wanted = text(info.name).str();
+    if (info.flags & METATE_ARGUMENT_RESULT)
+      wanted = StringRef(wanted).starts_with("return") ? "result" + wanted.substr(6) : "result";
+    wanted = parameterName(wanted);
+    while (!taken.insert(wanted).second)
+      wanted += "_";
+    names.push_back(wanted);
+  }
+  taken.clear();
+  for (const std::string &reserved : names)
+    taken.insert(reserved);
+  for (auto [number, info] : llvm::enumerate(kernel.arguments)) {
+    bool writes = info.access & METATE_ACCESS_WRITE;
+    std::string scalar = staticScalar(info.dtype).str();
+    StaticParameter own{names[number], "", "", unsigned(number)};
+    switch (info.kind) {
+    case METATE_ARGUMENT_TREE:
+      own.type = "void *";
+      break;
+    case METATE_ARGUMENT_NDARRAY:
+      own.type = (writes ? "" : "const ") + scalar + " *";
+      break;
+    case METATE_ARGUMENT_VECTOR:
+      own.type = "const " + scalar + " ";
+      own.suffix = "[" + std::to_string(info.rows * info.columns) + "]";
+      break;
+    default:
+      own.type = scalar + " ";
+    }
+    kernel.parameters.push_back(own);
+    if (info.kind != METATE_ARGUMENT_NDARRAY)
+      continue;
+    bool member = text(info.name).contains('.') && !(info.flags & METATE_ARGUMENT_RESULT);
+    for (uint32_t k = 0; k < info.rank; ++k)
+      if (info.fixed[k] < 0)
+        add(names[number] + "_shape" + std::to_string(k), number, StaticParameter::Extent, k);
+    // Members of an array of structs lie among one another.
+    for (uint32_t k = 0; member && k < info.rank; ++k)
+      if (info.fixed[k] < 0)
+        add(names[number] + "_stride" + std::to_string(k), number, StaticParameter::Stride, k);
+  }
+  return Error::success();
+}
+
+Error StaticModule::addKernels() {
+  llvm::ArrayRef<metate_argument_info> arguments = table<metate_argument_info>(header().arguments);
+  for (const metate_kernel_info &info : table<metate_kernel_info>(header().kernels)) {
+    std::string own = text(info.name).str(), of = "kernel '" + own + "'";
+    if (!isIdentifier(own))
+      return llvm::createStringError(of + ": expected a name of ASCII letters, digits and "
+                                          "underscores, as C has them: pass name= to add_kernel");
+    StaticKernel kernel{&info,
+                        arguments.slice(info.first_argument, info.argument_count),
+                        name + "_" + own,
+                        "__tvm_ffi_" + name + "_" + own,
+                        {}};
+    if (Error error = claim(kernel.direct, of))
+      return error;
+    if (Error error = addParameters(kernel))
+      return error;
+    kernels.push_back(std::move(kernel));
+  }
+  return Error::success();
+}
+
+Expected<StaticModule> StaticModule::get(StringRef descriptor) {
+  StaticModule module;
+  module.descriptor = descriptor;
+  module.name = module.text(module.header().name).str();
+  if (!isIdentifier(module.name) || module.name[0] == '_')
+    return llvm::createStringError(
+        "module '" + module.name +
+        "': its name begins the name of every C function, so it must be made of ASCII letters, "
+        "digits and underscores: name the file so, or pass name= to the module");
+  if (Error error = module.claim(module.moduleSymbol(), "module"))
+    return std::move(error);
+  if (Error error = module.addTypes())
+    return std::move(error);
+  if (Error error = module.addKernels())
+    return std::move(error);
+  return module;
+}

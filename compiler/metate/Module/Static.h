@@ -1,0 +1,102 @@
+//===- Static.h - what a static carrier exports -----------------*- C++ -*-===//
+//
+// The names and C parameters of a module's entries, read from its descriptor: the one description
+// that the header (StaticHeader.cpp) and the code (StaticCode.cpp) of a static carrier follow.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_MODULE_STATIC_H
+#define METATE_MODULE_STATIC_H
+
+#include "metate/abi/module.h"
+#include "metate/abi/tree.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace metate {
+
+/// One C parameter of a direct entry.
+struct StaticParameter {
+  enum Kind {
+    Itself, ///< the argument: a scalar, or an address
+    Extent, ///< of an array along `dimension`
+    Stride  ///< of an array along `dimension`, in elements
+  };
+  std::string name;
+  std::string type;   ///< C's, without the name: "const float *", "int64_t "
+  std::string suffix; ///< behind the name: "[3]" of a vector
+  unsigned argument;  ///< of the kernel
+  Kind kind = Itself;
+  unsigned dimension = 0;
+};
+
+struct StaticKernel {
+  const metate_kernel_info *info;
+  llvm::ArrayRef<metate_argument_info> arguments;
+  std::string direct; ///< symbol of the direct entry: MODULE_KERNEL
+  std::string packed; ///< symbol of the packed entry
+  std::vector<StaticParameter> parameters;
+};
+
+struct StaticType {
+  std::string symbol; ///< MODULE_TYPE: prefix of what the header has of it
+  const metate_type_info *info;
+  const metate_tree_type *blob;
+  uint64_t bytes = 0; ///< of a block with natural capacities; 0: too large for one
+};
+
+/// A module as C sees it. Borrows the descriptor, which is aligned to 8.
+class StaticModule {
+public:
+  /// Fails where names make no C identifiers, or two the same one.
+  static llvm::Expected<StaticModule> get(llvm::StringRef descriptor);
+
+  std::string name;
+  llvm::StringRef descriptor;
+  std::vector<StaticKernel> kernels;
+  std::vector<StaticType> types;
+
+  const metate_descriptor &header() const {
+    return *reinterpret_cast<const metate_descriptor *>(descriptor.data());
+  }
+  llvm::StringRef text(uint32_t offset) const {
+    return offset ? llvm::StringRef(descriptor.data() + offset) : llvm::StringRef();
+  }
+  std::string moduleSymbol() const { return name + "_module"; }
+
+private:
+  template <typename Record> llvm::ArrayRef<Record> table(metate_table where) const {
+    return {reinterpret_cast<const Record *>(descriptor.data() + where.offset), where.count};
+  }
+  llvm::Error addTypes();
+  llvm::Error addKernels();
+  llvm::Error addParameters(StaticKernel &kernel);
+  llvm::Error claim(const std::string &symbol, const std::string &of);
+  std::vector<std::string> symbols;
+
+  friend std::string staticHeader(const StaticModule &module, bool math);
+};
+
+/// C's type of one scalar in memory; half-sized floats are their bits.
+llvm::StringRef staticScalar(uint32_t dtype);
+
+/// The generated header's text. `math`: the object calls functions of libm.
+std::string staticHeader(const StaticModule &module, bool math);
+
+/// An object with the entries of all levels; `entries` are the symbols of the kernels' code, which
+/// it leaves undefined and hidden.
+llvm::Expected<std::string> staticCode(const StaticModule &module,
+                                       llvm::ArrayRef<llvm::StringRef> entries,
+                                       llvm::TargetMachine &machine);
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,275 @@
+//===- StaticCode.cpp - the entries of a static carrier ---------*- C++ -*-===//
+//
+// One LLVM module: the descriptor's bytes, the table of entries, and for each kernel its direct and
+// its packed entry, on top of the support code of Support/, which the build has compiled to bitcode
+// for each architecture. Must not look at kernels' code: that is the payload's.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Module/Link.h"
+#include "metate/Module/Static.h"
+
+#include "metate/abi/kernel.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+using namespace metate;
+
+// Support/'s bitcode, one blob a source and an architecture (SupportCode.S).
+#define METATE_SUPPORT_CODE(name)                                                                  \
+  extern "C" const char metate_bitcode_##name##_begin[], metate_bitcode_##name##_end[];            \
+  static StringRef name() {                                                                        \
+    return {metate_bitcode_##name##_begin,                                                         \
+            size_t(metate_bitcode_##name##_end - metate_bitcode_##name##_begin)};                  \
+  }
+METATE_SUPPORT_CODE(Block_x86_64)
+METATE_SUPPORT_CODE(Packed_x86_64)
+METATE_SUPPORT_CODE(Block_aarch64)
+METATE_SUPPORT_CODE(Packed_aarch64)
+
+namespace {
+/// Writes the entries into one module.
+class Writer {
+public:
+  Writer(const StaticModule &description, Module &module)
+      : description(description), module(module), context(module.getContext()),
+        pointer(PointerType::get(context, 0)), i8(Type::getInt8Ty(context)),
+        i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)) {}
+
+  void run(ArrayRef<StringRef> entries);
+
+private:
+  GlobalVariable *addDescriptor();
+  void addModule(GlobalVariable *descriptor, ArrayRef<Function *> entries);
+  void addReset(const StaticType &type, GlobalVariable *descriptor);
+  void addDirect(const StaticKernel &kernel, Function *entry);
+  void addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
+                 GlobalVariable *descriptor);
+  void pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function, Value *slots);
+  Value *extended(IRBuilder<> &builder, Value *value, uint32_t dtype);
+  Type *scalarType(uint32_t dtype);
+  Function *define(StringRef name, FunctionType *type);
+  FunctionCallee support(StringRef name, Type *result, ArrayRef<Type *> parameters) {
+    return module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
+  }
+  Value *slot(IRBuilder<> &builder, Value *slots, unsigned number) {
+    return builder.CreateConstInBoundsGEP1_64(i64, slots, number);
+  }
+
+  const StaticModule &description;
+  Module &module;
+  LLVMContext &context;
+  PointerType *pointer;
+  IntegerType *i8, *i32, *i64;
+};
+} // namespace
+
+/// As a C parameter or an array's element has it; half-sized floats are their bits.
+Type *Writer::scalarType(uint32_t dtype) {
+  switch (dtype) {
+  case METATE_U1:
+  case METATE_I8:
+  case METATE_U8:
+    return i8;
+  case METATE_I16:
+  case METATE_U16:
+  case METATE_F16:
+  case METATE_BF16:
+    return Type::getInt16Ty(context);
+  case METATE_I32:
+  case METATE_U32:
+    return i32;
+  case METATE_F32:
+    return Type::getFloatTy(context);
+  case METATE_F64:
+    return Type::getDoubleTy(context);
+  default:
+    return i64;
+  }
+}
+
+/// A scalar as its slot holds it (abi/metate/abi/kernel.h).
+Value *Writer::extended(IRBuilder<> &builder, Value *value, uint32_t dtype) {
+  switch (dtype) {
+  case METATE_U1:
+    return builder.CreateZExt(builder.CreateIsNotNull(value), i64);
+  case METATE_I8:
+  case METATE_I16:
+  case METATE_I32:
+    return builder.CreateSExt(value, i64);
+  case METATE_F32:
+    return builder.CreateZExt(builder.CreateBitCast(value, i32), i64);
+  case METATE_F64:
+    return builder.CreateBitCast(value, i64);
+  default:
+    return builder.CreateZExtOrTrunc(value, i64);
+  }
+}
+
+Function *Writer::define(StringRef name, FunctionType *type) {
+  auto *function = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+  function->setUWTableKind(UWTableKind::Async);
+  function->addFnAttr(Attribute::NoUnwind);
+  BasicBlock::Create(context, "", function);
+  return function;
+}
+
+GlobalVariable *Writer::addDescriptor() {
+  Constant *bytes = ConstantDataArray::getString(context, description.descriptor, false);
+  auto *descriptor = new GlobalVariable(module, bytes->getType(), true,
+                                        GlobalValue::InternalLinkage, bytes, "descriptor");
+  descriptor->setAlignment(Align(METATE_BLOCK_ALIGN));
+  return descriptor;
+}
+
+/// `struct metate_static_module` of the header.
+void Writer::addModule(GlobalVariable *descriptor, ArrayRef<Function *> entries) {
+  SmallVector<Constant *> list(entries.begin(), entries.end());
+  ArrayType *tableType = ArrayType::get(pointer, list.size());
+  auto *table = new GlobalVariable(module, tableType, true, GlobalValue::InternalLinkage,
+                                   ConstantArray::get(tableType, list), "entries");
+  Constant *fields[] = {descriptor, ConstantInt::get(i64, description.descriptor.size()), table,
+                        ConstantInt::get(i32, list.size()), ConstantInt::get(i32, 0)};
+  Constant *value = ConstantStruct::getAnon(fields);
+  new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
+                     description.moduleSymbol());
+}
+
+void Writer::addReset(const StaticType &type, GlobalVariable *descriptor) {
+  Function *function =
+      define(type.symbol + "_reset", FunctionType::get(i32, {pointer, i64}, false));
+  IRBuilder<> builder(&function->getEntryBlock());
+  Value *blob = builder.CreateConstInBoundsGEP1_64(i8, descriptor, type.info->offset);
+  builder.CreateRet(
+      builder.CreateCall(support("metate_support_block_reset", i32, {pointer, pointer, i64}),
+                         {blob, function->getArg(0), function->getArg(1)}));
+}
+
+/// Stores a direct entry's parameters into the slots.
+void Writer::pack(IRBuilder<> &builder, const StaticKernel &kernel, Function *function,
+                  Value *slots) {
+  // Extents and strides by argument and dimension, as far as they are parameters or constants.
+  std::vector<std::vector<Value *>> extents, strides;
+  for (const metate_argument_info &info : kernel.arguments) {
+    extents.emplace_back();
+    for (uint32_t k = 0; k < info.rank; ++k)
+      extents.back().push_back(ConstantInt::getSigned(i64, info.fixed[k]));
+    strides.emplace_back(info.rank, nullptr);
+  }
+  for (auto [number, parameter] : enumerate(kernel.parameters))
+    if (parameter.kind != StaticParameter::Itself)
+      (parameter.kind == StaticParameter::Extent
+           ? extents
+           : strides)[parameter.argument][parameter.dimension] = function->getArg(number);
+  for (auto [number, parameter] : enumerate(kernel.parameters)) {
+    if (parameter.kind != StaticParameter::Itself)
+      continue;
+    const metate_argument_info &info = kernel.arguments[parameter.argument];
+    Value *value = function->getArg(number);
+    if (info.kind == METATE_ARGUMENT_VECTOR) {
+      Type *element = scalarType(info.dtype);
+      for (uint32_t k = 0; k < info.slot_count; ++k) {
+        Value *from = builder.CreateConstInBoundsGEP1_64(element, value, k);
+        builder.CreateStore(extended(builder, builder.CreateLoad(element, from), info.dtype),
+                            slot(builder, slots, info.first_slot + k));
+      }
+      continue;
+    }
+    if (info.kind == METATE_ARGUMENT_SCALAR)
+      value = extended(builder, value, info.dtype);
+    builder.CreateStore(value, slot(builder, slots, info.first_slot));
+    Value *dense = ConstantInt::get(i64, 1);
+    for (uint32_t k = info.kind == METATE_ARGUMENT_NDARRAY ? info.rank : 0; k-- > 0;) {
+      builder.CreateStore(extents[parameter.argument][k],
+                          slot(builder, slots, info.first_slot + 1 + k));
+      Value *stride = strides[parameter.argument][k];
+      builder.CreateStore(stride ? stride : dense,
+                          slot(builder, slots, info.first_slot + 1 + info.rank + k));
+      dense = builder.CreateMul(dense, extents[parameter.argument][k]);
+    }
+    if (info.access & METATE_ACCESS_ACTIVATE)
+      builder.CreateCall(
+          support("metate_support_clear_status", Type::getVoidTy(context), {pointer}),
+          {function->getArg(number)});
+  }
+}
+
+void Writer::addDirect(const StaticKernel &kernel, Function *entry) {
+  SmallVector<Type *> types;
+  for (const StaticParameter &parameter : kernel.parameters) {
+    const metate_argument_info &info = kernel.arguments[parameter.argument];
+    types.push_back(parameter.kind != StaticParameter::Itself ? i64
+                    : info.kind == METATE_ARGUMENT_SCALAR     ? scalarType(info.dtype)
+                                                              : pointer);
+  }
+  types.append({pointer, pointer});
+  Function *function = define(kernel.direct, FunctionType::get(i32, types, false));
+  IRBuilder<> builder(&function->getEntryBlock());
+  Value *slots =
+      builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
+  pack(builder, kernel, function, slots);
+  unsigned last = function->arg_size();
+  builder.CreateRet(
+      builder.CreateCall(entry, {slots, function->getArg(last - 2), function->getArg(last - 1)}));
+}
+
+void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *entry,
+                       GlobalVariable *descriptor) {
+  Function *function =
+      define(kernel.packed, FunctionType::get(i32, {pointer, pointer, i32, pointer}, false));
+  IRBuilder<> builder(&function->getEntryBlock());
+  Value *slots =
+      builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
+  builder.CreateRet(
+      builder.CreateCall(support("metate_support_call_packed", i32,
+                                 {pointer, i32, pointer, pointer, pointer, i32, pointer}),
+                         {descriptor, ConstantInt::get(i32, number), entry, slots,
+                          function->getArg(1), function->getArg(2), function->getArg(3)}));
+}
+
+void Writer::run(ArrayRef<StringRef> names) {
+  GlobalVariable *descriptor = addDescriptor();
+  SmallVector<Function *> entries;
+  for (StringRef name : names) {
+    auto *entry = Function::Create(FunctionType::get(i32, {pointer, pointer, pointer}, false),
+                                   GlobalValue::ExternalLinkage, name, module);
+    entry->setVisibility(GlobalValue::HiddenVisibility);
+    entry->setDSOLocal(true);
+    entries.push_back(entry);
+  }
+  addModule(descriptor, entries);
+  for (const StaticType &type : description.types)
+    addReset(type, descriptor);
+  for (auto [number, kernel] : enumerate(description.kernels)) {
+    addDirect(kernel, entries[number]);
+    addPacked(kernel, unsigned(number), entries[number], descriptor);
+  }
+}
+
+Expected<std::string> metate::staticCode(const StaticModule &description,
+                                         ArrayRef<StringRef> entries, TargetMachine &machine) {
+  LLVMContext context;
+  bool arm = machine.getTargetTriple().getArch() == Triple::aarch64;
+  Module module(description.name, context);
+  module.setDataLayout(machine.createDataLayout());
+  module.setTargetTriple(machine.getTargetTriple());
+  for (StringRef code : arm ? std::array{Block_aarch64(), Packed_aarch64()}
+                            : std::array{Block_x86_64(), Packed_x86_64()}) {
+    Expected<std::unique_ptr<Module>> part =
+        parseBitcodeFile(MemoryBufferRef(code, "support"), context);
+    if (!part)
+      return part.takeError();
+    (*part)->setDataLayout(module.getDataLayout());
+    (*part)->setTargetTriple(module.getTargetTriple());
+    if (Linker::linkModules(module, std::move(*part)))
+      return llvm::createStringError("the support code of static carriers does not link");
+  }
+  Writer(description, module).run(entries);
+  return objectOf(module, machine);
+}

@@ -1,0 +1,286 @@
+//===- StaticHeader.cpp - the C header of a static carrier ------*- C++ -*-===//
+//
+// C99 to C++20, of fixed-width types alone. Every function says what each parameter is, and where
+// in the Python source its kernel stands.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Module/Static.h"
+
+#include "metate/abi/kernel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace metate;
+using llvm::StringRef;
+
+/// Text of users inside of a comment.
+static std::string comment(StringRef text) {
+  std::string safe;
+  for (char c : text) {
+    if (c == '/' && !safe.empty() && (safe.back() == '*' || safe.back() == '/'))
+      safe += ' ';
+    if (c == '*' && !safe.empty() && safe.back() == '/')
+      safe += ' ';
+    safe += c == '\n' || c == '\\' ? ' ' : c;
+  }
+  return safe;
+}
+
+static StringRef dtypeName(uint32_t dtype) {
+  static const char *const names[] = {"?",   "u1",  "i8",  "i16", "i32",  "i64", "u8",
+                                      "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
+  return names[dtype <= METATE_F64 ? dtype : 0];
+}
+
+/// How a type that C lacks is spelled in bits.
+static StringRef dtypeNote(uint32_t dtype) {
+  if (dtype == METATE_U1)
+    return ", each a byte of 0 or 1";
+  if (dtype == METATE_F16 || dtype == METATE_BF16)
+    return ", as their 16 bits";
+  return "";
+}
+
+/// "f32 array [x_shape0, 3], row-major without gaps"
+static void describeArray(llvm::raw_ostream &out, const StaticKernel &kernel,
+                          const StaticParameter &parameter) {
+  const metate_argument_info &info = kernel.arguments[parameter.argument];
+  if (info.rank == 0) {
+    out << "one " << dtypeName(info.dtype) << dtypeNote(info.dtype);
+    return;
+  }
+  std::vector<std::string> shape, strides;
+  for (uint32_t k = 0; k < info.rank; ++k)
+    shape.push_back(std::to_string(info.fixed[k]));
+  for (const StaticParameter &other : kernel.parameters)
+    if (other.argument == parameter.argument && other.kind == StaticParameter::Extent)
+      shape[other.dimension] = other.name;
+    else if (other.argument == parameter.argument && other.kind == StaticParameter::Stride)
+      strides.push_back(other.name);
+  out << dtypeName(info.dtype) << " array [" << llvm::join(shape, ", ") << "]";
+  if (strides.empty())
+    out << ", row-major without gaps";
+  else
+    out << ", from one to the next " << llvm::join(strides, ", ") << " elements of "
+        << dtypeName(info.dtype);
+  out << dtypeNote(info.dtype);
+}
+
+static std::string describe(const StaticModule &module, const StaticKernel &kernel,
+                            const StaticParameter &parameter, llvm::ArrayRef<StaticType> types) {
+  const metate_argument_info &info = kernel.arguments[parameter.argument];
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << parameter.name << ": ";
+  if (info.kind == METATE_ARGUMENT_TREE) {
+    const StaticType &type = types[info.type];
+    out << "block of a tree '" << module.text(type.info->name) << "' (" << type.symbol
+        << "_BYTES bytes)";
+  } else if (info.kind == METATE_ARGUMENT_SCALAR) {
+    out << dtypeName(info.dtype);
+    if (info.dtype == METATE_U1)
+      out << ", 0 or 1";
+    else
+      out << (dtypeNote(info.dtype).empty() ? "" : ", as its 16 bits");
+  } else if (info.kind == METATE_ARGUMENT_VECTOR) {
+    out << dtypeName(info.dtype) << (info.element_rank == 2 ? " matrix of " : " vector of ")
+        << info.rows;
+    if (info.element_rank == 2)
+      out << " x " << info.columns << ", row after row";
+    else
+      out << " elements";
+    out << dtypeNote(info.dtype);
+  } else {
+    describeArray(out, kernel, parameter);
+  }
+  if (info.kind == METATE_ARGUMENT_TREE || info.kind == METATE_ARGUMENT_NDARRAY) {
+    bool reads = info.access & METATE_ACCESS_READ, writes = info.access & METATE_ACCESS_WRITE;
+    out << (info.flags & METATE_ARGUMENT_RESULT ? "; the result"
+            : reads && writes                   ? "; read and written"
+            : writes                            ? "; written"
+            : reads                             ? "; read"
+                                                : "; not accessed");
+    if (info.access & METATE_ACCESS_ACTIVATE)
+      out << ", cells are activated";
+  }
+  return text;
+}
+
+static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, bool math) {
+  std::string guard = "METATE_MODULE_" + StringRef(module.name).upper() + "_H";
+  out << "/* Kernels of the module '" << module.name << "', compiled by "
+      << module.text(module.header().producer) << ". Generated: do not edit.\n *\n"
+      << " * The object that was made with this header needs "
+      << (math ? "libm's functions (-lm) and " : "") << "memcpy and memset, nothing else.\n"
+      << " * Functions return 0, or a metate_status (metate/abi/base.h): 5 too small, 6 "
+         "misaligned, 8 a\n"
+      << " * tree's pool is exhausted, 14 a failed assertion. They may be called from any number "
+         "of threads.\n *\n"
+      << " * scratch: NULL; these kernels plan none.\n"
+      << " * host: NULL (serial and silent), or the hooks of metate/abi/kernel.h: executor, "
+         "prints,\n"
+      << " * where a failure is recorded. Arguments are not checked here: the packed entries and\n"
+      << " * libmetate's launch check them. What is written must not overlap other arguments "
+         "unless a\n"
+      << " * kernel says that it may. */\n"
+      << "#ifndef " << guard << "\n#define " << guard << "\n\n#include <stdint.h>\n\n"
+      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+      << "struct metate_host;\nunion metate_slot;\n\n"
+      << "#ifndef METATE_STATIC_MODULE_DEFINED\n#define METATE_STATIC_MODULE_DEFINED\n"
+      << "/* A linked module, for libmetate: metate_module_open_static(device, m.descriptor, "
+         "m.bytes,\n"
+      << " * m.entries, m.entry_count, &module). */\n"
+      << "struct metate_static_module {\n  const void *descriptor;\n  uint64_t bytes;\n"
+      << "  int32_t (*const *entries)(const union metate_slot *slots, void *scratch,\n"
+      << "                            const struct metate_host *host);\n"
+      << "  uint32_t entry_count;\n  uint32_t reserved;\n};\n#endif\n"
+      << "extern const struct metate_static_module " << module.moduleSymbol() << ";\n";
+}
+
+static const metate_level *levelsOf(const metate_tree_type *type) {
+  return reinterpret_cast<const metate_level *>(type + 1);
+}
+
+/// The levels above a member, the root's first; empty where one of them has slots.
+static std::vector<const metate_level *> pathOf(const metate_tree_type *type, uint32_t member) {
+  std::vector<const metate_level *> path;
+  const metate_level *levels = levelsOf(type);
+  for (uint32_t at = levels[member].parent; at != METATE_NONE; at = levels[at].parent) {
+    if (levels[at].pool != METATE_NONE)
+      return {};
+    path.insert(path.begin(), &levels[at]);
+  }
+  return path;
+}
+
+/// " + (j / 4 % 8) * 16": where the cell of one level lies.
+static std::string cellOffset(llvm::ArrayRef<const metate_level *> path, unsigned depth) {
+  const metate_level &level = *path[depth];
+  std::string text;
+  uint64_t step = level.cell_bytes;
+  for (uint32_t k = level.axis_count; k-- > 0;) {
+    uint64_t inner = 1;
+    bool outermost = true;
+    for (auto [other, above] : llvm::enumerate(path))
+      for (uint32_t axis = 0; axis < above->axis_count; ++axis)
+        if (above->axes[axis] == level.axes[k] && other != depth)
+          other > depth ? void(inner *= above->extents[axis]) : void(outermost = false);
+    std::string index(1, "ijklmnop"[level.axes[k]]);
+    if (inner > 1)
+      index += " / " + std::to_string(inner);
+    if (!outermost)
+      index += " % " + std::to_string(level.extents[k]);
+    text += " + " + (index.size() > 1 ? "(" + index + ")" : index) + " * " + std::to_string(step);
+    step *= level.extents[k];
+  }
+  return text;
+}
+
+/// The address of a member's elements, where all of them are always there.
+static void writeMember(llvm::raw_ostream &out, const StaticType &type, uint32_t number) {
+  const metate_level &member = levelsOf(type.blob)[number];
+  std::vector<const metate_level *> path = pathOf(type.blob, number);
+  StringRef name(reinterpret_cast<const char *>(type.blob) + member.name);
+  if (path.empty() || !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+    return;
+  uint64_t fixed = llvm::alignTo(
+      sizeof(metate_tree_header) + type.blob->pool_count * sizeof(metate_pool), METATE_BLOCK_ALIGN);
+  std::string offsets, parameters, shape;
+  for (unsigned depth = 0; depth < path.size(); ++depth) {
+    fixed += path[depth]->offset;
+    offsets += cellOffset(path, depth);
+  }
+  for (uint32_t k = 0; k < member.path_rank; ++k) {
+    uint64_t extent = 1;
+    for (const metate_level *level : path)
+      for (uint32_t axis = 0; axis < level->axis_count; ++axis)
+        extent *= level->axes[axis] == member.path_axes[k] ? level->extents[axis] : 1;
+    std::string index(1, "ijklmnop"[member.path_axes[k]]);
+    parameters += ", int64_t " + index;
+    shape += (k ? ", " : "") + index + " < " + std::to_string(extent);
+  }
+  out << "/* Member '" << name << "' (" << dtypeName(member.dtype);
+  if (member.element_rank)
+    out << " x " << member.rows * member.columns;
+  out << dtypeNote(member.dtype) << (shape.empty() ? "" : "; " + shape) << "). */\n"
+      << "static inline " << staticScalar(member.dtype) << " *" << type.symbol << "_" << name
+      << "_at(void *block" << parameters << ") {\n  return (" << staticScalar(member.dtype)
+      << " *)(void *)((unsigned char *)block + " << fixed + member.offset << offsets << ");\n}\n";
+}
+
+static void writeType(llvm::raw_ostream &out, const StaticModule &module, const StaticType &type) {
+  StringRef printed(reinterpret_cast<const char *>(type.blob) + type.blob->text);
+  bool pools = type.blob->pool_count;
+  out << "\n/* Tree type '" << module.text(type.info->name) << "': " << comment(printed) << "\n"
+      << " * A block of it"
+      << (pools ? ", with as many slots as its cells can ever link: so many bytes" : "")
+      << ", aligned to 64. */\n";
+  if (type.bytes)
+    out << "#define " << type.symbol << "_BYTES UINT64_C(" << type.bytes << ")\n";
+  else
+    out << "/* (More than 2^63 bytes: bring fewer.) */\n";
+  out << "#define " << type.symbol << "_ALIGN " << METATE_BLOCK_ALIGN << "\n"
+      << "/* Makes `bytes` bytes of memory a fresh tree: all background"
+      << (pools ? ", nothing active. Fewer bytes hold fewer\n * active cells" : "") << ". */\n"
+      << "int32_t " << type.symbol << "_reset(void *block, uint64_t bytes);\n";
+  for (uint32_t k = 0; k < type.blob->level_count; ++k)
+    if (levelsOf(type.blob)[k].kind == METATE_LEVEL_PLACE)
+      writeMember(out, type, k);
+}
+
+/// In lines of at most 100 columns.
+static void writePrototype(llvm::raw_ostream &out, const StaticKernel &kernel) {
+  std::vector<std::string> pieces;
+  for (const StaticParameter &parameter : kernel.parameters)
+    pieces.push_back(parameter.type + parameter.name + parameter.suffix + ",");
+  pieces.push_back("void *scratch,");
+  pieces.push_back("const struct metate_host *host);");
+  std::string line = "int32_t " + kernel.direct + "(" + pieces[0];
+  for (const std::string &piece : llvm::drop_begin(pieces)) {
+    if (line.size() + 1 + piece.size() > 100) {
+      out << line << "\n";
+      line = "           ";
+    }
+    line += " " + piece;
+  }
+  out << line << "\n";
+}
+
+static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
+                        const StaticKernel &kernel, llvm::ArrayRef<StaticType> types,
+                        llvm::ArrayRef<metate_text> texts) {
+  out << "\n/* Kernel '" << module.text(kernel.info->name) << "'";
+  if (kernel.info->source != METATE_NONE) {
+    const metate_text &place = texts[kernel.info->source];
+    out << ", " << comment(module.text(place.file)) << ":" << place.line;
+  }
+  out << ".";
+  if (!(kernel.info->flags & METATE_KERNEL_NO_ALIAS))
+    out << " Arguments may overlap.";
+  if (kernel.info->flags & METATE_KERNEL_DEBUG)
+    out << " It stops at wrong accesses.";
+  out << "\n";
+  for (const StaticParameter &parameter : kernel.parameters)
+    if (parameter.kind == StaticParameter::Itself)
+      out << " *   " << comment(describe(module, kernel, parameter, types)) << "\n";
+  out << " * Signature 0x" << llvm::utohexstr(kernel.info->signature, true, 16) << ". */\n";
+  writePrototype(out, kernel);
+  out << "/* The same by tvm-ffi's calling convention (TVMFFISafeCallType), arguments checked. */\n"
+      << "int32_t " << kernel.packed
+      << "(void *self, const void *arguments, int32_t count,\n            void *result);\n";
+}
+
+std::string metate::staticHeader(const StaticModule &module, bool math) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  writeOpening(out, module, math);
+  for (const StaticType &type : module.types)
+    writeType(out, module, type);
+  llvm::ArrayRef<metate_text> texts = module.table<metate_text>(module.header().texts);
+  for (const StaticKernel &kernel : module.kernels)
+    writeKernel(out, module, kernel, module.types, texts);
+  out << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+  return text;
+}

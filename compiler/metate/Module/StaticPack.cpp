@@ -1,0 +1,90 @@
+//===- StaticPack.cpp - stage pack for static carriers ----------*- C++ -*-===//
+//
+// Payload objects become objects that a C program links: each joined with its entries, with nothing
+// visible but what the header names.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Metate.h"
+#include "metate/Emit/Externals.h"
+#include "metate/Emit/Sanitize.h"
+#include "metate/Emit/Target.h"
+#include "metate/Module/Link.h"
+#include "metate/Module/Module.h"
+#include "metate/Module/Static.h"
+
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace metate;
+using llvm::Expected;
+
+/// A machine for code without kernels: any CPU of the payload's architecture runs it.
+static Expected<std::unique_ptr<llvm::TargetMachine>> plainMachine(PayloadOp payload) {
+  llvm::Triple triple(payload.getTriple());
+  metate::TargetOptions options;
+  options.triple = triple.str();
+  options.cpu = triple.getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
+  return createTargetMachine(options);
+}
+
+static Expected<bool> usesMath(StringRef object, Sanitizer sanitizer) {
+  Expected<std::vector<std::string>> names =
+      undefinedSymbols(llvm::MemoryBufferRef(object, "payload"), sanitizer);
+  if (!names)
+    return names.takeError();
+  return llvm::any_of(*names, [](const std::string &name) {
+    return StringRef(findExternal(name)->library).starts_with("libm");
+  });
+}
+
+Expected<StaticCarrier> metate::packStatic(ModuleOp module, const PackOptions &options) {
+  if (module.getOps<PayloadOp>().empty())
+    return llvm::createStringError(
+        "the module holds no payload: it has not been through stage emit");
+  SmallVector<StringRef> entries;
+  for (InterfaceOp op : module.getOps<InterfaceOp>())
+    entries.push_back(op.getEntry());
+  StaticCarrier carrier;
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_IN_MEMORY, payload);
+    if (!descriptor)
+      return descriptor.takeError();
+    std::vector<uint64_t> aligned((descriptor->size() + 7) / 8);
+    std::memcpy(aligned.data(), descriptor->data(), descriptor->size());
+    Expected<StaticModule> description = StaticModule::get(
+        StringRef(reinterpret_cast<const char *>(aligned.data()), descriptor->size()));
+    if (!description)
+      return description.takeError();
+    Expected<std::unique_ptr<llvm::TargetMachine>> machine = plainMachine(payload);
+    if (!machine)
+      return machine.takeError();
+    Expected<std::string> code = staticCode(*description, entries, **machine);
+    if (!code)
+      return code.takeError();
+    ArrayRef<int8_t> bytes = payload.getObject();
+    StringRef object(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    Expected<std::string> linked = linkRelocatable({object, *code}, options.strip);
+    if (!linked)
+      return linked.takeError();
+    carrier.objects.push_back(std::move(*linked));
+    Expected<bool> math = usesMath(object, *parseSanitizer(payload.getSanitizer().value_or("")));
+    if (!math)
+      return math.takeError();
+    carrier.header = staticHeader(*description, *math);
+  }
+  return carrier;
+}
+
+Expected<std::string> metate::makeArchive(StringRef object, StringRef member) {
+  llvm::NewArchiveMember content(llvm::MemoryBufferRef(object, member));
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> archive = llvm::writeArchiveToBuffer(
+      content, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU,
+      /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive)
+    return archive.takeError();
+  return (*archive)->getBuffer().str();
+}

@@ -1,0 +1,171 @@
+//===- Grain.cpp - how much work makes a chunk ------------------*- C++ -*-===//
+//
+// An estimate of a task's work, as arithmetic in the entry: trip counts that are known when the
+// kernel is launched come in as values. It need only tell apart what is worth waking a worker for from
+// what is not, so that errors of a factor of three do no harm; where it must guess, it guesses much.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+namespace {
+/// Estimates stay below this, so that sums and products of two of them do not wrap (2^30 ps are a
+/// millisecond: more work than any chunk needs).
+constexpr int64_t most = int64_t(1) << 30;
+
+/// Turns of a loop whose number is known only inside of the task.
+constexpr int64_t guessedTurns = 64;
+
+/// Operations of a loop that is likely to become vectors.
+constexpr size_t longest = 100;
+
+class Estimate {
+public:
+  Estimate(RangeOp range, OpBuilder &builder, bool alone)
+      : range(range), builder(builder), loc(range.getLoc()), alone(alone) {
+    // Straight code is computed as vectors, if it is not long.
+    isStraight =
+        llvm::range_size(range.getBody().front()) < longest &&
+        llvm::none_of(
+            range.getBody().front(),
+            [](Operation &op) { return op.getNumRegions() && !op.hasAttr("metate.nest"); });
+  }
+
+  /// Picoseconds of one iteration, and of a row of them.
+  Value ofIteration() { return atLeastOne(ofBlock(range.getBody().front())); }
+
+  Value times(Value a, Value b) { return bounded(make<arith::MulIOp>(bounded(a), bounded(b))); }
+
+  Value atLeastOne(Value value) { return make<arith::MaxSIOp>(value, number(1)); }
+  Value number(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  template <typename Op> Value make(Value a, Value b) {
+    return builder.createOrFold<Op>(loc, a, b);
+  }
+
+private:
+  Value bounded(Value value) { return make<arith::MinSIOp>(value, number(most)); }
+
+  int64_t ofOperation(Operation &op) const {
+    int64_t factor = isStraight ? 1 : 8;
+    if (auto rmw = dyn_cast<RmwOp>(op)) {
+      if (rmw->hasAttr("metate.reduction"))
+        return 30 * factor;
+      // Floats go through a compare-exchange.
+      return alone ? 500 : isa<FloatType>(rmw.getValue().getType()) ? 10000 : 5000;
+    }
+    if (isa<CasOp>(op))
+      return 10000;
+    if (isa<func::CallOp, PrintOp>(op))
+      return 20000;
+    if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
+      return 50 * factor;
+    if (isa<math::SqrtOp, math::RsqrtOp, arith::DivFOp>(op))
+      return 200 * factor;
+    if (isa<math::MathDialect>(op.getDialect()))
+      return isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp>(op)
+                 ? 20 * factor
+                 : 5000;
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+      return 1000;
+    // Addresses cost nothing beside what is at them.
+    bool isIndex = op.getNumResults() == 1 && op.getResult(0).getType().isIndex();
+    bool isFree = isIndex || isa<arith::ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>();
+    return isFree ? 0 : 20 * factor * components(op);
+  }
+
+  static int64_t components(Operation &op) {
+    auto vector =
+        op.getNumResults() == 1 ? dyn_cast<VectorType>(op.getResult(0).getType()) : VectorType();
+    return vector ? vector.getNumElements() : 1;
+  }
+
+  Value ofBlock(Block &block) {
+    int64_t known = 0;
+    Value sum;
+    auto add = [&](Value part) { sum = sum ? bounded(make<arith::AddIOp>(sum, part)) : part; };
+    for (Operation &op : block) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        add(times(turnsOf(loop), ofBlock(*loop.getBody())));
+      } else if (op.getNumRegions()) {
+        bool repeats = isa<scf::WhileOp>(op);
+        for (Region &region : op.getRegions())
+          for (Block &inner : region) {
+            Value once = ofBlock(inner);
+            add(repeats ? times(number(guessedTurns), once) : once);
+          }
+      } else {
+        known = std::min(most, known + ofOperation(op));
+      }
+    }
+    add(number(known));
+    return sum;
+  }
+
+  Value turnsOf(scf::ForOp loop) {
+    Value lower = outside(loop.getLowerBound()), upper = outside(loop.getUpperBound());
+    APInt step;
+    if (!lower || !upper || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+      return number(guessedTurns);
+    Value turns = make<arith::MaxSIOp>(make<arith::SubIOp>(upper, lower), number(0));
+    return step.isOne() ? turns : make<arith::DivUIOp>(turns, number(step.getSExtValue()));
+  }
+
+  /// The value in the entry, if it is the same for the whole task.
+  Value outside(Value value) {
+    if (!range->isAncestor(value.getParentRegion()->getParentOp()))
+      return value;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
+      return {};
+    IRMapping mapping;
+    for (Value operand : op->getOperands()) {
+      Value moved = outside(operand);
+      if (!moved)
+        return {};
+      mapping.map(operand, moved);
+    }
+    return builder.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  RangeOp range;
+  OpBuilder &builder;
+  Location loc;
+  bool alone, isStraight;
+};
+} // namespace
+
+TaskCost cpu::costOf(RangeOp range, OpBuilder &builder, uint64_t nanoseconds) {
+  Estimate estimate(range, builder, /*alone=*/false);
+  Value one = estimate.number(1);
+  if (nanoseconds == 0)
+    return {one, one};
+  Value work = estimate.ofIteration(), loners = one;
+  if (range
+          .walk([](RmwOp rmw) {
+            return rmw->hasAttr("metate.reduction") ? WalkResult::advance()
+                                                    : WalkResult::interrupt();
+          })
+          .wasInterrupted()) {
+    Value plain = Estimate(range, builder, /*alone=*/true).ofIteration();
+    loners = estimate.atLeastOne(estimate.make<arith::DivUIOp>(work, plain));
+  }
+  // Of several dimensions, rows are shared out.
+  if (range.getLower().size() > 1) {
+    Value row = estimate.make<arith::SubIOp>(range.getUpper().back(), range.getLower().back());
+    work = estimate.times(work, estimate.atLeastOne(row));
+  }
+  Value grain = estimate.make<arith::DivUIOp>(
+      estimate.number(int64_t(std::min<uint64_t>(nanoseconds, 1000000) * 1000)), work);
+  return {estimate.atLeastOne(grain), loners};
+}

@@ -1,0 +1,198 @@
+//===- Reductions.cpp - a task's atomics made cheaper -----------*- C++ -*-===//
+//
+// Partial results, and plain accesses for a worker that is alone.
+//
+// What metate-private-reductions has marked: a task's body starts with the neutral value in a local
+// variable, accumulates there, and adds it to the place when its chunk ends. Sums of floats may then
+// be taken in any order, which is what lets them be computed as vectors.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <deque>
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+namespace {
+/// One place and its partial result.
+struct Partial {
+  arith::AtomicRMWKind kind;
+  Type type;
+  Value block, offset;
+  Value variable;
+
+  bool isOf(RmwOp rmw, Value place) const {
+    APInt a, b;
+    bool same = place == offset || (matchPattern(place, m_ConstantInt(&a)) &&
+                                    matchPattern(offset, m_ConstantInt(&b)) && a == b);
+    return same && rmw.getKind() == kind && rmw.getValue().getType() == type &&
+           rmw.getBlock() == block;
+  }
+};
+
+class Reductions {
+public:
+  Reductions(LLVM::LLVMFuncOp body, Operation *loops)
+      : loops(loops), atStart(OpBuilder::atBlockBegin(&body.getBody().front())) {}
+
+  void run() {
+    SmallVector<RmwOp> work;
+    loops->walk([&](RmwOp rmw) {
+      if (rmw->hasAttr("metate.reduction") && rmw.getOld().use_empty())
+        work.push_back(rmw);
+    });
+    for (RmwOp rmw : work)
+      if (Value place = outside(rmw.getOffset()); place && outside(rmw.getBlock()))
+        accumulate(rmw, partialOf(rmw, place));
+    OpBuilder after(loops->getContext());
+    after.setInsertionPointAfter(loops);
+    for (auto &[partial, scope] : partials) {
+      Location loc = loops->getLoc();
+      Value result = LLVM::LoadOp::create(after, loc, partial.type, partial.variable);
+      auto merged = RmwOp::create(after, loc, partial.type, partial.kind, result, partial.block,
+                                  partial.offset, scope);
+      for (StringRef name : {"alias_scopes", "noalias_scopes"})
+        if (Attribute scopes = annotations.lookup(partial.variable).get(name))
+          merged->setAttr(name, scopes);
+    }
+  }
+
+private:
+  /// The value before the loops, its arithmetic repeated there; null where it depends on them.
+  Value outside(Value value) {
+    if (!loops->isAncestor(value.getParentRegion()->getParentOp()))
+      return value;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
+      return {};
+    IRMapping mapping;
+    for (Value operand : op->getOperands()) {
+      Value moved = outside(operand);
+      if (!moved)
+        return {};
+      mapping.map(operand, moved);
+    }
+    Operation *copy = copies.lookup(op);
+    if (!copy)
+      copies[op] = copy = OpBuilder(loops).clone(*op, mapping);
+    return copy->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  Partial &partialOf(RmwOp rmw, Value place) {
+    for (auto &[partial, scope] : partials)
+      if (partial.isOf(rmw, place))
+        return partial;
+    Location loc = rmw.getLoc();
+    Type type = rmw.getValue().getType();
+    OpBuilder builder(loops);
+    cpu::Code atEntry(atStart, loc);
+    Value variable =
+        LLVM::AllocaOp::create(atStart, loc, atEntry.pointer(), type, atEntry.constant(1, 64));
+    LLVM::StoreOp::create(builder, loc, neutral(builder, loc, rmw.getKind(), type), variable);
+    partials.push_back({{rmw.getKind(), type, rmw.getBlock(), place, variable}, rmw.getScope()});
+    annotations[variable] = rmw->getDiscardableAttrDictionary();
+    return partials.back().first;
+  }
+
+  /// What changes nothing: of sums -0, which keeps the sign of every zero; of extremes a NaN, which
+  /// is not a number that could be taken.
+  static Value neutral(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Type type) {
+    if (kind == arith::AtomicRMWKind::addf)
+      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, -0.0));
+    if (kind == arith::AtomicRMWKind::addi && isMutant(Mutant::PartialStartsAtOne))
+      return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, 1));
+    if (kind == arith::AtomicRMWKind::minnumf || kind == arith::AtomicRMWKind::maxnumf) {
+      auto nan = APFloat::getNaN(cast<FloatType>(type).getFloatSemantics());
+      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, nan));
+    }
+    return arith::getIdentityValue(kind, type, builder, loc);
+  }
+
+  /// One step of a reduction. Of extremes, the intrinsic that is associative: LLVM vectorises any
+  /// number of them in a loop, of minnum only one. They differ in the sign of a zero, which is free.
+  static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
+                       Value value) {
+    if (kind != arith::AtomicRMWKind::minnumf && kind != arith::AtomicRMWKind::maxnumf)
+      return arith::getReductionOp(kind, builder, loc, old, value);
+    StringRef name = kind == arith::AtomicRMWKind::minnumf ? "llvm.minimumnum" : "llvm.maximumnum";
+    return LLVM::CallIntrinsicOp::create(
+               builder, loc, old.getType(), builder.getStringAttr(name), ValueRange{old, value},
+               LLVM::FastmathFlagsAttr::get(builder.getContext(), LLVM::FastmathFlags::nsz))
+        .getResult(0);
+  }
+
+  void accumulate(RmwOp rmw, Partial &partial) {
+    OpBuilder builder(rmw);
+    Location loc = rmw.getLoc();
+    Value old = LLVM::LoadOp::create(builder, loc, partial.type, partial.variable);
+    Value next = combine(builder, loc, rmw.getKind(), old, rmw.getValue());
+    if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp())) {
+      auto flags = floats.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::reassoc |
+                   arith::FastMathFlags::contract;
+      next.getDefiningOp()->setAttr(floats.getFastMathAttrName(),
+                                    arith::FastMathFlagsAttr::get(builder.getContext(), flags));
+    }
+    LLVM::StoreOp::create(builder, loc, next, partial.variable);
+    rmw.erase();
+  }
+
+  Operation *loops;
+  OpBuilder atStart; ///< where variables are declared
+  llvm::DenseMap<Operation *, Operation *> copies;
+  std::deque<std::pair<Partial, uint64_t>> partials; // references stay valid
+  llvm::DenseMap<Value, DictionaryAttr> annotations;
+};
+} // namespace
+
+void cpu::gatherReductions(LLVM::LLVMFuncOp body, Operation *loops) {
+  Reductions(body, loops).run();
+}
+
+/// The atomic as a read, an operation and a write.
+static void makePlain(RmwOp rmw) {
+  OpBuilder builder(rmw);
+  Location loc = rmw.getLoc();
+  auto annotate = [&](Operation *op) {
+    for (StringRef name : {"alias_scopes", "noalias_scopes"})
+      if (Attribute scopes = rmw->getAttr(name))
+        op->setAttr(name, scopes);
+  };
+  auto read = ReadOp::create(builder, loc, rmw.getOld().getType(), rmw.getBlock(), rmw.getOffset(),
+                             rmw.getScope(), false, false);
+  annotate(read);
+  Value next = rmw.getValue();
+  if (rmw.getKind() != arith::AtomicRMWKind::assign)
+    next = arith::getReductionOp(rmw.getKind(), builder, loc, read, next);
+  annotate(
+      WriteOp::create(builder, loc, next, rmw.getBlock(), rmw.getOffset(), rmw.getScope(), false));
+  rmw.replaceAllUsesWith(isMutant(Mutant::AloneReturnsNew) ? next : read.getValue());
+  rmw.erase();
+}
+
+void cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops) {
+  bool hasAtomics = loops->walk([](RmwOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (!hasAtomics)
+    return;
+  OpBuilder builder(loops);
+  Location loc = loops->getLoc();
+  Code code(builder, loc);
+  Value flag = code.load(builder.getI64Type(), body.getArgument(0), aloneOffset);
+  Value alone =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, flag, code.constant(0, 64));
+  auto branch = scf::IfOp::create(builder, loc, alone, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Operation *plain = builder.clone(*loops);
+  loops->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
+  SmallVector<RmwOp> work;
+  plain->walk([&](RmwOp rmw) { work.push_back(rmw); });
+  llvm::for_each(work, makePlain);
+}

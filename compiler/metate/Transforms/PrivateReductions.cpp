@@ -1,0 +1,118 @@
+//===- PrivateReductions.cpp - atomics that only accumulate -----*- C++ -*-===//
+//
+// Marks, never rewrites: what an iteration does stays what it says. The mark allows the target to
+// keep a partial result for each chunk of iterations and to add it to the place once.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Checks.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace metate {
+#define GEN_PASS_DEF_PRIVATEREDUCTIONS
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// An access of memory that workers share.
+struct Access {
+  Operation *op;
+  Value target;   ///< the tree or array
+  StringRef path; ///< the tree's member; empty for an array
+  SmallVector<Value> indices;
+  std::optional<arith::AtomicRMWKind> kind; ///< of an atomic whose old value nobody asks for
+  bool activates = false; ///< its cell may have to be activated first, or it asks for that
+};
+
+struct PrivateReductions : metate::impl::PrivateReductionsBase<PrivateReductions> {
+  void runOnOperation() override {
+    for (Operation &op : getOperation().getBody().front())
+      if (isa<RangeOp, ForEachOp>(op))
+        visitLoop(&op);
+  }
+
+private:
+  static Access ofTree(Operation *op, const CellAccess &cell) {
+    Access access{op, cell.tree, cell.path, llvm::to_vector(cell.coordinates), std::nullopt, false};
+    if (auto atomic = dyn_cast<AtomicOp>(op)) {
+      llvm::append_range(access.indices, atomic.getComponents());
+      if (atomic.getOld().use_empty())
+        access.kind = atomic.getKind();
+    }
+    access.activates = !isa<LoadOp>(op) && cell.resolve().lastPool() >= 0;
+    return access;
+  }
+
+  static std::optional<Access> of(Operation *op) {
+    if (auto cell = CellAccess::of(op))
+      return ofTree(op, *cell);
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return Access{op, load.getMemRef(), "", llvm::to_vector(load.getIndices()), {}};
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return Access{op, store.getMemRef(), "", llvm::to_vector(store.getIndices()), {}};
+    auto rmw = dyn_cast<memref::AtomicRMWOp>(op);
+    if (!rmw)
+      return std::nullopt;
+    Access access{op, rmw.getMemref(), "", llvm::to_vector(rmw.getIndices()), {}};
+    if (rmw.getResult().use_empty())
+      access.kind = rmw.getKind();
+    return access;
+  }
+
+  /// Never one place: other members, or constants that differ along an axis.
+  static bool areApart(const Access &a, const Access &b) {
+    if (a.path != b.path)
+      return true;
+    for (auto [left, right] : llvm::zip(a.indices, b.indices)) {
+      APInt first, second;
+      if (matchPattern(left, m_ConstantInt(&first)) &&
+          matchPattern(right, m_ConstantInt(&second)) && first != second)
+        return true;
+    }
+    return false;
+  }
+
+  /// One place for the whole loop.
+  static bool isFixed(Operation *loop, const Access &access) {
+    return llvm::all_of(access.indices, [&](Value index) {
+      return index.getParentRegion()->isProperAncestor(&loop->getRegion(0)) ||
+             matchPattern(index, m_Constant());
+    });
+  }
+
+  void visitLoop(Operation *loop) {
+    SmallVector<Access> accesses;
+    // What iterations before a failed check added must not be lost with the rest.
+    bool stops = false;
+    loop->walk([&](Operation *op) {
+      stops |= mayStop(op) || (isa<ActivateOp>(op) && getOperation().getDebug());
+      if (std::optional<Access> access = of(op))
+        accesses.push_back(std::move(*access));
+    });
+    if (stops)
+      return;
+    bool mayAlias = getOperation().getMayAlias();
+    for (const Access &access : accesses) {
+      if (!access.kind || access.kind == arith::AtomicRMWKind::assign || access.activates ||
+          !isFixed(loop, access))
+        continue;
+      // Whoever touches the place adds to it in the same way, and looks at nothing.
+      bool alone = llvm::all_of(accesses, [&](const Access &other) {
+        bool elsewhere = access.target != other.target
+                             ? !mayAlias || !isa<MemRefType, TreeType>(other.target.getType())
+                             : areApart(access, other);
+        return elsewhere || other.kind == access.kind;
+      });
+      if (!alone)
+        continue;
+      access.op->setAttr("metate.reduction", UnitAttr::get(&getContext()));
+      ++marked;
+    }
+  }
+};
+} // namespace
