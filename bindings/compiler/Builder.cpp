@@ -89,16 +89,22 @@ void beginWhileBody(KernelBuilder &self, const KernelValue &condition,
   check(self);
 }
 
-/// parts: texts and values.
-void printParts(KernelBuilder &self, nb::list parts) {
+/// parts: texts, values, and pairs of a value and its format.
+std::vector<KernelBuilder::PrintPart> partsOf(nb::list parts) {
   std::vector<KernelBuilder::PrintPart> converted;
   for (nb::handle part : parts) {
     if (nb::isinstance<nb::str>(part))
       converted.push_back({nb::cast<std::string>(part), std::nullopt});
+    else if (nb::isinstance<nb::tuple>(part))
+      converted.push_back({"", nb::cast<KernelValue>(part[0]), nb::cast<std::string>(part[1])});
     else
       converted.push_back({"", nb::cast<KernelValue>(part)});
   }
-  self.print(converted);
+  return converted;
+}
+
+void printParts(KernelBuilder &self, nb::list parts) {
+  self.print(partsOf(parts));
   check(self);
 }
 
@@ -234,7 +240,20 @@ template <typename Class> void bindControl(Class &builder) {
            [](KernelBuilder &self, const KernelValue &condition, const std::string &message) {
              self.assertThat(condition, message);
              check(self);
-           });
+           })
+      .def("assert_that",
+           [](KernelBuilder &self, const KernelValue &condition, nb::list message) {
+             self.assertThat(condition, partsOf(message));
+             check(self);
+           })
+      .def("check_format",
+           [](KernelBuilder &self, const KernelValue &value, const std::string &format) {
+             self.checkFormat(value, format);
+             check(self);
+           })
+      .def("random", [](KernelBuilder &self, uint32_t code, const KernelValue &key) {
+        return checked(self, self.random(scalarOf(code), key));
+      });
 }
 
 void bindTypes(nb::module_ &module) {
@@ -305,7 +324,14 @@ void bindBuilder(nb::module_ &module) {
            [](KernelBuilder &self, const std::string &name, const std::string &type) {
              return checked(self, self.treeArgument(name, type));
            })
-      .def("result_argument", &Checked<&KernelBuilder::resultArgument>::call);
+      .def("name_member",
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &member,
+              const std::string &shown,
+              const std::vector<int64_t> &offset) { self.nameMember(tree, member, shown, offset); })
+      .def("result_argument",
+           [](KernelBuilder &self, const DataType &type, const std::string &name) {
+             return checked(self, self.resultArgument(type, name));
+           });
   bindValues(builder);
   bindMemory(builder);
   bindControl(builder);

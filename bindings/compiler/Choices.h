@@ -15,6 +15,9 @@ struct Choices {
   unsigned optLevel = 2;
   bool hoistLeaves = true;
   bool demoteAtomics = true;
+  bool privateReductions = true;
+  bool acrossIterations = true;
+  uint64_t chunkNanoseconds = 20000;
   bool debug = false;
   bool contract = true;
   std::string sanitizer; // "", "address" or "thread"

@@ -81,6 +81,32 @@ nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) 
   return packUnlocked(module, strip);
 }
 
+/// (header, [object of each target]).
+nb::tuple packStaticUnlocked(SourceModule &module, bool strip) {
+  std::optional<llvm::Expected<StaticCarrier>> packed;
+  {
+    nb::gil_scoped_release unlocked;
+    PackOptions packing;
+    packing.strip = strip;
+    packed.emplace(packStatic(module.op(), packing));
+  }
+  StaticCarrier carrier = valueOf(std::move(*packed));
+  nb::list objects;
+  for (const std::string &object : carrier.objects)
+    objects.append(toBytes(object));
+  return nb::make_tuple(carrier.header, objects);
+}
+
+nb::tuple buildStatic(SourceModule &module, const Choices &choices, bool strip) {
+  CompileOptions options = optionsOf(choices);
+  runTo(module, Stage::Import, Stage::Emit, options);
+  return packStaticUnlocked(module, strip);
+}
+
+nb::bytes makeArchiveOf(const nb::bytes &object, const std::string &member) {
+  return toBytes(valueOf(makeArchive(llvm::StringRef(object.c_str(), object.size()), member)));
+}
+
 Stage stageOf(const std::string &name) {
   std::optional<Stage> stage = parseStage(name);
   if (!stage)
@@ -128,6 +154,11 @@ CompileOptions optionsOf(const Choices &choices) {
     options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
   options.hoistLeaves = choices.hoistLeaves;
   options.demoteAtomics = choices.demoteAtomics;
+  options.privateReductions = choices.privateReductions;
+  // Without an optimiser, vectors of sixteen would only be in the way.
+  options.acrossIterations =
+      choices.acrossIterations && choices.optLevel > 0 && choices.sanitizer.empty();
+  options.chunkNanoseconds = choices.chunkNanoseconds;
   options.debug = choices.debug;
   options.contract = choices.contract;
   options.sanitizer = sanitizerOf(choices.sanitizer);
@@ -143,6 +174,9 @@ void bindStages(nb::module_ &module) {
       .def_rw("opt_level", &Choices::optLevel)
       .def_rw("hoist_leaves", &Choices::hoistLeaves)
       .def_rw("demote_atomics", &Choices::demoteAtomics)
+      .def_rw("private_reductions", &Choices::privateReductions)
+      .def_rw("across_iterations", &Choices::acrossIterations)
+      .def_rw("chunk_ns", &Choices::chunkNanoseconds)
       .def_rw("debug", &Choices::debug)
       .def_rw("contract", &Choices::contract)
       .def_rw("sanitizer", &Choices::sanitizer)
@@ -159,6 +193,11 @@ void bindStages(nb::module_ &module) {
   module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
   module.def("build_module", &buildModule, nb::arg("module"), nb::arg("choices"),
              nb::arg("strip") = false, "The bytes of a .metate file; the SourceModule is used up.");
+  module.def("build_static", &buildStatic, nb::arg("module"), nb::arg("choices"),
+             nb::arg("strip") = false,
+             "The C header and a relocatable object for each target; the SourceModule is used up.");
+  module.def("make_archive", &makeArchiveOf, nb::arg("object"), nb::arg("member"),
+             "The bytes of a static library of one object.");
   module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"), nb::arg("stop"),
              nb::arg("choices"), nb::arg("strip") = false);
   module.def("stage_names", &allStageNames);

@@ -2,37 +2,45 @@
 // launch raises. What a kernel accepts is its descriptor's business: nothing
 // here knows how a kernel was compiled.
 #include "Arguments.h"
+#include "Array.h"
 #include "Launch.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace metate::python {
 
-Frame::Frame(PyObject *const *given, size_t number)
-    : count(number), values(inlineValues), arguments(inlineArguments) {
-  if (count > inlineCount) {
-    wideValues.reset(new Value[count]);
-    wideArguments.reset(new metate_argument[count + 1]);
-    values = wideValues.get();
-    arguments = wideArguments.get();
-  }
-  for (size_t i = 0; i < count; ++i) {
-    values[i].object = given[i];
-    values[i].state = Value::State::Fresh;
-    values[i].viewed = false;
-    values[i].imported = nullptr;
-    values[i].wideElement = nullptr;
+void Frame::reserve(size_t wanted) {
+  if (wanted <= most)
+    return;
+  wideValues.reset(new Value[wanted]);
+  wideArguments.reset(new metate_argument[wanted]);
+  values = wideValues.get();
+  arguments = wideArguments.get();
+  most = wanted;
+}
+
+void Frame::append(PyObject *argument) {
+  Value &value = values[count++];
+  value.object = argument;
+  value.state = Value::State::Fresh;
+  value.viewed = false;
+  value.elementRank = -1;
+  value.imported = nullptr;
+  value.wideElement = nullptr;
+}
+
+void Frame::truncate(size_t number) {
+  while (count > number) {
+    Value &value = values[--count];
+    if (value.viewed)
+      PyBuffer_Release(&value.view);
+    delete value.imported;
+    delete value.wideElement;
   }
 }
 
-Frame::~Frame() {
-  for (size_t i = 0; i < count; ++i) {
-    if (values[i].viewed)
-      PyBuffer_Release(&values[i].view);
-    delete values[i].imported;
-    delete values[i].wideElement;
-  }
-}
+Frame::~Frame() { truncate(0); }
 
 /// The dtype of a buffer's format; 0 for one that no array parameter takes.
 static uint32_t dtypeOfFormat(const char *format, Py_ssize_t size) {
@@ -68,6 +76,24 @@ static uint32_t dtypeOfFormat(const char *format, Py_ssize_t size) {
   default:
     return 0;
   }
+}
+
+bool Frame::lookAtArray(Value &value) {
+  nb::handle object(value.object);
+  if (!nb::isinstance<Array>(object) || !nb::inst_ready(object))
+    return false;
+  const Array &array = *nb::inst_ptr<Array>(object);
+  value.array = array.get();
+  value.dtype = value.array.dtype;
+  value.elementRank = int(array.getElementRank());
+  value.aligned = array.isAligned();
+  value.contiguous = array.isContiguous();
+  std::copy_n(value.array.shape, value.array.rank, value.shape); // the caller may let go of it
+  if (value.array.strides)
+    std::copy_n(value.array.strides, value.array.rank, value.strides);
+  value.array.shape = value.shape;
+  value.array.strides = value.array.strides ? value.strides : nullptr;
+  return true;
 }
 
 bool Frame::lookAtBuffer(Value &value) {
@@ -167,8 +193,9 @@ void Frame::finishArray(Value &value) {
 /// Finds out, once for a call, whether a value is an array and which.
 bool Frame::look(Value &value) {
   if (value.state == Value::State::Fresh) {
-    bool found = lookAtBuffer(value) || lookThroughDlpack(value);
-    if (found)
+    bool isOurs = lookAtArray(value);
+    bool found = isOurs || lookAtBuffer(value) || lookThroughDlpack(value);
+    if (found && !isOurs)
       finishArray(value);
     value.state = found ? Value::State::Array : Value::State::NoArray;
   }
@@ -181,6 +208,8 @@ bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument 
     return false;
   if (value.dtype != parameter.element.dtype || value.array.rank != parameter.rank ||
       !value.aligned)
+    return false;
+  if (value.elementRank >= 0 && uint32_t(value.elementRank) != parameter.element.rank)
     return false;
   if (parameter.isContiguous() ? !value.contiguous : exact && value.contiguous)
     return false;
@@ -239,12 +268,16 @@ Fit Frame::bindOne(const Parameter &parameter, Value &value, metate_argument &ar
 
 bool Frame::bind(const Kernel &kernel, bool exact) {
   const std::vector<Parameter> &parameters = kernel.parameters();
-  if (parameters.size() != count)
+  if (parameters.size() < count)
     return false;
   for (size_t i = 0; i < count; ++i)
     if (bindOne(parameters[i], values[i], arguments[i], exact) != Fit::Yes)
       return false;
   return true;
+}
+
+bool Frame::bindAt(const Kernel &kernel, size_t index) {
+  return bindOne(kernel.parameters()[index], values[index], arguments[index], true) == Fit::Yes;
 }
 
 std::string Frame::describe(Value &value) {
@@ -270,11 +303,12 @@ std::string Frame::describe(Value &value) {
   return text;
 }
 
-void Frame::bindOrThrow(const Kernel &kernel) {
+void Frame::bindOrThrow(const Kernel &kernel, size_t hidden) {
   const std::vector<Parameter> &parameters = kernel.parameters();
-  if (parameters.size() != count)
+  if (parameters.size() != count + hidden)
     throwNamed("RuntimeTypeError_",
-               "kernel '" + kernel.getName() + "': expected " + std::to_string(parameters.size()) +
+               "kernel '" + kernel.getName() + "': expected " +
+                   std::to_string(parameters.size() - std::min(hidden, parameters.size())) +
                    " arguments, got " + std::to_string(count),
                METATE_E_INVALID_ARGUMENT);
   for (size_t i = 0; i < count; ++i) {
@@ -334,20 +368,18 @@ static void throwRaised(const Kernel &kernel) {
   throw raised;
 }
 
-nb::object Frame::launch(const Kernel &kernel) {
-  // Converting an argument may have run Python code that unbound a tree bound before it.
-  for (size_t i = 0; i < count; ++i)
-    if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
-      arguments[i].value.tree = nb::inst_ptr<Tree>(nb::handle(values[i].object))->get();
-  const Parameter *result = kernel.result();
-  alignas(16) char small[inlineBytes];
+namespace {
+
+/// Where a kernel puts one result.
+struct Result {
+  alignas(16) char small[128]; // a 4 x 4 matrix of f64
   std::unique_ptr<char[]> large;
   metate_array array{};
   int64_t shape[2];
-  size_t total = count;
-  if (result) {
-    const ElementType &element = result->element;
-    if (element.bytes() > inlineBytes)
+
+  void point(const Parameter &parameter, metate_argument &argument) {
+    const ElementType &element = parameter.element;
+    if (element.bytes() > sizeof(small))
       large.reset(new char[element.bytes()]);
     array.data = large ? large.get() : small;
     array.dtype = element.dtype;
@@ -356,27 +388,65 @@ nb::object Frame::launch(const Kernel &kernel) {
     shape[1] = element.columns;
     array.shape = shape;
     std::memset(array.data, 0, element.bytes());
-    metate_argument &argument = arguments[total++];
     argument.kind = METATE_ARGUMENT_NDARRAY;
     argument.dtype = element.dtype;
     argument.rows = element.rows;
     argument.columns = element.columns;
     argument.value.array = &array;
   }
+};
+
+} // namespace
+
+nb::object Frame::launch(const Kernel &kernel) {
+  // Converting an argument may have run Python code that unbound a tree bound before it.
+  for (size_t i = 0; i < count; ++i)
+    if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
+      arguments[i].value.tree = nb::inst_ptr<Tree>(nb::handle(values[i].object))->get();
+  const std::vector<Parameter> &results = kernel.results();
+  if (results.empty()) {
+    run(kernel, arguments, count);
+    return nb::none();
+  }
+  size_t total = count + results.size();
+  metate_argument *all = arguments;
+  std::unique_ptr<metate_argument[]> more;
+  if (total > most) {
+    more.reset(new metate_argument[total]);
+    std::copy_n(arguments, count, more.get());
+    all = more.get();
+  }
+  Result one;
+  std::unique_ptr<Result[]> several(results.size() > 1 ? new Result[results.size()] : nullptr);
+  Result *places = several ? several.get() : &one;
+  for (size_t i = 0; i < results.size(); ++i)
+    places[i].point(results[i], all[count + i]);
+  run(kernel, all, total);
+  if (kernel.returnedCount() == 0)
+    return nb::none();
+  if (kernel.returnedCount() == 1)
+    return decodeElement(results[0].element, places[0].array.data);
+  nb::list found;
+  for (size_t i = 0; i < kernel.returnedCount(); ++i)
+    found.append(decodeElement(results[i].element, places[i].array.data));
+  return nb::tuple(found);
+}
+
+void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total) {
   Launch launch;
   int32_t status;
   {
     TreesInUse used(*this, kernel);
-    status = launch.run(kernel.get(), arguments, uint32_t(total),
+    status = launch.run(kernel.get(), all, uint32_t(total),
                         kernel.description().flags & METATE_KERNEL_DEBUG);
   }
+  launched = status != METATE_E_ALIAS;
   if (launch.hasRaised())
     throwRaised(kernel);
   if (kernel.device().hasOutput())
     kernel.device().flushOutput();
   if (status != METATE_OK)
     throwLaunchError(kernel, status, launch.text());
-  return result ? decodeElement(result->element, array.data) : nb::none();
 }
 
 } // namespace metate::python

@@ -13,8 +13,14 @@ namespace metate::python {
 
 class Frame {
 public:
-  /// arguments stay borrowed: the caller keeps them alive.
-  Frame(PyObject *const *arguments, size_t count);
+  Frame() = default;
+  /// Makes room for `most` arguments; there must be none yet.
+  void reserve(size_t most);
+  /// The argument stays borrowed: the caller keeps it alive.
+  void append(PyObject *argument);
+  /// Drops all but the first `count` arguments.
+  void truncate(size_t count);
+  size_t size() const { return count; }
   ~Frame();
   Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
@@ -23,11 +29,16 @@ public:
   /// ready to launch. exact: an array without gaps belongs to a kernel that was
   /// compiled for such arrays.
   bool bind(const Kernel &kernel, bool exact);
+  /// The same for one argument, which was appended since.
+  bool bindAt(const Kernel &kernel, size_t index);
   /// bind that says what is wrong: throws RuntimeTypeError_ or
-  /// RuntimeValueError_ naming the argument.
-  void bindOrThrow(const Kernel &kernel);
-  /// Launches what was bound last; returns the kernel's result or None. Throws.
+  /// RuntimeValueError_ naming the argument. hidden: how many of the kernel's arguments the caller
+  /// does not write.
+  void bindOrThrow(const Kernel &kernel, size_t hidden = 0);
+  /// Launches what was bound last; returns the kernel's result, a tuple of several, or None. Throws.
   nb::object launch(const Kernel &kernel);
+  /// Did that get as far as the kernel, which may have ended early?
+  bool hasLaunched() const { return launched; }
 
 private:
   static constexpr size_t inlineCount = 24;
@@ -41,6 +52,7 @@ private:
     bool aligned;
     bool viewed;
     uint32_t dtype;
+    int elementRank; // of the package's arrays; -1: any
     metate_array array;
     int64_t shape[METATE_MAX_RANK];
     int64_t strides[METATE_MAX_RANK];
@@ -51,6 +63,7 @@ private:
   };
 
   bool look(Value &value);
+  bool lookAtArray(Value &value);
   bool lookAtBuffer(Value &value);
   bool lookThroughDlpack(Value &value);
   void finishArray(Value &value);
@@ -62,13 +75,16 @@ private:
   class TreesInUse;
   [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
 
-  size_t count;
+  void run(const Kernel &kernel, const metate_argument *all, size_t total);
+
+  bool launched = false;
+  size_t count = 0, most = inlineCount;
   Value inlineValues[inlineCount];
-  metate_argument inlineArguments[inlineCount + 1]; // one more for the result
+  metate_argument inlineArguments[inlineCount];
   std::unique_ptr<Value[]> wideValues;
   std::unique_ptr<metate_argument[]> wideArguments;
-  Value *values;
-  metate_argument *arguments;
+  Value *values = inlineValues;
+  metate_argument *arguments = inlineArguments;
 };
 
 } // namespace metate::python

@@ -10,7 +10,7 @@ namespace metate::python {
 
 Device::Device(uint32_t threads) : threadLimit(threads) {
   loadPool();
-  metate_executor executor{this, &Device::parallelFor, 0, 0};
+  metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};
   metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
   check(metate_device_open(&hooks, &device));

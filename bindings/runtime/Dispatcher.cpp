@@ -3,6 +3,8 @@
 // runs arbitrary Python code.
 #include "Dispatcher.h"
 
+#include "Binding.h"
+
 #include <cstddef>
 #include <new>
 #include <structmember.h>
@@ -10,112 +12,239 @@
 namespace metate::python {
 namespace {
 
-struct Instance {
-  PyObject *object; // the Kernel, owned
-  const Kernel *kernel;
-  uint64_t hits;
-  bool loose; // also for arrays without gaps although compiled for strides:
-              // nothing better was offered
-};
-
 struct Dispatcher {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *slow; // owned; NULL: only the instances there are
   PyObject *weakReferences;
-  std::vector<Instance> instances;
-  size_t last;
+  PyObject *parts; // the attribute of arguments that go to the kernel in several parts; owned
+  std::vector<std::shared_ptr<Instance>> instances;
+  Targets targets;
 };
 
 Dispatcher *cast(PyObject *object) { return reinterpret_cast<Dispatcher *>(object); }
 
-size_t addInstance(Dispatcher *self, PyObject *object) {
-  nb::handle kernel(object);
+std::shared_ptr<Instance> addInstance(Dispatcher *self, nb::handle kernel) {
   if (!nb::isinstance<Kernel>(kernel) || !nb::inst_ready(kernel))
-    throwNamed("RuntimeTypeError_", "dispatcher: expected a Kernel, got " + describeValue(object),
+    throwNamed("RuntimeTypeError_",
+               "dispatcher: expected a Kernel, got " + describeValue(kernel.ptr()),
                METATE_E_TYPE_MISMATCH);
-  for (size_t i = 0; i < self->instances.size(); ++i)
-    if (self->instances[i].object == object)
-      return i;
-  self->instances.push_back({object, nb::inst_ptr<Kernel>(kernel), 0, false});
-  Py_INCREF(object);
-  return self->instances.size() - 1;
+  for (auto &instance : self->instances)
+    if (instance->object.is(kernel))
+      return instance;
+  auto made = std::make_shared<Instance>();
+  made->object = nb::borrow(kernel);
+  made->kernel = nb::inst_ptr<Kernel>(kernel);
+  self->instances.push_back(made);
+  return made;
 }
 
-/// An instance that a frame is bound for. Converting an argument may run any
-/// Python code, which may clear the dispatcher: so the kernel is held, and the
-/// index is only believed if it still fits.
-struct Choice {
-  nb::object object;
-  const Kernel *kernel = nullptr;
-  size_t index = 0;
+/// A call while it is tried on bindings: what it holds may outlive the dispatcher's own, for
+/// converting an argument, or reading through one, may run any Python code.
+class Call {
+public:
+  Call(Dispatcher *self, PyObject *const *given, size_t count)
+      : self(self), given(given), count(count), most(count + expand()) {}
 
-  void take(Dispatcher *self, size_t at) {
-    object = nb::borrow(self->instances[at].object);
-    kernel = self->instances[at].kernel;
-    index = at;
+  nb::object run() {
+    std::shared_ptr<Target> target = self->targets.find(given, count);
+    std::shared_ptr<Binding> binding = target ? choose(target) : nullptr;
+    if (!binding)
+      binding = askSlow();
+    const Instance &instance = *binding->instance;
+    try {
+      nb::object result = frame.launch(*instance.kernel);
+      ++binding->instance->hits;
+      return result;
+    } catch (...) {
+      binding->instance->hits += frame.hasLaunched();
+      throw;
+    }
   }
-  /// The instance, unless it is gone.
-  Instance *instance(Dispatcher *self) const {
-    bool there = index < self->instances.size() && self->instances[index].object == object.ptr();
-    return there ? &self->instances[index] : nullptr;
+
+private:
+  /// Looks for arguments that go to the kernel in several parts, an array of structs say: how many more there are.
+  size_t expand() {
+    size_t more = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (!_PyType_Lookup(Py_TYPE(given[i]), self->parts))
+        continue;
+      nb::object parts = nb::steal(PyObject_GetAttr(given[i], self->parts));
+      if (!parts.is_valid())
+        throw nb::python_error();
+      more += nb::len(nb::tuple(parts));
+      expanded.emplace_back(i, nb::tuple(parts));
+    }
+    return more;
   }
+
+  void append(size_t position) {
+    for (auto &[at, parts] : expanded)
+      if (at == position) {
+        for (nb::handle part : parts)
+          frame.append(part.ptr());
+        return;
+      }
+    frame.append(given[position]);
+  }
+
+  void fill(const Target &target) {
+    frame.truncate(0);
+    frame.reserve(most + target.mostHidden);
+    for (size_t i = 0; i < count; ++i)
+      if (!target.isStatic(i))
+        append(i);
+    passed = frame.size();
+  }
+
+  /// The target's binding that fits; it then is the first.
+  std::shared_ptr<Binding> choose(const std::shared_ptr<Target> &target) {
+    fill(*target);
+    for (size_t i = 0; i < target->bindings.size(); ++i) {
+      std::shared_ptr<Binding> binding = target->bindings[i];
+      if (!fits(*binding, !binding->instance->loose))
+        continue;
+      if (i && i < target->bindings.size() && target->bindings[i] == binding)
+        std::swap(target->bindings[i], target->bindings[0]);
+      return binding;
+    }
+    return nullptr;
+  }
+
+  bool fits(const Binding &binding, bool exact) {
+    const Kernel &kernel = *binding.instance->kernel;
+    if (kernel.parameters().size() != passed + binding.hidden.size())
+      return false;
+    for (const Guard &guard : binding.guards)
+      if (!guard.holds(given))
+        return false;
+    frame.truncate(passed);
+    held.clear();
+    return frame.bind(kernel, exact) && bindHidden(binding);
+  }
+
+  static bool isBound(nb::handle tree) {
+    return !tree.is_none() && nb::isinstance<Tree>(tree) && nb::inst_ptr<Tree>(tree)->getOrNull();
+  }
+
+  /// False when a tree is gone. Values are asked for last: each answer is for one launch.
+  bool bindHidden(const Binding &binding) {
+    const Kernel &kernel = *binding.instance->kernel;
+    for (const Hidden &hidden : binding.hidden)
+      if (hidden.isTree && !isBound(PyWeakref_GET_OBJECT(hidden.object.ptr())))
+        return false;
+    for (const Hidden &hidden : binding.hidden) {
+      nb::object object = hidden.isTree ? nb::borrow(PyWeakref_GET_OBJECT(hidden.object.ptr()))
+                                        : nb::steal(PyObject_CallNoArgs(hidden.object.ptr()));
+      if (!object.is_valid())
+        throw nb::python_error();
+      frame.append(object.ptr());
+      held.push_back(std::move(object));
+      if (frame.bindAt(kernel, frame.size() - 1))
+        continue;
+      if (hidden.isTree)
+        return false;
+      throwNamed("RuntimeTypeError_", "dispatcher: a hidden argument has a value of another type",
+                 METATE_E_TYPE_MISMATCH);
+    }
+    return true;
+  }
+
+  /// No binding fits: the slow path makes one, or there is only what was added.
+  std::shared_ptr<Binding> askSlow() {
+    if (!self->slow) {
+      if (self->instances.empty())
+        throwNamed("RuntimeError_", "dispatcher: it has no kernel", METATE_E_NOT_FOUND);
+      return only();
+    }
+    nb::object packed = nb::steal(PyTuple_New(Py_ssize_t(count)));
+    if (!packed.is_valid())
+      throw nb::python_error();
+    for (size_t i = 0; i < count; ++i)
+      PyTuple_SET_ITEM(packed.ptr(), Py_ssize_t(i), Py_NewRef(given[i]));
+    nb::object slow = nb::borrow(self->slow);
+    PyObject *made = PyObject_CallOneArg(slow.ptr(), packed.ptr());
+    if (!made)
+      throw nb::python_error();
+    return adopt(nb::steal(made));
+  }
+
+  /// Of a dispatcher without a slow path: the first instance takes whatever it can.
+  std::shared_ptr<Binding> only() {
+    std::shared_ptr<Target> target = self->targets.add(std::make_shared<Target>());
+    for (auto &instance : self->instances)
+      addBinding(*target, instance);
+    fill(*target);
+    for (std::shared_ptr<Binding> binding : std::vector(target->bindings))
+      if (fits(*binding, true))
+        return binding;
+    std::shared_ptr<Binding> binding = target->bindings[0];
+    binding->instance->loose = true;
+    frame.truncate(passed);
+    frame.bindOrThrow(*binding->instance->kernel);
+    return binding;
+  }
+
+  static void addBinding(Target &target, const std::shared_ptr<Instance> &instance) {
+    for (auto &binding : target.bindings)
+      if (binding->instance == instance)
+        return;
+    target.bindings.push_back(std::make_shared<Binding>(Binding{instance, {}, {}}));
+  }
+
+  /// What the slow path answered: a Kernel, or (kernel, statics, keys, guards, hidden).
+  std::shared_ptr<Binding> adopt(nb::object made) {
+    auto binding = std::make_shared<Binding>();
+    auto target = std::make_shared<Target>();
+    bool isPlain = !PyTuple_Check(made.ptr());
+    binding->instance = addInstance(self, isPlain ? nb::handle(made) : nb::object(made[0]));
+    if (!isPlain) {
+      target->statics.resize(count);
+      for (nb::handle position : nb::borrow<nb::tuple>(made[1]))
+        target->statics.at(nb::cast<size_t>(position)) = true;
+      for (nb::handle key : nb::borrow<nb::tuple>(made[2]))
+        target->keys.push_back({nb::cast<size_t>(key[0]), nb::object(key[1])});
+      for (nb::handle guard : nb::borrow<nb::tuple>(made[3]))
+        binding->guards.emplace_back(guard);
+      for (nb::handle hidden : nb::borrow<nb::tuple>(made[4]))
+        binding->hidden.push_back({nb::borrow(hidden), bool(PyWeakref_Check(hidden.ptr()))});
+    }
+    target = self->targets.add(target);
+    target->mostHidden = std::max(target->mostHidden, binding->hidden.size());
+    fill(*target);
+    bool isExact = fits(*binding, true);
+    if (!isExact) {
+      frame.truncate(passed);
+      held.clear();
+      frame.bindOrThrow(*binding->instance->kernel, binding->hidden.size());
+      if (!bindHidden(*binding))
+        throwNamed("RuntimeError_",
+                   "kernel '" + binding->instance->kernel->getName() +
+                       "': a field's tree was destroyed while the kernel was called",
+                   METATE_E_NOT_FOUND);
+    }
+    binding->instance->loose |= !isExact;
+    std::erase_if(target->bindings,
+                  [&](auto &other) { return other->instance == binding->instance; });
+    target->bindings.insert(target->bindings.begin(), binding);
+    return binding;
+  }
+
+  Dispatcher *self;
+  PyObject *const *given;
+  size_t count, passed = 0;
+  std::vector<std::pair<size_t, nb::tuple>> expanded;
+  size_t most;                  // arguments of the kernel that the caller writes
+  std::vector<nb::object> held; // hidden arguments of this call
+  Frame frame;
 };
 
-bool findInstance(Dispatcher *self, Frame &frame, Choice &choice) {
-  for (size_t k = 0; k < self->instances.size(); ++k) {
-    size_t i = k == 0 ? self->last : k <= self->last ? k - 1 : k;
-    bool exact = !self->instances[i].loose;
-    choice.take(self, i);
-    if (frame.bind(*choice.kernel, exact))
-      return true;
-  }
-  return false;
-}
-
-void askSlow(Dispatcher *self, Frame &frame, PyObject *const *arguments, size_t count,
-             Choice &choice) {
-  if (!self->slow) {
-    if (self->instances.empty())
-      throwNamed("RuntimeError_", "dispatcher: it has no kernel", METATE_E_NOT_FOUND);
-    choice.take(self, 0);
-    self->instances[0].loose = true; // there is no other: whatever it takes it gets
-    frame.bindOrThrow(*choice.kernel);
-    return;
-  }
-  nb::object packed = nb::steal(PyTuple_New(Py_ssize_t(count)));
-  if (!packed.is_valid())
-    throw nb::python_error();
-  for (size_t i = 0; i < count; ++i)
-    PyTuple_SET_ITEM(packed.ptr(), Py_ssize_t(i), Py_NewRef(arguments[i]));
-  nb::object slow = nb::borrow(self->slow);
-  PyObject *made = PyObject_CallOneArg(slow.ptr(), packed.ptr());
-  if (!made)
-    throw nb::python_error();
-  nb::object kernel = nb::steal(made);
-  choice.take(self, addInstance(self, made));
-  bool fitsExactly = frame.bind(*choice.kernel, true);
-  frame.bindOrThrow(*choice.kernel);
-  if (Instance *instance = choice.instance(self))
-    instance->loose |= !fitsExactly;
-}
-
 PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObject *names) {
-  Dispatcher *self = cast(object);
   if (names && PyTuple_GET_SIZE(names)) {
     PyErr_SetString(PyExc_TypeError, "a dispatcher takes positional arguments only");
     return nullptr;
   }
   try {
-    size_t count = size_t(PyVectorcall_NARGS(flags));
-    Frame frame(arguments, count);
-    Choice choice;
-    if (!findInstance(self, frame, choice))
-      askSlow(self, frame, arguments, count, choice);
-    if (Instance *instance = choice.instance(self)) {
-      self->last = choice.index;
-      ++instance->hits;
-    }
-    return frame.launch(*choice.kernel).release().ptr();
+    return Call(cast(object), arguments, size_t(PyVectorcall_NARGS(flags))).run().release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {
@@ -136,13 +265,18 @@ PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     PyErr_SetString(PyExc_TypeError, "Dispatcher: slow: expected a callable or None");
     return nullptr;
   }
-  PyObject *object = type->tp_alloc(type, 0);
-  if (!object)
+  PyObject *parts = PyUnicode_InternFromString("_metate_parts");
+  PyObject *object = parts ? type->tp_alloc(type, 0) : nullptr;
+  if (!object) {
+    Py_XDECREF(parts);
     return nullptr;
+  }
   Dispatcher *self = cast(object);
+  self->parts = parts;
   self->vectorcall = &call;
   self->slow = slow == Py_None ? nullptr : Py_NewRef(slow);
-  new (&self->instances) std::vector<Instance>();
+  new (&self->instances) std::vector<std::shared_ptr<Instance>>();
+  new (&self->targets) Targets();
   return object;
 }
 
@@ -150,19 +284,23 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Dispatcher *self = cast(object);
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->slow);
-  for (Instance &instance : self->instances)
-    Py_VISIT(instance.object);
-  return 0;
+  for (auto &instance : self->instances)
+    Py_VISIT(instance->object.ptr());
+  return self->targets.visit(visit, arg);
+}
+
+/// Objects die when the dispatcher is whole again: their ends may call it.
+void dropInstances(Dispatcher *self) {
+  std::vector<std::shared_ptr<Instance>> instances;
+  Targets targets;
+  instances.swap(self->instances);
+  targets.swap(self->targets);
 }
 
 int clear(PyObject *object) {
   Dispatcher *self = cast(object);
   Py_CLEAR(self->slow);
-  std::vector<Instance> dropped;
-  dropped.swap(self->instances);
-  self->last = 0;
-  for (Instance &instance : dropped)
-    Py_DECREF(instance.object);
+  dropInstances(self);
   return 0;
 }
 
@@ -173,13 +311,15 @@ void destroy(PyObject *object) {
     PyObject_ClearWeakRefs(object);
   clear(object);
   cast(object)->instances.~vector();
+  cast(object)->targets.~Targets();
+  Py_CLEAR(cast(object)->parts);
   type->tp_free(object);
   Py_DECREF(type);
 }
 
 PyObject *add(PyObject *object, PyObject *kernel) {
   try {
-    addInstance(cast(object), kernel);
+    addInstance(cast(object), nb::handle(kernel));
   } catch (nb::python_error &error) {
     error.restore();
     return nullptr;
@@ -188,19 +328,15 @@ PyObject *add(PyObject *object, PyObject *kernel) {
 }
 
 PyObject *clearInstances(PyObject *object, PyObject *) {
-  std::vector<Instance> dropped;
-  dropped.swap(cast(object)->instances);
-  cast(object)->last = 0;
-  for (Instance &instance : dropped)
-    Py_DECREF(instance.object);
+  dropInstances(cast(object));
   Py_RETURN_NONE;
 }
 
 PyObject *listInstances(PyObject *object, void *) {
   try {
     nb::list found;
-    for (Instance &instance : cast(object)->instances)
-      found.append(nb::make_tuple(nb::borrow(instance.object), instance.hits));
+    for (auto &instance : cast(object)->instances)
+      found.append(nb::make_tuple(instance->object, instance->hits));
     return found.release().ptr();
   } catch (nb::python_error &error) {
     error.restore();

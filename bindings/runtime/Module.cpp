@@ -60,12 +60,8 @@ Kernel::Kernel(std::shared_ptr<ModuleHandle> ofModule, const metate_kernel *borr
   name = info.name;
   for (uint32_t index = 0; index < info.argument_count; ++index) {
     Parameter parameter = parameterOf(kernel, index);
-    if (parameter.isResult()) {
-      resultParameter = std::move(parameter);
-      hasResult = true;
-    } else {
-      inputs.push_back(std::move(parameter));
-    }
+    returned += parameter.isResult() && !parameter.name.starts_with("local.");
+    (parameter.isResult() ? outputs : inputs).push_back(std::move(parameter));
   }
 }
 
@@ -191,9 +187,15 @@ void bindKernel(nb::module_ &module) {
                        found.append(describeParameter(parameter));
                      return found;
                    })
-      .def_prop_ro("result", [](const Kernel &self) -> nb::object {
-        return self.result() ? nb::object(describeParameter(*self.result())) : nb::none();
-      });
+      .def_prop_ro(
+          "results",
+          [](const Kernel &self) {
+            nb::list found;
+            for (size_t k = 0; k < self.returnedCount(); ++k)
+              found.append(describeParameter(self.results()[k]));
+            return found;
+          },
+          "Like parameters; several for the parts of a struct or tuple.");
 }
 
 } // namespace

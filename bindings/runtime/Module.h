@@ -50,9 +50,12 @@ public:
   const metate_kernel *get() const { return kernel; }
   Device &device() const { return *module->device; }
   const std::string &getName() const { return name; }
-  /// The caller's parameters; the result, when there is one, is not among them.
+  /// The caller's parameters; results are not among them.
   const std::vector<Parameter> &parameters() const { return inputs; }
-  const Parameter *result() const { return hasResult ? &resultParameter : nullptr; }
+  /// None, one, or one for each scalar, vector and matrix of a struct or tuple; then variables that
+  /// the kernel's loops accumulate in, which are no results to its caller.
+  const std::vector<Parameter> &results() const { return outputs; }
+  size_t returnedCount() const { return returned; }
   const metate_kernel_description &description() const { return info; }
   const std::shared_ptr<ModuleHandle> &getModule() const { return module; }
 
@@ -61,9 +64,8 @@ private:
   const metate_kernel *kernel;
   metate_kernel_description info{};
   std::string name;
-  std::vector<Parameter> inputs;
-  Parameter resultParameter{};
-  bool hasResult = false;
+  std::vector<Parameter> inputs, outputs;
+  size_t returned = 0;
 };
 
 void bindModule(nb::module_ &module);

@@ -1,6 +1,8 @@
 // The `_runtime` extension: libmetate for Python. It links libmetate only,
 // never the compiler, so a process that runs modules needs nothing else.
+#include "Array.h"
 #include "Dispatcher.h"
+#include "Elements.h"
 #include "Launch.h"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -31,7 +33,9 @@ NB_MODULE(_runtime, module) {
   watchMainThread();
   bindDevice(module);
   bindType(module);
+  bindArray(module);
   bindTree(module);
+  bindElements(module);
   bindModule(module);
   bindDispatcher(module);
 }

@@ -1,5 +1,5 @@
 // Tree for Python: binding, host access to cells, statistics, the block as a
-// buffer. Layout and links are libmetate's; of a block only the header's status
+// buffer. Layout and links are libmetate's; of a block only the header
 // is read here.
 #include "Tree.h"
 
@@ -112,6 +112,49 @@ void Tree::reset() {
   check(status, Subject::Tree);
 }
 
+namespace {
+
+/// What the block has recorded of exhausted pools. A host access may use a
+/// slack slot: it then succeeds and records that the capacity was passed, which
+/// Python reports at once, not at the next launch.
+struct Exhaustion {
+  uint32_t status;
+  uint64_t needed;
+  explicit Exhaustion(const Tree &tree) {
+    const auto *header = static_cast<const metate_tree_header *>(tree.describe().block);
+    status = __atomic_load_n(&header->status, __ATOMIC_RELAXED);
+    needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
+  }
+  bool operator==(const Exhaustion &) const = default;
+};
+
+/// Throws after a host access that may activate: for its status, or for a
+/// capacity that it passed.
+void checkActivation(const Tree &tree, const Exhaustion &before, int32_t status) {
+  std::string text = metate_last_error();
+  if (status == METATE_OK && before == Exhaustion(tree))
+    return;
+  if (status != METATE_OK && status != METATE_E_CAPACITY)
+    setError(status, text);
+  else
+    setCapacityError(tree, status == METATE_OK ? "" : text);
+  throw nb::python_error();
+}
+
+} // namespace
+
+void Tree::write(uint32_t level, const int64_t *coordinates, uint32_t count, const void *value) {
+  Exhaustion before(*this);
+  checkActivation(
+      *this, before,
+      metate_tree_write(get(), level, coordinates, count, value, type->level(level).cellBytes));
+}
+
+void Tree::activate(uint32_t level, const int64_t *coordinates, uint32_t count) {
+  Exhaustion before(*this);
+  checkActivation(*this, before, metate_tree_activate(get(), level, coordinates, count));
+}
+
 int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
   metate_tree_description info = describe();
   bool readOnly = info.flags & METATE_BIND_READ_ONLY;
@@ -162,37 +205,9 @@ bool isActive(const Tree &tree, uint32_t level, nb::handle given) {
   return active != 0;
 }
 
-/// What the block has recorded of exhausted pools. A host access may use a
-/// slack slot: it then succeeds and records that the capacity was passed, which
-/// Python reports at once, not at the next launch.
-struct Exhaustion {
-  uint32_t status;
-  uint64_t needed;
-  explicit Exhaustion(const Tree &tree) {
-    const auto *header = static_cast<const metate_tree_header *>(tree.describe().block);
-    status = __atomic_load_n(&header->status, __ATOMIC_RELAXED);
-    needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
-  }
-  bool operator==(const Exhaustion &) const = default;
-};
-
-/// Throws after a host access that may activate: for its status, or for a
-/// capacity that it passed.
-void checkActivation(const Tree &tree, const Exhaustion &before, int32_t status) {
-  std::string text = metate_last_error();
-  if (status == METATE_OK && before == Exhaustion(tree))
-    return;
-  if (status != METATE_OK && status != METATE_E_CAPACITY)
-    setError(status, text);
-  else
-    setCapacityError(tree, status == METATE_OK ? "" : text);
-  throw nb::python_error();
-}
-
 void activate(Tree &tree, uint32_t level, nb::handle given) {
   Coordinates at(given);
-  Exhaustion before(tree);
-  checkActivation(tree, before, metate_tree_activate(tree.get(), level, at.data(), at.size()));
+  tree.activate(level, at.data(), at.size());
 }
 
 nb::object read(const Tree &tree, uint32_t index, nb::handle given) {
@@ -207,57 +222,8 @@ void write(Tree &tree, uint32_t index, nb::handle given, nb::handle object) {
   Coordinates at(given);
   const LevelInfo &level = tree.getType()->level(index);
   std::vector<uint64_t> value((level.cellBytes + 7) / 8);
-  Fit fit = encodeElement(level.element, object.ptr(), value.data());
-  if (fit != Fit::Yes)
-    throwNamed(fit == Fit::WrongType ? "RuntimeTypeError_" : "RuntimeValueError_",
-               "member '" + level.name + "': expected " + level.element.text() +
-                   (fit == Fit::OutOfRange ? " within its range" : "") + ", got " +
-                   describeValue(object.ptr()),
-               fit == Fit::WrongType ? METATE_E_TYPE_MISMATCH : METATE_E_OUT_OF_RANGE);
-  Exhaustion before(tree);
-  checkActivation(
-      tree, before,
-      metate_tree_write(tree.get(), index, at.data(), at.size(), value.data(), level.cellBytes));
-}
-
-nb::tuple cells(const Tree &tree, uint32_t index) {
-  const LevelInfo &level = tree.getType()->level(index);
-  metate_tree *handle = tree.get();
-  uint64_t count = 0;
-  check(metate_tree_cells(handle, index, 0, nullptr, nullptr, &count));
-  NewArray coordinates({METATE_I64, 1, 1, 0}, {int64_t(count), level.pathRank});
-  bool member = level.kind == METATE_LEVEL_PLACE;
-  NewArray values(member ? level.element : ElementType{METATE_U8, 1, 1, 0},
-                  {member ? int64_t(count) : 0});
-  uint64_t found = 0;
-  int32_t status;
-  {
-    TreeUse use(tree);
-    nb::gil_scoped_release released;
-    status = metate_tree_cells(handle, index, count, static_cast<int64_t *>(coordinates.data()),
-                               member ? values.data() : nullptr, &found);
-  }
-  check(status);
-  if (found != count)
-    throwNamed("RuntimeError_",
-               "cells were activated while they were read: no kernel may run "
-               "meanwhile",
-               METATE_E_BUSY);
-  return nb::make_tuple(coordinates.finish(), member ? values.finish() : nb::none());
-}
-
-nb::object readDense(const Tree &tree, uint32_t index) {
-  const LevelInfo &level = tree.getType()->level(index);
-  metate_tree *handle = tree.get();
-  NewArray values(level.element, level.shape);
-  int32_t status;
-  {
-    TreeUse use(tree);
-    nb::gil_scoped_release released;
-    status = metate_tree_read_dense(handle, index, values.data(), values.bytes());
-  }
-  check(status);
-  return values.finish();
+  encodeOrThrow("member '" + level.name + "'", level.element, object.ptr(), value.data());
+  tree.write(index, at.data(), at.size(), value.data());
 }
 
 nb::list stats(const Tree &tree) {
@@ -340,6 +306,10 @@ void bindTree(nb::module_ &module) {
       .def_prop_ro("_handle", &Tree::getType)
       .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
       .def("_status", [](const Tree &self) { return self.describe().status; })
+      .def("_root_offset",
+           [](const Tree &self) {
+             return static_cast<const metate_tree_header *>(self.describe().block)->root_offset;
+           })
       .def("_workers", [](const Tree &self) { return self.describe().workers; })
       .def("_topology_version", [](const Tree &self) { return self.describe().topology_version; })
       .def("_stats", &stats, "(level, name, capacity, used, high water, bytes) of each pool.")
@@ -347,8 +317,9 @@ void bindTree(nb::module_ &module) {
       .def("_activate", &activate)
       .def("_read", &read)
       .def("_write", &write)
-      .def("_cells", &cells)
+      .def("_cells", &treeCells)
       .def("_read_dense", &readDense)
+      .def("_write_dense", &writeDense)
       .def("check", &checkBlock,
            "Checks every link of the block; raises TreeError at the first "
            "wrong one.")

@@ -24,6 +24,10 @@ public:
   metate_tree_description describe() const;
   void unbind();
   void reset();
+  /// Activates the cell and writes the value, which has the member's bytes. Throws; also for a
+  /// capacity that this passed.
+  void write(uint32_t level, const int64_t *coordinates, uint32_t count, const void *value);
+  void activate(uint32_t level, const int64_t *coordinates, uint32_t count);
   /// Around work on the tree without the GIL, which must be held here: unbind() and reset() are
   /// refused meanwhile.
   void beginUse() const { ++uses; }
@@ -60,6 +64,11 @@ private:
 /// Sets CapacityError with the level, the slots needed and the capacity that
 /// the block recorded.
 void setCapacityError(const Tree &tree, const std::string &text);
+
+// All active cells, and dense arrays: TreeArrays.cpp.
+nb::tuple treeCells(const Tree &tree, uint32_t level);
+nb::object readDense(const Tree &tree, uint32_t level);
+void writeDense(Tree &tree, uint32_t level, nb::handle array);
 
 void bindTree(nb::module_ &module);
 

@@ -166,6 +166,17 @@ Fit encodeElement(const ElementType &type, PyObject *value, void *bytes) {
   return encodeSequence(type, value, static_cast<char *>(bytes), 0);
 }
 
+void encodeOrThrow(const std::string &what, const ElementType &type, PyObject *value, void *bytes) {
+  Fit fit = encodeElement(type, value, bytes);
+  if (fit == Fit::Yes)
+    return;
+  throwNamed(fit == Fit::WrongType ? "RuntimeTypeError_" : "RuntimeValueError_",
+             what + ": expected " + type.text() +
+                 (fit == Fit::OutOfRange ? " within its range" : "") + ", got " +
+                 describeValue(value),
+             fit == Fit::WrongType ? METATE_E_TYPE_MISMATCH : METATE_E_OUT_OF_RANGE);
+}
+
 nb::object decodeScalar(uint32_t dtype, const void *bytes) {
   PyObject *result = nullptr;
   if (isFloat(dtype)) {
@@ -239,13 +250,13 @@ NewArray::NewArray(const ElementType &type, const std::vector<int64_t> &outer)
   if (size == 0 || __builtin_mul_overflow(count, size, &total) || total > uint64_t(PY_SSIZE_T_MAX))
     throwNamed("RuntimeError_", "the array would be larger than the address space",
                METATE_E_OUT_OF_MEMORY);
-  storage.reset(PyMem_RawCalloc(total ? total : 1, 1));
+  storage.reset(PyMem_RawMalloc(total ? total : 1)); // whoever asked writes all of it
   if (!storage)
     throwNamed("RuntimeError_", "no memory for an array of " + std::to_string(total) + " bytes",
                METATE_E_OUT_OF_MEMORY);
 }
 
-static nb::dlpack::dtype dlpackOf(uint32_t dtype) {
+nb::dlpack::dtype dlpackOf(uint32_t dtype) {
   switch (dtype) {
   case METATE_U1:
     return nb::dtype<bool>();

@@ -33,6 +33,8 @@ struct ElementType {
 Fit encodeScalar(uint32_t dtype, PyObject *value, void *bytes);
 /// The same for an element: (nested) sequences or arrays of exactly its shape.
 Fit encodeElement(const ElementType &type, PyObject *value, void *bytes);
+/// encodeElement that says what is wrong: throws RuntimeTypeError_ or RuntimeValueError_ about `what`.
+void encodeOrThrow(const std::string &what, const ElementType &type, PyObject *value, void *bytes);
 /// A Python number or bool.
 nb::object decodeScalar(uint32_t dtype, const void *bytes);
 /// A Python number, or a new NumPy array of the element's shape.
@@ -57,6 +59,9 @@ private:
   };
   std::unique_ptr<void, Free> storage;
 };
+
+/// A dtype as DLPack has it.
+nb::dlpack::dtype dlpackOf(uint32_t dtype);
 
 /// What a value looks like in an error text: "float 2.5", "ndarray", "Tree".
 std::string describeValue(PyObject *value);

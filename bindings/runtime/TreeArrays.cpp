@@ -1,0 +1,62 @@
+// Whole members of trees between blocks and Python's arrays.
+#include "Tree.h"
+
+namespace metate::python {
+
+nb::tuple treeCells(const Tree &tree, uint32_t index) {
+  const LevelInfo &level = tree.getType()->level(index);
+  metate_tree *handle = tree.get();
+  uint64_t count = 0;
+  check(metate_tree_cells(handle, index, 0, nullptr, nullptr, &count));
+  NewArray coordinates({METATE_I64, 1, 1, 0}, {int64_t(count), level.pathRank});
+  bool member = level.kind == METATE_LEVEL_PLACE;
+  NewArray values(member ? level.element : ElementType{METATE_U8, 1, 1, 0},
+                  {member ? int64_t(count) : 0});
+  uint64_t found = 0;
+  int32_t status;
+  {
+    TreeUse use(tree);
+    nb::gil_scoped_release released;
+    status = metate_tree_cells(handle, index, count, static_cast<int64_t *>(coordinates.data()),
+                               member ? values.data() : nullptr, &found);
+  }
+  check(status);
+  if (found != count)
+    throwNamed("RuntimeError_",
+               "cells were activated while they were read: no kernel may run "
+               "meanwhile",
+               METATE_E_BUSY);
+  return nb::make_tuple(coordinates.finish(), member ? values.finish() : nb::none());
+}
+
+nb::object readDense(const Tree &tree, uint32_t index) {
+  const LevelInfo &level = tree.getType()->level(index);
+  metate_tree *handle = tree.get();
+  NewArray values(level.element, level.shape);
+  int32_t status;
+  {
+    TreeUse use(tree);
+    nb::gil_scoped_release released;
+    status = metate_tree_read_dense(handle, index, values.data(), values.bytes());
+  }
+  check(status);
+  return values.finish();
+}
+
+void writeDense(Tree &tree, uint32_t index, nb::handle array) {
+  tree.getType()->level(index); // or an error
+  Py_buffer values;
+  if (PyObject_GetBuffer(array.ptr(), &values, PyBUF_C_CONTIGUOUS) != 0)
+    throw nb::python_error();
+  int32_t status;
+  {
+    TreeUse use(tree);
+    metate_tree *handle = tree.get();
+    nb::gil_scoped_release released;
+    status = metate_tree_write_dense(handle, index, values.buf, uint64_t(values.len));
+  }
+  PyBuffer_Release(&values);
+  check(status);
+}
+
+} // namespace metate::python
