@@ -7,8 +7,15 @@ Importing this loads neither the compiler nor the runtime: each comes with its f
 
 from __future__ import annotations
 
-from . import aot, context, errors, math, types
-from .context import Context, arm64, cpu, interp, reset, x64
+import importlib
+from types import SimpleNamespace as _SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from . import aot, context, errors, math, types, ui
+from . import not_here as _not_here
+from . import options as _options
+from ._version import __version__
+from .context import Context, arm64, cpu, interp, reset, x64, x86_64
 from .errors import (
     AssertionError_,
     CapacityError,
@@ -30,10 +37,28 @@ from .errors import (
     TypeError_,
     ZeroDivisionError_,
 )
-from .frontend.function import func, template
+from .fields import (
+    Field,
+    FieldsBuilder,
+    Layout,
+    MatrixField,
+    ScalarField,
+    SNode,
+    StructField,
+    field,
+    matrix_field,
+    root,
+    struct_field,
+    vector_field,
+)
+from .frontend.function import data_oriented, func, pyfunc, real_func, template
 from .intrinsics import *  # noqa: F403  (its __all__: the functions that kernels know)
 from .intrinsics import __all__ as _intrinsics
 from .kernel import attach_source, kernel
+from .linalg import NAMES as _linear_algebra
+from .linalg import eig, polar_decompose, solve, svd, sym_eig  # noqa: F401  (NAMES)
+from .ndarray import from_dlpack, matrix_ndarray, ndarray, vector_ndarray
+from .struct_object import Struct, dataclass
 from .types import (
     NAMED_AXES as _axes,
 )
@@ -66,34 +91,74 @@ from .types import (
     uint64,
 )
 
+if TYPE_CHECKING:  # what __getattr__ loads when it is named
+    from . import tools as tools
+    from .ui import GUI as GUI
+    from .ui import VideoManager as VideoManager
+    from .ui import imread as imread
+    from .ui import imresize as imresize
+    from .ui import imshow as imshow
+    from .ui import imwrite as imwrite
+
 globals().update(_axes)  # mt.i, mt.ij, mt.ijk, ...
+uint1 = u1
+experimental = _SimpleNamespace(real_func=real_func)  # where Taichi keeps it
+TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"  # for log_level=
+globals().update({name: name for name in _options.OTHER_ARCHS})  # mt.gpu, mt.cuda, ...: see init
+Vector.ndarray, Matrix.ndarray = vector_ndarray, matrix_ndarray  # noqa: F405
+Vector.field, Matrix.field, Struct.field = vector_field, matrix_field, staticmethod(struct_field)  # noqa: F405
 
-__version__ = "0.1.0"
 
-
-def init(arch=None, *, threads=None, cpu_max_num_threads=None, **options) -> None:
+def init(
+    arch: Any = None, default_fp: Any = None, default_ip: Any = None, *, enable_fallback: bool = True, **options: Any
+) -> None:
     """Sets the default context: a new one, in which nothing is compiled yet; without it the defaults hold.
 
-    What belonged to the default context before is freed, except what the program still holds: trees and
-    loaded modules stay usable.
+    What belonged to the default context before is freed, except what the program still holds: trees, fields and
+    loaded modules stay usable. `mt.root` begins anew.
 
     Args:
-        arch, threads, options: as Context takes them.
-        cpu_max_num_threads: Taichi's name of `threads`.
-    Raises RuntimeValueError_, RuntimeTypeError_.
+        arch: mt.cpu, mt.x64, mt.arm64, mt.interp. For mt.gpu, mt.cuda, mt.vulkan, mt.metal, mt.opengl and mt.amdgpu
+            there is no backend yet: kernels then run on the CPU, and a line on stderr says so.
+        default_fp, default_ip: types of floating-point and integer literals.
+        enable_fallback: False makes an arch that is not there an error.
+        options: what Context takes, and Taichi's options (the manual lists them).
+    Raises RuntimeValueError_, RuntimeTypeError_; an unknown option is an error.
     """
-    if threads is not None and cpu_max_num_threads is not None:
-        raise errors.RuntimeValueError_("threads: expected it once, got cpu_max_num_threads as well")
-    context.set_default(Context(arch, threads=threads if threads is not None else cpu_max_num_threads, **options))
+    given = {"default_fp": default_fp, "default_ip": default_ip}
+    chosen = _options.context_options(arch, enable_fallback, {**{k: v for k, v in given.items() if v is not None}, **options})
+    context.set_default(Context(**chosen))
+
+
+def sync() -> None:
+    """Waits for launches: each has ended when its call returns, so there is nothing to wait for."""
+
+
+def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
+    """An old name of `field`."""
+    return field(dt, shape, **keywords)
+
+
+def __getattr__(name: str):
+    """What draws, reads or writes pictures: loaded when it is named."""
+    if name == "tools":
+        return importlib.import_module(f"{__name__}.tools")
+    if name == "Ndarray":
+        return importlib.import_module(f"{__name__}.array_object").NDArray
+    if name in ui.__all__:
+        return getattr(ui, name)
+    raise _not_here.error(__name__, name)
 
 
 __all__ = [
-    "AssertionError_", "CapacityError", "CompilationError", "Context", "MetateError", "NameError_", "RuntimeError_",
-    "RuntimeIndexError_", "SNodeTreeBuilder", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError",
-    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
-    "TaichiTypeError", "TreeError", "TypeError_", "ZeroDivisionError_", "aot", "arm64", "attach_source", "axes",
-    "bf16", "cpu", "errors", "f16", "f32", "f64", "float16", "float32", "float64", "func", "i16", "i32", "i64", "i8",
-    "init", "int16", "int32", "int64", "int8", "interp", "kernel", "math", "reset", "template", "types", "u1", "u16",
-    "u32", "u64", "u8", "uint16", "uint32", "uint64", "uint8", "x64",
-    *_axes, *_intrinsics,
+    "AssertionError_", "CapacityError", "CompilationError", "Context", "Field", "FieldsBuilder", "Layout", "MatrixField",
+    "MetateError", "NameError_", "RuntimeError_", "RuntimeIndexError_", "SNode", "SNodeTreeBuilder", "ScalarField",
+    "Struct", "StructField", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError",
+    "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError",
+    "TreeError", "TypeError_", "ZeroDivisionError_", "__version__", "aot", "arm64", "attach_source", "axes", "bf16",
+    "cpu", "data_oriented", "dataclass", "errors", "f16", "f32", "f64", "field", "float16", "float32", "float64",
+    "from_dlpack", "func", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "interp", "kernel",
+    "math", "ndarray", "pyfunc", "real_func", "reset", "root", "sync", "template", "types", "u1", "u16", "u32", "u64",
+    "u8", "ui", "uint16", "uint32", "uint64", "uint8", "var", "x64", "x86_64",
+    *_axes, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

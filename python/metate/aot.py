@@ -3,7 +3,8 @@
     m = mt.aot.Module(targets=["x86-64-v3"])
     m.add_type(sn1, "ab_aos")
     m.add_kernel(run1)
-    m.save("ab.metate")
+    m.save("ab.metate")      # a file that libmetate opens
+    m.save("ab.o")           # the same for a linker: ab.o and ab.h
 
 Building needs the compiler, opening the runtime: each is imported by the call that needs it, so a
 program that only opens modules never loads the compiler.
@@ -14,14 +15,22 @@ from __future__ import annotations
 import copy
 import os
 import pathlib
+import types as python_types
+from typing import TYPE_CHECKING, Any
 
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 from .types import TreeType
 
+if TYPE_CHECKING:
+    from metate_native import _compiler
+
+    from .loaded import LoadedModule
+
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) writes
+CARRIERS = ("metate", "o", "a")  # what emit= may be; the suffix of a file says the same
 
 
-def load(path):
+def load(path: str | os.PathLike[str]) -> LoadedModule:
     """Opens a module file, or a folder that ``save(output_dir=)`` wrote; see metate.loaded.
 
     Its kernels and tree types are attributes: ``load("ab.metate").run1(tree)``. Works without the
@@ -55,7 +64,7 @@ class Module:
         self._targets = _checked_targets([arch] if arch is not None else targets)
         self._name = name
         self._types: dict[str, TreeType] = {}
-        self._kernels: dict[str, tuple[object, bool]] = {}  # name -> (kernel, may_alias)
+        self._kernels: dict[str, tuple[object, dict | None, bool]] = {}  # name -> (kernel, specialisation, may_alias)
         self._level = 2
         if sanitizer not in (None, "thread", "address"):
             raise RuntimeValueError_(f"sanitizer: expected 'thread' or 'address', got {sanitizer!r}")
@@ -86,24 +95,65 @@ class Module:
         self._types[name] = type_
         return self
 
-    def add_kernel(self, kernel, name: str | None = None, *, may_alias: bool = False) -> Module:
+    def add_field(self, name: str, field: Any) -> Module:
+        """Names the type of the tree that a field is a view of, so that hosts find it, make and bind one.
+
+        Kernels that use fields need no call of this: their trees' types are offered under the names of their hidden
+        arguments, unless they have been given one here. A struct field in one tree has one type; of one whose members
+        have trees of their own each is called ``NAME_MEMBER``.
+        Raises RuntimeTypeError_, RuntimeValueError_.
+        """
+        members = getattr(field, "_members", None)
+        if members is None and not hasattr(type(field), "_placement"):
+            raise RuntimeTypeError_(f"add_field: expected a field, got {field!r}")
+        if members is None:
+            return self.add_type(field._placement.tree, name)
+        trees = {id(member._tree): member._placement.tree for member in members.values()}
+        if len(trees) == 1:
+            return self.add_type(next(iter(trees.values())), name)
+        for member, part in members.items():
+            self.add_field(f"{name}_{member}", part)
+        return self
+
+    def add_kernel(
+        self, kernel: Any, template_args: dict[str, Any] | None = None, name: str | None = None, *, may_alias: bool = False
+    ) -> Module:
         """Adds a kernel under a name, by default the function's; hosts find it by that name.
+
+        A kernel that uses fields keeps their trees as named arguments after its own (the field's variable name;
+        ``root0``, ``root1`` for trees that hold several fields): ``kernel.signature()`` of the opened module,
+        ``metate-run inspect`` and generated headers show them, and the host binds its own memory to them.
 
         A launch whose arguments overlap one that the kernel writes is an error of the host (METATE_E_ALIAS),
         unless `may_alias` is true: then the kernel is compiled for that, and is slower where alias facts matter.
 
-        The annotations must say everything that compiling needs: an array's dtype and ndim, no
-        template(). What they leave open is a TypeError_ at that parameter when the module is built.
-        Raises RuntimeTypeError_, RuntimeValueError_.
+        Args:
+            kernel: a kernel, or one of an object of a data-oriented class: ``solver.step``.
+            template_args: a dict from names of template parameters to what stands for them: fields, objects,
+                values, functions; for a tree its type, for an array ``mt.types.ndarray(dtype, ndim)``. Array parameters
+                of any dtype or ndim are completed by it, too. One kernel may be added several times with different ones,
+                under different names. (A name may stand here, too.)
+            name: the kernel's name in the module.
+        All other annotations must say everything that compiling needs: an array's dtype and ndim. What they leave
+        open is a TypeError_ at that parameter when the module is built.
+        Raises RuntimeTypeError_, RuntimeValueError_, and CompilationError for incomplete template arguments.
         """
         from .kernel import Kernel
 
+        if isinstance(template_args, str):
+            template_args, name = None, template_args
+        if isinstance(kernel, python_types.MethodType) and isinstance(kernel.__func__, Kernel):
+            receiver = next(iter(kernel.__func__.source.parameters))
+            kernel, template_args = kernel.__func__, {receiver: kernel.__self__, **(template_args or {})}
         if not isinstance(kernel, Kernel):
             raise RuntimeTypeError_(f"add_kernel: expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")
         name = _checked_name(name if name is not None else kernel.__name__, "add_kernel")
         if name in self._kernels:
             raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}' twice")
-        self._kernels[name] = (kernel, bool(may_alias))
+        if template_args is not None and not isinstance(template_args, dict):
+            raise RuntimeTypeError_(f"add_kernel: template_args: expected a dict, got {template_args!r}")
+        parameters = kernel.specialise(template_args) if template_args else None
+        self._kernels[name] = (kernel, parameters, bool(may_alias))
         return self
 
     def run_optimizations(self, level: int = 2) -> Module:
@@ -125,7 +175,7 @@ class Module:
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
-    def source_module(self, name: str = "module"):
+    def source_module(self, name: str = "module") -> _compiler.SourceModule:
         """The import stage's IR of all types and kernels, as a `_compiler.SourceModule`."""
         from metate_native import _compiler
 
@@ -134,11 +184,25 @@ class Module:
             problem = module.add_named_type(type_name, str(type_))
             if problem:
                 raise CompilationError(f"type '{type_name}': {problem}")
-        for kernel_name, (kernel, may_alias) in self._kernels.items():
-            _renamed(kernel, kernel_name).import_module(may_alias=may_alias, module=module)
+        named = dict(self._types)
+        for kernel_name, (kernel, parameters, may_alias) in self._kernels.items():
+            hidden = _renamed(kernel, kernel_name).import_into(module, parameters, may_alias)
+            for type_name, type_ in self._derived_names(named, kernel_name, hidden):
+                module.add_named_type(type_name, str(type_))
+                named[type_name] = type_
         return module
 
-    def choices(self):
+    def _derived_names(self, named, kernel_name, hidden):
+        """(name, type) for trees of fields that have been given none: their hidden arguments' names."""
+        given = list(self._types.values())
+        for argument, type_ in hidden:
+            if type_ in given or named.get(argument) == type_:
+                continue
+            name = argument if argument not in named else f"{kernel_name}_{argument}"
+            if name not in named:
+                yield name, type_
+
+    def choices(self) -> _compiler.Choices:
         """Targets, optimisation level and kind of code as the compiler takes them."""
         from metate_native import _compiler
 
@@ -150,28 +214,62 @@ class Module:
         choices.debug = self._debug
         return choices
 
-    def save(self, path=None, *, output_dir=None) -> pathlib.Path:
+    def build_static(self, name: str = "module") -> tuple[str, list[bytes]]:
+        """Compiles everything for a linker: the C header, and for each target a relocatable object.
+
+        Each object has, of each kernel, a direct entry (``NAME_KERNEL``), its part of the linked module
+        ``NAME_module`` and a packed entry (``__tvm_ffi_NAME_KERNEL``). The same bytes for the same input.
+        Raises CompilationError as build does, and for names that C does not have.
+        """
+        from metate_native import _compiler
+
+        try:
+            return _compiler.build_static(self.source_module(name), self.choices())
+        except _compiler.CompileError as error:
+            raise CompilationError(str(error)) from None
+
+    def save(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        output_dir: str | os.PathLike[str] | None = None,
+        emit: str | None = None,
+    ) -> pathlib.Path:
         """Compiles and writes the module; returns the file's path.
 
         Args:
             path: the file, or a folder that exists.
             output_dir: a folder, made if need be; the file in it is ``module.metate``.
-        Raises RuntimeValueError_, CompilationError, OSError. The file is complete or not there.
+            emit: the carrier: ``"metate"``, ``"o"`` (an object) or ``"a"`` (a static library of it); default:
+                what the file's suffix says, else ``"metate"``. Objects come with a C header beside them,
+                ``ab.h`` for ``ab.o``. An object is for one machine: with several targets each is called
+                after its own, ``ab.x86-64-v3.o``, and the first one's path is returned.
+        Raises RuntimeValueError_, CompilationError, OSError. Each file is complete or not there.
         """
         if (path is None) == (output_dir is None):
             raise RuntimeValueError_(f"save: expected either path or output_dir, got {path!r} and {output_dir!r}")
         file = pathlib.Path(os.fspath(path if output_dir is None else output_dir))
-        if output_dir is not None or file.is_dir():
-            file = file / MODULE_FILE
+        is_folder = output_dir is not None or file.is_dir()
+        emit = _checked_carrier(emit, "" if is_folder else file.suffix)
+        if is_folder:
+            file = (file / MODULE_FILE).with_suffix(f".{emit}")
             file.parent.mkdir(parents=True, exist_ok=True)
-        data = self.build(file.stem)
-        partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
-        try:
-            partial.write_bytes(data)
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+        if emit != "metate":
+            return self._save_static(file, emit)
+        _write(file, self.build(file.stem))
         return file
+
+    def _save_static(self, file: pathlib.Path, emit: str) -> pathlib.Path:
+        from metate_native import _compiler
+
+        header, objects = self.build_static(file.stem)
+        _write(file.with_suffix(".h"), header.encode())
+        files = [file]
+        if len(objects) > 1:
+            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._targets]
+        for one, data in zip(files, objects, strict=True):
+            _write(one, data if emit == "o" else _compiler.make_archive(data, f"{file.stem}.o"))
+        return files[0]
 
 
 ModuleBuilder = ModuleBilder = Module  # the RFC's names, the second as its listing has it
@@ -185,6 +283,32 @@ def _renamed(kernel, name: str):
     twin.source = copy.copy(kernel.source)
     twin.source.name = name
     return twin
+
+
+def _checked_carrier(emit, suffix: str) -> str:
+    """The carrier that is asked for, by name or by the file's suffix."""
+    by_suffix = suffix[1:] if suffix[1:] in CARRIERS else None
+    if emit is None:
+        if suffix in (".so", ".dylib", ".c"):
+            raise RuntimeValueError_(
+                f"save: {suffix} files cannot be made: expected .metate, .o or .a (a linker makes .so of .o)"
+            )
+        return by_suffix or "metate"
+    if emit not in CARRIERS:
+        raise RuntimeValueError_(f"save: emit: expected one of {', '.join(CARRIERS)}, got {emit!r}")
+    if by_suffix not in (None, emit):
+        raise RuntimeValueError_(f"save: emit: expected '{by_suffix}' for a {suffix} file, got {emit!r}")
+    return emit
+
+
+def _write(file: pathlib.Path, data: bytes) -> None:
+    """The file is complete or not there."""
+    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _checked_targets(targets) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
     metate build  kernels.py -o kernels.metate --target x86-64-v3
     metate stages kernels.py --stop-after offload
     metate check  program.py -- its own arguments
+    metate doctor
 
 The first two run FILE.py as a module, never as __main__, and take the kernels and tree types
-that it defines; check.py does the last. Compiling is aot.py's and the compiler's: here are arguments, files and messages only.
+that it defines; check.py and doctor.py do the others. Compiling is aot.py's and the compiler's: here are arguments,
+files and messages only.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 
 from . import aot
 from .context import CHECKS, INTERP_STAGES
-from .errors import CompilationError, MetateError
+from .errors import CompilationError, MetateError, RuntimeValueError_
 from .types import TreeType
 
 DESCRIPTION = """\
@@ -37,6 +39,7 @@ examples:
   metate build kernels.py -o out/ --target x86-64-v3                 out/module.metate, for any such CPU
   metate build kernels.py -o all.metate --target x86-64 --target x86-64-v4 --target aarch64
                                                                      one file; the host picks what it can run
+  metate build kernels.py -o kernels.o --target aarch64              kernels.o and kernels.h, for a linker
 then:
   metate-run inspect kernels.metate"""
 
@@ -91,6 +94,13 @@ exit status:
   0 nothing found, 1 findings, 2 the program itself failed (its error is shown) or cannot be run"""
 
 
+DOCTOR = """\
+Prints what is installed and whether it works: versions, CPU, threads, caches; a kernel is compiled and run, a
+module is built, loaded and verified; the optional libraries, and what to install where something is missing.
+
+exit status: 0 everything required works, 1 something does not"""
+
+
 class UsageError(Exception):
     """What the user asked for cannot be done; the text says what to do instead."""
 
@@ -116,7 +126,7 @@ def main(arguments=None) -> int:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,check}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,check,doctor}")
 
     build = commands.add_parser(
         "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
@@ -130,6 +140,12 @@ def _parser() -> argparse.ArgumentParser:
         type=str,
         required=True,
         help="the module's file, or a folder (existing, or written with a / at its end)",
+    )
+    build.add_argument(
+        "--emit",
+        choices=aot.CARRIERS,
+        help="metate: a file that libmetate opens; o, a: an object or a static library, with a C header beside it "
+        "(default: what OUT's suffix says, else metate)",
     )
     _add_common(build)
 
@@ -152,6 +168,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_common(stages)
 
+    _add_check(commands, raw)
+    doctor = commands.add_parser("doctor", help="print what is installed and works", description=DOCTOR, formatter_class=raw)
+    doctor.set_defaults(run=_doctor)
+    doctor.add_argument("--json", action="store_true", help="print one JSON document to stdout")
+    return parser
+
+
+def _add_check(commands, raw):
     check = commands.add_parser(
         "check", help="run a program and find its kernels' mistakes", description=CHECK, epilog=CHECK_EXAMPLES,
         formatter_class=raw, usage="metate check [options] FILE.py [-- ARGUMENTS]",
@@ -166,7 +190,6 @@ def _parser() -> argparse.ArgumentParser:
         help=f"interpret kernels as they are after this stage: {', '.join(INTERP_STAGES)} (default import)",
     )  # fmt: skip
     check.add_argument("--json", action="store_true", help="print one JSON document to stdout")
-    return parser
 
 
 def _add_common(parser):
@@ -237,9 +260,15 @@ def _run_file(file: pathlib.Path) -> dict:
 def _build(parsed) -> int:
     module = _module_of(parsed)
     folder = parsed.output.endswith("/") or pathlib.Path(parsed.output).is_dir()
-    written = module.save(output_dir=parsed.output) if folder else module.save(parsed.output)
+    try:
+        written = module.save(**{"output_dir" if folder else "path": parsed.output}, emit=parsed.emit)
+    except RuntimeValueError_ as error:
+        raise UsageError(str(error)) from None
     kernels = ", ".join(module.kernels)
     print(f"{written}: {written.stat().st_size:,} bytes, kernels {kernels}, for {', '.join(module.targets)}")
+    if written.suffix != ".metate":
+        header = (pathlib.Path(parsed.output) / aot.MODULE_FILE if folder else pathlib.Path(parsed.output)).with_suffix(".h")
+        print(f"{header}: its C header" + (", the other targets' objects beside it" if len(module.targets) > 1 else ""))
     return 0
 
 
@@ -253,6 +282,12 @@ def _check(parsed) -> int:
     except ValueError as error:
         raise UsageError(f"--checks: {error}") from None
     return check.run(parsed.file, parsed.program_arguments, checks=checks, stage=parsed.stage, as_json=parsed.json)
+
+
+def _doctor(parsed) -> int:
+    from . import doctor
+
+    return doctor.run(as_json=parsed.json)
 
 
 def _stages(parsed) -> int:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import itertools
 import platform
 import threading
+import weakref
 from dataclasses import dataclass, fields, replace
 
 from . import value_types as _types
@@ -22,6 +24,7 @@ from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
 cpu = "native"
 x64 = "x86-64"
 arm64 = "aarch64"
+x86_64 = x64
 interp = "interp"  # the reference interpreter
 _MACHINES = {x64: ("x86_64", "AMD64"), arm64: ("aarch64", "arm64")}
 
@@ -29,6 +32,7 @@ SANITIZERS = ("address", "thread")
 CHECKS = (
     "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "division", "nan", "conflict", "order",
 )  # fmt: skip
+_WORD = (1 << 64) - 1
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
@@ -48,20 +52,43 @@ class Options:
     contract: bool
     hoist_leaves: bool
     demote_atomics: bool
+    private_reductions: bool
+    across_iterations: bool
+    chunk_ns: int
+    random_seed: int
     interp_stage: str
     checks: tuple[str, ...]
     stop: bool
+    print_ir: bool
+
+
+class RandomKeys:
+    """What keys the random numbers of a context's launches: one number for each launch, from the seed and a counter."""
+
+    def __init__(self, seed):
+        self._seed = seed
+        self._launches = itertools.count()
+
+    def next(self) -> int:
+        """A number of 64 bits: another one at each call, the same ones after a reset (Steele's SplitMix64)."""
+        number = self._seed * 0xD1342543DE82EF95 + next(self._launches) * 0x9E3779B97F4A7C15 & _WORD
+        number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+        number = (number ^ number >> 27) * 0x94D049BB133111EB & _WORD
+        return number ^ number >> 31
 
 
 class Holdings:
     """What a context has made since it was made or reset; kernels and tree types refer to it weakly."""
 
-    def __init__(self):
+    def __init__(self, random_seed=0):
         self.key = object()  # kernels find their code by it: an object of its own, so that they do not keep the holdings
         self.lock = threading.Lock()
         self.device = None  # runtime.py: _runtime.Device
         self.compiler = None  # kernel.py: _compiler.Jit or _compiler.Interpreter
+        self.root = None  # fields: the FieldsBuilder behind mt.root
+        self.tree_types = weakref.WeakValueDictionary()  # fields: text -> TreeType, so that equal trees share a layout
         self.interpreted = []  # kernel.py: _compiler.InterpretedModule; kept for their findings
+        self.random_keys = RandomKeys(random_seed)
 
 
 class Context:
@@ -83,10 +110,14 @@ class Context:
         sanitizer: "address" or "thread": LLVM's instrumentation of kernels; the process must run under it.
         opt_level: 0 to 3 as in C compilers.
         contract: False keeps products and sums apart that could become fused multiply-adds.
-        hoist_leaves, demote_atomics: False leaves the optimisation out.
+        hoist_leaves, demote_atomics, private_reductions, across_iterations: False leaves the optimisation out.
+        random_seed: an integer; equal seeds give equal random numbers, launch by launch.
+        chunk_ns: a parallel loop is cut into pieces of at least that much work, estimated in nanoseconds; 0: of
+            single iterations.
         interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
         checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
         stop: True makes the interpreter's first finding an error of the launch.
+        print_ir: True prints the IR of each kernel when it is compiled, as it is after the import stage.
     Raises RuntimeValueError_, RuntimeTypeError_.
     """
 
@@ -94,8 +125,9 @@ class Context:
 
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
-        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, demote_atomics=True, interp_stage="import", checks=(),
-        stop=True,
+        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, demote_atomics=True,
+        private_reductions=True, across_iterations=True, chunk_ns=20000, random_seed=0, interp_stage="import", checks=(),
+        stop=True, print_ir=False,
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",
@@ -110,9 +142,14 @@ class Context:
             contract=bool(contract),
             hoist_leaves=bool(hoist_leaves),
             demote_atomics=bool(demote_atomics),
+            private_reductions=bool(private_reductions),
+            across_iterations=bool(across_iterations),
+            chunk_ns=int(chunk_ns),
+            random_seed=_seed(random_seed),
             interp_stage=_one_of("interp_stage", interp_stage, INTERP_STAGES),
             checks=_checks(checks),
             stop=bool(stop),
+            print_ir=bool(print_ir),
         )
         if self._options.arch == interp and self._options.sanitizer:
             raise RuntimeValueError_(f"sanitizer: expected none with mt.interp, which runs no code of kernels, got {sanitizer!r}")
@@ -136,7 +173,7 @@ class Context:
         What the program still holds stays usable: a tree and a loaded module keep their device, a kernel
         that runs keeps its code until it returns.
         """
-        self._holdings = Holdings()
+        self._holdings = Holdings(self._options.random_seed)
         self.key = self._holdings.key
         if _imposed:
             _imposed[-1].holdings.append(self._holdings)
@@ -168,6 +205,11 @@ class Context:
         changed = [f for f in fields(Options) if f.name != "arch" and getattr(self._options, f.name) != getattr(_PLAIN, f.name)]
         parts = "".join(f", {f.name}={getattr(self._options, f.name)!r}" for f in changed)
         return f"<context {self._options.arch}{parts}>"
+
+
+def option_names() -> list[str]:
+    """Names of what Context takes."""
+    return ["arch", *Context.__init__.__kwdefaults__]
 
 
 def current() -> Context:
@@ -246,6 +288,12 @@ def _threads(count) -> int | None:
     if isinstance(count, bool) or not hasattr(count, "__index__") or not 0 <= count.__index__() < 1 << 32:
         raise RuntimeValueError_(f"threads: expected a number of threads, or 0 for all of the machine, got {count!r}")
     return count.__index__()
+
+
+def _seed(number) -> int:
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise RuntimeTypeError_(f"random_seed: expected an integer, got {number!r}")
+    return number.__index__()
 
 
 def _literal_type(name, value, expected, kind):

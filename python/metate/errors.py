@@ -108,6 +108,10 @@ class RuntimeIOError_(RuntimeError_, OSError):
     """A file that could not be read or written."""
 
 
+class RuntimeImportError_(RuntimeError_, ImportError):
+    """An optional library that is not installed; the text says how to get it."""
+
+
 class TreeError(RuntimeError_):
     """A tree type that contradicts itself, or memory that cannot hold a tree."""
 

@@ -8,10 +8,12 @@ kernel.
 from __future__ import annotations
 
 import itertools
+import operator
 
 import numpy as np
 
-from . import types as _types
+from .errors import RuntimeTypeError_
+from .matrix_value import matrix_value
 
 
 class Intrinsic:
@@ -28,7 +30,7 @@ class Intrinsic:
 
     def __call__(self, *arguments, **keywords):
         if self._python is None:
-            raise TypeError(f"'{self.name}' can only be used in a kernel or a @func")
+            raise RuntimeTypeError_(f"'{self.name}' can only be used in a kernel or a @func")
         return self._python(*arguments, **keywords)
 
     def __repr__(self):
@@ -44,13 +46,29 @@ def _fold(function):
     return apply
 
 
-def _python_vector(elements, dt=None):
-    return np.asarray(elements, None if dt is None else _types.dtype(dt).numpy)
+class Box:
+    """What ndrange gives outside of a kernel: all index tuples of a box, which a kernel may loop over.
+
+    Attributes:
+        bounds: (begin, end) of each dimension.
+    """
+
+    def __init__(self, *extents):
+        self.bounds = tuple(_pair(extent) for extent in extents)
+
+    def __iter__(self):
+        return itertools.product(*(range(low, high) for low, high in self.bounds))
+
+    def __repr__(self):
+        return f"ndrange({', '.join(map(repr, self.bounds))})"
 
 
-def _python_ndrange(*extents):
-    pairs = [extent if isinstance(extent, tuple) else (0, extent) for extent in extents]
-    return itertools.product(*(range(low, high) for low, high in pairs))
+def _pair(extent):
+    """(begin, end) of an extent: a number or two."""
+    if isinstance(extent, (tuple, list, np.ndarray)):
+        low, high = extent
+        return operator.index(low), operator.index(high)
+    return 0, operator.index(extent)
 
 
 def _python_assert(condition, message="static assertion failed"):
@@ -101,29 +119,46 @@ select = Intrinsic("select", "select(condition, a, b): a where the condition hol
 cast = Intrinsic("cast", "cast(x, dtype): x converted to a scalar type, elementwise; integers wrap.", lambda x, t: t(x))
 bit_cast = Intrinsic("bit_cast", "bit_cast(x, dtype): x's bits read as another type of the same width.")
 
+random = Intrinsic("random", "random(dtype=float): a random number: of [0, 1) for a float, any value for an integer.")
+randn = Intrinsic("randn", "randn(dt=default_fp): a random number of the standard normal distribution.")
+zero = Intrinsic("zero_like", "zero(x): zero of x's type, elementwise.", np.zeros_like)
+one = Intrinsic("one_like", "one(x): one of x's type, elementwise.", np.ones_like)
+
 static = Intrinsic(
     "static", "static(x): x computed while compiling; a loop over it is unrolled.", lambda *x: x[0] if len(x) == 1 else x
 )
 static_print = Intrinsic("static_print", "static_print(...): printed while compiling.", print)
 static_assert = Intrinsic("static_assert", "static_assert(condition, message): checked while compiling.", _python_assert)
 loop_config = Intrinsic("loop_config", "loop_config(serialize=True): the next loop of the kernel runs in order.")
-ndrange = Intrinsic("ndrange", "ndrange(n, (a, b), ...): all index tuples of a box.", _python_ndrange)
+ndrange = Intrinsic("ndrange", "ndrange(n, (a, b), ...): all index tuples of a box.", Box)
 grouped = Intrinsic("grouped", "grouped(x): the loop over x with one vector as its variable.", lambda x: x)
+
+
+block_local = Intrinsic("block_local", "block_local(x, ...): Taichi's hint for GPUs; does nothing.")
+cache_read_only = Intrinsic("cache_read_only", "cache_read_only(x, ...): Taichi's hint for GPUs; does nothing.")
+assume_in_range = Intrinsic("assume_in_range", "assume_in_range(x, base, low, high): x; Taichi's hint for GPUs.", lambda x, *_: x)
 
 
 class _Constructor(Intrinsic):
     """`Vector` and `Matrix`, with their special values as attributes."""
 
-    zero = Intrinsic("zero", "zero(dtype, n) or zero(dtype, n, m): all 0.", lambda t, *n: np.zeros(n, t.numpy))
-    one = Intrinsic("one", "one(dtype, n) or one(dtype, n, m): all 1.", lambda t, *n: np.ones(n, t.numpy))
+    zero = Intrinsic("zero", "zero(dtype, n) or zero(dtype, n, m): all 0.", lambda t, *n: matrix_value(np.zeros(n), t))
+    one = Intrinsic("one", "one(dtype, n) or one(dtype, n, m): all 1.", lambda t, *n: matrix_value(np.ones(n), t))
     unit = Intrinsic(
-        "unit", "unit(n, i, dtype=default_fp): the i-th unit vector.", lambda n, i, t=_types.f32: np.eye(n, dtype=t.numpy)[i]
+        "unit",
+        "unit(n, i, dtype=default_ip): the i-th unit vector.",
+        lambda n, i, dt=None: matrix_value(np.eye(n, dtype=int)[i], dt),
     )
-    identity = Intrinsic("identity", "identity(dtype, n): the identity matrix.", lambda t, n: np.eye(n, dtype=t.numpy))
+    rows = Intrinsic("rows", "rows([v, w, ...]): the matrix of these rows.", lambda v: matrix_value(np.stack(v)))
+    cols = Intrinsic("cols", "cols([v, w, ...]): the matrix of these columns.", lambda v: matrix_value(np.stack(v, 1)))
+    diag = Intrinsic(
+        "diag", "diag(n, x): the n by n matrix with x on its diagonal.", lambda n, x: matrix_value(np.eye(n, dtype=type(x)) * x)
+    )
+    identity = Intrinsic("identity", "identity(dtype, n): the identity matrix.", lambda t, n: matrix_value(np.eye(n), t))
 
 
-Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", _python_vector)
-Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", _python_vector)
+Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", matrix_value)
+Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", matrix_value)
 
 
 def _atomic(name, symbol):
@@ -155,8 +190,9 @@ LINEAR = {name: Intrinsic(name, doc) for name, doc in _LINEAR.items()}
 # What `import metate as ti` offers at top level. The linear-algebra functions are methods of values
 # and, as functions, in metate.math.
 __all__ = [
-    *_PLAIN, "min", "max", "atan2", "pow", "raw_div", "raw_mod", "bit_shr", "select", "cast", "bit_cast",
-    "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped", "Vector", "Matrix",
+    *_PLAIN, "min", "max", "atan2", "pow", "raw_div", "raw_mod", "bit_shr", "select", "cast", "bit_cast", "zero", "one",
+    "random", "randn", "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped",
+    "block_local", "cache_read_only", "assume_in_range", "Vector", "Matrix",
     "atomic_add", "atomic_sub", "atomic_mul", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor",
     "is_active", "activate",
 ]  # fmt: skip

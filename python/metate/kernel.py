@@ -13,8 +13,11 @@ import itertools
 import sys
 import threading
 import time
+import types as python_types
+import warnings
 import weakref
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,63 +25,19 @@ from . import context as _context
 from . import types as _types
 from .errors import CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
+from .frontend.requirements import HiddenTree
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
+from .frontend.specialize import StaticParameter, element_is_the_arguments, text_of
+from .instances import Compiled, Home, Instance
 
 _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
+
+_MANY = 16  # instances of which only values read through arguments differ: a sign that one of these is no constant
 
 _DEBUG_CHECKS = ("division", "outside")  # of the interpreter: what debug mode looks for besides what it always does
 
 # context.current() in pieces, for the one call that counts nanoseconds.
 _entered, _default = _context._entered.get, _context._default
-
-
-@dataclass(frozen=True)
-class Instance:
-    """One compilation of a kernel.
-
-    Attributes:
-        signature: what it was compiled for, as text.
-        may_alias: compiled for arguments that overlap.
-        compile_ms: how long compiling took, in milliseconds.
-        hits: how often it was launched.
-    """
-
-    signature: str
-    may_alias: bool
-    compile_ms: float
-    hits: int
-
-
-class _Compiled:
-    """An instance while it is compiled, then its code; `kernel` is None until that is done."""
-
-    def __init__(self, parameters, may_alias, dispatcher):
-        self.parameters = parameters
-        self.may_alias = may_alias
-        self.dispatcher = dispatcher
-        self.lock = threading.RLock()  # held while it is compiled: a second thread waits for the first one's code
-        self.compile_ms = 0.0
-        self.code = None  # of the compiler: CompiledModule
-        self.kernel = None  # of the runtime: _runtime.Kernel
-
-
-class _Home:
-    """What one kernel has been compiled to in one context. It must not keep the context's holdings alive."""
-
-    def __init__(self, options, holdings):
-        self.options = options
-        self.key = holdings.key
-        self.holdings = weakref.ref(holdings)
-        self.lock = threading.Lock()
-        self.dispatchers = {}  # (may_alias, values of template parameters) -> dispatcher
-        self.compiled = {}  # specialisation -> _Compiled
-
-    def holder(self):
-        """The context's holdings, which live while one of its calls runs unless it is reset meanwhile."""
-        holdings = self.holdings()
-        if holdings is None:
-            raise RuntimeError_("the context was reset while a kernel was being compiled in it; call the kernel again")
-        return holdings
 
 
 def _language(options, fast_math=None):
@@ -96,6 +55,9 @@ def _choices(options, debug=None):
     choices.opt_level = options.opt_level
     choices.hoist_leaves = options.hoist_leaves
     choices.demote_atomics = options.demote_atomics
+    choices.private_reductions = options.private_reductions
+    choices.across_iterations = options.across_iterations
+    choices.chunk_ns = options.chunk_ns
     choices.debug = options.debug if debug is None else debug
     choices.contract = options.contract
     choices.sanitizer = options.sanitizer
@@ -116,9 +78,12 @@ def _compiler_of(holdings, options):
 class Kernel:
     """A kernel. Call it with one argument per parameter; defaults and keywords work.
 
-    Arguments of types that were not seen before are compiled for, once. Arrays that overlap another
+    Arguments of types that were not seen before are compiled for, once; template arguments are looked into while
+    compiling, and what was read there is part of what an instance is for. Arrays that overlap another
     argument which the kernel writes are compiled for separately: the result is then that of one of the
     orders in which the iterations could run.
+
+    In a class that is decorated with ``mt.data_oriented`` a kernel is a method; ``self`` is a template argument.
     """
 
     __metate_kernel__ = True
@@ -129,8 +94,11 @@ class Kernel:
         self._fast_math = fast_math
         self._debug = debug
         self._lock = threading.Lock()
-        self._plain = {}  # a context's key -> its dispatcher, once it is known that no parameter is a template
-        self._homes = {}  # a context's key -> (_Home, weak reference that removes the entry with the context's holdings)
+        self._plain = {}  # a context's key -> its dispatcher, once it was called there
+        self._homes = {}  # a context's key -> (Home, weak reference that removes the entry with the context's holdings)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else python_types.MethodType(self, instance)
 
     def __call__(self, *arguments, **keywords):
         launch = self._plain.get((_entered() or _default)[-1].key)
@@ -143,29 +111,31 @@ class Kernel:
         except RuntimeError_ as error:
             if error.status != _ALIAS:
                 raise
-        return self._launch_aliased(arguments)
+        return self._launcher(self._home(), True)(*arguments)
 
     def _call(self, arguments, keywords):
-        """The way for everything but plain positional calls, and for the first call."""
+        """The way for everything but positional calls, and for the first call."""
         try:
-            parameters = self._parameters
-        except CompilationError as error:
-            raise _at_the_users_line(error) from None
-        try:
-            bound = inspect.Signature(list(parameters.values())).bind(*arguments, **keywords)
-        except TypeError as error:
-            raise RuntimeTypeError_(f"{self.__name__}: {error}; the kernel is {self.signature()}") from None
-        bound.apply_defaults()
-        arguments = tuple(bound.arguments[name] for name in parameters)
-        try:
-            launch, arguments = self._dispatcher_for(arguments, False)
+            arguments = self._bind(arguments, keywords)
+            home = self._home()
+            self._plain[home.key] = launch = self._launcher(home, False)
             return launch(*arguments)
         except CompilationError as error:
             raise _at_the_users_line(error) from None
         except RuntimeError_ as error:
             if error.status != _ALIAS:
                 raise
-        return self._launch_aliased(arguments)
+        return self._launcher(self._home(), True)(*arguments)
+
+    def _bind(self, arguments, keywords) -> tuple:
+        """One argument for each parameter, in order."""
+        parameters = self._parameters
+        try:
+            bound = inspect.Signature(list(parameters.values())).bind(*arguments, **keywords)
+        except TypeError as error:
+            raise RuntimeTypeError_(f"{self.__name__}: {error}; the kernel is {self.signature()}") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in parameters)
 
     @functools.cached_property
     def _parameters(self):
@@ -179,12 +149,18 @@ class Kernel:
         return len(self._parameters)
 
     @functools.cached_property
-    def _templates(self):
-        return [k for k, p in enumerate(self.source.parameters.values()) if isinstance(p.annotation, Template)]
+    def _shape(self):
+        """How structs and tuples are taken apart; None: there are none."""
+        from .kernel_values import Shape
 
-    def _launch_aliased(self, arguments):
-        launch, arguments = self._dispatcher_for(arguments, True)
-        return launch(*arguments)
+        shape = Shape(self.source.parameters, self.source.returns)
+        return None if shape.is_plain else shape
+
+    def _launcher(self, home, may_alias):
+        """What is called with one argument for each parameter."""
+        launch = self._dispatcher(home, may_alias)
+        shape = self._shape
+        return launch if shape is None else lambda *arguments: shape.result(launch(*shape.flattened(arguments, self.__name__)))
 
     def _home(self):
         """The home of this kernel's code in the current context."""
@@ -194,43 +170,68 @@ class Kernel:
             found = self._homes.get(holdings.key)
             if found is None:
                 forget = functools.partial(_forget, weakref.ref(self), holdings.key)
-                found = self._homes[holdings.key] = _Home(context.options, holdings), weakref.ref(holdings, forget)
+                found = self._homes[holdings.key] = Home(context.options, holdings), weakref.ref(holdings, forget)
             return found[0]
 
-    def _dispatcher_for(self, arguments, may_alias):
-        """(dispatcher, the arguments that go through it): values of template parameters stay behind."""
-        templates = [k for k in self._templates if not _is_passed(arguments[k])]
-        static = {k: arguments[k] for k in templates}
-        key = (may_alias, tuple((k, type(value), value) for k, value in static.items()))
-        home = self._home()
+    def _dispatcher(self, home, may_alias):
+        """What picks and launches the instance that fits a call's arguments."""
         with home.lock:
-            try:
-                dispatcher = home.dispatchers.get(key)
-            except TypeError:
-                raise RuntimeTypeError_(
-                    f"{self.__name__}: values of template parameters must be hashable, got {tuple(static.values())!r}"
-                ) from None
-            if dispatcher is None:
+            found = home.dispatchers.get(may_alias)
+            if found is None:
                 from metate_native import _runtime
 
-                dispatcher = _runtime.Dispatcher(functools.partial(self._instance_for, home, key, static))
-                home.dispatchers[key] = dispatcher
-                if not self._templates and not may_alias:
-                    self._plain[home.key] = dispatcher
-        return dispatcher, tuple(a for k, a in enumerate(arguments) if k not in static)
+                found = home.dispatchers[may_alias] = _runtime.Dispatcher(functools.partial(self._target, home, may_alias))
+            return found
 
-    def _instance_for(self, home, key, static, passed):
-        """The dispatcher's slow path: compiles for arguments that fit no instance yet; returns a `_runtime.Kernel`."""
-        rest = iter(passed)
-        arguments = [static[k] if k in static else next(rest) for k in range(self._count)]
+    def _target(self, home, may_alias, arguments):
+        """The dispatcher's slow path: arguments that fit no instance as they were used before."""
+        from .targets import target_of
+
+        shape = self._shape
+        if shape is not None:
+            arguments = shape.gathered(arguments)
+        self._check_receiver(arguments)
         parameters = self._specialisation(home.options, arguments)
-        compiled = (tuple(parameters.items()), key[0])
-        with home.lock:
-            instance = home.compiled.setdefault(compiled, _Compiled(parameters, key[0], home.dispatchers[key]))
-        with instance.lock:
-            if instance.kernel is None:
-                self._compile(home, instance)
-            return instance.kernel
+        instance = self._instance_for(home, may_alias, parameters, arguments)
+        statics = [k for k, parameter in enumerate(parameters.values()) if isinstance(parameter, StaticParameter)]
+        starts = range(len(arguments)) if shape is None else shape.starts
+        found = target_of(instance.requirements, arguments, statics, starts, home.holder())
+        # Where the annotation says no element type, memory of the same shape may be scalars in a foreign array.
+        open_ones = element_is_the_arguments(self.source, parameters)
+        guards = tuple((start, (), (_is_own_array,)) for start, is_open in zip(starts, open_ones) if is_open)
+        return instance.kernel, *found[:2], found[2] + guards, found[3]
+
+    def _instance_for(self, home, may_alias, parameters, arguments) -> Compiled:
+        """The instance for these arguments, compiled if there is none."""
+        bucket = home.bucket(parameters, may_alias)
+        with bucket.lock:
+            for instance in bucket.instances:
+                if instance.kernel is not None and instance.difference(arguments) is None:
+                    return instance
+            instance = Compiled(parameters, may_alias, home.reason_for(parameters, may_alias, arguments))
+            self._compile(home, instance, parameters)
+            bucket.instances.append(instance)
+            if len(bucket.instances) == _MANY:
+                warnings.warn(
+                    f"kernel '{self.__name__}' was compiled {_MANY} times for one kind of arguments, now because of "
+                    f"{instance.reason}: what changes from call to call is better an argument of the kernel",
+                    stacklevel=2,
+                )
+            return instance
+
+    def _check_receiver(self, arguments):
+        """The object of a method must be of a data-oriented class, so that one knows what to expect of it."""
+        if self._is_method and not hasattr(arguments[0], "_metate_data_oriented"):
+            name = type(arguments[0]).__name__
+            raise RuntimeTypeError_(
+                f"{self.__name__}: expected an object of a data-oriented class, got one of '{name}'; "
+                "put @mt.data_oriented before its class"
+            )
+
+    @functools.cached_property
+    def _is_method(self):
+        first = next(iter(self.source.parameters.values()), None)
+        return first is not None and self.source.is_in_class and first.annotation is inspect.Parameter.empty
 
     def _specialisation(self, options, arguments):
         from .frontend.specialize import from_arguments
@@ -240,14 +241,16 @@ class Kernel:
         except TypeError as error:
             raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
 
-    def _compile(self, home, instance):
+    def _compile(self, home, instance, parameters):
         from metate_native import _runtime
 
         from . import runtime
 
         start = time.perf_counter()
         holdings, options = home.holder(), home.options
-        module = self._import(options, instance.parameters, instance.may_alias)
+        module, instance.requirements = self._walk(options, parameters, instance.may_alias)
+        if options.print_ir:
+            print(module.text(False))
         instance.code = self._lower(_compiler_of(holdings, options), module, options)
         device = runtime.device_of(holdings, options.threads)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
@@ -273,15 +276,41 @@ class Kernel:
     def import_module(self, parameters=None, may_alias=False, module=None):
         """The import stage: this kernel's IR.
 
+        Hidden arguments (trees of fields, values) come after the kernel's own, each with its name: see
+        frontend.capture.
+
         Args:
             parameters: a specialisation; None takes what the annotations say, which must then be complete.
             may_alias: for arguments that overlap.
             module: a `_compiler.SourceModule` to add the kernel to; None makes one.
         Returns the SourceModule. Raises CompilationError at the place in the source.
         """
-        return self._import(_context.current().options, parameters, may_alias, module)
+        return self._walk(_context.current().options, parameters, may_alias, module)[0]
 
-    def _import(self, options, parameters=None, may_alias=False, module=None):
+    def import_into(self, module, parameters=None, may_alias=False) -> list[tuple[str, _types.TreeType]]:
+        """`import_module`, for ahead-of-time modules: returns (name, type) of the hidden arguments that are trees."""
+        requirements = self._walk(_context.current().options, parameters, may_alias, module)[1]
+        return [(hidden.name, hidden.type) for hidden in requirements.hidden if isinstance(hidden, HiddenTree)]
+
+    def specialise(self, template_args=None) -> dict:
+        """A specialisation for `import_module` from template arguments alone, without a call.
+
+        Args:
+            template_args: a dict from names of template parameters (``self`` included) to what stands for them: fields,
+                objects, values, functions; for a tree its type, for an array an ``mt.types.ndarray(dtype, ndim)``,
+                which also completes a parameter that is an array of any dtype or ndim.
+                All other parameters must be complete by their annotations.
+        Raises RuntimeTypeError_ for a name that is no template parameter, CompilationError for what is left open.
+        """
+        from .frontend import specialize
+
+        try:
+            return specialize.from_annotations(self.source, _language(_context.current().options, self._fast_math), template_args)
+        except TypeError as error:
+            raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
+
+    def _walk(self, options, parameters=None, may_alias=False, module=None):
+        """(SourceModule, Requirements) of this kernel for a specialisation."""
         from metate_native import _compiler
 
         from .frontend import specialize
@@ -293,30 +322,34 @@ class Kernel:
         if module is None:
             module = _compiler.SourceModule(self.__name__)
         try:
-            Walker(module, self.source, language, may_alias).walk(parameters)
+            walker = Walker(module, self.source, language, may_alias)
+            walker.walk(parameters)
         except CompilationError as error:
             raise error.with_traceback(None) from None  # the user's place is in the text, not in the walker's frames
-        return module
+        return module, walker.captures.requirements
 
     def instances(self) -> list[Instance]:
-        """What was compiled in the current context: signatures, compile times, number of launches."""
+        """What was compiled in the current context: signatures, compile times, number of launches, and why."""
         home = self._home()
-        with home.lock:
-            compiled = [one for one in home.compiled.values() if one.kernel is not None]
-        found = []
-        for one in compiled:
-            hits = {id(kernel): count for kernel, count in one.dispatcher.instances}
-            found.append(Instance(self._signature_of(one.parameters), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0)))
-        return found
+        hits = {id(kernel): count for dispatcher in list(home.dispatchers.values()) for kernel, count in dispatcher.instances}
+        return [
+            Instance(self._signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason)
+            for one in home.instances()
+        ]
 
     def signature(self) -> str:
         """The kernel's name and parameters with their annotations, as text."""
-        parts = [f"{name}: {_annotation_text(p.annotation)}" for name, p in self.source.parameters.items()]
+        parts = [
+            name if p.annotation is p.empty else f"{name}: {_annotation_text(p.annotation)}"
+            for name, p in self.source.parameters.items()
+        ]
         returns = self.source.returns
         return f"{self.__name__}({', '.join(parts)})" + (f" -> {_annotation_text(returns)}" if returns is not None else "")
 
-    def _signature_of(self, parameters):
-        return f"{self.__name__}({', '.join(f'{name}: {_parameter_text(p)}' for name, p in parameters.items())})"
+    def _signature_of(self, instance):
+        parts = [f"{name}: {text_of(parameter)}" for name, parameter in instance.parameters.items()]
+        hidden = [f"{name}: {text}" for name, text in instance.requirements.texts()]
+        return f"{self.__name__}({', '.join(parts)})" + (f" [{', '.join(hidden)}]" if hidden else "")
 
     def stages(self, *arguments, stop_after=None, target=None) -> dict[str, str]:
         """The IR after each stage, by the stage's name, up to `stop_after` ("import" to "emit").
@@ -328,8 +361,8 @@ class Kernel:
         from metate_native import _compiler
 
         options = _context.current().options
-        parameters = self._specialisation(options, arguments) if arguments else None
-        text = self._import(options, parameters).text(True)
+        parameters = self._specialisation(options, self._bind(arguments, {})) if arguments else None
+        text = self._walk(options, parameters)[0].text(True)
         names = _compiler.stage_names()
         choices = _choices(options, self._debug)
         if target is not None:
@@ -345,7 +378,7 @@ class Kernel:
         return f"<kernel {self.__name__}>"
 
 
-def kernel(function=None, *, fast_math=None, debug=None):
+def kernel(function: Callable[..., Any] | None = None, *, fast_math: bool | None = None, debug: bool | None = None) -> Any:
     """Makes a kernel of a function whose parameters are annotated with types.
 
     Args:
@@ -367,6 +400,8 @@ def kernel(function=None, *, fast_math=None, debug=None):
 
 
 def _checked_kernel(function, scope, fast_math, debug):
+    if isinstance(function, (staticmethod, classmethod)):  # @kernel above @staticmethod: the same as below it
+        return type(function)(_checked_kernel(function.__func__, scope, fast_math, debug))
     if not inspect.isfunction(function):
         raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
     return Kernel(function, scope, fast_math, None if debug is None else bool(debug))
@@ -385,18 +420,23 @@ def _forget(kernel, key, _):
         kernel._homes.pop(key, None)
 
 
-def _is_passed(argument) -> bool:
-    """Does an argument of a template parameter go to the kernel, rather than into its compilation?"""
-    return _tree_type(argument) is not None or _describe_array(argument) is not None
-
-
 def _tree_type(argument):
     type_ = getattr(argument, "type", None)
-    return type_ if isinstance(type_, _types.TreeType) else None
+    return type_ if isinstance(type_, _types.TreeType) and not hasattr(argument, "_metate_data_oriented") else None
+
+
+def _is_own_array(argument) -> bool:
+    return hasattr(argument, "_describe")
 
 
 def _describe_array(argument):
-    """(dtype, shape, has no gaps) of anything that is an array, else None."""
+    """(dtype, shape, has no gaps) of anything that is an array, else None.
+
+    Arrays of the package give the element's type and the shape without the element's dimensions; one of structs says of
+    each member whether it has no gaps.
+    """
+    if hasattr(argument, "_describe"):
+        return argument._describe()
     if isinstance(argument, np.ndarray):
         array = argument
     elif isinstance(argument, np.generic):
@@ -419,12 +459,3 @@ def _describe_array(argument):
 
 def _annotation_text(annotation) -> str:
     return annotation.__name__ if isinstance(annotation, type) else repr(annotation)
-
-
-def _parameter_text(parameter) -> str:
-    name = type(parameter).__name__
-    if name == "ArrayParameter":
-        return f"{parameter.element!r}[{', '.join(':' * parameter.ndim)}]" + ("" if parameter.contiguous else " strided")
-    if name == "StaticParameter":
-        return repr(parameter.value)
-    return repr(parameter.type)

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Mapping
 
 from metate_native import _runtime
 
 from . import runtime
 from .errors import RuntimeLookupError_, RuntimeTypeError_
+from .struct_object import Struct
 from .tree import type_from_handle
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) wrote
+_TREE = 4  # metate_argument_kind: METATE_ARGUMENT_TREE
 
 
 class LoadedKernel:
     """A kernel of an opened module, called like a kernel of this process.
 
+    A struct parameter takes a struct, a dict or, where it is an array of structs, a structured NumPy array or an
+    ndarray of structs; its members may also be given one by one, as `parameters` lists them.
+
     Attributes:
         name: its name in the module.
-        parameters: a dict for each: name, dtype, rank, access, ...
+        parameters: a dict for each: name, dtype, rank, access, ... Members of structs are called ``s.pos``.
     """
 
     def __init__(self, kernel):
@@ -31,32 +37,93 @@ class LoadedKernel:
         self._dispatcher.add(kernel)
         self.name = kernel.name
         self.parameters = kernel.parameters
+        self._paths = [_path(parameter) for parameter in self.parameters]
+        self._names = list(dict.fromkeys(path[0] for path in self._paths))
+        self._has_structs = any(len(path) > 1 for path in self._paths)
+        results = [result["name"].split(".")[1:] for result in kernel.results]
+        self._result_paths = results if any(results) else None
 
     def __call__(self, *arguments, **keywords):
         """Runs it. Raises RuntimeTypeError_ for a wrong argument, CapacityError, AssertionError_."""
         if keywords:
             arguments = self._place(arguments, keywords)
-        return self._dispatcher(*arguments)
+        if self._has_structs and (len(arguments) != len(self.parameters) or len(arguments) == len(self._names)):
+            arguments = self._flattened(arguments)
+        result = self._dispatcher(*arguments)
+        return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
 
     def _place(self, arguments, keywords):
         placed = list(arguments)
-        for parameter in self.parameters[len(arguments) :]:
-            if parameter["name"] not in keywords:
-                raise RuntimeTypeError_(f"kernel '{self.name}': argument '{parameter['name']}' is missing")
-            placed.append(keywords.pop(parameter["name"]))
+        for name in self._names[len(arguments) :]:
+            if name not in keywords:
+                raise RuntimeTypeError_(f"kernel '{self.name}': argument '{name}' is missing")
+            placed.append(keywords.pop(name))
         if keywords:
-            names = ", ".join(parameter["name"] for parameter in self.parameters)
+            names = ", ".join(self._names)
             raise RuntimeTypeError_(f"kernel '{self.name}': expected arguments {names}, got '{next(iter(keywords))}' as well")
         return placed
 
+    def _flattened(self, arguments):
+        """One argument for each parameter, of one for each struct."""
+        if len(arguments) != len(self._names):
+            names = ", ".join(self._names)
+            raise RuntimeTypeError_(f"kernel '{self.name}': expected arguments {names}, got {len(arguments)} of them")
+        given = dict(zip(self._names, arguments))
+        return [self._member(given, path) for path in self._paths]
+
+    def _member(self, given, path):
+        value = given[path[0]]
+        if len(self._names) == len(self.parameters) and not _is_struct(value):
+            return value  # the only member itself
+        for name in path[1:]:
+            try:
+                value = value.get_member(name) if hasattr(value, "get_member") else value[name]
+            except (TypeError, LookupError, ValueError) as error:
+                what = f"kernel '{self.name}': argument '{path[0]}': expected a struct with a member '{'.'.join(path[1:])}'"
+                raise RuntimeTypeError_(f"{what}, got {value!r}") from error
+        return value
+
     def signature(self) -> str:
-        """Name, parameters and result: ``run1(f: ab_aos)``, ``total(x: ndarray(f64, 1)) -> f64``."""
+        """Name, parameters and results: ``run1(f: ab_aos)``, ``total(x: ndarray(f64, 1)) -> f64``.
+
+        Trees of fields that the kernel uses stand after its own parameters. A kernel that returns a struct or a tuple
+        has its scalars, vectors and matrices as results: ``-> (f32, vector(3, f32))``.
+        """
         parameters = ", ".join(f"{parameter['name']}: {parameter['text']}" for parameter in self.parameters)
-        result = self._kernel.result
-        return f"{self.name}({parameters})" + (f" -> {result['text']}" if result else "")
+        results = [result["text"] for result in self._kernel.results]
+        if len(results) > 1:
+            return f"{self.name}({parameters}) -> ({', '.join(results)})"
+        return f"{self.name}({parameters})" + (f" -> {results[0]}" if results else "")
 
     def __repr__(self) -> str:
         return f"<kernel {self.signature()}>"
+
+
+def _is_struct(value) -> bool:
+    names = getattr(getattr(value, "dtype", None), "names", None)
+    return names is not None or hasattr(value, "get_member") or isinstance(value, (Struct, Mapping))
+
+
+def _path(parameter) -> list[str]:
+    """Names from the argument to the part of it that a parameter takes; a tree has no parts, whatever its name."""
+    return [parameter["name"]] if parameter["kind"] == _TREE else parameter["name"].split(".")
+
+
+def _as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _rebuilt(paths, values):
+    """Structs and tuples of the parts of a result, each with its path of names and numbers."""
+    if paths == [[]]:
+        return values[0]
+    parts = {}
+    for path, value in zip(paths, values, strict=True):
+        inner = parts.setdefault(path[0], ([], []))
+        inner[0].append(path[1:])
+        inner[1].append(value)
+    found = {name: _rebuilt(*inner) for name, inner in parts.items()}
+    return tuple(found.values()) if next(iter(found)).isdigit() else Struct(found)
 
 
 class LoadedModule:

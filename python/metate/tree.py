@@ -8,13 +8,14 @@ needed: a type brings its blob.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metate_native import _runtime
 
 from . import runtime
+from .conversion import filling, to_members
 from .errors import RuntimeIndexError_, TreeError
 from .tree_type import LevelNode, TreeType
 
@@ -198,6 +199,25 @@ class Member:
     def to_numpy(self) -> np.ndarray:
         """A new dense array over `shape` (then a vector's or matrix' dimensions); inactive cells are background."""
         return self._tree._read_dense(self._index)
+
+    def from_numpy(self, array: Any) -> None:
+        """Copies a dense array over `shape` (then a vector's or matrix' dimensions) into the active cells.
+
+        Args:
+            array: NumPy's, torch's, anything with DLPack or a buffer, nested sequences; numbers are converted as NumPy does.
+        Raises RuntimeValueError_ for another shape, RuntimeTypeError_ for what are no numbers.
+        """
+        type_ = self._info.type
+        shape = self._info.shape + tuple(getattr(type_, "shape", ()))
+        given = to_members(getattr(type_, "dtype", type_), shape, array, f"member '{self._name}': from_numpy")
+        self._tree._write_dense(self._index, given)
+
+    def fill(self, value: Any) -> None:
+        """Sets every active cell: to a number in each component, or to a sequence of the element's shape."""
+        type_ = self._info.type
+        element, offset = list(getattr(type_, "shape", ())), [0] * len(self._info.shape)
+        elements = _runtime.Elements(self._tree, [self._index], element, offset, f"member '{self._name}'")
+        elements.fill(filling(type_, value))
 
     def cells(self) -> tuple[np.ndarray, np.ndarray]:
         """The active cells: coordinates int64[n, axes] and values [n, ...], in one unspecified order."""

@@ -30,6 +30,8 @@ class _Record(NamedTuple):
     columns: int
     element_rank: int
     background: int
+    offset: int
+    cells: int
 
 
 def _text_at(blob: bytes, offset: int) -> str:
@@ -39,11 +41,11 @@ def _text_at(blob: bytes, offset: int) -> str:
 def _record(blob: bytes, index: int) -> _Record:
     fields = _LEVEL.unpack_from(blob, _HEADER.size + index * _LEVEL.size)
     kind, _, parent, _, name, axis_count, axes = fields[:7]
-    extents, (_, _, cell_bytes), rest = fields[7:15], fields[15:18], fields[18:26]
+    extents, (offset, cells, cell_bytes), rest = fields[7:15], fields[15:18], fields[18:26]
     _, _, dtype, rows, columns, element_rank, background, _ = rest
     return _Record(
         kind, parent, _text_at(blob, name), tuple(axes[:axis_count]), tuple(extents[:axis_count]),
-        cell_bytes, dtype, rows, columns, element_rank, background,
+        cell_bytes, dtype, rows, columns, element_rank, background, offset, cells,
     )  # fmt: skip
 
 
@@ -64,6 +66,26 @@ def branches_of(blob: bytes) -> tuple:
         return LevelNode(_KINDS[record.kind], record.axes, record.extents, record.name, depth, children(index, depth + 1))
 
     return children(0, 0)
+
+
+def dense_form(blob: bytes, member: int):
+    """Where a member's values are below the root cell: (offset, [(axis, extent, stride)] outermost first), in bytes.
+
+    None below a level that grows: its values are not in the root cell.
+    """
+    path, at = [], member
+    while at:
+        path.append(_record(blob, at))
+        at = path[-1].parent
+    if any(record.kind == _POINTER for record in path):
+        return None
+    dimensions = []
+    for record in reversed(path):
+        stride = record.cells * record.cell_bytes
+        for axis, extent in zip(record.axes, record.extents):
+            stride //= extent
+            dimensions.append((axis, extent, stride))
+    return sum(record.offset for record in path), dimensions
 
 
 def _element(record: _Record):

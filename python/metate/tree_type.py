@@ -80,7 +80,7 @@ class Member:
 class TreeType:
     """A frozen, hashable tree type; made by ``SNodeTreeBuilder().….build()`` or read from a module."""
 
-    __slots__ = ("_blob", "_branches", "_handles", "_text")
+    __slots__ = ("__weakref__", "_blob", "_branches", "_handles", "_text")
 
     def __init__(self, branches, blob: bytes | None = None):
         self._branches = tuple(branches)
@@ -134,7 +134,7 @@ class TreeType:
         """Bytes to which an instance's memory must be aligned."""
         return _tree().type_align(self)
 
-    def bytes(self, capacity=None) -> int:
+    def bytes(self, capacity: Any = None) -> int:
         """Bytes of an instance.
 
         Args:
@@ -144,7 +144,7 @@ class TreeType:
         """
         return _tree().type_bytes(self, capacity)
 
-    def new(self, capacity=None):
+    def new(self, capacity: Any = None) -> Any:
         """An instance in memory of this process, zero-copy visible to NumPy.
 
         Without `capacity` each level may grow to its full extent, as far as the reserved address
@@ -152,7 +152,7 @@ class TreeType:
         """
         return _tree().new(self, capacity)
 
-    def bind(self, buffer, capacity=None, reset=True):
+    def bind(self, buffer: Any, capacity: Any = None, reset: bool = True) -> Any:
         """An instance in the caller's memory.
 
         Args:
@@ -210,13 +210,14 @@ def _level_of(node, parents) -> Level:
 
 
 def _member_of(node, parents) -> Member:
-    extents = _path_extents(parents)
+    extents = path_extents(parents)
     axes = tuple(sorted(extents))
     shape = tuple(extents[a] for a in axes)
     return Member(node.name, node.type, _types.Axes(axes).letters, shape, decode_background(node.type, node.background))
 
 
-def _path_extents(parents) -> dict[int, int]:
+def path_extents(parents) -> dict[int, int]:
+    """Cells along each axis over a path of levels."""
     extents: dict[int, int] = {}
     for level in parents:
         for axis, extent in zip(level.axes, level.extents):
@@ -236,7 +237,7 @@ class _Draft:
         self._name = name
         self._children: list = []
 
-    def dense(self, axes, extents, *, name: str | None = None) -> _Draft:
+    def dense(self, axes: Any, extents: Any, *, name: str | None = None) -> _Draft:
         """Adds a level whose cells all exist.
 
         Args:
@@ -248,11 +249,11 @@ class _Draft:
         """
         return self._add("dense", axes, extents, name)
 
-    def pointer(self, axes, extents, *, name: str | None = None) -> _Draft:
+    def pointer(self, axes: Any, extents: Any, *, name: str | None = None) -> _Draft:
         """Adds a level whose cells exist once they are activated; arguments as for `dense`."""
         return self._add("pointer", axes, extents, name)
 
-    def place(self, *members, background=None, **named) -> _Draft:
+    def place(self, *members: Any, background: Any = None, **named: Any) -> _Draft:
         """Puts members into each cell of this level.
 
         Args:
@@ -280,14 +281,8 @@ class _Draft:
         return self._builder._build()
 
     def _add(self, kind, axes, extents, name):
-        numbers, sizes = _axes_and_extents(kind, axes, extents)
-        total = _path_extents(_drafts_above(self))
-        for axis, size in zip(numbers, sizes):
-            if total.get(axis, 1) * size > _MOST_CELLS_OF_AN_AXIS:
-                raise TreeError(
-                    f"{kind}: expected at most {_MOST_CELLS_OF_AN_AXIS} cells along axis {_types._LETTERS[axis]}, "
-                    f"got {total.get(axis, 1) * size} with the levels above; use smaller extents"
-                )
+        numbers, sizes = axes_and_extents(kind, axes, extents)
+        check_extents(kind, numbers, sizes, _drafts_above(self))
         if name is not None:
             self._builder._claim(name)
         child = _Draft(self._builder, self, kind, numbers, sizes, name)
@@ -295,11 +290,13 @@ class _Draft:
         return child
 
     @property
-    def axes(self):
+    def axes(self) -> tuple[int, ...]:
+        """The numbers of the axes along which this level's cells lie, ascending."""
         return self._axes
 
     @property
-    def extents(self):
+    def extents(self) -> tuple[int, ...]:
+        """How many cells there are along each of `axes`."""
         return self._extents
 
 
@@ -358,7 +355,18 @@ def _drafts_above(node):
     return found
 
 
-def _axes_and_extents(kind, axes, extents):
+def check_extents(kind, numbers, sizes, above) -> None:
+    """Raises TreeError where a level of these axes and extents, below the levels `above`, has too many cells."""
+    total = path_extents(above)
+    for axis, size in zip(numbers, sizes):
+        if total.get(axis, 1) * size > _MOST_CELLS_OF_AN_AXIS:
+            raise TreeError(
+                f"{kind}: expected at most {_MOST_CELLS_OF_AN_AXIS} cells along axis {_types._LETTERS[axis]}, "
+                f"got {total.get(axis, 1) * size} with the levels above; use smaller extents"
+            )
+
+
+def axes_and_extents(kind, axes, extents):
     """Axes ascending and the extents beside them."""
     if not isinstance(axes, _types.Axes):
         try:
@@ -367,8 +375,9 @@ def _axes_and_extents(kind, axes, extents):
             raise TreeError(f"{kind}: expected axes such as mt.ij, got {axes!r}") from error
     given = [extents] * len(axes) if _is_integer(extents) else extents
     try:
+        given = list(given) * (len(axes) if len(given) == 1 else 1)
         sizes = [int(e.__index__()) for e in given if _is_integer(e)]
-        complete = len(sizes) == len(list(given)) == len(axes)
+        complete = len(sizes) == len(given) == len(axes)
     except TypeError:
         complete = False
     if not complete:

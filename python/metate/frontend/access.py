@@ -8,15 +8,19 @@ import operator
 import numpy as np
 
 from .. import types as _types
+from ..not_here import NotHereError
 from . import handles
+from .array_access import ARRAYS, ArrayAccess
 from .diagnostics import suggestion
-from .expressions import HANDLES, RUNTIME, Expressions, Reference, Value, is_static
+from .expressions import HANDLES, RUNTIME, Reference, Value, is_static
+from .keys import is_struct
 from .native import describe
+from .structs import Components, StructValue
 
 _COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
 
 
-class Access(Expressions):
+class Access(ArrayAccess):
     """The part of the walker that takes things apart."""
 
     def expr_Subscript(self, node):
@@ -29,18 +33,20 @@ class Access(Expressions):
             return self.emit(node, self.builder.dimension, whole.array.native, axis % whole.array.ndim)
         if is_static(whole) or isinstance(whole, (tuple, list, dict)):
             return self._static_subscript(whole, node)
+        if isinstance(whole, (handles.FieldHandle, handles.StructFieldHandle)):
+            return self.field_element(whole, node)
         if isinstance(whole, handles.TreeHandle):
             return handles.CellHandle(whole, tuple(self.index_values(node.slice)))
         if isinstance(whole, handles.MemberHandle):
             return self.emit(node, self.builder.member, whole.tree.native, whole.name, self.index_values(node.slice))
-        if isinstance(whole, handles.ArrayHandle):
-            return self.emit(node, self.builder.array_element, whole.native, self.index_values(node.slice))
+        if isinstance(whole, ARRAYS):
+            return self.array_element(whole, node)
         if isinstance(whole, handles.CellHandle):
             whole = self.sole_member(whole, node.value)
-        if isinstance(whole, Reference):
-            return self.emit(node, self.builder.reference_component, whole, self.index_values(node.slice))
-        if isinstance(whole, Value):
-            return self.emit(node, self.builder.component, whole, self.index_values(node.slice))
+        if isinstance(whole, StructValue):
+            return self.struct_member(whole, node)
+        if isinstance(whole, (Value, Reference, Components)):
+            return self.component_subscript(whole, node)
         raise self.error("type", f"expected something with elements, got {describe(whole)}", node.value)
 
     def _refuse_instances(self, thing, node):
@@ -76,11 +82,17 @@ class Access(Expressions):
             known = [self.builder.known_integer(k) for k in indices]
             if None in known:
                 return self.emit(node, self.builder.component, self.to_value(whole, node.value), indices)
-            return self.compute(node, operator.getitem, whole, tuple(known))
+            thing = self.compute(node, operator.getitem, whole, tuple(known))
+            self.captures.item(whole, tuple(known), thing)
+            return thing
+        if not hasattr(type(whole), "__getitem__") and not hasattr(whole, "__class_getitem__"):
+            raise self.error("type", f"expected something with elements, got {describe(whole)}", node.value)
         key = self.expr(node.slice)
         if isinstance(key, RUNTIME):
             key = self.known_integer(key, node.slice, f"index of a {type(whole).__name__} known while compiling")
-        return self.compute(node, operator.getitem, whole, key)
+        thing = self.compute(node, operator.getitem, whole, key)
+        self.captures.item(whole, key, thing)
+        return thing
 
     def expr_Slice(self, node):
         bounds = [None if part is None else self.expr(part) for part in (node.lower, node.upper, node.step)]
@@ -106,30 +118,54 @@ class Access(Expressions):
         name = node.attr
         if isinstance(owner, handles.TreeHandle):
             return self.tree_attribute(owner, name, node)
+        if isinstance(owner, (handles.FieldHandle, handles.StructFieldHandle)):
+            return self.field_attribute(owner, name, node)
         if isinstance(owner, handles.CellHandle):
             if name in owner.tree.type.members:
                 return self.member(owner, name, node)
             if len(owner.tree.type.members) == 1:
                 return self.value_attribute(self.sole_member(owner, node.value), name, node)
             raise self.unknown_attribute(owner, name, node, list(owner.tree.type.members))
-        if isinstance(owner, handles.ArrayHandle):
-            if name == "shape":
-                return handles.ShapeHandle(owner)
-            if name == "ndim":
-                return owner.ndim
-            raise self.unknown_attribute(owner, name, node, ["shape", "ndim"])
+        if isinstance(owner, ARRAYS):
+            return self.array_attribute(owner, name, node)
         if isinstance(owner, handles.MemberHandle):
             if name == "shape":
                 return owner.shape
             raise self.unknown_attribute(owner, name, node, ["shape"])
-        if isinstance(owner, (Value, Reference)):
+        if isinstance(owner, (Value, Reference, Components)):
             return self.value_attribute(owner, name, node)
+        if isinstance(owner, StructValue):
+            return self.struct_attribute(owner, name, node)
+        if isinstance(owner, handles.LevelHandle) and owner.level is not None:
+            return self.level_attribute(owner, name, node)
         if isinstance(owner, HANDLES):
             raise self.unknown_attribute(owner, name, node, [])
+        if is_struct(owner) and name in getattr(owner._type, "methods", ()):
+            return handles.BoundMethod(self.struct_of(owner._type, owner, node, "struct from outside"), name)
+        return self.python_attribute(owner, name, node)
+
+    def python_attribute(self, owner, name, node):
+        """An attribute of an object from outside the kernel, as it is while compiling."""
         try:
-            return getattr(owner, name)
-        except AttributeError:
+            thing = getattr(owner, name)
+        except AttributeError as error:
+            if isinstance(error, NotHereError):
+                raise self.error("name", str(error), _attribute_name(node)) from None
             raise self.unknown_attribute(owner, name, node, dir(owner), listed=False) from None
+        except Exception as error:  # of a property
+            text = f"{type(error).__name__} while reading '{name}' of {describe(owner)}: {error}"
+            raise self.error("type", text, _attribute_name(node)) from None
+        self.captures.attribute(owner, name, thing)
+        return thing
+
+    def call_super(self, node):
+        """`super()` in a method: Python's own, of the class that the method is written in and its object."""
+        source = self.frame.source
+        first = self.frame.scope.lookup(next(iter(source.parameters), None))
+        owner = source.captured.get("__class__")
+        if node.args or node.keywords or owner is None or not isinstance(first, handles.Constant):
+            raise self.error("syntax", "expected super() without arguments in a method of a data-oriented class", node)
+        return self.compute(node, super, owner, first.value)
 
     def unknown_attribute(self, owner, name, node, candidates, listed=True):
         known = f"; it has {', '.join(candidates)}" if listed and candidates else ""
@@ -153,7 +189,7 @@ class Access(Expressions):
         shape = owner.type.shape
         if len(shape) == 1 and set(name) <= set(_COMPONENTS):
             return self.swizzle(owner, name, node)
-        if name in self.methods:
+        if name in self.methods or name in self.whole_methods:
             return handles.BoundMethod(owner, name)
         if name in ("n", "m", "shape"):
             return tuple(shape) if name == "shape" else ([*shape, 1, 1])[0 if name == "n" else 1]
@@ -173,12 +209,8 @@ class Access(Expressions):
                 f"its components are {', '.join('xyzw'[:length])}",
             )
         if len(positions) == 1:
-            index = [self.to_value(positions[0], node)]
-            if isinstance(owner, Reference):
-                return self.emit(node, self.builder.reference_component, owner, index)
-            return self.emit(node, self.builder.component, owner, index)
-        whole = self.to_value(owner, node)
-        return self.emit(node, self.builder.vector, [self.component(whole, [k], node) for k in positions], None)
+            return self.part_of(owner, positions, node)
+        return self.group(owner, [(k,) for k in positions], [len(positions)], node)
 
 
 def _attribute_name(node):

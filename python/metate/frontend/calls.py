@@ -6,17 +6,24 @@ import ast
 import builtins
 import inspect
 import math
+import types as python_types
 
 import numpy as np
 
 from .. import intrinsics
 from .. import types as _types
-from . import analysis, handles
+from ..linalg.composite import Composite
+from ..struct_object import Struct
+from . import handles
+from .array_access import ARRAYS
 from .diagnostics import suggestion
 from .expressions import Reference, Value, is_static
 from .function import Function, Template
+from .inlining import Closure
 from .intrinsic_calls import IntrinsicCalls
 from .native import describe, native_type
+from .source import lambda_source
+from .structs import Components, StructValue
 
 # Python's own functions that mean something in a kernel.
 _MATH = {
@@ -44,6 +51,33 @@ _STATIC_BUILTINS = (
     type,
     any,
     all,
+    set,
+    frozenset,
+    dict,
+    divmod,
+    callable,
+    repr,
+)
+_SHALLOW = (len, range, zip, enumerate, reversed, tuple, list)  # they ask the elements nothing
+# What is known while compiling though its elements may be values of the kernel.
+_CONTAINERS = (str, tuple, list, dict, set, frozenset, range, np.ndarray, np.generic)
+# Methods by which containers change: of those that the kernel made only.
+_CHANGES = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "setdefault",
+        "popitem",
+        "add",
+        "discard",
+    )
 )
 
 _LINEAR = ("norm", "norm_sqr", "normalized", "transpose", "determinant", "inverse", "trace", "sum", "max", "min", "any", "all")
@@ -53,26 +87,45 @@ _LINEAR_PAIRS = ("dot", "cross", "outer_product")
 class Calls(IntrinsicCalls):
     """The part of the walker that evaluates calls."""
 
+    whole_methods = ("fill", "get_shape", "to_list")
     methods = (*_LINEAR, *_LINEAR_PAIRS, "norm_inv", "cast")
 
     def expr_Call(self, node):
         callee = self.expr(node.func)
+        if isinstance(callee, Composite):
+            return self.call_composite(callee, node)
         if isinstance(callee, handles.BoundMethod):
             return self.call_method(callee, node)
         if isinstance(callee, intrinsics.Intrinsic):
             return self.call_intrinsic(callee.name, node)
         if isinstance(callee, Function):
             return self.call_function(callee, node)
+        if isinstance(callee, python_types.MethodType) and isinstance(callee.__func__, Function):
+            return self.call_function(callee.__func__, node, (callee.__self__,))
+        if callee is super:
+            return self.call_super(node)
         if isinstance(callee, _types.DType):
             return self.call_cast(callee, node)
+        if isinstance(callee, Closure):
+            return self.call_closure(callee, node)
         if isinstance(callee, (_types.VectorType, _types.MatrixType)):
             return self.call_type(callee, node)
+        if isinstance(callee, _types.StructType):
+            return self.call_struct(callee, node)
+        if callee is Struct:
+            return self.call_Struct(node)
         if isinstance(callee, Template):
             raise self.error("syntax", "template() stands in annotations only", node)
         return self.call_python(callee, node)
 
     def call_python(self, callee, node):
         """What is neither the language's nor a @func."""
+        if (
+            isinstance(callee, python_types.BuiltinMethodType)
+            and callee.__name__ == "format"
+            and isinstance(callee.__self__, str)
+        ):
+            return self.call_format(callee.__self__, node)
         try:
             name = _BUILTINS.get(callee) or _MATH.get(callee)
         except TypeError:
@@ -80,9 +133,12 @@ class Calls(IntrinsicCalls):
         if self.static_depth:
             arguments, keywords = self.arguments(node)
             if all(is_static(a) for a in (*arguments, *keywords.values())):
-                return self.compute(node, lambda: callee(*arguments, **keywords))
+                return self._call_now(callee, arguments, keywords, node)
         if name is not None:
             return self.call_intrinsic(name, node)
+        source = lambda_source(callee)
+        if source is not None:
+            return self.call_source(source, node)
         if _types.is_python_scalar(callee):
             scalar = {int: self.options.default_ip, float: self.options.default_fp, bool: _types.u1}[callee]
             return self.call_cast(scalar, node)
@@ -93,6 +149,9 @@ class Calls(IntrinsicCalls):
             if len(arguments) == 1 and not keywords.keys() - {"dt", "dtype"}:
                 return self.call_intrinsic("Vector" if callee is _types.vector else "Matrix", node)
             return self.compute(node, lambda: callee(*arguments, **keywords))
+        if callee is _types.struct:
+            arguments, keywords = self.arguments(node)
+            return self.compute(node, lambda: callee(*arguments, **keywords))
         if callee is len:
             return self._length(node)
         if isinstance(callee, type) and issubclass(callee, np.generic):
@@ -102,16 +161,40 @@ class Calls(IntrinsicCalls):
             if callee is sum and 1 <= len(arguments) <= 2 and not is_static(arguments[0]):
                 start = arguments[1:] or [thing for name, thing in keywords.items() if name == "start"]
                 return self._sum([*start, *self.unpacked(arguments[0], node)], node)
+            if callee in (any, all) and not is_static(arguments):
+                return self._any_or_all(callee is all, arguments, node)
+            if callee is sorted and not is_static(arguments):
+                text = "sorted: expected elements known while compiling, got values of the kernel"
+                raise self.error("type", text, node)
             if callee is range and not is_static(arguments):
                 raise self.error("type", "range: expected integers known while compiling here, got values of the kernel", node)
-            return self.compute(node, lambda: callee(*arguments, **keywords))
+            return self._call_now(callee, arguments, keywords, node)
+        if isinstance(callee, python_types.BuiltinMethodType) and isinstance(callee.__self__, _CONTAINERS):
+            if callee.__name__ in _CHANGES and not self.is_made_here(callee.__self__):
+                text = f"'{callee.__name__}' would change a {type(callee.__self__).__name__} from outside the kernel"
+                raise self.error("type", text, node.func, f"copy it first: {type(callee.__self__).__name__}(...)")
+            arguments, keywords = self.arguments(node)
+            return self._call_now(callee, arguments, keywords, node)
         raise self.error("type", f"{describe(callee)} cannot be called in a kernel", node.func, self._call_hint(callee))
+
+    def _call_now(self, callee, arguments, keywords, node):
+        """Python's own call, while compiling; what it may have learnt of objects from outside is noted."""
+        result = self.compute(node, lambda: _listed(callee(*arguments, **keywords)))
+        if callee is getattr or callee is hasattr:
+            owner, name = arguments[:2]
+            self.captures.has(owner, name)
+            if callee is getattr and hasattr(owner, name):
+                self.captures.attribute(owner, name, result)
+        elif not any(callee is one for one in (isinstance, type, callable)):
+            is_deep = not any(callee is one for one in _SHALLOW)
+            self.captures.whole(getattr(callee, "__self__", None), *arguments, *keywords.values(), deep=is_deep)
+        return result
 
     @staticmethod
     def _call_hint(callee):
         if hasattr(callee, "__metate_kernel__"):
             return "a kernel is launched from Python; make the common part a @func"
-        if inspect.isfunction(callee):
+        if inspect.isfunction(callee) or inspect.ismethod(callee):
             return f"decorate '{callee.__name__}' with @func, or compute it before: ti.static({callee.__name__}(...))"
         if isinstance(callee, np.ufunc):
             return f"NumPy's functions run in Python only: ti.{callee.__name__}(...) where there is one"
@@ -123,17 +206,24 @@ class Calls(IntrinsicCalls):
             total = self.binary("+", total, part, node)
         return total
 
+    def _any_or_all(self, is_all, arguments, node):
+        """any([...]) and all([...]) of values; each is computed."""
+        result = self.truth(is_all, node)
+        for part in self.unpacked(*arguments, node) if len(arguments) == 1 else arguments:
+            result = self.emit(node, self.builder.binary, "&" if is_all else "|", result, self.truth(part, node))
+        return result
+
     def _length(self, node):
         (thing,), _ = self.arguments(node, 1)
         if isinstance(thing, (Value, Reference)) and thing.type.shape:
             return thing.type.shape[0]
         if isinstance(thing, handles.ShapeHandle):
             return thing.array.ndim
-        if isinstance(thing, handles.ArrayHandle):
+        if isinstance(thing, ARRAYS):
             if thing.ndim == 0:
                 raise self.error("type", f"len: expected at least one dimension, got {describe(thing)}", node)
-            return self.unpacked(handles.ShapeHandle(thing), node)[0]
-        return self.compute(node, lambda: len(thing))
+            return self.unpacked(handles.ShapeHandle(thing.first), node)[0]
+        return self._call_now(len, (thing,), {}, node)
 
     def arguments(self, node, count=None, names=None, places=()):
         """(positional, keywords) of a call, as what they stand for.
@@ -151,9 +241,12 @@ class Calls(IntrinsicCalls):
                 thing = self.expr(argument)
                 positional.append(thing if len(positional) in places else self.settled(thing, argument))
         for keyword in node.keywords:
-            if keyword.arg is None:
-                raise self.error("syntax", "kernels have no ** arguments", keyword.value)
             thing = self.expr(keyword.value)
+            if keyword.arg is None:
+                if not isinstance(thing, dict):
+                    raise self.error("type", f"expected a dict after **, got {describe(thing)}", keyword.value)
+                keywords.update(thing)
+                continue
             keywords[keyword.arg] = thing if keyword.arg in places else self.settled(thing, keyword.value)
         if count is not None and len(positional) != count:
             plural = "s" * (count != 1)
@@ -210,9 +303,15 @@ class Calls(IntrinsicCalls):
 
     def call_method(self, method, node):
         name, receiver = method.name, method.receiver
+        if isinstance(receiver, (handles.FieldHandle, handles.StructFieldHandle, handles.LevelHandle)):
+            return self.call_fill(receiver, node) if name == "fill" else self.call_parent(receiver, node)
+        if isinstance(receiver, StructValue):
+            return self.call_struct_method(receiver, name, node)
         if isinstance(receiver, handles.TreeHandle):
             arguments, _ = self.arguments(node)
             return self.call_cell(name, receiver, self._indices(arguments, node), node)
+        if name in ("get_shape", "to_list", "fill"):
+            return self._whole_method(name, receiver, node)
         value = self.to_value(receiver, node.func)
         if name in _LINEAR_PAIRS:
             (other,), _ = self.arguments(node, 1)
@@ -230,6 +329,21 @@ class Calls(IntrinsicCalls):
             return self.emit(node, self.builder.function, "rsqrt", self.emit(node, self.builder.linear, "norm_sqr", value))
         return self.emit(node, self.builder.linear, name, value)
 
+    def _whole_method(self, name, receiver, node):
+        """Methods that are about the vector or matrix as a whole."""
+        if name == "fill":
+            (number,), _ = self.arguments(node, 1)
+            if not isinstance(receiver, (Reference, Components)):
+                hint = "assign it to a variable first"
+                raise self.error("type", f"fill: expected a place that can be assigned, got {describe(receiver)}", node, hint)
+            self.store(receiver, number, node.func.value, node)
+            return None
+        self.arguments(node, 0)
+        if name == "get_shape":
+            return tuple(receiver.type.shape)
+        parts = self.unpacked(receiver, node)
+        return [self.unpacked(part, node) for part in parts] if len(receiver.type.shape) == 2 else parts
+
     def _norm_with(self, name, value, epsilon, node):
         """norm(eps) = sqrt(norm_sqr + eps), which has a derivative at zero."""
         square = self.emit(node, self.builder.linear, "norm_sqr", value)
@@ -244,69 +358,10 @@ class Calls(IntrinsicCalls):
             return {int: self.options.default_ip, float: self.options.default_fp, bool: _types.u1}[thing]
         raise self.error("type", f"expected a scalar type such as ti.f32, got {describe(thing)}", node)
 
-    #  -- @func ------------------------------------------------------------------------------------------
 
-    def call_function(self, function, node):
-        source = function.source
-        frame = self.frame
-        while frame is not None:
-            if frame.source is source:
-                raise self.error("syntax", f"'{source.name}' calls itself: a @func is inlined and cannot be recursive", node)
-            frame = frame.caller
-        bound = self._bind_arguments(source, node)
-        statements = source.tree.body
-        frame = handles.Frame(source, handles.Scope("function"), self.frame, node, self.builder.scope)
-        assigned = analysis.assigned_names(statements)
-        self.locate(node)
-        initial = {name: self._parameter(source, name, thing, name in assigned, node) for name, thing in bound.items()}
-        self.builder.enter_call()
-        outer, self.frame = self.frame, frame
-        static_depth, self.static_depth = self.static_depth, 0
-        try:
-            frame.scope.names.update(initial)
-            self.walk_function_body(statements)
-        finally:
-            self.frame = outer
-            self.static_depth = static_depth
-            self.builder.leave_call()
-        return self.result_of(frame, node)
+_ITERATORS = (zip, enumerate, reversed, type({}.keys()), type({}.values()), type({}.items()))
 
-    def _bind_arguments(self, source, node):
-        """Argument objects by parameter name."""
-        templates = set()
-        for k, (name, parameter) in enumerate(source.parameters.items()):
-            if isinstance(parameter.annotation, Template) or parameter.annotation is Template:
-                templates |= {k, name}
-        positional, keywords = self.arguments(node, places=templates)
-        signature = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in source.parameters.values()])
-        try:
-            bound = signature.bind(*positional, **keywords)
-        except TypeError as error:
-            raise self.error("type", f"'{source.name}': {error}", node, f"it is defined as {source.name}{signature}") from None
-        bound.apply_defaults()
-        return bound.arguments
 
-    def _parameter(self, source, name, thing, is_assigned, node):
-        """What a parameter's name is bound to: by value, unless it is a template or a handle."""
-        annotation = source.parameters[name].annotation
-        if isinstance(annotation, Template) or annotation is Template:
-            return handles.Local(thing, node) if isinstance(thing, Reference) else handles.Constant(thing)
-        if isinstance(thing, handles.CellHandle) and len(thing.tree.type.members) != 1:
-            return handles.Constant(thing)
-        if isinstance(thing, (Reference, handles.CellHandle)):
-            thing = self.to_value(thing, node)
-        if isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)) or _types.is_python_scalar(annotation):
-            type_ = annotation if not isinstance(annotation, type) else self.scalar_type(annotation, node)
-            thing = self.emit(
-                node,
-                self.builder.convert,
-                self.to_value(thing, node),
-                native_type(type_),
-                f"argument '{name}' of '{source.name}'",
-            )
-        if is_assigned and (isinstance(thing, Value) or isinstance(thing, (bool, int, float))):
-            value = self.to_value(thing, node)
-            local = self.emit(node, self.builder.declare_local, value.type)
-            self.write(node, local, value, name)
-            return handles.Local(local, node)
-        return handles.Constant(thing)
+def _listed(thing):
+    """An iterator's elements, so that what is known of them can be asked more than once."""
+    return list(thing) if isinstance(thing, _ITERATORS) else thing

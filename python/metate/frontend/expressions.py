@@ -16,9 +16,12 @@ from metate_native import _compiler
 
 from .. import intrinsics
 from .. import types as _types
+from ..errors import CompilationError, MetateError
+from ..matrix_value import MatrixValue
 from . import handles
 from .diagnostics import located, suggestion, warn
 from .native import describe
+from .structs import Components, StructValue
 
 Value, Reference = _compiler.Value, _compiler.Reference
 
@@ -39,6 +42,7 @@ _STATIC_COMPARE = {
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
+_MOST_NOTES = 8  # calls that an error names
 _MOST_CONSTANTS = 64  # elements of a captured array that become constants; a larger one is data
 _PYTHON_NAMES = (
     "range",
@@ -57,10 +61,11 @@ _PYTHON_NAMES = (
     "True",
     "False",
 )
-RUNTIME = (Value, Reference, handles.CellHandle)
+RUNTIME = (Value, Reference, handles.CellHandle, StructValue, Components)
 HANDLES = (
     handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
-    handles.ShapeHandle, handles.TextParts, handles.BoundMethod,
+    handles.StructArrayHandle, handles.ShapeHandle, handles.TextParts, handles.BoundMethod, handles.FieldHandle,
+    handles.StructFieldHandle,
 )  # fmt: skip
 
 
@@ -68,6 +73,8 @@ def is_static(value) -> bool:
     """Known while compiling, with everything in it."""
     if isinstance(value, (tuple, list)):
         return all(is_static(v) for v in value)
+    if isinstance(value, dict):
+        return all(is_static(v) for v in value.values())
     return not isinstance(value, (*RUNTIME, *HANDLES))
 
 
@@ -82,6 +89,8 @@ class Expressions:
         while frame.caller is not None:
             notes.append((f"called from here, by '{frame.caller.source.name}'", *self._place(frame.caller.source, frame.call)))
             frame = frame.caller
+        if len(notes) > _MOST_NOTES:  # of a recursion, both ends
+            notes = [*notes[: _MOST_NOTES // 2], *notes[-_MOST_NOTES // 2 :]]
         return located(kind, message, self.frame.source, node, hint, notes)
 
     @staticmethod
@@ -114,7 +123,7 @@ class Expressions:
         method = getattr(self, "expr_" + type(node).__name__, None)
         if method is None:
             raise self.error("syntax", f"kernels have no {_spelling(node)}", node)
-        return method(node)
+        return self.from_outside(method(node), node)
 
     def value(self, node):
         return self.to_value(self.expr(node), node)
@@ -125,6 +134,8 @@ class Expressions:
             return thing
         if isinstance(thing, Reference):
             return self.emit(node, self.builder.load, thing)
+        if isinstance(thing, Components):
+            return self.gathered(thing, node)
         if isinstance(thing, (bool, np.bool_)):
             return self.emit(node, self.builder.boolean, bool(thing))
         if isinstance(thing, int):
@@ -133,6 +144,8 @@ class Expressions:
             return self.emit(node, self.builder.float_literal, thing)
         if isinstance(thing, np.generic):
             return self.typed_constant(thing.item(), _types.dtype(thing.dtype), node)
+        if isinstance(thing, MatrixValue) and thing.is_untyped:  # ti.Vector([1, 2]) outside: literals
+            return self.shaped_value(thing.tolist(), thing.shape, node)
         if isinstance(thing, np.ndarray) and thing.ndim in (1, 2) and thing.size <= _MOST_CONSTANTS:
             return self.array_constant(thing, node)
         if isinstance(thing, handles.CellHandle):
@@ -141,8 +154,10 @@ class Expressions:
 
     def settled(self, thing, node):
         """What a place holds now, so that later assignments do not change it; anything else as it is."""
+        if isinstance(thing, StructValue):
+            return thing.map(lambda part: self.settled(part, node))
         is_whole = isinstance(thing, handles.CellHandle) and len(thing.tree.type.members) == 1
-        return self.to_value(thing, node) if is_whole or isinstance(thing, Reference) else thing
+        return self.to_value(thing, node) if is_whole or isinstance(thing, (Reference, Components)) else thing
 
     def shaped_value(self, thing, shape, node):
         """A Value; where a vector or matrix is wanted, also from a list (of lists) of its components."""
@@ -155,6 +170,8 @@ class Expressions:
         return self.emit(node, self.builder.matrix, flat, len(rows), None)
 
     def _value_hint(self, thing):
+        if isinstance(thing, StructValue):
+            return f"take a member: {', '.join('.' + name for name in thing.parts)}"
         if isinstance(thing, handles.TreeHandle):
             return f"take a member of a cell: {thing.name}[i, j].{next(iter(thing.type.members))}"
         if isinstance(thing, handles.MemberHandle):
@@ -163,7 +180,7 @@ class Expressions:
             return "make a vector of it: ti.Vector([...])"
         if isinstance(thing, np.ndarray) or isinstance(getattr(thing, "type", None), _types.TreeType):
             return "pass it to the kernel as an argument"
-        if isinstance(thing, handles.ArrayHandle):
+        if isinstance(thing, (handles.ArrayHandle, handles.StructArrayHandle)):
             return f"take an element: {thing.name}[...]"
         return None
 
@@ -192,7 +209,7 @@ class Expressions:
     def array_constant(self, array, node):
         """A NumPy array from outside the kernel, of one or two dimensions, as a vector or matrix."""
         dtype = _types.dtype(array.dtype)
-        parts = [self.typed_constant(number.item(), dtype, node) for number in array.ravel()]
+        parts = [self.typed_constant(number, dtype, node) for number in array.ravel().tolist()]
         if array.ndim == 1:
             return self.emit(node, self.builder.vector, parts, dtype.code)
         return self.emit(node, self.builder.matrix, parts, array.shape[0], dtype.code)
@@ -227,6 +244,7 @@ class Expressions:
             raise self.error("name", f"'{node.id}' may have no value here: {reason}", node, "assign it before")
         found, value = self.frame.source.lookup(node.id)
         if found:
+            self.captures.outside(value)
             return value
         hint = suggestion(node.id, self.name_candidates())
         raise self.error("name", f"name '{node.id}' is not defined", node, hint)
@@ -257,37 +275,24 @@ class Expressions:
         """The elements of a tuple, list, shape or vector."""
         if isinstance(thing, handles.ShapeHandle):
             return [self.emit(node, self.builder.dimension, thing.array.native, k) for k in range(thing.array.ndim)]
-        if isinstance(thing, (Value, Reference)) and len(thing.type.shape) == 1:
-            whole = self.to_value(thing, node)
-            return [self.component(whole, [k], node) for k in range(thing.type.shape[0])]
+        if isinstance(thing, (Value, Reference, Components)) and thing.type.shape:
+            whole, (rows, *columns) = self.to_value(thing, node), thing.type.shape
+            if columns:  # of a matrix, its rows
+                return [self.group(whole, [(i, j) for j in range(*columns)], columns, node) for i in range(rows)]
+            return [self.component(whole, [k], node) for k in range(rows)]
         if isinstance(thing, np.ndarray):
+            self.captures.whole(thing)
             return list(thing)
-        if isinstance(thing, (tuple, list, range)):
+        if isinstance(thing, (tuple, list, range, dict, set, str)):
             return list(thing)
         raise self.error("type", f"expected a tuple, a list or a vector, got {describe(thing)}", node)
 
-    def expr_JoinedStr(self, node):
-        parts = []
-        for part in node.values:
-            if isinstance(part, ast.Constant):
-                parts.append(str(part.value))
-                continue
-            if part.format_spec is not None:
-                raise self.error(
-                    "syntax", "kernels have no format specifiers in f-strings", node, "leave out what stands after ':'"
-                )
-            if part.conversion != -1:
-                raise self.error("syntax", "kernels have no conversions in f-strings", node, "leave out what stands after '!'")
-            thing = self.expr(part.value)
-            parts.extend(self.print_parts(thing, part.value))
-        return handles.TextParts(tuple(parts))
-
     def expr_ListComp(self, node):
         results = []
-        self._comprehend(node.generators, lambda: results.append(self.settled(self.expr(node.elt), node.elt)))
+        self.comprehend(node.generators, lambda: results.append(self.settled(self.expr(node.elt), node.elt)))
         return results
 
-    def _comprehend(self, generators, action):
+    def comprehend(self, generators, action):
         if not generators:
             action()
             return
@@ -296,7 +301,7 @@ class Expressions:
             self.push_scope("static")
             self.bind_static_target(first.target, item)
             if all(self.static_truth(condition) for condition in first.ifs):
-                self._comprehend(rest, action)
+                self.comprehend(rest, action)
             self.pop_scope()
 
     def static_truth(self, node):
@@ -320,16 +325,28 @@ class Expressions:
     def binary(self, op, left, right, node):
         if self.static_depth and is_static(left) and is_static(right):
             return self.compute(node, _STATIC_BINARY[op], left, right)
-        if isinstance(left, (str, tuple, list)) and isinstance(right, (str, tuple, list, int)) and is_static(left):
+        if op == "%" and isinstance(left, str):
+            return self.percent_text(left, right, node)
+        is_sequences = isinstance(left, (str, tuple, list)) and isinstance(right, (str, tuple, list, int))
+        if is_sequences and (op in ("+", "*") or is_static(left)):  # of values of the kernel as well: [n] * 2
             return self.compute(node, _STATIC_BINARY[op], left, right)
-        a = self.to_value(left, getattr(node, "left", node))
-        b = self.to_value(right, getattr(node, "right", node))
+        a = self._operand(left, right, getattr(node, "left", node))
+        b = self._operand(right, left, getattr(node, "right", node))
         return self.emit(node, self.builder.binary, op, a, b)
+
+    def _operand(self, thing, other, node):
+        """A Value; next to a vector or matrix also of a list of components."""
+        is_list = isinstance(thing, (tuple, list)) and isinstance(other, (Value, Reference, Components))
+        return self.shaped_value(thing, other.type.shape, node) if is_list else self.to_value(thing, node)
 
     def compute(self, node, function, *arguments):
         """A computation in Python, while compiling."""
         try:
             return function(*arguments)
+        except CompilationError:
+            raise
+        except MetateError as error:
+            raise self.error("type", str(error), node) from None
         except Exception as error:
             raise self.error("type", f"{type(error).__name__} while compiling: {error}", node) from None
 
@@ -361,7 +378,11 @@ class Expressions:
     def compare(self, op, left, right, node, left_node, right_node):
         op = type(op)
         if is_static(left) and is_static(right) and self._is_compared_statically(op, left, right):
+            if op not in (ast.Is, ast.IsNot):
+                self.captures.whole(left, right)
             return self.compute(node, _STATIC_COMPARE[op], left, right)
+        if op in (ast.Is, ast.IsNot) and (left is None or right is None):
+            return op is ast.IsNot  # a field, an array or a value of the kernel is never None
         if op not in _COMPARE:
             raise self.error("syntax", f"'{_spelling_of(op)}' needs operands known while compiling", node)
         a, b = self.to_value(left, left_node), self.to_value(right, right_node)
@@ -409,11 +430,25 @@ class Expressions:
             return self.expr(node.body if self.static_bool(condition, node.test) else node.orelse)
         self.emit(node, self.builder.begin_if, self.truth(condition, node.test))
         self.depth += 1
-        yes = self.value(node.body)
+        yes = self.expr(node.body)
+        if isinstance(yes, StructValue):
+            return self._struct_choice(node, yes)
+        yes = self.to_value(yes, node.body)
         self.emit(node, self.builder.begin_else)
         no = self.value(node.orelse)
         self.depth -= 1
         return self.emit(node, self.builder.end_if_with, yes, no)
+
+    def _struct_choice(self, node, yes):
+        """`s if c else t` of structs: through variables, which the branches assign."""
+        yes = self.settled(yes, node.body)
+        local = self.struct_local(yes, node)
+        self.store_struct(local, yes, node.body, node)
+        self.emit(node, self.builder.begin_else)
+        self.store_struct(local, self.expr(node.orelse), node.orelse, node)
+        self.depth -= 1
+        self.builder.end_if()
+        return self.settled(local, node)
 
     def expr_NamedExpr(self, node):
         self.assign(node.target, self.expr(node.value), node)
@@ -422,9 +457,7 @@ class Expressions:
 
 def _spelling(node):
     names = {
-        "Lambda": "lambda", "Dict": "dict displays", "Set": "set displays", "Await": "await", "Yield": "yield",
-        "GeneratorExp": "generator expressions", "DictComp": "dict comprehensions", "SetComp": "set comprehensions",
-        "Starred": "starred expressions here", "YieldFrom": "yield from",
+        "Await": "await", "Yield": "yield", "Starred": "starred expressions here", "YieldFrom": "yield from",
     }  # fmt: skip
     return names.get(type(node).__name__, type(node).__name__)
 

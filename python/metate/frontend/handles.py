@@ -43,6 +43,7 @@ class LevelHandle:
 
     tree: TreeHandle
     name: str
+    level: Any = None  # the object of metate.fields, of a level of a tree of fields
 
     def describe(self):
         return f"level '{self.name}' of tree '{self.tree.name}'"
@@ -65,13 +66,75 @@ class ArrayHandle:
 
     native: Any
     name: str
+    is_clamped: bool = False  # an index outside means the nearest element
 
     @property
     def ndim(self):
         return self.native.rank
 
+    @property
+    def first(self):
+        return self
+
     def describe(self):
         return f"array '{self.name}' of {self.native.rank} dimensions"
+
+
+@dataclass(frozen=True)
+class StructArrayHandle:
+    """An array of structs: an array for each leaf, by its path (`pos`, `inner.pos`)."""
+
+    type: Any
+    arrays: dict
+    name: str
+
+    @property
+    def first(self):
+        return next(iter(self.arrays.values()))
+
+    @property
+    def ndim(self):
+        return self.first.ndim
+
+    @property
+    def is_clamped(self):
+        return self.first.is_clamped
+
+    def describe(self):
+        return f"array '{self.name}' of {self.ndim} dimensions"
+
+
+@dataclass(frozen=True)
+class FieldHandle:
+    """A field: members of a tree, which is a hidden argument; its indices are the tree's coordinates plus an offset."""
+
+    tree: TreeHandle
+    placement: Any
+    name: str
+    field: Any  # the object of metate.fields
+
+    @property
+    def shape(self):
+        return self.placement.shape
+
+    @property
+    def element(self):
+        return self.placement.element
+
+    def describe(self):
+        return f"field '{self.name}'"
+
+
+@dataclass(frozen=True)
+class StructFieldHandle:
+    """A struct field: fields by name, each of which becomes a FieldHandle when it is used."""
+
+    field: Any  # the object of metate.fields
+    name: str
+    outer: Any = None  # the StructFieldHandle that this one is a member of, the outermost one
+
+    def describe(self):
+        return f"struct field '{self.name}'"
 
 
 @dataclass(frozen=True)
@@ -198,7 +261,11 @@ class Frame:
     result: Any = None  # what the only return gives
     returns: list = field(default_factory=list)  # early returns: for each set of types, the variables of the values
     which: Any = None  # i32 local: the number of the set that was returned
-    is_tuple: bool = False
+    depth: int = 0  # of run-time regions around its call
+    accumulated: Any = ()  # variables that parallel loops of the function change in place
+    has_returned: bool = False  # under a condition at run time
+    structure: Any = None  # a returned thing, for how the values are nested
+    annotation: Any = None  # of the result
 
     @property
     def is_kernel(self):

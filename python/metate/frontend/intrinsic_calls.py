@@ -9,10 +9,14 @@ import numpy as np
 from metate_native import _compiler
 
 from .. import types as _types
+from ..intrinsics import Box
 from . import handles
 from .diagnostics import suggestion
 from .expressions import Reference, Value, is_static
 from .native import describe
+from .random_calls import RandomCalls
+from .structs import Components, StructValue
+from .texts import Texts
 
 _FUNCTIONS = frozenset(_compiler.KernelBuilder.function_names())
 _ATOMICS = ("add", "sub", "mul", "min", "max", "and", "or", "xor")
@@ -21,14 +25,15 @@ _LINEAR_PAIRS = ("dot", "cross", "outer_product")
 _BINARY = ("atan2", "pow", "raw_div", "raw_mod", "bit_shr")
 
 
-class IntrinsicCalls:
+class IntrinsicCalls(Texts, RandomCalls):
     """The part of the walker that knows the language's functions by name."""
 
     def call_intrinsic(self, name, node):
-        if name in ("floor", "ceil", "round", "trunc") and len(node.args) == 2:
-            (thing, dtype), _ = self.arguments(node, 2)
+        if name in ("floor", "ceil", "round", "trunc") and node.args and len(node.args) + len(node.keywords) == 2:
+            (thing, *rest), keywords = self.arguments(node, names=("dtype",))
+            dtype = self.scalar_type(rest[0] if rest else keywords.get("dtype"), node)
             whole = self.emit(node, self.builder.function, name, self.to_value(thing, node.args[0]))
-            return self.emit(node, self.builder.cast, whole, self.scalar_type(dtype, node.args[1]).code)
+            return self.emit(node, self.builder.cast, whole, dtype.code)
         if name in _FUNCTIONS:
             (thing,), _ = self.arguments(node, 1)
             return self.emit(node, self.builder.function, name, self.to_value(thing, node.args[0]))
@@ -66,6 +71,8 @@ class IntrinsicCalls:
 
     def call_select(self, node):
         (condition, yes, no), _ = self.arguments(node, 3)
+        if isinstance(yes, StructValue) or isinstance(no, StructValue):
+            return self.select_struct(condition, yes, no, node)
         values = [self.to_value(thing, at) for thing, at in zip((condition, yes, no), self.spots(node, (condition, yes, no)))]
         return self.emit(node, self.builder.select, *values)
 
@@ -113,7 +120,7 @@ class IntrinsicCalls:
         if len(things) not in (2, 3):
             raise self.error("type", f"unit: expected n, i and perhaps a type, got {len(things)} arguments", node)
         n, i = (self.known_integer(thing, node, "unit") for thing in things[:2])
-        dtype = things[2] if len(things) > 2 else keywords.get("dt", keywords.get("dtype", self.options.default_fp))
+        dtype = things[2] if len(things) > 2 else keywords.get("dt", keywords.get("dtype", self.options.default_ip))
         dtype = self.scalar_type(dtype, node)
         return self.emit(node, self.builder.vector, [self.typed_constant(k == i, dtype, node) for k in range(n)], dtype.code)
 
@@ -122,6 +129,57 @@ class IntrinsicCalls:
         dtype, n = self.scalar_type(dtype, node.args[0]), self.integer(node.args[1], "identity")
         parts = [self.typed_constant(i == j, dtype, node) for i in range(n) for j in range(n)]
         return self.emit(node, self.builder.matrix, parts, n, dtype.code)
+
+    def call_rows(self, node):
+        """rows([v, w, ...])"""
+        (vectors,), _ = self.arguments(node, 1)
+        return self._stacked(vectors, "rows", node)
+
+    def call_cols(self, node):
+        """cols([v, w, ...])"""
+        (vectors,), _ = self.arguments(node, 1)
+        return self.emit(node, self.builder.linear, "transpose", self._stacked(vectors, "cols", node))
+
+    def _stacked(self, vectors, name, node):
+        rows = [self.shaped_value(row, (1,), node) for row in self.unpacked(vectors, node)]
+        shapes = {tuple(row.type.shape) for row in rows}
+        if len(shapes) != 1 or len(*shapes) != 1:
+            got = ", ".join(row.type.name for row in rows) or "none"
+            raise self.error("type", f"{name}: expected vectors of one length, got {got}", node)
+        return self.emit(node, self.builder.matrix, rows, len(rows), None)
+
+    def call_diag(self, node):
+        """diag(n, x)"""
+        (n, number), _ = self._named_arguments(node, "diag", ("dim", "val"))
+        n, value = self.known_integer(n, node, "diag"), self.to_value(number, node)
+        zero = self.typed_constant(0, _types.dtype(value.type.code), node)
+        return self.emit(node, self.builder.matrix, [value if i == j else zero for i in range(n) for j in range(n)], n, None)
+
+    def _named_arguments(self, node, name, names):
+        """Exactly these arguments, by position or by name."""
+        positional, keywords = self.arguments(node, names=names)
+        given = [*positional, *[keywords[n] for n in names[len(positional) :] if n in keywords]]
+        if len(given) != len(names) or len(positional) + len(keywords) != len(names):
+            raise self.error(
+                "type", f"{name}: expected {', '.join(names)}, got {len(positional) + len(keywords)} arguments", node
+            )
+        return given, keywords
+
+    def call_zero_like(self, node):
+        return self._like(node, 0)
+
+    def call_one_like(self, node):
+        return self._like(node, 1)
+
+    def _like(self, node, number):
+        (thing,), _ = self.arguments(node, 1)
+        if isinstance(thing, StructValue):
+            return thing.map(lambda part: self._constant_like(part, number, node))
+        return self._constant_like(self.to_value(thing, node.args[0]), number, node)
+
+    def _constant_like(self, value, number, node):
+        constant = self.typed_constant(number, _types.dtype(value.type.code), node)
+        return self.emit(node, self.builder.convert, constant, value.type, "constant")
 
     def _filled(self, node, number):
         """zero(dtype, n) and zero(dtype, n, m)."""
@@ -155,13 +213,13 @@ class IntrinsicCalls:
         (place, operand), _ = self.arguments(node, 2, places={0})
         if isinstance(place, handles.CellHandle):
             place = self.sole_member(place, node.args[0])
-        if not isinstance(place, Reference):
+        if not isinstance(place, (Reference, Components)):
             raise self.error(
                 "type",
                 f"atomic_{op}: expected a place such as x[i], f.a[i, j] or a variable, got {describe(place)}",
                 node.args[0],
             )
-        return self.emit(node, self.builder.atomic, op, place, self.to_value(operand, node.args[1]))
+        return self.atomic(op, place, operand, node.args[1])
 
     def _cell(self, name, node):
         (where, indices), _ = self.arguments(node, 2)
@@ -222,57 +280,25 @@ class IntrinsicCalls:
                 raise self.error("type", f"loop_config has no parameter '{keyword}'", node, suggestion(keyword, known))
         self.serialize_next = bool(keywords.get("serialize", False))
 
-    def call_ndrange(self, node):
-        if self.static_depth:
-            things, _ = self.arguments(node)
-            from ..intrinsics import ndrange
+    def call_block_local(self, node):
+        """A hint that has no meaning here; its arguments are looked at all the same."""
+        if not self.arguments(node)[0]:
+            raise self.error("type", "expected at least one field, got none", node)
 
-            return self.compute(node, lambda: list(ndrange(*things)))
-        raise self.error("syntax", "ndrange stands after 'in' of a for loop only", node)
+    call_cache_read_only = call_block_local
+
+    def call_assume_in_range(self, node):
+        (thing, *_), _ = self.arguments(node, 4)
+        return thing
+
+    def call_ndrange(self, node):
+        things, _ = self.arguments(node)
+        if self.static_depth or is_static(things):
+            return self.compute(node, Box, *things)
+        raise self.error("syntax", "ndrange of values of the kernel stands after 'in' of a for loop only", node)
 
     def call_grouped(self, node):
         if self.static_depth:
             (thing,), _ = self.arguments(node, 1)
             return self.compute(node, lambda: [np.asarray(item, np.int32) for item in thing])
         raise self.error("syntax", "grouped stands after 'in' of a for loop only", node)
-
-    #  -- print -----------------------------------------------------------------------------------------------
-
-    def call_print(self, node):
-        separator, end = " ", "\n"
-        for keyword in node.keywords:
-            if keyword.arg not in ("sep", "end"):
-                raise self.error(
-                    "type", f"print has no parameter '{keyword.arg}' in kernels", keyword.value, "sep= and end= are known"
-                )
-            text = self.expr(keyword.value)
-            if not isinstance(text, str):
-                raise self.error(
-                    "type", f"print: {keyword.arg}: expected a text known while compiling, got {describe(text)}", keyword.value
-                )
-            separator, end = (text, end) if keyword.arg == "sep" else (separator, text)
-        parts = []
-        for k, argument in enumerate(node.args):
-            if k:
-                parts.append(separator)
-            parts.extend(self.print_parts(self.expr(argument), argument))
-        parts.append(end)
-        self.emit(node, self.builder.print, [self.text(part, node) if isinstance(part, str) else part for part in parts])
-
-    def print_parts(self, thing, node):
-        """Texts and values that print what an argument stands for, as Python would."""
-        if isinstance(thing, str):
-            return [thing]
-        if isinstance(thing, handles.TextParts):
-            return list(thing.parts)
-        if isinstance(thing, _types.DType) or thing is None:
-            return [str(thing)]
-        if isinstance(thing, handles.ShapeHandle):
-            thing = tuple(self.unpacked(thing, node))
-        if isinstance(thing, (tuple, list)):
-            opening, closing = "()" if isinstance(thing, tuple) else "[]"
-            parts = [opening]
-            for k, element in enumerate(thing):
-                parts.extend([", "] * bool(k) + self.print_parts(element, node))
-            return [*parts, ",)" if isinstance(thing, tuple) and len(thing) == 1 else closing]
-        return [self.to_value(thing, node)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import intrinsics
 from . import analysis, handles
+from .array_access import ARRAYS
 from .expressions import Reference, Value, is_static
 from .native import describe
 from .statements import Statements, StaticJump
@@ -57,17 +58,25 @@ class Loops(Statements):
     def _over(self, node, iterable, is_grouped, serialize):
         """A loop over a tree, a member, a level, or the indices of an array."""
         thing = self.expr(iterable)
+        if isinstance(thing, intrinsics.Box):
+            bounds = [(self.to_value(low, iterable), self.to_value(high, iterable), None) for low, high in thing.bounds]
+            self._boxed(node, bounds, is_grouped, serialize, is_box=True)
+            return
+        if isinstance(thing, handles.StructFieldHandle):
+            thing = self.first_field(thing, iterable)
         if isinstance(thing, handles.TreeHandle):
             thing = handles.MemberHandle(thing, self.sole_active_set(thing, iterable))
-        if isinstance(thing, (handles.MemberHandle, handles.LevelHandle)):
+        if isinstance(thing, (handles.MemberHandle, handles.LevelHandle, handles.FieldHandle)):
             self._for_each(node, thing, is_grouped, serialize)
-        elif isinstance(thing, handles.ArrayHandle):
+        elif isinstance(thing, ARRAYS):
             zero = self.to_value(0, iterable)
-            extents = self.unpacked(handles.ShapeHandle(thing), iterable)
+            extents = self.unpacked(handles.ShapeHandle(thing.first), iterable)
             self._boxed(node, [(zero, extent, None) for extent in extents], is_grouped, serialize, is_box=True)
         else:
             hint = (
-                f"unroll it: ti.static({ast.unparse(iterable)})" if is_static(thing) or isinstance(thing, (tuple, list)) else None
+                f"unroll it: ti.static({ast.unparse(iterable)})"
+                if isinstance(thing, (tuple, list, dict, set)) or (is_static(thing) and np.iterable(thing))
+                else None
             )
             raise self.error("type", f"expected a range, a tree or an array to loop over, got {describe(thing)}", iterable, hint)
 
@@ -116,12 +125,20 @@ class Loops(Statements):
 
     #  -- loops at run time ------------------------------------------------------------------------------
 
-    def _is_outermost(self):
-        return self.frame.is_kernel and self.depth == 0
+    def _is_outermost(self, node):
+        """Is it a loop of the kernel, or of a function that the kernel calls outside of its loops?
+
+        In a function whose iterations depend on each other through its variables they run in order.
+        """
+        if self.frame.is_kernel or self.depth:
+            return self.depth == 0
+        visible = self.frame.scope.visible()
+        variables = {name for name, binding in visible.items() if isinstance(binding, handles.Local)}
+        return not analysis.order_matters(node.body, variables, self.frame.accumulated)
 
     def _boxed(self, node, bounds, is_grouped, serialize, is_box=False):
         self._check_targets(node, len(bounds), is_grouped)
-        if self._is_outermost() and not serialize:
+        if self._is_outermost(node) and not serialize and not self._is_single(bounds):
             loop = handles.Loop(False, True, self.depth + 1)
             variables = self.emit(node, self.builder.begin_parallel, bounds)
             self._body(node, loop, variables, is_grouped)
@@ -136,16 +153,26 @@ class Loops(Statements):
         for _ in bounds:
             self.builder.end_loop()
 
+    def _is_single(self, bounds):
+        """Is there one iteration? Taichi's programs say `for _ in range(1)` to have what stands in it run in order."""
+        known = [(self.builder.known_integer(low), self.builder.known_integer(high)) for low, high, _ in bounds]
+        return all(None not in pair and pair[1] - pair[0] == 1 for pair in known)
+
     def _for_each(self, node, thing, is_grouped, serialize):
-        if not self._is_outermost():
+        if not self._is_outermost(node):
             raise self.error(
                 "syntax", f"a loop over {describe(thing)} must be the outermost one", node, "loop over ranges of its cells inside"
             )
         if serialize:
             raise self.error("syntax", f"a loop over {describe(thing)} cannot be serialized", node, "its order is not specified")
+        offset = thing.placement.offset if isinstance(thing, handles.FieldHandle) else None
+        if offset is not None:
+            thing = self.field_member(thing)
         rank = self._rank(thing)
         self._check_targets(node, rank, is_grouped)
         variables = self.emit(node, self.builder.begin_for_each, thing.tree.native, thing.name)
+        if offset is not None:
+            variables = [self.shifted(variable, first, node) for variable, first in zip(variables, offset)]
         self._body(node, handles.Loop(False, True, self.depth + 1), variables, is_grouped)
         self.builder.end_loop()
 
@@ -242,8 +269,9 @@ class Loops(Statements):
             self.static_depth -= 1
         if isinstance(thing, (Value, Reference, handles.ShapeHandle)):
             return self.unpacked(thing, node)
-        if isinstance(thing, (handles.TreeHandle, handles.MemberHandle, handles.ArrayHandle, handles.CellHandle)):
+        if isinstance(thing, (handles.TreeHandle, handles.MemberHandle, *ARRAYS, handles.CellHandle)):
             raise self.error("type", f"expected something known while compiling to unroll over, got {describe(thing)}", node)
+        self.captures.whole(thing)
         return self.compute(node, lambda: list(thing))
 
     def _unrolled(self, node):
@@ -267,7 +295,7 @@ class Loops(Statements):
         may_return = self.frame.live is not None and analysis.contains_return(node.body)
         last = {}
         for k, item in enumerate(items):
-            if k and may_return:
+            if k and may_return and self.frame.has_returned:
                 self.emit(node, self.builder.begin_if, self.emit(node, self.builder.load, self._flag()))
                 self.depth += 1
             loop.depth = self.depth
@@ -288,6 +316,7 @@ class Loops(Statements):
         if isinstance(target, ast.Name):
             if isinstance(item, np.integer):
                 item = int(item)
+            item = self.from_outside(item, target)
             self.frame.scope.names[target.id] = handles.Constant(item)
             return
         if not isinstance(target, (ast.Tuple, ast.List)):

@@ -62,6 +62,12 @@ class SourceFunction:
             raise SyntaxError_(f"expected a function definition for '{self.name}'", file=self.file, line=self.first_line)
         return statement
 
+    @property
+    def is_in_class(self) -> bool:
+        """Was it defined directly in the body of a class?"""
+        path = self.function.__qualname__.split(".")
+        return len(path) > 1 and path[-2] != "<locals>"
+
     def line(self, number: int) -> str:
         """The text of a line."""
         return linecache.getline(self.file, number)
@@ -111,6 +117,44 @@ class SourceFunction:
     def outer_values(self) -> dict:
         """Captured and global names with their values."""
         return {**self.function.__globals__, **self.captured}
+
+
+class SourceLambda(SourceFunction):
+    """A lambda: `tree` is an ast.Lambda."""
+
+    @functools.cached_property
+    def tree(self) -> ast.Lambda:
+        text = "".join(linecache.getlines(self.file))
+        try:
+            nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda) and self._may_be(node)]
+        except SyntaxError:
+            nodes = []
+        if len(nodes) > 1:
+            places = set(self.function.__code__.co_positions())
+            nodes = [node for node in nodes if _extent_of(node.body) in places]
+        if len(nodes) != 1:
+            raise SyntaxError_(
+                "the source of a lambda is not available",
+                file=self.file,
+                line=self.first_line,
+                hint="make a @func of it",
+            )
+        return nodes[0]
+
+    def _may_be(self, node):
+        code = self.function.__code__
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        return node.lineno == self.first_line and tuple(names) == code.co_varnames[: code.co_argcount]
+
+
+def lambda_source(function) -> SourceLambda | None:
+    """The source of a lambda; None for anything else that can be called."""
+    is_lambda = inspect.isfunction(function) and function.__name__ == "<lambda>"
+    return SourceLambda(function) if is_lambda else None
+
+
+def _extent_of(node):
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def _is_filled(cell) -> bool:

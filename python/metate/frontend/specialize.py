@@ -7,14 +7,17 @@ arrays and values of scalars never take part; values of template parameters do.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .. import types as _types
+from ..ndarray import ndarray
+from .annotations import leaf_types
 from .diagnostics import located
-from .function import Template
+from .function import Template, template
+from .keys import key_of, kind_of, short
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,17 @@ class ArrayParameter:
     element: Any
     ndim: int
     contiguous: bool
+    boundary: str = "unsafe"
+
+
+@dataclass(frozen=True)
+class StructArrayParameter:
+    """An array of structs: an array for each leaf, of which some may have no gaps."""
+
+    type: Any
+    ndim: int
+    contiguous: tuple[bool, ...]
+    boundary: str = "unsafe"
 
 
 @dataclass(frozen=True)
@@ -42,9 +56,28 @@ class TreeParameter:
 
 @dataclass(frozen=True)
 class StaticParameter:
-    """A template parameter's value, known while compiling."""
+    """A template parameter's argument, known while compiling. Arguments with equal keys are alike until they are looked into."""
 
-    value: Any
+    value: Any = field(compare=False)
+    key: Any = None
+    text: str = field(default="", compare=False)
+
+    def __post_init__(self):
+        if not self.text:
+            object.__setattr__(self, "key", key_of(self.value))
+            object.__setattr__(self, "text", short(self.value))
+
+    def without_value(self):
+        """What may be kept: it does not keep the argument alive."""
+        return StaticParameter(None, self.key, self.text)
+
+
+def annotation_of(source, name):
+    """A parameter's annotation; `self` of a method, which has none, is a template parameter."""
+    annotation = source.parameters[name].annotation
+    if annotation is inspect.Parameter.empty and source.is_in_class and name == next(iter(source.parameters)):
+        return template
+    return _types.ndarray() if annotation is _types.ndarray or annotation is _types.NDArray else annotation
 
 
 def check_annotations(source):
@@ -53,7 +86,7 @@ def check_annotations(source):
     for name, parameter in source.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise located("syntax", f"kernels have no * parameters, got '{name}'", source, source.tree)
-        annotation = parameter.annotation
+        annotation = annotation_of(source, name)
         if annotation is inspect.Parameter.empty:
             raise located(
                 "type",
@@ -73,39 +106,66 @@ def check_annotations(source):
 
 
 def _is_annotation(annotation):
-    kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.NDArrayType, _types.TreeType, Template)
+    kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType, _types.NDArrayType, _types.TreeType, Template)
     return isinstance(annotation, kinds) or _types.is_python_scalar(annotation)
 
 
 def _annotation_hint(annotation):
     if isinstance(annotation, _types.SNodeTreeBuilder):
         return "a builder is no type yet: call .build()"
-    if annotation is _types.ndarray:
-        return "call it: ti.types.ndarray()"
+    if annotation is ndarray:
+        return "that makes an array; the type of one is ti.types.ndarray(...)"
     return None
 
 
 def is_fully_typed(source) -> bool:
     """Do the annotations alone determine the specialisation, as an ahead-of-time kernel needs?"""
-    return all(_fixed(p.annotation) for p in source.parameters.values())
+    return all(_fixed(annotation_of(source, name)) for name in source.parameters)
 
 
 def _fixed(annotation):
     if isinstance(annotation, _types.NDArrayType):
-        return annotation.dtype is not None and annotation.ndim is not None
+        is_open = annotation.element_dim is not None and annotation.element_shape is None
+        return annotation.dtype is not None and annotation.ndim is not None and not is_open
     return not isinstance(annotation, Template)
 
 
-def from_annotations(source, options):
-    """The specialisation that the annotations alone determine: strides of arrays are free unless told otherwise.
+def _completes(given, annotation) -> bool:
+    """Is it an array type that says all there is to say, and what `annotation` says already?"""
+    if not isinstance(given, _types.NDArrayType) or not _fixed(given):
+        return False
+    return annotation.dtype in (None, given.dtype) and annotation.ndim in (None, given.ndim)
 
-    Raises TypeError_ at a parameter that leaves something open.
+
+def from_annotations(source, options, template_args=None):
+    """The specialisation that annotations and template arguments determine: strides of arrays are free unless told otherwise.
+
+    Args:
+        template_args: a dict from names of template parameters to what stands for them; for a tree its type, for an
+            array an NDArrayType. Parameters that are arrays of any dtype or ndim may be completed by it, too.
+    Raises TypeError_ at a parameter that leaves something open, TypeError for a name of another parameter.
     """
     check_annotations(source)
+    given = dict(template_args or {})
+    open_names = [name for name in source.parameters if not _fixed(annotation_of(source, name))]
+    for name, value in given.items():
+        if name not in open_names:
+            raise TypeError(
+                f"template_args: expected names of parameters whose annotations leave something open "
+                f"({', '.join(open_names) or 'none'}), got '{name}'"
+            )
+        annotation = annotation_of(source, name)
+        if isinstance(annotation, _types.NDArrayType) and not _completes(value, annotation):
+            raise TypeError(f"template_args: '{name}': expected an ndarray type that agrees with {annotation!r}, got {value!r}")
     nodes = {a.arg: a for a in (*source.tree.args.posonlyargs, *source.tree.args.args, *source.tree.args.kwonlyargs)}
     found = {}
-    for name, parameter in source.parameters.items():
-        annotation = parameter.annotation
+    for name in source.parameters:
+        annotation = annotation_of(source, name)
+        if name in given:
+            annotation = given[name]
+            if not isinstance(annotation, (_types.TreeType, _types.NDArrayType)):
+                found[name] = StaticParameter(annotation)
+                continue
         if not _fixed(annotation):
             raise located(
                 "type",
@@ -114,10 +174,13 @@ def from_annotations(source, options):
                 nodes[name].annotation or nodes[name],
                 "give dtype and ndim: ti.types.ndarray(dtype=ti.f32, ndim=1)"
                 if isinstance(annotation, _types.NDArrayType)
-                else None,
+                else f"say what it stands for: module.add_kernel({source.name}, template_args={{{name!r}: ...}})",
             )
         if isinstance(annotation, _types.NDArrayType):
-            found[name] = ArrayParameter(annotation.dtype, annotation.ndim, bool(annotation.contiguous))
+            element, contiguous = scalar_of(annotation.dtype, options), bool(annotation.contiguous)
+            if isinstance(element, _types.StructType):  # a struct's members lie between each other
+                contiguous = tuple(False for _ in leaf_types(element))
+            found[name] = _array_parameter(element, annotation.ndim, contiguous, annotation.boundary)
         else:
             found[name] = _by_type(annotation, options)
     return found
@@ -140,10 +203,10 @@ def from_arguments(source, arguments, options, describe_array, tree_type_of):
     Raises TypeError with what was expected and got.
     """
     found = {}
-    for (name, parameter), argument in zip(source.parameters.items(), arguments):
-        annotation = parameter.annotation
+    for name, argument in zip(source.parameters, arguments):
+        annotation = annotation_of(source, name)
         if isinstance(annotation, _types.NDArrayType):
-            found[name] = _array(name, annotation, argument, describe_array)
+            found[name] = _array(name, annotation, argument, describe_array, options)
         elif isinstance(annotation, Template):
             found[name] = _template(argument, describe_array, tree_type_of)
         else:
@@ -152,30 +215,95 @@ def from_arguments(source, arguments, options, describe_array, tree_type_of):
 
 
 def _template(argument, describe_array, tree_type_of):
+    if kind_of(argument) is not None:
+        return StaticParameter(argument)
     type_ = tree_type_of(argument)
     if type_ is not None:
         return TreeParameter(type_)
     if isinstance(argument, np.ndarray) or describe_array(argument) is not None:
-        dtype, shape, contiguous = describe_array(argument)
-        return ArrayParameter(dtype, len(shape), contiguous)
+        element, shape, contiguous = describe_array(argument)
+        return _array_parameter(element, len(shape), contiguous, "unsafe")
     return StaticParameter(argument)
 
 
-def _array(name, annotation, argument, describe_array):
+def _array_parameter(element, ndim, contiguous, boundary):
+    if isinstance(element, _types.StructType):
+        return StructArrayParameter(element, ndim, contiguous, boundary)
+    return ArrayParameter(element, ndim, bool(contiguous), boundary)
+
+
+def _array(name, annotation, argument, describe_array, options):
     described = describe_array(argument)
     if described is None:
-        raise TypeError(f"argument '{name}': expected an array, got {type(argument).__name__}")
-    dtype, shape, contiguous = described
-    element = annotation.dtype if annotation.dtype is not None else dtype
-    scalar = getattr(element, "dtype", element)
-    extra = tuple(getattr(element, "shape", ()))
-    if dtype is not scalar:
-        raise TypeError(f"argument '{name}': expected an array of {scalar!r}, got one of {dtype!r}")
-    if extra and tuple(shape[len(shape) - len(extra) :]) != extra:
-        raise TypeError(f"argument '{name}': expected last dimensions {extra} for elements {element!r}, got shape {tuple(shape)}")
-    ndim = len(shape) - len(extra)
-    if annotation.ndim is not None and annotation.ndim != ndim:
-        raise TypeError(f"argument '{name}': expected {annotation.ndim} dimensions, got {ndim}")
-    if annotation.contiguous and not contiguous:
+        hint = "; annotate it with template() for fields" if kind_of(argument) is not None else ""
+        raise TypeError(f"argument '{name}': expected an array, got {type(argument).__name__}{hint}")
+    own, shape, contiguous = described
+    if hasattr(own, "shape") or isinstance(own, _types.StructType) or hasattr(argument, "element_type"):
+        element = _own_element(name, annotation, own, options)
+    else:
+        element = _element_in(name, annotation, own, tuple(shape), options)
+        shape = shape[: len(shape) - len(getattr(element, "shape", ()))]
+    if annotation.ndim is not None and annotation.ndim != len(shape):
+        raise TypeError(f"argument '{name}': expected {annotation.ndim} dimensions, got {len(shape)}")
+    if annotation.contiguous and not np.all(contiguous):
         raise TypeError(f"argument '{name}': expected a row-major array without gaps, got one with strides")
-    return ArrayParameter(element, ndim, bool(contiguous) if annotation.contiguous is None else annotation.contiguous)
+    if annotation.contiguous is False:
+        contiguous = tuple(False for _ in contiguous) if isinstance(contiguous, tuple) else False
+    return _array_parameter(element, len(shape), contiguous, annotation.boundary)
+
+
+def scalar_of(dtype, options):
+    """A type that int, float or bool may stand for."""
+    scalars = {int: options.default_ip, float: options.default_fp, bool: _types.u1}
+    return scalars[dtype] if _types.is_python_scalar(dtype) else dtype
+
+
+def _own_element(name, annotation, own, options):
+    """The element type of an array of the package, which knows it; it must be the annotation's."""
+    wanted, own_shape = scalar_of(annotation.dtype, options), tuple(getattr(own, "shape", ()))
+    fits = wanted is None or own == wanted
+    if annotation.element_dim is not None:
+        fits = (wanted is None or getattr(own, "dtype", own) is wanted) and len(own_shape) == annotation.element_dim
+        fits = fits and annotation.element_shape in (None, own_shape)
+    if not fits:
+        expected = annotation if annotation.element_dim is not None else f"an array of {wanted!r}"
+        raise TypeError(f"argument '{name}': expected {expected}, got one of {own!r}")
+    return own
+
+
+def _element_in(name, annotation, scalar, shape, options):
+    """The element type that the annotation asks for in an array of scalars."""
+    wanted = scalar_of(annotation.dtype, options)
+    if annotation.element_dim is not None:
+        inner = annotation.element_shape or shape[max(len(shape) - annotation.element_dim, 0) :]
+        if len(inner) != annotation.element_dim or not all(inner):
+            raise TypeError(f"argument '{name}': expected at least {annotation.element_dim} dimensions, got shape {shape}")
+        wanted = _types.element_of(wanted or scalar, inner)
+    element = scalar if wanted is None else wanted
+    if isinstance(element, _types.StructType):
+        raise TypeError(f"argument '{name}': expected an ndarray of {element!r}, got an array of {scalar!r}")
+    wanted, extra = getattr(element, "dtype", element), tuple(getattr(element, "shape", ()))
+    if scalar is not wanted:
+        raise TypeError(f"argument '{name}': expected an array of {wanted!r}, got one of {scalar!r}")
+    if extra and shape[max(len(shape) - len(extra), 0) :] != extra:
+        raise TypeError(f"argument '{name}': expected last dimensions {extra} for elements {element!r}, got shape {shape}")
+    return element
+
+
+def element_is_the_arguments(source, parameters) -> list[bool]:
+    """For each parameter: is it an array of vectors or matrices only because the argument was one of the package's?"""
+    found = []
+    for name, parameter in parameters.items():
+        annotation, element = annotation_of(source, name), getattr(parameter, "element", None)
+        is_open = getattr(annotation, "dtype", None) is None and getattr(annotation, "element_dim", None) is None
+        found.append(isinstance(parameter, ArrayParameter) and is_open and hasattr(element, "shape"))
+    return found
+
+
+def text_of(parameter) -> str:
+    """A parameter of a specialisation as signatures show it."""
+    if isinstance(parameter, StructArrayParameter):
+        return f"{parameter.type!r}[{', '.join(':' * parameter.ndim)}]"
+    if isinstance(parameter, ArrayParameter):
+        return f"{parameter.element!r}[{', '.join(':' * parameter.ndim)}]" + ("" if parameter.contiguous else " strided")
+    return parameter.text if isinstance(parameter, StaticParameter) else repr(parameter.type)

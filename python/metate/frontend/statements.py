@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import ast
 
+import numpy as np
+
 from .. import types as _types
 from . import analysis, handles
 from .access import Access
 from .expressions import BINARY, Reference, Value, is_static
-from .native import describe, native_type
+from .native import describe
+from .structs import Components, StructValue, name_of
 
 # Augmented assignments that are indivisible on arrays and trees.
 _ATOMIC = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+
+
+class StaticReturn(Exception):
+    """A return that every path through the kernel or function reaches, though it may not be the last statement."""
 
 
 class StaticJump(Exception):
@@ -43,7 +50,7 @@ class Statements(Access):
             rest = statements[k + 1 :]
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 return
-            flag = self._flag() if rest and analysis.may_jump(statement, self.frame.live is not None) else None
+            flag = self._flag() if rest and analysis.may_jump(statement, self.frame.has_returned) else None
             if flag is not None:
                 self.emit(rest[0], self.builder.begin_if, self.emit(rest[0], self.builder.load, flag))
                 self.depth += 1
@@ -89,9 +96,10 @@ class Statements(Access):
         annotation = self.expr(node.annotation)
         if _types.is_python_scalar(annotation):
             annotation = self.scalar_type(annotation, node.annotation)
-        if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)):
-            raise self.error("type", f"expected a scalar, vector or matrix type, got {describe(annotation)}", node.annotation)
-        value = self.emit(node, self.builder.convert, self.value(node.value), native_type(annotation), "assignment")
+        if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType)):
+            message = f"expected a scalar, vector, matrix or struct type, got {describe(annotation)}"
+            raise self.error("type", message, node.annotation)
+        value = self.fitted_part(annotation, self.settled(self.expr(node.value), node.value), node, "assignment")
         self.assign(node.target, value, node)
 
     def assign(self, target, thing, node):
@@ -99,18 +107,34 @@ class Statements(Access):
             self.assign_name(target, thing, node)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, thing, node)
-        elif isinstance(target, ast.Attribute) and len(target.attr) > 1 and self._assign_swizzle(target, thing, node):
-            return
+        elif self._is_static_item(target):
+            container, key = self.expr(target.value), self.expr(target.slice)
+            self.compute(target, container.__setitem__, key, thing)
         elif isinstance(target, (ast.Subscript, ast.Attribute)):
             self.store(self.place(target), thing, target, node)
         else:
             raise self.error("syntax", f"cannot assign to {type(target).__name__.lower()}", target)
 
+    def _is_static_item(self, target):
+        """`d[k]` of a list or dict that the kernel made: known while compiling, its items may be values."""
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+            return False
+        binding = self.frame.scope.lookup(target.value.id)
+        if not isinstance(binding, handles.Constant) or not isinstance(binding.value, (list, dict)):
+            return False
+        if not self.is_made_here(binding.value):
+            text = f"this would change a {type(binding.value).__name__} from outside the kernel"
+            raise self.error("type", text, target, f"copy it first: {type(binding.value).__name__}({target.value.id})")
+        return True
+
     def place(self, target):
         place = self.expr(target)
         if isinstance(place, handles.CellHandle):
             place = self.sole_member(place, target)
-        if not isinstance(place, Reference):
+        if not isinstance(place, (Reference, Components)) and not (isinstance(place, StructValue) and place.is_place):
+            if isinstance(target, ast.Attribute) and is_static(place):
+                text = f"attribute '{target.attr}' is known while compiling, and no kernel can assign to it"
+                raise self.error("type", text, target, f"make it a field of shape (), and assign {ast.unparse(target)}[None]")
             raise self.error(
                 "type", f"expected a place that can be assigned, got {describe(place)}", target, self._place_hint(place, target)
             )
@@ -127,56 +151,61 @@ class Statements(Access):
         return None
 
     def store(self, place, thing, target, node):
+        if isinstance(place, StructValue):
+            self.store_struct(place, thing, target, node)
+            return
         value = self.shaped_value(thing, place.type.shape, getattr(node, "value", node))
         what = f"variable '{target.id}'" if isinstance(target, ast.Name) else ast.unparse(target)
-        self.write(node, place, value, what)
+        self.write_part(node, place, value, what)
 
     def _unpack(self, target, thing, node):
-        if any(isinstance(t, ast.Starred) for t in target.elts):
-            raise self.error("syntax", "kernels have no starred targets", target)
         things = self.unpacked(thing, node.value)
+        starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+        if starred:
+            self._unpack_starred(target, things, starred[0], node)
+            return
         if len(things) != len(target.elts):
             raise self.error("type", f"expected {len(target.elts)} values to unpack, got {len(things)}", target)
         for part, value in zip(target.elts, things):
             self.assign(part, value, node)
 
-    def _assign_swizzle(self, target, thing, node):
-        """v.xy = ...; False if the attribute is no swizzle."""
-        owner = self.expr(target.value)
-        if not isinstance(owner, Reference) or len(owner.type.shape) != 1 or not set(target.attr) <= set("xyzwrgbastpq"):
-            return False
-        value = self.to_value(thing, node)
-        parts = self.unpacked(value, node) if value.type.shape else [value] * len(target.attr)
-        if len(parts) != len(target.attr):
-            raise self.error("type", f"expected {len(target.attr)} components for '{target.attr}', got {len(parts)}", target)
-        for letter, part in zip(target.attr, parts):
-            self.store(self.swizzle(owner, letter, target), part, target, node)
-        return True
+    def _unpack_starred(self, target, things, star, node):
+        """`a, *b, c = ...`: b is a list known while compiling, of values."""
+        after = len(target.elts) - star - 1
+        if len(things) < star + after:
+            raise self.error("type", f"expected at least {star + after} values to unpack, got {len(things)}", target)
+        ends = len(things) - after
+        for part, value in zip((*target.elts[:star], *target.elts[star + 1 :]), (*things[:star], *things[ends:])):
+            self.assign(part, value, node)
+        self.assign(target.elts[star].value, things[star:ends], node)
 
     def assign_name(self, target, thing, node):
+        if isinstance(thing, StructValue):
+            self.assign_struct_name(target, thing, node)
+            return
         name, scope = target.id, self.frame.scope
         binding = scope.lookup(name)
         is_number = isinstance(thing, (bool, int, float))
-        if not isinstance(thing, (Value, Reference)) and not is_number and not self._is_array(thing):
-            if isinstance(binding, handles.Local):
-                raise self.error(
-                    "type",
-                    f"variable '{name}' holds a value of type {binding.reference.type.name}, got {describe(thing)}",
-                    target,
-                )
+        is_local = isinstance(binding, handles.Local)
+        if is_local and isinstance(binding.reference, StructValue):
+            self.store(binding.reference, thing, target, node)
+            return
+        if is_local and isinstance(thing, (tuple, list)) and binding.reference.type.shape:
+            self.store(binding.reference, thing, target, node)
+            return
+        if not isinstance(thing, (Value, Reference, Components)) and not is_number and not self._is_array(thing):
+            if is_local:
+                held = binding.reference.type.name
+                message = f"variable '{name}' holds a value of type {held}, got {describe(thing)}"
+                raise self.error("type", message, target)
             self._bind_constant(name, thing, target)
             return
         value = self.to_value(thing, getattr(node, "value", node))
-        if isinstance(binding, handles.Local):
+        if is_local:
             self._store_local(binding, value, name, target, node)
             return
-        if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
-            raise self.error(
-                "type",
-                f"kernel argument '{name}' is read-only",
-                target,
-                f"assign it to a variable of another name first: {name}_ = {name}",
-            )
+        if isinstance(binding, handles.Constant) and self.is_parameter(name, binding):
+            raise self.read_only(name, target)
         local = self._storage_for(name, value, target, is_number)
         scope.names[name] = local
         self._store_local(local, value, name, target, node)
@@ -196,10 +225,14 @@ class Statements(Access):
 
     @staticmethod
     def _is_array(thing):
-        return type(thing).__module__ == "numpy"
+        return isinstance(thing, (np.ndarray, np.generic))
 
-    def _is_parameter(self, name, binding):
+    def is_parameter(self, name, binding):
         return self.frame.is_kernel and self.parameters.get(name) is binding
+
+    def read_only(self, name, node):
+        hint = f"assign it to a variable of another name first: {name}_ = {name}"
+        return self.error("type", f"kernel argument '{name}' is read-only", node, hint)
 
     def _store_local(self, local, value, name, target, node):
         if list(value.type.shape) != list(local.reference.type.shape) and value.type.shape:
@@ -216,8 +249,13 @@ class Statements(Access):
         """A variable: the one an earlier branch made under this name and type, or a new one."""
         if self.frame.is_kernel and name == self.result_name and self.depth == 0:
             # Lives where it is returned from, so that parallel loops may accumulate in it.
-            if value.type == self.result.type or (is_literal and not self.result.type.shape):
+            if isinstance(self.result, Reference) and (
+                value.type == self.result.type or (is_literal and not self.result.type.shape)
+            ):
                 return handles.Local(self.result, target)
+        accumulated = self.accumulated if self.frame.is_kernel else self.frame.accumulated
+        if name in accumulated and self.depth == 0:
+            return handles.Local(self.accumulator(name, value.type, target), target)
         hidden = self.frame.scope.storage().hidden.setdefault(name, [])
         for local in hidden:
             if local.reference.type == value.type:
@@ -229,27 +267,32 @@ class Statements(Access):
     def statement_AugAssign(self, node):
         op = BINARY[type(node.op)]
         place = self.place(node.target) if not isinstance(node.target, ast.Name) else self._named_place(node)
-        if self.static_depth or not isinstance(place, Reference):
+        if isinstance(place, StructValue):
+            hint = "assign its members one by one"
+            raise self.error("type", f"no operator '{op}=' for {place.describe()}", node.target, hint)
+        if self.static_depth or not isinstance(place, (Reference, Components)):
             self.assign(node.target, self.binary(op, place, self.expr(node.value), node), node)
             return
         is_local = isinstance(node.target, ast.Name) or self._is_local_part(node.target)
         if op in _ATOMIC and (not is_local or self.is_shared(place)):
-            self.emit(node, self.builder.atomic, _ATOMIC[op], place, self.value(node.value))
+            self.atomic(_ATOMIC[op], place, self.settled(self.expr(node.value), node.value), node)
             return
-        old = self.emit(node, self.builder.load, place)  # before the operand, as Python does
-        operand = self.value(node.value)
+        old = self.to_value(place, node)  # before the operand, as Python does
+        operand = self.shaped_value(self.expr(node.value), place.type.shape, node.value)
         self.store(place, self.emit(node, self.builder.binary, op, old, operand), node.target, node)
+
+    def atomic(self, op, place, operand, node):
+        """Indivisible for each component; the old value."""
+        value = self.shaped_value(operand, place.type.shape, node)
+        if isinstance(place, Reference):
+            return self.emit(node, self.builder.atomic, op, place, value)
+        return self.atomic_components(op, place, value, node)
 
     def _named_place(self, node):
         name = node.target.id
         binding = self.frame.scope.lookup(name)
-        if isinstance(binding, handles.Constant) and self._is_parameter(name, binding):
-            raise self.error(
-                "type",
-                f"kernel argument '{name}' is read-only",
-                node.target,
-                f"assign it to a variable of another name first: {name}_ = {name}",
-            )
+        if isinstance(binding, handles.Constant) and self.is_parameter(name, binding):
+            raise self.read_only(name, node.target)
         return self.expr_Name(ast.copy_location(ast.Name(name, ast.Load()), node.target))
 
     def _is_local_part(self, target):
@@ -259,7 +302,7 @@ class Statements(Access):
         return isinstance(binding, handles.Local)
 
     def is_shared(self, place):
-        return self.builder.is_shared(place)
+        return self.builder.is_shared(place.parts[0] if isinstance(place, Components) else place)
 
     #  -- branches ---------------------------------------------------------------------------------
 
@@ -300,9 +343,12 @@ class Statements(Access):
                 scope.absent[name] = self._why_absent(found, is_complete)
 
     @staticmethod
-    def _why_absent(found, is_complete):
+    def _type_name(reference):
+        return name_of(reference.type) if isinstance(reference, StructValue) else reference.type.name
+
+    def _why_absent(self, found, is_complete):
         if is_complete and all(isinstance(f, handles.Local) for f in found):
-            types = " and ".join(sorted({f.reference.type.name for f in found}))
+            types = " and ".join(sorted({self._type_name(f.reference) for f in found}))
             return f"the branches of an if give it different types, {types}"
         return "it is assigned in one branch of an if only"
 
@@ -312,43 +358,14 @@ class Statements(Access):
         if self.frame.is_kernel:
             self._return_from_kernel(node)
             return
-        frame = self.frame
-        thing = None if node.value is None else self.expr(node.value)
-        if frame.live is None:
-            frame.result = self.settled(thing, node.value)
-            return
-        if node.value is not None:
-            self._store_results(frame, thing, node)
-        for loop in frame.loops:
-            self._clear(loop.active, node)
-            self._clear(loop.going, node)
-        self._clear(frame.live, node)
-
-    def _store_results(self, frame, thing, node):
-        """An early return: the values go to variables of the function, one set for each combination of types."""
-        frame.is_tuple = isinstance(thing, (tuple, list))
-        values = [self.to_value(part, node.value) for part in (thing if frame.is_tuple else [thing])]
-        if frame.returns and len(values) != len(frame.returns[0]):
-            raise self.error(
-                "type", f"expected {len(frame.returns[0])} results as in the returns before, got {len(values)}", node
-            )
-        places = next((p for p in frame.returns if all(a.type == b.type for a, b in zip(p, values))), None)
-        if places is None:
-            places = [self.emit(node, self.builder.declare_local, value.type, frame.entry) for value in values]
-            frame.returns.append(places)
-        for place, value in zip(places, values):
-            self.write(node, place, value, "return value")
-        number = self.typed_constant(frame.returns.index(places), _types.i32, node)
-        if frame.which is None:
-            frame.which = self.emit(node, self.builder.declare_local, number.type, frame.entry)
-        self.write(node, frame.which, number, "return value")
+        self.return_from_function(node)
 
     def _clear(self, flag, node):
         if flag is not None:
             self.write(node, flag, self.emit(node, self.builder.boolean, False), "flag")
 
     def _return_from_kernel(self, node):
-        if self.depth or self.frame.loops:
+        if self.depth or not all(loop.is_static for loop in self.frame.loops):
             raise self.error(
                 "syntax",
                 "return from a kernel inside a loop or a branch",
@@ -357,21 +374,18 @@ class Statements(Access):
             )
         if (node.value is None) != (self.result is None):
             if node.value is None:
-                raise self.error("syntax", f"expected a value of type {self.result.type.name}, got an empty return", node)
+                raise self.error("syntax", "expected a value, as the annotation says, got an empty return", node)
             raise self.error(
                 "type",
                 "a kernel that returns a value needs a return annotation",
                 node,
                 f"def {self.frame.source.name}(...) -> ti.f32:",
             )
-        if node.value is None:
-            return
-        if isinstance(node.value, ast.Name):
-            binding = self.frame.scope.lookup(node.value.id)
-            if isinstance(binding, handles.Local) and binding.reference is self.result:
-                return
-        value = self.shaped_value(self.expr(node.value), self.result.type.shape, node.value)
-        self.write(node, self.result, value, "return value")
+        binding = self.frame.scope.lookup(node.value.id) if isinstance(node.value, ast.Name) else None
+        is_in_place = isinstance(binding, handles.Local) and binding.reference is self.result
+        if node.value is not None and not is_in_place:
+            self.write_result(self.result, self.settled(self.expr(node.value), node.value), node)
+        raise StaticReturn  # nothing after it is ever reached
 
     def statement_Break(self, node):
         self._jump(node, True)
@@ -403,12 +417,6 @@ class Statements(Access):
         self._clear(loop.active, node)
         if is_break:
             self._clear(loop.going, node)
-
-    #  -- assert and the rest -------------------------------------------------------------------------
-
-    def statement_Assert(self, node):
-        message = ast.unparse(node.test) if node.msg is None else self.known_text(node.msg, "assert")
-        self.emit(node, self.builder.assert_that, self.value(node.test), message)
 
 
 def _is_same(a, b):

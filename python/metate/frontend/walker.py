@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 
 from metate_native import _compiler
@@ -10,10 +9,15 @@ from metate_native import _compiler
 from .. import types as _types
 from . import analysis, handles
 from .calls import Calls
+from .capture import Captures
+from .components import ComponentGroups
+from .containers import Containers
 from .diagnostics import located
+from .interface import Interface
 from .loops import Loops
-from .native import native_type
-from .specialize import ArrayParameter, StaticParameter, TreeParameter
+from .specialize import StaticParameter
+from .statements import StaticReturn
+from .struct_ops import StructOperations
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class FrontendOptions:
     fast_math: bool = False
 
 
-class Walker(Calls, Loops):
+class Walker(Interface, Calls, StructOperations, ComponentGroups, Containers, Loops):
     """Walks one kernel. Use once."""
 
     flag_type = _compiler.DataType(_types.u1.code, [])
@@ -38,9 +42,14 @@ class Walker(Calls, Loops):
             options.default_ip.code, options.default_fp.code, may_alias, options.fast_math,
         )  # fmt: skip
         self.frame = handles.Frame(source, handles.Scope("function"))
+        self.captures = None
         self.parameters = {}
         self.result = None
+        self.accumulated = analysis.accumulated_names(definition.body)
+        self.containers = {}  # id -> list, dict or set that the kernel made
+        self.accumulators = {}  # (name, type's name) -> the place of a variable that parallel loops accumulate in
         self.result_name = None
+        self.inlined = []  # (function, its arguments known while compiling) of each call being walked
         self.depth = 0  # run-time regions around the current statement
         self.static_depth = 0  # inside static(...)
         self.serialize_next = False
@@ -54,13 +63,22 @@ class Walker(Calls, Loops):
             argument.arg: argument
             for argument in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)
         }
+        self.captures = Captures(self, [name for name, one in parameters.items() if not isinstance(one, StaticParameter)])
         try:
-            for name, parameter in parameters.items():
-                binding = self._declare(name, parameter, nodes[name])
+            # What template arguments bring along comes after the kernel's own arguments.
+            ordered = sorted(enumerate(parameters.items()), key=lambda item: isinstance(item[1][1], StaticParameter))
+            for index, (name, parameter) in ordered:
+                if isinstance(parameter, StaticParameter):
+                    self.captures.argument(index, parameter.value)
+                binding = self.declare_parameter(name, parameter, nodes[name])
                 self.frame.scope.names[name] = self.parameters[name] = binding
-            self._declare_result(definition)
-            self.block(definition.body)
-            if self.result is not None and not isinstance(definition.body[-1], ast.Return):
+            self.declare_result(definition)
+            has_returned = False
+            try:
+                self.block(definition.body)
+            except StaticReturn:
+                has_returned = True
+            if self.result is not None and not has_returned:
                 raise self.error(
                     "syntax", "expected a return statement at the kernel's end, as its annotation says", definition.returns
                 )
@@ -72,60 +90,3 @@ class Walker(Calls, Loops):
         except BaseException:
             self.builder.abandon()
             raise
-
-    def _declare(self, name, parameter, node):
-        if isinstance(parameter, StaticParameter):
-            return handles.Constant(parameter.value)
-        if isinstance(parameter, TreeParameter):
-            native = self.emit(node, self.builder.tree_argument, name, str(parameter.type))
-            return handles.Constant(handles.TreeHandle(native, parameter.type, name))
-        if isinstance(parameter, ArrayParameter):
-            native = self.emit(
-                node, self.builder.array_argument, name, native_type(parameter.element), parameter.ndim, parameter.contiguous
-            )
-            return handles.Constant(handles.ArrayHandle(native, name))
-        return handles.Constant(self.emit(node, self.builder.value_argument, name, native_type(parameter.type)))
-
-    def _declare_result(self, definition):
-        annotation = self.frame.source.returns
-        if annotation is None:
-            return
-        if _types.is_python_scalar(annotation):
-            annotation = self.scalar_type(annotation, definition.returns)
-        if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType)):
-            raise self.error(
-                "type", f"return annotation: expected a scalar, vector or matrix type, got {annotation!r}", definition.returns
-            )
-        self.result = self.emit(definition, self.builder.result_argument, native_type(annotation))
-        last = definition.body[-1]
-        if isinstance(last, ast.Return) and isinstance(last.value, ast.Name):
-            self.result_name = last.value.id
-
-    #  -- @func bodies -------------------------------------------------------------------------------
-
-    def walk_function_body(self, statements):
-        """The body of an inlined function, in its own frame."""
-        if self._has_early_return(statements):
-            self.frame.live = self._new_flag(statements[0])
-        self.block(statements)
-
-    def _has_early_return(self, statements):
-        return analysis.contains_return(statements[:-1]) or (
-            not isinstance(statements[-1], ast.Return) and analysis.contains_return(statements[-1:])
-        )
-
-    def result_of(self, frame, node):
-        """What a call of the function that `frame` walked stands for."""
-        if not frame.returns:
-            return frame.result
-        if not analysis.always_returns(frame.source.tree.body):
-            raise located(
-                "type", f"'{frame.source.name}' returns a value on some paths and none on others", frame.source, frame.source.tree
-            )
-        values = [self.emit(node, self.builder.load, place) for place in frame.returns[0]]
-        for number, places in enumerate(frame.returns[1:], 1):  # returns of other types: the one that was taken
-            which = self.emit(node, self.builder.load, frame.which)
-            is_it = self.emit(node, self.builder.compare, "==", which, self.typed_constant(number, _types.i32, node))
-            others = [self.emit(node, self.builder.load, place) for place in places]
-            values = [self.emit(node, self.builder.select, is_it, b, a) for a, b in zip(values, others)]
-        return tuple(values) if frame.is_tuple else values[0]

@@ -1,0 +1,310 @@
+"""How trees of fields are drawn: `root`, FieldsBuilder and their levels.
+
+Each level or placement that is added to a builder itself begins a tree of its own: such branches share nothing, and
+types of small trees are equal more often. They stay one tree where components of one field connect them. The first
+use of a field fixes its tree's type and makes the memory; `finalize` fixes all trees of a builder.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .. import context as _context
+from ..errors import TreeError
+from ..tree_type import TreeType, axes_and_extents, check_extents
+from . import drawing
+from .drawing import FieldTree, tree_of
+from .place import place
+
+_LATER_LEVELS = ("bitmasked", "dynamic", "hash", "quant_array")
+
+
+class _Levels:
+    """What levels can be added to: a builder or a level."""
+
+    __slots__ = ()
+
+    def dense(self, axes: Any, dimensions: Any, *, name: str | None = None) -> SNode:
+        """Adds a level whose cells all exist.
+
+        Args:
+            axes: ``mt.ij`` and the like.
+            dimensions: cells along each axis: an int for all of them, or one for each.
+            name: the level's name in the tree's type; default: kind and depth.
+        Returns the new level. Raises TreeError.
+        """
+        return self._add("dense", axes, dimensions, name)
+
+    def pointer(self, axes: Any, dimensions: Any, *, name: str | None = None) -> SNode:
+        """Adds a level whose cells exist once they are activated; arguments as for `dense`."""
+        return self._add("pointer", axes, dimensions, name)
+
+    def lazy_grad(self) -> None:
+        """Raises TreeError: fields have no gradients yet."""
+        raise TreeError("lazy_grad: gradients of fields are not supported yet; place the fields without them")
+
+    lazy_dual = lazy_grad
+
+    def __getattr__(self, name):
+        if name in _LATER_LEVELS:
+            raise TreeError(f"{name}: this kind of level is not supported yet; today's levels are dense and pointer")
+        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+
+
+class SNode(_Levels):
+    """A level of a tree of fields; made by ``mt.root.dense(...)`` and the like.
+
+    Attributes:
+        kind: "dense" or "pointer".
+        axes: axes along which its cells lie, ascending.
+        extents: cells along them within one cell of the level above.
+        above: the level above, or the FieldTree.
+        children: levels and drawing.Leaf objects below.
+    """
+
+    __slots__ = ("__weakref__", "_memory", "above", "axes", "children", "extents", "kind", "label")
+
+    def __init__(self, above, kind, axes, dimensions, name):
+        self.axes, self.extents = axes_and_extents(kind, axes, dimensions)
+        check_extents(kind, self.axes, self.extents, () if isinstance(above, FieldTree) else drawing.above(above))
+        if name is not None and (not isinstance(name, str) or not name.isidentifier()):
+            raise TreeError(f"level name: expected an identifier, got {name!r}")
+        self.kind = kind
+        self.label = name
+        self.above = above
+        self.children = []
+        self._memory = None
+
+    def place(self, *fields: Any, offset: Any = None) -> SNode:
+        """Puts fields into each cell of this level.
+
+        Args:
+            fields: fields that have no place yet: scalar, vector, matrix or struct fields, or lists of them.
+            offset: the first index along each dimension, an int or one for each; default: the field's own, else 0.
+        Returns this level. Raises TreeError.
+        """
+        place(self, fields, offset)
+        return self
+
+    def parent(self, n: int = 1) -> Any:
+        """The level n above this one; the root or builder above the outermost level, None beyond."""
+        node = self
+        for _ in range(n):
+            if not isinstance(node, SNode):
+                return None
+            node = node.above.builder if isinstance(node.above, FieldTree) else node.above
+        return node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells over the whole tree, along each axis of this level and those above."""
+        return drawing.shape_of(self)
+
+    @property
+    def snode(self) -> SNode:
+        """The level itself."""
+        return self
+
+    def get_children(self) -> list:
+        """Levels and fields directly below."""
+        return _children(self.children)
+
+    def deactivate_all(self) -> None:
+        """Makes every cell of this level and below inactive again: its fields read as their background.
+
+        Raises TreeError: the tree has something that would be lost with them, or a kernel is at work in it.
+        """
+        tree = tree_of(self)
+        if any(level.kind == "pointer" for level in drawing.above(self)[1:]) or not all(
+            self in drawing.above(leaf) and any(level.kind == "pointer" for level in drawing.above(leaf))
+            for leaf in tree.leaves()
+        ):
+            raise TreeError("deactivate_all: expected a tree all of whose fields are below this level, under its first pointer "
+                            "level; give the fields a branch of mt.root of their own")  # fmt: skip
+        self._tree.reset()
+
+    @property
+    def name(self) -> str:
+        """The level's name in its tree's type, which is fixed by this."""
+        tree_of(self).fix()
+        return self.label
+
+    @property
+    def _tree_type(self) -> TreeType:
+        return tree_of(self).fix()
+
+    @property
+    def _tree(self):
+        """The instance of its tree (metate.tree.Tree), made now if need be."""
+        if self._memory is None or tree_of(self).destroyed:
+            self._memory = None
+            self._memory = tree_of(self).instance()
+        return self._memory
+
+    def _add(self, kind, axes, dimensions, name):
+        tree_of(self).check_open(kind)
+        child = SNode(self, kind, axes, dimensions, name)
+        self.children.append(child)
+        return child
+
+    def __repr__(self):
+        return " => ".join(["root", *(f"{level.kind} {list(level.shape)}" for level in reversed(drawing.above(self)))])
+
+
+class FieldsBuilder(_Levels):
+    """Builds trees of fields as `mt.root` does, with an end of its own.
+
+    >>> import metate as mt
+    >>> builder, x = mt.FieldsBuilder(), mt.field(mt.f32)
+    >>> _ = builder.dense(mt.ij, (4, 4)).place(x)
+    >>> tree = builder.finalize()
+    >>> x.shape
+    (4, 4)
+    >>> tree.destroy()
+    """
+
+    __slots__ = ("__weakref__", "_finalized", "_is_root", "_trees")
+
+    def __init__(self):
+        self._is_root = False
+        self._trees = []  # weak references: levels and fields keep their tree
+        self._finalized = False
+
+    def place(self, *fields: Any, offset: Any = None) -> FieldsBuilder:
+        """Puts fields of a single element (shape ``()``) into a tree; arguments as for SNode.place."""
+        self._check_open("place")
+        place(self._new_tree(), fields, offset)
+        return self
+
+    def finalize(self, raise_warning: bool = True) -> SNodeTree:
+        """Fixes what was built; the builder takes nothing more.
+
+        Args:
+            raise_warning: for Taichi's sake; nothing warns.
+        Returns the SNodeTree, whose `destroy` gives the memory back. Raises TreeError: finalized before, nothing placed.
+        """
+        self._check_open("finalize")
+        trees = self._living()
+        if not any(tree.leaves() for tree in trees):
+            raise TreeError("finalize: expected at least one field, got an empty builder; call place(...)")
+        for tree in trees:
+            tree.fix()
+        self._finalized = True
+        return SNodeTree(trees)
+
+    def deactivate_all(self) -> None:
+        """Makes every pointer level of the builder's trees inactive; see `SNode.deactivate_all`."""
+        for tree in self._living():
+            for branch in tree.branches:
+                if isinstance(branch, SNode) and drawing.has_pointer(branch):
+                    branch.deactivate_all()
+
+    def parent(self, n: int = 1) -> None:
+        """None: nothing stands above a builder."""
+        return None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(): the root is one cell."""
+        return ()
+
+    def get_children(self) -> list:
+        """Levels and fields directly below, of trees that are still referred to."""
+        return [child for tree in self._living() for child in _children(tree.branches)]
+
+    def _living(self):
+        self._trees = [ref for ref in self._trees if ref() is not None]
+        trees = [ref() for ref in self._trees]
+        return [tree for tree in trees if tree is not None and tree.branches]
+
+    def _check_open(self, what):
+        if self._finalized:
+            raise TreeError(f"{what}: the builder was finalized; make another one: mt.FieldsBuilder()")
+
+    def _new_tree(self) -> FieldTree:
+        tree = FieldTree(root if self._is_root else self)
+        self._trees.append(weakref.ref(tree))
+        return tree
+
+    def _add(self, kind, axes, dimensions, name):
+        self._check_open(kind)
+        tree = self._new_tree()
+        tree.branches.append(SNode(tree, kind, axes, dimensions, name))
+        return tree.branches[0]
+
+    def __repr__(self):
+        return "root"
+
+
+class SNodeTree:
+    """What FieldsBuilder.finalize returns: the memory of its fields."""
+
+    def __init__(self, trees):
+        self._trees = trees
+
+    def destroy(self) -> None:
+        """Gives the memory back; its fields can be placed anew, and until then using one is an error.
+
+        Raises TreeError: destroyed before; a kernel or a view of the memory still uses it.
+        """
+        if all(tree.destroyed for tree in self._trees):
+            raise TreeError("destroy: the tree was destroyed before")
+        for tree in self._trees:
+            tree.destroy()
+
+    @property
+    def types(self) -> list[TreeType]:
+        """Types of its trees."""
+        return [tree.type for tree in self._trees]
+
+
+class Root(_Levels):
+    """`mt.root`: a builder that never ends, the current context's. Each level added to it begins another tree."""
+
+    __slots__ = ()
+
+    def place(self, *fields: Any, offset: Any = None) -> Root:
+        """Puts fields of a single element (shape ``()``) into a tree; arguments as for SNode.place."""
+        builder().place(*fields, offset=offset)
+        return self
+
+    def deactivate_all(self) -> None:
+        """Makes every pointer level of the current context's root inactive; see `SNode.deactivate_all`."""
+        builder().deactivate_all()
+
+    def parent(self, n: int = 1) -> None:
+        """None: nothing stands above the root."""
+        return None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(): the root is one cell."""
+        return ()
+
+    def get_children(self) -> list:
+        """Levels and fields directly below, of trees that are still referred to."""
+        return builder().get_children()
+
+    def _add(self, kind, axes, dimensions, name):
+        return builder()._add(kind, axes, dimensions, name)
+
+    def __repr__(self):
+        return "root"
+
+
+root = Root()
+
+
+def builder() -> FieldsBuilder:
+    """The builder behind `root` in the current context."""
+    holdings = _context.current().holdings
+    if holdings.root is None:
+        holdings.root = FieldsBuilder()
+        holdings.root._is_root = True
+    return holdings.root
+
+
+def _children(nodes):
+    found = [node.field() if isinstance(node, drawing.Leaf) else node for node in nodes]
+    return [node for node in found if node is not None]

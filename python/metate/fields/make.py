@@ -1,0 +1,178 @@
+"""`mt.field`, `mt.Vector.field`, `mt.Matrix.field`, `mt.Struct.field`: what they take, checked, and the fields they make."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .. import context as _context
+from .. import value_types as _types
+from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
+from .builder import FieldsBuilder
+from .field import MatrixField, ScalarField
+from .placement import Layout
+from .struct_field import StructField
+
+
+def field(
+    dtype: Any,
+    shape: Any = None,
+    order: str | None = None,
+    name: str = "",
+    offset: Any = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+) -> Any:
+    """A field of scalars (or of vectors, matrices or structs, when `dtype` is such a type).
+
+    Args:
+        dtype: type of the elements; Python's int and float are the context's default types.
+        shape: extents: an int or a sequence of ints; () for a single element; None: it is placed later, by `mt.root`.
+        order: letters of the indices from outermost to innermost in memory, such as "ji"; default row-major.
+        name: for messages and for the member's name in the tree's type.
+        offset: the first index along each dimension; default 0.
+        needs_grad, needs_dual: not supported yet.
+    Returns a Field or StructField. Raises RuntimeTypeError_, RuntimeValueError_, TreeError.
+    """
+    _check_grad(needs_grad, needs_dual)
+    return _finish(_unplaced(_element(dtype), name, offset), shape, order, offset, Layout.AOS)
+
+
+def vector_field(n, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=Layout.AOS):
+    """`mt.Vector.field`: a field of vectors of n components; further arguments as for `field`.
+
+    Args:
+        layout: Layout.SOA gives each component memory of its own.
+    """
+    _check_grad(needs_grad, needs_dual)
+    return _finish(_unplaced(_types.vector(n, _scalar(dtype)), name, offset), shape, order, offset, layout)
+
+
+def matrix_field(
+    n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=Layout.AOS
+):
+    """`mt.Matrix.field`: a field of matrices of n rows and m columns; further arguments as for `vector_field`."""
+    _check_grad(needs_grad, needs_dual)
+    return _finish(_unplaced(_types.matrix(n, m, _scalar(dtype)), name, offset), shape, order, offset, layout)
+
+
+def struct_field(
+    members: Any,
+    shape: Any = None,
+    order: str | None = None,
+    name: str = "",
+    offset: Any = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    layout: Layout = Layout.AOS,
+) -> Any:
+    """`mt.Struct.field`: a field of structs, from a dict of member names to types; further arguments as for `vector_field`."""
+    _check_grad(needs_grad, needs_dual)
+    type_ = members if isinstance(members, _types.StructType) else _types.StructType(members)
+    return _finish(_unplaced(type_, name, offset), shape, order, offset, layout)
+
+
+def _unplaced(type_, name, offset):
+    if isinstance(type_, _types.StructType):
+        members = {key: _unplaced(t, f"{name}_{key}" if name else "", offset) for key, t in type_.members.items()}
+        return StructField(type_, members, name, _caller())
+    kind = ScalarField if isinstance(type_, _types.DType) else MatrixField
+    return kind(type_, name, offset, _caller())
+
+
+def _finish(made, shape, order, offset, layout):
+    """Gives the field its memory's shape, if it has one."""
+    if shape is None:
+        if order is not None:
+            raise RuntimeValueError_(
+                f"order: expected a shape with it, got order={order!r} alone; give shape=, or place the field"
+            )
+        return made
+    extents = _shape(shape)
+    axes = _order(order, len(extents))
+    builder = FieldsBuilder()
+    parts = list(made._place_parts())
+    if layout is Layout.SOA:
+        groups = [[part] for part in _components(made)]
+    elif layout is Layout.AOS:
+        groups = [parts]
+    else:
+        raise RuntimeTypeError_(f"layout: expected mt.Layout.AOS or mt.Layout.SOA, got {layout!r}")
+    for group in groups:
+        level = builder
+        if order is None and extents:
+            level = builder.dense(_types.axes(*range(len(extents))), extents)
+        for axis in axes if order is not None else ():
+            level = level.dense(_types.axes(axis), extents[axis])
+        level.place(*[_Part(*part) for part in group], offset=offset)
+    return made
+
+
+class _Part:
+    """One field or component, as `place` takes it."""
+
+    def __init__(self, field, component):
+        self._place_parts = lambda: [(field, component)]
+
+
+def _components(made):
+    """(field, component) of each memory that SOA keeps apart: members of structs whole, as in Taichi."""
+    if isinstance(made, StructField):
+        return list(made._place_parts())
+    if made.ndim == 0:
+        return [(made, None)]
+    return [(made, k) for k in range(made.n * made.m)]
+
+
+def _shape(shape):
+    numbers = (shape,) if hasattr(shape, "__index__") and not isinstance(shape, bool) else shape
+    try:
+        found = tuple(n.__index__() for n in numbers if not isinstance(n, bool))
+        if len(found) != len(tuple(numbers)):
+            raise TypeError
+    except (TypeError, AttributeError):
+        raise RuntimeTypeError_(f"shape: expected integers, got {shape!r}") from None
+    if len(found) > _types.MAX_AXES:
+        raise RuntimeValueError_(f"shape: expected at most {_types.MAX_AXES} dimensions, got {len(found)}")
+    if any(n < 1 for n in found):
+        raise RuntimeValueError_(f"shape: expected extents of at least 1, got {shape!r}")
+    return found
+
+
+def _order(order, rank):
+    if order is None:
+        return ()
+    letters = _types._LETTERS[:rank]
+    if not isinstance(order, str) or sorted(order) != sorted(letters):
+        raise RuntimeValueError_(f"order: expected each of the letters {letters!r} once for {rank} dimensions, got {order!r}")
+    return [letters.index(letter) for letter in order]
+
+
+def _scalar(dtype):
+    if _types.is_python_scalar(dtype):
+        options = _context.current().options
+        return {int: options.default_ip, float: options.default_fp, bool: _types.u1}[dtype]
+    try:
+        return _types.dtype(dtype)
+    except TypeError as error:
+        raise RuntimeTypeError_(f"field: {error}") from None
+
+
+def _element(dtype):
+    if isinstance(dtype, (_types.VectorType, _types.MatrixType, _types.StructType)):
+        return dtype
+    return _scalar(dtype)
+
+
+def _check_grad(needs_grad, needs_dual):
+    for name, needed in (("needs_grad", needs_grad), ("needs_dual", needs_dual)):
+        if needed:
+            raise TreeError(f"{name}: gradients of fields are not supported yet; make the field without {name}")
+
+
+def _caller():
+    """FILE:LINE of the code that made the field, for messages."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("metate."):
+        frame = frame.f_back
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,98 @@
+"""Whole fields to and from arrays.
+
+Copies go to and from the active cells: what Taichi's loops over a field visit. Nothing here knows a layout.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from .. import value_types as _types
+from ..conversion import filling, to_members
+from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
+from ..tree_blob import dense_form
+
+
+def to_numpy(field, dtype, keep_dims) -> np.ndarray:
+    """See Field.to_numpy."""
+    tree = field._tree
+    members = field._member_indices()
+    if field._is_split():
+        parts = [tree._read_dense(member) for member in members]
+        found = np.empty((*field.shape, len(parts)), parts[0].dtype)
+        for k, part in enumerate(parts):
+            found[..., k] = part
+        found = found.reshape(field.shape + field.element.shape)
+    else:
+        found = tree._read_dense(members[0])
+    if keep_dims and field.ndim == 1:
+        found = found[..., None]
+    return found if dtype is None else found.astype(_numpy_of(dtype), copy=False)
+
+
+def view(field) -> np.ndarray:
+    """See Field.numpy_view."""
+    tree, members = field._tree, field._member_indices()
+    form = dense_form(tree.type.blob, members[0])
+    numpy = field.dtype.numpy
+    why = None
+    if field._is_split() and len(members) > 1:
+        why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"
+    elif form is None:
+        why = "it is below a pointer level, where cells come and go"
+    elif numpy is None:
+        why = "NumPy has no bf16"
+    strides = {} if why else _strides(form[1])
+    if why is None and strides is None:
+        why = "an axis is split between levels"
+    if why is not None:
+        raise TreeError(f"{field._described()}: numpy_view: its memory is no strided array: {why}; to_numpy() copies it")
+    inner = getattr(field.element, "shape", ())
+    last = [numpy.itemsize * int(np.prod(inner[k + 1 :])) for k in range(len(inner))]
+    outer = [strides[axis] for axis in sorted(strides)]
+    raw = np.frombuffer(tree.block, np.uint8)  # of a memoryview, np.ndarray would keep the tree only, not the memory in place
+    return np.ndarray(field.shape + inner, numpy, raw, tree._root_offset() + form[0], (*outer, *last))
+
+
+def _strides(dimensions):
+    """Axis -> bytes from one index to the next; None where that is not one number."""
+    digits = {axis: [] for axis, _, _ in dimensions}
+    for axis, extent, stride in reversed(dimensions):
+        if extent > 1:
+            digits[axis].append((extent, stride))
+    for each in digits.values():
+        if any(stride != inner * extent for (extent, inner), (_, stride) in itertools.pairwise(each)):
+            return None
+    return {axis: each[0][1] if each else 0 for axis, each in digits.items()}
+
+
+def from_array(field, array) -> None:
+    """See Field.from_numpy."""
+    shape = field.shape + getattr(field.element, "shape", ())
+    array = to_members(field.dtype, shape, array, f"{field._described()}: from_numpy")
+    parts = np.moveaxis(array.reshape(*field.shape, -1), -1, 0) if field._is_split() else (array,)
+    for member, part in zip(field._member_indices(), parts):
+        field._tree._write_dense(member, np.ascontiguousarray(part))
+
+
+def fill(field, value) -> None:
+    """See Field.fill."""
+    field._elements.fill(filling(field.element, value))
+
+
+def copy(field, other) -> None:
+    """See Field.copy_from."""
+    if getattr(other, "element", None) is None:
+        raise RuntimeTypeError_(f"{field._described()}: copy_from: expected a field, got {other!r}")
+    shape, given = field.shape + getattr(field.element, "shape", ()), other.shape + getattr(other.element, "shape", ())
+    if shape != given:
+        raise RuntimeValueError_(f"{field._described()}: copy_from: expected a field of shape {shape}, got {given}")
+    from_array(field, other.to_numpy())
+
+
+def _numpy_of(dtype):
+    if isinstance(dtype, _types.DType):
+        return dtype.numpy if dtype.numpy is not None else np.dtype(np.float32)
+    return np.dtype(dtype)

@@ -1,0 +1,113 @@
+"""What a kernel has been compiled to: its instances in one context, and which of them fits a call.
+
+An instance is found in two steps: by the specialisation (types, keys of template arguments), which is hashed, then by
+what the code came to depend on while it was compiled (frontend.requirements). Compiling is kernel.py's.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+
+from .errors import RuntimeError_, TreeError
+from .frontend import specialize
+from .frontend.requirements import Requirements
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One compilation of a kernel.
+
+    Attributes:
+        signature: what it was compiled for, as text; arguments that the kernel takes from outside stand last, in brackets.
+        may_alias: compiled for arguments that overlap.
+        compile_ms: how long compiling took, in milliseconds.
+        hits: how often it was launched.
+        reason: why it was compiled: "first call", or what is different from the instance that is most alike.
+    """
+
+    signature: str
+    may_alias: bool
+    compile_ms: float
+    hits: int
+    reason: str
+
+
+class Compiled:
+    """An instance while it is compiled, then its code; `kernel` is None until that is done."""
+
+    def __init__(self, parameters, may_alias, reason):
+        self.parameters = parameters_to_keep(parameters)
+        self.may_alias = may_alias
+        self.reason = reason
+        self.requirements = Requirements()
+        self.began = time.perf_counter()
+        self.compile_ms = 0.0
+        self.code = None  # of the compiler: CompiledModule
+        self.kernel = None  # of the runtime: _runtime.Kernel
+
+    def difference(self, arguments):
+        """None if it fits the arguments, else what is different. What fields do not have a place is different as well."""
+        try:
+            return self.requirements.difference(arguments, list(self.parameters))
+        except TreeError as error:
+            return str(error)
+
+
+def parameters_to_keep(parameters) -> dict:
+    """A specialisation that does not keep template arguments alive."""
+    return {name: one.without_value() if isinstance(one, specialize.StaticParameter) else one for name, one in parameters.items()}
+
+
+class Bucket:
+    """The instances of one specialisation. The lock is held while one is compiled: a second thread waits for its code."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.instances: list[Compiled] = []
+
+
+class Home:
+    """What one kernel has been compiled to in one context. It must not keep the context's holdings alive."""
+
+    def __init__(self, options, holdings):
+        self.options = options
+        self.key = holdings.key
+        self.holdings = weakref.ref(holdings)
+        self.lock = threading.Lock()
+        self.dispatchers = {}  # may_alias -> dispatcher
+        self.buckets = {}  # (specialisation, may_alias) -> Bucket
+
+    def holder(self):
+        """The context's holdings, which live while one of its calls runs unless it is reset meanwhile."""
+        holdings = self.holdings()
+        if holdings is None:
+            raise RuntimeError_("the context was reset while a kernel was being compiled in it; call the kernel again")
+        return holdings
+
+    def bucket(self, parameters, may_alias) -> Bucket:
+        with self.lock:
+            return self.buckets.setdefault((tuple(parameters_to_keep(parameters).items()), may_alias), Bucket())
+
+    def instances(self) -> list[Compiled]:
+        """Those that are compiled, in the order in which they were begun."""
+        with self.lock:
+            buckets = list(self.buckets.values())
+        found = [one for bucket in buckets for one in bucket.instances if one.kernel is not None]
+        return sorted(found, key=lambda one: one.began)
+
+    def reason_for(self, parameters, may_alias, arguments) -> str:
+        """Why an instance for these arguments is none of those that there are."""
+        reasons = []
+        for one in self.instances():
+            found = [
+                f"{name}: {specialize.text_of(parameter)} instead of {specialize.text_of(one.parameters[name])}"
+                for name, parameter in parameters.items()
+                if one.parameters[name] != parameter
+            ]
+            if may_alias != one.may_alias:
+                found.append("arguments overlap" if may_alias else "arguments do not overlap")
+            reasons.append((len(found), "; ".join(found) or one.difference(arguments) or "other globals"))
+        return min(reversed(reasons), key=lambda reason: reason[0])[1] if reasons else "first call"

@@ -1,0 +1,73 @@
+"""Names of Taichi that this version does not have, each with what is missing and what to do instead.
+
+Programs and kernels that say one get this text instead of a guess at another name. It must import nothing.
+"""
+
+_LEVELS = "cells of pointer levels become active as they are written, and level.deactivate_all() makes them inactive again"
+_GRADIENTS = "gradients are not supported yet"
+_GRAPHS = "graphs are not supported yet: call the kernels one after another, or ship them with mt.aot"
+_SPARSE_MATRICES = "sparse matrices and their solvers are not supported yet: a matrix-free solver is a kernel"
+_PROFILER = "there is no profiler of kernels yet: kernel.instances() counts launches and compile times"
+_GPU = "there is no GPU backend yet"
+
+TEXTS = {
+    "ad": _GRADIENTS,
+    "stop_grad": _GRADIENTS,
+    "append": "dynamic levels are not supported yet: keep a field and a counter, `x[mt.atomic_add(n[None], 1)] = value`",
+    "length": "dynamic levels are not supported yet: keep a field and a counter, `n[None]`",
+    "deactivate": f"a kernel cannot deactivate cells yet: {_LEVELS}",
+    "deactivate_all_snodes": "use mt.root.deactivate_all()",
+    "no_activate": f"access without activation cannot be declared yet: {_LEVELS}",
+    "rescale_index": "levels' coordinates are multiples of each other: divide by the cells of the level, `i // 4`",
+    "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
+    "graph": _GRAPHS,
+    "sparse": _SPARSE_MATRICES,
+    "sparse_matrix_builder": _SPARSE_MATRICES,
+    "algorithms": "sorting and prefix sums are not supported yet: write them as kernels over a field",
+    "profiler": _PROFILER,
+    "Texture": _GPU,
+    "Format": _GPU,
+    "simt": _GPU,
+    "global_thread_idx": "iterations have no thread: use the loop's index",
+    "Mesh": "meshes are not supported yet: relations are fields of indices",
+    "BitpackedFields": "quantised types are not supported yet: use i8, i16 or f16",
+    "ArgPack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
+    "argpack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
+    "frexp": "use mt.log and mt.floor, or bits by mt.bit_cast",
+    "ref": "use mt.template(): such an argument of a function is the caller's variable",
+    "_lib": "Taichi's own core is not here",
+    "lang": "Taichi's own modules are not here: every public name is in metate itself",
+}  # fmt: skip
+OF_TYPES = {
+    "argpack": TEXTS["argpack"],
+    "quant": "quantised types are not supported yet: use i8, i16 or f16",
+    "ref": TEXTS["ref"],
+    "texture": _GPU,
+    "rw_texture": _GPU,
+    "sparse_matrix_builder": _SPARSE_MATRICES,
+}  # fmt: skip
+OF_TOOLS = {
+    "write_vtk": "use a library for VTK files with field.to_numpy()",
+    "vtk": "use a library for VTK files with field.to_numpy()",
+    "diagnose": "run the program metate doctor",
+}
+
+
+OF_LINEAR_ALGEBRA = dict.fromkeys(
+    (
+        "LinearOperator", "MatrixFreeBICGSTAB", "MatrixFreeCG", "SparseCG", "SparseMatrix", "SparseMatrixBuilder",
+        "SparseSolver",
+    ),
+    _SPARSE_MATRICES,
+)  # fmt: skip
+
+
+class NotHereError(AttributeError):
+    """A name of Taichi's; the text says what is missing."""
+
+
+def error(module: str, name: str, texts: dict[str, str] = TEXTS) -> AttributeError:
+    """What reading `module.name` raises."""
+    if name in texts:
+        return NotHereError(f"module {module!r} has no attribute {name!r}: {texts[name]}")
+    return AttributeError(f"module {module!r} has no attribute {name!r}")

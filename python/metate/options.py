@@ -1,0 +1,105 @@
+"""What `mt.init` takes: a context's options, Taichi's options in terms of them, and those that have no meaning here.
+
+Nothing is swallowed: every name is in one of the tables, which the manual shows; an unknown one is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+
+from . import context as _context
+from .errors import RuntimeValueError_
+
+# Backends of Taichi that Metate has none for. Kernels then run on the CPU, and init says so.
+OTHER_ARCHS = ("gpu", "cuda", "vulkan", "metal", "opengl", "gles", "amdgpu", "dx11", "dx12")
+
+# Taichi's option -> (what it does here, its value -> a context's options).
+TRANSLATED = {
+    "cpu_max_num_threads": ("`threads`", lambda n: {"threads": n}),
+    "check_out_of_bound": ("`debug=True`", lambda on: {"debug": True} if on else {}),
+    "make_thread_local": ("`private_reductions`", lambda on: {"private_reductions": on}),
+    "advanced_optimization": (
+        "False leaves `hoist_leaves`, `demote_atomics` and `private_reductions` out",
+        lambda on: {} if on else dict.fromkeys(("hoist_leaves", "demote_atomics", "private_reductions"), False),
+    ),
+}
+
+# Taichi's options that are accepted and change nothing, by the reason.
+WITHOUT_EFFECT = {
+    "nothing is cached on disk yet": (
+        "offline_cache", "offline_cache_file_path", "offline_cache_cleaning_policy", "offline_cache_max_size_of_files",
+        "offline_cache_cleaning_factor",
+    ),
+    "`kernel.instances()` counts launches and compile times, always": ("kernel_profiler", "timeline"),
+    "trees take memory from the system as it is written": ("device_memory_GB", "device_memory_fraction"),
+    "`kernel.stages(...)` gives the IR and the assembly after each stage": (
+        "print_preprocessed_ir", "print_accessor_ir", "print_ir_dbg_info", "print_struct_llvm_ir", "print_kernel_llvm_ir",
+        "print_kernel_llvm_ir_optimized", "print_kernel_asm", "print_kernel_amdgcn",
+    ),
+    "there is no log; errors are exceptions": (
+        "log_level", "verbose", "verbose_kernel_launches", "print_full_traceback", "gdb_trigger",
+    ),
+    "about backends that are not there yet": (
+        "use_llvm", "default_gpu_block_dim", "gpu_max_reg", "saturating_grid_dim", "max_block_dim", "cuda_stack_limit",
+        "allow_nv_shader_extension", "vk_api_version", "half2_vectorization",
+    ),
+    "the compiler decides": (
+        "default_cpu_block_dim", "cpu_block_dim_adaptive", "num_compile_threads", "unrolling_limit", "lower_access",
+        "simplify_before_lower_access", "simplify_after_lower_access", "move_loop_invariant_outside_if",
+        "cache_loop_invariant_global_vars", "demote_dense_struct_fors", "cfg_optimization", "flatten_if", "detect_read_only",
+        "make_block_local", "make_cpu_multithreading_loop", "real_matrix_scalarize", "force_scalarize_matrix",
+        "short_circuit_operators",
+    ),
+    "about gradients, quantised types and meshes, which are not there yet": (
+        "ad_stack_size", "quant_opt_store_fusion", "quant_opt_atomic_demotion", "make_mesh_block_local",
+        "mesh_localize_to_end_mapping", "mesh_localize_from_end_mapping", "mesh_localize_all_attr_mappings",
+        "optimize_mesh_reordered_mapping", "demote_no_access_mesh_fors", "experimental_auto_mesh_local",
+        "auto_mesh_local_default_occupacy",
+    ),
+    "versions are Metate's own": ("require_version",),
+}  # fmt: skip
+
+_IGNORED = {name for names in WITHOUT_EFFECT.values() for name in names}
+
+
+def context_options(arch, enable_fallback, given) -> dict:
+    """What Context takes for what init was called with.
+
+    Args:
+        arch: mt.cpu and the like; a backend of Taichi's, or a sequence of archs to choose from.
+        enable_fallback: False makes a backend that is not there an error.
+        given: further options by name.
+    Raises RuntimeValueError_ for an unknown option, a backend that is not there, an option given twice.
+    """
+    known = _context.option_names()
+    own = {name: value for name, value in given.items() if name in known}
+    found = {"arch": _arch(arch, enable_fallback), **own}
+    for name, value in given.items():
+        if name in TRANSLATED and value is not None:
+            for meant, each in TRANSLATED[name][1](value).items():
+                if meant in own and (own[meant] != each or not isinstance(each, bool)):
+                    raise RuntimeValueError_(f"{meant}: expected it once, got {name} as well")
+                found[meant] = each
+        elif name not in own and name not in TRANSLATED and name not in _IGNORED:
+            raise RuntimeValueError_(f"init: unknown option '{name}'{_suggestion(name, known)}")
+    return found
+
+
+def _arch(arch, enable_fallback):
+    if isinstance(arch, (list, tuple)):
+        known = [one for one in arch if one not in OTHER_ARCHS]
+        arch = known[0] if known else next(iter(arch), None)
+    if arch not in OTHER_ARCHS:
+        return arch
+    if not enable_fallback:
+        raise RuntimeValueError_(f"arch: there is no backend for {arch!r} yet, and enable_fallback is False; use mt.cpu")
+    print(f"metate: there is no backend for {arch!r} yet: kernels run on this machine's CPU", file=sys.stderr)
+    return None
+
+
+def _suggestion(name, known):
+    if name == "default_up":
+        return ": it is always the unsigned type of default_ip"
+    near = difflib.get_close_matches(name, [*known, *TRANSLATED, *_IGNORED], 1)
+    return f"; did you mean '{near[0]}'?" if near else f"; options are {', '.join(sorted(known))}"
