@@ -72,6 +72,13 @@ static std::string readMember(metate_tree *tree, const metate_level_description 
     std::vector<uint8_t> all(dense);
     if (metate_tree_read_dense(tree, level.index, all.data(), dense))
       return failure("read_dense");
+    auto info = sized<metate_tree_description>();
+    if (metate_tree_describe(tree, &info))
+      return failure("describe");
+    bool isReadOnly = info.flags & METATE_BIND_READ_ONLY;
+    metate_status expected = isReadOnly ? METATE_E_INVALID_ARGUMENT : METATE_OK;
+    if (metate_tree_write_dense(tree, level.index, all.data(), dense) != expected)
+      return failure("write_dense");
   }
   return "";
 }

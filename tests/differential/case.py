@@ -10,12 +10,14 @@ import itertools
 import json
 import math
 from dataclasses import asdict, dataclass, field, replace
+from types import SimpleNamespace
 
 import numpy as np
 
 from . import numbers as n
 from . import trees as _trees
 from . import twins
+from .draws import Draws, numbered, unrolled
 from .table import Type
 
 
@@ -31,6 +33,7 @@ class Array:
     strides: str = "plain"  # or "transposed", "gaps", "backwards"
     is_declared: bool = True  # the annotation says dtype and ndim
     kind: str = "array"
+    holder: str = "numpy"  # or "ndarray": passed as mt.ndarray
 
     @property
     def annotation(self) -> str:
@@ -86,6 +89,28 @@ class Value:
 
 
 @dataclass
+class Bundle:
+    """A struct by value: `parts` are its members, each the name, scalar type, shape and components."""
+
+    name: str
+    parts: list
+    kind: str = "bundle"
+
+    def values(self):
+        return [Value(name, scalar, tuple(shape), data) for name, scalar, shape, data in self.parts]
+
+    @property
+    def annotation(self) -> str:
+        return f"mt.types.struct({', '.join(f'{part.name}={part.annotation}' for part in self.values())})"
+
+    def make(self):
+        return {part.name: part.make() for part in self.values()}
+
+    def twin(self):
+        return SimpleNamespace(**{part.name: part.twin() for part in self.values()})
+
+
+@dataclass
 class Static:
     """The value of a template parameter."""
 
@@ -112,24 +137,51 @@ class Same:
 
 
 @dataclass
+class Handle:
+    """A template argument: a field, or an object that has fields; the kernel's text before it makes it."""
+
+    name: str
+    kind: str = "handle"
+    annotation = "mt.template()"
+
+
+@dataclass
 class Tree:
-    """A tree argument: the cells that are written and those that are only activated before the call."""
+    """A tree argument: the cells that are written and those that are only activated before the call.
+
+    Attributes:
+        form: "tree"; "fields": its members are fields, which the kernel mentions and which are no parameter;
+            "records": its members are those of an array of structs.
+    """
 
     name: str
     type: str
     cells: list  # [member, coordinates, value]
     active: list  # [member, coordinates]
     kind: str = "tree"
+    form: str = "tree"
 
     @property
     def annotation(self) -> str:
-        return self.type
+        return f"mt.types.ndarray(dtype={self.type}, ndim={self.ndim})" if self.form == "records" else self.type
+
+    ndim: int = 0  # of records
 
 
 _NUMPY = {"u1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64} | {
     s: np.dtype(("int" if s[0] == "i" else "uint") + s[1:]) for s in n.INTEGERS
 }
-_KINDS = {"array": Array, "value": Value, "static": Static, "tree": Tree, "same": Same}
+_KINDS = {"array": Array, "value": Value, "bundle": Bundle, "static": Static, "tree": Tree, "same": Same, "handle": Handle}
+
+
+def is_parameter(argument) -> bool:
+    """Does the kernel have a parameter for it?"""
+    return getattr(argument, "form", None) != "fields"
+
+
+def is_passed(argument) -> bool:
+    """Is it an argument of the compiled kernel, before the hidden ones?"""
+    return argument.kind not in ("static", "handle") and is_parameter(argument)
 
 
 @dataclass
@@ -141,7 +193,7 @@ class Case:
     twin: str
     arguments: list
     trees: dict = field(default_factory=dict)  # name -> text that builds it
-    members: dict = field(default_factory=dict)  # name -> [name, scalar, shape, levels, background]
+    members: dict = field(default_factory=dict)  # name -> [name, scalar, shape, levels, background, handle, offset]
     contract: bool = False
     tolerances: dict = field(default_factory=dict)  # written name -> {"ulp": 4, "signless": true}
     returns: list | None = None  # scalar, shape
@@ -166,8 +218,10 @@ class Case:
 
     def tree_type(self, name) -> _trees.TreeType:
         members = [
-            _trees.Member(m, Type(s, tuple(shape)), [tuple(map(_tupled, level)) for level in levels], _tupled(background))
-            for m, s, shape, levels, background in self.members[name]
+            _trees.Member(
+                m, Type(s, tuple(shape)), [tuple(map(_tupled, level)) for level in levels], _tupled(background), *of_field
+            )
+            for m, s, shape, levels, background, *of_field in self.members[name]
         ]
         return _trees.TreeType(members, self.trees[name])
 
@@ -180,12 +234,13 @@ class Case:
         lines = []
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
-        exec(compile(self.twin, f"<twin of {self.name}>", "exec"), namespace)
-        made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind != "same"}
-        arguments = [made[argument.of if argument.kind == "same" else argument.name] for argument in self.arguments]
+        namespace |= {"draws": Draws(), "unrolled": unrolled, "Record": SimpleNamespace}
+        exec(compile(numbered(self.twin), f"<twin of {self.name}>", "exec"), namespace)
+        made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind not in ("same", "handle")}
+        arguments = [made.get(argument.of if argument.kind == "same" else argument.name) for argument in self.arguments]
         failure = result = None
         try:
-            result = namespace[self.name](*arguments)
+            result = namespace[self.name](*(a for a, given in zip(arguments, self.arguments) if given.kind != "handle"))
         except AssertionError as error:
             failure = str(error)
         return result, arguments, lines, failure
@@ -216,8 +271,7 @@ class Case:
         data["trees"] = {name: "\n".join(lines) + "\n" for name, lines in data["trees"].items()}
         data["arguments"] = [_argument(given) for given in data["arguments"]]
         data["members"] = {
-            name: [[m, s, _tupled(shape), _tupled(levels), _tupled(background)] for m, s, shape, levels, background in members]
-            for name, members in data["members"].items()
+            name: [[m, s, *map(_tupled, of_type)] for m, s, *of_type in members] for name, members in data["members"].items()
         }
         return cls(**data)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from . import numbers as n
 from . import table
+from .draws import STATIC
 from .expressions import WHOLE, Source
 from .program import Expr, Function, Line, Stmt, holes
 from .table import Type
@@ -44,8 +45,8 @@ class Control:
         if depth <= 0:
             return None
         text = f"if mt.static({self.rng.randrange(5)} < {self.rng.randrange(5)}):"
-        twin = text.replace("mt.static(", "(")
-        return Stmt("if", [Line(text, twin, self.block(depth - 1)), Line("else:", "else:", self.block(depth - 1))])
+        twin = text.replace("mt.static(", "(") + STATIC
+        return Stmt("if", [Line(text, twin, self.block(depth - 1)), Line("else:", "else:" + STATIC, self.block(depth - 1))])
 
     def _inner(self, kind, depth, sources, size=None):
         self.loops.append(kind)
@@ -57,7 +58,12 @@ class Control:
 
     def _is_inside(self):
         """Is a loop written here one that runs in order? Directly in a kernel it would be parallel."""
-        return self.in_function is not None or any(kind != "static" for kind in self.loops)
+        if self.in_function is None or self.task is not None:
+            return self.in_function is not None or any(kind != "static" for kind in self.loops)
+        # Of a function that is called outside of loops it may be parallel, by what stands in it: random numbers, which
+        # count parallel loops, are in other programs.
+        self.may_draw = False
+        return not self.has_drawn
 
     def make_for(self, depth):
         if depth <= 0 or len(self.loops) > 2 or not self._is_inside():
@@ -102,7 +108,8 @@ class Control:
             f"range({count})" if self.rng.random() < 0.6 else f"({', '.join(str(self.rng.randrange(4)) for _ in range(count))},)"
         )
         body = self._inner("static", depth, [index], 1)
-        return Stmt("for", [Line(f"for {name} in mt.static({items}):", f"for {name} in {items}:", body)])
+        twin = f"for {name}, {name}_copy in unrolled({items}):" + STATIC
+        return Stmt("for", [Line(f"for {name} in mt.static({items}):", twin, body)])
 
     def make_break(self, depth):
         return self._jump("break", ("serial",))

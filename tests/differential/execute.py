@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
 
+import metate as mt
 import metate.errors as errors
 from metate.tree_type import TreeType
 
-from .case import Case
+from .case import Case, is_parameter, is_passed
+from .draws import KEY
+from .table import Type
 
 _ALIGN = 64
 
@@ -29,6 +33,37 @@ def aligned(data: bytes) -> np.ndarray:
     return part
 
 
+@dataclass
+class Fields:
+    """The trees in which a case's fields lie; can be pickled without `live`.
+
+    Attributes:
+        blobs, blocks: of each tree its type and the block before the launch.
+        members: "tree argument.member" -> (number of the tree, its members, one for each component or one).
+        hidden: what the compiled kernel takes after its own arguments: numbers of trees, None for a random key.
+        live: the trees that the fields have in this process.
+    """
+
+    blobs: list = field(default_factory=list)
+    blocks: list = field(default_factory=list)
+    members: dict = field(default_factory=dict)
+    hidden: list = field(default_factory=list)
+    live: list = field(default_factory=list)
+
+    def trees(self):
+        """Fresh trees like those of the fields."""
+        return [TreeType.from_blob(blob).bind(aligned(block), reset=False) for blob, block in zip(self.blobs, self.blocks)]
+
+    def restored(self):
+        """The fields' own trees, as they were before any launch."""
+        for tree, block in zip(self.live, self.blocks):
+            tree.block[:] = block
+        return self.live
+
+    def __getstate__(self):
+        return {**self.__dict__, "live": []}
+
+
 def filled(argument, type_: TreeType) -> bytes:
     """The block of a tree argument before the launch."""
     tree = type_.bind(aligned(bytes(type_.bytes())))
@@ -40,20 +75,96 @@ def filled(argument, type_: TreeType) -> bytes:
     return bytes(tree.block)
 
 
-def arguments_of(case: Case, types: dict[str, TreeType], blocks: dict[str, bytes]) -> list:
-    """Fresh arguments, in the order of the kernel's parameters."""
-    made = {
-        a.name: types[a.type].bind(aligned(blocks[a.name]), reset=False) if a.kind == "tree" else a.make()
-        for a in case.arguments
-        if a.kind != "same"
-    }
+def fields_of(case: Case, namespace: dict) -> Fields:
+    """The fields that the kernel's text made, with their elements before the launch."""
+    made = Fields()
+    for argument in case.arguments:
+        if argument.kind != "tree" or argument.form != "fields":
+            continue
+        for member in case.tree_type(argument.type).members.values():
+            one = eval(member.handle, namespace)
+            known = [k for k, tree in enumerate(made.live) if tree is one._tree]
+            if not known:
+                made.live.append(one._tree)
+                made.blobs.append(one._tree.type.blob)
+            made.members[f"{argument.name}.{member.name}"] = (known or [len(made.live) - 1])[0], one._placement.members
+        for name, at, value in argument.cells:
+            number, members = made.members[f"{argument.name}.{name}"]
+            _write(made.live[number], members, tuple(at), value, case.tree_type(argument.type).members[name].type.shape)
+        for name, at in argument.active:
+            number, members = made.members[f"{argument.name}.{name}"]
+            made.live[number][members[0]].activate(*at)
+    made.blocks = [bytes(tree.block) for tree in made.live]
+    return made
+
+
+def _write(tree, members, at, value, shape):
+    if len(members) > 1:
+        for member, part in zip(members, value):
+            tree[member][at] = part
+    else:
+        tree[members[0]][at] = np.reshape(np.array(value, dtype=object), shape).tolist() if shape else value
+
+
+def _records(case, argument):
+    """The array of structs before the launch."""
+    members = case.tree_type(argument.type).members
+    extents = next(iter(members.values())).shape
+    made = mt.ndarray(mt.types.struct(**{name: _type(member.type) for name, member in members.items()}), extents)
+    for name, at, value in argument.cells:
+        shape = members[name].type.shape
+        part = made.get_member(name)
+        part[tuple(at)] = np.reshape(np.array(value, dtype=object), shape).tolist() if shape else value
+    return made
+
+
+def _type(type_):
+    scalar = getattr(mt, type_.scalar)
+    return {0: lambda: scalar, 1: lambda n: mt.types.vector(n, scalar), 2: lambda n, m: mt.types.matrix(n, m, scalar)}[
+        len(type_.shape)
+    ](*type_.shape)
+
+
+def _made(case, argument, types, blocks):
+    if argument.kind == "tree" and argument.form == "records":
+        return _records(case, argument)
+    if argument.kind == "tree":
+        return types[argument.type].bind(aligned(blocks[argument.name]), reset=False)
+    made = argument.make()
+    if argument.kind == "array" and argument.holder == "ndarray":
+        array = mt.ndarray(_type(Type(argument.scalar, tuple(argument.shape))), argument.extents)
+        array.from_numpy(made)
+        return array
+    return made
+
+
+def arguments_of(case: Case, types: dict[str, TreeType], blocks: dict[str, bytes], namespace=None) -> list:
+    """Fresh arguments, one for each of the case's; None for fields, and for handles without a namespace to find them in."""
+    made = {}
+    for a in case.arguments:
+        if a.kind == "handle":
+            made[a.name] = None if namespace is None else namespace[a.name]
+        elif a.kind != "same":
+            made[a.name] = _made(case, a, types, blocks) if is_parameter(a) else None
     return [made[a.of if a.kind == "same" else a.name] for a in case.arguments]
 
 
-def launch(call, case: Case, types, blocks) -> dict:
-    """What the kernel leaves: "status", "printed", "return", each array by name, each member as name.member."""
-    arguments = arguments_of(case, types, blocks)
-    passed = [value for argument, value in zip(case.arguments, arguments) if argument.kind != "static"]
+def launch(call, case: Case, types, blocks, fields: Fields) -> dict:
+    """What a compiled kernel leaves: "status", "printed", "return", each array by name, each member as name.member."""
+    arguments, trees = arguments_of(case, types, blocks), fields.trees()
+    passed = [value for argument, value in zip(case.arguments, arguments) if is_passed(argument)]
+    passed += [KEY if number is None else trees[number] for number in fields.hidden]
+    return _launched(call, passed, case, arguments, trees, fields)
+
+
+def launch_kernel(kernel, case: Case, types, blocks, fields: Fields, namespace) -> dict:
+    """The same, called as a user calls it: with the fields themselves."""
+    arguments, trees = arguments_of(case, types, blocks, namespace), fields.restored()
+    passed = [value for argument, value in zip(case.arguments, arguments) if is_parameter(argument)]
+    return _launched(kernel, passed, case, arguments, trees, fields)
+
+
+def _launched(call, passed, case, arguments, trees, fields):
     text, status, result = io.StringIO(), None, None
     try:
         with contextlib.redirect_stdout(text), warnings.catch_warnings():
@@ -66,11 +177,35 @@ def launch(call, case: Case, types, blocks) -> dict:
         found["return"] = np.atleast_1d(np.array(result))
     for argument, value in zip(case.arguments, arguments):
         if argument.kind == "array":
-            found[argument.name] = np.ascontiguousarray(value)
+            found[argument.name] = np.ascontiguousarray(value.to_numpy() if argument.holder == "ndarray" else value)
+        elif argument.kind == "tree" and argument.form == "records":
+            for name, values in value.to_numpy().items():
+                coordinates = np.array(list(np.ndindex(value.shape)), np.int64)
+                flat = values.reshape(len(coordinates), *values.shape[len(value.shape) :])
+                _take(found, f"{argument.name}.{name}", coordinates, flat)
+        elif argument.kind == "tree" and argument.form == "fields":
+            for member in case.members[argument.type]:
+                name = f"{argument.name}.{member[0]}"
+                number, members = fields.members[name]
+                _take(found, name, *_cells(trees[number], members, member[2]))
         elif argument.kind == "tree":
             for name in value.type.members:
-                coordinates, values = value[name].cells()
-                order = np.lexsort(coordinates.T[::-1])
-                found[f"{argument.name}.{name} cells"] = coordinates[order]
-                found[f"{argument.name}.{name}"] = values[order]
+                _take(found, f"{argument.name}.{name}", *value[name].cells())
     return found
+
+
+def _cells(tree, members, shape):
+    """Coordinates and values of a field whose components may lie apart."""
+    if len(members) == 1:
+        return tree[members[0]].cells()
+    parts = [tree[member].cells() for member in members]
+    for coordinates, _ in parts[1:]:
+        np.testing.assert_array_equal(coordinates, parts[0][0])
+    values = np.stack([values for _, values in parts], -1)
+    return parts[0][0], values.reshape(len(values), *shape)
+
+
+def _take(found, name, coordinates, values):
+    order = np.lexsort(coordinates.T[::-1]) if coordinates.shape[1] else np.arange(len(coordinates))
+    found[f"{name} cells"] = coordinates[order]
+    found[name] = values[order]

@@ -38,6 +38,7 @@ class Scope:
 
     def __init__(self):
         self.sources: list[Source] = []
+        self.structs: list = []  # (name, members, sources before it): variables that are structs
         self.makers: list = []  # (type, () -> Source or None): elements at random places
 
     def of(self, type_):
@@ -311,9 +312,8 @@ class Expressions:
 
     @staticmethod
     def _is_componentwise(op, use, type_):
-        return bool(type_.shape) and op.name not in (
-            "normalized(eps)", "@", "transpose", "inverse", "normalized", "cross", "outer_product", "math.reflect",
-        )  # fmt: skip
+        whole = ("normalized(eps)", "@", "transpose", "inverse", "normalized", "cross", "outer_product")
+        return bool(type_.shape) and op.name not in whole and not op.name.startswith("math.")
 
     @staticmethod
     def _converted(k, operand, path) -> str:

@@ -12,10 +12,10 @@ import random
 
 from . import numbers as n
 from . import table, trees
-from .case import Array, Case, Same, Static, Tree, Value
+from .case import Array, Bundle, Case, Handle, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
 from .patterns import Patterns
-from .places import I32, Places, Task
+from .places import I32, Places, Task, moved
 from .program import Line, Program, Stmt
 from .statements import Statements
 from .table import Type
@@ -39,16 +39,19 @@ class Generator(Patterns, Places, Statements):
         self.outputs: dict = {}
         self.collectors: dict = {}
         self.values: list[Value] = []
+        self.bundles: list[Bundle] = []
         self.statics: list[Static] = []
         self.second_names: dict[str, Same] = {}
         self.walked = None  # (tree, member) of a struct-for
         self.trees: dict[str, Tree] = {}
+        self.handles: dict[str, Handle] = {}
+        self.used_fields: set[str] = set()
         self.types: dict[str, trees.TreeType] = {}
         self.task = None
         self.tasks = 0
         self.gaps = 0
         self.result = None
-        self.result_step = 0
+        self.result_op = None
 
     # -- data ---------------------------------------------------------------------------------------------------
 
@@ -73,7 +76,10 @@ class Generator(Patterns, Places, Statements):
         strides = self.rng.choices(("plain", "transposed", "gaps", "backwards"), (6, 1, 1, 1))[0]
         if strides == "transposed" and type_.shape:
             strides = "gaps"
-        return Array(name, type_.scalar, type_.shape, tuple(extents), data, strides, self.rng.random() < 0.6)
+        made = Array(name, type_.scalar, type_.shape, tuple(extents), data, strides, self.rng.random() < 0.6)
+        if strides == "plain" and self.rng.random() < 0.25:
+            made.holder = "ndarray"
+        return made
 
     def prepare(self, chain=None):
         """Arguments that are there before any statement."""
@@ -97,19 +103,49 @@ class Generator(Patterns, Places, Statements):
             self.scope.sources.append(
                 Source(Type(value.scalar, value.shape), value.name, value.name, signless=signless, is_fixed=True)
             )
+        if rng.random() < 0.2:
+            parts = self._struct()
+            data = [[part, t.scalar, t.shape, [self.number(t.scalar) for _ in range(t.count)]] for part, t in parts]
+            self.bundles.append(Bundle("b0", data))
+            for part, type_ in parts:
+                self.scope.sources.append(Source(type_, f"b0.{part}", f"b0.{part}", is_fixed=True))
         for static in self.statics:
             self.scope.sources.append(Source(I32, f"mt.i32({static.name})", static.name, index=(1, 4)))
 
     def prepare_trees(self, chain=None):
         rng = self.rng
         for k in range(rng.choice((1, 1, 2))):
-            if k and rng.random() < 0.3:
-                name = "T0"
+            kinds = chain if chain and k == 0 else None
+            if rng.random() < 0.35:
+                self.prepare_fields(k, kinds)
+            elif k and rng.random() < 0.25:
+                self.types[f"T{k}"] = trees.random_records(rng, f"m{k}", table.ALL)
+                self.trees[f"f{k}"] = self.tree(f"f{k}", f"T{k}")
+                self.trees[f"f{k}"].form = "records"
+                self.trees[f"f{k}"].ndim = len(next(iter(self.types[f"T{k}"].members.values())).shape)
             else:
-                name = f"T{k}"
-                kinds = chain if chain and k == 0 else rng.choice(table.LEVELS)
-                self.types[name] = trees.random_type(rng, f"m{k}", table.ALL, chain=kinds)
-            self.trees[f"f{k}"] = self.tree(f"f{k}", name)
+                name = "T0" if k and self.trees["f0"].form == "tree" and rng.random() < 0.3 else f"T{k}"
+                if name not in self.types:
+                    self.types[name] = trees.random_type(rng, f"m{k}", table.ALL, chain=kinds or rng.choice(table.LEVELS))
+                self.trees[f"f{k}"] = self.tree(f"f{k}", name)
+
+    def prepare_fields(self, number, kinds):
+        """Fields, which the kernel closes over, takes as template arguments, or finds in an object."""
+        rng, name = self.rng, f"T{number}"
+        made = self.types[name] = trees.random_fields(rng, f"x{number}", table.ALL, kinds)
+        self.trees[f"f{number}"] = self.tree(f"f{number}", name)
+        self.trees[f"f{number}"].form = "fields"
+        way = rng.choice(table.FIELD_ACCESS)
+        if way == "template":
+            self.handles.update((handle, Handle(handle)) for handle in made.handles)
+        elif way == "object":
+            thing = f"h{number}"
+            lines = "".join(f"        self.{handle} = {handle}\n" for handle in made.handles)
+            made.text += f"\n@mt.data_oriented\nclass Of{thing}:\n    def __init__(self):\n{lines}\n{thing} = Of{thing}()\n"
+            self.handles[thing] = Handle(thing)
+            for member in made.members.values():
+                member.handle = f"{thing}.{member.handle}"
+        self.used_fields.add(way)
 
     def tree(self, name, type_name) -> Tree:
         """A tree with some cells written and some only active."""
@@ -152,6 +188,8 @@ class Generator(Patterns, Places, Statements):
         self.level = task.level
         self.scope.sources += task.coordinates
         self.scope.makers += self.readers()
+        if not is_serial and not task.is_single:
+            self._begin_iterations(lines[-1], task)
         body = (first(1) if first else None) or []
         body += self._gap_outputs() if self.gaps else self.block(2, size or self.rng.randint(1, 4))
         if self.result is not None and self.rng.random() < 0.6:
@@ -162,14 +200,29 @@ class Generator(Patterns, Places, Statements):
         self.task, self.is_serial, self.loops, self.level = None, True, [], level
         return Stmt("loop", lines, list(exprs), task.level)
 
+    @staticmethod
+    def _begin_iterations(line, task):
+        """The twin's loop says which iteration begins: random numbers depend on that."""
+        head, items = line.twin.removesuffix(":").split(" in ", 1)
+        extents = "" if task.numbers is None else f", {tuple(task.numbers)}"
+        line.twin = f"{head} in draws.loop({items}{extents}):"
+
     def _result_step(self):
         """The kernel's result accumulates in a parallel loop."""
         type_ = self.result
+        if self.result_op is None:
+            kinds = [
+                op
+                for op, (_, _, kinds) in table.ATOMICS.items()
+                if type_.scalar in kinds and self._is_determined(op, type_.scalar)
+            ]
+            self.result_op = self.rng.choice(["add", *kinds])
+        symbol, twin, _ = table.ATOMICS[self.result_op]
         value = self.held(self.value(type_, 1))
-        name = f"add__{type_.scalar}"
-        return Stmt(
-            "result", [Line("result += {0}", f"result = {name}(result, {{0}})")], [value], counts=(("accumulated result", "-"),)
-        )
+        kernel = f"result {symbol}= {{0}}" if symbol else f"mt.atomic_{self.result_op}(result, {{0}})"
+        line = Line(kernel, f"result = {twin}__{type_.scalar}(result, {{0}})")
+        self.tolerances["return"] = {"ulp": 0, "signless": True}
+        return Stmt("result", [line], [value], counts=(("accumulated result", self.result_op),))
 
     def array_loop(self) -> Stmt:
         rng = self.rng
@@ -190,6 +243,8 @@ class Generator(Patterns, Places, Statements):
             f"({low}, {extent})" if low or rng.random() < 0.1 else str(extent) for low, extent in zip(lows, extents)
         )
         task = self.new_task("array", extents)
+        task.numbers = [extent - low for low, extent in zip(lows, extents)]
+        task.is_single = all(number == 1 for number in task.numbers)
         counts = [("ndrange", "-")]
         if grouped:
             whole = self.name("I")
@@ -207,6 +262,7 @@ class Generator(Patterns, Places, Statements):
             task.coordinates = [Source(I32, name, name, index=(0, e - 1)) for name, e in zip(names, array.extents)]
             kernel = f"for {', '.join(names)} in {array.name}:"
             twin = f"for {', '.join(names)} in product({', '.join(f'range({e})' for e in array.extents)}):"
+            task.numbers, task.is_single = array.extents, False
             counts = [("over an array", "-")]
         if serialize:
             counts.append(("serialize", "-"))
@@ -239,6 +295,9 @@ class Generator(Patterns, Places, Statements):
             header = f"for {name} in range({rng.randrange(extent)}, {extent}):"
         if serialize:
             counts.append(("serialize", "-"))
+        if twin is None:
+            bounds = eval(header.partition(" in ")[2].removesuffix(":"))
+            task.is_single = bounds.stop - bounds.start == 1  # of one iteration the front end makes no parallel loop
         made = self._loop(task, [*prefix, Line(header, twin or header)], size=size, is_serial=serialize)
         made.counts = tuple(counts)
         return made
@@ -248,27 +307,26 @@ class Generator(Patterns, Places, Statements):
         rng = self.rng
         name = rng.choice(list(self.trees)) if level is None else "f0"
         type_ = self.types[self.trees[name].type]
-        member = rng.choice([m for m in type_.members.values() if level in (None, m.level)])
-        levels = [level for level in member.levels if level[4].startswith("level")]
-        counts = [("struct-for", "-")]
-        if levels and rng.random() < 0.3:
-            number, _, _, _, level_name = rng.choice(levels)
-            _, extents = type_.level_axes(number)
-            over, cells = f"{name}.{level_name}", f"{name}.level_cells({number})"
-            counts = [("struct-for over a level", "-")]
-        else:
-            extents, over, cells = member.shape, f"{name}.{member.name}", f'{name}.cells("{member.name}")'
-            if len({tuple(m.levels) for m in type_.members.values()}) == 1 and rng.random() < 0.3:
-                over, counts = name, [("struct-for over a tree", "-")]
+        members = [m for m in type_.members.values() if level in (None, m.level) and m.shape]
+        if not members:
+            return self.array_loop()  # fields of one element
+        member = rng.choice(members)
+        over, cells, extents, counts = self._walked_over(name, type_, member)
         task = self.new_task(member.level, extents)
+        task.numbers = extents
+        # A field's indices begin at its offset; levels and trees have none.
+        first = member.offset if member.handle and cells.startswith(f"{name}.cells") else (0,) * len(extents)
         if rng.random() < 0.35:
             whole = self.name("I")
-            task.coordinates = [Source(I32, f"{whole}[{k}]", f"{whole}[{k}]", index=(0, e - 1)) for k, e in enumerate(extents)]
+            task.coordinates = [
+                Source(I32, moved(f"{whole}[{k}]", -o), f"{whole}[{k}]", index=(0, e - 1))
+                for k, (e, o) in enumerate(zip(extents, first))
+            ]
             kernel, twin = f"for {whole} in mt.grouped({over}):", f"for {whole} in {cells}:"
             counts.append(("grouped", "-"))
         else:
             names = [self.name("i") for _ in extents]
-            task.coordinates = [Source(I32, k, k, index=(0, e - 1)) for k, e in zip(names, extents)]
+            task.coordinates = [Source(I32, moved(k, -o), k, index=(0, e - 1)) for k, e, o in zip(names, extents, first)]
             kernel, twin = (
                 f"for {', '.join(names)} in {over}:",
                 f"for {', '.join(names)}{',' if len(names) == 1 else ''} in {cells}:",
@@ -278,6 +336,35 @@ class Generator(Patterns, Places, Statements):
         made = self._loop(task, [Line(kernel, twin)], first=first)
         made.counts, self.walked = tuple(counts), None
         return made
+
+    def _walked_over(self, name, type_, member):
+        """(what the kernel's loop is over, the twin's cells, extents, what it counts as)."""
+        rng, form = self.rng, self.trees[name].form
+        everything = f'{name}.cells("{member.name}")'
+        if form == "records":
+            return name, everything, member.shape, [("over an array of structs", "-")]
+        if form == "fields":
+            if member.levels[0][4] != "dense0" or len(member.levels) > 1:
+                depth = rng.randrange(len(member.levels))
+                if rng.random() < 0.3:  # a level above the field
+                    number = member.levels[depth][0]
+                    above = len(member.levels) - depth
+                    over = f"{member.handle}.parent({above if above > 1 or rng.random() < 0.5 else ''})"
+                    cells, counts = f"{name}.level_cells({number})", [("loop over a field's level", "-")]
+                    return over, cells, type_.level_axes(number)[1], counts
+            whole = member.handle.rpartition(".")[0]
+            parts = [m for m in type_.members.values() if m.handle.rpartition(".")[0] == whole]
+            if member.is_part and parts[0] is member and rng.random() < 0.5:
+                return whole, everything, member.shape, [("loop over a struct field", "-")]
+            return member.handle, everything, member.shape, [("loop over a field", "-")]
+        levels = [level for level in member.levels if level[4].startswith("level")]
+        if levels and rng.random() < 0.3:
+            number, _, _, _, level_name = rng.choice(levels)
+            _, extents = type_.level_axes(number)
+            return f"{name}.{level_name}", f"{name}.level_cells({number})", extents, [("struct-for over a level", "-")]
+        if len({tuple(m.levels) for m in type_.members.values()}) == 1 and rng.random() < 0.3:
+            return name, everything, member.shape, [("struct-for over a tree", "-")]
+        return f"{name}.{member.name}", everything, member.shape, [("struct-for", "-")]
 
     # -- the whole ------------------------------------------------------------------------------------------------------
 
@@ -349,15 +436,21 @@ class Generator(Patterns, Places, Statements):
             *outputs,
             *self.collectors.values(),
             *self.values,
+            *self.bundles,
             *self.statics,
+            *self.handles.values(),
             *self.trees.values(),
             *self.second_names.values(),
         ]
         self.rng.shuffle(arguments)
         program.arguments = arguments
+        program.counts.update(("struct as an argument", "-", "array") for _ in self.bundles)
+        program.counts.update((f"fields: {way}", "-", "array") for way in self.used_fields)
         used = {name: self.types[name] for name in sorted({tree.type for tree in self.trees.values()})}
         members = {
-            name: [[m.name, m.type.scalar, m.type.shape, m.levels, m.background] for m in type_.members.values()]
+            name: [
+                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset] for m in type_.members.values()
+            ]
             for name, type_ in used.items()
         }
         returns = [program.returns.scalar, program.returns.shape] if program.returns else None

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from . import numbers as n
 from . import table
 from .case import Same
+from .draws import HERE
 from .expressions import Source
 from .program import Expr, Line, Stmt
+from .statements import Place
 from .table import Type
 
 I32 = Type("i32")
+_REORDERED = 1 << 13  # ulps between sums of the same few thousand numbers, none of them negative, in two orders
 
 
 class Patterns:
@@ -52,7 +56,8 @@ class Patterns:
         """A variable that a loop carries and that is looked at after it."""
         if depth <= 0 or len(self.loops) > 2 or not self._is_inside():
             return None
-        type_ = Type(self.rng.choice(table.INTEGERS), self.rng.choice(((), (), (2,))))
+        kinds = table.INTEGERS if self.is_whole else table.NUMBERS
+        type_ = Type(self.rng.choice(kinds), self.rng.choice(((), (), (2,))))
         before = self.declare(self.held(self._no_literal(self.value(type_, 1))))
         carried, name = self.scope.sources[-1], self.name("q")
         made = self._augmented(type_, self.read(carried), carried.kernel, "{0}")
@@ -60,23 +65,35 @@ class Patterns:
             return before
         symbol, operand, twin = made
         step = Stmt("augmented", [Line(f"{carried.kernel} {symbol}= {{0}}", f"{carried.kernel} = {twin}")], [operand])
-        header = f"for {name} in range({self.rng.randint(1, 4)}):"
-        loop = Stmt("for", [Line(header, header, [step])])
+        turns, exprs = str(self.rng.choice((*range(1, 5), 18, 23))), []
+        if self.rng.random() < 0.4:  # as many as are known at run time only; of long loops, iterations may run side by side
+            turns, exprs = "{0}", [Expr(I32, "({0} & 31)", "({0} & 31)", [self.leaf(I32)])]
+        header = f"for {name} in range({turns}):"
+        loop = Stmt("for", [Line(header, header, [step])], exprs)
         shown = self._output(self.read(carried)) if self.in_function is None else None
         return [before, loop, *([shown] if shown else [])]
 
     def activity_loop(self) -> Stmt | None:
         """Asks of every cell of a tree whether it is active."""
-        found = [(name, m) for name, tree in self.trees.items() for m in self.types[tree.type].members.values() if m.is_sparse]
+        found = [
+            (name, m)
+            for name, tree in self.trees.items()
+            for m in self.types[tree.type].members.values()
+            if m.is_sparse and tree.form != "records"
+        ]
         if not found:
             return None
         tree, member = self.rng.choice(found)
         names = [self.name("i") for _ in member.shape]
         task = self.new_task(member.level, member.shape)
         task.asked.add(tree)
+        task.is_single = all(extent == 1 for extent in member.shape)
+        task.numbers = member.shape if len(member.shape) > 1 else None
         task.coordinates = [Source(I32, name, name, index=(0, e - 1)) for name, e in zip(names, member.shape)]
         sizes = ", ".join(map(str, member.shape))
-        twin = f"for {', '.join(names)}{',' * (len(names) == 1)} in product({', '.join(f'range({e})' for e in member.shape)}):"
+        twin = f"for {', '.join(names)} in product({', '.join(f'range({e})' for e in member.shape)}):"
+        if len(names) == 1:
+            twin = f"for {names[0]} in range({sizes}):"
         header = f"for {names[0]} in range({sizes}):" if len(names) == 1 else f"for {', '.join(names)} in mt.ndrange({sizes}):"
 
         def ask(depth):
@@ -85,10 +102,99 @@ class Patterns:
 
         return self._loop(task, [Line(header, twin)], size=1, first=ask)
 
+    def make_random_number(self, depth):
+        """A variable of a random number: a statement of its own, for its words depend on what was drawn before."""
+        if self.in_function is not None or not self.may_draw or self.second_names:
+            return None  # a call with overlapping arguments is launched a second time, with the next key
+        self.has_drawn = True
+        type_ = Type(self.rng.choice(table.BITS if self.is_whole else table.ALL))
+        spelled = f"mt.random(mt.{type_.scalar})"
+        if type_.scalar in ("f32", "i32") and self.rng.random() < 0.4:
+            spelled = {"f32": self.rng.choice(("mt.random()", "mt.random(float)")), "i32": "mt.random(int)"}[type_.scalar]
+        source = self.new_variable(type_)
+        line = Line(f"{source.kernel} = {spelled}", f'{source.kernel} = draws.draw("{type_.scalar}", {HERE})')
+        drawn = Stmt("random number", [line], counts=(("random", type_.label),))
+        shown = self._output(self.read(source)) if self.rng.random() < 0.7 else None
+        return [drawn] if shown is None else [drawn, shown]
+
+    def make_reduction(self, depth):
+        """Every iteration adds to one place: of an array, of a dense tree, of a field."""
+        if self.in_function is not None or self.is_serial or self.task is None or self.has_assert:
+            return None
+        found = self._reduced_cell() if self.trees and self.rng.random() < 0.5 else None
+        place, op = found or self._reduced_element()
+        value = self.atomic_operand(place, op)
+        if value is None:
+            return None
+        symbol, twin, _ = table.ATOMICS[op]
+        self.note(place, True)
+        count = len(place.indices)
+        hole = f"{{{count}}}"
+        kernel = f"mt.atomic_{op}({place.kernel}, {hole})"
+        if symbol and self.rng.random() < 0.7:
+            kernel = f"{place.kernel} {symbol}= {hole}"
+        written = place.twin_write.replace("{v}", self._combined(place, twin, hole))
+        counts = ((f"reduction {op}", place.type.label),)
+        return Stmt("reduction", [Line(kernel, written)], [*place.indices, value], place.level, counts)
+
+    def _fixed_index(self, extent):
+        """The same in every iteration: a constant, or a value that the kernel is called with."""
+        fixed = [s for s in self.scope.sources if s.is_fixed and s.type == I32]
+        if fixed and self.rng.random() < 0.3:
+            return Expr(I32, f"({{0}} % {extent})", f"({{0}} % {extent})", [self.read(self.rng.choice(fixed))])
+        value = self.rng.randrange(extent)
+        return Expr(I32, str(value), str(value))
+
+    def _reduced_element(self):
+        op = self.rng.choice(list(table.ATOMICS))
+        kinds = [s for s in table.ATOMICS[op][2] if s != "bf16" and self._is_determined(op, s)]
+        type_ = Type(self.rng.choice(kinds), self.rng.choice(((), (), (), (2,), (2, 2))))
+        key = ("reduction", op, type_)
+        if key not in self.collectors:
+            self.collectors[key] = self.array(f"c{len(self.collectors)}", type_, (self.rng.randint(1, 3),))
+        array = self.collectors[key]
+        text = f"{array.name}[{{0}}]"
+        index = self._fixed_index(array.extents[0])
+        return Place(array.name, type_, text, f"{array.name}[{{0}},]", f"{array.name}[{{0}},] = {{v}}", [index]), op
+
+    def _reduced_cell(self):
+        found = [
+            (name, member)
+            for name, tree in self.trees.items()
+            for member in self.types[tree.type].members.values()
+            if not member.is_sparse and not n.is_float(member.type.scalar)
+        ]
+        if not found:
+            return None
+        tree, member = self.rng.choice(found)
+        known = self.task.modes.get((tree, member.name))
+        if known is None:
+            known = ("atomic", self.rng.choice([op for op in table.ATOMICS if member.type.scalar in table.ATOMICS[op][2]]))
+        if known[0] != "atomic" or not self.claim((tree, member.name), known):
+            return None
+        return self.place_of(tree, member, [self._fixed_index(extent) for extent in member.shape]), known[1]
+
+    def make_inexact_sum(self, depth):
+        """A sum of floats in any order, none of which is negative: right to some units of the last place."""
+        if self.in_function is not None or self.is_serial or self.task is None or self.is_whole or self.has_assert:
+            return None
+        type_ = Type(self.rng.choice(("f32", "f64")))
+        key = ("inexact", type_)
+        if key not in self.collectors:
+            self.collectors[key] = self.array(f"c{len(self.collectors)}", type_, (2,), zeros=True)
+        array = self.collectors[key]
+        s, position = type_.scalar, self.rng.randrange(2)
+        value = self.value(type_, 1)
+        kernel = f"{array.name}[{position}] += mt.min(mt.abs({{0}}), mt.{s}(1000.0))"
+        old = f"{array.name}[{position},]"
+        twin = f"{old} = add__{s}({old}, min__{s}(abs__{s}({{0}}), 1000.0))"
+        self.tolerances[array.name] = {"ulp": _REORDERED, "signless": True}
+        return Stmt("inexact sum", [Line(kernel, twin)], [value], counts=(("inexact sum", type_.label),))
+
     def make_overlapping_arguments(self, depth):
         """A read of an array, a write to the same element under a second name, and a read again."""
         arrays = [a for a in self.mutable if not a.shape]
-        if self.in_function is not None or not arrays or self.task is None or self.is_serial:
+        if self.in_function is not None or not arrays or self.task is None or self.is_serial or self.has_drawn:
             return None
         array = self.rng.choice(arrays)
         place = self.own_element(array, Type(array.scalar))

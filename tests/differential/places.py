@@ -16,6 +16,16 @@ from .table import Type
 I32 = Type("i32")
 
 
+def tuple_of(holes) -> str:
+    """The twin's coordinates of a cell."""
+    return f"({holes},)" if holes else "()"
+
+
+def moved(text, by) -> str:
+    """An index plus a constant."""
+    return text if not by else f"({text} {'+' if by > 0 else '-'} {abs(by)})"
+
+
 class Task:
     """What is known of the loop being written: how each array or member is used in it, which trees it grows."""
 
@@ -24,6 +34,8 @@ class Task:
         self.level = level
         self.extents = tuple(extents)
         self.coordinates: list[Source] = []
+        self.numbers = None  # extents that make one number of its coordinates; None: it counts itself
+        self.is_single = False  # one iteration, which runs in order with what is around it
         self.modes: dict = {}
         self.grown: set[str] = set()
         self.asked: set[str] = set()
@@ -105,11 +117,20 @@ class Places:
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
         kernel = self.spelled(tree, member, holes)
         counts = (("cell", member.type.label),)
-        twin = f'{tree}.get("{member.name}", ({holes},))'
+        twin = f'{tree}.get("{member.name}", {tuple_of(holes)})'
         return Source(member.type, kernel, twin, indices, n.is_float(member.type.scalar), counts=counts)
 
     def spelled(self, tree, member, holes):
-        """f.a[i, j] or f[i, j].a."""
+        """f.a[i, j] or f[i, j].a; of a field x[i, j], its indices with the offset."""
+        form = self.trees[tree].form
+        if form == "records":
+            return f"{tree}[{holes}].{member.name}"
+        if form == "fields":
+            indices = ", ".join(moved(hole, first) for hole, first in zip(holes.split(", "), member.offset)) or "None"
+            whole, _, part = member.handle.rpartition(".")
+            if member.is_part and self.rng.random() < 0.5:
+                return f"{whole}[{indices}].{part}"
+            return f"{member.handle}[{indices}]"
         return self.rng.choice((f"{tree}.{member.name}[{holes}]", f"{tree}[{holes}].{member.name}"))
 
     # -- places that can be written -----------------------------------------------------------------------------------
@@ -195,7 +216,7 @@ class Places:
 
     def place_of(self, tree, member, indices) -> Place:
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        at = f'"{member.name}", ({holes},)'
+        at = f'"{member.name}", {tuple_of(holes)}'
         kernel = self.spelled(tree, member, holes)
         name = f"{tree}.{member.name}"
         return Place(name, member.type, kernel, f"{tree}.get({at})", f"{tree}.put({at}, {{v}})", indices, member.level)
@@ -281,12 +302,15 @@ class Places:
         found = [
             (name, member)
             for name, tree in self.trees.items()
+            if tree.form != "records"
             for member in self.types[tree.type].members.values()
-            if fits(name, member)
+            if member.shape and fits(name, member)
         ]
         return self.rng.choice(found) if found else None
 
     def _asked(self, tree, member, indices, name):
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
         twin = f'{tree}.{name.replace("is_", "")}("{member.name}", ({holes},))'
+        if self.trees[tree].form == "fields":  # a level's coordinates have no offset
+            return f"mt.{name}({member.handle}.{self.rng.choice(('parent()', 'snode'))}, [{holes}])", twin, indices, member.level
         return f"mt.{name}({tree}.{member.name}, [{holes}])", twin, indices, member.level

@@ -137,14 +137,14 @@ class Program:
     counts: set = field(default_factory=set)
 
     def kernel_text(self) -> str:
-        parameters = ", ".join(f"{a.name}: {a.annotation}" for a in self.arguments)
+        parameters = ", ".join(f"{a.name}: {a.annotation}" for a in self.arguments if getattr(a, "form", None) != "fields")
         returns = f" -> {self.returns.text}" if self.returns else ""
         head = f"@mt.kernel\ndef {self.name}({parameters}){returns}:"
         body = write_block(self.body, "kernel", 1) or ["    pass"]
         return "\n\n".join([*(f.kernel_text() for f in self.functions), "\n".join([head, *body])]) + "\n"
 
     def twin_text(self) -> str:
-        head = f"def {self.name}({', '.join(a.name for a in self.arguments)}):"
+        head = f"def {self.name}({', '.join(a.name for a in self.arguments if a.kind != 'handle')}):"
         body = write_block(self.body, "twin", 1) or ["    pass"]
         return "\n\n".join([*(f.twin_text() for f in self.functions), "\n".join([head, *body])]) + "\n"
 

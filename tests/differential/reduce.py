@@ -59,7 +59,8 @@ class Reducer:
             if len(used) == len(program.functions):
                 break
             program.functions = used
-        names = set(re.findall(r"\w+", bodies))
+        twin = "\n".join(_lines(program.body, "twin"))  # a kernel does not name the tree of fields
+        names = set(re.findall(r"\w+", bodies + twin))
         program.arguments = [a for a in arguments if a.name in names] or arguments[:1]
         made = case.rewritten(program, program.arguments)
         kept = {a.type for a in made.arguments if a.kind == "tree"}
@@ -140,8 +141,8 @@ class Reducer:
         return case
 
 
-def _lines(body):
-    return [line for statement in body for line in statement.write("kernel", 1)]
+def _lines(body, form="kernel"):
+    return [line for statement in body for line in statement.write(form, 1)]
 
 
 def _blocks(program):

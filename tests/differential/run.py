@@ -16,13 +16,15 @@ import warnings
 from dataclasses import dataclass, replace
 
 import metate as mt
+from metate.context import RandomKeys
 from metate.frontend.source import attach_source
 from metate.loaded import LoadedKernel
 from metate_native import _compiler, _runtime
 
-from .case import Case
+from .case import Case, is_parameter
 from .compare import difference, twin_results
-from .execute import arguments_of, filled, launch
+from .draws import SEED
+from .execute import arguments_of, fields_of, filled, launch, launch_kernel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -38,17 +40,22 @@ class Variant:
     checks: tuple = ()  # what the interpreter looks for besides
     may_alias: bool = False
     is_loaded: bool = False  # packed, and run by another process
+    is_called: bool = False  # as users call kernels: with the fields, and objects, themselves
 
 
 VARIANTS = (
     Variant("O0", (("opt_level", 0),)),
-    Variant("O0 4 workers", (("opt_level", 0),), threads=4),
+    Variant("O0 4 workers", (("opt_level", 0), ("chunk_ns", 0)), threads=4),
     Variant("O2", (("opt_level", 2),)),
-    Variant("O2 4 workers", (("opt_level", 2),), threads=4),
+    Variant("O2 4 workers", (("opt_level", 2), ("chunk_ns", 0)), threads=4),
     Variant("without leaf hoisting", (("opt_level", 0), ("hoist_leaves", False))),
-    Variant("with atomics", (("opt_level", 0), ("demote_atomics", False)), threads=4),
+    Variant(
+        "with atomics", (("opt_level", 0), ("demote_atomics", False), ("private_reductions", False), ("chunk_ns", 0)), threads=4
+    ),
+    Variant("without partial results", (("opt_level", 0), ("private_reductions", False), ("chunk_ns", 0)), threads=4),
     Variant("for overlapping arguments", (("opt_level", 0),), may_alias=True),
     Variant("module in another process", is_loaded=True),
+    Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
     *(Variant(f"interpreter after {stage}", stage=stage) for stage in ("import", "simplify", "activate", "offload")),
     Variant("interpreter with checks", stage="import", checks=("conflict", "order")),
 )
@@ -60,7 +67,7 @@ GROUPS = (
         "O2", "without leaf hoisting", "with atomics", "for overlapping arguments",
         "module in another process", "without leaf hoisting", "with atomics", "for overlapping arguments",
     ),
-    ("O2 4 workers", "", "", "", "", "", "", ""),
+    ("O2 4 workers", "", "called as users do", "", "without partial results", "", "", ""),
     ("interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks"),
 )  # fmt: skip
 
@@ -92,16 +99,35 @@ class Prepared:
         attach_source(file, text)
         namespace = {"mt": mt}
         exec(compile(text, file, "exec"), namespace)
-        self.kernel = namespace[case.name]
-        self.types = {name: namespace[name] for name in case.trees}
-        self.blocks = {a.name: filled(a, self.types[a.type]) for a in case.arguments if a.kind == "tree"}
-        options = mt.context.current().options
-        self.parameters = self.kernel._specialisation(options, arguments_of(case, self.types, self.blocks))
+        self.kernel, self.namespace = namespace[case.name], namespace
+        trees = [a for a in case.arguments if a.kind == "tree" and a.form == "tree"]
+        self.types = {a.type: namespace[a.type] for a in trees}
+        self.blocks = {a.name: filled(a, self.types[a.type]) for a in trees}
+        self.fields = fields_of(case, namespace)
+        self.options = mt.context.current().options
+        self.arguments = arguments_of(case, self.types, self.blocks, namespace)
+        self.arguments = [a for a, given in zip(self.arguments, case.arguments) if is_parameter(given)]
+        shape = self.kernel._shape
+        given = self.arguments if shape is None else shape.gathered(shape.flattened(self.arguments, case.name))
+        self.parameters = self.kernel._specialisation(self.options, given)
 
     def add_to(self, module, may_alias) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.kernel.import_module(self.parameters, may_alias, module)
+            requirements = self.kernel._walk(self.options, self.parameters, may_alias, module)[1]
+        trees = requirements.trees(self.arguments)
+        numbers = {id(tree): number for number, tree in enumerate(self.fields.live)}
+        self.fields.hidden = [None if tree is None else numbers[id(tree)] for tree in trees]
+
+    def launched(self, call) -> dict:
+        """What the compiled kernel leaves."""
+        return launch(call, self.case, self.types, self.blocks, self.fields)
+
+    def called(self, context) -> dict:
+        """What the kernel leaves when it is called in this context, its first launch there with random numbers."""
+        context.holdings.random_keys = RandomKeys(SEED)
+        with context:
+            return launch_kernel(self.kernel, self.case, self.types, self.blocks, self.fields, self.namespace)
 
 
 class Session:
@@ -229,6 +255,8 @@ class Session:
     def _run(self, variant, text, prepared, contract, compiled):
         if self.sabotage and self.sabotage[0] == variant.name:
             text = self.sabotage[1](text)
+        if variant.is_called:
+            return self._run_called(variant, prepared, contract)
         module = _compiler.SourceModule("batch")
         choices = _compiler.Choices()
         choices.contract, choices.verify = contract, False  # the pipeline's own tests verify
@@ -250,14 +278,20 @@ class Session:
             device = mt.runtime.device()
             opened = _runtime.Module.open_static(device, code.descriptor, code.entries, code)
             kernels = {kernel.name: LoadedKernel(kernel) for kernel in opened.kernels}
-            found = [launch(kernels[one.case.name], one.case, one.types, one.blocks) for one in prepared]
+            found = [one.launched(kernels[one.case.name]) for one in prepared]
+        self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)
+        return found
+
+    def _run_called(self, variant, prepared, contract):
+        context = mt.Context(threads=variant.threads, contract=contract, **dict(variant.changes))
+        found = [one.called(context) for one in prepared]
         self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)
         return found
 
     def _run_loaded(self, data, prepared):
         calls = []
         for one in prepared:
-            calls.append((one.case, {name: type_.blob for name, type_ in one.types.items()}, one.blocks))
+            calls.append((one.case, {name: type_.blob for name, type_ in one.types.items()}, one.blocks, one.fields))
         worker = self._worker()
         try:
             pickle.dump((data, calls), worker.stdin)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from . import numbers as n
 from . import table
+from .aggregates import Aggregates
 from .control import Control
 from .expressions import SHAPES, WHOLE, Expressions, Source
 from .program import Expr, Function, Line, Stmt
@@ -25,7 +26,9 @@ STATEMENTS = {
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
-    "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7,
+    "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
+    "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6, "call with templates": 0.6,
+    "static list": 0.3,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
 _OP_OF = {"**": "** integer"}
@@ -44,7 +47,7 @@ class Place:
     level: str | None = None
 
 
-class Statements(Control, Expressions):
+class Statements(Control, Aggregates, Expressions):
     """Writes statements; `generate.Generator` gives it the places."""
 
     def __init__(self, rng, is_whole, wanted=None):
@@ -55,6 +58,8 @@ class Statements(Control, Expressions):
         self.in_function = None  # types that the function returns
         self.is_serial = True
         self.has_assert = False
+        self.task = None  # the loop of the kernel around
+        self.may_draw, self.has_drawn = True, False
         self.tolerances: dict[str, dict] = {}
 
     def name(self, prefix="l"):

@@ -109,13 +109,13 @@ def _pair(common: str, shape, rng, kinds):
     return tuple(Type(s, sh) for s, sh in zip(scalars, _spread(shape, rng)))
 
 
-def arithmetic(twin, kinds, keeps_bool=False, takes_bool=True):
+def arithmetic(twin, kinds, keeps_bool=False):
     """Both operands to their common type, which the result has."""
 
     def rule(result, rng):
         if result.scalar not in kinds:
             return None
-        lower = kinds if keeps_bool or not takes_bool else ("u1", *kinds)
+        lower = kinds if keeps_bool else ("u1", *kinds)
         pair = _pair(result.scalar, result.shape, rng, lower)
         if {p.scalar for p in pair} == {"u1"} and not keeps_bool:
             return None
@@ -402,6 +402,17 @@ def with_epsilon(twin):
     return rule
 
 
+def shaped(twin, arity, shape, operand=(2,), kinds=("f32", "f64")):
+    """A function of metate.math from `arity` operands of one shape to a result of another."""
+
+    def rule(result, rng):
+        if result.scalar not in kinds or result.shape != shape:
+            return None
+        return Use((Type(result.scalar, operand),) * arity, ((),) * arity, f"{twin}__{result.scalar}", result)
+
+    return rule
+
+
 def distance(result, rng):
     if result.shape or result.scalar not in ("f32", "f64"):
         return None
@@ -437,6 +448,10 @@ def _same_bound(*bounds):
     return max(bounds)
 
 
+def _same_or_one(*bounds):
+    return max(1, *bounds)
+
+
 _ELEMENTWISE = ("scalar", "vector", "matrix")
 _C_LIBRARY = {
     "sin": 4, "cos": 4, "tan": 4, "asin": 4, "acos": 4, "atan": 4, "sinh": 4, "cosh": 4, "tanh": 4, "exp": 4, "exp2": 4,
@@ -452,7 +467,7 @@ OPS = (
     Op("%", _infix("%"), arithmetic("mod", NUMBERS), NUMBERS, shapes=("scalar", "vector")),
     Op("raw_div", _call("raw_div", 2), arithmetic("raw_div", NUMBERS), NUMBERS, signs=(1,)),
     Op("raw_mod", _call("raw_mod", 2), arithmetic("raw_mod", NUMBERS), NUMBERS),
-    Op("** integer", _infix("**"), arithmetic("power", INTEGERS, takes_bool=False), INTEGERS),
+    Op("** integer", _infix("**"), arithmetic("power", INTEGERS), INTEGERS),
     Op("** 2", ("({0} ** 2)", "mt.pow({0}, 2)", "pow({0}, 2)"), known_power(2), ("i32", "i64", "u32", "u64", *FLOATS),
         whole=lambda a: a * a),
     Op("** 3", ("({0} ** 3)",), known_power(3), ("i32", "i64", "u32", "u64", *FLOATS)),
@@ -540,6 +555,18 @@ OPS = (
     Op("math.reflect", ("mt.math.reflect({0}, {1})",), of_math("reflect", 2, ("f32", "f64"), ((3,), (2,))), ("f32", "f64"),
         shapes=("vector",)),
     Op("math.mod", ("mt.math.mod({0}, {1})",), of_math("math_mod", 2), ("f32", "f64"), signs=(1,)),
+    Op("zero", ("mt.zero({0})",), unary("zero", ALL), ALL, whole=lambda a: 0, shapes=_ELEMENTWISE),
+    Op("one", ("mt.one({0})",), unary("one", ALL), ALL, whole=lambda a: 1, shapes=_ELEMENTWISE),
+    Op("math.refract", ("mt.math.refract({0}, {1}, 0.75)",), shaped("refract", 2, (3,), (3,)), ("f32", "f64"), signless=True,
+        shapes=("vector",)),
+    Op("math.cconj", ("mt.math.cconj({0})",), shaped("cconj", 1, (2,)), ("f32", "f64"), shapes=("vector",)),
+    Op("math.cmul", ("mt.math.cmul({0}, {1})",), shaped("cmul", 2, (2,)), ("f32", "f64"), shapes=("vector",)),
+    Op("math.cinv", ("mt.math.cinv({0})",), shaped("cinv", 1, (2,)), ("f32", "f64"), signs=(0,), shapes=("vector",)),
+    Op("math.cdiv", ("mt.math.cdiv({0}, {1})",), shaped("cdiv", 2, (2,)), ("f32", "f64"), signs=(1,), shapes=("vector",)),
+    Op("math.csqrt", ("mt.math.csqrt({0})",), shaped("csqrt", 1, (2,)), ("f32", "f64"), signless=True, shapes=("vector",)),
+    Op("math.translate", ("mt.math.translate({0}, {1}, {2})",), shaped("translate", 3, (4, 4), ()), ("f32", "f64"),
+        whole=_same_or_one),
+    Op("math.scale", ("mt.math.scale({0}, {1}, {2})",), shaped("scale", 3, (4, 4), ()), ("f32", "f64"), whole=_same_or_one),
     Op("math.radians", ("mt.math.radians({0})",), of_math("radians", 1), ("f32", "f64")),
     Op("math.degrees", ("mt.math.degrees({0})",), of_math("degrees", 1), ("f32", "f64")),
 )  # fmt: skip
@@ -563,3 +590,6 @@ LEVELS = (
     ("dense",), ("dense", "dense"), ("pointer",), ("pointer", "dense"), ("dense", "pointer"),
     ("pointer", "pointer", "dense"), ("dense", "pointer", "dense"), ("pointer", "dense", "dense"),
 )  # fmt: skip
+
+# How a kernel gets at fields: it closes over them, takes them as template arguments, finds them in an object.
+FIELD_ACCESS = ("closure", "template", "object")

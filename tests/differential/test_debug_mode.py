@@ -7,15 +7,13 @@ or neither.
 
 import random
 import re
-import warnings
 
 import metate as mt
 from differential.compare import difference
-from differential.execute import launch
 from differential.generate import generate
 from differential.run import Prepared
 
-OVER_CELLS = re.compile(r"for .* in (mt\.grouped\()?f\d")
+OVER_CELLS = re.compile(r"for .* in (mt\.grouped\()?(f\d|h\d|x\d\d)")  # a tree, an object's field, a field
 PLACE = re.compile(r":(\d+):(\d+): ")
 
 
@@ -29,15 +27,7 @@ def cut_short(case, choose):
 
 
 def run(prepared, context):
-    case = prepared.case
-
-    def call(*passed):
-        rest = iter(passed)
-        return prepared.kernel(*[a.make() if a.kind == "static" else next(rest) for a in case.arguments])
-
-    with context, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return launch(call, case, prepared.types, prepared.blocks)
+    return prepared.called(context)
 
 
 def kind(found):

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from differential import coverage, twins
+from differential import coverage, draws, twins
 from differential.case import Case
 from differential.compare import difference, twin_results
 from differential.generate import generate
@@ -114,10 +114,10 @@ def test_a_case_that_ends_its_process_is_named(tmp_path):
 import os, sys
 from differential import run
 launch = run.launch
-def dying(call, case, types, blocks):
+def dying(call, case, *more):
     if case.name == "k3":
         os.abort()
-    return launch(call, case, types, blocks)
+    return launch(call, case, *more)
 run.launch = dying
 from differential.fuzz import main
 sys.exit(main())
@@ -175,6 +175,38 @@ def test_comparison_knows_what_is_exact():
         assert (difference(case, left, right) is None) == agrees, (name, a, b)
     assert difference(case, one, {"status": "CapacityError: x", "printed": []}) is not None
     assert difference(case, one, {"status": None, "printed": ["x"]}) is not None
+
+
+def test_random_numbers_of_twins():
+    """Which words a draw takes: statements share a block of four, a loop in order has its own, a branch too."""
+    text = """
+def k(found):
+    for i in draws.loop(range(3)):
+        found.append(draws.draw("u32", @HERE))
+        if i > 0:
+            found.append(draws.draw("u32", @HERE))
+        for q, q_copy in unrolled((5, 5)):  # static
+            found.append(draws.draw("u32", @HERE))
+            if q:
+                found.append(draws.draw("u32", @HERE))
+        for q in range(5):
+            found.append(draws.draw("u32", @HERE))
+"""
+    found, namespace = [], {"draws": draws.Draws(), "unrolled": draws.unrolled}
+    exec(draws.numbered(text), namespace)
+    namespace["k"](found)
+    want = []
+    for i in range(3):
+        blocks = iter([draws.philox((i, 0, 1, k)) for k in range(6)])
+        own = next(blocks)
+        want += [own[0], *([next(blocks)[0]] if i else [])]
+        want += [own[1], next(blocks)[0], own[2], next(blocks)[0]]
+        want += [*next(blocks), next(blocks)[0]]
+    assert found == want
+    # Random123 1.14, examples/kat_vectors, "philox4x32 10"
+    assert draws.philox((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), 0x299F31D0A4093822) == [
+        0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1,
+    ]  # fmt: skip
 
 
 def test_arithmetic_of_twins():

@@ -16,14 +16,23 @@ LETTERS = "ijkl"
 
 
 class Member:
-    """A member of a random type: `levels` is [(number of the level, kind, axes, extents, name or None)]."""
+    """A member of a random type: `levels` is [(number of the level, kind, axes, extents, name or None)].
 
-    def __init__(self, name, type_, levels, background):
+    Of a field `handle` is how a kernel names it, and `offset` the first index along each dimension.
+    """
+
+    def __init__(self, name, type_, levels, background, handle=None, offset=()):
         self.name, self.type, self.levels, self.background = name, type_, levels, background
+        self.handle, self.offset = handle, tuple(offset)
         self.axes = sorted({axis for _, _, axes, _, _ in levels for axis in axes})
         self.shape = tuple(
             math.prod(extents[axes.index(axis)] for _, _, axes, extents, _ in levels if axis in axes) for axis in self.axes
         )
+
+    @property
+    def is_part(self) -> bool:
+        """Is it a member of a struct field?"""
+        return self.handle is not None and self.handle.rpartition(".")[2] == self.name and self.name[-1] in "pq"
 
     @property
     def is_sparse(self) -> bool:
@@ -32,15 +41,16 @@ class Member:
     @property
     def level(self) -> str:
         """The kind of tree that it stands in, as coverage calls it."""
-        return "/".join(kind for _, kind, _, _, _ in self.levels)
+        return "/".join(kind for _, kind, _, _, _ in self.levels) or "dense"
 
 
 class TreeType:
-    """Members by name and the text that builds the type."""
+    """Members by name and the text that builds the type, or the fields; `handles`: what a kernel can name of these."""
 
-    def __init__(self, members, text):
+    def __init__(self, members, text, handles=()):
         self.members = {member.name: member for member in members}
         self.text = text
+        self.handles = tuple(handles)
 
     def level_axes(self, number):
         """(axes, extents over the whole tree) of a level's own coordinates."""
@@ -70,13 +80,106 @@ def random_type(rng, prefix: str, scalars, rank=None, chain=None) -> TreeType:
     return TreeType(members, "\n".join([*lines, "{name} = b.build()"]) + "\n")
 
 
-def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
+def random_fields(rng, prefix: str, scalars, chain=None) -> TreeType:
+    """Fields of one to three branches, as `random_type`; or fields that have a shape of their own."""
+    rank = rng.choice((1, 1, 2, 2, 2, 3))
+    count = itertools.count()
+    made = _Fields(rng, prefix, scalars, rank)
+    made.lines.append("b = mt.FieldsBuilder()")
+    for branch in range(rng.choice((1, 1, 1, 2, 3))):
+        if not (chain and branch == 0) and rng.random() < 0.45:
+            made.shaped(f"{prefix}{branch}", next(count))
+            continue
+        kinds = chain if branch == 0 and chain else rng.choice(LEVELS)
+        levels, text = _levels(rng, rank, kinds, count)
+        made.placed(f"{prefix}{branch}", levels, text)
+    if rng.random() < 0.4:
+        made.rank = 0  # fields of one element: what loops accumulate in
+        made.shaped(f"{prefix}9", next(count))
+    return TreeType(made.members, "\n".join(made.lines) + "\n", made.handles)
+
+
+def random_records(rng, prefix: str, scalars) -> TreeType:
+    """The struct type of the elements of an array; its elements lie in one box."""
+    rank = rng.choice((1, 1, 2))
+    axes = tuple(range(rank))
+    levels = [(0, "dense", axes, tuple(rng.randint(1, {1: 24, 2: 5}[rank]) for _ in axes), "dense0")]
+    members = []
+    for number in range(rng.choice((1, 2, 3))):
+        member = _member(rng, f"{prefix}{'abc'[number]}", scalars, levels)
+        members.append(Member(member.name, member.type, levels, None))
+    parts = ", ".join(f"{member.name}={member.type.text}" for member in members)
+    return TreeType(members, f"{{name}} = mt.types.struct({parts})\n")
+
+
+class _Fields:
+    """Fields while they are made: their text, members and names."""
+
+    def __init__(self, rng, prefix, scalars, rank):
+        self.rng, self.scalars, self.rank = rng, scalars, rank
+        self.lines, self.members, self.handles = [], [], []
+
+    def _offset(self):
+        return tuple(self.rng.randint(-3, 4) for _ in range(self.rank)) if self.rng.random() < 0.4 else (0,) * self.rank
+
+    def _made(self, name, levels, given, offset):
+        """A field or a struct field of a name; `given`: what its text says besides the type."""
+        rng, more = self.rng, f", {given}" if given else ""
+        self.handles.append(name)
+        if rng.random() < 0.3:
+            parts = [_member(rng, f"{name}{letter}", self.scalars, levels) for letter in "pq"[: rng.randint(1, 2)]]
+            inside = ", ".join(f'"{part.name}": {part.type.text}' for part in parts)
+            self.lines.append(f"{name} = mt.Struct.field({{{inside}}}{more})")
+            self.members += [Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset) for p in parts]
+            return
+        type_ = _member(rng, name, self.scalars, levels).type
+        if not type_.shape or (rng.random() < 0.2 and "layout" not in given):
+            made = f"mt.field({type_.text}{more})"
+        else:
+            sizes = ", ".join(map(str, type_.shape))
+            made = f"mt.{'Vector' if len(type_.shape) == 1 else 'Matrix'}.field({sizes}, mt.{type_.scalar}{more})"
+        if not type_.shape and "layout" in given:
+            made = made.replace(", layout=mt.Layout.SOA", "")
+        self.lines.append(f"{name} = {made}")
+        self.members.append(Member(name, type_, levels, None, name, offset))
+
+    def shaped(self, name, number):
+        """A field with a shape, an order of its indices, a layout."""
+        rng, most = self.rng, {0: 1, 1: 30, 2: 10, 3: 5}[self.rank]
+        extents = tuple(rng.randint(1, most) for _ in range(self.rank))
+        offset = self._offset()
+        given = [f"shape={extents[0] if self.rank == 1 and rng.random() < 0.5 else extents}"]
+        if any(offset):
+            given.append(f"offset={offset}")
+        if self.rank and rng.random() < 0.3:
+            given.append(f'order="{"".join(rng.sample("ijk"[: self.rank], self.rank))}"')
+        if rng.random() < 0.4:
+            given.append("layout=mt.Layout.SOA")
+        levels = [(number, "dense", tuple(range(self.rank)), extents, "dense0")] if self.rank else []
+        self._made(name, levels, ", ".join(given), offset)
+
+    def placed(self, name, levels, text):
+        """Fields below a level."""
+        offset = self._offset()
+        self.lines.append(f"n_{name} = {text}")
+        names = [f"{name}{'abc'[k]}" for k in range(self.rng.choice((1, 2, 2, 3)))]
+        for one in names:
+            self._made(one, levels, "", offset)
+        given = f", offset={offset}" if any(offset) else ""
+        if self.rng.random() < 0.5:
+            self.lines.append(f"n_{name}.place({', '.join(names)}{given})")
+        else:
+            self.lines += [f"n_{name}.place({one}{given})" for one in names]
+
+
+def _levels(rng, rank, kinds, count):
+    """(levels, text) of nested levels."""
     axes = [_some_axes(rng, rank) for _ in kinds]
     missing = set(range(rank)) - {axis for some in axes for axis in some}
     axes[-1] = sorted({*axes[-1], *missing})
     most = {1: 40, 2: 14, 3: 6}[rank]
     left = [most] * rank
-    levels, text, chain = [], "b", []
+    levels, text = [], "b"
     for depth, (kind, some) in enumerate(zip(kinds, axes)):
         extents = []
         for axis in some:
@@ -90,7 +193,11 @@ def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
         sizes = str(extents[0]) if len(set(extents)) == 1 else str(tuple(extents))
         naming = f', name="{name}"' if name else ""
         text = f'{text}.{kind}(mt.axes("{letters}"), {sizes}{naming})'
-        chain.append(text)
+    return levels, text
+
+
+def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
+    levels, text = _levels(rng, rank, kinds, count)
     node = f"n{len(members)}"
     lines.append(f"{node} = {text}")
     for number in range(rng.choice((1, 2, 2, 3))):

@@ -289,6 +289,56 @@ def _reflect(s):
     return call
 
 
+def _refract(s):
+    """With eta = 0.75."""
+    multiply, subtract, add, dot, root = _mul(s), _sub(s), _add(s), _dot(s), _sqrt(s)
+
+    def call(v, normal):
+        along = dot(normal, v)
+        k = subtract(1.0, multiply(0.5625, subtract(1.0, multiply(along, along))))
+        by = add(multiply(0.75, along), root(n.maximum(k, 0.0)))
+        return tuple(0.0 if k < 0.0 else subtract(multiply(0.75, x), multiply(by, y)) for x, y in zip(v, normal))
+
+    return call
+
+
+def _cmul(s):
+    multiply, subtract, add = _mul(s), _sub(s), _add(s)
+    return lambda a, b: (
+        subtract(multiply(a[0], b[0]), multiply(a[1], b[1])), add(multiply(a[0], b[1]), multiply(a[1], b[0])),
+    )  # fmt: skip
+
+
+def _cdiv(s):
+    times, divide, square = _cmul(s), _div(s), _norm_sqr(s)
+    return lambda a, b: tuple(divide(part, square(b)) for part in times(a, (b[0], -b[1])))
+
+
+def _cinv(s):
+    divide, square = _div(s), _norm_sqr(s)
+    return lambda z: (divide(z[0], square(z)), divide(-z[1], square(z)))
+
+
+def _csqrt(s):
+    multiply, add, divide, norm, root = _mul(s), _add(s), _div(s), _norm(s), _sqrt(s)
+
+    def call(z):
+        near = root(multiply(add(norm(z), abs(z[0])), 0.5))
+        far = divide(multiply(abs(z[1]), 0.5), 1.0 if near == 0.0 else near)
+        up = -1.0 if z[1] < 0.0 else 1.0
+        return (near, multiply(up, far)) if z[0] >= 0.0 else (far, multiply(up, near))
+
+    return call
+
+
+def _translate(_):
+    return lambda x, y, z: (1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z, 0.0, 0.0, 0.0, 1.0)
+
+
+def _scale(_):
+    return lambda x, y, z: (x, 0.0, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, 0.0, z, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
 def _math_mod(s):
     multiply, subtract, divide, floor = _mul(s), _sub(s), _div(s), _floor(s)
     return lambda x, y: subtract(x, multiply(y, floor(divide(x, y))))
@@ -336,6 +386,9 @@ FACTORIES = {
     "norm_inv": lambda s: (lambda square, root: lambda v: root(square(v)))(_norm_sqr(s), _rsqrt(s)),
     "mix": _mix, "clamp": lambda s: lambda x, low, high: n.maximum(low, n.minimum(x, high)),
     "step": lambda s: lambda edge, x: 0.0 if x < edge else 1.0, "smoothstep": _smoothstep, "distance": _distance,
+    "zero": lambda s: lambda v: 0.0 if n.is_float(s) else 0, "one": lambda s: lambda v: 1.0 if n.is_float(s) else 1,
+    "refract": _refract, "cconj": lambda s: lambda z: (z[0], -z[1]), "cmul": _cmul, "cinv": _cinv, "cdiv": _cdiv,
+    "csqrt": _csqrt, "translate": _translate, "scale": _scale,
     "reflect": _reflect, "math_mod": _math_mod, "radians": _scaled(math.pi, 180.0), "degrees": _scaled(180.0, math.pi),
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """A process that loads modules and runs their kernels: no compiler in it.
 
 Reads pickled requests from standard input, writes pickled answers to where standard output was:
-(module bytes, [(case, {type name: blob}, {tree: block})]) -> [what `launch` found].
+(module bytes, [(case, {type name: blob}, {tree: block}, fields)]) -> [what `launch` found].
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def main() -> int:
             return 0
         module = LoadedModule(_runtime.Module.open_bytes(runtime.device(), data))
         found = []
-        for case, blobs, blocks in calls:
+        for case, blobs, blocks, fields in calls:
             types = {name: TreeType.from_blob(blob) for name, blob in blobs.items()}
-            found.append(launch(module.kernels[case.name], case, types, blocks))
+            found.append(launch(module.kernels[case.name], case, types, blocks, fields))
         assert "metate_native._compiler" not in sys.modules, "the worker must not have loaded the compiler"
         pickle.dump(found, answers)
         answers.flush()

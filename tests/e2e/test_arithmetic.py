@@ -327,3 +327,51 @@ def test_atan2_of_zeros_known_while_compiling():
     run(np.array([0.0, -0.0]), out)
     assert out.tolist() == [[0.0, math.pi, -math.pi, 0.0], [0.0, math.pi, 0.0, -math.pi]]
     assert np.signbit(out[1]).tolist() == [False, False, True, True]
+
+
+def test_powers_have_the_type_that_products_have():
+    """u1 ** u16 was an i32 where u1 * u16 is a u16."""
+    kinds = [ti.u1, ti.i8, ti.u8, ti.u16, ti.i32, ti.u32, ti.u64, ti.f32, ti.f64]
+
+    def told(base, exponent):
+        """Numbers that tell the type of a one: its negative's bits, or its third."""
+
+        @ti.kernel
+        def run(one: ti.i32, out: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+            a, b = ti.cast(one, base), ti.cast(one, exponent)
+            for k, value in ti.static(enumerate((a * b, a**b, a ** exponent(1), ti.pow(a, b)))):
+                if ti.static(base.is_float or exponent.is_float):
+                    out[k] = value / 3
+                else:
+                    out[k] = ti.bit_shr(-value, 1) if -value < 0 else -value
+
+        out = np.zeros(4)
+        run(1, out)
+        return out
+
+    for base in kinds:
+        for exponent in kinds:
+            found = told(base, exponent)
+            assert (found == found[0]).all(), (base, exponent, found)
+    assert told(ti.u1, ti.u16)[0] == 2**16 - 1 and told(ti.u1, ti.u1)[0] == told(ti.i8, ti.i32)[0] == 2**31 - 1
+
+
+def test_rounding_takes_the_results_type(rng):
+    @ti.kernel
+    def run(x: ti.types.ndarray(dtype=ti.f32, ndim=1), out: ti.types.ndarray(dtype=ti.i32, ndim=2)):
+        for i in x:
+            out[i, 0] = ti.floor(x[i], ti.i32)
+            out[i, 1] = ti.ceil(x[i], dtype=ti.i32)
+            out[i, 2] = ti.round(x[i], dtype=int) / 2 * 2  # `/` of integers is a float
+
+    x = rng.uniform(-100, 100, 200).astype(np.float32)
+    out = np.zeros((200, 3), np.int32)
+    run(x, out)
+    np.testing.assert_array_equal(out.T, [np.floor(x), np.ceil(x), np.round(x)])
+    with pytest.raises(ti.CompilationError, match=r"ti.round has no parameter 'type'"):
+
+        @ti.kernel
+        def wrong(y: ti.f32) -> ti.i32:
+            return ti.round(y, type=ti.i32)
+
+        wrong(1.0)

@@ -161,7 +161,7 @@ CASES = [
     (atomic, (ints(4), 3), (ints(4), -(2**63)), "+= 1", f"index out of range: x[{-(2**63)}] of shape (4,)", IndexError),
     (unused, (ints(4), 3), (ints(4), 4), "x[i]", "index out of range: x[4] of shape (4,)", IndexError),
     (element, (np.zeros((4, 3), np.float32), 3), (np.zeros((4, 3), np.float32), 4), "x[i]",
-     "index out of range: x[4, 0] of shape (4, 3)", IndexError),
+     "index out of range: x[4] of shape (4,)", IndexError),
     (element_component, (np.zeros((4, 3), np.float32), 3, 2), (np.zeros((4, 3), np.float32), 3, 3), "x[i][c]",
      "index out of range: x[3, 3] of shape (4, 3)", IndexError),
     (local_component, (ints(1), [1, 2, 3], 2), (ints(1), [1, 2, 3], 3), "v[c]",

@@ -302,3 +302,20 @@ def test_a_loop_over_a_level_whose_parent_has_a_namesake_in_another_branch():
     tree.a[1, 3] = -1
     mark(tree)
     assert tree.a[1, 2] == 12 and tree.a[1, 3] == 13 and not tree.a.is_active(0, 3)
+
+
+def test_a_vector_of_the_module_that_is_changed_under_a_condition():
+    start = ti.Vector([1.0, 2.0])
+
+    @ti.kernel
+    def run(out: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+        for i in range(out.shape[0]):
+            v = start
+            if i > 1:
+                v += ti.Vector([1.0, 1.0])
+            out[i, 0], out[i, 1] = v[0], v[1]
+
+    out = np.zeros((4, 2), np.float32)
+    run(out)
+    assert out.tolist() == [[1, 2], [1, 2], [2, 3], [2, 3]]
+    assert list(start) == [1, 2]

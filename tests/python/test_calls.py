@@ -173,6 +173,21 @@ def test_more_arguments_than_a_call_keeps_on_the_stack():
         scope["total"](*range(count - 1), "x")
 
 
+def test_template_arguments_at_any_position():
+    """Those beyond the 64th stay behind too, and nothing else does."""
+    count = 70
+    text = "import metate as mt\n@mt.kernel\ndef first({}) -> mt.i64:\n    return x0 * 1000 + x{}\n".format(
+        ", ".join(f"x{k}: mt.{'template()' if k >= 60 else 'i64'}" for k in range(count)), count - 1
+    )
+    from metate.kernel import attach_source
+
+    attach_source("<many templates>", text)
+    scope = {}
+    exec(compile(text, "<many templates>", "exec"), scope)
+    for start in (3, 4, 3):
+        assert scope["first"](*range(start, start + count)) == start * 1000 + start + count - 1
+
+
 def test_prints_keep_their_order_and_arrive_before_the_call_returns(capsys):
     @mt.kernel
     def count(n: mt.i32):
@@ -256,7 +271,7 @@ def test_init_changes_threads():
     with pytest.raises(RuntimeValueError_, match="threads: expected a number of threads"):
         mt.init(threads=-1)
     with pytest.raises(RuntimeValueError_, match="arch: expected"):
-        mt.init(arch="vulkan")
+        mt.init(arch="riscv64")
     with pytest.raises(RuntimeValueError_, match="got cpu_max_num_threads as well"):
         mt.init(threads=1, cpu_max_num_threads=1)
 

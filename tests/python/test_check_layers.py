@@ -23,6 +23,7 @@ SOUND = {
     "python/metate/types.py": "import numpy\n",
     "python/metate/frontend/build.py": "from metate_native import _compiler\nfrom .. import types\n",
     "python/metate/runtime.py": "from metate_native import _runtime\n",
+    "python/metate/ui/gui.py": "import numpy\nfrom ..errors import MetateError\nfrom . import image\n",
     "python/metate/kernel.py": "from . import runtime\nfrom .frontend import build\n",
 }
 
@@ -40,6 +41,7 @@ FORBIDDEN = [
     ("bindings/runtime/runtime.cpp", '#include "metate/Dialect/Ops.h"', "bindings/runtime may not include compiler"),
     ("python/metate/frontend/build.py", "from .. import runtime", "front end may not use the runtime"),
     ("python/metate/frontend/build.py", "import metate_native._runtime", "front end may not use the runtime"),
+    ("python/metate/ui/gui.py", "from ..kernel import kernel", "metate.ui may use of the project only its errors"),
     ("python/metate/runtime.py", "from metate_native import _compiler", "both compiler and runtime"),
     ("python/metate/runtime.py", "def late():\n    from .frontend import build", "both compiler and runtime"),
 ]

@@ -5,6 +5,7 @@ import textwrap
 
 import error_cases
 import error_cases_odd
+import error_cases_values
 import error_names
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from metate.frontend.source import attach_source
 
 pytest.importorskip("metate_native._compiler")
 
-CASES = error_cases.CASES | error_cases_odd.CASES
+CASES = error_cases.CASES | error_cases_odd.CASES | error_cases_values.CASES
 
 
 def compile_case(name):

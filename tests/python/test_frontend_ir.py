@@ -61,8 +61,16 @@ def test_only_the_outermost_loops_are_parallel():
         for j in range(3):
             x[i + j] += 1.0
 
+    @ti.func
+    def in_order(x: ti.template()):
+        last = 0.0
+        for j in range(3):
+            last = last * 2 + x[j]
+        x[0] = last
+
     @ti.kernel
     def k(f: Tree, x: X):
+        in_order(x)
         for i, j in ti.ndrange(4, (1, 5)):
             x[i] = j
         for I in ti.grouped(f):
@@ -84,9 +92,9 @@ def test_only_the_outermost_loops_are_parallel():
         op: [len(l) - len(l.lstrip()) for l in text.splitlines() if op in l]
         for op in ("metate.range", "metate.for_each", "scf.for")
     }
-    assert indents["metate.range"] == [4, 4, 4]  # directly in the kernel
+    assert indents["metate.range"] == [4] * 4  # directly in the kernel, or in a function that it calls there
     assert indents["metate.for_each"] == [4]
-    assert indents["scf.for"] == [6, 4, 4, 6]
+    assert indents["scf.for"] == [4, 6, 4, 6]
 
 
 def test_every_operation_has_its_place():

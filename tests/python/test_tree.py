@@ -345,3 +345,28 @@ def test_memory_of_exactly_the_bytes_of_a_capacity_gives_it(slots):
     memory = np.zeros(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     assert tree_type.bind(memory[start : start + size]).stats()["pointer0"].capacity == slots
+
+
+@pytest.mark.parametrize("type_", [aos(), soa()], ids=["aos", "soa"])
+def test_active_cells_take_dense_arrays(rng, type_):
+    tree = type_.new()
+    tree.a[3, 8] = 1
+    tree.b[3, 8] = [1, 1, 1]
+    active = np.zeros((15, 15), bool)
+    active[0:5, 5:10] = True
+    a, b = rng.standard_normal((15, 15)), rng.standard_normal((15, 15, 3))
+    tree.a.from_numpy(a)
+    tree.b.from_numpy(b.tolist())
+    assert np.array_equal(tree.a.to_numpy(), np.where(active, a, 0).astype(np.float32))
+    assert np.array_equal(tree.b.to_numpy(), np.where(active[..., None], b, 0).astype(np.float32))
+    tree.a.fill(2)
+    tree.b.fill([1, 2, 3])
+    assert np.array_equal(tree.a.to_numpy(), 2 * active) and np.array_equal(tree.b[4, 9], [1, 2, 3])
+    tree.b.fill(7)
+    assert tree.b.to_numpy().sum() == 7 * 3 * 25
+    with pytest.raises(RuntimeValueError_, match=r"^member 'a': from_numpy: expected an array of shape \(15, 15\), got \(15,\)$"):
+        tree.a.from_numpy(a[0])
+    with pytest.raises(RuntimeTypeError_, match=r"^member 'a': from_numpy: expected an array of numbers, got one of complex128$"):
+        tree.a.from_numpy(a * 1j)
+    with pytest.raises(RuntimeTypeError_, match=r"^member 'b': fill: expected vector\(3, f32\), got list$"):
+        tree.b.fill([1, 2])

@@ -164,6 +164,10 @@ TEST_F(ApiTest, everyRequiredPointerIsChecked) {
   NULLS("count", metate_tree_cells(tree, 3, 0, nullptr, nullptr, nullptr));
   NULLS("tree", metate_tree_read_dense(nullptr, 3, &v, 4));
   NULLS("values", metate_tree_read_dense(tree, 3, nullptr, 4));
+  NULLS("tree", metate_tree_write_dense(nullptr, 3, &v, 4));
+  NULLS("values", metate_tree_write_dense(tree, 3, nullptr, 4));
+  NULLS("tree", metate_tree_fill(nullptr, 3, &v, 4));
+  NULLS("value", metate_tree_fill(tree, 3, nullptr, 4));
   NULLS("kernel", metate_kernel_describe(nullptr, &ki));
   NULLS("info", metate_kernel_describe(kernel, nullptr));
   NULLS("kernel", metate_kernel_argument_info(nullptr, 0, &ai));

@@ -30,7 +30,7 @@ metate_argument scalarArgument(uint32_t dtype, uint64_t bits) {
 /// An executor that holds its launches in parallel_for until they are let go.
 class Gate {
 public:
-  metate_executor hook() { return {this, &Gate::parallelFor, 1, 0}; }
+  metate_executor hook() { return {this, &Gate::parallelFor, 0, 0}; }
   void close() { open = false; }
   void waitFor(int launches) {
     std::unique_lock lock(mutex);

@@ -25,6 +25,34 @@ TEST(CppApi, theManualsProgram) {
   EXPECT_FALSE(tree.is_active("a", {0, 6}));
 }
 
+TEST(CppApi, membersAsDenseArrays) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  auto tree = module.tree_type("ab_aos").make();
+  module.kernel("fill")(tree, 2.0f);
+  auto info = tree.describe();
+  uint32_t level = 0;
+  ASSERT_OK(metate_type_find_member(info.type, "b", &level));
+  metate_level_description about{};
+  about.struct_size = sizeof about;
+  ASSERT_OK(metate_type_level(info.type, level, &about));
+  ASSERT_EQ(about.path_rank, 2u);
+  size_t columns = size_t(about.shape[1]), cells = size_t(about.shape[0]) * columns;
+  std::vector<std::array<float, 3>> all(cells);
+  tree.read_dense("b", all);
+  EXPECT_EQ(all[7], (std::array<float, 3>{1, 2, 3}));
+  for (auto &one : all)
+    one = {4, 5, 6};
+  tree.write_dense("b", all);
+  EXPECT_EQ((tree.read<std::array<float, 3>>("b", {0, 7})), (std::array<float, 3>{4, 5, 6}));
+  tree.fill("a", -1.0f);
+  EXPECT_EQ(tree.read<float>("a", {0, 7}), -1.0f);
+  EXPECT_EQ(tree.try_fill("a", 1.0).code, METATE_E_INVALID_ARGUMENT); // a double
+  EXPECT_EQ(tree.try_write_dense("c", all).code, METATE_E_NOT_FOUND);
+  all.pop_back();
+  EXPECT_EQ(tree.try_read_dense("b", all).code, METATE_E_INVALID_ARGUMENT);
+}
+
 TEST(CppApi, argumentsOfEveryKind) {
   auto device = metate::Device::open();
   auto module = metate::Module::open(METATE_TEST_FILE, device);
@@ -41,6 +69,31 @@ TEST(CppApi, argumentsOfEveryKind) {
   auto refused = module.kernel("axpy").try_launch(x, constant, 1.0f);
   EXPECT_EQ(refused.code, METATE_E_INVALID_ARGUMENT);
   EXPECT_NE(refused.text.find("read-only"), std::string::npos);
+}
+
+TEST(CppApi, argumentsStayInPlaceByName) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  std::vector<float> x{1, 2, 3}, y{10, 20, 30};
+  auto axpy = module.kernel("axpy").bind({{"y", y}, {"x", x}});
+  axpy(2.0f);
+  axpy(2.0f);
+  EXPECT_EQ(y, (std::vector<float>{14, 28, 42}));
+  axpy.set("s", -1.0f);
+  axpy();
+  EXPECT_EQ(y, (std::vector<float>{13, 26, 39}));
+  EXPECT_EQ(axpy.try_launch(1.0f).text, "kernel 'axpy': 1 arguments more than are left open");
+  auto fill = module.kernel("fill");
+  auto type = fill.tree_type("f");
+  EXPECT_EQ(type.name(), "ab_aos");
+  auto tree = type.make();
+  auto bound = fill.bind({{"f", tree}});
+  EXPECT_EQ(bound.try_launch().text, "kernel 'fill': argument 'scale' is missing");
+  bound(2.0f);
+  EXPECT_EQ(tree.read<float>("a", {0, 7}), 14.0f);
+  EXPECT_EQ(fill.try_bind({{"g", tree}}).status().text,
+            "kernel 'fill' has no argument 'g'; it has f, scale");
+  EXPECT_EQ(fill.try_tree_type("scale").status().code, METATE_E_NOT_FOUND);
 }
 
 TEST(CppApi, failuresAreResultsOrExceptions) {

@@ -144,6 +144,29 @@ TEST_F(ModuleTest, theBestVariantWins) {
                "another descriptor");
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openBytes(carrier(head, {payload, code, payload})), "loader");
 }
+
+TEST_F(ModuleTest, linkedCodeMustBeForThisMachine) {
+  ModuleSpec spec = testModuleSpec();
+  metate_module *module = nullptr;
+  auto open = [&](uint32_t arch, uint32_t level, const char *features) {
+    spec.variants = {{arch, level, METATE_FORMAT_IN_MEMORY, "some-cpu", features}};
+    Bytes head = descriptor(spec);
+    return metate_module_open_static(device, head.data(), head.size(), metate_test_entries,
+                                     TEST_KERNELS, &module);
+  };
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open(METATE_ARCH_X86_64, 5, ""),
+               "module 'test' is linked for some-cpu, which this machine cannot run: it needs "
+               "x86-64-v5");
+  EXPECT_FAILS(METATE_E_UNSUPPORTED, open(METATE_ARCH_AARCH64, 0, ""), "another architecture");
+  EXPECT_EQ(module, nullptr);
+  // The code is here already: what this libmetate has never heard of may be there.
+  Bytes head;
+  spec.variants = {{METATE_ARCH_X86_64, 1, METATE_FORMAT_IN_MEMORY, "some-cpu", "sse2,new-thing"}};
+  head = descriptor(spec);
+  ASSERT_OK(metate_module_open_static(device, head.data(), head.size(), metate_test_entries,
+                                      TEST_KERNELS, &module));
+  EXPECT_OK(metate_module_close(module));
+}
 #endif
 
 TEST_F(ModuleTest, verifyRefusesWhatItMust) {

@@ -65,6 +65,12 @@ protected:
   }
 };
 
+metate_print_item format(const char *value) {
+  metate_print_item item{METATE_PRINT_FORMAT, 0, {}};
+  item.value.text = value;
+  return item;
+}
+
 metate_print_item text(const char *value) {
   metate_print_item item{METATE_PRINT_TEXT, 0, {}};
   item.value.text = value;
@@ -72,6 +78,32 @@ metate_print_item text(const char *value) {
 }
 
 } // namespace
+
+// Against Python's format() on random formats: tests/e2e/test_print_formats.py.
+TEST_F(PrintTest, formatsAreOfTheNextItem) {
+  metate_print_item x{METATE_PRINT_F64, 0, {}}, n{METATE_PRINT_I64, 0, {}};
+  x.value.d = 3.14159;
+  n.value.i = -42;
+  EXPECT_EQ(print({text("x = "), format(".2f"), x, text(" n = "), format("06d"), n, n}),
+            "x = 3.14 n = -00042-42");
+  EXPECT_EQ(print({format(".2f"), text("a text has none "), x}), "a text has none 3.14159");
+  EXPECT_EQ(print({x, format(".2f")}), "3.14159") << "a format of nothing";
+}
+
+TEST_F(PrintTest, formatsComeFromAModuleAndMayBeAnything) {
+  metate_print_item x{METATE_PRINT_F64, 0, {}};
+  x.value.d = -1e308;
+  std::string digits(5000, '9');
+  for (const char *any :
+       {"", "%", "{}", "d", ".2", "zzz", "0", "\xf0\x9f<9", "<", "-", digits.c_str(), ".2s"})
+    EXPECT_FALSE(print({format(any), x}).empty()) << any;
+  EXPECT_EQ(print({format(digits.c_str()), x}).size(), 1000u) << "a width has a bound";
+  EXPECT_EQ(print({format((">" + digits + "." + digits + "f").c_str()), x}).size(), 1000u);
+  EXPECT_EQ(print({format("no format"), x}), "-1e+308");
+  EXPECT_EQ(print({format(nullptr), x}), "-1e+308");
+  metate_print_item later{77, 0, {}};
+  EXPECT_EQ(print({later, x, later}), "-1e+308") << "a kind of a later version is passed over";
+}
 
 // Expected texts: repr() of CPython 3.11.
 TEST_F(PrintTest, doublesLookLikePythons) {

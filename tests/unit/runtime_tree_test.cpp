@@ -221,6 +221,53 @@ TEST_F(TreeTest, behavesLikeAMap) {
   EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_tree_read_dense(tree, x, dense.data(), 8), "2520");
 }
 
+// Dense arrays reach the active cells alone, at every resolution and in every order of levels.
+TEST_F(TreeTest, writesDenseArraysToActiveCells) {
+  Bytes blob = typeBlob(
+      {pointer("p", "j", {4},
+               {dense("a", "k", {5}, {dense("b", "ij", {9, 2}, {place("x", METATE_F32, 3, 1)})})}),
+       dense("flat", "i", {6}, {place("on", METATE_U1), place("n", METATE_I64)})},
+      "written");
+  metate_type *type = open(blob);
+  metate_tree *tree = make(type);
+  uint32_t x = member(type, "x"), on = member(type, "on"), n = member(type, "n");
+  ASSERT_OK(metate_tree_activate(tree, x, std::array<int64_t, 3>{0, 5, 0}.data(), 3)); // j 4 and 5
+  using Cell = std::array<float, 3>;
+  std::vector<Cell> all(9 * 8 * 5), back(all.size());
+  for (size_t k = 0; k < all.size(); ++k)
+    all[k] = {float(k), float(k) + 0.25f, -float(k)};
+  ASSERT_OK(metate_tree_write_dense(tree, x, all.data(), all.size() * 12));
+  ASSERT_OK(metate_tree_read_dense(tree, x, back.data(), back.size() * 12));
+  for (int64_t i = 0; i < 9; ++i)
+    for (int64_t j = 0; j < 8; ++j)
+      for (int64_t k = 0; k < 5; ++k) {
+        size_t at = size_t((i * 8 + j) * 5 + k);
+        Cell expected = j == 4 || j == 5 ? all[at] : Cell{};
+        EXPECT_EQ(back[at], expected);
+        EXPECT_EQ(read<Cell>(tree, x, {i, j, k}), expected);
+      }
+  EXPECT_EQ(stats(tree, 0).used, 1u);
+  Cell same = {1, 2, 3};
+  ASSERT_OK(metate_tree_fill(tree, x, same.data(), 12));
+  EXPECT_EQ(read<Cell>(tree, x, {8, 4, 4}), same);
+  EXPECT_EQ(read<Cell>(tree, x, {8, 3, 4}), Cell{});
+  std::vector<uint8_t> truths = {1, 0, 1, 1, 0, 1};
+  ASSERT_OK(metate_tree_write_dense(tree, on, truths.data(), 6));
+  int64_t number = -7;
+  ASSERT_OK(metate_tree_fill(tree, n, &number, 8));
+  EXPECT_EQ(read<uint8_t>(tree, on, {1}), 0);
+  EXPECT_EQ(read<uint8_t>(tree, on, {5}), 1);
+  EXPECT_EQ(read<int64_t>(tree, n, {5}), -7);
+  truths[3] = 2;
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_tree_write_dense(tree, on, truths.data(), 6),
+               "'on'", "got 2");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_tree_fill(tree, on, &truths[3], 1), "got 2");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_tree_write_dense(tree, on, truths.data(), 5),
+               "6 bytes", "got 5");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_tree_fill(tree, n, &number, 4), "8 bytes");
+  EXPECT_OK(check(tree));
+}
+
 TEST_F(TreeTest, cellsListsTheActiveOnes) {
   metate_type *type = open(nestedBlob());
   metate_tree *tree = make(type);

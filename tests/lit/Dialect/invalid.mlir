@@ -395,3 +395,84 @@ metate.kernel @check_division(%ok: i1, %i: index) {
 
 // expected-error @below {{'metate.payload' op attribute 'sanitizer' failed to satisfy constraint: string attribute 'address' or 'thread'}}
 metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [127, 69] sanitizer "memory"
+
+// -----
+
+metate.kernel @philox_wide(%w: i32 {metate.name = "w"}, %v: i64 {metate.name = "v"}) {
+  // expected-error@+1 {{operand #4 must be 32-bit signless integer, but got 'i64'}}
+  %r = "metate.philox"(%w, %w, %w, %w, %v, %w) : (i32, i32, i32, i32, i64, i32) -> vector<4xi32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @philox_short(%w: i32 {metate.name = "w"}) {
+  // expected-error@+1 {{result #0 must be vector of 32-bit signless integer values of length 4, but got 'vector<2xi32>'}}
+  %r = metate.philox counter(%w, %w, %w, %w) key(%w, %w) : vector<2xi32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @print_part(%x: f32 {metate.name = "x"}) {
+  // expected-error@+1 {{(P1) a part is a text, unit or [format], got 1 : i64}}
+  metate.print [1] unsigned [false] %x : f32
+  metate.return
+}
+
+// -----
+
+metate.kernel @print_format(%x: f32 {metate.name = "x"}) {
+  // expected-error@+1 {{(P3) format 'd' of a float: expected one of e E f F g G %, got 'd'}}
+  metate.print [["d"]] unsigned [false] %x : f32
+  metate.return
+}
+
+// -----
+
+metate.kernel @print_precision(%x: i32 {metate.name = "x"}) {
+  // expected-error@+1 {{(P3) format '.3d' of an integer: expected no precision}}
+  metate.print [[".3d"]] unsigned [false] %x : i32
+  metate.return
+}
+
+// -----
+
+metate.kernel @assert_holes(%ok: i1 {metate.name = "ok"}) {
+  // expected-error@+1 {{(A1) expected as many holes and unsigned flags as operands (1), got 2 and 1}}
+  metate.assert %ok, "{} {}" unsigned [false] %ok : i1
+  metate.return
+}
+
+// -----
+
+metate.kernel @assert_braces(%ok: i1 {metate.name = "ok"}) {
+  // expected-error@+1 {{for braces of a message with operands}}
+  metate.assert %ok, "} {}" unsigned [false] %ok : i1
+  metate.return
+}
+
+// -----
+
+metate.kernel @assert_vector(%ok: i1 {metate.name = "ok"}, %v: vector<2xf32> {metate.name = "v"}) {
+  // expected-error@+1 {{(A2) operands are integers or floats, got 'vector<2xf32>'}}
+  metate.assert %ok, "{}" unsigned [false] %v : vector<2xf32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @assert_format(%ok: i1 {metate.name = "ok"}, %v: f32 {metate.name = "v"}) {
+  // expected-error@+1 {{(A3) format '.f' of a float: expected digits after '.'}}
+  metate.assert %ok, "{:.f}" unsigned [false] %v : f32
+  metate.return
+}
+
+// -----
+
+metate.kernel @assert_many(%ok: i1 {metate.name = "ok"}) {
+  // expected-error@+1 {{(A1) expected at most 16 operands, got 17}}
+  metate.assert %ok, "{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}" unsigned [false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false]
+    %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok : i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1
+  metate.return
+}

@@ -41,8 +41,15 @@ metate.kernel @loops(%f: !s {metate.name = "f"}, %n: index {metate.name = "n"}) 
     metate.print ["on= ", unit, "\n"] unsigned [true] %on : i1
     // CHECK: metate.print ["empty"] unsigned []
     metate.print ["empty"] unsigned []
+    // CHECK: metate.print ["[", {{\[}}">8"], "]"] unsigned [false] %[[ON]] : i1
+    metate.print ["[", [">8"], "]"] unsigned [false] %on : i1
     // CHECK: metate.assert %[[ON]], "must be on"
     metate.assert %on, "must be on"
+    // CHECK: metate.assert %[[ON]], "on is {}, {{[{][{]}}" unsigned [false] %[[ON]] : i1
+    metate.assert %on, "on is {}, {{" unsigned [false] %on : i1
+    %word = arith.constant 5 : i32
+    // CHECK: metate.philox counter(%[[W:.*]], %[[W]], %[[W]], %[[W]]) key(%[[W]], %[[W]]) : vector<4xi32>
+    %random = metate.philox counter(%word, %word, %word, %word) key(%word, %word) : vector<4xi32>
     // CHECK: metate.check out_of_range %[[ON]], "f.a" index(%[[X]], %[[Y]]) shape(%[[N]], %[[N]])
     metate.check out_of_range %on, "f.a" index(%i, %j) shape(%n, %n)
     // CHECK: metate.check capacity %[[ON]], "f.a" index(%[[X]], %[[Y]]){{$}}

@@ -135,3 +135,16 @@ metate.kernel @components(%i: i32, %u: i8) {
   %q = arith.cmpi eq, %u, %none {metate.unsigned_component = 2 : i64} : i8
   metate.return
 }
+
+// What users call a member, and their indices: the coordinate plus an offset.
+!named = !metate.tree<#metate.dense<"i", [4], [#metate.place<"v0" : f32>]>>
+// CHECK-LABEL: metate.kernel @names
+// CHECK-SAME: %[[F:.*]]: {{.*}}, %[[I:.*]]: index
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[I]]
+// CHECK: %[[OFFSET:.*]] = arith.constant -2 : index
+// CHECK: %[[SHOWN:.*]] = arith.addi %[[I]], %[[OFFSET]] : index
+// CHECK: metate.check out_of_range %[[IN]], "heat" index(%[[SHOWN]]) shape(
+metate.kernel @names(%f: !named {metate.name = "root0", metate.members = {v0 = {name = "heat", offset = array<i64: -2>}}}, %i: index) {
+  %v = metate.load %f["v0"][%i] : !named -> f32
+  metate.return
+}

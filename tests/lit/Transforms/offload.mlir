@@ -52,3 +52,38 @@ metate.kernel @between(%x: memref<?xf32>, %n: index) {
   }
   metate.return
 }
+
+// Levels above the last are shared out in the order of memory; the last one's cells are a nest inside.
+!blocks = !metate.tree<#metate.dense<"ij", [64, 32], [#metate.dense<"ij", [4, 8], [#metate.place<"a" : f32>]>]>>
+// CHECK-LABEL: metate.kernel @blocks
+// CHECK: metate.range (%[[BI:.*]], %[[BJ:.*]]) =
+// CHECK: %[[I0:.*]] = arith.muli %[[BI]]
+// CHECK: %[[J0:.*]] = arith.muli %[[BJ]]
+// CHECK: scf.for %[[LI:.*]] =
+// CHECK: %[[I:.*]] = arith.addi %[[I0]], %[[LI]]
+// CHECK: scf.for %[[LJ:.*]] =
+// CHECK: %[[J:.*]] = arith.addi %[[J0]], %[[LJ]]
+// CHECK: metate.load %{{.*}}["a"] [%[[I]], %[[J]]]
+metate.kernel @blocks(%f: !blocks, %x: memref<?xf32>) {
+  metate.for_each (%i, %j) in %f["a"] : !blocks {
+    %v = metate.load %f["a"][%i, %j] : !blocks -> f32
+    memref.store %v, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// Columns first where the tree's levels say so.
+!columns = !metate.tree<#metate.dense<"j", [500], [#metate.dense<"i", [70], [#metate.place<"a" : f32>]>]>>
+// CHECK-LABEL: metate.kernel @columns
+// CHECK: metate.range (%[[J:.*]]) =
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: metate.load %{{.*}}["a"] [%[[I]], %[[J]]]
+metate.kernel @columns(%f: !columns, %x: memref<?xf32>) {
+  metate.for_each (%i, %j) in %f["a"] : !columns {
+    %v = metate.load %f["a"][%i, %j] : !columns -> f32
+    memref.store %v, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}

@@ -69,3 +69,47 @@ metate.kernel @overlapping(%f: !t, %g: !t) attributes {may_alias} {
   }
   metate.return
 }
+
+!two = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>, #metate.dense<"i", [8], [#metate.place<"b" : f32>], name = "second">]>>
+
+// Another member of the tree is written: other bytes.
+// CHECK-LABEL: metate.kernel @other_member
+// CHECK: metate.stage_leaf %arg0["a"]
+// CHECK: metate.store %{{.*}}, %arg0["b"]
+metate.kernel @other_member(%f: !two) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !two {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %a = metate.load %f["a"][%right] : !two -> f32
+      metate.store %a, %f["b"][%i] active : f32, !two
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// The same member of what may be the same tree is not staged, whatever else is written.
+// CHECK-LABEL: metate.kernel @both_members
+// CHECK-NOT: metate.stage_leaf
+metate.kernel @both_members(%f: !two, %g: !two) attributes {may_alias} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !two {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %a = metate.load %f["a"][%right] : !two -> f32
+      metate.store %a, %f["b"][%i] active : f32, !two
+      metate.store %a, %g["a"][%i] active : f32, !two
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}

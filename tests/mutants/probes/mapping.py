@@ -169,3 +169,40 @@ def half_truncates():
     out = np.zeros(3, np.float16)
     run(x, out)
     expect(out, x.astype(np.float16))
+
+
+@probe("PartialStartsAtOne")
+def partial_starts_at_one():
+    @mt.kernel
+    def run(x: array(i32, 1)) -> i32:
+        s = 0
+        for i in range(x.shape[0]):
+            s += x[i]
+        return s
+
+    expect(run(np.array([4, 5], np.int32)), 9)
+
+
+@probe("AloneReturnsNew")
+def alone_returns_new():
+    @mt.kernel
+    def run(at: array(i32, 1), x: array(i32, 1), out: array(i32, 1)):
+        for i in range(at.shape[0]):
+            out[i] = mt.atomic_add(x[at[i]], 5)
+
+    x, out = np.array([1, 2], np.int32), np.zeros(1, np.int32)
+    run(np.array([1], np.int32), x, out)
+    expect(out, [2])
+
+
+@probe("LanesTwice")
+def lanes_twice():
+    @mt.kernel
+    def run(x: array(f32, 1), out: array(f32, 1)):
+        for i in range(out.shape[0]):
+            for j in range(x.shape[0]):
+                out[i] += x[j]
+
+    out = np.zeros(17, np.float32)
+    run(np.ones(2, np.float32), out)
+    expect(out, np.full(17, 2))

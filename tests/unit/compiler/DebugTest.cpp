@@ -143,7 +143,7 @@ TEST_F(DebugTest, anExecutorsChunksLookAtTheWord) {
                                  status = code;
                              return status;
                            },
-                           1, 0};
+                           /*worker_count=*/4, 0};
   open(false, &executor);
   EXPECT_EQ(launch("steps", 8000), METATE_E_INTERRUPTED);
   EXPECT_EQ(x[0], 2000);

@@ -77,4 +77,16 @@ metate.kernel @fill(%f: !t, %v: f32, %n: index) {
   metate.return
 }
 
+// The loop over blocks is no loop to vectorise: the cells of a block are.
+// CHECK-LABEL: llvm.func internal @metate_entry_blocks_task0(
+// CHECK: llvm.br {{.*}} {loop_annotation = #[[BLOCKS:[a-z_0-9]+]]}
+!blocks = !metate.tree<#metate.dense<"ij", [64, 32], [#metate.dense<"ij", [4, 8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @blocks(%f: !blocks, %v: f32) {
+  metate.for_each (%i, %j) in %f["a"] : !blocks {
+    metate.store %v, %f["a"][%i, %j] : f32, !blocks
+    metate.yield
+  }
+  metate.return
+}
+
 // CHECK: metate.text 0 "{{.*}}map.mlir" : {{.*}} "not ok"

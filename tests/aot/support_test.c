@@ -1,0 +1,237 @@
+/* The support code of static carriers, compiled with sanitizers: conversions of half-sized floats
+ * against the compiler's own, and packed calls with arguments thrown together at random, over the
+ * descriptor of levels.o. What gets through to the entry must be sound; nothing may be read that a
+ * caller does not have.  support_test SEED */
+#include "levels.h"
+#include "metate/Module/Support/Numbers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state;
+static uint64_t draw(uint64_t below) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state % below;
+}
+
+static void fail(const char *what, double value) {
+  fprintf(stderr, "support_test: %s (%a)\n", what, value);
+  exit(1);
+}
+
+/* A double rounded to an f32, but to odd: rounding that again to 8 bits is rounding once. */
+static float to_odd(double value) {
+  float single = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  if ((double)single == value || value != value || single > 3.4e38f || single < -3.4e38f)
+    return single;
+  if ((single > value) == (value > 0))
+    --bits;
+  bits |= 1;
+  memcpy(&single, &bits, sizeof bits);
+  return single;
+}
+
+static uint16_t bfloat_of(double value) {
+  float single = to_odd(value);
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  if (single != single)
+    return 0;
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void check_halves(void) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    _Float16 half;
+    uint16_t narrow = (uint16_t)bits;
+    uint32_t wide = bits << 16;
+    float single;
+    memcpy(&half, &narrow, sizeof half);
+    memcpy(&single, &wide, sizeof single);
+    double got = double_from_slot(METATE_F16, bits), want = (double)half;
+    if (got != want && got == got)
+      fail("f16 to double", want);
+    got = double_from_slot(METATE_BF16, bits);
+    if (got != (double)single && got == got)
+      fail("bf16 to double", single);
+    if (want == want && slot_from_double(METATE_F16, want) != bits)
+      fail("f16 there and back", want);
+    if (single == single && slot_from_double(METATE_BF16, single) != bits)
+      fail("bf16 there and back", single);
+  }
+  for (int turn = 0; turn < 200000; ++turn) {
+    uint64_t bits = draw(UINT64_MAX);
+    /* Near the exponents that matter, and halfway between two halves every other time. */
+    bits = (bits & ~(0x7ffull << 52)) | (1023 - 30 + draw(50)) << 52;
+    if (turn & 1)
+      bits &= ~((1ull << 41) - 1);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    _Float16 half = (_Float16)value;
+    uint16_t want;
+    memcpy(&want, &half, sizeof want);
+    if (slot_from_double(METATE_F16, value) != want)
+      fail("double to f16", value);
+    if (slot_from_double(METATE_BF16, value) != bfloat_of(value))
+      fail("double to bf16", value);
+  }
+}
+
+/* ---- packed calls ---- */
+
+static const metate_descriptor *head;
+static const metate_kernel_info *kernel;
+static uint64_t entered;
+
+static const metate_argument_info *info_at(uint32_t index) {
+  return (const metate_argument_info *)((const char *)head + head->arguments.offset) +
+         kernel->first_argument + index;
+}
+
+/* Reads and writes the corners of every array that was let through. */
+static int32_t entry(const metate_slot *slots, void *scratch, const metate_host *host) {
+  (void)scratch;
+  (void)host;
+  ++entered;
+  for (uint32_t k = 0; k < kernel->argument_count; ++k) {
+    const metate_argument_info *info = info_at(k);
+    const metate_slot *own = slots + info->first_slot;
+    if (info->kind == METATE_ARGUMENT_TREE)
+      ++((metate_tree_header *)own[0].p)->epoch;
+    if (info->kind != METATE_ARGUMENT_NDARRAY)
+      continue;
+    int64_t last = 0;
+    int empty = 0;
+    for (uint32_t d = 0; d < info->rank; ++d) {
+      empty |= own[1 + d].i == 0;
+      last += (own[1 + d].i - 1) * own[1 + info->rank + d].i;
+    }
+    if (empty)
+      continue;
+    uint32_t bytes = number_of(info->dtype)->bits / 8u;
+    char *data = own[0].p;
+    data[0] ^= 1;
+    data[last * bytes + bytes - 1] ^= 1;
+  }
+  return (int32_t)(draw(8) == 0 ? draw(22) : 0);
+}
+
+typedef struct thing {
+  metate_ffi_any any;
+  struct {
+    uint64_t header[3];
+    metate_dl_tensor tensor;
+  } object;
+  int64_t shape[9], strides[9];
+  char *data;
+} thing;
+
+/* Mostly what the argument wants; now and then something else about it. */
+static void make_thing(thing *made, const metate_argument_info *info) {
+  memset(made, 0, sizeof *made);
+  metate_dl_tensor *tensor = &made->object.tensor;
+  uint32_t rank = info->kind == METATE_ARGUMENT_NDARRAY ? info->rank : info->element_rank;
+  tensor->device_type = METATE_DL_CPU;
+  tensor->lanes = 1;
+  tensor->code = number_of(info->dtype)->code;
+  tensor->bits = number_of(info->dtype)->bits;
+  tensor->ndim = (int32_t)rank;
+  if (info->kind == METATE_ARGUMENT_TREE) {
+    tensor->code = METATE_DL_UINT;
+    tensor->bits = 8;
+    tensor->ndim = 1;
+  }
+  if (draw(20) == 0)
+    tensor->ndim = (int32_t)draw(4);
+  if (draw(20) == 0)
+    tensor->code = (uint8_t)draw(9);
+  if (draw(20) == 0)
+    tensor->bits = (uint8_t)(8 << draw(4));
+  uint64_t count = 1, reach = 1;
+  uint64_t bytes = tensor->bits / 8u ? tensor->bits / 8u : 1;
+  for (int32_t k = tensor->ndim; k-- > 0;) {
+    const int64_t own[2] = {info->rows, info->columns};
+    int64_t fixed = info->kind == METATE_ARGUMENT_NDARRAY
+                        ? (k < (int32_t)rank ? info->fixed[k] : -1)
+                        : own[k & 1];
+    tensor->shape = made->shape;
+    made->shape[k] = fixed >= 0 && draw(20) ? fixed : (int64_t)draw(6);
+    if (info->kind == METATE_ARGUMENT_TREE)
+      made->shape[k] = (int64_t)(k ? draw(3) : draw(4) ? levels_sparse_BYTES : draw(300));
+    made->strides[k] = (int64_t)(reach + (draw(6) ? 0 : draw(3)));
+    reach = (uint64_t)made->strides[k] * (made->shape[k] ? (uint64_t)made->shape[k] : 1);
+    count *= (uint64_t)made->shape[k];
+  }
+  if (draw(3) == 0)
+    tensor->strides = made->strides;
+  uint64_t room = (tensor->strides ? reach : count) * bytes;
+  made->data = aligned_alloc(64, (room + 63) / 64 * 64 + 64);
+  memset(made->data, 0x5a, (room + 63) / 64 * 64 + 64);
+  tensor->data = made->data;
+  if (info->kind == METATE_ARGUMENT_TREE && room >= levels_sparse_BYTES && draw(8))
+    (draw(8) && room >= levels_sparse_BYTES ? levels_sparse_reset : levels_filled_reset)(made->data,
+                                                                                         room);
+  if (draw(30) == 0)
+    tensor->data = NULL;
+  if (draw(30) == 0)
+    tensor->byte_offset = draw(9);
+  made->any.type_index = draw(2) ? METATE_FFI_TENSOR : METATE_FFI_DLTENSOR;
+  made->any.value.p = made->any.type_index == METATE_FFI_TENSOR ? (void *)&made->object : tensor;
+  if (info->kind == METATE_ARGUMENT_SCALAR ? draw(10) != 0 : draw(40) == 0) {
+    made->any.type_index = is_float(info->dtype) && draw(2) ? METATE_FFI_FLOAT : METATE_FFI_INT;
+    made->any.value.i = (int64_t)(draw(2) ? draw(UINT64_MAX) : draw(300) - 100);
+  }
+  if (draw(60) == 0)
+    made->any.type_index = (int32_t)draw(100);
+  int pointer =
+      made->any.type_index == METATE_FFI_TENSOR || made->any.type_index == METATE_FFI_DLTENSOR;
+  if (pointer) /* a pointer of a kind is one of that kind: that is the caller's word */
+    made->any.value.p = made->any.type_index == METATE_FFI_TENSOR ? (void *)&made->object : tensor;
+  if (made->any.type_index == METATE_FFI_POINTER)
+    made->any.value.p = NULL;
+}
+
+static void check_calls(void) {
+  head = levels_module.descriptor;
+  for (int turn = 0; turn < 60000; ++turn) {
+    uint32_t number = (uint32_t)draw(head->kernels.count);
+    kernel = (const metate_kernel_info *)((const char *)head + head->kernels.offset) + number;
+    thing things[16];
+    metate_ffi_any *arguments = malloc(16 * sizeof *arguments), result = {0, 0, {0}};
+    metate_slot *slots = malloc((kernel->slot_count ? kernel->slot_count : 1) * sizeof *slots);
+    uint32_t count = kernel->argument_count, results = 0;
+    for (uint32_t k = 0; k < count; ++k)
+      results += (info_at(k)->flags & METATE_ARGUMENT_RESULT) != 0;
+    if (results == 1 && info_at(count - 1)->rank == 0)
+      --count; /* it is returned */
+    for (uint32_t k = 0; k < count; ++k) {
+      make_thing(&things[k], info_at(k));
+      arguments[k] = things[k].any;
+    }
+    int32_t given = (int32_t)(draw(30) ? count : draw(12));
+    arguments = realloc(arguments, (count ? count : 1) * sizeof *arguments);
+    int32_t code =
+        metate_support_call_packed(head, number, entry, slots, arguments, given, &result);
+    if (code != 0 && code != -1)
+      fail("a packed call returns 0 or -1", code);
+    for (uint32_t k = 0; k < count; ++k)
+      free(things[k].data);
+    free(arguments);
+    free(slots);
+  }
+  if (entered < 5000)
+    fail("expected at least 5000 of the calls to get through", (double)entered);
+}
+
+int main(int argc, char **argv) {
+  state = argc > 1 ? strtoull(argv[1], NULL, 10) | 1 : 1;
+  check_halves();
+  check_calls();
+  printf("ok: %llu calls\n", (unsigned long long)entered);
+  return 0;
+}

@@ -1,0 +1,43 @@
+"""Loops over small vectors become code with vector registers, across iterations."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import metate as mt
+
+Points = mt.types.ndarray(dtype=mt.types.vector(3, mt.f32), ndim=1)
+
+
+@mt.kernel
+def attract(pos: Points, acc: Points):
+    for i in range(pos.shape[0]):
+        p = pos[i]
+        a = mt.Vector([0.0, 0.0, 0.0])
+        for j in range(pos.shape[0]):
+            d = pos[j] - p
+            s = 1.0 / mt.sqrt(d.dot(d) + 1e-4)
+            a += d * (s * s * s)
+        acc[i] = a
+
+
+def test_a_sum_of_vectors_over_a_square_root_is_right():
+    rng = np.random.default_rng()
+    pos, acc = rng.random((200, 3), np.float32), np.zeros((200, 3), np.float32)
+    with mt.Context(fast_math=True):
+        attract(pos, acc)
+    d = pos[None].astype(np.float64) - pos[:, None]
+    np.testing.assert_allclose(acc, (d * ((d * d).sum(axis=2) + 1e-4)[..., None] ** -1.5).sum(axis=1), rtol=1e-3, atol=0.5)
+
+
+@pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
+def test_a_loop_over_small_vectors_is_vectorised(tmp_path):
+    with mt.Context(fast_math=True):
+        module = mt.aot.Module(targets=["x86-64-v3"])
+        module.add_kernel(attract)
+        module.save(str(tmp_path / "nbody.o"))
+    code = subprocess.run(["llvm-objdump-22", "-d", tmp_path / "nbody.o"], capture_output=True, text=True, check=True).stdout
+    roots = [line for line in code.splitlines() if "vrsqrtps" in line or "vsqrtps" in line]
+    assert any("%ymm" in line for line in roots)

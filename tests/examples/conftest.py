@@ -1,0 +1,28 @@
+"""`load(name, *arguments)`: an example's names, as it has them when it runs with these arguments; kernels see changes."""
+
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+
+import metate as mt
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def load(monkeypatch):
+    pytest.importorskip("pygame", reason="pygame-ce is not installed")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+    def load_program(name: str, *arguments) -> dict:
+        monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        spec.loader.exec_module(module)
+        return vars(module)
+
+    yield load_program
+    mt.reset()

@@ -1,0 +1,86 @@
+"""Every example runs as a program, off-screen, and writes what it was asked for."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = sorted(file.stem for file in EXAMPLES.glob("*.py") if "from example import" in file.read_text())
+SIZES = {
+    "fractal": 32,
+    "game_of_life": 32,
+    "nbody": 64,
+    "cloth": 8,
+    "sdf_renderer": 24,
+    "stable_fluid": 32,
+    "mpm88": 512,
+    "mpm99": 600,
+    "mpm3d": 800,
+}
+
+
+def run(name, *arguments):
+    command = [sys.executable, EXAMPLES / f"{name}.py", *map(str, arguments)]
+    environment = {**os.environ, "SDL_VIDEODRIVER": "dummy"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_writes_a_moving_gif(name, tmp_path):
+    size = ("--size", SIZES[name]) if name in SIZES else ()
+    done = run(name, "--frames", 3, "--out", tmp_path / "x.gif", *size)
+    assert done.returncode == 0, done.stderr
+    with Image.open(tmp_path / "x.gif") as gif:
+        assert gif.n_frames == 3
+        frames = []
+        for number in range(3):
+            gif.seek(number)
+            frames.append(np.asarray(gif.convert("RGB")).astype(int))
+    assert all(frame.std() > 1 for frame in frames), "a frame is empty"
+    assert abs(frames[2] - frames[0]).max() > 10, "nothing moves"
+
+
+# Sizes at which the interpreter is done within seconds; the material point methods' grids have one size.
+CHECKED = {"fractal": 12, "game_of_life": 12, "nbody": 24, "cloth": 5, "sdf_renderer": 6, "stable_fluid": 10}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_metate_check_finds_nothing_wrong_with_its_kernels(name, tmp_path):
+    program = ["--size", str(CHECKED[name]), "--frames", "1", "--out", str(tmp_path / "x.png")]
+    command = [sys.executable, "-m", "metate.cli", "check", "--json", str(EXAMPLES / f"{name}.py"), "--", *program]
+    environment = {**os.environ, "SDL_VIDEODRIVER": "dummy"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["findings"] == []
+
+
+def test_every_example_is_in_the_gallery():
+    text = (EXAMPLES / "README.md").read_text()
+    assert all(f"{name}.py" in text for name in PROGRAMS)
+
+
+def test_wrong_arguments_are_named(tmp_path):
+    for arguments, message in (
+        (("--size", 0), "--size and --frames: expected at least 1"),
+        (("--out", "x.txt"), "--out: expected a file ending in .gif, .png or .jpg, got x.txt"),
+    ):
+        done = run("fractal", *arguments)
+        assert done.returncode == 2 and message in done.stderr
+
+
+def test_the_last_frame_is_the_picture(tmp_path):
+    for frames in (1, 2):
+        assert run("fractal", "--size", 16, "--frames", frames, "--out", tmp_path / f"{frames}.png").returncode == 0
+    assert run("fractal", "--size", 16, "--frames", 2, "--out", tmp_path / "both.gif").returncode == 0
+    with Image.open(tmp_path / "both.gif") as gif:
+        gif.seek(1)
+        last = np.asarray(gif.convert("RGB")).astype(int)
+    with Image.open(tmp_path / "2.png") as png:
+        assert abs(np.asarray(png.convert("RGB")).astype(int) - last).max() <= 8

@@ -1,0 +1,47 @@
+// RUN: metate-opt %s --metate-map-tasks-cpu --canonicalize | FileCheck %s
+// RUN: metate-opt %s --metate-map-tasks-cpu=least-nanoseconds=0 --canonicalize | FileCheck %s --check-prefix=SINGLE
+
+// Of a straight loop: a read and a write are 100 ps, 20 us of them 200000 iterations.
+// CHECK-LABEL: llvm.func @copy(
+// CHECK: %[[GRAIN:.*]] = arith.constant 200000 : index
+// CHECK: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[GRAIN]] : index to i64
+// CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]],
+// SINGLE-LABEL: llvm.func @copy(
+// SINGLE: %[[ONE:.*]] = arith.constant 1 : index
+// SINGLE: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[ONE]] : index to i64
+// SINGLE: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]],
+metate.kernel @copy(%x: !metate.block, %y: !metate.block, %n: index) {
+  %zero = arith.constant 0 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %v = metate.read %x[%i] scope 0 : f32
+    metate.write %v, %y[%i] scope 1 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+// Turns that are known at the launch count: those of an inner loop, and a row of two dimensions.
+// CHECK-LABEL: llvm.func @sums(
+// CHECK: arith.maxsi
+// CHECK: %[[TURNS:.*]] = arith.maxsi
+// CHECK: %[[FEW:.*]] = arith.minsi %[[TURNS]]
+// CHECK: arith.muli %[[FEW]]
+// CHECK: %[[GRAIN:.*]] = arith.divui
+// CHECK: %[[LEAST:.*]] = arith.maxsi %[[GRAIN]]
+// CHECK: %[[I64:.*]] = builtin.unrealized_conversion_cast %[[LEAST]] : index to i64
+// CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %[[I64]],
+metate.kernel @sums(%x: !metate.block, %y: !metate.block, %n: index, %m: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %none = arith.constant 0.0 : f32
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %s = scf.for %k = %zero to %m step %one iter_args(%a = %none) -> f32 {
+      %v = metate.read %x[%k] scope 0 : f32
+      %b = arith.addf %a, %v : f32
+      scf.yield %b : f32
+    }
+    metate.write %s, %y[%i] scope 1 : f32
+    metate.yield
+  }
+  metate.return
+}

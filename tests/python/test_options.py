@@ -1,0 +1,128 @@
+"""mt.init: Taichi's options, other backends, sync and reset."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metate as mt
+from metate import options
+from metate.errors import RuntimeTypeError_, RuntimeValueError_
+
+# All that Taichi 1.7.4 takes: attributes of its CompileConfig, and what init handles itself.
+TAICHI = """
+    ad_stack_size advanced_optimization allow_nv_shader_extension arch auto_mesh_local_default_occupacy
+    cache_loop_invariant_global_vars cfg_optimization check_out_of_bound cpu_block_dim_adaptive cpu_max_num_threads
+    cuda_stack_limit debug default_cpu_block_dim default_fp default_gpu_block_dim default_ip demote_dense_struct_fors
+    demote_no_access_mesh_fors detect_read_only device_memory_GB device_memory_fraction experimental_auto_mesh_local
+    fast_math flatten_if force_scalarize_matrix gpu_max_reg half2_vectorization kernel_profiler lower_access
+    make_block_local make_cpu_multithreading_loop make_mesh_block_local make_thread_local max_block_dim
+    mesh_localize_all_attr_mappings mesh_localize_from_end_mapping mesh_localize_to_end_mapping
+    move_loop_invariant_outside_if num_compile_threads offline_cache offline_cache_cleaning_factor
+    offline_cache_cleaning_policy offline_cache_file_path offline_cache_max_size_of_files opt_level
+    optimize_mesh_reordered_mapping print_accessor_ir print_ir print_ir_dbg_info print_kernel_amdgcn print_kernel_asm
+    print_kernel_llvm_ir print_kernel_llvm_ir_optimized print_preprocessed_ir print_struct_llvm_ir
+    quant_opt_atomic_demotion quant_opt_store_fusion random_seed real_matrix_scalarize saturating_grid_dim
+    simplify_after_lower_access simplify_before_lower_access timeline use_llvm verbose verbose_kernel_launches
+    vk_api_version log_level gdb_trigger short_circuit_operators print_full_traceback unrolling_limit require_version
+    enable_fallback
+""".split()
+MANUAL = (Path(__file__).resolve().parents[2] / "docs/manual.md").read_text()
+
+
+@pytest.fixture(autouse=True)
+def default_context():
+    before = mt.context.current()
+    yield
+    mt.context.set_default(before)
+
+
+def test_every_option_of_taichi_is_known():
+    known = {"enable_fallback", *mt.context.option_names(), *options.TRANSLATED}
+    ignored = [name for names in options.WITHOUT_EFFECT.values() for name in names]
+    assert set(TAICHI) <= known | set(ignored)
+    assert len(ignored) == len(set(ignored)) and not known & set(ignored)
+    for name in ignored:
+        mt.init(**{name: 1})
+        assert mt.context.current().options == mt.Context().options
+
+
+def test_the_manual_lists_every_option():
+    for reason, names in options.WITHOUT_EFFECT.items():
+        row = next((line for line in MANUAL.splitlines() if line.startswith("|") and reason in line), "")
+        assert all(f"`{name}`" in row for name in names), f"docs/manual.md: a row with {reason} and {', '.join(names)}"
+    for name, (what, _) in options.TRANSLATED.items():
+        assert f"| `{name}` | {what} |" in MANUAL
+
+
+def test_options_that_mean_something_here():
+    mt.init(mt.cpu, mt.f64, mt.i64, cpu_max_num_threads=2, debug=True, fast_math=True, random_seed=7, opt_level=1)
+    made = mt.context.current().options
+    assert (made.default_fp, made.default_ip, made.threads, made.debug, made.fast_math) == (mt.f64, mt.i64, 2, True, True)
+    assert (made.random_seed, made.opt_level) == (7, 1)
+    mt.init(check_out_of_bound=True, make_thread_local=False)
+    made = mt.context.current().options
+    assert made.debug and not made.private_reductions and made.demote_atomics
+    mt.init(advanced_optimization=False)
+    made = mt.context.current().options
+    assert not (made.hoist_leaves or made.demote_atomics or made.private_reductions)
+    mt.init(check_out_of_bound=False, advanced_optimization=True, cpu_max_num_threads=None)
+    assert mt.context.current().options == mt.Context().options
+
+
+def test_print_ir(capsys):
+    mt.init(print_ir=True)
+
+    @mt.kernel
+    def add_one(x: mt.types.ndarray(mt.f32, 1)):
+        for i in x:
+            x[i] += 1
+
+    add_one(np.zeros(3, np.float32))
+    assert "metate.kernel @add_one" in capsys.readouterr().out
+    add_one(np.zeros(4, np.float32))
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("arch", ["gpu", "cuda", "vulkan", "metal", "opengl", "amdgpu"])
+def test_other_backends_say_that_the_cpu_stands_in(arch, capfd):
+    mt.init(arch=getattr(mt, arch))
+    expected = f"metate: there is no backend for '{arch}' yet: kernels run on this machine's CPU\n"
+    assert capfd.readouterr().err == expected
+    assert mt.context.current().options == mt.Context().options
+    with pytest.raises(RuntimeValueError_, match=f"arch: there is no backend for '{arch}' yet, and enable_fallback is False"):
+        mt.init(arch=arch, enable_fallback=False)
+
+
+def test_the_first_of_several_archs_that_is_there(capfd):
+    mt.init(arch=[mt.cuda, mt.cpu])
+    assert capfd.readouterr().err == ""
+    mt.init(arch=[mt.cuda, mt.metal])
+    assert "no backend for 'cuda'" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "text"),
+    [
+        ({"random_sed": 1}, RuntimeValueError_, "init: unknown option 'random_sed'; did you mean 'random_seed'?"),
+        ({"ofline_cache": 1}, RuntimeValueError_, "init: unknown option 'ofline_cache'; did you mean 'offline_cache'?"),
+        ({"default_up": mt.u32}, RuntimeValueError_, "init: unknown option 'default_up': it is always the unsigned"),
+        ({"zzzzz": 1}, RuntimeValueError_, "init: unknown option 'zzzzz'; options are across_iterations, arch, checks"),
+        ({"threads": 1, "cpu_max_num_threads": 2}, RuntimeValueError_, "threads: expected it once, got cpu_max_num_threads"),
+        ({"debug": False, "check_out_of_bound": True}, RuntimeValueError_, "debug: expected it once, got check_out_of_bound"),
+        ({"arch": "z80"}, RuntimeValueError_, "arch: expected mt.cpu, mt.x64, mt.arm64 or mt.interp, got 'z80'"),
+        ({"default_fp": mt.i32}, RuntimeTypeError_, "default_fp: expected a float type, got i32"),
+    ],
+)  # fmt: skip
+def test_wrong_options(given, kind, text):
+    with pytest.raises(kind, match="^" + re.escape(text)):
+        mt.init(**given)
+
+
+def test_sync_and_reset_leave_fields_alone():
+    x = mt.var(mt.f32, shape=3)
+    x[1] = 2
+    mt.sync()
+    mt.reset()
+    assert x[1] == 2
