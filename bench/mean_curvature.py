@@ -6,8 +6,8 @@ import subprocess
 
 import kernels
 import knot
-import measure
 import numpy as np
+from harness import measure
 
 RESOLUTION = 256
 SOURCE = pathlib.Path(__file__).resolve().parent / "reference" / "mean_curvature.cpp"

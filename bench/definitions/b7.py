@@ -1,0 +1,96 @@
+"""B7: sparse stencils: 7 points over 1 % and 10 % of 512^3 cells, and the demo's mean-curvature step."""
+
+import functools
+import pathlib
+
+import numpy as np
+from harness import references, rows
+from harness.case import Case, Reference
+
+TITLE = "stencils over sparse grids"
+LEAF = 8
+NO_MASKS = "no bitmasked levels yet"
+
+
+def leaves_of(n, share):
+    """i32[m, 3]: the share of a grid's leaves that are nearest to a sphere's surface, a band such as level sets have."""
+    blocks = n // LEAF
+    centre = np.stack(np.meshgrid(*[np.arange(blocks)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    distance = np.abs(np.linalg.norm(centre - (blocks - 1) / 2, axis=1) - 0.34 * blocks)
+    inside = ((centre > 0) & (centre < blocks - 1)).all(axis=1)
+    distance[~inside] = np.inf
+    chosen = np.sort(np.argsort(distance, kind="stable")[: max(1, round(share * blocks**3))])
+    return centre[chosen].astype(np.int32)
+
+
+def inputs(rng, n, share, fill):
+    leaves = leaves_of(n, share)
+    local = np.stack(np.meshgrid(*[np.arange(LEAF)] * 3, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.int32)
+    cells = (leaves[:, None, :] * LEAF + local[None]).reshape(-1, 3)
+    if fill < 1:
+        keep = rng.random((len(leaves), LEAF**3), np.float32) < fill
+        keep[:, 0] = True  # no leaf is empty
+        cells = cells[keep.reshape(-1)]
+    return {"cells": np.ascontiguousarray(cells), "values": rng.random(len(cells), np.float32) + np.float32(0.5)}
+
+
+def model(inputs, steps, n, share, fill):
+    x, at = np.zeros((n, n, n), np.float32), tuple(inputs["cells"].T)
+    x[at] = inputs["values"]
+    around = sum(np.roll(x, shift, axis) for axis in range(3) for shift in (-1, 1))
+    return {"out": (0.4 * x + 0.1 * around)[at]}
+
+
+@functools.cache
+def count(n, share, fill):
+    """Active cells of a case, which its work and its outputs go by."""
+    return len(inputs(np.random.default_rng(7), n, share, fill)["values"])
+
+
+def case(share, fill, leaf, absent=(), others=(), note=""):
+    what = "full leaves" if fill == 1 else f"{fill:.0%} of each leaf"
+    return Case(
+        name=f"7 points, {share:.0%} of 512^3, {what}, pointer - {leaf}",
+        program=f"sparse:stencil_{'masked' if leaf == 'bitmasked' else 'dense'}",
+        parameters={"n": 512, "share": share, "fill": fill},
+        smoke={"n": 64, "share": 0.1},
+        inputs=inputs,
+        model=model,
+        outputs=lambda n, share, fill: {"out": ((count(n, share, fill),), "float32")},
+        reference=Reference(
+            "sparse", "stencil", lambda n, share, fill: (n, count(n, share, fill)), ("neighbour leaves hoisted",)
+        ),
+        unit="active cell",
+        work=count,
+        absent=dict(absent),
+        others=dict(others),
+        note=note,
+        headline=leaf == "dense",
+    )
+
+
+def cases():
+    no_masks = {"metate": NO_MASKS}
+    for share in (0.01, 0.10):
+        yield case(share, 1, "dense")
+        yield case(share, 1, "bitmasked", no_masks)
+        yield case(
+            share, 0.25, "its best leaf", others={"taichi": "sparse:stencil_masked", "quadrants": "sparse:stencil_masked"},
+            note="25 % of each leaf: Metate has no bitmasked level yet and works through whole dense leaves; the others skip "
+            "inactive cells by a mask. Times are for a cell that is active.",
+        )  # fmt: skip
+
+
+def measured(runner):
+    """The demo's mean-curvature step on its own tree, against hand-written loops over the same leaves."""
+    from mean_curvature import measure_step
+
+    taken, cells = measure_step(pathlib.Path(references.FOLDER), runner.threads)
+    hand = min((name for name in taken if name != "metate"), key=lambda name: np.median(taken[name]))
+    yield rows.given(
+        "mean-curvature step of the demo",
+        {"metate": taken["metate"], "hand": taken[hand]},
+        unit="active cell",
+        work=cells,
+        hand={"is": hand},
+    )

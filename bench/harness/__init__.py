@@ -1,0 +1,1 @@
+"""How workloads are run, compared, timed and reported. Knows no workload."""

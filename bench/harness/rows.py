@@ -1,0 +1,319 @@
+"""Runs one row: every side is made, gives the same results, and only then is timed, A/B/A/B.
+
+Nothing is timed whose result was not compared in this run; a side that gives another result fails the row.
+"""
+
+import contextlib
+import dataclasses
+import pathlib
+import shutil
+import tempfile
+import time
+
+import numpy as np
+
+from . import digest, measure, references
+from .case import Case
+from .side import PACKAGES, Side, SideError
+
+SAMPLE = 0.03  # seconds a sample should take at least
+PAUSE = 0.006  # between samples of different sides, so that the last one's threads sleep
+
+
+class Mismatch(Exception):
+    """A side's result differs from what was expected."""
+
+
+@dataclasses.dataclass
+class Runner:
+    """The workers of a run, and what the command line said."""
+
+    threads: int
+    packages: tuple[str, ...]
+    compilers: tuple[str, ...]
+    samples: int
+    log: object
+    sides: dict = dataclasses.field(default_factory=dict)
+    stored: tuple | None = None  # the last row's inputs: its key, their folder, paths and arrays
+    chosen: tuple | None = None  # the last row's hand-written program: its key, what was tried, expected outputs
+
+    def side(self, name):
+        """The worker of that name; a package's is kept from row to row while it lives."""
+        if name not in self.sides or self.sides[name].process.poll() is not None:
+            self.sides[name] = Side(name if name in PACKAGES else "reference", self.threads, self.log)
+        return self.sides[name]
+
+    def stop(self):
+        for side in self.sides.values():
+            side.stop()
+        self.forget_inputs()
+
+    def forget_inputs(self):
+        if self.stored:
+            shutil.rmtree(self.stored[1], ignore_errors=True)
+        self.stored = None
+
+
+def memory_folder():
+    """Where files are memory, if there is such a place: inputs are as large as DRAM rows are."""
+    return "/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None
+
+
+def store_inputs(runner, case, parameters):
+    """(folder in memory, {name: path}, arrays) of a row's inputs; kept for the next row, which often has the same."""
+    key = (case.inputs, repr(parameters))
+    if runner.stored and runner.stored[0] == key:
+        return runner.stored[1:]
+    runner.forget_inputs()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="metate-bench-", dir=memory_folder()))
+    arrays = case.inputs(np.random.default_rng(7), **parameters)
+    paths = {}
+    runner.stored = (key, folder, paths, arrays)
+    for name, array in arrays.items():
+        paths[name] = str(folder / f"{name}.npy")
+        np.save(paths[name], np.ascontiguousarray(array))
+    return folder, paths, arrays
+
+
+def compare(case, name, expected, reply):
+    """Raises Mismatch when an output file of `reply` differs from `expected`, {name: digest}."""
+    if set(reply["outputs"]) != set(expected):
+        raise Mismatch(f"{name}: expected outputs {sorted(expected)}, got {sorted(reply['outputs'])}")
+    for output, path in reply["outputs"].items():
+        wrong = digest.difference(expected[output], np.load(path), *case.tolerance)
+        if wrong:
+            raise Mismatch(f"{name}: {output}: {wrong}")
+
+
+def read(reply):
+    return {output: dict(np.load(path)) for output, path in reply["outputs"].items()}
+
+
+def prepare_reference(runner, side, case, parameters, paths, compiler, variant, folder):
+    """Makes a hand-written program in the worker `side` and runs it once; the reply has its outputs."""
+    worker = runner.side(side)
+    outputs = {name: [list(shape), dtype] for name, (shape, dtype) in case.outputs(**parameters).items()}
+    worker.ask(
+        do="prepare",
+        library=str(references.build(case.reference.file, compiler)),
+        program=f"{case.reference.file}:{case.reference.name}",
+        variant=variant,
+        numbers=[float(number) for number in case.reference.numbers(**parameters)],
+        inputs=paths,
+        outputs=outputs,
+        threads=runner.threads,
+    )
+    return worker.ask(do="check", steps=case.check_steps, folder=str(folder))
+
+
+def choose_reference(runner, case, parameters, paths, folder):
+    """({(compiler, variant): seconds}, expected outputs): every variant compared, then tried, none kept."""
+    key = (case.reference.file, case.reference.name, case.inputs, repr(parameters))
+    if runner.chosen and runner.chosen[0] == key:
+        return runner.chosen[1:]
+    taken, expected = {}, None
+    for compiler in runner.compilers:
+        for variant, what in enumerate(case.reference.variants):
+            reply = prepare_reference(runner, "hand", case, parameters, paths, compiler, variant, folder)
+            expected = expected or read(reply)
+            compare(case, f"{what} by {compiler}", expected, reply)
+            worker = runner.side("hand")
+            taken[compiler, variant] = min(worker.ask(do="run", steps=case.steps or 1)["seconds"] for _ in range(3))
+            worker.ask(do="drop")
+    runner.chosen = (key, taken, expected)
+    return taken, expected
+
+
+def prepare_package(runner, package, case, parameters, paths, folder):
+    worker = runner.side(package)
+    program = case.others.get(package, case.program)
+    worker.ask(do="prepare", program=program, parameters=parameters, inputs=paths, threads=runner.threads)
+    return worker.ask(do="check", steps=case.check_steps, folder=str(folder))
+
+
+def smoke(runner, case):
+    """Compares every side with NumPy's result at a tiny size; {side: None or what is wrong}."""
+    parameters = case.parameters | case.smoke
+    verdicts = {}
+    folder, paths, arrays = store_inputs(runner, case, parameters)
+    model = case.model(arrays, steps=case.check_steps, **parameters)
+    expected = {name: digest.take(np.asarray(array)) for name, array in model.items()}
+    candidates = [(compiler, variant) for compiler in runner.compilers for variant in range(len(case.reference.variants))] \
+        if case.reference else []  # fmt: skip
+    for compiler, variant in candidates:
+        name = f"{case.reference.variants[variant]} by {compiler}"
+        verdicts[name] = verdict(
+            case, name, expected,
+            lambda c=compiler, v=variant: prepare_reference(runner, "hand", case, parameters, paths, c, v, folder),
+        )  # fmt: skip
+        with contextlib.suppress(SideError):
+            runner.side("hand").ask(do="drop")
+    for package in runner.packages:
+        if package not in case.absent:
+            verdicts[package] = verdict(
+                case, package, expected,
+                lambda p=package: prepare_package(runner, p, case, parameters, paths, folder),
+            )  # fmt: skip
+            with contextlib.suppress(SideError):
+                runner.side(package).ask(do="drop")
+    return verdicts
+
+
+def verdict(case, name, expected, make):
+    try:
+        compare(case, name, expected, make())
+    except (Mismatch, SideError) as error:
+        return str(error)
+    return None
+
+
+def prepare_all(runner, case, parameters, stored, row):
+    """Makes and compares every side of a row; returns the names of those that may be timed."""
+    folder, paths, arrays = stored
+    ready, expected = [], None
+    if not case.reference:
+        model = case.model(arrays, steps=case.check_steps, **parameters)
+        expected = {name: digest.take(np.asarray(array)) for name, array in model.items()}
+    if case.reference:
+        taken, expected = choose_reference(runner, case, parameters, paths, folder)
+        row["tried"] = {f"{case.reference.variants[v]}, {c}": seconds for (c, v), seconds in taken.items()}
+        best = min(taken, key=taken.get)
+        plain = min((key for key in taken if key[1] == 0), key=taken.get)
+        for name, (compiler, variant) in {"hand": best, "hand, plain": plain}.items():
+            if name == "hand" or best[1] != 0:
+                prepare_reference(runner, name, case, parameters, paths, compiler, variant, folder)
+                row["sides"][name] = {"is": f"{case.reference.variants[variant]}, {compiler}"}
+                ready.append(name)
+    for package in runner.packages:
+        if package in case.absent:
+            row["sides"][package] = {"absent": case.absent[package]}
+            continue
+        try:
+            reply = prepare_package(runner, package, case, parameters, paths, folder)
+            compare(case, package, expected, reply)
+        except SideError as error:
+            row["sides"][package] = {"failed": str(error)}
+        except Mismatch as error:
+            row["sides"][package] = {"mismatch": str(error)}
+            runner.side(package).ask(do="drop")
+        else:
+            row["sides"][package] = {"first_call_s": reply["seconds"]}
+            ready.append(package)
+    return ready
+
+
+LIMITS = {"copy": ("stream", 8, 1), "read": ("reduce", 4, 0), "fma": ("peak", 2, 0)}  # file, bytes or operations, variant
+
+
+def prepare_limit(runner, kind, count, folder):
+    """The side 'limit': the machine's own bandwidth or arithmetic; returns the bytes or operations of its step."""
+    file, each, variant = LIMITS[kind]
+    paths = {"limit": str(folder / "limit.npy")}
+    np.save(paths["limit"], np.zeros(count if kind != "fma" else 1, np.float32))
+    library = str(references.build(file, runner.compilers[-1]))
+    made = {"library": library, "program": f"{file}:{kind}", "variant": variant, "numbers": [count], "outputs": {}}
+    runner.side("limit").ask(do="prepare", inputs=paths, threads=runner.threads, **made)
+    return each * count
+
+
+def machine_limits(runner):
+    """{kind: bytes or operations a second, in units of 1e9}: what hand-written programs reach on 512 MiB, or in registers."""
+    found = {}
+    for kind in LIMITS:
+        with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+            amount = prepare_limit(runner, kind, 1 << 27, pathlib.Path(folder))
+            found[kind] = amount / min(runner.side("limit").ask(do="run", steps=1)["seconds"] for _ in range(5)) / 1e9
+            runner.side("limit").ask(do="drop")
+    return found
+
+
+def measure_sides(runner, case, ready):
+    """{side: seconds of a step, of each sample}, taken A/B/A/B."""
+    steps = {}
+    for name in ready:
+        side = runner.side(name)
+        steps[name] = case.steps or 1
+        while not case.steps:
+            seconds = side.ask(do="run", steps=steps[name])["seconds"]
+            if seconds >= SAMPLE / 2 or steps[name] >= 1 << 20:
+                steps[name] = max(1, round(steps[name] * SAMPLE / max(seconds, 1e-9)))
+                break
+            steps[name] *= 4
+        if case.steps:
+            side.ask(do="run", steps=case.steps)
+    taken = {name: [] for name in ready}
+    for _ in range(runner.samples):
+        for name in ready:
+            time.sleep(PAUSE)
+            taken[name].append(runner.side(name).ask(do="run", steps=steps[name])["seconds"] / steps[name])
+    return taken
+
+
+def run(runner, case):
+    """The row as a dict for JSON: sides with their times or why they have none, rates, shares, ratios."""
+    parameters = case.parameters
+    row = {"case": case.name, "level": case.level, "parameters": parameters, "unit": case.unit, "sides": {}, "note": case.note}
+    row["headline"] = case.headline
+    row["work"] = case.work(**parameters)
+    stored = store_inputs(runner, case, parameters)
+    ready = prepare_all(runner, case, parameters, stored, row)
+    limit_bytes = prepare_limit(runner, *case.limit, stored[0]) if isinstance(case.limit, tuple) and ready else None
+    if limit_bytes:
+        ready.append("limit")
+        row["sides"]["limit"] = {"is": f"{case.limit[0]}, {case.limit[1]:,} values"}
+    taken = measure_sides(runner, case, ready)
+    for name in ready:
+        side = row["sides"][name]
+        side["launch_s"] = 0.0 if name == "limit" else runner.side(name).ask(do="launch")["seconds"]
+        side["seconds"] = measure.summary(taken[name])
+        runner.side(name).ask(do="drop")
+    add_figures(case, row, limit_bytes)
+    return row
+
+
+def settle_hand(sides):
+    """'hand' is the fastest hand-written program of the samples, not of the few tries before them."""
+    plain = sides.get("hand, plain")
+    if plain and plain["seconds"]["median"] < sides["hand"]["seconds"]["median"]:
+        sides["hand"], sides["hand, plain"] = plain, sides["hand"]
+        sides["hand, other"] = sides.pop("hand, plain")
+
+
+def add_figures(case, row, limit_bytes):
+    """Adds to each timed side: work a second, kernel only, GB/s and share of the limit; and ratios to Metate."""
+    settle_hand(row["sides"])
+    sides = {name: side for name, side in row["sides"].items() if "seconds" in side}
+    traffic = case.traffic(**row["parameters"]) if case.traffic else None
+    best = None
+    if limit_bytes:
+        best = limit_bytes / sides["limit"]["seconds"]["median"]
+    elif case.limit == "hand" and "hand" in sides:
+        best = traffic / sides["hand"]["seconds"]["median"]
+    for name, side in sides.items():
+        median = side["seconds"]["median"]
+        side["kernel_s"] = max(median - side["launch_s"], 0.0)
+        if name == "limit":
+            side["G/s"] = best / 1e9
+            continue
+        side["work_per_s"] = row["work"] / median
+        side["ns_per_work"] = 1e9 * median / row["work"]
+        if traffic:
+            side["G/s"] = traffic / median / 1e9
+            side["share_of_limit"] = traffic / median / best if best else None
+    if "metate" in sides:
+        ours = sides["metate"]["seconds"]["median"]
+        row["ratio"] = {name: side["seconds"]["median"] / ours for name, side in sides.items() if name not in ("metate", "limit")}
+    row["failed"] = [f"{name}: {side['mismatch']}" for name, side in row["sides"].items() if "mismatch" in side]
+
+
+def given(case, seconds, *, level="", unit="", work=1, note="", headline=True, **sides):
+    """A row of samples that a workload took itself: {side: seconds of each sample}; `sides` adds what else is known of one."""
+    row = {"case": case, "level": level, "parameters": {}, "unit": unit, "work": work, "note": note, "sides": {}}
+    row["headline"] = headline
+    for name, samples in seconds.items():
+        row["sides"][name] = {"launch_s": 0.0, "seconds": measure.summary(samples)}
+    for name, more in sides.items():
+        row["sides"].setdefault(name, {}).update(more)
+    plain = Case(case, "", {}, {}, None, None, None, None, unit, None)
+    add_figures(plain, row, None)
+    return row

@@ -1,0 +1,70 @@
+"""B16: start.py PACKAGE KIND THREADS FOLDER prints the seconds that one thing took in this process.
+
+cold, warm: from before the import to the first result of a small kernel, without and with the package's cache
+on disk (in FOLDER); mpm88, mpm3d: the first call of kernels, less a later one, in a process that has run another.
+"""
+
+import importlib
+import json
+import pathlib
+import sys
+import time
+
+START = time.perf_counter()
+
+
+def options(ti, package, threads, cache):
+    chosen = {"arch": ti.cpu, "cpu_max_num_threads": threads, "fast_math": True}
+    if package != "metate":
+        chosen |= {"offline_cache": cache is not None, "log_level": ti.ERROR}
+        if cache:
+            chosen["offline_cache_file_path"] = cache
+    return chosen
+
+
+def first_result(ti):
+    import numpy as np
+
+    @ti.kernel
+    def saxpy(a: ti.f32, x: ti.types.ndarray(dtype=ti.f32, ndim=1), y: ti.types.ndarray(dtype=ti.f32, ndim=1)):
+        for i in range(x.shape[0]):
+            y[i] += a * x[i]
+
+    x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+    saxpy(2.0, x, y)
+    assert (y == 3.0).all()
+
+
+def compiling(kind):
+    """Seconds of the first step of a program beyond those of later ones."""
+    import numpy as np
+
+    from programs import empty, mpm
+
+    empty.make()
+    rng = np.random.default_rng(7)
+    if kind == "mpm88":
+        program = mpm.mpm88({"x": rng.random((8192, 2), np.float32) * 0.4 + 0.2}, particles=8192, grid=128, dt=2e-4)
+    else:
+        program = mpm.p2g3(mpm.random_particles3(rng, 8192), particles=8192, grid=128)
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        program["step"]()
+        times.append(time.perf_counter() - start)
+    return times[0] - min(times[1:])
+
+
+def main(package, kind, threads, folder):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+    ti = importlib.import_module(package)
+    sys.modules["ti"] = ti
+    ti.init(**options(ti, package, int(threads), folder if kind == "warm" else None))
+    if kind in ("cold", "warm"):
+        first_result(ti)
+        return time.perf_counter() - START
+    return compiling(kind)
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(*sys.argv[1:])))
