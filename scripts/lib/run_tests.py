@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "logs"
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
+INTERPRETED = ("tests/e2e", "tests/compat", "--ignore=tests/e2e/test_trees.py")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +63,13 @@ STEPS = (
     # The same programs, and what they must give, in the reference interpreter.
     Step(
         "pytest-interpreted",
-        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/e2e", "--ignore=tests/e2e/test_trees.py"),
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", *INTERPRETED),
         ("build-dev",),
         True,
         environment=(("METATE_TEST_INTERP", "import"),),
     ),
+    # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
+    Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",)),
     Step("build-asan", ("scripts/build", "asan"), seconds=1800),
     # A module of the real compiler, for the damage tests beside the ones that their builder makes.
