@@ -32,12 +32,25 @@ def test_a_sum_of_vectors_over_a_square_root_is_right():
     np.testing.assert_allclose(acc, (d * ((d * d).sum(axis=2) + 1e-4)[..., None] ** -1.5).sum(axis=1), rtol=1e-3, atol=0.5)
 
 
+def code_of(kernel, folder, fast_math):
+    """The disassembly of a kernel for x86-64-v3."""
+    with mt.Context(fast_math=fast_math):
+        module = mt.aot.Module(targets=["x86-64-v3"])
+        module.add_kernel(kernel)
+        module.save(str(folder / "kernel.o"))
+    return subprocess.run(["llvm-objdump-22", "-d", folder / "kernel.o"], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
 def test_a_loop_over_small_vectors_is_vectorised(tmp_path):
-    with mt.Context(fast_math=True):
-        module = mt.aot.Module(targets=["x86-64-v3"])
-        module.add_kernel(attract)
-        module.save(str(tmp_path / "nbody.o"))
-    code = subprocess.run(["llvm-objdump-22", "-d", tmp_path / "nbody.o"], capture_output=True, text=True, check=True).stdout
+    code = code_of(attract, tmp_path, fast_math=True)
     roots = [line for line in code.splitlines() if "vrsqrtps" in line or "vsqrtps" in line]
     assert any("%ymm" in line for line in roots)
+
+
+@pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
+def test_iterations_that_are_lanes_stay_vectors(tmp_path):
+    """Without fast_math no sum may be reordered: only iterations side by side make vectors of this loop."""
+    lines = code_of(attract, tmp_path, fast_math=False).splitlines()
+    for operation in ("vsqrtps", "vdivps", "vaddps"):
+        assert any(operation in line and "%ymm" in line for line in lines), operation

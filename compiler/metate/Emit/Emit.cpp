@@ -154,6 +154,19 @@ static void makeFast(llvm::Module &module) {
         instruction.setFast(true);
 }
 
+namespace {
+/// The language's vectors are a handful of numbers, and loops over them are vectorised across
+/// iterations; LLVM vectorises no loop that holds vectors itself. Where iterations are lanes of
+/// vectors already (map marks such functions), those are what the machine is to compute.
+struct ScalarizeLanguageVectors : llvm::PassInfoMixin<ScalarizeLanguageVectors> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    if (function.hasFnAttribute(lanesAttribute))
+      return llvm::PreservedAnalyses::all();
+    return llvm::ScalarizerPass().run(function, analyses);
+  }
+};
+} // namespace
+
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel,
                      Sanitizer sanitizer) {
   static const llvm::OptimizationLevel levels[] = {
@@ -175,12 +188,10 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  // The language's vectors are a handful of numbers, and loops over them are vectorised across
-  // iterations; LLVM vectorises no loop that holds vectors itself.
   builder.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager &manager, llvm::OptimizationLevel level) {
         if (level != llvm::OptimizationLevel::O0)
-          manager.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
+          manager.addPass(llvm::createModuleToFunctionPassAdaptor(ScalarizeLanguageVectors()));
       });
   llvm::ModulePassManager manager = optLevel == 0
                                         ? builder.buildO0DefaultPipeline(levels[0])

@@ -11,8 +11,12 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace metate {
+
+/// A function attribute of the map stage: its vectors are iterations side by side, not the language's.
+inline constexpr llvm::StringLiteral lanesAttribute = "metate-lanes";
 
 /// What holds for the code of all targets.
 struct EmitOptions {
