@@ -1,7 +1,8 @@
 //===- Outline.cpp - parallel tasks become functions ------------*- C++ -*-===//
 //
 // The context of a task body is a struct on the entry's stack: the host pointer first, then whether
-// one worker runs the whole task, then every captured value. Constants are copied into the body instead.
+// one worker runs the whole task, then every captured value. Constants, bounds among them, are copied
+// into the body instead.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -26,16 +27,20 @@ static LLVM::LoopAnnotationAttr dontVectorize(MLIRContext *context) {
                                        {}, {});
 }
 
+static bool isConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<OpTrait::ConstantLike>();
+}
+
 /// Copies the constants that the body uses into it.
 static void sinkConstants(RangeOp range) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(range.getBody(), used);
   OpBuilder builder = OpBuilder::atBlockBegin(&range.getBody().front());
-  for (Value value : used) {
-    Operation *op = value.getDefiningOp();
-    if (op && op->hasTrait<OpTrait::ConstantLike>())
-      replaceAllUsesInRegionWith(value, builder.clone(*op)->getResult(0), range.getBody());
-  }
+  for (Value value : used)
+    if (isConstant(value))
+      replaceAllUsesInRegionWith(value, builder.clone(*value.getDefiningOp())->getResult(0),
+                                 range.getBody());
 }
 
 void KernelMapping::mapRange(RangeOp range) {
@@ -46,7 +51,8 @@ void KernelMapping::mapRange(RangeOp range) {
   getUsedValuesDefinedAbove(range.getBody(), captured);
   for (Value bound :
        llvm::concat<Value>(llvm::to_vector(range.getLower()), llvm::to_vector(range.getUpper())))
-    captured.insert(bound);
+    if (!isConstant(bound))
+      captured.insert(bound);
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Location loc = range.getLoc();
   Code code(builder, loc);
@@ -112,8 +118,12 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   }
   for (auto [value, replacement] : inside)
     replaceAllUsesInRegionWith(value, replacement, range.getBody());
+  // Bounds that are known stay known to the optimiser: they are not read from the context.
   auto mapped = [&](ValueRange values) {
-    return llvm::map_to_vector(values, [&](Value value) { return inside.lookup(value); });
+    return llvm::map_to_vector(values, [&](Value value) {
+      return isConstant(value) ? builder.clone(*value.getDefiningOp())->getResult(0)
+                               : inside.lookup(value);
+    });
   };
   Operation *loops = buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
                                 fromLLVM(code, body.getArgument(1), builder.getIndexType()),

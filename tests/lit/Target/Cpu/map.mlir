@@ -24,6 +24,23 @@ metate.kernel @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) {
   metate.return
 }
 
+// Bounds that are known are constants of the task, no part of its context: what is captured is the array.
+// CHECK-LABEL: llvm.func internal @metate_entry_known_task0(%arg0: !llvm.ptr
+// CHECK-DAG: llvm.mlir.constant(48 : index) : i64
+// CHECK: llvm.return
+// CHECK-LABEL: llvm.func @metate_entry_known(
+// CHECK: llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64, ptr)> {alignment = 64 : i64}
+metate.kernel @known(%x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %v = arith.constant 1.0 : f32
+  metate.range (%i, %j) = (%c0, %c0) to (%c48, %c48) {
+    memref.store %v, %x[%j] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
 // Overlapping arguments get no alias scopes.
 // CHECK-LABEL: llvm.func @metate_entry_overlapping
 // CHECK-NOT: alias_scopes
