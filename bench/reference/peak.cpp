@@ -4,7 +4,11 @@
 
 namespace {
 
+#ifdef __AVX512F__
 constexpr int width = 16, chains = 16;
+#else
+constexpr int width = 8, chains = 12; // of 16 registers
+#endif
 typedef float Vector __attribute__((vector_size(4 * width)));
 
 class Peak : public Reference {
