@@ -5,7 +5,8 @@
 // places; (A4) at least one child; (A5) coordinates along an axis stay below 2^31; (A6) a member's
 // name occurs once in a tree; (A7) members are scalars, vectors or matrices of i1, (u)i8-64, f16,
 // bf16, f32, f64; (A8) a background has the member's type; (A9) levels of one name occur at one
-// depth of the tree only.
+// depth of the tree only; (A10) no level above splits an axis of a hash level; (A11) a dynamic level
+// has one axis, which no other level of its path splits, and slots of 1 to extent cells.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Tree.h"
@@ -37,8 +38,9 @@ void MetateDialect::registerAttributesAndTypes() {
       >();
 }
 
-static LogicalResult verifyLevel(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
-                                 ArrayRef<int64_t> extents, ArrayRef<Attribute> children) {
+/// (A1), (A3), (A4): what every level has.
+static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
+                                 ArrayRef<Attribute> children) {
   if (axes.empty() || axes.size() > 8)
     return emitError() << "(A1) a level needs 1 to 8 axes, got '" << axes << "'";
   for (auto [k, letter] : llvm::enumerate(axes)) {
@@ -47,12 +49,6 @@ static LogicalResult verifyLevel(function_ref<InFlightDiagnostic()> emitError, S
     if (k && axes[k - 1] >= letter)
       return emitError() << "(A1) axes must ascend, got '" << axes << "'";
   }
-  if (extents.size() != axes.size())
-    return emitError() << "(A2) expected " << axes.size() << " extents for axes '" << axes
-                       << "', got " << extents.size();
-  for (int64_t extent : extents)
-    if (extent < 1 || extent >= (int64_t(1) << 31))
-      return emitError() << "(A2) extents must be between 1 and 2^31 - 1, got " << extent;
   if (children.empty())
     return emitError() << "(A4) a level needs at least one child level or place";
   for (Attribute child : children)
@@ -61,22 +57,71 @@ static LogicalResult verifyLevel(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-#define METATE_LEVEL(Class)                                                                        \
+static LogicalResult verifyLevel(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
+                                 ArrayRef<int64_t> extents, ArrayRef<Attribute> children) {
+  if (failed(verifyShape(emitError, axes, children)))
+    return failure();
+  if (extents.size() != axes.size())
+    return emitError() << "(A2) expected " << axes.size() << " extents for axes '" << axes
+                       << "', got " << extents.size();
+  for (int64_t extent : extents)
+    if (extent < 1 || extent >= (int64_t(1) << 31))
+      return emitError() << "(A2) extents must be between 1 and 2^31 - 1, got " << extent;
+  return success();
+}
+
+#define METATE_LEVEL_METHODS(Class)                                                                \
   StringRef Class::getLevelAxes() const { return getAxes(); }                                      \
-  ArrayRef<int64_t> Class::getLevelExtents() const { return getExtents(); }                        \
   ArrayRef<Attribute> Class::getLevelChildren() const { return getChildren(); }                    \
   StringRef Class::getGivenName() const { return getName() ? getName().getValue() : StringRef(); } \
   StringRef Class::getKindName() const { return getMnemonic(); }                                   \
   uint32_t Class::getKindCode() const { return kindCode; }                                         \
   bool Class::hasPool() const { return pool; }                                                     \
+  bool Class::hasActivity() const { return !std::is_same_v<Class, DenseAttr>; }                    \
+  bool Class::isUnbounded() const { return std::is_same_v<Class, HashAttr>; }
+
+#define METATE_LEVEL(Class)                                                                        \
+  METATE_LEVEL_METHODS(Class)                                                                      \
+  ArrayRef<int64_t> Class::getLevelExtents() const { return getExtents(); }                        \
   LogicalResult Class::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,        \
                               ArrayRef<int64_t> extents, ArrayRef<Attribute> children,             \
                               StringAttr name) {                                                   \
     return verifyLevel(emitError, axes, extents, children);                                        \
   }
 METATE_LEVEL(DenseAttr)
+METATE_LEVEL(BitmaskedAttr)
 METATE_LEVEL(PointerAttr)
+METATE_LEVEL_METHODS(DynamicAttr)
+METATE_LEVEL_METHODS(HashAttr)
 #undef METATE_LEVEL
+#undef METATE_LEVEL_METHODS
+
+ArrayRef<int64_t> DynamicAttr::getLevelExtents() const { return getExtents(); }
+
+LogicalResult DynamicAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
+                                  ArrayRef<int64_t> extents, ArrayRef<Attribute> children,
+                                  int64_t chunk, StringAttr name) {
+  if (failed(verifyLevel(emitError, axes, extents, children)))
+    return failure();
+  if (axes.size() != 1)
+    return emitError() << "(A11) a dynamic level has one axis, got '" << axes << "'";
+  if (chunk < 1 || chunk > extents[0])
+    return emitError() << "(A11) a chunk of a dynamic level has 1 to " << extents[0]
+                       << " cells, got " << chunk;
+  return success();
+}
+
+ArrayRef<int64_t> HashAttr::getLevelExtents() const {
+  static constexpr int64_t extents[8] = {unboundedExtent, unboundedExtent, unboundedExtent,
+                                         unboundedExtent, unboundedExtent, unboundedExtent,
+                                         unboundedExtent, unboundedExtent};
+  return ArrayRef(extents).take_front(getAxes().size());
+}
+
+LogicalResult HashAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
+                               ArrayRef<Attribute> children, StringAttr name) {
+  return verifyShape(emitError, axes, children);
+}
 
 static bool isMemberScalar(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type)) {
@@ -107,13 +152,40 @@ LogicalResult PlaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 }
 
 namespace {
+/// What the levels above have made of one axis.
+struct SplitAxis {
+  int64_t extent = 1; ///< cells so far, below the last unbounded level
+  bool isSplit = false;
+  bool isList = false; ///< a dynamic level has it to itself
+};
+
 /// Walks a tree type once and checks what concerns it as a whole.
 struct TreeVerifier {
   function_ref<InFlightDiagnostic()> emitError;
   llvm::StringSet<> members;
   llvm::StringMap<unsigned> depths;
 
-  LogicalResult visit(Attribute node, unsigned depth, std::array<int64_t, 8> extents) {
+  LogicalResult split(LevelInterface level, SplitAxis &axis, unsigned number, int64_t extent) {
+    char letter = char('i' + number);
+    bool isList = isa<DynamicAttr>(level);
+    if (level.isUnbounded() && axis.isSplit)
+      return emitError() << "(A10) axis '" << letter
+                         << "' of a hash level is split by a level above it";
+    if (axis.isList || (isList && axis.isSplit))
+      return emitError() << "(A11) axis '" << letter
+                         << "' of a dynamic level is split by another level of its path";
+    axis.isSplit = true;
+    axis.isList = isList;
+    if (level.isUnbounded())
+      return success();
+    axis.extent *= extent;
+    if (axis.extent >= (int64_t(1) << 31))
+      return emitError() << "(A5) coordinates along axis '" << letter
+                         << "' must stay below 2^31, got an extent of " << axis.extent;
+    return success();
+  }
+
+  LogicalResult visit(Attribute node, unsigned depth, std::array<SplitAxis, 8> axes) {
     if (auto place = dyn_cast<PlaceAttr>(node)) {
       if (!members.insert(place.getName()).second)
         return emitError() << "(A6) member '" << place.getName() << "' is placed twice";
@@ -124,14 +196,11 @@ struct TreeVerifier {
     if (!isNew && entry->second != depth)
       return emitError() << "(A9) level name '" << entry->first() << "' is used at depth "
                          << entry->second << " and at depth " << depth;
-    for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents())) {
-      extents[axis] *= extent;
-      if (extents[axis] >= (int64_t(1) << 31))
-        return emitError() << "(A5) coordinates along axis '" << char('i' + axis)
-                           << "' must stay below 2^31, got an extent of " << extents[axis];
-    }
+    for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
+      if (failed(split(level, axes[axis], axis, extent)))
+        return failure();
     for (Attribute child : level.getLevelChildren())
-      if (failed(visit(child, depth + 1, extents)))
+      if (failed(visit(child, depth + 1, axes)))
         return failure();
     return success();
   }
@@ -146,7 +215,7 @@ LogicalResult TreeType::verify(function_ref<InFlightDiagnostic()> emitError,
   for (Attribute branch : branches) {
     if (!isa<LevelInterface, PlaceAttr>(branch))
       return emitError() << "(A3) a branch must be a level or a place, got " << branch;
-    if (failed(verifier.visit(branch, 0, {1, 1, 1, 1, 1, 1, 1, 1})))
+    if (failed(verifier.visit(branch, 0, {})))
       return failure();
   }
   if (verifier.members.empty())

@@ -7,22 +7,26 @@
 
 include "Interfaces.td"
 
-class Metate_Level<string cppName, string levelName, int levelCode, bit pool>
+class Metate_LevelAttr<string cppName, string levelName, int levelCode, bit pool>
     : AttrDef<Metate_Dialect, cppName, [DeclareAttrInterfaceMethods<Metate_LevelInterface>]> {
   let mnemonic = levelName;
-  let parameters = (ins
-    StringRefParameter<"axis letters, ascending">:$axes,
-    ArrayRefParameter<"int64_t", "cells along each axis">:$extents,
-    ArrayRefParameter<"::mlir::Attribute", "child levels and places">:$children,
-    OptionalParameter<"::mlir::StringAttr", "name given by the user">:$name
-  );
-  let assemblyFormat = [{
-    `<` $axes `,` `[` $extents `]` `,` `[` $children `]` (`,` `name` `=` $name^)? `>`
-  }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static constexpr uint32_t kindCode = }] # levelCode # [{;
     static constexpr bool pool = }] # !if(pool, "true", "false") # [{;
+  }];
+  dag axesParameter = (ins StringRefParameter<"axis letters, ascending">:$axes);
+  dag extentsParameter = (ins ArrayRefParameter<"int64_t", "cells along each axis">:$extents);
+  dag childrenParameter = (ins ArrayRefParameter<"::mlir::Attribute", "child levels and places">:$children);
+  dag nameParameter = (ins OptionalParameter<"::mlir::StringAttr", "name given by the user">:$name);
+}
+
+/// A level with extents and nothing else of its own.
+class Metate_Level<string cppName, string levelName, int levelCode, bit pool>
+    : Metate_LevelAttr<cppName, levelName, levelCode, pool> {
+  let parameters = !con(axesParameter, extentsParameter, childrenParameter, nameParameter);
+  let assemblyFormat = [{
+    `<` $axes `,` `[` $extents `]` `,` `[` $children `]` (`,` `name` `=` $name^)? `>`
   }];
 }
 
@@ -32,6 +36,30 @@ def Metate_DenseAttr : Metate_Level<"Dense", "dense", 2, 0> {
 
 def Metate_PointerAttr : Metate_Level<"Pointer", "pointer", 3, 1> {
   let summary = "a u32 link per cell into a pool of slots; an inactive cell reads its background";
+}
+
+def Metate_BitmaskedAttr : Metate_Level<"Bitmasked", "bitmasked", 5, 0> {
+  let summary = "all cells present, stored inline, with a bit each; an inactive cell reads its background";
+}
+
+def Metate_DynamicAttr : Metate_LevelAttr<"Dynamic", "dynamic", 6, 1> {
+  let summary = "a list that grows along one axis: a length, and slots of `chunk` cells";
+  let description = [{
+    `#metate.dynamic<"j", [1024], [...], chunk = 32>`: the cells below the length are active. The extent is the greatest length.
+  }];
+  let parameters = !con(axesParameter, extentsParameter, childrenParameter,
+                        (ins "int64_t":$chunk), nameParameter);
+  let assemblyFormat = [{
+    `<` $axes `,` `[` $extents `]` `,` `[` $children `]` `,` `chunk` `=` $chunk (`,` `name` `=` $name^)? `>`
+  }];
+}
+
+def Metate_HashAttr : Metate_LevelAttr<"Hash", "hash", 7, 1> {
+  let summary = "cells at any 32-bit coordinates, found through a table from coordinates to slots";
+  let parameters = !con(axesParameter, childrenParameter, nameParameter);
+  let assemblyFormat = [{
+    `<` $axes `,` `[` $children `]` (`,` `name` `=` $name^)? `>`
+  }];
 }
 
 def Metate_PlaceAttr : AttrDef<Metate_Dialect, "Place"> {

@@ -14,7 +14,7 @@ def Metate_LevelInterface : AttrInterface<"LevelInterface"> {
   let methods = [
     InterfaceMethod<"Letters of the axes this level splits, ascending: \"ij\".",
       "::llvm::StringRef", "getLevelAxes">,
-    InterfaceMethod<"Cells along each of the axes.",
+    InterfaceMethod<"Cells along each of the axes; unboundedExtent of a level without bounds.",
       "::llvm::ArrayRef<int64_t>", "getLevelExtents">,
     InterfaceMethod<"Child levels and places inside one cell.",
       "::llvm::ArrayRef<::mlir::Attribute>", "getLevelChildren">,
@@ -25,7 +25,11 @@ def Metate_LevelInterface : AttrInterface<"LevelInterface"> {
     InterfaceMethod<"metate_level_kind of abi/metate/abi/tree.h.",
       "uint32_t", "getKindCode">,
     InterfaceMethod<"True if cells are slots of a pool, reached through u32 links; false if they stand inline.",
-      "bool", "hasPool">
+      "bool", "hasPool">,
+    InterfaceMethod<"True if a cell can be inactive: all but dense.",
+      "bool", "hasActivity">,
+    InterfaceMethod<"True if every 32-bit coordinate along the axes is a cell's.",
+      "bool", "isUnbounded">
   ];
 }
 

@@ -305,6 +305,51 @@ LogicalResult ActivateOp::verify() {
   return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
 }
 
+/// (C2) for a dynamic level: the coordinates are its parent cell's.
+static LogicalResult verifyParentCell(Operation *op, const TreePath &path, StringRef name,
+                                      ValueRange coordinates) {
+  if (coordinates.size() != path.parentRank())
+    return op->emitOpError() << "(C2) expected " << path.parentRank()
+                             << " coordinates of the parent cell of '" << name << "', got "
+                             << coordinates.size();
+  return success();
+}
+
+LogicalResult DeactivateOp::verify() {
+  std::optional<TreePath> path = findPath(getTreeType(), getPath());
+  if (!path)
+    return emitOpError("(C1) no member or level '")
+           << getPath() << "' in the tree; it has " << knownNames(getTreeType());
+  int depth = path->lastActivity();
+  if (depth < 0)
+    return emitOpError("(C5) every cell of '") << getPath() << "' is always active";
+  if (!isa<DynamicAttr>(path->levels[depth]))
+    return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
+  if (path->place || size_t(depth) + 1 != path->levels.size())
+    return emitOpError("(C6) expected the dynamic level '")
+           << levelName(path->levels[depth], depth) << "' itself, got '" << getPath()
+           << "' below it";
+  return verifyParentCell(*this, *path, getPath(), getCoordinates());
+}
+
+/// (C7), (C2) of append and length.
+static LogicalResult verifyList(Operation *op, TreeType type, StringRef name,
+                                ValueRange coordinates) {
+  std::optional<TreePath> path = findPath(type, name);
+  if (!path || path->place || !isa<DynamicAttr>(path->levels.back()))
+    return op->emitOpError() << "(C7) expected a dynamic level, got '" << name << "'; the tree has "
+                             << knownNames(type);
+  return verifyParentCell(op, *path, name, coordinates);
+}
+
+LogicalResult AppendOp::verify() {
+  return verifyList(*this, getTreeType(), getPath(), getCoordinates());
+}
+
+LogicalResult LengthOp::verify() {
+  return verifyList(*this, getTreeType(), getPath(), getCoordinates());
+}
+
 //===-- numbers and texts ---------------------------------------------------===//
 
 void PhiloxOp::build(OpBuilder &builder, OperationState &state, ArrayRef<Value> counter,

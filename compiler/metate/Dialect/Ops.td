@@ -126,21 +126,60 @@ def Metate_AtomicOp : Metate_CellOp<"atomic", [AttrSizedOperandSegments, AllType
 
 def Metate_IsActiveOp : Metate_CellOp<"is_active"> {
   let summary = "true if the cell of a member or level is active";
-  let description = [{Constraints C1 and C2 of load, for a member's or level's path.}];
-  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let description = [{
+    A cell of a dynamic level is active below the list's length. `entry`: as it was when the task began (bitmasked and dynamic
+    levels on the path; metate.snapshot has noted it). Constraints C1 and C2 of load, for a member's or level's path.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, UnitAttr:$entry);
   let results = (outs I1:$active);
-  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` (`entry` $entry^)? attr-dict `:` type($tree)";
 }
 
 def Metate_ActivateOp : Metate_CellOp<"activate"> {
   let summary = "activates the cell of a member or level; false if a pool on the way is exhausted or a coordinate is outside";
   let description = [{
-    `strict`: false also where this activation was the one that a pool had no capacity for, although a slack slot took it.
-    Constraints C1 and C2 of load, for a member's or level's path.
+    A cell of a dynamic level: the list grows to hold it. `strict`: false also where this activation was the one that a pool had no
+    capacity for, although a slack slot took it. Constraints C1 and C2 of load, for a member's or level's path.
   }];
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, UnitAttr:$strict);
   let results = (outs I1:$active);
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` (`strict` $strict^)? attr-dict `:` type($tree)";
+}
+
+def Metate_DeactivateOp : Metate_CellOp<"deactivate"> {
+  let summary = "deactivates a cell with all below it, which reads its background from then on";
+  let description = [{
+    `metate.deactivate %f["a"][%i, %j] : type`: the path names a member or level; deactivated is the cell of the last level on it
+    whose cells can be inactive. A dynamic level is named itself, with the coordinates of its parent cell: the whole list is emptied.
+    An inactive cell and one outside the extents stay as they are. Slots are free again when the task has ended.
+    Constraint C1 of load, for a member's or level's path. (C5): a level on the path is not dense. (C6): where the last of them is
+    dynamic, the path is that level's. (C2): one coordinate per axis of the path; of a dynamic level, per axis of the levels above it.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
+}
+
+class Metate_ListOp<string mnemonic, list<Trait> traits = []> : Metate_CellOp<mnemonic, traits> {
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
+}
+
+def Metate_AppendOp : Metate_ListOp<"append"> {
+  let summary = "reserves the next cell of a list and activates it; yields its index, -1 if there is none";
+  let description = [{
+    `%k = metate.append %f["list"][%i] : type`: the path is a dynamic level, the coordinates are those of its parent cell, which is
+    activated. -1: the list has its greatest length, a pool on the way is exhausted, or a coordinate is outside. The cell holds the
+    background until something is stored. Indices of concurrent appends differ.
+    Constraint (C7): the path is a dynamic level. (C2): one coordinate per axis of the levels above it.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let results = (outs I32:$index);
+}
+
+def Metate_LengthOp : Metate_ListOp<"length"> {
+  let summary = "cells of a list; 0 of one whose parent cell is inactive or outside";
+  let description = [{Constraints C7 and C2 of append.}];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let results = (outs I32:$length);
 }
 
 def Metate_PhiloxOp : Metate_Op<"philox", [Pure]> {

@@ -72,11 +72,18 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult SnapshotOp::verify() {
+  std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getLevel());
+  if (!path || path->place || !isa<BitmaskedAttr, DynamicAttr>(path->levels.back()))
+    return emitOpError("(N1) expected a bitmasked or dynamic level, got '") << getLevel() << "'";
+  return success();
+}
+
 LogicalResult StageLeafOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
   int pool = path ? path->lastPool() : -1;
   if (!path || !path->place || pool < 0 || size_t(pool) + 2 != path->levels.size() ||
-      levelAxes(path->levels.back()) != path->axes)
+      !isa<DenseAttr>(path->levels.back()) || levelAxes(path->levels.back()) != path->axes)
     return emitOpError(
                "(S1) expected a member whose leaf is one dense level over all its axes, got '")
            << getPath() << "'";

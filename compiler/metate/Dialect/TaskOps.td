@@ -29,6 +29,26 @@ def Metate_CellsOp : Metate_Op<"cells", [SingleBlock, AutomaticAllocationScope, 
   let skipDefaultBuilders = 1;
 }
 
+def Metate_CollectOp : Metate_Op<"collect"> {
+  let summary = "frees the slots that the tasks before have deactivated";
+  let description = [{
+    In a serial task after one with a metate.deactivate. `sweep`: that task also wrote at cells not proved its own, so that cells that
+    are not active may hold something else than the background, which they get back.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, UnitAttr:$sweep);
+  let assemblyFormat = "$tree (`sweep` $sweep^)? attr-dict `:` type($tree)";
+}
+
+def Metate_SnapshotOp : Metate_Op<"snapshot"> {
+  let summary = "notes which cells of a level are active, for metate.is_active entry in the task that follows";
+  let description = [{
+    In a serial task before one that changes the topology it walks. Constraint (N1): the level is bitmasked or dynamic.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$level);
+  let assemblyFormat = "$tree `[` $level `]` attr-dict `:` type($tree)";
+  let hasVerifier = 1;
+}
+
 def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let summary = "copies one leaf of a member with a halo into a local tile";
   let description = [{

@@ -13,12 +13,27 @@ int TreePath::lastPool() const {
   return -1;
 }
 
+int TreePath::lastActivity() const {
+  for (int k = int(levels.size()) - 1; k >= 0; --k)
+    if (levels[k].hasActivity())
+      return k;
+  return -1;
+}
+
+unsigned TreePath::parentRank() const {
+  unsigned axes = 0;
+  for (LevelInterface level : ArrayRef(levels).drop_back())
+    for (unsigned axis : levelAxes(level))
+      axes |= 1u << axis;
+  return llvm::popcount(axes);
+}
+
 int64_t TreePath::extentBelow(unsigned depth, unsigned k) const {
   int64_t product = 1;
   for (LevelInterface level : ArrayRef(levels).drop_front(depth + 1))
     for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
       if (axis == axes[k])
-        product *= extent;
+        product = std::min(product * extent, unboundedExtent);
   return product;
 }
 
@@ -72,7 +87,7 @@ std::optional<TreePath> metate::findPath(TreeType type, StringRef spelled) {
   int64_t extents[8] = {0};
   for (LevelInterface level : path.levels)
     for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
-      extents[axis] = extents[axis] ? extents[axis] * extent : extent;
+      extents[axis] = extents[axis] ? std::min(extents[axis] * extent, unboundedExtent) : extent;
   for (unsigned axis = 0; axis < 8; ++axis)
     if (extents[axis]) {
       path.axes.push_back(axis);

@@ -13,19 +13,27 @@
 
 namespace metate {
 
+/// The extent of an unbounded level along each of its axes: as many as there are 32-bit coordinates.
+inline constexpr int64_t unboundedExtent = int64_t(1) << 32;
+
 /// The way from the root to a level or a member.
 struct TreePath {
   /// Levels from the root's child down; for a level's path, that level is the last.
   llvm::SmallVector<LevelInterface> levels;
   /// The member, or null for a level's path.
   PlaceAttr place;
-  /// Axes on the path, ascending (i = 0), and the cells along each of them over all levels.
+  /// Axes on the path, ascending (i = 0), and the cells along each of them over all levels:
+  /// unboundedExtent where one of the levels is unbounded (then coordinates may be negative).
   llvm::SmallVector<unsigned> axes;
   llvm::SmallVector<int64_t> extents;
 
   unsigned rank() const { return axes.size(); }
   /// Index of the last level with a pool, or -1.
   int lastPool() const;
+  /// Index of the last level whose cells can be inactive, or -1.
+  int lastActivity() const;
+  /// Coordinates of the parent cell of the last level: the axes of the levels above it.
+  unsigned parentRank() const;
   /// Cells along `axes[k]` inside one cell of levels[depth].
   int64_t extentBelow(unsigned depth, unsigned k) const;
 };

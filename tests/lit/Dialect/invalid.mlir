@@ -476,3 +476,108 @@ metate.kernel @assert_many(%ok: i1 {metate.name = "ok"}) {
     %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok : i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1
   metate.return
 }
+
+// -----
+
+// expected-error @below {{(A10) axis 'i' of a hash level is split by a level above it}}
+metate.named_type @t = !metate.tree<#metate.dense<"i", [4], [#metate.hash<"ij", [#metate.place<"a" : f32>]>]>>
+
+// -----
+
+// expected-error @below {{(A11) a dynamic level has one axis, got 'ij'}}
+#l = #metate.dynamic<"ij", [4, 4], [#metate.place<"a" : f32>], chunk = 1>
+
+// -----
+
+// expected-error @below {{(A11) a chunk of a dynamic level has 1 to 4 cells, got 5}}
+#l = #metate.dynamic<"i", [4], [#metate.place<"a" : f32>], chunk = 5>
+
+// -----
+
+// expected-error @below {{(A11) axis 'i' of a dynamic level is split by another level of its path}}
+metate.named_type @t = !metate.tree<#metate.dense<"i", [4], [#metate.dynamic<"i", [4], [#metate.place<"a" : f32>], chunk = 1>]>>
+
+// -----
+
+// expected-error @below {{(A11) axis 'i' of a dynamic level is split by another level of its path}}
+metate.named_type @t = !metate.tree<#metate.dynamic<"i", [4], [#metate.dense<"i", [4], [#metate.place<"a" : f32>]>], chunk = 1>>
+
+// -----
+
+// expected-error @below {{(A5) coordinates along axis 'i' must stay below 2^31, got an extent of 4294967296}}
+metate.named_type @t = !metate.tree<#metate.hash<"i", [#metate.pointer<"i", [65536], [#metate.dense<"i", [65536], [#metate.place<"a" : f32>]>]>]>>
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C1) no member or level 'b' in the tree; it has members a; levels dense0}}
+  metate.deactivate %f["b"][%i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C5) every cell of 'a' is always active}}
+  metate.deactivate %f["a"][%i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dynamic<"i", [4], [#metate.place<"a" : f32>], chunk = 1>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C6) expected the dynamic level 'dynamic0' itself, got 'a' below it}}
+  metate.deactivate %f["a"][%i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dynamic<"i", [4], [#metate.place<"a" : f32>], chunk = 1>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C2) expected 0 coordinates of the parent cell of 'dynamic0', got 1}}
+  metate.deactivate %f["dynamic0"][%i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.bitmasked<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C2) expected 1 coordinates for 'a', got 2}}
+  metate.deactivate %f["a"][%i, %i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.bitmasked<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C7) expected a dynamic level, got 'bitmasked0'; the tree has members a; levels bitmasked0}}
+  %n = metate.append %f["bitmasked0"][] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.dense<"i", [4], [#metate.dynamic<"j", [4], [#metate.place<"a" : f32>], chunk = 1>]>>
+metate.kernel @k(%f: !t, %i: index) {
+  // expected-error @below {{(C2) expected 1 coordinates of the parent cell of 'dynamic1', got 2}}
+  %n = metate.length %f["dynamic1"][%i, %i] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(N1) expected a bitmasked or dynamic level, got 'pointer0'}}
+  metate.snapshot %f["pointer0"] : !t
+  metate.return
+}
+
+// -----
+
