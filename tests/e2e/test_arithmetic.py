@@ -74,6 +74,30 @@ def test_floor_division_never_traps(rng, dtype):
 
 
 @ti.kernel
+def truncated_divisions(a: ANY, b: ANY, out: ti.types.ndarray(ndim=2)):
+    for i in range(a.shape[0]):
+        out[0, i] = ti.raw_div(a[i], b[i])
+        out[1, i] = ti.raw_mod(a[i], b[i])
+        out[2, i] = ti.raw_div(a[i], 0)
+        out[3, i] = ti.raw_mod(a[i], 0)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_truncated_division_never_traps(rng, dtype):
+    a, b = integers(rng, dtype), integers(rng, dtype)[::-1].copy()
+    b[5:9] = 0
+    if np.iinfo(dtype).min < 0:
+        a[10], b[10] = np.iinfo(dtype).min, -1
+    out = np.zeros((4, COUNT), dtype)
+    truncated_divisions(a, b, out)
+    for x, y, q, r in zip(a.tolist(), b.tolist(), *out[:2].tolist()):
+        want = 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        wrapped = np.array(want & (1 << np.iinfo(dtype).bits) - 1, np.uint64).astype(dtype)
+        assert (q, r) == (int(wrapped), x - y * want if y else 0), (x, y)
+    np.testing.assert_array_equal(out[2:], 0)
+
+
+@ti.kernel
 def constant_divisions(a: I32, out: ti.types.ndarray(dtype=ti.i32, ndim=2)):
     for i in range(a.shape[0]):
         out[0, i] = a[i] // 8
@@ -232,6 +256,31 @@ def test_roundings_and_pairs(rng):
     np.testing.assert_allclose(out[10], np.arctan2(wide_x, wide_y), rtol=1e-5, atol=1e-6)
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(out[11], np.abs(wide_x) ** wide_y, rtol=1e-5)
+
+
+BASES = (2.0, 4.0, 8.0, 0.125, 10.0, 3.0)
+
+
+@ti.kernel
+def powers_of_constants(
+    x: F32, wide: F64, out: ti.types.ndarray(dtype=ti.f32, ndim=2), outs: ti.types.ndarray(dtype=ti.f64, ndim=2)
+):
+    for i in range(x.shape[0]):
+        for k, base in ti.static(enumerate(BASES)):
+            out[k, i] = base ** x[i]
+            outs[k, i] = ti.f64(base) ** wide[i]
+
+
+def test_powers_of_constants_are_as_exact_as_others(rng):
+    """8 ** x was exp2(3 * x), whose rounded product costs up to 44 units in the last place."""
+    x = rng.uniform(-18, 18, COUNT).astype(np.float32)
+    x[:8] = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 17]
+    wide = x.astype(np.float64) * 1.1
+    out, outs = np.zeros((len(BASES), COUNT), np.float32), np.zeros((len(BASES), COUNT))
+    powers_of_constants(x, wide, out, outs)
+    for base, single, double in zip(BASES, out, outs):
+        np.testing.assert_array_max_ulp(single, (np.float64(base) ** np.float64(x)).astype(np.float32), 1)
+        np.testing.assert_array_max_ulp(double, np.float64(base) ** wide, 1)
 
 
 @ti.kernel

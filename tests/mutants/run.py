@@ -63,8 +63,8 @@ def catch(name, arguments):
     more = ["--seed", arguments.seed, "--count", arguments.count] if name else []  # without a fault nothing to look for
     save = ["--save", CASES / f"{name}.json"] if name and arguments.record else []
     code, output = child("catch.py", "--known", *known, *more, *save, fault=name)
-    if save:
-        keep(save[1])
+    if save and not keep(save[1]):
+        return None, 0, time.monotonic() - start, {}
     seconds = time.monotonic() - start
     if code is None:
         return "does not end", 0, seconds, {}
@@ -77,11 +77,18 @@ def catch(name, arguments):
 
 
 def keep(path):
-    """The reduced case, unless it means nothing without the fault; then the whole one."""
+    """The reduced case, unless it shows something without the fault; then the whole one. False if that does so
+    too: a fault of the compiler itself was in the way."""
     whole = path.with_suffix(".whole")
-    if whole.exists() and (not path.exists() or child("catch.py", "--known", path)[0] != 0):
-        whole.rename(path)
+    found = [file for file in (path, whole) if file.exists()]
+    right = next((file for file in found if child("catch.py", "--known", file)[0] == 0), None)
+    if right:
+        right.replace(path)
+    elif found:
+        print(f"{path.stem}: what was found shows without the fault as well: nothing is recorded", flush=True)
+        path.unlink(missing_ok=True)
     whole.unlink(missing_ok=True)
+    return right is not None or not found
 
 
 def add_case(suite, name, problem):

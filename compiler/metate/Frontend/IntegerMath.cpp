@@ -129,6 +129,12 @@ KernelValue KernelBuilder::floatModulo(const KernelValue &left, const KernelValu
   return {builder.createOrFold<arith::SelectOp>(loc(), adjust, adjusted, remainder), type};
 }
 
+/// Is a scalar, or every component of a vector, the constant 2.0?
+static bool isTwo(Value value) {
+  APFloat known(0.0);
+  return matchPattern(value, m_ConstantFloat(&known)) && known.isExactlyValue(2.0);
+}
+
 KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
   std::optional<int64_t> known = knownInteger(right);
   if (!left || !right)
@@ -139,6 +145,8 @@ KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
   }
   if (!unify("**", left, right, true))
     return {};
+  if (left.type.isFloat() && isTwo(left.ir))
+    return function("exp2", right); // as accurate, in a third of the time
   if (left.type.isFloat())
     return {builder.createOrFold<math::PowFOp>(loc(), left.ir, right.ir, fast()), left.type};
   if (left.type.isScalar())
