@@ -7,6 +7,7 @@
 // be taken in any order, which is what lets them be computed as vectors.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/Reductions.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
@@ -22,6 +23,38 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
+Value cpu::neutralOf(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Type type) {
+  if (kind == arith::AtomicRMWKind::addf)
+    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, -0.0));
+  if (kind == arith::AtomicRMWKind::minnumf || kind == arith::AtomicRMWKind::maxnumf) {
+    auto nan = APFloat::getNaN(cast<FloatType>(type).getFloatSemantics());
+    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, nan));
+  }
+  return arith::getIdentityValue(kind, type, builder, loc);
+}
+
+/// Of extremes, the intrinsic that is associative: LLVM vectorises any number of them in a loop, of
+/// minnum only one. They differ in the sign of a zero, which is free.
+Value cpu::combined(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
+                    Value value) {
+  if (kind == arith::AtomicRMWKind::minnumf || kind == arith::AtomicRMWKind::maxnumf) {
+    bool least = kind == arith::AtomicRMWKind::minnumf;
+    StringRef name = least ? "llvm.minimumnum" : "llvm.maximumnum";
+    return LLVM::CallIntrinsicOp::create(
+               builder, loc, old.getType(), builder.getStringAttr(name), ValueRange{old, value},
+               LLVM::FastmathFlagsAttr::get(builder.getContext(), LLVM::FastmathFlags::nsz))
+        .getResult(0);
+  }
+  Value next = arith::getReductionOp(kind, builder, loc, old, value);
+  if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp())) {
+    auto flags = floats.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::reassoc |
+                 arith::FastMathFlags::contract;
+    next.getDefiningOp()->setAttr(floats.getFastMathAttrName(),
+                                  arith::FastMathFlagsAttr::get(builder.getContext(), flags));
+  }
+  return next;
+}
+
 namespace {
 /// One place and its partial result.
 struct Partial {
@@ -29,6 +62,7 @@ struct Partial {
   Type type;
   Value block, offset;
   Value variable;
+  Value unwanted = {}; ///< what a condition that is false accumulates
 
   bool isOf(RmwOp rmw, Value place) const {
     APInt a, b;
@@ -50,9 +84,18 @@ public:
       if (rmw->hasAttr("metate.reduction") && rmw.getOld().use_empty())
         work.push_back(rmw);
     });
-    for (RmwOp rmw : work)
-      if (Value place = outside(rmw.getOffset()); place && outside(rmw.getBlock()))
-        accumulate(rmw, partialOf(rmw, place));
+    llvm::SetVector<RmwOp> steps;
+    for (RmwOp rmw : work) {
+      Value block = outside(rmw.getBlock()), place = outside(rmw.getOffset());
+      if (!block || !place)
+        continue;
+      rmw.getBlockMutable().assign(block);
+      rmw.getOffsetMutable().assign(partialOf(rmw, place).offset);
+      steps.insert(rmw);
+    }
+    leaveConditionals(loops, steps, [&](RmwOp step) { return unwanted(step); });
+    for (RmwOp rmw : steps)
+      accumulate(rmw, partialOf(rmw, rmw.getOffset()));
     OpBuilder after(loops->getContext());
     after.setInsertionPointAfter(loops);
     for (auto &[partial, scope] : partials) {
@@ -94,53 +137,44 @@ private:
     Location loc = rmw.getLoc();
     Type type = rmw.getValue().getType();
     OpBuilder builder(loops);
-    cpu::Code atEntry(atStart, loc);
-    Value variable =
-        LLVM::AllocaOp::create(atStart, loc, atEntry.pointer(), type, atEntry.constant(1, 64));
-    LLVM::StoreOp::create(builder, loc, neutral(builder, loc, rmw.getKind(), type), variable);
+    Value variable = variableOf(type, loc);
+    Value start = neutralOf(builder, loc, rmw.getKind(), type);
+    if (rmw.getKind() == arith::AtomicRMWKind::addi && isMutant(Mutant::PartialStartsAtOne))
+      start = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, 1));
+    LLVM::StoreOp::create(builder, loc, start, variable);
     partials.push_back({{rmw.getKind(), type, rmw.getBlock(), place, variable}, rmw.getScope()});
     annotations[variable] = rmw->getDiscardableAttrDictionary();
     return partials.back().first;
   }
 
-  /// What changes nothing: of sums -0, which keeps the sign of every zero; of extremes a NaN, which
-  /// is not a number that could be taken.
-  static Value neutral(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Type type) {
-    if (kind == arith::AtomicRMWKind::addf)
-      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, -0.0));
-    if (kind == arith::AtomicRMWKind::addi && isMutant(Mutant::PartialStartsAtOne))
-      return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, 1));
-    if (kind == arith::AtomicRMWKind::minnumf || kind == arith::AtomicRMWKind::maxnumf) {
-      auto nan = APFloat::getNaN(cast<FloatType>(type).getFloatSemantics());
-      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, nan));
-    }
-    return arith::getIdentityValue(kind, type, builder, loc);
+  /// The neutral value. LLVM makes min(a, c ? b : neutral) a branch again, c ? min(a, b) : a, which it
+  /// vectorises for sums and products only: of other kinds it must not know the value.
+  Value unwanted(RmwOp step) {
+    Partial &partial = partialOf(step, step.getOffset());
+    if (partial.unwanted)
+      return partial.unwanted;
+    using Kind = arith::AtomicRMWKind;
+    OpBuilder builder(loops);
+    Location loc = step.getLoc();
+    partial.unwanted = neutralOf(builder, loc, partial.kind, partial.type);
+    if (llvm::is_contained({Kind::addi, Kind::addf, Kind::muli, Kind::mulf}, partial.kind))
+      return partial.unwanted;
+    Value hidden = variableOf(partial.type, loc);
+    LLVM::StoreOp::create(builder, loc, partial.unwanted, hidden);
+    return partial.unwanted = LLVM::LoadOp::create(builder, loc, partial.type, hidden,
+                                                   /*alignment=*/0, /*isVolatile=*/true);
   }
 
-  /// One step of a reduction. Of extremes, the intrinsic that is associative: LLVM vectorises any
-  /// number of them in a loop, of minnum only one. They differ in the sign of a zero, which is free.
-  static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
-                       Value value) {
-    if (kind != arith::AtomicRMWKind::minnumf && kind != arith::AtomicRMWKind::maxnumf)
-      return arith::getReductionOp(kind, builder, loc, old, value);
-    StringRef name = kind == arith::AtomicRMWKind::minnumf ? "llvm.minimumnum" : "llvm.maximumnum";
-    return LLVM::CallIntrinsicOp::create(
-               builder, loc, old.getType(), builder.getStringAttr(name), ValueRange{old, value},
-               LLVM::FastmathFlagsAttr::get(builder.getContext(), LLVM::FastmathFlags::nsz))
-        .getResult(0);
+  Value variableOf(Type type, Location loc) {
+    Code atEntry(atStart, loc);
+    return LLVM::AllocaOp::create(atStart, loc, atEntry.pointer(), type, atEntry.constant(1, 64));
   }
 
   void accumulate(RmwOp rmw, Partial &partial) {
     OpBuilder builder(rmw);
     Location loc = rmw.getLoc();
     Value old = LLVM::LoadOp::create(builder, loc, partial.type, partial.variable);
-    Value next = combine(builder, loc, rmw.getKind(), old, rmw.getValue());
-    if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp())) {
-      auto flags = floats.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::reassoc |
-                   arith::FastMathFlags::contract;
-      next.getDefiningOp()->setAttr(floats.getFastMathAttrName(),
-                                    arith::FastMathFlagsAttr::get(builder.getContext(), flags));
-    }
+    Value next = combined(builder, loc, rmw.getKind(), old, rmw.getValue());
     LLVM::StoreOp::create(builder, loc, next, partial.variable);
     rmw.erase();
   }
