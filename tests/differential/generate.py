@@ -191,7 +191,7 @@ class Generator(Patterns, Places, Statements):
         if not is_serial and not task.is_single:
             self._begin_iterations(lines[-1], task)
         body = (first(1) if first else None) or []
-        body += self._gap_outputs() if self.gaps else self.block(2, size or self.rng.randint(1, 4))
+        body += self._gap_outputs() if self.gaps else self.block(2, self.rng.randint(1, 4) if size is None else size)
         if self.result is not None and self.rng.random() < 0.6:
             body.append(self._result_step())
         del self.scope.sources[before:]
@@ -233,9 +233,11 @@ class Generator(Patterns, Places, Statements):
         names = [self.name("i") for _ in range(rank)]
         serialize = rng.random() < 0.12
         prefix = [Line("mt.loop_config(serialize=True)", "")] if serialize else []
-        size = 2 if extents == [1100] else None
+        size, first = 2 if extents == [1100] else None, None
+        if not self.gaps and rng.random() < (0.5 if size else 0.03):
+            size, first = 0, self.conditional_reductions
         if rank == 1:
-            return self._range_loop(names[0], extents[0], prefix, size, serialize)
+            return self._range_loop(names[0], extents[0], prefix, size, serialize, first)
         grouped = rng.random() < 0.35
         lows = [0 if rng.random() < 0.7 else rng.randrange(extent) for extent in extents]
         twin_ranges = ", ".join(f"range({low}, {extent})" for low, extent in zip(lows, extents))
@@ -266,11 +268,11 @@ class Generator(Patterns, Places, Statements):
             counts = [("over an array", "-")]
         if serialize:
             counts.append(("serialize", "-"))
-        made = self._loop(task, [*prefix, Line(kernel, twin)], size=size, is_serial=serialize)
+        made = self._loop(task, [*prefix, Line(kernel, twin)], size=size, is_serial=serialize, first=first)
         made.counts = tuple(counts)
         return made
 
-    def _range_loop(self, name, extent, prefix, size, serialize) -> Stmt:
+    def _range_loop(self, name, extent, prefix, size, serialize, first=None) -> Stmt:
         rng = self.rng
         task = self.new_task("array", (extent,))
         task.coordinates = [Source(I32, name, name, index=(0, extent - 1))]
@@ -298,7 +300,7 @@ class Generator(Patterns, Places, Statements):
         if twin is None:
             bounds = eval(header.partition(" in ")[2].removesuffix(":"))
             task.is_single = bounds.stop - bounds.start == 1  # of one iteration the front end makes no parallel loop
-        made = self._loop(task, [*prefix, Line(header, twin or header)], size=size, is_serial=serialize)
+        made = self._loop(task, [*prefix, Line(header, twin or header)], size=size, is_serial=serialize, first=first)
         made.counts = tuple(counts)
         return made
 

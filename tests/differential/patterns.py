@@ -137,6 +137,31 @@ class Patterns:
         counts = ((f"reduction {op}", place.type.label),)
         return Stmt("reduction", [Line(kernel, written)], [*place.indices, value], place.level, counts)
 
+    def make_conditional_reduction(self, depth):
+        """Reductions and nothing else under a condition: on one side or on both, some under a second condition."""
+        block = [] if depth <= 0 else self._reductions()
+        if not block:
+            return None
+        conditions = [self.condition()]
+        if self.rng.random() < 0.3 and (inner := self._reductions()):
+            block.append(Stmt("if", [Line("if {0}:", "if {0}:", inner)], [self.condition()]))
+        lines = [Line("if {0}:", "if {0}:", block)]
+        if self.rng.random() < 0.3 and (other := self._reductions()):
+            lines.append(Line("elif {1}:", "elif {1}:", other))
+            conditions.append(self.condition())
+        if self.rng.random() < 0.4 and (other := self._reductions()):
+            lines.append(Line("else:", "else:", other))
+        return Stmt("if", lines, conditions)
+
+    def _reductions(self):
+        made = (self.make_reduction(0) for _ in range(self.rng.choice((1, 1, 2))))
+        return [statement for statement in made if statement is not None]
+
+    def conditional_reductions(self, depth):
+        """What a loop may consist of that becomes vectors."""
+        made = (self.make_conditional_reduction(depth) for _ in range(self.rng.choice((1, 2))))
+        return [statement for statement in made if statement is not None]
+
     def _fixed_index(self, extent):
         """The same in every iteration: a constant, or a value that the kernel is called with."""
         fixed = [s for s in self.scope.sources if s.is_fixed and s.type == I32]

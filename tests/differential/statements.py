@@ -27,8 +27,8 @@ STATEMENTS = {
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
     "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
-    "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6, "call with templates": 0.6,
-    "static list": 0.3,
+    "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6,
+    "call with templates": 0.6, "static list": 0.3,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
 _OP_OF = {"**": "** integer"}
@@ -89,7 +89,7 @@ class Statements(Control, Aggregates, Expressions):
         """Statements with names of their own."""
         before, makers = len(self.scope.sources), len(self.scope.makers)
         statements = []
-        for _ in range(size or self.rng.choice((1, 1, 1, 2, 2))):
+        for _ in range(self.rng.choice((1, 1, 1, 2, 2)) if size is None else size):
             made = self.statement(depth)
             if made is not None:
                 statements += made if isinstance(made, list) else [made]

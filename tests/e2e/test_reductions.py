@@ -121,6 +121,98 @@ def test_under_conditions_and_in_inner_loops(rng, count):
     assert out.tolist() == [9, 9, 9 + int(x[x % 3 == 0].sum(dtype=np.int64)) * 2 + int((x % 3 == 1).sum())]
 
 
+KINDS = {
+    "add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum, "mul": np.multiply, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [i32, i64, u8], ids=str)
+def test_conditions_choose_what_integers_accumulate(rng, count, dtype, kind):
+    """One side, both sides, a condition under a condition, and a read that only the condition makes right."""
+    step = getattr(mt, f"atomic_{kind}")
+
+    @mt.kernel
+    def gather(x: array(dtype, 1), y: array(dtype, 1), out: array(dtype, 1)):
+        for i in range(x.shape[0]):
+            if x[i] > 50:
+                step(out[0], x[i])
+            if x[i] < 30:
+                step(out[1], x[i])
+                if x[i] & 1 != 0:
+                    step(out[1], x[i] >> 1)
+                    step(out[2], x[i])
+            else:
+                step(out[1], x[i] | 2)
+            if i < y.shape[0]:
+                step(out[3], y[i] // (x[i] - 3))
+
+    numpy = {i32: np.int32, i64: np.int64, u8: np.uint8}[dtype]
+    x = rng.integers(3, 90, count).astype(numpy)
+    y = rng.integers(0, 90, count // 3).astype(numpy)
+    out = np.array([5, 7, 11, 13], numpy)
+    low, divisor = x < 30, (x - numpy(3))[: len(y)]
+    quotient = np.where(divisor == 0, 0, y // np.maximum(divisor, 1)).astype(numpy)
+    odd = x[low & (x & 1 != 0)]
+    taken = (x[x > 50], np.concatenate([x[low], odd >> 1, x[~low] | numpy(2)]), odd, quotient)
+    ufunc = KINDS["add" if kind == "sub" else kind]
+    with np.errstate(over="ignore"):
+        sums = [ufunc.reduce(values, dtype=numpy) for values in taken]
+        want = [KINDS[kind](start, value) for start, value in zip(out, np.array(sums, numpy))]
+    gather(x, y, out)
+    np.testing.assert_array_equal(out, np.array(want, numpy))
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+def test_conditions_choose_what_floats_accumulate(rng, count, dtype):
+    """A condition that is never true leaves the place: a NaN, an infinity, the sign of a zero."""
+
+    @mt.kernel
+    def gather(x: array(dtype, 1), least: dtype, out: array(dtype, 2)):
+        for i in range(x.shape[0]):
+            if x[i] > least:
+                out[0, 0] += x[i]
+                mt.atomic_min(out[1, 0], x[i])
+                mt.atomic_max(out[2, 0], x[i])
+            else:
+                mt.atomic_min(out[1, 1], x[i])
+            if not x[i] <= least:  # those that are no numbers too
+                mt.atomic_min(out[3, 0], x[i])
+                mt.atomic_max(out[3, 1], x[i])
+
+    numpy = {f32: np.float32, f64: np.float64}[dtype]
+    x = rng.standard_normal(count).astype(numpy)
+    x[::7] = np.nan
+    inf, nan = np.inf, np.nan
+    out = np.array([[0, 0], [inf, inf], [-inf, 0], [nan, nan]], numpy)
+    gather(x, 0.5, out)
+    taken, others = x[x > 0.5], x[~(x > 0.5)]
+    assert out[0, 0] == pytest.approx(taken.sum(dtype=np.float64), rel=1e-4)
+    np.testing.assert_array_equal(out[1:], [[taken.min(), np.nanmin(others)], [taken.max(), 0], [taken.min(), taken.max()]])
+    untouched = np.array([[-0.0, 0], [nan, inf], [-inf, 0], [nan, nan]], numpy)
+    out = untouched.copy()
+    gather(x, 100.0, out)
+    untouched[1, 1] = np.nanmin(x)
+    np.testing.assert_array_equal(out, untouched)
+    assert np.signbit(out[0, 0])
+
+
+def test_first_index_of_the_least_value(rng, count):
+    @mt.kernel
+    def argmin(x: array(f32, 1), low: array(f32, 0), at: array(i32, 0)):
+        for i in range(x.shape[0]):
+            mt.atomic_min(low[None], x[i])
+        for i in range(x.shape[0]):
+            if x[i] == low[None]:
+                mt.atomic_min(at[None], i)
+
+    x = rng.integers(0, 50, count).astype(np.float32)
+    low, at = np.array(np.inf, np.float32), np.array(count, np.int32)
+    argmin(x, low, at)
+    assert low == x.min() and at == x.argmin()
+
+
 def test_vectors(rng, count):
     @mt.kernel
     def centre(x: array(mt.types.vector(3, f32), 1), out: array(mt.types.vector(3, f32), 1)):
