@@ -65,13 +65,15 @@ void Elements::append(Coordinates &at, PyObject *index, bool mayBeSequence) cons
     number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
   }
   uint32_t k = at.count++;
+  // Without bounds (below a hash level) any 32-bit number is an index.
+  int64_t low = info.shape[k] ? 0 : INT32_MIN, high = info.shape[k] ? info.shape[k] - 1 : INT32_MAX;
   int64_t inside;
-  if (overflow || __builtin_sub_overflow(int64_t(number), offset[k], &inside) || inside < 0 ||
-      inside >= info.shape[k])
+  if (overflow || __builtin_sub_overflow(int64_t(number), offset[k], &inside) || inside < low ||
+      inside > high)
     throwNamed("RuntimeIndexError_",
-               what + ": index " + std::to_string(k) + ": expected " + std::to_string(offset[k]) +
-                   " to " + std::to_string(offset[k] + info.shape[k] - 1) + ", got " +
-                   nb::cast<std::string>(nb::str(nb::handle(index))),
+               what + ": index " + std::to_string(k) + ": expected " +
+                   std::to_string(offset[k] + low) + " to " + std::to_string(offset[k] + high) +
+                   ", got " + nb::cast<std::string>(nb::str(nb::handle(index))),
                METATE_E_OUT_OF_RANGE);
   at.values[k] = inside;
 }

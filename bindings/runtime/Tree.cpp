@@ -155,6 +155,28 @@ void Tree::activate(uint32_t level, const int64_t *coordinates, uint32_t count) 
   checkActivation(*this, before, metate_tree_activate(get(), level, coordinates, count));
 }
 
+void Tree::deactivate(uint32_t level, const int64_t *coordinates, uint32_t count) {
+  checkUnused("deactivate");
+  check(metate_tree_deactivate(get(), level, coordinates, count), Subject::Tree);
+}
+
+void Tree::deactivateAll(uint32_t level) {
+  checkUnused("deactivate_all");
+  check(metate_tree_deactivate_all(get(), level), Subject::Tree);
+}
+
+uint64_t Tree::append(uint32_t level, const int64_t *coordinates, uint32_t count) {
+  Exhaustion before(*this);
+  uint64_t index = 0;
+  checkActivation(*this, before, metate_tree_append(get(), level, coordinates, count, &index));
+  return index;
+}
+
+void Tree::trim() {
+  checkUnused("trim");
+  check(metate_tree_trim(get()), Subject::Tree);
+}
+
 int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
   metate_tree_description info = describe();
   bool readOnly = info.flags & METATE_BIND_READ_ONLY;
@@ -208,6 +230,23 @@ bool isActive(const Tree &tree, uint32_t level, nb::handle given) {
 void activate(Tree &tree, uint32_t level, nb::handle given) {
   Coordinates at(given);
   tree.activate(level, at.data(), at.size());
+}
+
+void deactivate(Tree &tree, uint32_t level, nb::handle given) {
+  Coordinates at(given);
+  tree.deactivate(level, at.data(), at.size());
+}
+
+uint64_t append(Tree &tree, uint32_t level, nb::handle given) {
+  Coordinates at(given);
+  return tree.append(level, at.data(), at.size());
+}
+
+uint64_t length(const Tree &tree, uint32_t level, nb::handle given) {
+  Coordinates at(given);
+  uint64_t count = 0;
+  check(metate_tree_length(tree.get(), level, at.data(), at.size(), &count));
+  return count;
 }
 
 nb::object read(const Tree &tree, uint32_t index, nb::handle given) {
@@ -276,9 +315,12 @@ void setCapacityError(const Tree &tree, const std::string &text) {
   metate_pool_stats stats{};
   stats.struct_size = sizeof(stats);
   check(metate_tree_stats(tree.get(), pool, &stats), Subject::Tree);
-  std::string own = "level '" + std::string(stats.name) + "' needs at least " +
-                    std::to_string(needed) + " slots, its capacity is " +
-                    std::to_string(stats.capacity) + ": bind the tree with a larger capacity";
+  std::string own = "level '" + std::string(stats.name) + "'";
+  if (needed)
+    own += " needs at least " + std::to_string(needed) + " slots, its capacity is " +
+           std::to_string(stats.capacity) + ": bind the tree with a larger capacity";
+  else
+    own += ": a list is full";
   setError(METATE_E_CAPACITY, text.empty() ? own : text, Subject::Tree);
   nb::python_error raised; // takes the exception set above
   nb::object value = nb::borrow(raised.value());
@@ -315,6 +357,13 @@ void bindTree(nb::module_ &module) {
       .def("_stats", &stats, "(level, name, capacity, used, high water, bytes) of each pool.")
       .def("_is_active", &isActive)
       .def("_activate", &activate)
+      .def("_deactivate", &deactivate, "A cell with what is below it; of a list all of it.")
+      .def("_deactivate_all", &Tree::deactivateAll, "Every cell of a level; 0: of the tree.")
+      .def("_append", &append, "The index of a list's new last cell.")
+      .def("_length", &length)
+      .def("trim", &Tree::trim,
+           "Gives memory that no active cell needs back to the system; `peak` of each level's "
+           "statistics falls to the highest slot in use.")
       .def("_read", &read)
       .def("_write", &write)
       .def("_cells", &treeCells)

@@ -28,6 +28,11 @@ public:
   /// capacity that this passed.
   void write(uint32_t level, const int64_t *coordinates, uint32_t count, const void *value);
   void activate(uint32_t level, const int64_t *coordinates, uint32_t count);
+  void deactivate(uint32_t level, const int64_t *coordinates, uint32_t count);
+  void deactivateAll(uint32_t level);
+  /// The index of a list's new last cell.
+  uint64_t append(uint32_t level, const int64_t *coordinates, uint32_t count);
+  void trim();
   /// Around work on the tree without the GIL, which must be held here: unbind() and reset() are
   /// refused meanwhile.
   void beginUse() const { ++uses; }

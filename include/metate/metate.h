@@ -236,9 +236,10 @@ typedef struct metate_level_description {
   uint8_t axes[METATE_MAX_AXES];
   uint8_t path_axes[METATE_MAX_AXES]; /* ascending; coordinate k runs along path_axes[k] */
   uint32_t extents[METATE_MAX_AXES];  /* along `axes` */
-  int64_t shape[METATE_MAX_AXES];     /* cells along each of path_axes, over the whole tree */
-  uint64_t cell_bytes;                /* a member: bytes of one value */
-  uint64_t natural_slots; /* a level with a pool: slots that can ever be linked; else 0 */
+  int64_t shape[METATE_MAX_AXES]; /* cells along each of path_axes, over the whole tree; 0 = a hash
+                                     level is above: any 32-bit number */
+  uint64_t cell_bytes;            /* a member: bytes of one value */
+  uint64_t natural_slots;         /* a level with a pool: slots that can ever be linked; else 0 */
   const char *name;
   const void *background; /* a member: cell_bytes bytes; else NULL */
 } metate_level_description;
@@ -320,6 +321,10 @@ METATE_API metate_status metate_tree_new(const metate_type *type,
 METATE_API metate_status metate_tree_reset(metate_tree *tree);
 METATE_API metate_status metate_tree_describe(const metate_tree *tree,
                                               metate_tree_description *info);
+/* Gives memory that no active cell needs back to the system; the highest slot in use becomes the
+ * high water mark. What is active stays as it is, and so do slot numbers. METATE_E_BUSY while a
+ * launch runs on it. */
+METATE_API metate_status metate_tree_trim(metate_tree *tree);
 /* pool < pool_count. */
 METATE_API metate_status metate_tree_stats(const metate_tree *tree, uint32_t pool,
                                            metate_pool_stats *stats);
@@ -337,6 +342,24 @@ METATE_API metate_status metate_tree_is_active(const metate_tree *tree, uint32_t
                                                uint32_t *active);
 METATE_API metate_status metate_tree_activate(metate_tree *tree, uint32_t level,
                                               const int64_t *coordinates, uint32_t count);
+/* Deactivates the cell, with all that is below it: it reads as background at once, and its slots are
+ * free again. Of a member or a dense level the cell of the deepest level above that can be
+ * inactive; of a dynamic level the whole list (coordinates of the cell that holds it: all axes but
+ * the list's own). A cell that is not active stays so. METATE_E_BUSY while a launch runs on it. */
+METATE_API metate_status metate_tree_deactivate(metate_tree *tree, uint32_t level,
+                                                const int64_t *coordinates, uint32_t count);
+/* Every cell of the level; of the root (0) or a dense level those of the levels next below that can
+ * be inactive. Work and memory touched are those of the slots in use. */
+METATE_API metate_status metate_tree_deactivate_all(metate_tree *tree, uint32_t level);
+/* Lists of a dynamic level, at the coordinates of the cell that holds the list (all axes of the
+ * level but its own). append activates one more cell, which holds background, and gives its index;
+ * METATE_E_CAPACITY where the list or the pool is full. The length of an inactive list is 0. */
+METATE_API metate_status metate_tree_append(metate_tree *tree, uint32_t level,
+                                            const int64_t *coordinates, uint32_t count,
+                                            uint64_t *index);
+METATE_API metate_status metate_tree_length(const metate_tree *tree, uint32_t level,
+                                            const int64_t *coordinates, uint32_t count,
+                                            uint64_t *length);
 /* A member's value (cell_bytes bytes); of an inactive cell its background. */
 METATE_API metate_status metate_tree_read(const metate_tree *tree, uint32_t level,
                                           const int64_t *coordinates, uint32_t count, void *value,

@@ -19,7 +19,7 @@ from .conversion import filling, to_members
 from .errors import RuntimeIndexError_, TreeError
 from .tree_type import LevelNode, TreeType
 
-_PLACE = 4  # metate_level_kind of a member
+_PLACE, _DYNAMIC = 4, 6  # metate_level_kind of a member, of a list
 
 
 class LevelStats(NamedTuple):
@@ -62,7 +62,7 @@ def _capacities(type_: TreeType, capacity):
     """Capacity as a dict from level names to slots, or None."""
     if capacity is None:
         return None
-    names = [level.name for level in type_.levels if level.kind != "dense"]
+    names = [level.name for level in type_.levels if level.kind not in ("dense", "bitmasked")]
     if not isinstance(capacity, Mapping):
         capacity = dict.fromkeys(names, capacity)
     for name, slots in capacity.items():
@@ -89,6 +89,7 @@ class Tree(_runtime.Tree):
         set_("_indices", {name: index for index, kind, name, _, _ in levels if kind == _PLACE})
         set_("_infos", type_.members)
         set_("_level_names", _unique_names(levels))
+        set_("_level_indices", {name: index for index, name in self._level_names.items()})
 
     @property
     def type(self) -> TreeType:
@@ -124,6 +125,42 @@ class Tree(_runtime.Tree):
     def activate(self, *coordinates) -> None:
         """Activates the cell; its members read as background. Raises CapacityError."""
         self._only_member("activate").activate(*coordinates)
+
+    def deactivate(self, *coordinates) -> None:
+        """Deactivates the cell: it reads as background, and its slots are free again; where branches differ, ask a member."""
+        self._only_member("deactivate").deactivate(*coordinates)
+
+    def deactivate_all(self, level: str | None = None) -> None:
+        """Deactivates every cell of the tree, or of one level (its name as in `stats()`)."""
+        self._deactivate_all(0 if level is None else self._level(level, "deactivate_all"))
+
+    def append(self, *coordinates, level: str | None = None) -> int:
+        """Activates one more cell of a list and returns its index; it holds the background.
+
+        Args:
+            coordinates: of the cell that holds the list: all axes but the list's own.
+            level: the name of the dynamic level; None where the tree has one.
+        Raises CapacityError where the list or the level's pool is full.
+        """
+        return self._append(self._list(level, "append"), _coordinates(coordinates) if coordinates else ())
+
+    def length(self, *coordinates, level: str | None = None) -> int:
+        """Cells of a list, at the coordinates of the cell that holds it; 0 where that is inactive."""
+        return self._length(self._list(level, "length"), _coordinates(coordinates) if coordinates else ())
+
+    def _level(self, name: str, what: str) -> int:
+        if name not in self._level_indices:
+            raise TreeError(f"{what}: expected a level ({', '.join(self._level_indices)}), got {name!r}")
+        return self._level_indices[name]
+
+    def _list(self, name: str | None, what: str) -> int:
+        lists = [number for number, kind, *_ in runtime.type_handle(self._type).levels if kind == _DYNAMIC]
+        if name is not None:
+            return self._level(name, what)
+        if len(lists) != 1:
+            names = ", ".join(self._level_names[number] for number in lists) or "none"
+            raise TreeError(f"{what}: level: expected the name of a dynamic level, for this tree has {names}")
+        return lists[0]
 
     def _only_member(self, what: str) -> Member:
         if len({_growing_path(self._type.branches, name) for name in self._indices}) > 1:
@@ -195,6 +232,13 @@ class Member:
     def activate(self, *coordinates) -> None:
         """Activates the cell; it then holds the background. Raises CapacityError."""
         self._tree._activate(self._index, self._at(_coordinates(coordinates)))
+
+    def deactivate(self, *coordinates) -> None:
+        """Deactivates the cell of the innermost level above that can be inactive, with all that it holds.
+
+        Cells of a list end together: `t.deactivate_all(level)` or, in a kernel, the list's `deactivate()`.
+        """
+        self._tree._deactivate(self._index, self._at(_coordinates(coordinates)))
 
     def to_numpy(self) -> np.ndarray:
         """A new dense array over `shape` (then a vector's or matrix' dimensions); inactive cells are background."""

@@ -12,9 +12,9 @@ from . import value_types as _types
 from .tree_type import LevelNode, PlaceNode
 
 _HEADER = struct.Struct("<IIQQIIIIQII8x")
-_LEVEL = struct.Struct("<6I8s8IQQQ8I8s32x")
-_ROOT, _DENSE, _POINTER, _PLACE = 1, 2, 3, 4
-_KINDS = {_DENSE: "dense", _POINTER: "pointer"}
+_LEVEL = struct.Struct("<6I8s8IQQQ8I8sQQI12x")
+_ROOT, _DENSE, _POINTER, _PLACE, _BITMASKED, _DYNAMIC, _HASH = range(1, 8)
+_KINDS = {_DENSE: "dense", _POINTER: "pointer", _BITMASKED: "bitmasked", _DYNAMIC: "dynamic", _HASH: "hash"}
 assert _HEADER.size == 64 and _LEVEL.size == 160
 
 
@@ -32,6 +32,7 @@ class _Record(NamedTuple):
     background: int
     offset: int
     cells: int
+    slot_cells: int
 
 
 def _text_at(blob: bytes, offset: int) -> str:
@@ -45,7 +46,7 @@ def _record(blob: bytes, index: int) -> _Record:
     _, _, dtype, rows, columns, element_rank, background, _ = rest
     return _Record(
         kind, parent, _text_at(blob, name), tuple(axes[:axis_count]), tuple(extents[:axis_count]),
-        cell_bytes, dtype, rows, columns, element_rank, background, offset, cells,
+        cell_bytes, dtype, rows, columns, element_rank, background, offset, cells, fields[29],
     )  # fmt: skip
 
 
@@ -63,7 +64,9 @@ def branches_of(blob: bytes) -> tuple:
         if record.kind == _PLACE:
             data = blob[record.background : record.background + record.cell_bytes]
             return PlaceNode(record.name, _element(record), data if any(data) else None)
-        return LevelNode(_KINDS[record.kind], record.axes, record.extents, record.name, depth, children(index, depth + 1))
+        extents = () if record.kind == _HASH else record.extents
+        chunk = record.slot_cells if record.kind == _DYNAMIC else 0
+        return LevelNode(_KINDS[record.kind], record.axes, extents, record.name, depth, children(index, depth + 1), chunk)
 
     return children(0, 0)
 
@@ -71,13 +74,13 @@ def branches_of(blob: bytes) -> tuple:
 def dense_form(blob: bytes, member: int):
     """Where a member's values are below the root cell: (offset, [(axis, extent, stride)] outermost first), in bytes.
 
-    None below a level that grows: its values are not in the root cell.
+    None below a level whose cells may be inactive: not all of its values are there, or not in the root cell.
     """
     path, at = [], member
     while at:
         path.append(_record(blob, at))
         at = path[-1].parent
-    if any(record.kind == _POINTER for record in path):
+    if any(record.kind not in (_DENSE, _PLACE) for record in path):
         return None
     dimensions = []
     for record in reversed(path):

@@ -49,9 +49,18 @@ void clearSticky(const metate_kernel &kernel, const metate_argument *arguments) 
       continue;
     metate_tree_header &header = arguments[i].value.tree->header();
     __atomic_store_n(&header.status_needed, uint64_t(0), __ATOMIC_RELAXED);
-    __atomic_store_n(&header.status_level, 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&header.status_level, METATE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&header.status, uint32_t(METATE_OK), __ATOMIC_RELAXED);
   }
+}
+
+// Trees whose set of active cells has changed get another topology version.
+void settle(const metate_kernel &kernel, const metate_argument *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+    if (activates(kernel, i)) {
+      metate_view view = arguments[i].value.tree->view();
+      metate_view_settle(&view);
+    }
 }
 
 metate_status report(const metate_kernel &kernel, const metate_argument *arguments, int32_t code,
@@ -95,6 +104,8 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
   if (kernel.activates)
     clearSticky(kernel, arguments);
   int32_t code = kernel.entry(slots, scratch, &host);
+  if (kernel.activates)
+    settle(kernel, arguments);
   if (code == METATE_OK && failure.code == METATE_OK && !kernel.activates)
     return METATE_OK;
   return report(kernel, arguments, code, failure);

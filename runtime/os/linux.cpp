@@ -53,6 +53,13 @@ void *allocate(void *, size_t bytes, size_t align) {
 
 void deallocate(void *, void *pointer, size_t, size_t) { free(pointer); }
 
+bool discard(void *address, uint64_t bytes) {
+  uint64_t page = pageBytes(), begin = reinterpret_cast<uintptr_t>(address), end = begin + bytes;
+  begin = (begin + page - 1) / page * page;
+  end = end / page * page;
+  return begin >= end || madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED) == 0;
+}
+
 static metate_status failIo(const char *what, const char *path) {
   // strerror's text belongs to the thread in glibc and musl.
   return fail(METATE_E_IO, "cannot %s '%s': %s", what, path, strerror(errno));

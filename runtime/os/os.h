@@ -13,6 +13,9 @@ namespace metate::os {
 void *reserve(uint64_t bytes);
 void release(void *address, uint64_t bytes);
 uint64_t pageBytes();
+// Gives the whole pages inside of these bytes back. What they held is lost: pages of reserve() are
+// zero again, others hold anything. False where the system keeps them.
+bool discard(void *address, uint64_t bytes);
 // What is left under the process's address-space limit; UINT64_MAX without a limit.
 uint64_t addressSpaceLeft();
 

@@ -23,6 +23,14 @@ metate_status checkWritable(const char *function, const metate_tree *tree) {
   return fail(METATE_E_INVALID_ARGUMENT, "%s: the tree is bound read-only", function);
 }
 
+metate_status checkIdle(const char *function, const metate_tree *tree) {
+  uint32_t running = tree->uses.count();
+  if (running)
+    return fail(METATE_E_BUSY, "%s: %u launches are running on the tree: wait for them", function,
+                running);
+  return METATE_OK;
+}
+
 metate_status checkLevel(const char *function, const metate_tree *tree, uint32_t level,
                          bool member) {
   if (level >= tree->type->levelCount())
@@ -55,23 +63,27 @@ metate_status checkBooleans(const char *function, const metate_tree *tree, uint3
 
 } // namespace metate
 
-namespace {
+namespace metate {
 
-metate_status locateChecked(const char *function, const metate_tree *tree, uint32_t level,
-                            const int64_t *coordinates, uint32_t count, Path *path) {
+metate_status checkCoordinates(const char *function, const metate_tree *tree, uint32_t level,
+                               const int64_t *coordinates, uint32_t count, int64_t *along) {
   const LevelFacts &facts = tree->type->facts[level];
   if (count != facts.pathRank)
     return fail(METATE_E_INVALID_ARGUMENT, "%s: level '%s': expected %u coordinates, got %u",
                 function, tree->type->levelName(level), facts.pathRank, count);
   if (count && !coordinates)
     return failNull(function, "coordinates");
-  for (uint32_t k = 0; k < count; ++k)
-    if (coordinates[k] < 0 || coordinates[k] >= facts.shape[k])
+  memset(along, 0, METATE_MAX_AXES * sizeof *along);
+  for (uint32_t k = 0; k < count; ++k) {
+    bool bounded = facts.shape[k] != 0;
+    int64_t low = bounded ? 0 : INT32_MIN, high = bounded ? facts.shape[k] - 1 : INT32_MAX;
+    if (coordinates[k] < low || coordinates[k] > high)
       return fail(METATE_E_OUT_OF_RANGE,
-                  "%s: level '%s': coordinate %u: expected 0 to %lld, got %lld", function,
-                  tree->type->levelName(level), k, static_cast<long long>(facts.shape[k] - 1),
-                  static_cast<long long>(coordinates[k]));
-  tree->type->locate(level, coordinates, path);
+                  "%s: level '%s': coordinate %u: expected %lld to %lld, got %lld", function,
+                  tree->type->levelName(level), k, static_cast<long long>(low),
+                  static_cast<long long>(high), static_cast<long long>(coordinates[k]));
+    along[facts.pathAxes[k]] = coordinates[k];
+  }
   return METATE_OK;
 }
 
@@ -79,37 +91,25 @@ metate_status failLink(const metate_tree *tree) {
   return fail(METATE_E_CORRUPT, "tree of type '%s': a link leaves its pool", tree->type->shown());
 }
 
-// visit(cell, along) for every active cell of a level: the pool is walked, not the links.
-template <typename Visit> void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
-  const metate_type &type = *tree.type;
-  uint32_t owner = type.levels[level].pool;
-  Nest nest; // empty for a level with a pool: its cells are the slots
-  if (owner == METATE_NONE) {
-    owner = type.facts[level].ownerPool;
-    nest = nestOf(type, level);
-  }
-  eachOwner(tree, owner, [&](uint8_t *cell, const uint64_t *along) {
-    return walk(type, nest, 0, cell, along, visit);
-  });
-}
+} // namespace metate
 
-uint64_t activeCount(const metate_tree &tree, uint32_t level) {
+static uint64_t activeCount(const metate_tree &tree, uint32_t level) {
   const metate_type &type = *tree.type;
-  uint32_t owner = type.levels[level].pool;
-  uint64_t cells = 1;
-  if (owner == METATE_NONE) {
-    owner = type.facts[level].ownerPool;
-    cells = type.facts[level].fanout;
+  const LevelFacts &facts = type.facts[level];
+  uint64_t count = 0;
+  bool slots = type.levels[level].pool != METATE_NONE;
+  uint32_t owner = slots ? type.levels[level].pool : facts.ownerPool;
+  if (slots ? type.levels[level].kind == METATE_LEVEL_DYNAMIC : !facts.everyCell) {
+    auto visit = [&](const uint8_t *, const int64_t *) { return ++count != 0; };
+    eachActive(tree, level, visit);
+    return count;
   }
   if (owner == METATE_NONE)
-    return cells;
-  uint64_t slots = 0;
+    return facts.cellsPerOwner;
   for (uint32_t slot = 1, high = tree.highWater(owner); slot <= high; ++slot)
-    slots += __atomic_load_n(tree.record(owner, slot), __ATOMIC_ACQUIRE) != 0;
-  return slots * cells;
+    count += __atomic_load_n(tree.record(owner, slot), __ATOMIC_ACQUIRE) != 0;
+  return slots ? count : count * facts.cellsPerOwner;
 }
-
-} // namespace
 
 metate_status metate_tree_is_active(const metate_tree *tree, uint32_t level,
                                     const int64_t *coordinates, uint32_t count, uint32_t *active) {
@@ -117,9 +117,9 @@ metate_status metate_tree_is_active(const metate_tree *tree, uint32_t level,
   METATE_REQUIRE(active);
   METATE_TRY(checkReady(__func__, tree));
   METATE_TRY(checkLevel(__func__, tree, level, false));
-  Path path;
-  METATE_TRY(locateChecked(__func__, tree, level, coordinates, count, &path));
-  Found found = find(*tree, path);
+  int64_t along[METATE_MAX_AXES];
+  METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
+  Found found = find(*tree, level, along);
   if (found.corrupt)
     return failLink(tree);
   *active = found.cell != nullptr;
@@ -132,10 +132,10 @@ metate_status metate_tree_activate(metate_tree *tree, uint32_t level, const int6
   METATE_TRY(checkReady(__func__, tree));
   METATE_TRY(checkWritable(__func__, tree));
   METATE_TRY(checkLevel(__func__, tree, level, false));
-  Path path;
-  METATE_TRY(locateChecked(__func__, tree, level, coordinates, count, &path));
+  int64_t along[METATE_MAX_AXES];
+  METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
   uint8_t *cell;
-  return activate(*tree, path, &cell);
+  return activate(*tree, level, along, &cell);
 }
 
 metate_status metate_tree_read(const metate_tree *tree, uint32_t level, const int64_t *coordinates,
@@ -145,9 +145,9 @@ metate_status metate_tree_read(const metate_tree *tree, uint32_t level, const in
   METATE_TRY(checkReady(__func__, tree));
   METATE_TRY(checkLevel(__func__, tree, level, true));
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
-  Path path;
-  METATE_TRY(locateChecked(__func__, tree, level, coordinates, count, &path));
-  Found found = find(*tree, path);
+  int64_t along[METATE_MAX_AXES];
+  METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
+  Found found = find(*tree, level, along);
   if (found.corrupt)
     return failLink(tree);
   memcpy(value, found.cell ? found.cell : tree->type->background(level), value_bytes);
@@ -164,10 +164,10 @@ metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
   METATE_TRY(
       checkBooleans(__func__, tree, level, static_cast<const uint8_t *>(value), value_bytes));
-  Path path;
-  METATE_TRY(locateChecked(__func__, tree, level, coordinates, count, &path));
+  int64_t along[METATE_MAX_AXES];
+  METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
   uint8_t *cell;
-  METATE_TRY(activate(*tree, path, &cell));
+  METATE_TRY(activate(*tree, level, along, &cell));
   memcpy(cell, value, value_bytes);
   return METATE_OK;
 }
@@ -182,11 +182,11 @@ metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_
   uint64_t bytes = tree->type->levels[level].cell_bytes;
   uint64_t filled = 0;
   auto *to = static_cast<uint8_t *>(values);
-  auto visit = [&](const uint8_t *cell, const uint64_t *along) {
+  auto visit = [&](const uint8_t *cell, const int64_t *along) {
     if (filled == capacity)
       return false;
     for (uint32_t k = 0; coordinates && k < facts.pathRank; ++k)
-      coordinates[filled * facts.pathRank + k] = int64_t(along[facts.pathAxes[k]]);
+      coordinates[filled * facts.pathRank + k] = along[facts.pathAxes[k]];
     if (to)
       memcpy(to + filled * bytes, cell, bytes);
     ++filled;

@@ -8,6 +8,8 @@ namespace metate {
 
 metate_status checkReady(const char *function, const metate_tree *tree);
 metate_status checkWritable(const char *function, const metate_tree *tree);
+// METATE_E_BUSY while a launch runs on the tree.
+metate_status checkIdle(const char *function, const metate_tree *tree);
 // member: the level must be one.
 metate_status checkLevel(const char *function, const metate_tree *tree, uint32_t level,
                          bool member);
@@ -17,6 +19,12 @@ metate_status checkValueBytes(const char *function, const metate_tree *tree, uin
 // Values of a member of u1 must be 0 or 1; others are not looked at.
 metate_status checkBooleans(const char *function, const metate_tree *tree, uint32_t level,
                             const uint8_t *values, uint64_t bytes);
+
+// Coordinates of a cell of a level, by axis number in along[METATE_MAX_AXES].
+metate_status checkCoordinates(const char *function, const metate_tree *tree, uint32_t level,
+                               const int64_t *coordinates, uint32_t count, int64_t *along);
+// METATE_E_CORRUPT: a slot number was not followed.
+metate_status failLink(const metate_tree *tree);
 
 } // namespace metate
 

@@ -1,6 +1,6 @@
 // Binding, resetting and unbinding trees: the only file that writes a block's constant parts.
 #include "support/checked.h"
-#include "tree/tree.h"
+#include "tree/access.h"
 
 #include <cstring>
 
@@ -100,7 +100,7 @@ metate_status registerRange(metate_tree &tree) {
   return METATE_OK;
 }
 
-void writeConstants(const metate_tree &tree, uint64_t resets) {
+void writeConstants(const metate_tree &tree, uint64_t resets, uint64_t topology) {
   const metate_type &type = *tree.type;
   metate_tree_header &header = tree.header();
   header = metate_tree_header{};
@@ -112,7 +112,9 @@ void writeConstants(const metate_tree &tree, uint64_t resets) {
   header.root_offset = tree.layout.rootOffset;
   header.workers = tree.layout.workers;
   header.epoch = 1;
+  header.status_level = METATE_NONE;
   header.resets = resets;
+  header.topology = topology;
   for (uint32_t number = 0; number < type.poolCount(); ++number) {
     metate_pool &pool = tree.pool(number);
     pool = metate_pool{};
@@ -120,6 +122,8 @@ void writeConstants(const metate_tree &tree, uint64_t resets) {
     pool.slots_offset = tree.pools[number].slots;
     pool.capacity = tree.pools[number].capacity;
     pool.physical = tree.pools[number].physical;
+    pool.table_offset = tree.pools[number].table;
+    pool.table_buckets = tree.pools[number].buckets;
   }
 }
 
@@ -128,15 +132,18 @@ void writeConstants(const metate_tree &tree, uint64_t resets) {
 void resetBlock(metate_tree &tree) {
   const metate_type &type = *tree.type;
   uint64_t resets = tree.ready ? tree.header().resets + 1 : 1;
+  uint64_t topology = tree.ready ? tree.header().topology + 1 : 1;
   for (uint32_t number = 0; number < type.poolCount(); ++number) {
     const PoolLayout &pool = tree.pools[number];
     uint64_t records = tree.ready ? tree.highWater(number) + 1ull : pool.physical + 1ull;
     if (!tree.zeroed)
-      memset(tree.block + pool.meta, 0, records * pool.recordBytes);
+      memset(tree.block + pool.meta, 0, records * pool.record_bytes);
     if (pool.ambient && !(tree.zeroed && type.facts[type.poolLevels[number]].zeroBackground))
-      fillCell(type, type.poolLevels[number], tree.slot(number, 0));
+      fillSlot(type, type.poolLevels[number], tree.slot(number, 0));
+    if (pool.buckets && !tree.zeroed)
+      memset(tree.block + pool.table, 0, pool.buckets * uint64_t(4));
   }
-  writeConstants(tree, resets);
+  writeConstants(tree, resets, topology);
   if (!(tree.zeroed && type.facts[0].zeroBackground))
     fillCell(type, 0, tree.root());
   // Last: a block whose reset was cut short is no block.
@@ -243,26 +250,18 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
   }
 }
 
-static metate_status checkIdle(const metate_tree &tree, const char *function) {
-  uint32_t running = tree.uses.count();
-  if (running)
-    return fail(METATE_E_BUSY, "%s: %u launches are running on the tree: wait for them", function,
-                running);
-  return METATE_OK;
-}
-
 metate_status metate_tree_reset(metate_tree *tree) {
   METATE_REQUIRE(tree);
   if (tree->readOnly())
     return fail(METATE_E_INVALID_ARGUMENT, "metate_tree_reset: the tree is bound read-only");
-  METATE_TRY(checkIdle(*tree, "metate_tree_reset"));
+  METATE_TRY(checkIdle(__func__, tree));
   resetBlock(*tree);
   return METATE_OK;
 }
 
 metate_status metate_tree_unbind(metate_tree *tree) {
   METATE_REQUIRE(tree);
-  METATE_TRY(checkIdle(*tree, "metate_tree_unbind"));
+  METATE_TRY(checkIdle(__func__, tree));
   metate_device *device = tree->device;
   {
     os::Lock lock(device->boundMutex);
@@ -287,11 +286,7 @@ metate_status metate_tree_describe(const metate_tree *tree, metate_tree_descript
   filled.ready = tree->ready;
   if (tree->ready) {
     filled.status = __atomic_load_n(&tree->header().status, __ATOMIC_RELAXED);
-    // Resets in the high bits; below them the slots in use, which only grow between resets.
-    uint64_t used = 0;
-    for (uint32_t number = 0; number < filled.pool_count; ++number)
-      used += __atomic_load_n(&tree->pool(number).used, __ATOMIC_RELAXED);
-    filled.topology_version = (tree->header().resets << 40) + used;
+    filled.topology_version = __atomic_load_n(&tree->header().topology, __ATOMIC_RELAXED);
   }
   *info = filled;
   return METATE_OK;

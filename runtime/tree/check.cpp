@@ -1,6 +1,7 @@
 // Is a block from outside sound? Every constant is recomputed, every link must lead into its pool,
-// no slot has two parents, free lists are free of cycles, and metadata says what the links say.
-// Nothing is written, and nothing outside the given bytes is read.
+// no slot has two parents, free lists are free of cycles, metadata says what the links say, tables
+// find every slot at its place, and what is not active is background. Nothing is written, and
+// nothing outside the given bytes is read.
 #include "support/checked.h"
 #include "tree/walk.h"
 
@@ -29,14 +30,17 @@ public:
       return corrupt("its epoch or status is impossible");
     METATE_TRY(allocate());
     for (uint32_t number = 0; number < type.poolCount(); ++number) {
-      METATE_TRY(checkLinks(number));
+      METATE_TRY(checkLinks(number)); // a level's parents come first: their slots are known
       METATE_TRY(checkStates(number));
       METATE_TRY(checkFreeList(number));
       METATE_TRY(checkAmbient(number));
     }
-    for (uint32_t level = 0; level < type.levelCount(); ++level)
+    for (uint32_t level = 0; level < type.levelCount(); ++level) {
+      if (type.levels[level].kind == METATE_LEVEL_BITMASKED)
+        METATE_TRY(checkMasks(level));
       if (type.levels[level].dtype == METATE_U1)
         METATE_TRY(checkBooleans(level));
+    }
     return METATE_OK;
   }
 
@@ -63,66 +67,209 @@ private:
       const metate_pool &pool = tree.pool(number);
       if (pool.high_water > tree.pools[number].physical || pool.used > pool.high_water)
         return corrupt(number, "its counters are larger than the pool");
+      if (pool.pending || pool.tombs || pool.orphans != pool.orphans_seen)
+        return corrupt(number, "cells that were deactivated have not been collected");
       offsets[number] = words;
       words += pool.high_water / 64 + 1;
-      if (tree.pools[number].ambient && tree.pools[number].cellBytes > largest)
-        largest = tree.pools[number].cellBytes;
+      if (tree.pools[number].ambient && tree.pools[number].slot_bytes > largest)
+        largest = tree.pools[number].slot_bytes;
     }
     METATE_TRY(storage.allocate(words));
     return pattern.allocate(largest);
   }
 
-  // visit(cell) for the root cell or every linked slot of the pool.
-  template <typename Visit> bool eachOwner(uint32_t owner, Visit visit) {
-    uint64_t along[METATE_MAX_AXES] = {};
+  // visit(cell, along) for the root cell or every active cell in the linked slots of a pool.
+  template <typename Visit> bool eachOwner(uint32_t owner, const Visit &visit) {
+    int64_t along[METATE_MAX_AXES] = {};
     if (owner == METATE_NONE)
       return visit(tree.root(), along);
-    const LevelFacts &facts = type.facts[type.poolLevels[owner]];
-    for (uint32_t slot = 1; slot <= tree.pool(owner).high_water; ++slot) {
-      if (!bits(owner).test(slot))
-        continue;
-      for (uint32_t k = 0; k < facts.pathRank; ++k)
-        along[facts.pathAxes[k]] = uint64_t(int32_t(tree.record(owner, slot)[1 + k]));
-      if (!visit(tree.slot(owner, slot), along))
+    for (uint32_t slot = 1; slot <= tree.pool(owner).high_water; ++slot)
+      if (bits(owner).test(slot) && !eachInSlot(tree, owner, slot, visit))
         return false;
-    }
     return true;
   }
 
-  metate_status checkLinks(uint32_t number) {
-    uint32_t level = type.poolLevels[number];
-    const LevelFacts &facts = type.facts[level];
-    uint32_t high = tree.pool(number).high_water, linked = 0;
-    Bits seen = bits(number);
-    const char *problem = nullptr;
-    auto visit = [&](uint8_t *address, const uint64_t *along) {
-      uint32_t slot;
-      memcpy(&slot, address, sizeof slot);
-      if (!slot)
-        return true;
-      if (slot > high)
-        problem = "a link leaves the pool";
-      else if (seen.test(slot))
-        problem = "a slot has two parents";
-      if (problem)
-        return false;
-      seen.set(slot);
-      ++linked;
-      const uint32_t *record = tree.record(number, slot);
-      for (uint32_t k = 0; k < facts.pathRank; ++k)
-        if (int64_t(int32_t(record[1 + k])) != int64_t(along[facts.pathAxes[k]]))
-          problem = "a slot's coordinates are not its link's";
-      return !problem;
-    };
-    Nest nest = nestOf(type, level);
-    eachOwner(facts.ownerPool, [&](uint8_t *cell, const uint64_t *along) {
-      return walk(type, nest, 0, cell, along, visit);
+  // visit(container, along) for every container of a level in an active cell.
+  template <typename Visit> bool eachContainer(uint32_t level, const Visit &visit) {
+    Nest nest = nestAbove(type, level);
+    uint64_t offset = type.levels[level].offset;
+    auto inner = [&](uint8_t *cell, const int64_t *along) { return visit(cell + offset, along); };
+    return eachOwner(type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
+      return walk(type, nest, 0, cell, along, inner);
     });
+  }
+
+  metate_status checkLinks(uint32_t number) {
+    uint32_t linked = 0;
+    const char *problem = nullptr;
+    if (type.poolLevel(number).kind == METATE_LEVEL_HASH)
+      problem = tableProblem(number, linked);
+    else
+      eachContainer(type.poolLevels[number], [&](uint8_t *container, const int64_t *along) {
+        problem = type.poolLevel(number).kind == METATE_LEVEL_DYNAMIC
+                      ? listProblem(number, container, along, linked)
+                      : linksProblem(number, container, along, linked);
+        return !problem;
+      });
     if (problem)
       return corrupt(number, problem);
     if (linked != tree.pool(number).used)
       return corrupt(number, "it has another number of links than it says");
     return METATE_OK;
+  }
+
+  // One link that is not 0; `along` are the coordinates of the slot's first cell.
+  const char *linkProblem(uint32_t number, uint32_t slot, const int64_t *along, uint32_t &linked) {
+    Bits seen = bits(number);
+    if (slot > tree.pool(number).high_water)
+      return "a link leaves the pool";
+    if (seen.test(slot))
+      return "a slot has two parents";
+    seen.set(slot);
+    ++linked;
+    int64_t own[METATE_MAX_AXES];
+    memcpy(own, along, sizeof own);
+    slotCoordinates(tree, number, slot, own);
+    return memcmp(own, along, sizeof own) ? "a slot's coordinates are not its link's" : nullptr;
+  }
+
+  const char *linksProblem(uint32_t number, const uint8_t *container, const int64_t *along,
+                           uint32_t &linked) {
+    const metate_level &level = type.poolLevel(number);
+    const auto *links = reinterpret_cast<const uint32_t *>(container);
+    for (uint64_t n = 0; n < level.cells; ++n) {
+      if (!links[n])
+        continue;
+      int64_t own[METATE_MAX_AXES];
+      memcpy(own, along, sizeof own);
+      uint64_t rest = n;
+      for (uint32_t k = level.axis_count; k-- > 0; rest /= level.extents[k])
+        own[level.axes[k]] =
+            own[level.axes[k]] * level.extents[k] + int64_t(rest % level.extents[k]);
+      if (const char *problem = linkProblem(number, links[n], own, linked))
+        return problem;
+    }
+    return nullptr;
+  }
+
+  const char *listProblem(uint32_t number, const uint8_t *container, const int64_t *along,
+                          uint32_t &linked) {
+    const metate_level &level = type.poolLevel(number);
+    const auto *words = reinterpret_cast<const uint32_t *>(container);
+    uint64_t length = words[0], chunks = chunksOf(level);
+    if (length > level.cells)
+      return "a list is longer than it can be";
+    int64_t own[METATE_MAX_AXES];
+    memcpy(own, along, sizeof own);
+    for (uint64_t k = 0; k < chunks; ++k) {
+      uint32_t slot = words[2 + k];
+      uint64_t first = k * level.slot_cells;
+      if ((slot != 0) != (first < length))
+        return slot ? "a chunk is linked beyond its list's length"
+                    : "a list has not all its chunks";
+      if (!slot)
+        continue;
+      own[level.axes[0]] = int64_t(first);
+      if (const char *problem = linkProblem(number, slot, own, linked))
+        return problem;
+      uint64_t there = length - first < level.slot_cells ? length - first : level.slot_cells;
+      for (uint64_t n = there; n < level.slot_cells; ++n)
+        if (!isBackground(type.poolLevels[number], tree.slot(number, slot) + n * level.cell_bytes))
+          return "a cell beyond its list's length is not background";
+    }
+    return nullptr;
+  }
+
+  const char *tableProblem(uint32_t number, uint32_t &linked) {
+    metate_view view = tree.view();
+    uint32_t at = type.poolLevels[number], buckets = tree.pools[number].buckets;
+    const uint32_t *table = metate_view_table(&view, at);
+    Bits seen = bits(number);
+    for (uint32_t n = 0; n < buckets; ++n) {
+      uint32_t slot = table[n];
+      if (!slot)
+        continue;
+      if (slot > tree.pool(number).high_water)
+        return "its table leaves the pool";
+      if (seen.test(slot))
+        return "a slot is in its table twice";
+      seen.set(slot);
+      ++linked;
+      if (!isInActiveContainer(number, slot))
+        return "a slot's container is not active, or does not know it";
+      uint64_t index = 0;
+      const uint8_t *container = metate_view_home_container(&view, at, slot, &index);
+      uint32_t first = 0;
+      if (metate_view_hash_bucket(&view, at, container, tree.record(number, slot) + 2, &first) !=
+          &table[n])
+        return "its table does not find a slot by its coordinates";
+    }
+    return nullptr;
+  }
+
+  // A hash slot's container is in an active cell and has the slot's stamp. Its coordinates lie
+  // inside of the tree along the axes that have bounds.
+  bool isInActiveContainer(uint32_t number, uint32_t slot) {
+    const LevelFacts &facts = type.facts[type.poolLevels[number]];
+    const uint32_t *record = tree.record(number, slot);
+    for (uint32_t k = 0; k < facts.pathRank; ++k)
+      if (facts.shape[k] && int64_t(record[2 + k]) >= facts.shape[k])
+        return false;
+    metate_view view = tree.view();
+    uint64_t index = 0;
+    const uint8_t *container =
+        metate_view_home_container(&view, type.poolLevels[number], slot, &index);
+    uint32_t any = 0;
+    if (container)
+      memcpy(&any, container, sizeof any);
+    return any && any == record[1];
+  }
+
+  // All members background, nothing active inside. Entry masks and lengths mean nothing.
+  bool isBackground(uint32_t level, const uint8_t *cell) {
+    const metate_level *levels = type.levels;
+    for (uint32_t i = level + 1; i < type.levelCount() && levels[i].parent >= level; ++i) {
+      const metate_level &child = levels[i];
+      const uint8_t *container = cell + child.offset;
+      if (child.parent != level)
+        continue;
+      if (child.kind == METATE_LEVEL_PLACE) {
+        if (memcmp(container, type.background(i), child.cell_bytes) != 0)
+          return false;
+        continue;
+      }
+      bool list = child.kind == METATE_LEVEL_DYNAMIC;
+      if (child.pool != METATE_NONE) {
+        uint64_t links = containerBytes(child) / 4;
+        for (uint64_t n = 0; n < links; ++n)
+          if (reinterpret_cast<const uint32_t *>(container)[n] && !(list && n == 1))
+            return false;
+        continue;
+      }
+      for (uint64_t n = 0; n < child.cells; ++n)
+        if ((child.kind == METATE_LEVEL_BITMASKED && maskBit(child, container, n)) ||
+            !isBackground(i, container + n * child.cell_bytes))
+          return false;
+    }
+    return true;
+  }
+
+  metate_status checkMasks(uint32_t level) {
+    const metate_level &own = type.levels[level];
+    const char *problem = nullptr;
+    eachContainer(level, [&](const uint8_t *container, const int64_t *) {
+      const auto *mask = reinterpret_cast<const uint32_t *>(container + own.mask);
+      if (own.cells % 32 && mask[own.cells / 32] >> own.cells % 32)
+        problem = "a mask has bits beyond its cells";
+      for (uint64_t n = 0; n < own.cells && !problem; ++n)
+        if (!maskBit(own, container, n) && !isBackground(level, container + n * own.cell_bytes))
+          problem = "an inactive cell is not background";
+      return !problem;
+    });
+    if (!problem)
+      return METATE_OK;
+    return fail(METATE_E_CORRUPT, "block of type '%s': level '%s': %s", type.shown(),
+                type.levelName(level), problem);
   }
 
   metate_status checkStates(uint32_t number) {
@@ -159,22 +306,22 @@ private:
     const PoolLayout &pool = tree.pools[number];
     if (!pool.ambient)
       return METATE_OK;
-    fillCell(type, type.poolLevels[number], pattern.data());
-    if (memcmp(pattern.data(), tree.slot(number, 0), pool.cellBytes) != 0)
+    fillSlot(type, type.poolLevels[number], pattern.data());
+    if (memcmp(pattern.data(), tree.slot(number, 0), pool.slot_bytes) != 0)
       return corrupt(number, "its ambient slot is not background");
     return METATE_OK;
   }
 
   metate_status checkBooleans(uint32_t level) {
     uint64_t count = type.levels[level].cell_bytes;
-    auto visit = [&](uint8_t *value, const uint64_t *) {
+    auto visit = [&](uint8_t *value, const int64_t *) {
       for (uint64_t i = 0; i < count; ++i)
         if (value[i] > 1)
           return false;
       return true;
     };
     Nest nest = nestOf(type, level);
-    bool sound = eachOwner(type.facts[level].ownerPool, [&](uint8_t *cell, const uint64_t *along) {
+    bool sound = eachOwner(type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
       return walk(type, nest, 0, cell, along, visit);
     });
     return sound
@@ -213,6 +360,8 @@ metate_status readLayout(const metate_type &type, const uint8_t *block, uint64_t
   for (uint32_t number = 0; number < type.poolCount(); ++number)
     same = same && stored[number].meta_offset == pools[number].meta &&
            stored[number].slots_offset == pools[number].slots &&
+           stored[number].table_offset == pools[number].table &&
+           stored[number].table_buckets == pools[number].buckets &&
            stored[number].physical == pools[number].physical;
   if (!same)
     return fail(METATE_E_CORRUPT, "block of type '%s': its offsets are not its capacities'",

@@ -151,34 +151,70 @@ void copyBox(const Box &box, uint32_t depth, uint8_t *cells, uint8_t *array) {
                        array + i * dimension.inArray);
 }
 
-// Copies between all active cells of a member and an array with these strides.
+metate_status failOutside(const metate_type &type) {
+  return fail(METATE_E_CORRUPT, "tree of type '%s': a slot lies outside the tree", type.shown());
+}
+
+// Copies between the cells of a member and an array with these strides, box by box. Inactive cells
+// below a bitmasked level are copied too: they hold background.
 template <Direction direction>
-metate_status copyAll(const metate_tree &tree, uint32_t level, uint8_t *array,
-                      const uint64_t *stride) {
+metate_status copyBoxes(const metate_tree &tree, uint32_t level, uint8_t *array,
+                        const uint64_t *stride) {
   const metate_type &type = *tree.type;
   const LevelFacts &facts = type.facts[level];
   Box box = boxOf(type, level, stride);
   bool inside = true;
-  eachOwner(tree, facts.ownerPool, [&](uint8_t *cell, const uint64_t *along) {
+  eachOwner(tree, facts.ownerPool, [&](uint8_t *cell, const int64_t *along) {
     uint64_t at = 0;
     for (uint32_t k = 0; k < facts.pathRank; ++k) {
       uint32_t axis = facts.pathAxes[k];
-      inside = inside && along[axis] < box.ownerCells[axis]; // a damaged block may name any
-      at += along[axis] * box.ownerStride[axis];
+      // A damaged block may name any coordinate; without bounds no stride is asked for.
+      inside = inside && (!facts.shape[k] || uint64_t(along[axis]) < box.ownerCells[axis]);
+      at += uint64_t(along[axis]) * box.ownerStride[axis];
     }
     if (inside)
       copyBox<direction>(box, 0, cell + box.offset, array + at);
     return inside;
   });
-  return inside ? METATE_OK
-                : fail(METATE_E_CORRUPT, "tree of type '%s': a slot lies outside the tree",
-                       type.shown());
+  return inside ? METATE_OK : failOutside(type);
+}
+
+// The active cells alone, one by one, take their values from the array.
+metate_status copyActive(const metate_tree &tree, uint32_t level, const uint8_t *array,
+                         const uint64_t *stride) {
+  const LevelFacts &facts = tree.type->facts[level];
+  uint64_t bytes = tree.type->levels[level].cell_bytes;
+  bool inside = true;
+  auto visit = [&](uint8_t *cell, const int64_t *along) {
+    uint64_t at = 0;
+    for (uint32_t k = 0; k < facts.pathRank; ++k) {
+      int64_t coordinate = along[facts.pathAxes[k]];
+      inside = inside && (!facts.shape[k] || (coordinate >= 0 && coordinate < facts.shape[k]));
+      at += uint64_t(coordinate) * stride[facts.pathAxes[k]];
+    }
+    if (inside)
+      memcpy(cell, array + at, bytes);
+    return inside;
+  };
+  eachActive(tree, level, visit);
+  return inside ? METATE_OK : failOutside(*tree.type);
+}
+
+metate_status copyToCells(const metate_tree &tree, uint32_t level, const uint8_t *array,
+                          const uint64_t *stride) {
+  if (tree.type->facts[level].everyCell)
+    return copyBoxes<Direction::ToCells>(tree, level, const_cast<uint8_t *>(array), stride);
+  return copyActive(tree, level, array, stride);
 }
 
 // Row-major strides of the dense array, after its size was compared with the caller's.
 metate_status denseStrides(const char *function, const metate_tree *tree, uint32_t level,
                            uint64_t bytes, uint64_t *stride) {
   const LevelFacts &facts = tree->type->facts[level];
+  if (facts.unbounded)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "%s: member '%s': a hash level above has no bounds: ask for its cells", function,
+                tree->type->levelName(level));
   Checked total = tree->type->levels[level].cell_bytes;
   for (uint32_t k = facts.pathRank; k-- > 0;) {
     stride[facts.pathAxes[k]] = total.value();
@@ -208,7 +244,7 @@ metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level, vo
   else if (facts.ownerPool != METATE_NONE)
     for (uint64_t at = 0; at < bytes; at += cellBytes)
       memcpy(to + at, tree->type->background(level), cellBytes);
-  return copyAll<Direction::ToArray>(*tree, level, to, stride);
+  return copyBoxes<Direction::ToArray>(*tree, level, to, stride);
 }
 
 metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level, const void *values,
@@ -222,7 +258,7 @@ metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level, const v
   METATE_TRY(denseStrides(__func__, tree, level, bytes, stride));
   auto *from = static_cast<const uint8_t *>(values);
   METATE_TRY(checkBooleans(__func__, tree, level, from, bytes));
-  return copyAll<Direction::ToCells>(*tree, level, const_cast<uint8_t *>(from), stride);
+  return copyToCells(*tree, level, from, stride);
 }
 
 metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *value,
@@ -236,5 +272,5 @@ metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *va
   auto *from = static_cast<const uint8_t *>(value);
   METATE_TRY(checkBooleans(__func__, tree, level, from, value_bytes));
   uint64_t stride[METATE_MAX_AXES] = {}; // every cell takes the same bytes
-  return copyAll<Direction::ToCells>(*tree, level, const_cast<uint8_t *>(from), stride);
+  return copyToCells(*tree, level, from, stride);
 }

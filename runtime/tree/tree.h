@@ -28,12 +28,14 @@ struct metate_tree {
   }
   uint8_t *root() const { return block + layout.rootOffset; }
   uint8_t *slot(uint32_t number, uint32_t slot) const {
-    return block + pools[number].slots + uint64_t(slot) * pools[number].cellBytes;
+    return block + pools[number].slots + uint64_t(slot) * pools[number].slot_bytes;
   }
-  // {state, coordinate[]} of a slot.
+  // The tree as the protocol sees it: with constants of our own.
+  metate_view view() const { return {block, type->blob, pools, nullptr}; }
+  // {state, next, coordinate[]} of a slot.
   uint32_t *record(uint32_t number, uint32_t slot) const {
     return reinterpret_cast<uint32_t *>(block + pools[number].meta +
-                                        uint64_t(slot) * pools[number].recordBytes);
+                                        uint64_t(slot) * pools[number].record_bytes);
   }
   // Slots that may have been handed out; bounded whatever the block says.
   uint32_t highWater(uint32_t number) const {
@@ -51,12 +53,13 @@ struct Found {
   bool corrupt = false; // a link outside its pool
 };
 
-// The cell of the path, without activating anything. Links are read with acquire: what the
-// activating worker filled is seen.
-Found find(const metate_tree &tree, const Path &path);
+// The cell of a level with these coordinates (in the level's units, by axis number), without
+// activating anything.
+Found find(const metate_tree &tree, uint32_t level, const int64_t *along);
 
-// The cell of the path, activated: METATE_E_CAPACITY (sticky in the block) or METATE_E_CORRUPT.
-metate_status activate(const metate_tree &tree, const Path &path, uint8_t **cell);
+// The same, activated: METATE_E_CAPACITY (sticky in the block) or METATE_E_CORRUPT.
+metate_status activate(const metate_tree &tree, uint32_t level, const int64_t *along,
+                       uint8_t **cell);
 
 // Is this block, laid out as `layout` and `pools` say, sound? Reads only.
 metate_status checkBlock(const metate_type &type, const uint8_t *block, const BlockLayout &layout,

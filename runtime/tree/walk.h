@@ -7,8 +7,8 @@
 
 namespace metate {
 
-// The levels below the target's owner (a pool's slot or the root cell), down to the target. Only
-// the target may be a pointer level: then its links are what is visited.
+// The levels below the target's owner (a pool's slot or the root cell), down to the target; all
+// of them keep their cells inline.
 struct Nest {
   uint32_t count = 0;
   uint32_t level[maxDepth];
@@ -27,23 +27,37 @@ inline Nest nestOf(const metate_type &type, uint32_t target) {
   return nest;
 }
 
-// visit(address, along) for each cell; `along` is the cell's own coordinate per axis. Stops and
-// returns false as soon as a visit does.
+// The same without the target: down to the cells that hold its containers.
+inline Nest nestAbove(const metate_type &type, uint32_t target) {
+  Nest nest = nestOf(type, target);
+  --nest.count;
+  return nest;
+}
+
+inline bool maskBit(const metate_level &level, const uint8_t *container, uint64_t cell) {
+  const auto *words = reinterpret_cast<const uint32_t *>(container + level.mask);
+  return __atomic_load_n(&words[cell / 32], __ATOMIC_ACQUIRE) >> cell % 32 & 1;
+}
+
+// visit(address, along) for each active cell; `along` is the cell's own coordinate per axis. Stops
+// and returns false as soon as a visit does. Inactive bitmasked cells are passed by.
 template <typename Visit>
 bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cell,
-          const uint64_t *along, Visit &visit) {
+          const int64_t *along, Visit &visit) {
   if (step == nest.count)
     return visit(cell, along);
   const metate_level &level = type.levels[nest.level[step]];
-  uint64_t stride = level.kind == METATE_LEVEL_POINTER ? 4 : level.cell_bytes;
-  uint64_t inside[METATE_MAX_AXES];
+  uint8_t *container = cell + level.offset;
+  bool masked = level.kind == METATE_LEVEL_BITMASKED;
+  int64_t inside[METATE_MAX_AXES];
   __builtin_memcpy(inside, along, sizeof inside);
   uint32_t counter[METATE_MAX_AXES] = {};
   for (uint32_t k = 0; k < level.axis_count; ++k)
     inside[level.axes[k]] *= level.extents[k];
   for (uint64_t index = 0; index < level.cells; ++index) {
-    if (!walk(type, nest, step + 1, cell + level.offset + index * stride, inside, visit))
-      return false;
+    if (!masked || maskBit(level, container, index))
+      if (!walk(type, nest, step + 1, container + index * level.cell_bytes, inside, visit))
+        return false;
     // Row-major odometer over the level's axes.
     for (uint32_t k = level.axis_count; k-- > 0;) {
       ++inside[level.axes[k]];
@@ -56,26 +70,76 @@ bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cel
   return true;
 }
 
-// visit(cell, along) for the root cell (owner METATE_NONE), or for every active slot of a pool, with
-// the slot's coordinates as the block has them. Stops as soon as a visit returns false.
+// The slot's coordinates, as the block has them, by axis number; the axes of other levels stay.
+inline void slotCoordinates(const metate_tree &tree, uint32_t pool, uint32_t slot, int64_t *along) {
+  const metate_level &level = tree.type->poolLevel(pool);
+  const uint32_t *record = tree.record(pool, slot);
+  for (uint32_t k = 0; k < level.coordinate_count; ++k)
+    along[level.path_axes[k]] = int32_t(record[2 + k]);
+}
+
+// Active cells of a list's slot: of the last chunk as many as the length says.
+inline uint32_t cellsInSlot(const metate_tree &tree, uint32_t pool, uint32_t slot) {
+  const metate_level &level = tree.type->poolLevel(pool);
+  if (level.kind != METATE_LEVEL_DYNAMIC)
+    return 1;
+  metate_view view = tree.view();
+  uint64_t first = 0;
+  const uint8_t *list =
+      metate_view_home_container(&view, tree.type->poolLevels[pool], slot, &first);
+  uint32_t length =
+      list ? __atomic_load_n(reinterpret_cast<const uint32_t *>(list), __ATOMIC_ACQUIRE) : 0;
+  if (length <= first || first % level.slot_cells)
+    return 0;
+  uint64_t left = length - first, here = level.cells - first;
+  left = left < here ? left : here;
+  return uint32_t(left < level.slot_cells ? left : level.slot_cells);
+}
+
+// visit(cell, along) for every active cell in one slot.
+template <typename Visit>
+bool eachInSlot(const metate_tree &tree, uint32_t pool, uint32_t slot, const Visit &visit) {
+  const metate_level &level = tree.type->poolLevel(pool);
+  int64_t along[METATE_MAX_AXES] = {};
+  slotCoordinates(tree, pool, slot, along);
+  uint8_t *cell = tree.slot(pool, slot);
+  for (uint32_t k = 0, count = cellsInSlot(tree, pool, slot); k < count; ++k) {
+    if (!visit(cell, along))
+      return false;
+    cell += level.cell_bytes;
+    ++along[level.axes[0]];
+  }
+  return true;
+}
+
+// visit(cell, along) for the root cell (owner METATE_NONE), or for every active cell of a pool.
+// Stops as soon as a visit returns false.
 template <typename Visit>
 void eachOwner(const metate_tree &tree, uint32_t owner, const Visit &visit) {
-  uint64_t along[METATE_MAX_AXES] = {};
+  int64_t along[METATE_MAX_AXES] = {};
   if (owner == METATE_NONE) {
     visit(tree.root(), along);
     return;
   }
-  const LevelFacts &facts = tree.type->facts[tree.type->poolLevels[owner]];
   uint32_t high = tree.highWater(owner);
-  for (uint32_t slot = 1; slot <= high; ++slot) {
-    const uint32_t *record = tree.record(owner, slot);
-    if (!__atomic_load_n(record, __ATOMIC_ACQUIRE))
-      continue;
-    for (uint32_t k = 0; k < facts.pathRank; ++k)
-      along[facts.pathAxes[k]] = uint64_t(int64_t(int32_t(record[1 + k])));
-    if (!visit(tree.slot(owner, slot), along))
-      return;
+  for (uint32_t slot = 1; slot <= high; ++slot)
+    if (__atomic_load_n(tree.record(owner, slot), __ATOMIC_ACQUIRE))
+      if (!eachInSlot(tree, owner, slot, visit))
+        return;
+}
+
+// visit(cell, along) for every active cell of a level: the pool is walked, not the links.
+template <typename Visit> void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
+  const metate_type &type = *tree.type;
+  uint32_t owner = type.levels[level].pool;
+  Nest nest; // empty for a level with a pool: its cells are in the slots
+  if (owner == METATE_NONE) {
+    owner = type.facts[level].ownerPool;
+    nest = nestOf(type, level);
   }
+  eachOwner(tree, owner, [&](uint8_t *cell, const int64_t *along) {
+    return walk(type, nest, 0, cell, along, visit);
+  });
 }
 
 } // namespace metate

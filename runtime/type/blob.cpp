@@ -70,25 +70,51 @@ bool axesAreSound(const metate_level &level) {
       continue;
     }
     if (level.axes[k] >= METATE_MAX_AXES || (k && level.axes[k] <= level.axes[k - 1]) ||
-        level.extents[k] == 0)
+        (level.extents[k] == 0) != (level.kind == METATE_LEVEL_HASH))
       return false;
     product = product * level.extents[k];
   }
   return product.fitsIn(maxCellBytes) && product.value() == level.cells;
 }
 
+bool hasPool(const metate_level &level) {
+  return level.kind == METATE_LEVEL_POINTER || level.kind == METATE_LEVEL_DYNAMIC ||
+         level.kind == METATE_LEVEL_HASH;
+}
+
+// Slots, chunks and masks are what their kind and the cells say.
+const char *slotsProblem(const metate_level &level) {
+  bool pool = hasPool(level), list = level.kind == METATE_LEVEL_DYNAMIC;
+  uint64_t most = list ? level.cells : 1;
+  if (pool ? !level.slot_cells || level.slot_cells > most : level.slot_cells != 0)
+    return "its slots have another number of cells";
+  if (list && (level.axis_count != 1 || level.cells > INT32_MAX))
+    return "a list has one axis";
+  Checked bytes = Checked(level.slot_cells) * level.cell_bytes;
+  if (!bytes.fitsIn(maxCellBytes))
+    return "its slots are too large";
+  uint64_t align = bytes.value() >= METATE_BLOCK_ALIGN ? METATE_BLOCK_ALIGN : level.cell_align;
+  uint64_t slotBytes = list && align ? bytes.alignedTo(align).value() : bytes.value();
+  if (level.slot_bytes != (pool ? slotBytes : 0))
+    return "its slots are not its cells";
+  uint64_t mask = level.kind == METATE_LEVEL_BITMASKED
+                      ? (Checked(level.cells) * level.cell_bytes).alignedTo(4).value()
+                      : 0;
+  return level.mask == mask ? nullptr : "its mask is misplaced";
+}
+
 // The kind's own rules; the position in the tree is checked elsewhere.
 const char *kindProblem(Reader &reader, const metate_level &level) {
-  bool pool = level.kind == METATE_LEVEL_POINTER;
-  if (level.kind < METATE_LEVEL_ROOT || level.kind > METATE_LEVEL_PLACE)
+  bool pool = hasPool(level);
+  if (level.kind < METATE_LEVEL_ROOT || level.kind > METATE_LEVEL_HASH)
     return "unknown kind";
-  bool split = level.kind == METATE_LEVEL_DENSE || pool;
+  bool split = level.kind != METATE_LEVEL_ROOT && level.kind != METATE_LEVEL_PLACE;
   if (split != (level.axis_count != 0))
     return "root and members split no axes, other levels at least one";
   if (pool ? level.pool != reader.pools++ : level.pool != METATE_NONE)
     return "pools are not numbered in order";
-  uint32_t flags = pool && level.cell_bytes <= METATE_AMBIENT_LIMIT ? METATE_LEVEL_AMBIENT : 0;
-  if (level.flags != flags)
+  uint32_t flags = pool && level.slot_bytes <= METATE_AMBIENT_LIMIT ? METATE_LEVEL_AMBIENT : 0;
+  if ((level.flags & ~METATE_LEVEL_ZERO) != flags) // ZERO is checked when all records have been
     return "wrong flags";
   if (level.kind != METATE_LEVEL_PLACE) {
     if (level.dtype || level.rows || level.columns || level.element_rank || level.background)
@@ -136,10 +162,13 @@ const char *placementProblem(const Reader &reader, uint32_t index, const metate_
     ancestor = reader.level(ancestor).parent;
   if (ancestor != level.parent)
     return "the levels are not in preorder";
-  Checked container = level.kind == METATE_LEVEL_POINTER ? Checked(level.cells) * 4
-                                                         : Checked(level.cells) * level.cell_bytes;
-  uint64_t align = level.kind == METATE_LEVEL_POINTER ? 4 : level.cell_align;
-  if (!(container + level.offset).fitsIn(parent.cell_bytes))
+  // The product bounds what containerBytes adds up.
+  Checked cells = Checked(level.cells) * (hasPool(level) ? 4 : level.cell_bytes);
+  uint64_t align = hasPool(level) ? 4 : level.cell_align;
+  if (level.kind == METATE_LEVEL_BITMASKED && align < 4)
+    align = 4;
+  if (!(cells + level.offset).fitsIn(maxCellBytes) ||
+      !(Checked(containerBytes(level)) + level.offset).fitsIn(parent.cell_bytes))
     return "it does not fit into its parent's cell";
   if (level.offset % align || align > parent.cell_align)
     return "it is misaligned in its parent's cell";
@@ -158,6 +187,19 @@ const char *overlapProblem(const Reader &reader, uint32_t index) {
   return nullptr;
 }
 
+// What a level alone splits: a hash level's axes no level above, a list's axis no other level.
+const char *axisProblem(const Reader &reader, uint32_t index) {
+  const metate_level &level = reader.level(index);
+  for (uint32_t up = level.parent; up != METATE_NONE; up = reader.level(up).parent)
+    for (uint32_t k = 0; k < reader.level(up).axis_count; ++k)
+      for (uint32_t n = 0; n < level.axis_count; ++n)
+        if (level.axes[n] == reader.level(up).axes[k] &&
+            (level.kind == METATE_LEVEL_HASH || level.kind == METATE_LEVEL_DYNAMIC ||
+             reader.level(up).kind == METATE_LEVEL_DYNAMIC))
+          return "another level splits an axis that is its own";
+  return nullptr;
+}
+
 // path_rank, path_axes, coordinate_count; extents along an axis stay in int32 coordinates.
 const char *pathProblem(const Reader &reader, uint32_t index) {
   uint64_t extent[METATE_MAX_AXES] = {};
@@ -168,13 +210,13 @@ const char *pathProblem(const Reader &reader, uint32_t index) {
       return "nested too deeply";
     for (uint32_t k = 0; k < level.axis_count; ++k) {
       uint64_t &along = extent[level.axes[k]];
-      along = (along ? along : 1) * level.extents[k];
+      along = (along ? along : 1) * (level.extents[k] ? level.extents[k] : 1);
       if (along > INT32_MAX)
         return "more than 2^31 - 1 cells along an axis";
     }
   }
   const metate_level &level = reader.level(index);
-  bool addressed = level.kind == METATE_LEVEL_PLACE || level.kind == METATE_LEVEL_POINTER;
+  bool addressed = level.kind == METATE_LEVEL_PLACE || hasPool(level);
   uint32_t rank = 0;
   for (uint32_t axis = 0; axis < METATE_MAX_AXES; ++axis)
     if (extent[axis] && addressed && level.path_axes[rank++] != axis)
@@ -183,22 +225,36 @@ const char *pathProblem(const Reader &reader, uint32_t index) {
     if (level.path_axes[k])
       return "its path's axes are wrong";
   if (level.path_rank != (level.kind == METATE_LEVEL_PLACE ? rank : 0) ||
-      level.coordinate_count != (level.kind == METATE_LEVEL_POINTER ? rank : 0))
+      level.coordinate_count != (hasPool(level) ? rank : 0))
     return "its path's rank is wrong";
-  return nullptr;
+  return axisProblem(reader, index);
 }
 
-// Every level leads to a member.
-const char *slotProblem(const Reader &reader, uint32_t index) {
-  if (reader.level(index).kind == METATE_LEVEL_PLACE)
-    return nullptr;
-  for (uint32_t below = index + 1; below < reader.type->level_count; ++below) {
-    if (reader.level(below).parent < index)
+bool isZero(const char *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    if (bytes[i])
+      return false;
+  return true;
+}
+
+// Every level leads to a member, and says whether all of their backgrounds are zero.
+const char *membersProblem(const Reader &reader, uint32_t index) {
+  uint32_t members = 0;
+  bool zero = true;
+  for (uint32_t at = index; at < reader.type->level_count; ++at) {
+    const metate_level &level = reader.level(at);
+    if (at != index && (level.parent < index || level.parent == METATE_NONE))
       break; // left the subtree
-    if (reader.level(below).kind == METATE_LEVEL_PLACE)
-      return nullptr;
+    if (level.kind != METATE_LEVEL_PLACE)
+      continue;
+    ++members;
+    zero = zero && isZero(reader.start + level.background, level.cell_bytes);
   }
-  return "it has no members";
+  if (!members)
+    return "it has no members";
+  if (zero != ((reader.level(index).flags & METATE_LEVEL_ZERO) != 0))
+    return "its flags do not say whether its background is zero";
+  return nullptr;
 }
 
 metate_status checkLevel(Reader &reader, uint32_t index) {
@@ -211,6 +267,8 @@ metate_status checkLevel(Reader &reader, uint32_t index) {
   if (!reader.isText(level.name))
     return corrupt(index, "its name is outside the blob");
   const char *problem = kindProblem(reader, level);
+  if (!problem)
+    problem = slotsProblem(level);
   if (!problem)
     problem = placementProblem(reader, index, level);
   if (!problem && index)
@@ -251,7 +309,7 @@ metate_status verifyTypeBlob(const void *blob, uint64_t bytes) {
     return fail(METATE_E_CORRUPT, "type blob: expected %u pools and %u members, has %u and %u",
                 type->pool_count, type->member_count, reader.pools, reader.members);
   for (uint32_t index = 0; index < type->level_count; ++index)
-    if (const char *problem = slotProblem(reader, index))
+    if (const char *problem = membersProblem(reader, index))
       return corrupt(index, problem);
   return checkMemberNames(reader);
 }

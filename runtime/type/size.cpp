@@ -7,16 +7,43 @@
 
 namespace metate {
 
-static uint64_t slotLimit(uint32_t workers) { return UINT32_MAX - 1ull - workers; }
+// A hash level's table has at most 2^31 buckets; numbers from 2^31 on are no slots of it.
+static uint64_t slotLimit(const metate_level &level, uint32_t workers) {
+  uint64_t most = level.kind == METATE_LEVEL_HASH ? (uint64_t(1) << 30) - 1 : UINT32_MAX - 1ull;
+  return most - workers;
+}
+
+static uint32_t recordBytes(const metate_level &level) { return 4 * (2 + level.coordinate_count); }
+
+// Buckets of a table: a power of two, at least twice the slot numbers.
+static uint32_t tableBuckets(uint64_t physical) {
+  uint64_t buckets = 1;
+  while (buckets < 2 * (physical + 1))
+    buckets *= 2;
+  return uint32_t(buckets);
+}
+
+// Bytes that a pool's parts take at most to start at multiples of 64.
+static uint64_t roundingBytes(const metate_level &level) {
+  return (level.kind == METATE_LEVEL_HASH ? 3 : 2) * uint64_t(METATE_BLOCK_ALIGN);
+}
+
+// Bytes that a pool takes at most for each slot.
+static uint64_t bytesPerSlot(const metate_level &level) {
+  return level.slot_bytes + recordBytes(level) + (level.kind == METATE_LEVEL_HASH ? 16 : 0);
+}
 
 // Slots that the pool's parents can link, given the capacities chosen for them.
 static uint64_t reachable(const metate_type &type, uint32_t pool, const uint64_t *slots,
                           uint32_t workers) {
   const LevelFacts &facts = type.facts[type.poolLevels[pool]];
+  const metate_level &level = type.poolLevel(pool);
+  uint64_t limit = slotLimit(level, workers);
+  if (level.kind == METATE_LEVEL_HASH) // as many as anybody asks for
+    return limit < METATE_DEFAULT_HASH_SLOTS ? limit : METATE_DEFAULT_HASH_SLOTS - 1 - workers;
   Checked links = facts.fanout;
   if (facts.ownerPool != METATE_NONE)
     links = links * slots[facts.ownerPool];
-  uint64_t limit = slotLimit(workers);
   return links.fitsIn(limit) ? links.value() : limit;
 }
 
@@ -34,11 +61,13 @@ static metate_status applyEntry(const metate_type &type, const metate_capacity &
     if (pool == METATE_NONE)
       continue;
     pooled = true;
-    if (entry.slots > slotLimit(workers))
+    uint64_t limit = slotLimit(type.levels[i], workers);
+    if (entry.slots > limit)
       return fail(METATE_E_OUT_OF_RANGE,
-                  "capacities: level '%s': expected at most %llu slots (2^32 - 2 - %u workers), "
+                  "capacities: level '%s': expected at most %llu slots (%s - 2 - %u workers), "
                   "got %llu",
-                  entry.level, show(slotLimit(workers)), workers, show(entry.slots));
+                  entry.level, show(limit), limit > UINT32_MAX / 2 ? "2^32" : "2^30 + 1", workers,
+                  show(entry.slots));
     slots[pool] = entry.slots;
     wanted[pool] = true;
   }
@@ -84,20 +113,28 @@ metate_status layOut(const metate_type &type, uint32_t workers, const uint64_t *
   for (uint32_t pool = 0; pool < type.poolCount(); ++pool) {
     const metate_level &level = type.poolLevel(pool);
     PoolLayout &layout = pools[pool];
-    if (slots[pool] > slotLimit(workers))
+    if (slots[pool] > slotLimit(level, workers))
       return fail(METATE_E_OUT_OF_RANGE, "level '%s': more than 2^32 slots",
                   type.levelName(type.poolLevels[pool]));
     layout.capacity = uint32_t(slots[pool]);
     layout.physical = layout.capacity + workers;
-    layout.recordBytes = 4 * (1 + level.coordinate_count);
-    layout.cellBytes = level.cell_bytes;
-    layout.ambient = level.flags & METATE_LEVEL_AMBIENT;
+    layout.record_bytes = recordBytes(level);
+    layout.slot_bytes = level.slot_bytes;
+    layout.ambient = (level.flags & METATE_LEVEL_AMBIENT) != 0;
+    layout.reserved = 0;
     layout.meta = at.value();
-    at = (at + Checked(layout.physical + 1ull) * layout.recordBytes).alignedTo(align);
+    at = (at + Checked(layout.physical + 1ull) * layout.record_bytes).alignedTo(align);
     // Without an ambient slot, slot 0 is the address before slot 1, which is not part of the pool.
-    layout.slots = at.value() - (layout.ambient ? 0 : layout.cellBytes);
-    at = (at + Checked(layout.physical + (layout.ambient ? 1ull : 0ull)) * layout.cellBytes)
+    layout.slots = at.value() - (layout.ambient ? 0 : layout.slot_bytes);
+    at = (at + Checked(layout.physical + (layout.ambient ? 1ull : 0ull)) * layout.slot_bytes)
              .alignedTo(align);
+    layout.buckets = 0;
+    layout.table = 0;
+    if (level.kind == METATE_LEVEL_HASH) {
+      layout.buckets = tableBuckets(layout.physical);
+      layout.table = at.value();
+      at = (at + Checked(layout.buckets) * 4).alignedTo(align);
+    }
     layout.end = at.value();
   }
   if (!at.fitsIn(INT64_MAX))
@@ -113,15 +150,15 @@ metate_status layOut(const metate_type &type, uint32_t workers, const uint64_t *
 static uint64_t slotsWithin(const metate_type &type, uint32_t pool, uint32_t workers,
                             uint64_t share) {
   const metate_level &level = type.poolLevel(pool);
-  uint64_t perSlot = level.cell_bytes + 4 * (1 + uint64_t(level.coordinate_count));
-  Checked fixed = Checked(workers + 1ull) * perSlot + 2 * METATE_BLOCK_ALIGN;
+  uint64_t perSlot = bytesPerSlot(level);
+  Checked fixed = Checked(workers + 1ull) * perSlot + roundingBytes(level);
   return fixed.fitsIn(share) ? (share - fixed.value()) / perSlot : 0;
 }
 
 static Checked poolBytes(const metate_type &type, uint32_t pool, uint32_t workers, uint64_t slots) {
   const metate_level &level = type.poolLevel(pool);
-  uint64_t perSlot = level.cell_bytes + 4 * (1 + uint64_t(level.coordinate_count));
-  return Checked(slots + workers + 1) * perSlot + 2 * METATE_BLOCK_ALIGN;
+  uint64_t perSlot = bytesPerSlot(level);
+  return Checked(slots + workers + 1) * perSlot + roundingBytes(level);
 }
 
 // Water filling: pools in order, parents before children; each round gives every open pool an equal
@@ -173,7 +210,7 @@ static void topUp(const metate_type &type, uint32_t workers, uint64_t bytes, uin
   };
   const metate_level &level = type.poolLevel(pool);
   uint64_t most = reachable(type, pool, slots, workers);
-  uint64_t low = slots[pool], high = low + bytes / level.cell_bytes;
+  uint64_t low = slots[pool], high = low + bytes / level.slot_bytes;
   if (high > most)
     high = most;
   while (low < high) {

@@ -11,25 +11,21 @@ namespace metate {
 namespace {
 
 void setPath(const metate_level *levels, uint32_t index, LevelFacts &facts) {
-  int64_t extent[METATE_MAX_AXES] = {};
+  int64_t extent[METATE_MAX_AXES];
+  bool split[METATE_MAX_AXES] = {};
+  for (int64_t &along : extent)
+    along = 1;
   for (uint32_t at = index; at != METATE_NONE; at = levels[at].parent)
     for (uint32_t k = 0; k < levels[at].axis_count; ++k) {
-      int64_t &along = extent[levels[at].axes[k]];
-      along = (along ? along : 1) * levels[at].extents[k];
+      split[levels[at].axes[k]] = true;
+      extent[levels[at].axes[k]] *= levels[at].extents[k]; // 0 of a hash level
     }
   for (uint32_t axis = 0; axis < METATE_MAX_AXES; ++axis)
-    if (extent[axis]) {
+    if (split[axis]) {
       facts.pathAxes[facts.pathRank] = uint8_t(axis);
       facts.shape[facts.pathRank++] = extent[axis];
+      facts.unbounded = facts.unbounded || extent[axis] == 0;
     }
-}
-
-bool isZero(const void *bytes, uint64_t count) {
-  const char *byte = static_cast<const char *>(bytes);
-  for (uint64_t i = 0; i < count; ++i)
-    if (byte[i])
-      return false;
-  return true;
 }
 
 void derive(metate_type &type) {
@@ -40,27 +36,31 @@ void derive(metate_type &type) {
     facts.record = &levels[i];
     setPath(levels, i, facts);
     facts.ownerPool = METATE_NONE;
-    Checked fanout = levels[i].cells;
+    facts.everyCell = levels[i].kind != METATE_LEVEL_BITMASKED;
+    Checked above = 1;
     for (uint32_t at = levels[i].parent; at != METATE_NONE; at = levels[at].parent) {
       if (levels[at].pool != METATE_NONE) {
         facts.ownerPool = levels[at].pool;
+        above = above * levels[at].slot_cells;
+        facts.everyCell = facts.everyCell && levels[at].kind != METATE_LEVEL_DYNAMIC;
         break;
       }
-      fanout = fanout * levels[at].cells;
+      above = above * levels[at].cells;
+      facts.everyCell = facts.everyCell && levels[at].kind != METATE_LEVEL_BITMASKED;
     }
-    facts.fanout = fanout.value();
+    bool isList = levels[i].kind == METATE_LEVEL_DYNAMIC;
+    facts.cellsPerOwner = (above * levels[i].cells).value();
+    facts.fanout = (above * (isList ? chunksOf(levels[i]) : levels[i].cells)).value();
     if (levels[i].pool != METATE_NONE)
       type.poolLevels[levels[i].pool] = i;
-    Checked natural = fanout;
+    Checked natural = facts.fanout;
     if (facts.ownerPool != METATE_NONE)
-      natural = fanout * type.facts[type.poolLevels[facts.ownerPool]].natural;
+      natural = natural * type.facts[type.poolLevels[facts.ownerPool]].natural;
+    if (levels[i].kind == METATE_LEVEL_HASH)
+      natural = METATE_DEFAULT_HASH_SLOTS;
     facts.natural = levels[i].pool != METATE_NONE ? natural.value() : 0;
-    facts.zeroBackground =
-        levels[i].kind != METATE_LEVEL_PLACE || isZero(type.background(i), levels[i].cell_bytes);
+    facts.zeroBackground = levels[i].flags & METATE_LEVEL_ZERO;
   }
-  for (uint32_t i = type.levelCount(); i-- > 1;)
-    if (!type.facts[i].zeroBackground)
-      type.facts[levels[i].parent].zeroBackground = false;
 }
 
 uint64_t storageBytes(const metate_tree_type *blob, uint64_t nameBytes) {
@@ -123,56 +123,17 @@ void release(const metate_type *type) {
 }
 
 void fillCell(const metate_type &type, uint32_t level, uint8_t *cell) {
-  const metate_level *levels = type.levels;
-  if (levels[level].kind == METATE_LEVEL_PLACE) {
-    memcpy(cell, type.background(level), levels[level].cell_bytes);
-    return;
-  }
-  memset(cell, 0, levels[level].cell_bytes);
-  if (type.facts[level].zeroBackground)
-    return;
-  for (uint32_t child = level + 1; child < type.levelCount(); ++child) {
-    if (levels[child].parent < level)
-      break;
-    if (levels[child].parent != level || levels[child].kind == METATE_LEVEL_POINTER)
-      continue;
-    // One cell, then copies of what is filled already, doubling.
-    uint8_t *first = cell + levels[child].offset;
-    uint64_t total = levels[child].cells * levels[child].cell_bytes;
-    fillCell(type, child, first);
-    for (uint64_t done = levels[child].cell_bytes; done < total;) {
-      uint64_t step = done < total - done ? done : total - done;
-      memcpy(first + done, first, step);
-      done += step;
-    }
-  }
+  metate_view view{nullptr, type.blob, nullptr, nullptr};
+  metate_view_fill_cell(&view, level, cell);
+}
+
+void fillSlot(const metate_type &type, uint32_t level, uint8_t *slot) {
+  memset(slot, 0, type.levels[level].slot_bytes);
+  for (uint32_t k = 0; k < type.levels[level].slot_cells && !type.facts[level].zeroBackground; ++k)
+    fillCell(type, level, slot + k * type.levels[level].cell_bytes);
 }
 
 } // namespace metate
-
-void metate_type::locate(uint32_t level, const int64_t *coordinates, metate::Path *path) const {
-  // Down from the root: the cell's coordinate at each level is what is left of the coordinate.
-  uint64_t left[METATE_MAX_AXES] = {};
-  const metate::LevelFacts &target = facts[level];
-  for (uint32_t k = 0; k < target.pathRank; ++k)
-    left[target.pathAxes[k]] = uint64_t(coordinates[k]);
-  uint32_t depth = 0;
-  for (uint32_t at = level; at != 0; at = levels[at].parent)
-    ++depth;
-  path->count = depth;
-  // Up: the innermost level takes the remainder.
-  for (uint32_t at = level; at != 0; at = levels[at].parent) {
-    uint64_t index = 0;
-    for (uint32_t k = 0; k < levels[at].axis_count; ++k) {
-      uint64_t &along = left[levels[at].axes[k]];
-      index = index * levels[at].extents[k] + along % levels[at].extents[k];
-      along /= levels[at].extents[k];
-    }
-    --depth;
-    path->level[depth] = at;
-    path->index[depth] = index;
-  }
-}
 
 using namespace metate;
 

@@ -5,6 +5,7 @@
 #define METATE_RUNTIME_TYPE_TYPE_H
 
 #include "device/device.h"
+#include "metate/abi/tree_protocol.h"
 #include "type/blob.h"
 
 namespace metate {
@@ -17,17 +18,13 @@ struct LevelFacts {
   uint32_t ownerPool; // pool whose slot this level's container lies in; METATE_NONE = root cell
   uint32_t pathRank;  // axes on the path from the root, this level included
   uint8_t pathAxes[METATE_MAX_AXES];
-  int64_t shape[METATE_MAX_AXES]; // cells along each path axis, over the tree
-  uint64_t fanout;     // a pool level: links that one slot of ownerPool (or the root cell) holds
-  uint64_t natural;    // a pool level: slots that can ever be linked (saturating)
-  bool zeroBackground; // every member at or below it has a background of zero bytes
-};
-
-// Levels from the root's child down to `level`, with the cell taken in each.
-struct Path {
-  uint32_t count;
-  uint32_t level[maxDepth];
-  uint64_t index[maxDepth];
+  int64_t shape[METATE_MAX_AXES]; // cells along each path axis, over the tree; 0 = no bounds
+  uint64_t fanout;        // a pool level: links that one slot of ownerPool (or the root cell) holds
+  uint64_t natural;       // a pool level: slots that can ever be linked (saturating)
+  uint64_t cellsPerOwner; // cells in one slot of ownerPool (or the root cell)
+  bool everyCell;         // all of those are active: no bitmasked or dynamic level lies between
+  bool unbounded;         // an axis of the path has no bounds
+  bool zeroBackground;    // every member at or below it has a background of zero bytes
 };
 
 } // namespace metate
@@ -52,9 +49,6 @@ struct metate_type {
   const metate_level &poolLevel(uint32_t pool) const { return levels[poolLevels[pool]]; }
   // As errors name it: its name in the module, else the printed type.
   const char *shown() const { return *name ? name : text(blob->text); }
-
-  // Which cell of each level on the path holds the coordinates of `level`; all are in range.
-  void locate(uint32_t level, const int64_t *coordinates, metate::Path *path) const;
 };
 
 namespace metate {
@@ -67,18 +61,11 @@ void release(const metate_type *type);
 
 // Writes the background of one cell of `level`: links 0, members their background.
 void fillCell(const metate_type &type, uint32_t level, uint8_t *cell);
+// The same for all cells of one slot.
+void fillSlot(const metate_type &type, uint32_t level, uint8_t *slot);
 
 // The layout of one block: a pure function of a type and its capacities.
-struct PoolLayout {
-  uint64_t meta;  // offset of metadata record 0
-  uint64_t slots; // offset of slot 0 (virtual without an ambient slot)
-  uint64_t end;
-  uint64_t cellBytes;
-  uint32_t recordBytes; // of metadata
-  uint32_t capacity;
-  uint32_t physical;
-  bool ambient;
-};
+using PoolLayout = metate_view_pool;
 struct BlockLayout {
   uint64_t rootOffset;
   uint64_t bytes;

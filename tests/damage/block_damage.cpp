@@ -91,7 +91,7 @@ protected:
     case 3:
     case 4:
       begin = pool.meta_offset;
-      words = (pool.high_water + 1) * 3;
+      words = (pool.high_water + 1) * 4;
       break;
     default:
       begin = pool.slots_offset;

@@ -35,7 +35,7 @@ Region choose(const uint8_t *block, size_t size, metate::test::Random &random) {
   case 3:
   case 4:
   case 5:
-    region = {pool.meta_offset, (size_t(std::min(pool.high_water, 64u)) + 2) * 12};
+    region = {pool.meta_offset, (size_t(std::min(pool.high_water, 64u)) + 2) * 16};
     break;
   case 6:
     region = {pool.slots_offset, 256};

@@ -196,7 +196,7 @@ static void addFreeSlot(const Tree &tree) {
   auto *block = reinterpret_cast<uint8_t *>(tree.block().data());
   auto *pool = reinterpret_cast<metate_pool *>(block + sizeof(metate_tree_header));
   uint32_t slot = ++pool->high_water;
-  auto *record = reinterpret_cast<uint32_t *>(block + pool->meta_offset + slot * 12ull);
+  auto *record = reinterpret_cast<uint32_t *>(block + pool->meta_offset + slot * 16ull);
   record[0] = 0;
   record[1] = uint32_t(pool->free_head);
   pool->free_head = ((pool->free_head >> 32) + 1) << 32 | slot;

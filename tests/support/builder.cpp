@@ -45,6 +45,24 @@ Node dense(std::string name, std::string axes, std::vector<uint32_t> extents,
   return split(METATE_LEVEL_DENSE, std::move(name), axes, std::move(extents), std::move(children));
 }
 
+Node bitmasked(std::string name, std::string axes, std::vector<uint32_t> extents,
+               std::vector<Node> children) {
+  return split(METATE_LEVEL_BITMASKED, std::move(name), axes, std::move(extents),
+               std::move(children));
+}
+
+Node dynamic(std::string name, std::string axis, uint32_t extent, uint32_t chunk,
+             std::vector<Node> children) {
+  Node node = split(METATE_LEVEL_DYNAMIC, std::move(name), axis, {extent}, std::move(children));
+  node.chunk = chunk;
+  return node;
+}
+
+Node hash(std::string name, std::string axes, std::vector<Node> children) {
+  return split(METATE_LEVEL_HASH, std::move(name), axes, std::vector<uint32_t>(axes.size(), 0),
+               std::move(children));
+}
+
 Node place(std::string name, uint32_t dtype, uint32_t rows, uint32_t columns) {
   Node node{METATE_LEVEL_PLACE, std::move(name), {}, {}, {}};
   node.dtype = dtype;
@@ -61,8 +79,28 @@ struct TypeWriter {
   std::vector<const Node *> nodes;
   uint32_t pools = 0, members = 0;
 
+  static bool hasPool(const metate_level &level) {
+    return level.kind == METATE_LEVEL_POINTER || level.kind == METATE_LEVEL_DYNAMIC ||
+           level.kind == METATE_LEVEL_HASH;
+  }
   static uint64_t containerBytes(const metate_level &level) {
-    return level.kind == METATE_LEVEL_POINTER ? level.cells * 4 : level.cells * level.cell_bytes;
+    switch (level.kind) {
+    case METATE_LEVEL_POINTER:
+      return level.cells * 4;
+    case METATE_LEVEL_BITMASKED:
+      return level.mask + 8 * ((level.cells + 31) / 32);
+    case METATE_LEVEL_DYNAMIC:
+      return 8 + 4 * ((level.cells + level.slot_cells - 1) / level.slot_cells);
+    case METATE_LEVEL_HASH:
+      return 4;
+    default:
+      return level.cells * level.cell_bytes;
+    }
+  }
+  static uint32_t containerAlign(const metate_level &level) {
+    if (hasPool(level))
+      return 4;
+    return level.kind == METATE_LEVEL_BITMASKED ? std::max(level.cell_align, 4u) : level.cell_align;
   }
 
   // Appends the node and what is below it; the cell is laid out after its children.
@@ -73,7 +111,7 @@ struct TypeWriter {
     metate_level level{};
     level.kind = node.kind;
     level.parent = parent;
-    level.pool = node.kind == METATE_LEVEL_POINTER ? pools++ : METATE_NONE;
+    level.pool = hasPool(level) ? pools++ : METATE_NONE;
     level.axis_count = uint32_t(node.axes.size());
     level.cells = 1;
     for (size_t k = 0; k < node.axes.size(); ++k) {
@@ -85,7 +123,7 @@ struct TypeWriter {
     std::sort(path.begin(), path.end());
     path.erase(std::unique(path.begin(), path.end()), path.end());
     bool isPlace = node.kind == METATE_LEVEL_PLACE;
-    if (isPlace || node.kind == METATE_LEVEL_POINTER) {
+    if (isPlace || hasPool(level)) {
       (isPlace ? level.path_rank : level.coordinate_count) = uint32_t(path.size());
       std::copy(path.begin(), path.end(), level.path_axes);
     }
@@ -97,6 +135,9 @@ struct TypeWriter {
       level.element_rank = node.rank;
       level.cell_align = metate_dtype_bytes(node.dtype);
       level.cell_bytes = uint64_t(node.rows) * node.columns * level.cell_align;
+      if (std::all_of(node.background.begin(), node.background.end(),
+                      [](uint8_t byte) { return byte == 0; }))
+        level.flags = METATE_LEVEL_ZERO;
     } else {
       layOut(node, index, path, level);
     }
@@ -110,14 +151,29 @@ struct TypeWriter {
     level.cell_align = 1;
     for (const Node &childNode : node.children) {
       metate_level &child = levels[add(childNode, index, path)];
-      uint32_t align = child.kind == METATE_LEVEL_POINTER ? 4 : child.cell_align;
+      uint32_t align = containerAlign(child);
       child.offset = (end + align - 1) / align * align;
       end = child.offset + containerBytes(child);
       level.cell_align = std::max(level.cell_align, align);
     }
     level.cell_bytes = (end + level.cell_align - 1) / level.cell_align * level.cell_align;
-    if (level.kind == METATE_LEVEL_POINTER && level.cell_bytes <= METATE_AMBIENT_LIMIT)
-      level.flags = METATE_LEVEL_AMBIENT;
+    bool zero = true; // all of the members below have been added
+    for (uint32_t at = index + 1; at < levels.size(); ++at)
+      if (levels[at].kind == METATE_LEVEL_PLACE)
+        zero = zero && (levels[at].flags & METATE_LEVEL_ZERO);
+    if (zero)
+      level.flags = METATE_LEVEL_ZERO;
+    if (level.kind == METATE_LEVEL_BITMASKED)
+      level.mask = (level.cells * level.cell_bytes + 3) / 4 * 4;
+    if (!hasPool(level))
+      return;
+    level.slot_cells = level.kind == METATE_LEVEL_DYNAMIC ? node.chunk : 1;
+    level.slot_bytes = level.cell_bytes * level.slot_cells;
+    uint64_t align = level.slot_bytes >= 64 ? 64 : level.cell_align;
+    if (level.kind == METATE_LEVEL_DYNAMIC)
+      level.slot_bytes = (level.slot_bytes + align - 1) / align * align;
+    if (level.slot_bytes <= METATE_AMBIENT_LIMIT)
+      level.flags |= METATE_LEVEL_AMBIENT;
   }
 };
 

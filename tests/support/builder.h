@@ -37,6 +37,7 @@ struct Node {
   std::vector<uint8_t> axes;
   std::vector<uint32_t> extents;
   std::vector<Node> children = {};
+  uint32_t chunk = 0; // of a list
   uint32_t dtype = 0;
   uint32_t rows = 0;
   uint32_t columns = 0;
@@ -48,6 +49,11 @@ Node pointer(std::string name, std::string axes, std::vector<uint32_t> extents,
              std::vector<Node> children);
 Node dense(std::string name, std::string axes, std::vector<uint32_t> extents,
            std::vector<Node> children);
+Node bitmasked(std::string name, std::string axes, std::vector<uint32_t> extents,
+               std::vector<Node> children);
+Node dynamic(std::string name, std::string axis, uint32_t extent, uint32_t chunk,
+             std::vector<Node> children);
+Node hash(std::string name, std::string axes, std::vector<Node> children);
 Node place(std::string name, uint32_t dtype, uint32_t rows = 0, uint32_t columns = 0);
 template <typename T> Node withBackground(Node node, std::vector<T> values) {
   const auto *bytes = reinterpret_cast<const uint8_t *>(values.data());

@@ -39,7 +39,7 @@ struct Grid {
   }
   char *slot(uint32_t number) const { return block + pool->slots_offset + number * cellBytes; }
   uint32_t *record(uint32_t number) const {
-    return reinterpret_cast<uint32_t *>(block + pool->meta_offset + number * 12ull);
+    return reinterpret_cast<uint32_t *>(block + pool->meta_offset + number * 16ull);
   }
   static int64_t link(int64_t i, int64_t j) { return i / 5 * 3 + j / 5; }
   static int64_t inside(int64_t i, int64_t j) { return i % 5 * 5 + j % 5; }
@@ -93,8 +93,8 @@ struct Grid {
       return nullptr;
     }
     std::memcpy(slot(mine), slot(0), cellBytes);
-    __atomic_store_n(record(mine) + 1, uint32_t(i / 5), __ATOMIC_RELAXED);
-    __atomic_store_n(record(mine) + 2, uint32_t(j / 5), __ATOMIC_RELAXED);
+    __atomic_store_n(record(mine) + 2, uint32_t(i / 5), __ATOMIC_RELAXED);
+    __atomic_store_n(record(mine) + 3, uint32_t(j / 5), __ATOMIC_RELAXED);
     __atomic_store_n(record(mine), reinterpret_cast<metate_tree_header *>(block)->epoch,
                      __ATOMIC_RELAXED);
     if (!__atomic_compare_exchange_n(at, &linked, mine, false, __ATOMIC_ACQ_REL,
@@ -103,6 +103,7 @@ struct Grid {
       return slot(linked);
     }
     uint64_t used = __atomic_add_fetch(&pool->used, 1u, __ATOMIC_RELAXED);
+    __atomic_store_n(&reinterpret_cast<metate_tree_header *>(block)->changed, 1u, __ATOMIC_RELAXED);
     if (used > pool->capacity)
       fail(number, used);
     return slot(mine);
@@ -157,9 +158,9 @@ int32_t run1(const metate_slot *slots, void *, const metate_host *host) {
         items[count++].value.i = what;
       };
       text("I= [");
-      integer(int32_t(record[1]) * 5 + inside / 5);
+      integer(int32_t(record[2]) * 5 + inside / 5);
       text(", ");
-      integer(int32_t(record[2]) * 5 + inside % 5);
+      integer(int32_t(record[3]) * 5 + inside % 5);
       text("]  a*b= [");
       for (int k = 1; k < 4; ++k) {
         items[count].kind = METATE_PRINT_F32;

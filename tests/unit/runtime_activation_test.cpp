@@ -162,7 +162,7 @@ TEST_F(ActivationTest, freeSlotsAreUsedAgain) {
   // As two lost races leave it: slots 1 and 2 handed out and given back.
   pool->high_water = 2;
   pool->free_head = (uint64_t(4) << 32) | 2;
-  records[2 * 3 + 1] = 1;
+  records[2 * 4 + 1] = 1;
   ASSERT_OK(check(tree));
   ASSERT_OK(write(tree, 4, {0, 0}, 5));
   EXPECT_EQ(pool->high_water, 2u);

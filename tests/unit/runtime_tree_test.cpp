@@ -49,7 +49,7 @@ TEST_F(TreeTest, bindErrorsSayWhatIsNeeded) {
   auto bindAt = [&](void *at, uint64_t count, uint32_t flags = METATE_BIND_RESET) {
     return metate_tree_bind(type, at, count, nullptr, flags, &tree);
   };
-  EXPECT_FAILS(METATE_E_TOO_SMALL, bindAt(start, bytes - 1), "ab_aos", "11072", "11071");
+  EXPECT_FAILS(METATE_E_TOO_SMALL, bindAt(start, bytes - 1), "ab_aos", "11200", "11199");
   EXPECT_FAILS(METATE_E_MISALIGNED, bindAt(start + 8, bytes), "ab_aos", "64", "8 bytes past");
   EXPECT_FAILS(METATE_E_NULL, bindAt(nullptr, bytes), "'memory'");
   EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, bindAt(start, bytes, 1u << 20), "flags");
@@ -488,7 +488,7 @@ TEST_F(TreeTest, checkFindsDamage) {
   };
   auto links = [&] { return reinterpret_cast<uint32_t *>(base + header->root_offset); };
   auto record = [&](uint32_t pool, uint32_t slot) {
-    return reinterpret_cast<uint32_t *>(base + pools[pool].meta_offset + slot * 16);
+    return reinterpret_cast<uint32_t *>(base + pools[pool].meta_offset + slot * 20);
   };
   EXPECT_OK(change([] {}));
   EXPECT_EQ(METATE_E_CORRUPT, change([&] { header->magic = 0; }));
@@ -510,7 +510,7 @@ TEST_F(TreeTest, checkFindsDamage) {
   EXPECT_EQ(METATE_E_CORRUPT, change([&] { links()[1] = links()[0]; }));
   EXPECT_EQ(METATE_E_CORRUPT, change([&] { record(0, 1)[0] = 0; }));
   EXPECT_EQ(METATE_E_CORRUPT, change([&] { record(0, 1)[0] = 9; }));
-  EXPECT_EQ(METATE_E_CORRUPT, change([&] { record(0, 1)[2] += 1; }));
+  EXPECT_EQ(METATE_E_CORRUPT, change([&] { record(0, 1)[3] += 1; }));
   EXPECT_EQ(METATE_E_CORRUPT, change([&] { record(1, 300)[0] = 1; }));
   EXPECT_EQ(METATE_E_CORRUPT, change([&] { base[pools[1].slots_offset] ^= 1; }))
       << "the ambient slot is background";

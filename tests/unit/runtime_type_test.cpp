@@ -36,10 +36,10 @@ uint64_t up(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 TEST_F(TypeTest, sizeIsTheSumOfItsParts) {
   metate_type *type = open(abAos());
   // header, one pool record, root cell of 9 links, metadata and slots 0 to 9 + 16
-  EXPECT_EQ(size(type), up(128 + 128) + up(36) + up(26 * 12) + up(26 * 400));
+  EXPECT_EQ(size(type), up(128 + 128) + up(36) + up(26 * 16) + up(26 * 400));
   std::vector<metate_capacity> entries{{"pointer0", 3}};
   auto wanted = capacities(entries, 2);
-  EXPECT_EQ(size(type, &wanted), up(256) + up(36) + up(6 * 12) + up(6 * 400));
+  EXPECT_EQ(size(type, &wanted), up(256) + up(36) + up(6 * 16) + up(6 * 400));
 }
 
 TEST_F(TypeTest, twoLevelsOfOneNameShareAnEntry) {
@@ -47,7 +47,7 @@ TEST_F(TypeTest, twoLevelsOfOneNameShareAnEntry) {
   std::vector<metate_capacity> entries{{"pointer0", 1}};
   auto wanted = capacities(entries, 1);
   EXPECT_EQ(size(type, &wanted),
-            up(128 + 256) + up(72) + up(3 * 12) + up(3 * 100) + up(3 * 12) + up(3 * 300));
+            up(128 + 256) + up(72) + up(3 * 16) + up(3 * 100) + up(3 * 16) + up(3 * 300));
 }
 
 TEST_F(TypeTest, largeSlotsHaveNoAmbientSlot) {
@@ -142,7 +142,7 @@ TEST_F(TypeTest, hugeTypesFitTheirBound) {
   EXPECT_GT(bytes, bound - (bound >> 4));
   // Half of the bytes each: outer slots are 4 MiB of links, inner ones 256 bytes.
   EXPECT_NEAR(double(slots[0]), double(bound) / 2 / (4 << 20), 100);
-  EXPECT_NEAR(double(slots[1]), double(bound) / 2 / 268, 1e6);
+  EXPECT_NEAR(double(slots[1]), double(bound) / 2 / 272, 1e6);
 }
 
 TEST_F(TypeTest, describeAndFind) {

@@ -13,42 +13,55 @@
  * than its parent's. Members are the METATE_LEVEL_PLACE records, the leaves.
  *
  * A *container* is what one level occupies inside one cell of its parent, at `offset`:
- *   dense    `cells` cells of `cell_bytes` each, row-major over `extents`
- *   pointer  `cells` links (u32 slot numbers, 4 bytes each, 0 = inactive), row-major over `extents`;
- *            the cells themselves are the slots of the level's pool, `cell_bytes` apart
- *   place    one value: rows * columns scalars, row-major, packed
+ *   dense      `cells` cells of `cell_bytes` each, row-major over `extents`
+ *   pointer    `cells` links (u32 slot numbers, 4 bytes each, 0 = inactive), row-major over `extents`;
+ *              the cells themselves are the slots of the level's pool
+ *   bitmasked  `cells` cells inline as of a dense level; at `mask` the live mask, a bit for each cell
+ *              (cell n is bit n % 32 of word n / 32, u32), at once behind it the entry mask
+ *   dynamic    u32 length, u32 entry length, then a link for each chunk of `slot_cells` cells. Cell n
+ *              is cell n % slot_cells of slot link[n / slot_cells]; `cells` is the largest length
+ *   hash       u32 `any`: 0 while nothing below this container was activated (nothing to look up),
+ *              else a stamp that no other container of the pool ever had. The cells are the slots of the pool, found through the pool's table
+ *   place      one value: rows * columns scalars, row-major, packed
+ * Bits of a mask beyond the last cell are 0. *Where no task runs*, what is not active holds
+ * background, so that reading needs no test: a bitmasked cell whose bit is 0, cells of a dynamic's
+ * slots from its length on. Then chunks below the length are linked and none beyond it is.
+ * Entry masks and entry lengths are copies that a task makes which changes the topology it walks;
+ * otherwise they mean nothing.
  *
  * A tree block, the memory of one instance (block address is 64-byte aligned):
  *
- *   [metate_tree_header][metate_pool x pool_count][root cell][pool 0: metadata | slots][pool 1 ...]
+ *   [metate_tree_header][metate_pool x pool_count][root cell]
+ *   [pool 0: metadata | slots | table of a hash level][pool 1 ...]
  *
- * Every part starts at a multiple of 64. Pool metadata is an array of records of
- * `4 * (1 + coordinate_count)` bytes, one per slot number from 0:
+ * Every part starts at a multiple of 64. A slot is `slot_bytes`: the cell of a pointer or hash level,
+ * the `slot_cells` cells of a dynamic's chunk. Pool metadata is an array of records of
+ * `4 * (2 + coordinate_count)` bytes, one per slot number from 0:
  *
  *   +0   u32 state       0 = not active, otherwise the epoch at which the slot was activated
- *   +4   i32 coordinate[coordinate_count]   the cell's coordinate *in this level's own units*, per axis
- *                        of the slot's path (ascending axis number): along an axis, the product of the
- *                        extents of all levels from the root down to this one counts its range; a member
- *                        below starts at coordinate * (product of the extents of the levels between).
- *                        Of a free slot, coordinate[0] holds the next free slot number, 0 = none
+ *   +4   u32 next        of a slot on the free list or the pending list: the next one, 0 = none; of
+ *                        an active slot of a hash level the `any` of its container; else any value
+ *   +8   i32 coordinate[coordinate_count]   of the slot's first cell *in this level's own units*, per
+ *                        axis of the slot's path (ascending axis number): along an axis, the product
+ *                        of the extents of all levels from the root down to this one counts its range
+ *                        (of a hash level: any number); a member below starts at coordinate * (product
+ *                        of the extents of the levels between)
  *
  * Slot numbers run from 1 to `physical`. Slot 0 is the *ambient* slot, all background, never
  * written: reading through an inactive link needs no branch. A slot larger than
  * METATE_AMBIENT_LIMIT has no ambient slot (flag METATE_LEVEL_AMBIENT absent): then the pool's
  * `slots_offset` still is the (virtual) address of slot 0, which must not be touched.
  *
- * Activation of a cell, by any number of workers at once (orders in brackets):
- *   1. link = load[acquire]; nonzero: done.
- *   2. take a slot: pop the free list (compare-exchange[acq_rel] of the tagged head), else raise
- *      high_water by one, by compare-exchange[relaxed], never above `physical`. None left: set
- *      the sticky status (below), the access under it is predicated off.
- *   3. fill the slot with background; coordinate[] = ...; state = epoch (plain stores, but the
- *      state and, for late pops of step 2, coordinate[0]: atomic).
- *   4. compare-exchange[acq_rel] of the link, 0 -> slot. Lost: state = 0 [atomic], push the slot on
- *      the free list, go on with the winner's slot. Won: used += 1 [relaxed]; if used > capacity: sticky
- *      status with needed = used (the data is kept: it sits in a slack slot).
- * There are `workers` slack slots in each pool (physical = capacity + workers) and one worker
- * holds at most one slot that it has not linked, so a need of at most `capacity` never fails.
+ * A hash level's table is `table_buckets` buckets (u32; a power of two, at least twice the slots):
+ * a slot number, 0 = never used, METATE_TOMBSTONE = deactivated in this task. A slot's home is
+ * metate_view_home of its coordinates; it lies there or behind, with no 0 between. The axes of a
+ * hash level are not split by a level above it; a dynamic level has one axis, which no other level
+ * of its path splits.
+ *
+ * How cells are activated and deactivated, by any number of workers at once, is written down as
+ * code, with the orders of its atomic operations, in tree_protocol.h. There are `workers` slack
+ * slots in each pool (physical = capacity + workers) and one worker holds at most one slot that it
+ * has not linked, so a need of at most `capacity` never fails.
  *
  * Sticky status: compare-exchange[relaxed] of `status`, METATE_OK -> METATE_E_CAPACITY, then the winner
  * stores status_level (the pool's number); status_needed is raised by atomic max: a lower bound
@@ -62,18 +75,24 @@
 #define METATE_TREE_MAGIC 0x454552544154454dull /* "METATREE" */
 #define METATE_AMBIENT_LIMIT 65536u
 #define METATE_BLOCK_ALIGN 64u
-#define METATE_DEFAULT_WORKERS 16u /* of a block whose host does not say */
+#define METATE_DEFAULT_WORKERS 16u           /* of a block whose host does not say */
+#define METATE_DEFAULT_HASH_SLOTS (1u << 22) /* of a hash level for which no capacity is given */
+#define METATE_TOMBSTONE 0xffffffffu
 
 typedef enum metate_level_kind {
   METATE_LEVEL_ROOT = 1,
   METATE_LEVEL_DENSE = 2,
   METATE_LEVEL_POINTER = 3,
-  METATE_LEVEL_PLACE = 4
-  /* reserved: 5 bitmasked, 6 dynamic, 7 hash, 8 bit_struct, 9 quant_array */
+  METATE_LEVEL_PLACE = 4,
+  METATE_LEVEL_BITMASKED = 5,
+  METATE_LEVEL_DYNAMIC = 6,
+  METATE_LEVEL_HASH = 7
+  /* reserved: 8 bit_struct, 9 quant_array */
 } metate_level_kind;
 
 enum {
-  METATE_LEVEL_AMBIENT = 1u /* pointer: the pool has an ambient slot 0 */
+  METATE_LEVEL_AMBIENT = 1u, /* a level with a pool: the pool has an ambient slot 0 */
+  METATE_LEVEL_ZERO = 2u /* the background of one of its cells (a place: its value) is zero bytes */
 };
 
 /* One level, 160 bytes. */
@@ -86,9 +105,9 @@ typedef struct metate_level {
       name; /* offset of a zero-terminated name in the blob: "pointer0", "blocks", member "a" */
   uint32_t axis_count;               /* axes this level splits (0 for root and place) */
   uint8_t axes[METATE_MAX_AXES];     /* ascending axis numbers: i = 0, j = 1, ... */
-  uint32_t extents[METATE_MAX_AXES]; /* cells along each of `axes` */
+  uint32_t extents[METATE_MAX_AXES]; /* cells along each of `axes`; 0 for a hash level */
   uint64_t offset;                   /* bytes from the parent cell's start to this container */
-  uint64_t cells;                    /* product of extents; 1 for root and place */
+  uint64_t cells;                    /* product of extents; 1 for root and place, 0 for hash */
   uint64_t cell_bytes;       /* bytes from one cell to the next (a place: bytes of the value) */
   uint32_t cell_align;       /* alignment of a cell, at most 64 */
   uint32_t coordinate_count; /* a level with a pool: coordinates per slot = axes on its path */
@@ -99,7 +118,10 @@ typedef struct metate_level {
   uint32_t background; /* a place: offset in the blob of its background value (cell_bytes bytes) */
   uint32_t path_rank;  /* a place: number of coordinates that address it = axes on its path */
   uint8_t path_axes[METATE_MAX_AXES]; /* a place or a pool level: the axes on its path, ascending */
-  uint32_t reserved[8];
+  uint64_t slot_bytes;                /* a level with a pool: bytes from slot to slot; else 0 */
+  uint64_t mask;       /* bitmasked: offset of the live mask in the container; else 0 */
+  uint32_t slot_cells; /* a level with a pool: cells in a slot, of a dynamic its chunk; else 0 */
+  uint32_t reserved[3];
 } metate_level;
 METATE_STATIC_ASSERT(sizeof(metate_level) == 160, "metate_level is 160 bytes");
 
@@ -132,12 +154,14 @@ typedef struct metate_tree_header {
   /* second cache line: what changes */
   uint32_t epoch;  /* >= 1; raised by one before a task that may change the topology it walks */
   uint32_t status; /* sticky: METATE_OK or METATE_E_CAPACITY (atomic) */
-  uint32_t status_level; /* pool number */
-  uint32_t reserved1;
+  uint32_t status_level; /* pool number; METATE_NONE while `status` is METATE_OK */
+  uint32_t
+      changed; /* nonzero: the set of active cells changed since `topology` was raised (atomic) */
   uint64_t status_needed; /* slots needed at least (atomic) */
+  uint64_t resets;        /* times the block was reset */
   uint64_t
-      resets; /* times the block was reset: with the pools' `used` it makes the topology version */
-  uint64_t reserved2[4];
+      topology; /* raised by one by a reset, and where a launch or a host call ends with `changed` */
+  uint64_t reserved2[3];
 } metate_tree_header;
 METATE_STATIC_ASSERT(sizeof(metate_tree_header) == 128, "metate_tree_header is 128 bytes");
 METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64,
@@ -145,15 +169,22 @@ METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64,
 
 /* One pool's record, 128 bytes: constants in the first cache line, counters in the second. */
 typedef struct metate_pool {
-  uint64_t meta_offset;  /* of metadata record 0 from the block's start */
-  uint64_t slots_offset; /* of slot 0 from the block's start (virtual without ambient slot) */
-  uint32_t capacity;     /* slots that may be active */
-  uint32_t physical;     /* capacity + workers: highest slot number */
-  uint32_t reserved0[10];
-  uint64_t free_head;  /* atomic: tag << 32 | slot number; slot 0 = empty */
-  uint32_t high_water; /* atomic: highest slot number ever handed out */
-  uint32_t used;       /* atomic: slots linked */
-  uint32_t reserved1[12];
+  uint64_t meta_offset;   /* of metadata record 0 from the block's start */
+  uint64_t slots_offset;  /* of slot 0 from the block's start (virtual without ambient slot) */
+  uint32_t capacity;      /* slots that may be active */
+  uint32_t physical;      /* capacity + workers: highest slot number */
+  uint64_t table_offset;  /* hash: of bucket 0 from the block's start; else 0 */
+  uint32_t table_buckets; /* hash; else 0 */
+  uint32_t reserved0[7];
+  uint64_t free_head;    /* atomic: tag << 32 | slot number; slot 0 = empty */
+  uint32_t high_water;   /* atomic: highest slot number ever handed out */
+  uint32_t used;         /* atomic: slots linked, and those not yet collected */
+  uint32_t pending;      /* atomic: first slot that was deactivated in this task; 0 = none */
+  uint32_t tombs;        /* atomic: tombstones in the table; 0 where no task runs */
+  uint32_t stamps;       /* atomic, hash: stamps that were given to containers */
+  uint32_t orphans;      /* atomic, hash: containers with a stamp that were given up */
+  uint32_t orphans_seen; /* `orphans` when the pool was last collected: equal where no task runs */
+  uint32_t reserved1[7];
 } metate_pool;
 METATE_STATIC_ASSERT(sizeof(metate_pool) == 128, "metate_pool is 128 bytes");
 METATE_STATIC_ASSERT(offsetof(metate_pool, free_head) == 64, "counters have a line of their own");

@@ -34,6 +34,41 @@ uint32_t layout::dtypeOf(Type scalar) {
   return (integer.isUnsigned() ? METATE_U8 : METATE_I8) + log;
 }
 
+uint64_t Node::containerBytes() const {
+  switch (kind) {
+  case METATE_LEVEL_POINTER:
+    return cells * 4;
+  case METATE_LEVEL_BITMASKED:
+    return maskOffset + 2 * maskBytes();
+  case METATE_LEVEL_DYNAMIC:
+    return header::listLink(chunks());
+  case METATE_LEVEL_HASH:
+    return 4;
+  default:
+    return cells * cellBytes;
+  }
+}
+
+uint64_t Node::containerAlign() const {
+  if (pool >= 0)
+    return 4;
+  return kind == METATE_LEVEL_BITMASKED ? std::max<uint64_t>(cellAlign, 4) : cellAlign;
+}
+
+/// Is this background all zero bytes? -0.0 is not.
+static bool isZero(TypedAttr background) {
+  auto zero = [](Attribute value) {
+    if (auto number = dyn_cast<FloatAttr>(value))
+      return number.getValue().bitcastToAPInt().isZero();
+    return cast<IntegerAttr>(value).getValue().isZero();
+  };
+  if (!background)
+    return true;
+  if (auto elements = dyn_cast<DenseElementsAttr>(background))
+    return llvm::all_of(elements.getValues<Attribute>(), zero);
+  return zero(background);
+}
+
 namespace {
 /// Lays out one type; sizes are checked against 2^62 as they grow.
 class LayoutBuilder {
@@ -66,12 +101,19 @@ private:
       bytes += childBytes;
       align = std::max(align, childAlign);
     }
-    // Slots of a cache line or more start on one, so that rows in them can be loaded as vectors.
-    if (result.nodes[parent].pool >= 0 && bytes >= METATE_BLOCK_ALIGN)
-      align = METATE_BLOCK_ALIGN;
     Node &node = result.nodes[parent];
+    // Slots of a cache line or more start on one, so that rows in them can be loaded as vectors.
+    if (node.pool >= 0 && node.slotCells == 1 && bytes >= METATE_BLOCK_ALIGN)
+      align = METATE_BLOCK_ALIGN;
     node.cellAlign = align;
     node.cellBytes = llvm::alignTo(std::max<uint64_t>(bytes, 1), align);
+    node.zero = llvm::all_of(llvm::drop_begin(result.nodes, parent + 1),
+                             [](const Node &below) { return !below.place || below.zero; });
+    if (node.pool < 0)
+      return;
+    uint64_t cells = multiply(node.slotCells, node.cellBytes);
+    node.slotBytes = llvm::alignTo(cells, cells >= METATE_BLOCK_ALIGN ? METATE_BLOCK_ALIGN : align);
+    node.ambient = node.slotBytes <= METATE_AMBIENT_LIMIT;
   }
 
   /// Adds one node with its subtree; returns the container's bytes and alignment and the node's
@@ -93,6 +135,7 @@ private:
         count = vector.getNumElements();
       node.cellAlign = scalarBytes(scalar);
       node.cellBytes = multiply(count, node.cellAlign);
+      node.zero = isZero(place.getBackground());
       ++result.memberCount;
       result.nodes[index] = node;
       return {node.cellBytes, node.cellAlign, index};
@@ -104,19 +147,22 @@ private:
     node.axes = levelAxes(level);
     node.extents.assign(level.getLevelExtents().begin(), level.getLevelExtents().end());
     for (int64_t extent : node.extents)
-      node.cells = multiply(node.cells, extent);
+      node.cells = level.isUnbounded() ? 0 : multiply(node.cells, extent);
     node.pathAxes.append(node.axes.begin(), node.axes.end());
     llvm::sort(node.pathAxes);
     node.pathAxes.erase(llvm::unique(node.pathAxes), node.pathAxes.end());
-    if (level.hasPool())
+    if (level.hasPool()) {
       node.pool = result.poolCount++;
+      auto list = dyn_cast<DynamicAttr>(attribute);
+      node.slotCells = list ? list.getChunk() : 1;
+    }
     result.nodes[index] = node;
     placeChildren(index, level.getLevelChildren(), depth + 1);
     Node &done = result.nodes[index];
-    if (done.pool < 0)
-      return {multiply(done.cells, done.cellBytes), done.cellAlign, index};
-    done.ambient = done.cellBytes <= METATE_AMBIENT_LIMIT;
-    return {multiply(done.cells, 4), 4, index};
+    uint64_t bytes = multiply(done.cells, done.pool < 0 ? done.cellBytes : 4);
+    if (done.kind == METATE_LEVEL_BITMASKED)
+      done.maskOffset = llvm::alignTo(bytes, 4);
+    return {overflow ? 1 : done.containerBytes(), done.containerAlign(), index};
   }
 };
 } // namespace
@@ -152,6 +198,7 @@ SmallVector<unsigned> TreeLayout::nodesOf(const TreePath &path) const {
 }
 
 uint64_t header::epoch() { return offsetof(metate_tree_header, epoch); }
+uint64_t header::changed() { return offsetof(metate_tree_header, changed); }
 uint64_t header::status() { return offsetof(metate_tree_header, status); }
 uint64_t header::statusLevel() { return offsetof(metate_tree_header, status_level); }
 uint64_t header::statusNeeded() { return offsetof(metate_tree_header, status_needed); }
@@ -180,3 +227,12 @@ uint64_t header::poolHighWater(unsigned pool) {
   return poolAt(pool, offsetof(metate_pool, high_water));
 }
 uint64_t header::poolUsed(unsigned pool) { return poolAt(pool, offsetof(metate_pool, used)); }
+uint64_t header::poolPending(unsigned pool) { return poolAt(pool, offsetof(metate_pool, pending)); }
+
+uint64_t header::slotState() { return 0; }
+uint64_t header::slotNext() { return 4; }
+uint64_t header::slotCoordinate(unsigned k) { return 8 + 4 * uint64_t(k); }
+
+uint64_t header::listLength() { return 0; }
+uint64_t header::listEntryLength() { return 4; }
+uint64_t header::listLink(unsigned chunk) { return 8 + 4 * uint64_t(chunk); }

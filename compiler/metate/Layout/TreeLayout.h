@@ -28,10 +28,21 @@ struct Node {
   uint64_t cells = 1;
   uint64_t cellBytes = 0; ///< from one cell to the next
   uint64_t cellAlign = 1;
-  bool ambient = false; ///< the pool has an ambient slot 0
+  uint64_t slotBytes = 0;  ///< a level with a pool: from one slot to the next
+  uint64_t slotCells = 0;  ///< a level with a pool: cells in a slot, of a dynamic its chunk
+  uint64_t maskOffset = 0; ///< bitmasked: of the live mask in the container; the entry mask follows
+  bool ambient = false;    ///< the pool has an ambient slot 0
+  bool zero = false;       ///< the background of a cell is all zero bytes
 
-  /// Bytes of slot metadata: state, then one coordinate per path axis.
-  uint64_t metaBytes() const { return 4 * (1 + pathAxes.size()); }
+  /// Bytes of slot metadata: state, next, then one coordinate per path axis.
+  uint64_t metaBytes() const { return 4 * (2 + pathAxes.size()); }
+  /// Bitmasked: bytes of one of its two masks.
+  uint64_t maskBytes() const { return 4 * ((cells + 31) / 32); }
+  /// Dynamic: links of a list.
+  uint64_t chunks() const { return (cells + slotCells - 1) / slotCells; }
+  /// Bytes and alignment of the container in the parent's cell.
+  uint64_t containerBytes() const;
+  uint64_t containerAlign() const;
 };
 
 /// The layout of one tree type: nodes in preorder, node 0 the root.
@@ -57,6 +68,7 @@ uint32_t dtypeOf(mlir::Type scalar);
 /// Byte offsets of fields in abi/metate/abi/tree.h that generated code reads and writes.
 namespace header {
 uint64_t epoch();
+uint64_t changed();
 uint64_t status();
 uint64_t statusLevel();
 uint64_t statusNeeded();
@@ -69,6 +81,15 @@ uint64_t poolPhysical(unsigned pool);
 uint64_t poolFreeHead(unsigned pool);
 uint64_t poolHighWater(unsigned pool);
 uint64_t poolUsed(unsigned pool);
+uint64_t poolPending(unsigned pool);
+/// In a slot's metadata record.
+uint64_t slotState();
+uint64_t slotNext();
+uint64_t slotCoordinate(unsigned k);
+/// In a dynamic level's container.
+uint64_t listLength();
+uint64_t listEntryLength();
+uint64_t listLink(unsigned chunk);
 } // namespace header
 
 } // namespace metate::layout

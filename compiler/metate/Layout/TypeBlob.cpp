@@ -47,17 +47,20 @@ static void fillAxes(uint8_t *to, ArrayRef<unsigned> axes) {
 static metate_level recordOf(const Node &node) {
   metate_level record = {};
   record.kind = node.kind;
-  record.flags = node.pool >= 0 && node.ambient ? METATE_LEVEL_AMBIENT : 0;
+  record.flags = (node.ambient ? METATE_LEVEL_AMBIENT : 0) | (node.zero ? METATE_LEVEL_ZERO : 0);
   record.parent = node.parent < 0 ? METATE_NONE : node.parent;
   record.pool = node.pool < 0 ? METATE_NONE : node.pool;
   record.axis_count = node.axes.size();
   fillAxes(record.axes, node.axes);
   for (auto [k, extent] : llvm::enumerate(node.extents))
-    record.extents[k] = uint32_t(extent);
+    record.extents[k] = node.level.isUnbounded() ? 0 : uint32_t(extent);
   record.offset = node.offset;
   record.cells = node.cells;
   record.cell_bytes = node.cellBytes;
   record.cell_align = node.cellAlign;
+  record.slot_bytes = node.slotBytes;
+  record.slot_cells = node.slotCells;
+  record.mask = node.maskOffset;
   if (node.pool >= 0)
     record.coordinate_count = node.pathAxes.size();
   if (node.pool >= 0 || node.place) {

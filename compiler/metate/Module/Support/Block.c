@@ -2,9 +2,10 @@
  * capacities that memory allows. Chosen capacities, checks and access by coordinates are
  * libmetate's; tests hold both to the same bytes. */
 #include "metate/Module/Support/Support.h"
+#include "metate/abi/tree_protocol.h"
 
 typedef struct pool_layout {
-  uint64_t capacity, physical, meta, slots;
+  uint64_t capacity, physical, meta, slots, table, buckets;
 } pool_layout;
 
 static const metate_level *levels_of(const metate_tree_type *type) {
@@ -22,16 +23,22 @@ static int grow(uint64_t *value, uint64_t factor, uint64_t addend) {
 }
 
 static uint64_t record_bytes(const metate_level *level) {
-  return 4 * (1 + (uint64_t)level->coordinate_count);
+  return 4 * (2 + (uint64_t)level->coordinate_count);
 }
 
 /* Slots of a pool whose bytes, with all that belongs to it, are at most `budget`. */
 static uint64_t slots_within(const metate_level *level, uint64_t budget) {
   uint64_t records = METATE_DEFAULT_WORKERS + 1ull;
   uint64_t cells = METATE_DEFAULT_WORKERS + (level->flags & METATE_LEVEL_AMBIENT ? 1ull : 0);
-  uint64_t fixed =
-      records * record_bytes(level) + cells * level->cell_bytes + 2 * METATE_BLOCK_ALIGN;
-  return budget < fixed ? 0 : (budget - fixed) / (level->cell_bytes + record_bytes(level));
+  uint64_t table = level->kind == METATE_LEVEL_HASH ? 16 : 0; /* at most, for each slot */
+  uint64_t fixed = records * (record_bytes(level) + table) + cells * level->slot_bytes +
+                   (table ? 3 : 2) * METATE_BLOCK_ALIGN;
+  return budget < fixed ? 0 : (budget - fixed) / (level->slot_bytes + record_bytes(level) + table);
+}
+
+/* Links of one container. */
+static uint64_t links_of(const metate_level *level) {
+  return level->kind == METATE_LEVEL_DYNAMIC ? metate_view_chunks(level) : level->cells;
 }
 
 /* Slots of a pool: what its parents can link, as far as `budget` bytes for each pool allow. */
@@ -39,12 +46,17 @@ static uint64_t slots_of(const metate_tree_type *type, uint32_t at, uint64_t bud
   const metate_level *levels = levels_of(type);
   uint64_t limit = UINT32_MAX - 1ull - METATE_DEFAULT_WORKERS;
   uint64_t within = budget == UINT64_MAX ? limit : slots_within(&levels[at], budget);
-  uint64_t links = levels[at].cells;
+  uint64_t links = links_of(&levels[at]);
   if (within < limit)
     limit = within;
+  if (levels[at].kind == METATE_LEVEL_HASH) { /* any number: as many as anybody asks for */
+    uint64_t most = METATE_DEFAULT_HASH_SLOTS - 1ull - METATE_DEFAULT_WORKERS;
+    return most < limit ? most : limit;
+  }
   for (uint32_t up = levels[at].parent; up != METATE_NONE; up = levels[up].parent) {
     int pooled = levels[up].pool != METATE_NONE;
-    if (!grow(&links, pooled ? slots_of(type, up, budget) : levels[up].cells, 0))
+    if (!grow(&links, pooled ? slots_of(type, up, budget) : levels[up].cells, 0) ||
+        (pooled && !grow(&links, levels[up].slot_cells, 0)))
       return limit;
     if (pooled)
       break;
@@ -65,10 +77,17 @@ static int lay_out(const metate_tree_type *type, uint32_t index, uint64_t budget
     return 0;
   *at = aligned(records - METATE_BLOCK_ALIGN);
   /* Without an ambient slot, slot 0 is the address before slot 1. */
-  pool->slots = *at - (ambient ? 0 : level->cell_bytes);
-  if (!grow(&cells, level->cell_bytes, *at) || !grow(&cells, 1, METATE_BLOCK_ALIGN))
+  pool->slots = *at - (ambient ? 0 : level->slot_bytes);
+  if (!grow(&cells, level->slot_bytes, *at) || !grow(&cells, 1, METATE_BLOCK_ALIGN))
     return 0;
   *at = aligned(cells - METATE_BLOCK_ALIGN);
+  pool->table = pool->buckets = 0;
+  if (level->kind != METATE_LEVEL_HASH)
+    return 1;
+  pool->table = *at;
+  for (pool->buckets = 1; pool->buckets < 2 * (pool->physical + 1);)
+    pool->buckets *= 2;
+  *at = aligned(*at + 4 * pool->buckets);
   return 1;
 }
 
@@ -115,38 +134,6 @@ static uint64_t budget_for(const metate_tree_type *type, uint64_t bytes) {
 
 static void zero(uint8_t *bytes, uint64_t count) { __builtin_memset(bytes, 0, count); }
 
-/* Is the background of all members of one cell zero, as far as no pool lies between? */
-static int is_zero(const metate_tree_type *type, uint32_t at) {
-  const metate_level *levels = levels_of(type);
-  for (uint32_t i = at + 1; i < type->level_count; ++i) {
-    if (levels[i].parent != at)
-      continue;
-    if (levels[i].kind == METATE_LEVEL_DENSE && !is_zero(type, i))
-      return 0;
-    const uint8_t *background = (const uint8_t *)type + levels[i].background;
-    if (levels[i].kind == METATE_LEVEL_PLACE)
-      for (uint64_t k = 0; k < levels[i].cell_bytes; ++k)
-        if (background[k])
-          return 0;
-  }
-  return 1;
-}
-
-/* Writes the backgrounds that are not zero into one cell of level `at`, which is all zero. */
-static void fill_cell(const metate_tree_type *type, uint32_t at, uint8_t *cell) {
-  const metate_level *levels = levels_of(type);
-  for (uint32_t i = at + 1; i < type->level_count; ++i) {
-    if (levels[i].parent != at)
-      continue;
-    if (levels[i].kind == METATE_LEVEL_PLACE)
-      __builtin_memcpy(cell + levels[i].offset, (const uint8_t *)type + levels[i].background,
-                       levels[i].cell_bytes);
-    else if (levels[i].kind == METATE_LEVEL_DENSE && !is_zero(type, i))
-      for (uint64_t k = 0; k < levels[i].cells; ++k)
-        fill_cell(type, i, cell + levels[i].offset + k * levels[i].cell_bytes);
-  }
-}
-
 int32_t metate_support_block_reset(const metate_tree_type *type, void *block, uint64_t bytes) {
   uint64_t root = root_offset(type), least;
   uint8_t *base = block;
@@ -158,6 +145,7 @@ int32_t metate_support_block_reset(const metate_tree_type *type, void *block, ui
   if (!budget)
     return METATE_E_TOO_SMALL;
   metate_tree_header *header = block;
+  metate_view view = {base, type, NULL, NULL};
   zero(base, root + type->root_bytes);
   header->abi_version = METATE_ABI_VERSION;
   header->pool_count = type->pool_count;
@@ -167,7 +155,9 @@ int32_t metate_support_block_reset(const metate_tree_type *type, void *block, ui
   header->root_offset = root;
   header->workers = METATE_DEFAULT_WORKERS;
   header->epoch = 1;
+  header->status_level = METATE_NONE;
   header->resets = 1;
+  header->topology = 1;
   uint64_t at = aligned(root + type->root_bytes);
   for (uint32_t i = 0; i < type->level_count; ++i) {
     const metate_level *level = &levels_of(type)[i];
@@ -179,13 +169,17 @@ int32_t metate_support_block_reset(const metate_tree_type *type, void *block, ui
     pool->slots_offset = layout.slots;
     pool->capacity = (uint32_t)layout.capacity;
     pool->physical = (uint32_t)layout.physical;
+    pool->table_offset = layout.table;
+    pool->table_buckets = (uint32_t)layout.buckets;
     zero(base + layout.meta, (layout.physical + 1) * record_bytes(level));
+    zero(base + layout.table, layout.table ? 4 * layout.buckets : 0);
     if (!(level->flags & METATE_LEVEL_AMBIENT))
       continue;
-    zero(base + layout.slots, level->cell_bytes);
-    fill_cell(type, i, base + layout.slots);
+    zero(base + layout.slots, level->slot_bytes);
+    for (uint32_t k = 0; k < level->slot_cells && !(level->flags & METATE_LEVEL_ZERO); ++k)
+      metate_view_fill_cell(&view, i, base + layout.slots + k * level->cell_bytes);
   }
-  fill_cell(type, 0, base + root);
+  metate_view_fill_cell(&view, 0, base + root);
   __atomic_store_n(&header->magic, METATE_TREE_MAGIC, __ATOMIC_RELEASE);
   return METATE_OK;
 }
@@ -193,6 +187,6 @@ int32_t metate_support_block_reset(const metate_tree_type *type, void *block, ui
 void metate_support_clear_status(void *block) {
   metate_tree_header *header = block;
   __atomic_store_n(&header->status_needed, (uint64_t)0, __ATOMIC_RELAXED);
-  __atomic_store_n(&header->status_level, 0u, __ATOMIC_RELAXED);
+  __atomic_store_n(&header->status_level, METATE_NONE, __ATOMIC_RELAXED);
   __atomic_store_n(&header->status, (uint32_t)METATE_OK, __ATOMIC_RELAXED);
 }

@@ -1,0 +1,195 @@
+// Host calls that take cells away, and lists: the protocol's deactivation (tree_protocol.h), with the
+// collection that ends a task after each of them. No launch may be running on the tree.
+#include "tree/access.h"
+#include "tree/walk.h"
+
+using namespace metate;
+
+namespace {
+
+metate_status checkChange(const char *function, const metate_tree *tree, uint32_t level) {
+  METATE_TRY(checkReady(function, tree));
+  METATE_TRY(checkWritable(function, tree));
+  METATE_TRY(checkLevel(function, tree, level, false));
+  return checkIdle(function, tree);
+}
+
+// What was unlinked goes back to its pools at once.
+void finish(const metate_view &view) {
+  metate_view_collect(&view, 0);
+  metate_view_settle(&view);
+}
+
+// Coordinates of the cell that holds a list: all axes but the list's own.
+metate_status checkList(const char *function, const metate_tree *tree, uint32_t level,
+                        const int64_t *coordinates, uint32_t count, int64_t *along) {
+  METATE_TRY(checkLevel(function, tree, level, false));
+  const metate_level &own = tree->type->levels[level];
+  if (own.kind != METATE_LEVEL_DYNAMIC)
+    return fail(METATE_E_INVALID_ARGUMENT, "%s: level '%s' is no list: expected a dynamic level",
+                function, tree->type->levelName(level));
+  const LevelFacts &facts = tree->type->facts[level];
+  if (count + 1 != facts.pathRank)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "%s: level '%s': expected %u coordinates (of the cell that holds the list), got %u",
+                function, tree->type->levelName(level), facts.pathRank - 1, count);
+  if (count && !coordinates)
+    return failNull(function, "coordinates");
+  int64_t all[METATE_MAX_AXES] = {};
+  for (uint32_t k = 0, given = 0; k < facts.pathRank; ++k)
+    if (facts.pathAxes[k] != own.axes[0])
+      all[k] = coordinates[given++];
+  return checkCoordinates(function, tree, level, all, facts.pathRank, along);
+}
+
+bool hasActivity(const metate_level &level) {
+  return level.pool != METATE_NONE || level.kind == METATE_LEVEL_BITMASKED;
+}
+
+// Every cell of a level with a pool: the slots name their links.
+void clearPool(const metate_tree &tree, const metate_view &view, uint32_t level) {
+  const metate_level &own = tree.type->levels[level];
+  for (uint32_t slot = 1, high = tree.highWater(own.pool); slot <= high; ++slot) {
+    uint64_t index = 0;
+    if (!tree.record(own.pool, slot)[0])
+      continue;
+    if (own.kind == METATE_LEVEL_HASH) {
+      if (uint32_t *bucket = metate_view_bucket_of(&view, level, slot)) {
+        *bucket = METATE_TOMBSTONE;
+        ++tree.pool(own.pool).tombs;
+        metate_view_retire(&view, level, slot);
+      }
+      continue;
+    }
+    uint8_t *container = metate_view_home_container(&view, level, slot, &index);
+    if (!container)
+      continue;
+    auto *words = reinterpret_cast<uint32_t *>(container);
+    if (own.kind == METATE_LEVEL_DYNAMIC) {
+      words[0] = 0;
+      words += 2;
+      index /= own.slot_cells;
+    }
+    metate_view_unlink(&view, level, words + index);
+  }
+}
+
+void clearMasked(const metate_tree &tree, const metate_view &view, uint32_t level) {
+  const metate_type &type = *tree.type;
+  const metate_level &own = type.levels[level];
+  Nest nest = nestAbove(type, level);
+  auto visit = [&](uint8_t *cell, const int64_t *) {
+    for (uint64_t n = 0; n < own.cells; ++n)
+      metate_view_mask_deactivate(&view, level, cell + own.offset, n);
+    return true;
+  };
+  eachOwner(tree, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
+    return walk(type, nest, 0, cell, along, visit);
+  });
+}
+
+// The level's own cells or, where it has no activity, those of the levels next below.
+void clearAll(const metate_tree &tree, const metate_view &view, uint32_t level) {
+  const metate_level *levels = tree.type->levels;
+  if (levels[level].pool != METATE_NONE)
+    return clearPool(tree, view, level);
+  if (levels[level].kind == METATE_LEVEL_BITMASKED)
+    return clearMasked(tree, view, level);
+  for (uint32_t i = level + 1; i < tree.type->levelCount() && levels[i].parent >= level; ++i)
+    if (levels[i].parent == level)
+      clearAll(tree, view, i);
+}
+
+} // namespace
+
+metate_status metate_tree_deactivate(metate_tree *tree, uint32_t level, const int64_t *coordinates,
+                                     uint32_t count) {
+  METATE_REQUIRE(tree);
+  METATE_TRY(checkChange(__func__, tree, level));
+  const metate_level *levels = tree->type->levels;
+  metate_view view = tree->view();
+  int64_t along[METATE_MAX_AXES];
+  uint64_t linear = 0;
+  if (levels[level].kind == METATE_LEVEL_DYNAMIC) {
+    METATE_TRY(checkList(__func__, tree, level, coordinates, count, along));
+  } else {
+    METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
+    uint32_t named = level;
+    while (level && !hasActivity(levels[level])) {
+      metate_view_ascend(&levels[level], along);
+      level = levels[level].parent;
+    }
+    if (level == 0 || levels[level].kind == METATE_LEVEL_DYNAMIC)
+      return fail(METATE_E_INVALID_ARGUMENT,
+                  level ? "%s: level '%s': its cells are a list's: deactivate the whole list"
+                        : "%s: level '%s': its cells are always active",
+                  __func__, tree->type->levelName(named));
+  }
+  uint32_t broken = 0;
+  view.broken = &broken;
+  uint8_t *container = metate_view_container(&view, level, along, METATE_VIEW_FIND, &linear);
+  if (broken)
+    return failLink(tree);
+  if (!container)
+    return METATE_OK;
+  uint32_t key[METATE_MAX_AXES];
+  metate_view_key(&levels[level], along, key);
+  metate_view_deactivate(&view, level, container, linear, key);
+  finish(view);
+  return METATE_OK;
+}
+
+metate_status metate_tree_deactivate_all(metate_tree *tree, uint32_t level) {
+  METATE_REQUIRE(tree);
+  METATE_TRY(checkChange(__func__, tree, level));
+  if (tree->type->levels[level].kind == METATE_LEVEL_PLACE)
+    return fail(METATE_E_INVALID_ARGUMENT, "%s: '%s' is a member: expected a level", __func__,
+                tree->type->levelName(level));
+  metate_view view = tree->view();
+  clearAll(*tree, view, level);
+  finish(view);
+  return METATE_OK;
+}
+
+metate_status metate_tree_append(metate_tree *tree, uint32_t level, const int64_t *coordinates,
+                                 uint32_t count, uint64_t *index) {
+  METATE_REQUIRE(tree);
+  METATE_REQUIRE(index);
+  METATE_TRY(checkReady(__func__, tree));
+  METATE_TRY(checkWritable(__func__, tree));
+  int64_t along[METATE_MAX_AXES];
+  METATE_TRY(checkList(__func__, tree, level, coordinates, count, along));
+  metate_view view = tree->view();
+  uint32_t broken = 0, key[METATE_MAX_AXES];
+  uint64_t linear = 0;
+  view.broken = &broken;
+  uint8_t *container = metate_view_container(&view, level, along, METATE_VIEW_ACTIVATE, &linear);
+  metate_view_key(&tree->type->levels[level], along, key);
+  int64_t got = container ? metate_view_append(&view, level, container, key) : -1;
+  metate_view_settle(&view);
+  if (got < 0)
+    return broken ? failLink(tree) : failCapacity(*tree, "");
+  *index = uint64_t(got);
+  return METATE_OK;
+}
+
+metate_status metate_tree_length(const metate_tree *tree, uint32_t level,
+                                 const int64_t *coordinates, uint32_t count, uint64_t *length) {
+  METATE_REQUIRE(tree);
+  METATE_REQUIRE(length);
+  METATE_TRY(checkReady(__func__, tree));
+  int64_t along[METATE_MAX_AXES];
+  METATE_TRY(checkList(__func__, tree, level, coordinates, count, along));
+  metate_view view = tree->view();
+  uint32_t broken = 0;
+  uint64_t linear = 0;
+  view.broken = &broken;
+  const uint8_t *list = metate_view_container(&view, level, along, METATE_VIEW_FIND, &linear);
+  if (broken)
+    return failLink(tree);
+  uint64_t there =
+      list ? __atomic_load_n(reinterpret_cast<const uint32_t *>(list), __ATOMIC_ACQUIRE) : 0;
+  uint64_t most = tree->type->levels[level].cells;
+  *length = there < most ? there : most; // a damaged block says any number
+  return METATE_OK;
+}

@@ -1,0 +1,217 @@
+// Every level and nesting under random operations from the host, against a model of maps; and the
+// protocol itself from many workers at once: activations, appends, deactivations, then collection.
+#include "level_model.h"
+
+#include <barrier>
+#include <thread>
+
+using namespace metate::test;
+using metate::sized;
+
+namespace {
+
+Node x(int32_t background = 7) {
+  return withBackground<int32_t>(place("x", METATE_I32), {background});
+}
+Node small(const char *name) { return place(name, METATE_I8); }
+
+struct Nesting {
+  const char *name;
+  std::vector<Node> branches;
+};
+
+std::vector<Nesting> nestings() {
+  return {
+      {"bitmasked", {bitmasked("b", "ij", {5, 7}, {x()})}},
+      {"odd bitmasked", {bitmasked("b", "i", {65}, {small("s"), x(0)})}},
+      {"pointer bitmasked",
+       {pointer("p", "ij", {3, 4}, {bitmasked("b", "ij", {5, 3}, {x(), small("s")})})}},
+      {"dense bitmasked dense",
+       {dense("d", "i", {3}, {bitmasked("b", "ij", {2, 9}, {dense("e", "j", {3}, {x()})})})}},
+      {"bitmasked pointer bitmasked",
+       {bitmasked("b", "i", {4},
+                  {pointer("p", "ij", {2, 3}, {bitmasked("c", "j", {5}, {x()})}), small("s")})}},
+      {"dynamic", {dynamic("l", "i", 50, 8, {x()})}},
+      {"one chunk", {dynamic("l", "i", 33, 33, {x(0)})}},
+      {"chunks of one", {dynamic("l", "i", 9, 1, {x(0), small("s")})}},
+      {"pointer dynamic dense",
+       {pointer("p", "i", {6}, {dynamic("l", "j", 40, 16, {dense("d", "k", {3}, {x()})})})}},
+      {"dense dynamic pointer",
+       {dense("d", "i", {4}, {dynamic("l", "j", 12, 5, {pointer("p", "k", {3}, {x()})})})}},
+      {"bitmasked dynamic bitmasked",
+       {bitmasked("b", "i", {5}, {dynamic("l", "j", 20, 4, {bitmasked("c", "k", {3}, {x()})})})}},
+      {"dynamic dynamic", {dynamic("l", "i", 7, 2, {dynamic("m", "j", 9, 4, {x()})})}},
+      {"hash", {hash("h", "ij", {x()})}},
+      {"hash dense", {hash("h", "ij", {dense("d", "ij", {4, 3}, {x(), small("s")})})}},
+      {"hash pointer bitmasked",
+       {hash("h", "ij", {pointer("p", "ij", {2, 2}, {bitmasked("b", "ij", {3, 3}, {x()})})})}},
+      {"bitmasked hash",
+       {bitmasked("b", "k", {6}, {hash("h", "ij", {dense("d", "i", {2}, {x()})})})}},
+      {"pointer hash dynamic",
+       {pointer("p", "k", {5}, {hash("h", "i", {dynamic("l", "j", 20, 4, {x()})})})}},
+      {"hash hash", {hash("h", "i", {hash("g", "j", {x(0)})})}},
+      {"dynamic hash", {dynamic("l", "i", 6, 2, {hash("h", "j", {x()})})}},
+      {"large slots",
+       {pointer("p", "i", {3}, {dense("d", "j", {20000}, {bitmasked("b", "k", {2}, {x()})})})}},
+      {"large lists", {dense("e", "j", {2}, {dynamic("l", "i", 60000, 30000, {x()})})}},
+      {"branches",
+       {pointer("p", "i", {4}, {bitmasked("b", "i", {3}, {x()})}),
+        dense("d", "j", {5}, {small("s")}), hash("h", "ij", {small("t")}),
+        dynamic("l", "i", 30, 7, {small("u")})}},
+  };
+}
+
+class LevelsTest : public Runtime {
+protected:
+  std::mt19937 random{5};
+
+  int64_t below(int64_t count) { return int64_t(random() % uint64_t(count)); }
+
+  Coordinates coordinates(const metate_level_description &level, uint32_t skip = METATE_NONE) {
+    Coordinates at;
+    for (uint32_t k = 0; k < level.path_rank; ++k) {
+      if (k == skip)
+        continue;
+      if (level.shape[k]) {
+        at.push_back(below(std::min<int64_t>(level.shape[k], below(8) ? 40 : level.shape[k])));
+        continue;
+      }
+      const int64_t ends[] = {INT32_MIN, INT32_MAX, -1, 0};
+      at.push_back(below(20) ? below(24) - 12 : ends[below(4)]);
+    }
+    return at;
+  }
+
+  void compare(metate_tree *tree, const LevelModel &model) {
+    ASSERT_OK(check(tree));
+    for (uint32_t level = 0; level < model.levels.size(); ++level)
+      if (model.hasActivity(level) || model.levels[level].kind == METATE_LEVEL_PLACE)
+        compareCells(tree, model, level);
+    for (uint32_t pool = 0; pool < describe(tree).pool_count; ++pool) {
+      uint32_t level = stats(tree, pool).level;
+      const auto *blob = static_cast<const metate_tree_type *>(typeInfo(tree).blob);
+      const auto *records = reinterpret_cast<const metate_level *>(blob + 1);
+      EXPECT_EQ(stats(tree, pool).used, model.slots(level, records[level].slot_cells));
+    }
+  }
+
+  metate_type_description typeInfo(const metate_tree *tree) {
+    auto info = sized<metate_type_description>();
+    EXPECT_OK(metate_type_describe(describe(tree).type, &info));
+    return info;
+  }
+
+  void compareCells(metate_tree *tree, const LevelModel &model, uint32_t level) {
+    const auto &own = model.levels[level];
+    bool valued = own.kind == METATE_LEVEL_PLACE && own.dtype == METATE_I32;
+    uint64_t count = 0, again = 0;
+    ASSERT_OK(metate_tree_cells(tree, level, 0, nullptr, nullptr, &count));
+    std::vector<int64_t> at(count * own.path_rank + 1);
+    std::vector<int32_t> values(count + 1);
+    ASSERT_OK(
+        metate_tree_cells(tree, level, count, at.data(), valued ? values.data() : nullptr, &again));
+    ASSERT_EQ(count, again);
+    std::set<Coordinates> seen;
+    int32_t background = 0;
+    if (valued)
+      std::memcpy(&background, own.background, 4);
+    uint64_t step = count > 3000 ? 97 : 1; // large leaves: some of the cells
+    for (uint64_t n = 0; n < count; n += step) {
+      Coordinates where(at.begin() + int64_t(n * own.path_rank),
+                        at.begin() + int64_t((n + 1) * own.path_rank));
+      ASSERT_TRUE(seen.insert(where).second) << "a cell is listed twice";
+      ASSERT_TRUE(model.isActive(level, where));
+      if (!valued)
+        continue;
+      auto known = model.values.find({level, where});
+      ASSERT_EQ(values[n], known == model.values.end() ? background : known->second);
+    }
+    if (step > 1)
+      return;
+    for (const auto &[owner, where] : model.active) {
+      if (owner == level) {
+        ASSERT_TRUE(seen.count(where));
+      }
+    }
+    for (const auto &[key, value] : model.values) {
+      if (key.first == level) {
+        ASSERT_TRUE(seen.count(key.second));
+      }
+    }
+  }
+
+  void step(metate_tree *tree, LevelModel &model, int round) {
+    uint32_t level = 1 + uint32_t(below(int64_t(model.levels.size()) - 1));
+    const auto &own = model.levels[level];
+    Coordinates at = coordinates(own);
+    uint32_t count = own.path_rank, active = 9;
+    int choice = int(below(20));
+    bool list = own.kind == METATE_LEVEL_DYNAMIC;
+    if (choice < 8) {
+      if (own.kind == METATE_LEVEL_PLACE && own.dtype == METATE_I32) {
+        ASSERT_OK(metate_tree_write(tree, level, at.data(), count, &round, 4));
+        model.write(level, at, round);
+      } else {
+        ASSERT_OK(metate_tree_activate(tree, level, at.data(), count));
+        model.activate(level, at);
+      }
+    } else if (choice < 12 && list) {
+      Coordinates holder = coordinates(own, model.listAxis(level));
+      uint64_t index = 0, length = 0;
+      if (model.length(level, holder) < int64_t(own.extents[0])) {
+        ASSERT_OK(metate_tree_append(tree, level, holder.data(), count - 1, &index));
+        ASSERT_EQ(int64_t(index), model.append(level, holder));
+      } else {
+        EXPECT_FAILS(METATE_E_CAPACITY,
+                     metate_tree_append(tree, level, holder.data(), count - 1, &index), "full");
+      }
+      ASSERT_OK(metate_tree_length(tree, level, holder.data(), count - 1, &length));
+      ASSERT_EQ(int64_t(length), model.length(level, holder));
+    } else if (choice < 17 && model.hasActivity(level)) {
+      if (list)
+        at = coordinates(own, model.listAxis(level));
+      ASSERT_OK(metate_tree_deactivate(tree, level, at.data(), uint32_t(at.size())));
+      model.deactivate(level, at);
+    } else if (choice == 17 && below(10) == 0) {
+      uint32_t which = below(2) ? level : 0;
+      if (own.kind == METATE_LEVEL_PLACE)
+        which = 0;
+      ASSERT_OK(metate_tree_deactivate_all(tree, which));
+      model.deactivateAll(which);
+    }
+    at = coordinates(own);
+    ASSERT_OK(metate_tree_is_active(tree, level, at.data(), count, &active));
+    ASSERT_EQ(active, uint32_t(model.isActive(level, at)));
+  }
+};
+
+} // namespace
+
+TEST_F(LevelsTest, behaveLikeMaps) {
+  for (const Nesting &nesting : nestings()) {
+    SCOPED_TRACE(nesting.name);
+    metate_type *type = open(typeBlob(nesting.branches, nesting.name), nesting.name);
+    ASSERT_NE(type, nullptr);
+    metate_capacity entries[] = {{"h", 900}, {"g", 900}};
+    auto wanted = sized<metate_capacities>();
+    uint32_t level;
+    wanted.count = metate_type_find_level(type, "g", &level) == METATE_OK   ? 2
+                   : metate_type_find_level(type, "h", &level) == METATE_OK ? 1
+                                                                            : 0;
+    wanted.entries = entries;
+    metate_tree *tree = make(type, &wanted);
+    ASSERT_NE(tree, nullptr);
+    LevelModel model(type);
+    for (int round = 1; round <= 1500; ++round) {
+      step(tree, model, round);
+      if (round % 50 == 0)
+        compare(tree, model);
+      if (HasFatalFailure())
+        return;
+    }
+    ASSERT_OK(metate_tree_deactivate_all(tree, 0));
+    model.deactivateAll(0);
+    compare(tree, model);
+    unbind(tree);
+  }
+}
