@@ -30,16 +30,28 @@ constexpr int64_t guessedTurns = 64;
 /// Operations of a loop that is likely to become vectors.
 constexpr size_t longest = 100;
 
+/// A conditional that only chooses what is accumulated (Conditionals.cpp).
+bool isChoice(Operation &op) {
+  auto mayStay = [](Operation *inner) {
+    return isa<scf::IfOp, ReadOp, memref::LoadOp>(inner) || inner->hasAttr("metate.reduction") ||
+           (inner->getNumRegions() == 0 && isMemoryEffectFree(inner));
+  };
+  auto visit = [&](Operation *inner) {
+    return mayStay(inner) ? WalkResult::advance() : WalkResult::interrupt();
+  };
+  return isa<scf::IfOp>(op) && !op.walk(visit).wasInterrupted();
+}
+
 class Estimate {
 public:
   Estimate(RangeOp range, OpBuilder &builder, bool alone)
       : range(range), builder(builder), loc(range.getLoc()), alone(alone) {
     // Straight code is computed as vectors, if it is not long.
-    isStraight =
-        llvm::range_size(range.getBody().front()) < longest &&
-        llvm::none_of(
-            range.getBody().front(),
-            [](Operation &op) { return op.getNumRegions() && !op.hasAttr("metate.nest"); });
+    auto isBranch = [](Operation &op) {
+      return op.getNumRegions() && !op.hasAttr("metate.nest") && !isChoice(op);
+    };
+    Block &body = range.getBody().front();
+    isStraight = llvm::range_size(body) < longest && llvm::none_of(body, isBranch);
   }
 
   /// Picoseconds of one iteration, and of a row of them.
