@@ -120,9 +120,20 @@ def Metate_SanitizerName : ConfinedAttr<StrAttr, [AttrConstraint<CPred<
     "::llvm::is_contained({\"address\", \"thread\"}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
     "'address' or 'thread'">]>;
 
+def Metate_ObjectFiles : ConfinedAttr<TypedArrayAttrBase<DenseI8ArrayAttr, "object files, to be linked together">, [ArrayMinCount<1>]>;
+
 def Metate_PayloadOp : Metate_Op<"payload", [Symbol]> {
   let summary = "object code of all kernels for one target (after the emit stage)";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, DenseI8ArrayAttr:$object,
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, Metate_ObjectFiles:$objects,
                        OptionalAttr<Metate_SanitizerName>:$sanitizer);
-  let assemblyFormat = "$sym_name $triple $cpu $features $object (`sanitizer` $sanitizer^)? attr-dict";
+  let assemblyFormat = "$sym_name $triple $cpu $features $objects (`sanitizer` $sanitizer^)? attr-dict";
+  let extraClassDeclaration = [{
+    /// The bytes of each object file.
+    ::llvm::SmallVector<::llvm::StringRef> getObjectFiles() {
+      ::llvm::SmallVector<::llvm::StringRef> files;
+      for (auto file : getObjects().getAsRange<::mlir::DenseI8ArrayAttr>())
+        files.push_back({reinterpret_cast<const char *>(file.asArrayRef().data()), size_t(file.size())});
+      return files;
+    }
+  }];
 }

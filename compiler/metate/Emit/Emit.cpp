@@ -8,9 +8,9 @@
 #include "metate/Emit/Emit.h"
 
 #include "metate/Dialect/Metate.h"
-#include "metate/Dialect/Place.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/HalfConversions.h"
+#include "metate/Emit/Parts.h"
 #include "metate/Emit/Sanitize.h"
 #include "metate/Mutants/Mutants.h"
 
@@ -30,11 +30,14 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/Threading.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
+
+#include <atomic>
+#include <system_error>
+#include <thread>
 
 using namespace mlir;
 using namespace metate;
@@ -81,24 +84,15 @@ struct Diagnostics {
 };
 } // namespace
 
-/// A copy of the module with nothing but the LLVM dialect, each function with a debug-info scope.
-static Expected<OwningOpRef<ModuleOp>> copyCode(ModuleOp module) {
-  Diagnostics diagnostics(module.getContext());
-  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc(), module.getSymName());
-  (*copy)->setDiscardableAttrs(module->getDiscardableAttrDictionary());
-  for (Operation &op : *module.getBody())
-    if (isLLVMOp(op)) {
-      copy->push_back(op.clone());
-      // A task made of a loop of an inlined function: a scope must not lie in a call of another one.
-      if (isa<CallSiteLoc>(op.getLoc()))
-        copy->getBody()->back().setLoc(placeOf(op.getLoc()));
-    }
-  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+/// Gives each function a scope, without which its lines would be lost.
+static Error addScopes(ModuleOp code) {
+  Diagnostics diagnostics(code.getContext());
+  PassManager manager(code.getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(false); // the map stage's verifier has run
   manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
-  if (failed(manager.run(*copy)))
+  if (failed(manager.run(code)))
     return llvm::createStringError("no debug information could be made: " + diagnostics.text);
-  return copy;
+  return Error::success();
 }
 
 static Expected<std::unique_ptr<llvm::Module>> translate(ModuleOp code, llvm::LLVMContext &context,
@@ -113,11 +107,12 @@ static Expected<std::unique_ptr<llvm::Module>> translate(ModuleOp code, llvm::LL
   return result;
 }
 
-/// Entries stay visible to the linker but not outside the payload; everything else is internal. The
-/// CPU is the machine's default, so functions need no target attributes of their own.
-static void setLinkage(llvm::Module &module, ArrayRef<StringRef> entries) {
+/// Entries and what other parts call stay visible to the linker but not outside the payload;
+/// everything else is internal. The CPU is the machine's default, so functions need no target
+/// attributes of their own.
+static void setLinkage(llvm::Module &module, ArrayRef<StringRef> names) {
   llvm::StringSet<> exported;
-  for (StringRef name : entries)
+  for (StringRef name : names)
     exported.insert(name);
   for (llvm::GlobalValue &value : module.global_values()) {
     if (value.isDeclaration())
@@ -211,25 +206,15 @@ static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::Targe
 }
 
 /// Nothing undefined outside the allow-list, and every entry defined.
-static Error checkObject(llvm::MemoryBufferRef buffer, ArrayRef<StringRef> entries,
-                         Sanitizer sanitizer) {
-  if (Expected<std::vector<std::string>> names = undefinedSymbols(buffer, sanitizer); !names)
+static Error checkObjects(ArrayRef<StringRef> objects, ArrayRef<StringRef> entries,
+                          Sanitizer sanitizer) {
+  Expected<Symbols> symbols = symbolsOf(objects);
+  if (!symbols)
+    return symbols.takeError();
+  if (Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, sanitizer); !names)
     return names.takeError();
-  Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
-      llvm::object::ObjectFile::createObjectFile(buffer);
-  if (!file)
-    return file.takeError();
-  llvm::StringSet<> defined;
-  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
-    Expected<uint32_t> flags = symbol.getFlags();
-    Expected<StringRef> name = symbol.getName();
-    if (!flags || !name)
-      return llvm::joinErrors(flags.takeError(), name.takeError());
-    if (!(*flags & llvm::object::SymbolRef::SF_Undefined))
-      defined.insert(*name);
-  }
   for (StringRef entry : entries)
-    if (!defined.contains(entry))
+    if (!symbols->defined.contains(entry))
       return llvm::createStringError("entry '" + entry + "' is not defined in the object code");
   return Error::success();
 }
@@ -252,39 +237,105 @@ struct CodegenErrors : llvm::DiagnosticHandler {
 };
 } // namespace
 
-static Expected<SmallVector<char, 0>> compile(ModuleOp code, ArrayRef<StringRef> entries,
-                                              const metate::TargetOptions &target,
-                                              const EmitOptions &options) {
-  Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
-  if (!machine)
-    return machine.takeError();
-  std::string errors;
-  llvm::LLVMContext context;
-  context.setDiscardValueNames(true);
-  context.setDiagnosticHandler(std::make_unique<CodegenErrors>(errors));
-  Expected<std::unique_ptr<llvm::Module>> module = translate(code, context, **machine);
-  if (!module)
-    return module.takeError();
-  setLinkage(**module, entries);
-  if (isMutant(Mutant::FastFloats))
-    makeFast(**module);
-  if (!options.contract)
-    forbidContraction(**module, **machine);
-  markForSanitizer(**module, options.sanitizer);
-  optimise(**module, **machine, target.optLevel, options.sanitizer);
-  instrument(**module, options.sanitizer, **machine);
-  if (Error error = addHalfConversions(**module))
-    return error;
-  Expected<SmallVector<char, 0>> object = generate(**module, **machine);
-  if (!object)
+namespace {
+/// A part on its way through LLVM, in a context of its own: any thread may take it there.
+struct Compilation {
+  static Expected<std::unique_ptr<Compilation>> create(const CodePart &part,
+                                                       const metate::TargetOptions &target) {
+    Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
+    if (!machine)
+      return machine.takeError();
+    auto result = std::make_unique<Compilation>();
+    result->machine = std::move(*machine);
+    result->exported = part.exported;
+    result->context.setDiscardValueNames(true);
+    result->context.setDiagnosticHandler(std::make_unique<CodegenErrors>(result->errors));
+    Expected<std::unique_ptr<llvm::Module>> module =
+        translate(*part.code, result->context, *result->machine);
+    if (!module)
+      return module.takeError();
+    result->module = std::move(*module);
+    return result;
+  }
+
+  Expected<SmallVector<char, 0>> run(unsigned optLevel, const EmitOptions &options) {
+    setLinkage(*module, exported);
+    if (isMutant(Mutant::FastFloats))
+      makeFast(*module);
+    if (!options.contract)
+      forbidContraction(*module, *machine);
+    markForSanitizer(*module, options.sanitizer);
+    optimise(*module, *machine, optLevel, options.sanitizer);
+    instrument(*module, options.sanitizer, *machine);
+    if (Error error = addHalfConversions(*module))
+      return error;
+    Expected<SmallVector<char, 0>> object = generate(*module, *machine);
+    if (object && !errors.empty())
+      return llvm::createStringError("code generation failed: " + errors);
     return object;
-  if (!errors.empty())
-    return llvm::createStringError("code generation failed: " + errors);
-  if (Error error =
-          checkObject(llvm::MemoryBufferRef(StringRef(object->data(), object->size()), "payload"),
-                      entries, options.sanitizer))
-    return error;
-  return object;
+  }
+
+  std::string errors;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  ArrayRef<StringRef> exported;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+};
+} // namespace
+
+/// Calls work(0) to work(count - 1), each once, on this thread and up to `threads` - 1 others, which are
+/// gone afterwards. Where the system gives no more threads, fewer do the work.
+static void inParallel(size_t count, unsigned threads, llvm::function_ref<void(size_t)> work) {
+  std::atomic<size_t> next{0};
+  auto take = [&] {
+    for (size_t k; (k = next++) < count;)
+      work(k);
+  };
+  std::vector<std::jthread> others;
+  try {
+    for (size_t k = 1; k < std::min<size_t>(threads, count); ++k)
+      others.emplace_back(take);
+  } catch (const std::system_error &) {
+  }
+  take();
+}
+
+static Expected<std::vector<SmallVector<char, 0>>>
+compile(ArrayRef<CodePart> parts, const metate::TargetOptions &target, const EmitOptions &options) {
+  // MLIR's context is one thread's, so translation is this one's.
+  SmallVector<std::unique_ptr<Compilation>> compilations;
+  for (const CodePart &part : parts) {
+    Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(part, target);
+    if (!compilation)
+      return compilation.takeError();
+    compilations.push_back(std::move(*compilation));
+  }
+  unsigned threads = options.threads;
+  if (threads == 0 && parts.size() > 1)
+    threads = llvm::hardware_concurrency().compute_thread_count();
+  std::vector<SmallVector<char, 0>> objects(parts.size());
+  std::vector<std::string> failures(parts.size());
+  inParallel(parts.size(), threads, [&](size_t k) {
+    Expected<SmallVector<char, 0>> object = compilations[k]->run(target.optLevel, options);
+    if (object)
+      objects[k] = std::move(*object);
+    else
+      failures[k] = llvm::toString(object.takeError());
+    compilations[k].reset();
+  });
+  for (const std::string &failure : failures)
+    if (!failure.empty())
+      return llvm::createStringError(failure);
+  return objects;
+}
+
+/// The payload's attribute.
+static ArrayAttr objectsAttr(Builder &builder, ArrayRef<SmallVector<char, 0>> objects) {
+  SmallVector<Attribute> attributes;
+  for (const SmallVector<char, 0> &object : objects)
+    attributes.push_back(builder.getDenseI8ArrayAttr(
+        ArrayRef(reinterpret_cast<const int8_t *>(object.data()), object.size())));
+  return builder.getArrayAttr(attributes);
 }
 
 Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets, const EmitOptions &options) {
@@ -294,10 +345,11 @@ Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets, const EmitO
     return llvm::createStringError(
         "the module holds payloads already: it has been through stage emit");
   ensureRegistered(module.getContext());
-  Expected<OwningOpRef<ModuleOp>> code = copyCode(module);
-  if (!code)
-    return code.takeError();
   SmallVector<StringRef> entries = entryNames(module);
+  std::vector<CodePart> parts = splitCode(module, entries);
+  for (const CodePart &part : parts)
+    if (Error error = addScopes(*part.code))
+      return error;
   OpBuilder builder(module.getContext());
   SmallVector<OwningOpRef<PayloadOp>> payloads;
   StringAttr sanitizer;
@@ -307,13 +359,14 @@ Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets, const EmitO
     Expected<TargetOptions> target = resolveTarget(named);
     if (!target)
       return target.takeError();
-    Expected<SmallVector<char, 0>> object = compile(**code, entries, *target, options);
-    if (!object)
-      return object.takeError();
-    ArrayRef<int8_t> bytes(reinterpret_cast<const int8_t *>(object->data()), object->size());
-    payloads.push_back(PayloadOp::create(builder, module.getLoc(),
-                                         ("payload" + Twine(payloads.size())).str(), target->triple,
-                                         target->cpu, target->features, bytes, sanitizer));
+    Expected<std::vector<SmallVector<char, 0>>> objects = compile(parts, *target, options);
+    if (!objects)
+      return objects.takeError();
+    payloads.push_back(PayloadOp::create(
+        builder, module.getLoc(), ("payload" + Twine(payloads.size())).str(), target->triple,
+        target->cpu, target->features, objectsAttr(builder, *objects), sanitizer));
+    if (Error error = checkObjects(payloads.back()->getObjectFiles(), entries, options.sanitizer))
+      return error;
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
     if (isLLVMOp(op))
@@ -332,10 +385,8 @@ Error metate::verifyEmitted(ModuleOp module) {
                                      "' is left");
   SmallVector<StringRef> entries = entryNames(module);
   for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    ArrayRef<int8_t> object = payload.getObject();
-    StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
-    if (Error error = checkObject(llvm::MemoryBufferRef(bytes, payload.getSymName()), entries,
-                                  *parseSanitizer(payload.getSanitizer().value_or(""))))
+    if (Error error = checkObjects(payload.getObjectFiles(), entries,
+                                   *parseSanitizer(payload.getSanitizer().value_or(""))))
       return llvm::joinErrors(
           llvm::createStringError("after emit: payload '" + payload.getSymName() + "'"),
           std::move(error));

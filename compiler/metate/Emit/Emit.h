@@ -24,6 +24,9 @@ struct EmitOptions {
   /// off: each operation rounds on its own, whatever the flags say.
   bool contract = true;
   Sanitizer sanitizer = Sanitizer::None;
+  /// Threads that may compile parts of the code side by side; 0: as many as the machine has. They end
+  /// with emit(), and make no difference to the bytes.
+  unsigned threads = 0;
 };
 
 /// Registers how the dialects of the map stage become LLVM IR. Call it once on the registry a
@@ -31,10 +34,11 @@ struct EmitOptions {
 void registerEmit(mlir::DialectRegistry &registry);
 
 /// Stage emit. Replaces all operations of the LLVM dialect in `module` by one `metate.payload` per
-/// target, named payload0, payload1, ... in the order given. The object code carries DWARF line
-/// tables of the operations' locations, exports the interfaces' entries (hidden outside the
-/// payload) and leaves no symbol undefined but those of findExternal() and of the sanitizer's runtime. The same module and targets
-/// give the same bytes. On failure the module is left as it was.
+/// target, named payload0, payload1, ... in the order given. The object code (one file, or of long
+/// modules several that belong together) carries DWARF line tables of the operations' locations,
+/// exports the interfaces' entries (hidden outside the payload) and leaves no symbol undefined but
+/// those of findExternal() and of the sanitizer's runtime. The same module and targets give the same
+/// bytes. On failure the module is left as it was.
 llvm::Error emit(mlir::ModuleOp module, llvm::ArrayRef<TargetOptions> targets,
                  const EmitOptions &options = {});
 

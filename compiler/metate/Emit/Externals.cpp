@@ -76,32 +76,43 @@ const metate::External *metate::findExternal(StringRef name) {
   return found != std::end(externals) && found->name == name ? found : nullptr;
 }
 
-Expected<std::vector<std::string>> metate::undefinedSymbols(MemoryBufferRef object,
+Expected<metate::Symbols> metate::symbolsOf(ArrayRef<StringRef> objects) {
+  Symbols symbols;
+  for (StringRef bytes : objects) {
+    Expected<std::unique_ptr<object::ObjectFile>> file =
+        object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, "payload"));
+    if (!file)
+      return file.takeError();
+    for (const object::SymbolRef &symbol : (*file)->symbols()) {
+      Expected<uint32_t> flags = symbol.getFlags();
+      Expected<StringRef> name = symbol.getName();
+      if (!flags || !name)
+        return joinErrors(flags.takeError(), name.takeError());
+      if (*flags & object::SymbolRef::SF_Undefined)
+        symbols.undefined.insert(name->str());
+      else if (*flags & object::SymbolRef::SF_Global)
+        symbols.defined.insert(*name);
+    }
+  }
+  for (const auto &entry : symbols.defined)
+    symbols.undefined.erase(entry.first().str());
+  return symbols;
+}
+
+Expected<std::vector<std::string>> metate::undefinedSymbols(const Symbols &symbols,
                                                             Sanitizer sanitizer) {
-  Expected<std::unique_ptr<object::ObjectFile>> file = object::ObjectFile::createObjectFile(object);
-  if (!file)
-    return file.takeError();
   std::vector<std::string> names;
-  for (const object::SymbolRef &symbol : (*file)->symbols()) {
-    Expected<uint32_t> flags = symbol.getFlags();
-    if (!flags)
-      return flags.takeError();
-    if (!(*flags & object::SymbolRef::SF_Undefined))
+  for (const std::string &name : symbols.undefined) {
+    if (name.empty() || name == "_GLOBAL_OFFSET_TABLE_") // the linker's own
       continue;
-    Expected<StringRef> name = symbol.getName();
-    if (!name)
-      return name.takeError();
-    if (name->empty() || *name == "_GLOBAL_OFFSET_TABLE_") // the linker's own
+    if (isSanitizerSymbol(name, sanitizer))
       continue;
-    if (isSanitizerSymbol(*name, sanitizer))
-      continue;
-    if (!findExternal(*name))
+    if (!findExternal(name))
       return createStringError(
-          "undefined symbol '" + *name +
+          "undefined symbol '" + name +
           "' in the object code: a kernel calls only its host's hooks and the C "
           "library's memory and math functions");
-    names.push_back(name->str());
+    names.push_back(name);
   }
-  llvm::sort(names);
   return names;
 }

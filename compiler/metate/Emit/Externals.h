@@ -10,8 +10,10 @@
 
 #include "metate/Emit/Target.h"
 
-#include "llvm/Support/MemoryBufferRef.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringSet.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,18 @@ struct External {
 /// The entry of the allow-list, or null.
 const External *findExternal(llvm::StringRef name);
 
-/// Names of an object's undefined symbols that the C library has, sorted. Fails if there is another
+/// What object files that are linked together define for others, and what they leave undefined.
+struct Symbols {
+  llvm::StringSet<> defined;
+  std::set<std::string> undefined;
+};
+
+/// Fails if an object cannot be read.
+llvm::Expected<Symbols> symbolsOf(llvm::ArrayRef<llvm::StringRef> objects);
+
+/// Names of the undefined symbols, all of which the C library has, sorted. Fails if there is another
 /// one, naming it; those of `sanitizer`'s runtime are the host's and pass.
-llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::MemoryBufferRef object,
+llvm::Expected<std::vector<std::string>> undefinedSymbols(const Symbols &symbols,
                                                           Sanitizer sanitizer = Sanitizer::None);
 
 } // namespace metate

@@ -20,9 +20,9 @@ using namespace llvm;
 // f16 is 1 sign, 5 exponent, 10 mantissa bits; bf16 is the upper half of an f32. 1199570944 =
 // 65536.0f, the first power of two that f16 cannot hold; 947912704 = 2^-14, its least normal
 // number; 1056964608 = 0.5f, whose unit in the last place is f16's least denormal, 2^-24: adding it
-// leaves the denormal's mantissa in the low bits.
+// leaves the denormal's mantissa in the low bits. Weak: each part of the code may bring them.
 static constexpr const char *functions = R"(
-define hidden half @__truncsfhf2(float %value) nounwind {
+define weak_odr hidden half @__truncsfhf2(float %value) nounwind {
   %bits = bitcast float %value to i32
   %sign = and i32 %bits, -2147483648
   %magnitude = xor i32 %bits, %sign
@@ -50,7 +50,7 @@ define hidden half @__truncsfhf2(float %value) nounwind {
   ret half %half
 }
 
-define hidden float @__extendhfsf2(half %value) nounwind {
+define weak_odr hidden float @__extendhfsf2(half %value) nounwind {
   %half.bits = bitcast half %value to i16
   %bits = zext i16 %half.bits to i32
   %sign = and i32 %bits, 32768
@@ -74,7 +74,7 @@ define hidden float @__extendhfsf2(half %value) nounwind {
   ret float %float
 }
 
-define hidden bfloat @__truncsfbf2(float %value) nounwind {
+define weak_odr hidden bfloat @__truncsfbf2(float %value) nounwind {
   %bits = bitcast float %value to i32
   %up = lshr i32 %bits, 16
   %odd = and i32 %up, 1
@@ -89,7 +89,7 @@ define hidden bfloat @__truncsfbf2(float %value) nounwind {
   ret bfloat %half
 }
 
-define hidden float @metate_round_to_odd(double %value) nounwind {
+define weak_odr hidden float @metate_round_to_odd(double %value) nounwind {
   %near = fptrunc double %value to float
   %back = fpext float %near to double
   %inexact = fcmp one double %back, %value
@@ -107,13 +107,13 @@ define hidden float @metate_round_to_odd(double %value) nounwind {
   ret float %float
 }
 
-define hidden half @__truncdfhf2(double %value) nounwind {
+define weak_odr hidden half @__truncdfhf2(double %value) nounwind {
   %float = call float @metate_round_to_odd(double %value)
   %half = call half @__truncsfhf2(float %float)
   ret half %half
 }
 
-define hidden bfloat @__truncdfbf2(double %value) nounwind {
+define weak_odr hidden bfloat @__truncdfbf2(double %value) nounwind {
   %float = call float @metate_round_to_odd(double %value)
   %half = call bfloat @__truncsfbf2(float %float)
   ret bfloat %half

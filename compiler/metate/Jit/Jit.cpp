@@ -173,14 +173,13 @@ Error Jit::Session::checkTarget(PayloadOp payload) const {
   return Error::success();
 }
 
-/// Adds the object to a JITDylib of its own and looks the entries up: that links it.
+/// Adds the objects to a JITDylib of their own and looks the entries up: that links them.
 static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload,
                   llvm::ArrayRef<StringRef> names, std::vector<metate_entry> &table) {
-  llvm::ArrayRef<int8_t> object = payload.getObject();
-  StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
-  if (Error error =
-          lljit.addObjectFile(dylib, llvm::MemoryBuffer::getMemBufferCopy(bytes, dylib.getName())))
-    return error;
+  for (StringRef bytes : payload.getObjectFiles())
+    if (Error error = lljit.addObjectFile(
+            dylib, llvm::MemoryBuffer::getMemBufferCopy(bytes, dylib.getName())))
+      return error;
   orc::SymbolLookupSet symbols;
   for (StringRef name : names)
     symbols.add(lljit.mangleAndIntern(name));

@@ -61,6 +61,17 @@ public:
       return llvm::createStringError("cannot write a temporary file: " + code.message());
     return at(name);
   }
+  /// Their paths, in the order given.
+  Expected<std::vector<std::string>> writeParts(ArrayRef<StringRef> objects) const {
+    std::vector<std::string> paths;
+    for (auto [number, object] : enumerate(objects)) {
+      Expected<std::string> path = write("part" + std::to_string(number) + ".o", object);
+      if (!path)
+        return path.takeError();
+      paths.push_back(*path);
+    }
+    return paths;
+  }
 
 private:
   std::string path;
@@ -171,11 +182,13 @@ static Expected<std::string> standIn(StringRef library, ArrayRef<const External 
   return path;
 }
 
-/// Paths of the stand-ins for what the object leaves undefined.
+/// Paths of the stand-ins for what the objects leave undefined.
 static Expected<std::vector<std::string>> standIns(const PayloadParts &parts, const Folder &folder,
                                                    TargetMachine &machine) {
-  Expected<std::vector<std::string>> names =
-      undefinedSymbols(MemoryBufferRef(parts.object, "payload"), parts.sanitizer);
+  Expected<Symbols> symbols = symbolsOf(parts.objects);
+  if (!symbols)
+    return symbols.takeError();
+  Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, parts.sanitizer);
   if (!names)
     return names.takeError();
   std::map<std::string, SmallVector<const External *>> libraries;
@@ -210,10 +223,13 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
   Expected<std::string> table = payloadTable(parts, **machine);
   if (!table)
     return table;
-  Expected<std::string> code = (*folder)->write("payload.o", parts.object),
-                        data = (*folder)->write("table.o", *table);
-  if (!code || !data)
-    return joinErrors(code.takeError(), data.takeError());
+  Expected<std::vector<std::string>> inputs = (*folder)->writeParts(parts.objects);
+  if (!inputs)
+    return inputs.takeError();
+  Expected<std::string> data = (*folder)->write("table.o", *table);
+  if (!data)
+    return data.takeError();
+  inputs->push_back(*data);
   Expected<std::vector<std::string>> libraries = standIns(parts, **folder, **machine);
   if (!libraries)
     return libraries.takeError();
@@ -232,9 +248,8 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
                                         "-z",
                                         parts.sanitizer == Sanitizer::None ? "defs" : "undefs",
                                         "-o",
-                                        output,
-                                        *code,
-                                        *data};
+                                        output};
+  llvm::append_range(arguments, *inputs);
   if (parts.strip)
     arguments.push_back("--strip-all");
   arguments.insert(arguments.end(), libraries->begin(), libraries->end());
@@ -268,12 +283,10 @@ Expected<std::string> metate::linkRelocatable(ArrayRef<StringRef> objects, bool 
     return folder.takeError();
   std::string output = (*folder)->at("linked.o");
   std::vector<std::string> arguments = {"-r", "--threads=1", "--build-id=none", "-o", output};
-  for (auto [number, object] : enumerate(objects)) {
-    Expected<std::string> path = (*folder)->write("part" + std::to_string(number) + ".o", object);
-    if (!path)
-      return path.takeError();
-    arguments.push_back(*path);
-  }
+  Expected<std::vector<std::string>> inputs = (*folder)->writeParts(objects);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::append_range(arguments, *inputs);
   if (Error error = runLld(arguments))
     return error;
   ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output, false, false);

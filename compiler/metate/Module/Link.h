@@ -24,7 +24,7 @@ namespace metate {
 /// What a shared-object payload is made of.
 struct PayloadParts {
   llvm::StringRef triple;
-  llvm::StringRef object;                  ///< the emitted object file
+  llvm::ArrayRef<llvm::StringRef> objects; ///< the emitted object files
   llvm::ArrayRef<llvm::StringRef> entries; ///< in the order of the descriptor's kernels
   uint64_t descriptorHash[2];
   Sanitizer sanitizer = Sanitizer::None; ///< whose runtime the loading process brings

@@ -61,10 +61,10 @@ Expected<std::string> metate::pack(ModuleOp module, const PackOptions &options) 
     entries.push_back(op.getEntry());
   SmallVector<std::string> contents = {*descriptor};
   for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    ArrayRef<int8_t> object = payload.getObject();
+    SmallVector<StringRef> objects = payload.getObjectFiles();
     PayloadParts parts = {};
     parts.triple = payload.getTriple();
-    parts.object = StringRef(reinterpret_cast<const char *>(object.data()), object.size());
+    parts.objects = objects;
     parts.entries = entries;
     std::memcpy(parts.descriptorHash,
                 descriptor->data() + offsetof(metate_descriptor, signature_hash),

@@ -31,9 +31,11 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> plainMachine(PayloadOp pay
   return createTargetMachine(options);
 }
 
-static Expected<bool> usesMath(StringRef object, Sanitizer sanitizer) {
-  Expected<std::vector<std::string>> names =
-      undefinedSymbols(llvm::MemoryBufferRef(object, "payload"), sanitizer);
+static Expected<bool> usesMath(ArrayRef<StringRef> objects, Sanitizer sanitizer) {
+  Expected<Symbols> symbols = symbolsOf(objects);
+  if (!symbols)
+    return symbols.takeError();
+  Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, sanitizer);
   if (!names)
     return names.takeError();
   return llvm::any_of(*names, [](const std::string &name) {
@@ -65,15 +67,15 @@ Expected<StaticCarrier> metate::packStatic(ModuleOp module, const PackOptions &o
     Expected<std::string> code = staticCode(*description, entries, **machine);
     if (!code)
       return code.takeError();
-    ArrayRef<int8_t> bytes = payload.getObject();
-    StringRef object(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    Expected<std::string> linked = linkRelocatable({object, *code}, options.strip);
+    SmallVector<StringRef> objects = payload.getObjectFiles();
+    Expected<bool> math = usesMath(objects, *parseSanitizer(payload.getSanitizer().value_or("")));
+    if (!math)
+      return math.takeError();
+    objects.push_back(*code);
+    Expected<std::string> linked = linkRelocatable(objects, options.strip);
     if (!linked)
       return linked.takeError();
     carrier.objects.push_back(std::move(*linked));
-    Expected<bool> math = usesMath(object, *parseSanitizer(payload.getSanitizer().value_or("")));
-    if (!math)
-      return math.takeError();
     carrier.header = staticHeader(*description, *math);
   }
   return carrier;

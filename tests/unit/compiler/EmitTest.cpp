@@ -70,8 +70,7 @@ TEST(Emit, CodeCarriesLinesOfTheSource) {
     Compiled compiled(saxpyText);
     llvm::cantFail(emit(*compiled.module, named("x86-64", optLevel)));
     PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
-    llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()),
-                          payload.getObject().size());
+    llvm::StringRef bytes = payload.getObjectFiles().front();
     auto object = llvm::cantFail(
         llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
     std::unique_ptr<llvm::DWARFContext> dwarf = llvm::DWARFContext::create(*object);
@@ -89,8 +88,7 @@ TEST(Emit, CodeCarriesLinesOfTheSource) {
 
 /// All symbols that an object leaves undefined.
 static std::vector<std::string> undefinedOf(PayloadOp payload) {
-  llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()),
-                        payload.getObject().size());
+  llvm::StringRef bytes = payload.getObjectFiles().front();
   auto object = llvm::cantFail(
       llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
   std::vector<std::string> names;
@@ -150,8 +148,7 @@ TEST(Emit, ConstructorsAreNotMade) {
     options.sanitizer = sanitizer;
     llvm::cantFail(emit(*compiled.module, named("x86-64"), options));
     PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
-    llvm::StringRef bytes(reinterpret_cast<const char *>(payload.getObject().data()),
-                          payload.getObject().size());
+    llvm::StringRef bytes = payload.getObjectFiles().front();
     auto object = llvm::cantFail(
         llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "payload")));
     for (const llvm::object::SectionRef &section : object->sections()) {

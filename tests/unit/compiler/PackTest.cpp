@@ -1,4 +1,5 @@
 // Descriptor and carrier of a hand-written module: tables, hashes, sections, the linked payload.
+#include "LongTasks.h"
 #include "Saxpy.h"
 
 #include "metate/Module/Hash.h"
@@ -234,13 +235,25 @@ TEST(Pack, ReportsWhatTheLinkerSaysAndCanLinkAgain) {
   EXPECT_TRUE(bool(pack(*compiled.module)));
 }
 
+TEST(Pack, JoinsTheObjectsOfALongModule) {
+  EXPECT_EQ(packed(longTasksText(5), named("x86-64")), packed(longTasksText(5), named("x86-64")));
+  Loaded loaded(packed(longTasksText(5), named("x86-64")));
+  ASSERT_NE(loaded.payload, nullptr);
+  EXPECT_TRUE(runsLongTasks(loaded.payload->entries[0], 5));
+}
+
 TEST(Pack, RefusesADamagedPayload) {
   Compiled compiled(saxpyText);
   llvm::cantFail(emit(*compiled.module, named("x86-64")));
   PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
-  llvm::SmallVector<int8_t> object(payload.getObject());
+  mlir::Builder builder(payload.getContext());
+  auto whole = llvm::cast<mlir::DenseI8ArrayAttr>(payload.getObjects()[0]);
+  llvm::SmallVector<int8_t> object(whole.asArrayRef());
   for (size_t bytes : {size_t(0), size_t(3), size_t(64), object.size() / 2}) {
-    payload.setObject(llvm::ArrayRef(object).take_front(bytes));
+    mlir::Attribute damaged = builder.getDenseI8ArrayAttr(llvm::ArrayRef(object).take_front(bytes));
+    payload.setObjectsAttr(builder.getArrayAttr(damaged));
+    EXPECT_NE(textOf(pack(*compiled.module).takeError()), "") << bytes;
+    payload.setObjectsAttr(builder.getArrayAttr({whole, damaged}));
     EXPECT_NE(textOf(pack(*compiled.module).takeError()), "") << bytes;
   }
 }
