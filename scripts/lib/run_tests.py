@@ -40,6 +40,8 @@ def sanitizer_environment() -> tuple[tuple[str, str], ...]:
 
 STEPS = (
     Step("check-layers", ("scripts/check-layers",)),
+    # The tree protocol as models, in all their states, and the faults that the models must find.
+    Step("model", (PYTHON, "tests/model/run.py", "--junit", "{junit}"), (), True),
     Step("build-dev", ("scripts/build", "dev"), seconds=3000),
     Step(
         "ctest-dev",
