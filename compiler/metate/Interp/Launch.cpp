@@ -226,8 +226,8 @@ void Launch::compareArrays(const Contents &inOrder, Differences &differences) {
 
 /// The records of writes are by the tree that the kernel has: `other`.
 void Launch::compareTrees(Tree &inOrder, Tree &other, Differences &differences) {
-  for (auto &[node, pool] : inOrder.pools)
-    if (pool.active != other.pools[node].active)
+  for (auto &[node, level] : inOrder.levels)
+    if (level.active != other.levels[node].active || level.lengths != other.levels[node].lengths)
       differences.add({}, [&] {
         return "the set of active cells of " + inOrder.name +
                " depends on the order of the iterations";

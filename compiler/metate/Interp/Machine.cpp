@@ -81,6 +81,8 @@ void Machine::forEachIteration(uint64_t count, function_ref<Coordinates(uint64_t
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), *shuffle);
   }
+  for (auto &[value, tree] : trees)
+    tree->collect();
   ++loops;
   variablesOf = &at;
   isParallel = true;
@@ -93,6 +95,8 @@ void Machine::forEachIteration(uint64_t count, function_ref<Coordinates(uint64_t
   }
   isParallel = false;
   variablesOf = nullptr;
+  for (auto &[value, tree] : trees)
+    tree->endTask();
 }
 
 //===-- what is noticed -----------------------------------------------------===//

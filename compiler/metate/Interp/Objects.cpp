@@ -56,7 +56,8 @@ void TreeShape::add(Attribute attribute, int parent) {
   if (parent >= 0) {
     node.axes = nodes[parent].axes;
     node.extents = nodes[parent].extents;
-    node.pools = nodes[parent].pools;
+    node.unbounded = nodes[parent].unbounded;
+    node.sparse = nodes[parent].sparse;
   }
   int number = nodes.size();
   node.place = dyn_cast<PlaceAttr>(attribute);
@@ -76,8 +77,11 @@ void TreeShape::add(Attribute attribute, int parent) {
     node.axes.push_back(axis);
     node.extents.push_back(extent);
   }
-  if (node.level.hasPool())
-    node.pools.push_back(number);
+  if (node.level.isUnbounded())
+    for (unsigned axis : levelAxes(node.level))
+      node.unbounded |= 1u << axis;
+  if (node.level.hasActivity())
+    node.sparse.push_back(number);
   nodes.push_back(node);
   for (Attribute child : node.level.getLevelChildren())
     add(child, number);
@@ -105,132 +109,27 @@ int TreeShape::find(StringRef path) const {
   return found;
 }
 
+/// Of a level's units in units above it: floor division.
+static int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
 Coordinates TreeShape::ancestor(int node, int above, const Coordinates &coordinates) const {
   Coordinates result;
+  if (above < 0)
+    return result;
   for (auto [axis, extent] : llvm::zip(nodes[above].axes, nodes[above].extents)) {
     unsigned position = llvm::find(nodes[node].axes, axis) - nodes[node].axes.begin();
-    result.push_back(coordinates[position] / (nodes[node].extents[position] / extent));
+    result.push_back(floorDivide(coordinates[position], nodes[node].extents[position] / extent));
   }
   return result;
 }
 
-//===-- trees ---------------------------------------------------------------===//
-
-Tree::Tree(TreeType type) : shape(type) {
-  for (auto [number, node] : llvm::enumerate(shape.nodes)) {
-    if (node.level && node.level.hasPool())
-      pools[number];
-    if (node.place)
-      values[number];
-  }
+bool TreeShape::isBelow(int node, int above) const {
+  while (node > above)
+    node = nodes[node].parent;
+  return node == above;
 }
 
-bool Tree::contains(int node, const Coordinates &coordinates) const {
-  for (auto [coordinate, extent] : llvm::zip(coordinates, shape.nodes[node].extents))
-    if (coordinate < 0 || coordinate >= extent)
-      return false;
-  return true;
-}
-
-bool Tree::isActive(int node, const Coordinates &coordinates) const {
-  if (!contains(node, coordinates))
-    return shape.nodes[node].pools.empty();
-  for (int pool : shape.nodes[node].pools)
-    if (!pools.at(pool).active.count(shape.ancestor(node, pool, coordinates)))
-      return false;
-  return true;
-}
-
-bool Tree::activate(int node, const Coordinates &coordinates) {
-  if (!contains(node, coordinates))
-    return shape.nodes[node].pools.empty();
-  for (int number : shape.nodes[node].pools) {
-    Pool &pool = pools[number];
-    Coordinates cell = shape.ancestor(node, number, coordinates);
-    if (pool.active.count(cell))
-      continue;
-    uint64_t wanted = pool.active.size() + 1;
-    if (wanted > pool.capacity)
-      pool.needed = std::max(pool.needed, wanted);
-    if (wanted > pool.limit)
-      return false;
-    pool.active.insert(cell);
-    activated[number].push_back(cell);
-  }
-  return true;
-}
-
-Components Tree::background(int node) const {
-  PlaceAttr place = shape.nodes[node].place;
-  int64_t count = countOf(place.getType());
-  TypedAttr value = place.getBackground();
-  if (!value)
-    return Components(count, 0);
-  Components components = componentsOf(value);
-  if (components.size() == 1)
-    components.resize(count, components[0]);
-  return components;
-}
-
-Components Tree::read(int node, const Coordinates &coordinates) const {
-  if (isActive(node, coordinates)) {
-    const auto &cells = values.at(node);
-    auto found = cells.find(coordinates);
-    if (found != cells.end())
-      return found->second;
-  }
-  return background(node);
-}
-
-void Tree::write(int node, const Coordinates &coordinates, Components value) {
-  values[node][coordinates] = std::move(value);
-  written[node].insert(coordinates);
-}
-
-void interp::visitBox(const Coordinates &low, const Coordinates &size,
-                      function_ref<void(const Coordinates &)> visit) {
-  Coordinates at = low;
-  while (true) {
-    visit(at);
-    int axis = int(at.size()) - 1;
-    for (; axis >= 0; --axis) {
-      if (++at[axis] < low[axis] + size[axis])
-        break;
-      at[axis] = low[axis];
-    }
-    if (axis < 0)
-      return;
-  }
-}
-
-std::vector<Coordinates> Tree::cells(int node) const {
-  const TreeNode &info = shape.nodes[node];
-  std::vector<Coordinates> result;
-  auto keep = [&](const Coordinates &at) { result.push_back(at); };
-  if (info.pools.empty()) {
-    visitBox(Coordinates(info.axes.size(), 0), info.extents, keep);
-    return result;
-  }
-  int last = info.pools.back();
-  const TreeNode &slots = shape.nodes[last];
-  for (const Coordinates &slot : pools.at(last).active) {
-    Coordinates low, size;
-    for (auto [axis, extent] : llvm::zip(info.axes, info.extents)) {
-      auto found = llvm::find(slots.axes, axis);
-      bool split = found != slots.axes.end();
-      unsigned position = found - slots.axes.begin();
-      size.push_back(split ? extent / slots.extents[position] : extent);
-      low.push_back(split ? slot[position] * size.back() : 0);
-    }
-    visitBox(low, size, keep);
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-int Tree::exhausted() const {
-  for (const auto &[node, pool] : pools)
-    if (pool.needed)
-      return node;
-  return -1;
+unsigned TreeShape::listAxis(int list) const {
+  const TreeNode &node = nodes[list];
+  return llvm::find(node.axes, levelAxes(node.level).front()) - node.axes.begin();
 }

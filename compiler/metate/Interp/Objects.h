@@ -63,10 +63,14 @@ struct TreeNode {
   LevelInterface level; ///< null for a member
   PlaceAttr place;      ///< null for a level
   /// Axes on the path from the root to here, ascending, and how many cells of this level lie along
-  /// each of them.
+  /// each of them: of an axis without bounds, as many as there are below 2^32 of the hash level's.
   llvm::SmallVector<unsigned> axes;
   Coordinates extents;
-  llvm::SmallVector<int> pools; ///< nodes with a pool from the root down to here, itself included
+  unsigned unbounded = 0; ///< a bit for each axis without bounds
+  /// Nodes whose cells can be inactive, from the root down to here, itself included.
+  llvm::SmallVector<int> sparse;
+
+  bool isList() const { return level && llvm::isa<DynamicAttr>(level); }
 };
 
 /// The nodes of a tree type, and how paths name them.
@@ -77,8 +81,12 @@ struct TreeShape {
 
   /// The node of a path as operations spell it (`a`, `pointer0`, `a@1`).
   int find(llvm::StringRef path) const;
-  /// Where a cell of `node` at `coordinates` lies in its ancestor: in that one's own units.
+  /// Where a cell of `node` at `coordinates` lies in its ancestor: in that one's own units. Of the
+  /// root (-1): no coordinates.
   Coordinates ancestor(int node, int above, const Coordinates &coordinates) const;
+  bool isBelow(int node, int above) const;
+  /// Of a list: the position of its own axis among its coordinates.
+  unsigned listAxis(int list) const;
 
 private:
   void add(mlir::Attribute attribute, int parent);
@@ -89,37 +97,72 @@ class Tree {
 public:
   explicit Tree(TreeType type);
 
-  struct Pool {
-    std::unordered_set<Coordinates, HashCoordinates> active;
-    uint64_t capacity = 0; ///< cells that may be active
-    uint64_t limit = 0;    ///< with slack: an activation beyond fails
-    uint64_t needed = 0;   ///< most that were wanted, where that is more than the capacity
+  using Cells = std::unordered_set<Coordinates, HashCoordinates>;
+  using Lengths = std::unordered_map<Coordinates, int64_t, HashCoordinates>;
+
+  /// A level whose cells can be inactive.
+  struct Level {
+    Cells active;    ///< in the level's own units; not of a dynamic level
+    Lengths lengths; ///< of a dynamic level: by the parent's cell, where not zero
+    /// Of a level with a pool, in slots (of a dynamic level: chunks):
+    uint64_t capacity = 0;
+    uint64_t limit = 0;   ///< with slack: an activation beyond fails
+    uint64_t used = 0;    ///< those of active cells, and the retired ones
+    uint64_t retired = 0; ///< given up in this task
+    uint64_t needed = 0;  ///< most that were wanted, where that is more than the capacity
+    bool isListFull = false;
+    /// Cells that became active or inactive since this was last emptied; not of a dynamic level.
+    std::vector<Coordinates> changes;
+    /// As they were at metate.snapshot.
+    std::optional<std::pair<Cells, Lengths>> entry;
   };
 
   TreeShape shape;
   std::string name;
   llvm::StringMap<ShownMember> shown; ///< members, by their names
-  std::map<int, Pool> pools;          ///< by node
+  std::map<int, Level> levels;        ///< by node
   /// Values of cells, by the member's node; a cell that is not there holds the background.
   std::map<int, std::unordered_map<Coordinates, Components, HashCoordinates>> values;
-  /// Cells activated and values written since the tree was read from its block.
-  std::map<int, std::vector<Coordinates>> activated;
-  std::map<int, std::unordered_set<Coordinates, HashCoordinates>> written;
+  /// Values written, and lost with their cells, since the tree was read from its block.
+  std::map<int, Cells> written, lost;
+  bool isChanged = false; ///< a cell became active or inactive since then
 
   bool contains(int node, const Coordinates &coordinates) const;
   /// The cell itself, and every level on the way to it.
   bool isActive(int node, const Coordinates &coordinates) const;
+  /// As the snapshots have it; nullopt: there is none of a level below the last pool.
+  std::optional<bool> wasActive(int node, const Coordinates &coordinates) const;
   /// False if it is outside, or if a pool is full.
   bool activate(int node, const Coordinates &coordinates);
+  /// The cell of the last sparse level on the way to the node, with all below it.
+  void deactivate(int node, const Coordinates &coordinates);
+  /// Lists are named by their parent's cell. Length of one that is not there: 0.
+  int64_t length(int list, const Coordinates &parent) const;
+  /// The index, or -1.
+  int64_t append(int list, const Coordinates &parent);
+  void clear(int list, const Coordinates &parent);
+  /// The end of a task: slots that were given up can be had again.
+  void collect();
+  void snapshot(int level);
+  /// Of a parallel one: that, and what was noted for it is forgotten.
+  void endTask();
+
   Components background(int node) const;
   /// The background where the cell is not active.
   Components read(int node, const Coordinates &coordinates) const;
   /// The cell is active.
   void write(int node, const Coordinates &coordinates, Components value);
-  /// Cells of a member or level that are active now, in ascending order.
+  /// Cells of a member or level that are active now, in ascending order; -1: the root's.
   std::vector<Coordinates> cells(int node) const;
-  /// The first pool that was asked for more than its capacity; -1: none.
+  /// First cells of the slots of a level with a pool, in ascending order.
+  std::vector<Coordinates> slots(int level) const;
+  /// The first level that was asked for more than it has room for; -1: none.
   int exhausted() const;
+
+private:
+  bool claim(Level &level);
+  bool grow(int list, const Coordinates &parent, int64_t length);
+  void drop(int top, int anchor, const Coordinates &cell);
 };
 
 } // namespace metate::interp

@@ -2,7 +2,8 @@
 //
 // Reading an inactive cell gives the background and activates nothing; writing activates. Outside
 // of a sparse tree is background, and writes there are dropped; outside of a dense one is a
-// finding.
+// finding. A deactivated cell reads its background at once; its slot is free again when the task
+// has ended.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Interp/Rules.h"
@@ -15,7 +16,7 @@ namespace {
 /// Which cell, and which of its components, an operation is about.
 struct Place {
   Tree &tree;
-  int node;
+  int node; ///< -1: the root's cell
   Coordinates at;
 
   template <typename Op>
@@ -23,7 +24,14 @@ struct Place {
       : tree(machine.tree(op.getTree())), node(tree.shape.find(op.getPath())),
         at(machine.indices(op.getCoordinates())) {}
 
-  bool isSparse() const { return !tree.shape.nodes[node].pools.empty(); }
+  /// The cell that a list is in.
+  template <typename Op> static Place parentOf(Machine &machine, Op op, int list) {
+    Place place(machine, op);
+    place.node = place.tree.shape.nodes[list].parent;
+    return place;
+  }
+
+  bool isSparse() const { return !tree.shape.nodes[node].sparse.empty(); }
   std::string text() const { return placeText(tree, node, at); }
   std::string backgroundText() const {
     Components value = tree.background(node);
@@ -161,10 +169,20 @@ static void atomic(Machine &machine, AtomicOp op) {
   machine.set(op, std::move(old));
 }
 
+/// The compiler's own mistake.
+static void reportUndefined(Machine &machine, Operation *op, const Twine &what) {
+  machine.report("undefined", op, "the compiler " + what + ": please report", METATE_E_INTERNAL);
+}
+
 static void isActive(Machine &machine, IsActiveOp op) {
   Place place(machine, op);
-  machine.set(
-      op, uint64_t(checkBounds(machine, op, place) && place.tree.isActive(place.node, place.at)));
+  bool exists = checkBounds(machine, op, place);
+  if (!op.getEntry())
+    return machine.set(op, uint64_t(exists && place.tree.isActive(place.node, place.at)));
+  std::optional<bool> active = place.tree.wasActive(place.node, place.at);
+  if (!active)
+    reportUndefined(machine, op, "took no snapshot of the cells that it walks");
+  machine.set(op, uint64_t(exists && active.value_or(false)));
 }
 
 static void activate(Machine &machine, ActivateOp op) {
@@ -173,10 +191,54 @@ static void activate(Machine &machine, ActivateOp op) {
       op, uint64_t(checkBounds(machine, op, place) && place.tree.activate(place.node, place.at)));
 }
 
+/// Lists stand in a cell that may not exist.
+static bool checkList(Machine &machine, Operation *op, const Place &parent) {
+  if (parent.tree.contains(parent.node, parent.at))
+    return true;
+  if (machine.checks.outside)
+    machine.report("outside", op,
+                   "outside of the tree: no list is at " + placeText(parent.tree.name, parent.at) +
+                       " of shape " + shapeText(parent.tree.shape.nodes[parent.node].extents),
+                   METATE_E_OUT_OF_RANGE);
+  return false;
+}
+
+static void deactivate(Machine &machine, DeactivateOp op) {
+  Place place(machine, op);
+  Tree &tree = place.tree;
+  int level = tree.shape.nodes[place.node].sparse.back();
+  if (!tree.shape.nodes[level].isList()) {
+    if (checkBounds(machine, op, place))
+      tree.deactivate(place.node, place.at);
+    return;
+  }
+  Place parent = Place::parentOf(machine, op, level);
+  if (checkList(machine, op, parent))
+    tree.clear(level, parent.at);
+}
+
+static void append(Machine &machine, AppendOp op) {
+  Tree &tree = machine.tree(op.getTree());
+  int list = tree.shape.find(op.getPath());
+  Place parent = Place::parentOf(machine, op, list);
+  int64_t index = checkList(machine, op, parent) ? tree.append(list, parent.at) : -1;
+  machine.set(op, wrap(uint64_t(index), 32));
+}
+
+static void length(Machine &machine, LengthOp op) {
+  Tree &tree = machine.tree(op.getTree());
+  int list = tree.shape.find(op.getPath());
+  Place parent = Place::parentOf(machine, op, list);
+  machine.set(op, uint64_t(checkList(machine, op, parent) ? tree.length(list, parent.at) : 0));
+}
+
 void interp::addCellRules(RuleTable &table) {
   addRule<LoadOp, load>(table);
   addRule<StoreOp, store>(table);
   addRule<AtomicOp, atomic>(table);
   addRule<IsActiveOp, isActive>(table);
   addRule<ActivateOp, activate>(table);
+  addRule<DeactivateOp, deactivate>(table);
+  addRule<AppendOp, append>(table);
+  addRule<LengthOp, length>(table);
 }

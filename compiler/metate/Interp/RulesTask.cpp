@@ -44,17 +44,31 @@ static void forEach(Machine &machine, ForEachOp op) {
       [&](const Coordinates &variables) { runIteration(machine, op, variables); });
 }
 
-/// The slot's number is for lookups that later stages write; here it counts the cells.
+/// A task over slots that changes which of them there are says so.
+static void checkWalk(Machine &machine, CellsOp op, Tree::Level &level, const Coordinates &own) {
+  for (const Coordinates &cell : level.changes)
+    if (cell != own && !op.getChangesTopology() && !machine.stopped())
+      machine.report("undefined", op,
+                     "the compiler took the cells of '" + op.getLevel() +
+                         "' to stay as they are while a task walks them: please report",
+                     METATE_E_INTERNAL);
+  level.changes.clear();
+}
+
+/// The slot's number is for lookups that later stages write; here it counts the slots.
 static void cells(Machine &machine, CellsOp op) {
   Tree &tree = machine.tree(op.getTree());
-  std::vector<Coordinates> cells = tree.cells(tree.shape.find(op.getLevel()));
+  int node = tree.shape.find(op.getLevel());
+  std::vector<Coordinates> slots = tree.slots(node);
+  tree.levels[node].changes.clear();
   uint64_t slot = 0;
   machine.forEachIteration(
-      cells.size(), [&](uint64_t number) { return cells[number]; },
+      slots.size(), [&](uint64_t number) { return slots[number]; },
       [&](const Coordinates &variables) {
         Coordinates arguments{int64_t(++slot)};
         arguments.append(variables);
         runIteration(machine, op, arguments);
+        checkWalk(machine, op, tree.levels[node], variables);
       });
 }
 
@@ -62,6 +76,14 @@ static void serial(Machine &machine, SerialOp op) {
   Operation *end = machine.run(op.getBody().front());
   if (!machine.stopped())
     machine.yield(op.getResults(), end->getOperands());
+}
+
+/// Slots are given back where each parallel loop begins and ends, with or without it.
+static void collect(Machine &machine, CollectOp op) { machine.tree(op.getTree()).collect(); }
+
+static void snapshot(Machine &machine, SnapshotOp op) {
+  Tree &tree = machine.tree(op.getTree());
+  tree.snapshot(tree.shape.find(op.getLevel()));
 }
 
 static metate_print_item printItem(Type type, uint64_t bits, bool isUnsigned) {
@@ -173,6 +195,8 @@ void interp::addTaskRules(RuleTable &table) {
   addRule<ForEachOp, forEach>(table);
   addRule<CellsOp, cells>(table);
   addRule<SerialOp, serial>(table);
+  addRule<CollectOp, collect>(table);
+  addRule<SnapshotOp, snapshot>(table);
   addRule<AssertOp, assertion>(table);
   addRule<CheckOp, check>(table);
   addRule<PollOp, poll>(table);

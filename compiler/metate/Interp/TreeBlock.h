@@ -20,19 +20,30 @@ public:
 
   /// Active cells, capacities and values that differ from the background.
   void read(Tree &tree) const;
-  /// Activates what the tree has activated, writes what it has written, records an exhausted pool.
+  /// Makes the block's active cells the tree's, writes what it has written, records an exhausted
+  /// pool.
   void write(const Tree &tree);
 
 private:
   const metate_level &record(int node) const { return levels[node + 1]; }
   metate_pool &pool(int node) const { return pools[record(node).pool]; }
   uint32_t *metadata(int node, uint32_t slot) const;
-  uint8_t *container(int node, const Coordinates &coordinates) const;
+  uint8_t *slotMemory(int node, uint32_t slot) const;
+  uint8_t *container(int node, const Coordinates &parent) const;
   uint64_t linear(int node, const Coordinates &coordinates) const;
   uint32_t *link(int node, const Coordinates &coordinates) const;
+  uint32_t *maskWord(int node, const Coordinates &coordinates, uint32_t &bit) const;
   uint8_t *cell(int node, const Coordinates &coordinates) const;
-  uint32_t takeSlot(int node);
+
+  void readLevel(Tree &tree, int node) const;
+  void readValues(Tree &tree, int node) const;
+
+  uint32_t takeSlot(int node, const Coordinates &first);
+  void freeSlot(int node, uint32_t slot);
   void activate(int node, const Coordinates &coordinates);
+  void deactivate(int node, const Coordinates &coordinates);
+  void setLength(int node, const Coordinates &parent, uint32_t length);
+  void buildTable(int node);
   void fill(int parent, uint8_t *cell) const;
 
   const TreeShape &shape;
@@ -41,6 +52,8 @@ private:
   uint8_t *block;
   metate_tree_header *header;
   metate_pool *pools;
+  /// Slots of the cells of hash levels, by node.
+  std::map<int, std::unordered_map<Coordinates, uint32_t, HashCoordinates>> hashed;
 };
 
 } // namespace metate::interp
