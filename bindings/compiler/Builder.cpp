@@ -218,7 +218,22 @@ template <typename Class> void bindMemory(Class &builder) {
               const Values &indices) { return checked(self, self.isActive(tree, path, indices)); })
       .def("activate",
            [](KernelBuilder &self, const KernelTree &tree, const std::string &path,
-              const Values &indices) { return checked(self, self.activate(tree, path, indices)); });
+              const Values &indices) { return checked(self, self.activate(tree, path, indices)); })
+      .def("deactivate",
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &path,
+              const Values &indices) {
+             self.deactivate(tree, path, indices);
+             check(self);
+           })
+      .def("append",
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &level,
+              const Values &indices) { return checked(self, self.append(tree, level, indices)); })
+      .def("length",
+           [](KernelBuilder &self, const KernelTree &tree, const std::string &level,
+              const Values &indices) { return checked(self, self.length(tree, level, indices)); })
+      .def("no_activate", [](KernelBuilder &self, const KernelTree &tree,
+                             const std::string &member) { self.noActivate(tree, member); })
+      .def_static("activated", &KernelBuilder::activated);
 }
 
 template <typename Class> void bindControl(Class &builder) {

@@ -172,6 +172,13 @@ atomic_and, atomic_or, atomic_xor = _atomic("and", "&"), _atomic("or", "|"), _at
 
 is_active = Intrinsic("is_active", "is_active(tree, indices): u1: is the cell active?")
 activate = Intrinsic("activate", "activate(tree, indices): makes the cell active.")
+deactivate = Intrinsic(
+    "deactivate", "deactivate(tree, indices): makes the cell inactive with all below it; of a list: empties it."
+)
+append = Intrinsic("append", "append(list, indices, value): appends to the list in the cell at the indices; gives the index.")
+length = Intrinsic("length", "length(list, indices): how long the list in the cell at the indices is.")
+rescale_index = Intrinsic("rescale_index", "rescale_index(a, b, I): the indices I of field or level a, as indices of b.")
+no_activate = Intrinsic("no_activate", "no_activate(x): stores in the rest of this loop leave inactive cells of x as they are.")
 
 _LINEAR = {
     "dot": "dot(a, b): the sum of products.",
@@ -194,5 +201,5 @@ __all__ = [
     "random", "randn", "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped",
     "block_local", "cache_read_only", "assume_in_range", "Vector", "Matrix",
     "atomic_add", "atomic_sub", "atomic_mul", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor",
-    "is_active", "activate",
+    "is_active", "activate", "deactivate", "append", "length", "rescale_index", "no_activate",
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 Programs and kernels that say one get this text instead of a guess at another name. It must import nothing.
 """
 
-_LEVELS = "cells of pointer levels become active as they are written, and level.deactivate_all() makes them inactive again"
 _GRADIENTS = "gradients are not supported yet"
 _GRAPHS = "graphs are not supported yet: call the kernels one after another, or ship them with mt.aot"
 _SPARSE_MATRICES = "sparse matrices and their solvers are not supported yet: a matrix-free solver is a kernel"
@@ -13,12 +12,7 @@ _GPU = "there is no GPU backend yet"
 TEXTS = {
     "ad": _GRADIENTS,
     "stop_grad": _GRADIENTS,
-    "append": "dynamic levels are not supported yet: keep a field and a counter, `x[mt.atomic_add(n[None], 1)] = value`",
-    "length": "dynamic levels are not supported yet: keep a field and a counter, `n[None]`",
-    "deactivate": f"a kernel cannot deactivate cells yet: {_LEVELS}",
     "deactivate_all_snodes": "use mt.root.deactivate_all()",
-    "no_activate": f"access without activation cannot be declared yet: {_LEVELS}",
-    "rescale_index": "levels' coordinates are multiples of each other: divide by the cells of the level, `i // 4`",
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
     "graph": _GRAPHS,
     "sparse": _SPARSE_MATRICES,

@@ -37,7 +37,10 @@ class PlaceNode:
 
 @dataclass(frozen=True)
 class LevelNode:
-    """A level: its cells lie along `axes` (ascending), `extents` of them, each holding `children`."""
+    """A level: its cells lie along `axes` (ascending), `extents` of them, each holding `children`.
+
+    A hash level has no extents; `chunk` is a dynamic level's cells in one slot, else 0.
+    """
 
     kind: str
     axes: tuple[int, ...]
@@ -45,18 +48,21 @@ class LevelNode:
     name: str
     depth: int
     children: tuple
+    chunk: int = 0
 
     def __str__(self) -> str:
         letters = _types.Axes(self.axes).letters
-        extents = ", ".join(map(str, self.extents))
+        extents = "" if self.kind == "hash" else f"[{', '.join(map(str, self.extents))}], "
         children = ", ".join(map(str, self.children))
-        tail = "" if self.name == f"{self.kind}{self.depth}" else f', name = "{self.name}"'
-        return f'#metate.{self.kind}<"{letters}", [{extents}], [{children}]{tail}>'
+        tail = f", chunk = {self.chunk}" if self.kind == "dynamic" else ""
+        tail += "" if self.name == f"{self.kind}{self.depth}" else f', name = "{self.name}"'
+        return f'#metate.{self.kind}<"{letters}", {extents}[{children}]{tail}>'
 
 
 @dataclass(frozen=True)
 class Level:
-    """What `T.levels` lists: name, kind, axes, extents, depth and the parent level's name (None at the root)."""
+    """What `T.levels` lists: name, kind, axes, extents (none of a hash level), depth, the parent level's name (None at the
+    root) and the cells of a dynamic level's chunk (else 0)."""
 
     name: str
     kind: str
@@ -64,16 +70,17 @@ class Level:
     extents: tuple[int, ...]
     depth: int
     parent: str | None
+    chunk: int = 0
 
 
 @dataclass(frozen=True)
 class Member:
-    """What `T.members` lists: a member's type, its axes, the extents over them and its background."""
+    """What `T.members` lists: a member's type, its axes, the extents over them (None: without bounds) and its background."""
 
     name: str
     type: Any
     axes: str
-    shape: tuple[int, ...]
+    shape: tuple[int | None, ...]
     background: Any
 
 
@@ -163,6 +170,17 @@ class TreeType:
         """
         return _tree().bind(self, buffer, capacity, reset)
 
+    def load(self, path: Any, capacity: Any = None, read_only: bool = False) -> Any:
+        """An instance out of a file that `t.save(path)` wrote, after a full check of it.
+
+        Args:
+            path: the file.
+            capacity: as for `new`: the tree gets memory of its own, and may grow.
+            read_only: maps the file instead: nothing is copied, nothing may be written, and the file must not change.
+        Raises TreeError where the file holds no tree, a damaged one, or one of another type.
+        """
+        return _tree().load(self, path, capacity, read_only)
+
     def __eq__(self, other) -> bool:
         return isinstance(other, TreeType) and self._text == other._text
 
@@ -206,7 +224,7 @@ def _visit(nodes, action, kind, parents=()):
 
 def _level_of(node, parents) -> Level:
     parent = parents[-1].name if parents else None
-    return Level(node.name, node.kind, _types.Axes(node.axes).letters, node.extents, node.depth, parent)
+    return Level(node.name, node.kind, _types.Axes(node.axes).letters, node.extents, node.depth, parent, node.chunk)
 
 
 def _member_of(node, parents) -> Member:
@@ -216,25 +234,44 @@ def _member_of(node, parents) -> Member:
     return Member(node.name, node.type, _types.Axes(axes).letters, shape, decode_background(node.type, node.background))
 
 
-def path_extents(parents) -> dict[int, int]:
-    """Cells along each axis over a path of levels."""
-    extents: dict[int, int] = {}
+def path_extents(parents) -> dict[int, int | None]:
+    """Cells along each axis over a path of levels, in any order; None along an axis of a hash level."""
+    extents: dict[int, int | None] = {}
     for level in parents:
         for axis, extent in zip(level.axes, level.extents):
-            extents[axis] = extents.get(axis, 1) * extent
+            known = extents.get(axis, 1)
+            extents[axis] = None if known is None else known * extent
+        for axis in level.axes if level.kind == "hash" else ():
+            extents[axis] = None
     return extents
+
+
+def parent_rank(type_: TreeType, level: str) -> int:
+    """Coordinates of the cell that a level of this name is in: the axes of the levels above it."""
+    return len(set().union(*(above.axes for above in _levels_down_to(type_, level)[:-1])))
+
+
+def _levels_down_to(type_, name):
+    """The levels from the root to the first one of this name."""
+    path: list = []
+    for level in type_.levels:
+        path[level.depth :] = [level]
+        if level.name == name:
+            return path
+    raise KeyError(name)
 
 
 class _Draft:
     """A level under construction, or the root (kind None): what the builder's calls return."""
 
-    def __init__(self, builder, parent, kind=None, axes=(), extents=(), name=None):
+    def __init__(self, builder, parent, kind=None, axes=(), extents=(), name=None, chunk=0):
         self._builder = builder
         self._parent = parent
         self._kind = kind
         self._axes = axes
         self._extents = extents
         self._name = name
+        self._chunk = chunk
         self._children: list = []
 
     def dense(self, axes: Any, extents: Any, *, name: str | None = None) -> _Draft:
@@ -252,6 +289,32 @@ class _Draft:
     def pointer(self, axes: Any, extents: Any, *, name: str | None = None) -> _Draft:
         """Adds a level whose cells exist once they are activated; arguments as for `dense`."""
         return self._add("pointer", axes, extents, name)
+
+    def bitmasked(self, axes: Any, extents: Any, *, name: str | None = None) -> _Draft:
+        """Adds a level that has memory for all its cells and a bit for each: is it active? Arguments as for `dense`."""
+        return self._add("bitmasked", axes, extents, name)
+
+    def dynamic(self, axis: Any, extent: int, chunk_size: int | None = None, *, name: str | None = None) -> _Draft:
+        """Adds a level of lists, each of which grows along one axis by ``append``.
+
+        Args:
+            axis: ``mt.i`` and the like, which no other level above or below has.
+            extent: the greatest length.
+            chunk_size: cells for which memory is taken at once; default: the whole extent.
+            name: as for `dense`.
+        Returns the new level. Raises TreeError.
+        """
+        return self._add("dynamic", axis, extent, name, chunk_size)
+
+    def hash(self, axes: Any, *, name: str | None = None) -> _Draft:
+        """Adds a level whose cells are at any 32-bit coordinates, negative ones too.
+
+        Args:
+            axes: ``mt.ij`` and the like, which no level above has.
+            name: as for `dense`.
+        Returns the new level. Raises TreeError.
+        """
+        return self._add("hash", axes, (), name)
 
     def place(self, *members: Any, background: Any = None, **named: Any) -> _Draft:
         """Puts members into each cell of this level.
@@ -280,14 +343,19 @@ class _Draft:
         """The type of the whole tree, whichever of its levels this is called on. Raises TreeError."""
         return self._builder._build()
 
-    def _add(self, kind, axes, extents, name):
+    def _add(self, kind, axes, extents, name, chunk=None):
         numbers, sizes = axes_and_extents(kind, axes, extents)
         check_extents(kind, numbers, sizes, _drafts_above(self))
         if name is not None:
             self._builder._claim(name)
-        child = _Draft(self._builder, self, kind, numbers, sizes, name)
+        child = _Draft(self._builder, self, kind, numbers, sizes, name, chunk_of(kind, sizes, chunk))
         self._children.append(child)
         return child
+
+    @property
+    def kind(self) -> str | None:
+        """The level's kind; None of the root."""
+        return self._kind
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -344,7 +412,7 @@ def _freeze(node, depth):
         )
     name = node._name or f"{node._kind}{depth}"
     children = tuple(_freeze(child, depth + 1) for child in node._children)
-    return LevelNode(node._kind, node._axes, node._extents, name, depth, children)
+    return LevelNode(node._kind, node._axes, node._extents, name, depth, children, node._chunk)
 
 
 def _drafts_above(node):
@@ -356,23 +424,50 @@ def _drafts_above(node):
 
 
 def check_extents(kind, numbers, sizes, above) -> None:
-    """Raises TreeError where a level of these axes and extents, below the levels `above`, has too many cells."""
-    total = path_extents(above)
+    """Raises TreeError where a level of these axes and extents cannot stand below the levels `above`, innermost first."""
+    for axis in numbers:
+        letter = _types._LETTERS[axis]
+        others = [level.kind for level in above if axis in level.axes]
+        if "dynamic" in others or (kind == "dynamic" and others):
+            raise TreeError(
+                f"{kind}: expected axis {letter} of a dynamic level in no other level above or below it, got it in "
+                f"{' and '.join(dict.fromkeys((*reversed(others), kind)))}; give the dynamic level an axis of its own"
+            )
+        if kind == "hash" and others:
+            raise TreeError(
+                f"hash: expected axes that no level above has, got {letter}, which {others[0]} has; put the hash level above it"
+            )
+    bounded = path_extents(level for level in above if level.kind != "hash")
     for axis, size in zip(numbers, sizes):
-        if total.get(axis, 1) * size > _MOST_CELLS_OF_AN_AXIS:
+        if bounded.get(axis, 1) * size > _MOST_CELLS_OF_AN_AXIS:
             raise TreeError(
                 f"{kind}: expected at most {_MOST_CELLS_OF_AN_AXIS} cells along axis {_types._LETTERS[axis]}, "
-                f"got {total.get(axis, 1) * size} with the levels above; use smaller extents"
+                f"got {bounded.get(axis, 1) * size} with the levels above; use smaller extents"
             )
 
 
+def chunk_of(kind, sizes, chunk) -> int:
+    """Cells of a slot of a dynamic level; 0 of other levels. Raises TreeError."""
+    if kind != "dynamic":
+        return 0
+    if chunk is None:
+        return sizes[0]
+    if not _is_integer(chunk) or not 1 <= chunk.__index__():
+        raise TreeError(f"dynamic: expected a chunk_size of at least 1, got {chunk!r}")
+    return min(chunk.__index__(), sizes[0])
+
+
 def axes_and_extents(kind, axes, extents):
-    """Axes ascending and the extents beside them."""
+    """Axes ascending and the extents beside them; none of a hash level."""
     if not isinstance(axes, _types.Axes):
         try:
             axes = _types.axes(*axes) if isinstance(axes, (tuple, list)) else _types.axes(axes)
         except (TypeError, ValueError) as error:
             raise TreeError(f"{kind}: expected axes such as mt.ij, got {axes!r}") from error
+    if kind == "hash":
+        return tuple(sorted(axes.numbers)), ()
+    if kind == "dynamic" and len(axes) != 1:
+        raise TreeError(f"dynamic: expected one axis such as mt.i, got {axes!r}")
     given = [extents] * len(axes) if _is_integer(extents) else extents
     try:
         given = list(given) * (len(axes) if len(given) == 1 else 1)

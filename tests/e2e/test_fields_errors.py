@@ -188,9 +188,10 @@ def test_components_that_are_missing():
             "lazy_grad: gradients of fields are not supported yet; place the fields without them",
         ),
         (
-            lambda: mt.root.bitmasked(mt.i, 4),
+            lambda: mt.root.quant_array(mt.i, 4),
             TreeError,
-            "bitmasked: this kind of level is not supported yet; today's levels are dense and pointer",
+            "quant_array: this kind of level is not supported yet; today's levels are dense, bitmasked, pointer, dynamic and "
+            "hash",
         ),
         (lambda: mt.root.dens(mt.i, 4), AttributeError, "Root has no attribute 'dens'"),
         (lambda: mt.root.dense(mt.i, (2, 3)), TreeError, r"dense: expected one extent or 1 of them for axes i, got \(2, 3\)"),

@@ -49,11 +49,11 @@ def test_op(checkout):
 
 
 def test_level(checkout):
-    assert new(checkout, "level", "bitmasked", "5").returncode == 0
+    assert new(checkout, "level", "quant_array", "9").returncode == 0
     text = tablegen(checkout, "-gen-attrdef-decls", "compiler/metate/Dialect/Metate.td", "-attrdefs-dialect=metate")
-    assert "class BitmaskedAttr" in text
+    assert "class QuantArrayAttr" in text
     levels = (checkout / "compiler/metate/Level/Levels.cpp").read_text()
-    assert levels.count("BitmaskedAttr::kindCode") == 1 and '#include "metate/Level/Bitmasked.h"' in levels
+    assert levels.count("QuantArrayAttr::kindCode") == 1 and '#include "metate/Level/QuantArray.h"' in levels
 
 
 def test_target(checkout):

@@ -121,6 +121,69 @@ KernelValue KernelBuilder::activate(const KernelTree &tree, StringRef path,
   return {ActivateOp::create(builder, loc(), tree.ir, path, where), DataType(METATE_U1)};
 }
 
+/// Coordinates of the cell that a list is in.
+bool KernelBuilder::listCoordinates(const KernelTree &tree, StringRef level,
+                                    ArrayRef<KernelValue> indices, SmallVectorImpl<Value> &result) {
+  std::optional<TreePath> found = findPath(tree.type(), level);
+  if (!found || found->place || !isa<DynamicAttr>(found->levels.back())) {
+    fail("expected a dynamic level, got '" + level + "'; the tree has " + knownNames(tree.type()));
+    return false;
+  }
+  SmallVector<KernelValue> flat;
+  if (!flattenIndices(indices, flat))
+    return false;
+  if (flat.size() != found->parentRank()) {
+    fail("wrong number of indices: expected " +
+         plural(found->parentRank(), "coordinate", "coordinates") + " of the cell that list '" +
+         level + "' is in, got " + Twine(flat.size()));
+    return false;
+  }
+  for (const KernelValue &index : flat)
+    result.push_back(toIndex(index));
+  return true;
+}
+
+void KernelBuilder::deactivate(const KernelTree &tree, StringRef path,
+                               ArrayRef<KernelValue> indices) {
+  std::optional<TreePath> found = findPath(tree.type(), path);
+  SmallVector<Value> where;
+  int last = found ? found->lastActivity() : 0;
+  if (last < 0) {
+    fail("deactivate: the cells of '" + path + "' are always active: all levels above are dense",
+         "make one of them a pointer, bitmasked, dynamic or hash level");
+    return;
+  }
+  if (found && isa<DynamicAttr>(found->levels[last])) {
+    if (found->place || size_t(last) + 1 != found->levels.size()) {
+      fail("deactivate: '" + path + "' is in a list, whose cells cannot be deactivated one by one",
+           "deactivate the whole list: level '" + levelName(found->levels[last], last) +
+               "' at the coordinates of the cell that it is in");
+      return;
+    }
+    if (listCoordinates(tree, path, indices, where))
+      DeactivateOp::create(builder, loc(), tree.ir, path, where);
+    return;
+  }
+  if (coordinates(tree, path, /*isMember=*/false, indices, where))
+    DeactivateOp::create(builder, loc(), tree.ir, path, where);
+}
+
+KernelValue KernelBuilder::append(const KernelTree &tree, StringRef level,
+                                  ArrayRef<KernelValue> indices) {
+  SmallVector<Value> where;
+  if (!listCoordinates(tree, level, indices, where))
+    return {};
+  return {AppendOp::create(builder, loc(), tree.ir, level, where), DataType(METATE_I32)};
+}
+
+KernelValue KernelBuilder::length(const KernelTree &tree, StringRef level,
+                                  ArrayRef<KernelValue> indices) {
+  SmallVector<Value> where;
+  if (!listCoordinates(tree, level, indices, where))
+    return {};
+  return {LengthOp::create(builder, loc(), tree.ir, level, where), DataType(METATE_I32)};
+}
+
 KernelValue KernelBuilder::dimension(const KernelArray &array, unsigned axis) {
   Value extent = builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
   return fromIndex(extent, settings.defaultInteger);

@@ -54,6 +54,7 @@ struct Reference {
   llvm::SmallVector<KernelValue> components; // of a vector (1) or a matrix (2)
   DataType whole;                            // without the components
   DataType type;                             // of what is referred to
+  bool isActive = false;                     // Member: its cell was activated just before
   explicit operator bool() const { return bool(base); }
 };
 
@@ -168,6 +169,24 @@ public:
                        llvm::ArrayRef<KernelValue> indices);
   KernelValue activate(const KernelTree &tree, llvm::StringRef path,
                        llvm::ArrayRef<KernelValue> indices);
+  /// The cell of the last level on the path whose cells can be inactive; of a dynamic level, named by
+  /// itself, the list at these coordinates of its parent's cell.
+  void deactivate(const KernelTree &tree, llvm::StringRef path,
+                  llvm::ArrayRef<KernelValue> indices);
+  /// Reserves the next cell of a list, named by its level and the coordinates of its parent's cell;
+  /// i32: its index, -1 where there is none.
+  KernelValue append(const KernelTree &tree, llvm::StringRef level,
+                     llvm::ArrayRef<KernelValue> indices);
+  KernelValue length(const KernelTree &tree, llvm::StringRef level,
+                     llvm::ArrayRef<KernelValue> indices);
+  /// From here to the end of the parallel loop, or of the kernel, stores and atomics on this member
+  /// leave inactive cells as they are.
+  void noActivate(const KernelTree &tree, llvm::StringRef member);
+  /// The same place of a member, in a cell that was activated just before.
+  static Reference activated(Reference reference) {
+    reference.isActive = true;
+    return reference;
+  }
 
   //===-- Control.cpp
   //-------------------------------------------------------===//
@@ -274,6 +293,20 @@ private:
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);
   llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference, int64_t flat);
   KernelValue updated(llvm::StringRef op, const KernelValue &old, const KernelValue &value);
+  bool listCoordinates(const KernelTree &tree, llvm::StringRef level,
+                       llvm::ArrayRef<KernelValue> indices,
+                       llvm::SmallVectorImpl<mlir::Value> &result);
+  bool leavesInactive(const Reference &reference) const;
+  void storeMember(const Reference &reference, mlir::Value value);
+  mlir::Value atomicOfMember(mlir::arith::AtomicRMWKind kind, const Reference &reference,
+                             mlir::Value value, bool subtracts);
+  /// Members whose inactive cells stores leave as they are, and the parallel loop for which they do.
+  struct NoActivation {
+    mlir::Value tree;
+    std::string member;
+    mlir::Operation *loop;
+  };
+  llvm::SmallVector<NoActivation> noActivations;
 
   // Random.cpp
   struct RandomWords {

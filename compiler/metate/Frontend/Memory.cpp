@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -95,6 +96,57 @@ KernelValue KernelBuilder::load(const Reference &reference) {
   return {vector::FromElementsOp::create(builder, loc(), ir(type), parts), type};
 }
 
+//===-- cells that stay inactive --------------------------------------------===//
+
+void KernelBuilder::noActivate(const KernelTree &tree, StringRef member) {
+  noActivations.push_back({tree.ir, member.str(), parallelOp});
+}
+
+bool KernelBuilder::leavesInactive(const Reference &reference) const {
+  return llvm::any_of(noActivations, [&](const NoActivation &declared) {
+    return declared.tree == reference.base && declared.member == reference.path &&
+           (!declared.loop || declared.loop == parallelOp);
+  });
+}
+
+void KernelBuilder::storeMember(const Reference &reference, Value value) {
+  bool isGuarded = !reference.isActive && leavesInactive(reference);
+  if (isGuarded) {
+    Value active =
+        IsActiveOp::create(builder, loc(), reference.base, reference.path, reference.indices);
+    beginIf({active, DataType(METATE_U1)});
+  }
+  StoreOp::create(builder, loc(), value, reference.base, reference.path, reference.indices,
+                  componentValues(reference), isGuarded || reference.isActive);
+  if (isGuarded)
+    endIf();
+}
+
+/// The old value; where the cell has to stay inactive and is, what it reads as.
+Value KernelBuilder::atomicOfMember(arith::AtomicRMWKind kind, const Reference &reference,
+                                    Value value, bool subtracts) {
+  auto make = [&](bool active) {
+    auto made = AtomicOp::create(builder, loc(), kind, value, reference.base, reference.path,
+                                 reference.indices, componentValues(reference), active);
+    if (subtracts)
+      made->setAttr("metate.subtracts", builder.getUnitAttr());
+    return made.getOld();
+  };
+  if (reference.isActive || !leavesInactive(reference))
+    return make(reference.isActive);
+  Value active =
+      IsActiveOp::create(builder, loc(), reference.base, reference.path, reference.indices);
+  auto branch = scf::IfOp::create(builder, loc(), value.getType(), active, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc(), make(/*active=*/true));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc(), load(reference).ir);
+  return branch.getResult(0);
+}
+
+//===-- stores --------------------------------------------------------------===//
+
 void KernelBuilder::store(const Reference &reference, const KernelValue &value, StringRef what) {
   if (!reference || !value)
     return;
@@ -118,11 +170,8 @@ void KernelBuilder::store(const Reference &reference, const KernelValue &value, 
     memref::StoreOp::create(builder, loc(), converted.ir, reference.base, ValueRange{});
     return;
   }
-  if (reference.kind == Reference::Kind::Member) {
-    StoreOp::create(builder, loc(), converted.ir, reference.base, reference.path, reference.indices,
-                    componentValues(reference), /*active=*/false);
-    return;
-  }
+  if (reference.kind == Reference::Kind::Member)
+    return storeMember(reference, converted.ir);
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));
@@ -201,10 +250,7 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
     given.ir =
         builder.createOrFold<arith::SubIOp>(loc(), constant(given.type, int64_t(0)), given.ir);
   if (reference.kind == Reference::Kind::Member)
-    return {marked(AtomicOp::create(builder, loc(), *kind, given.ir, reference.base, reference.path,
-                                    reference.indices, componentValues(reference),
-                                    /*active=*/false)),
-            reference.type};
+    return {atomicOfMember(*kind, reference, given.ir, op == "sub"), reference.type};
   if (!reference.components.empty() || reference.type.isScalar()) {
     SmallVector<Value> indices = reference.indices;
     llvm::append_range(indices, componentValues(reference));

@@ -29,8 +29,10 @@ Value KernelBuilder::iterationNumber(Operation *loop) {
   } else {
     auto cells = cast<ForEachOp>(loop);
     auto path = findPath(cast<TreeType>(cells.getTree().getType()), cells.getPath());
+    // More than two coordinates without bounds do not fit a number: they are mixed.
     for (int64_t extent : path->extents)
-      extents.push_back(indexConstant(extent));
+      extents.push_back(indexConstant(
+          extent == unboundedExtent && path->rank() > 2 ? int64_t(0x9e3779b97f4a7c15) : extent));
   }
   Value number = body.getArgument(0);
   for (unsigned k = 1; k < body.getNumArguments(); ++k) {

@@ -12,12 +12,12 @@ from typing import Any
 
 from .. import context as _context
 from ..errors import TreeError
-from ..tree_type import TreeType, axes_and_extents, check_extents
+from ..tree_type import TreeType, axes_and_extents, check_extents, chunk_of
 from . import drawing
 from .drawing import FieldTree, tree_of
 from .place import place
 
-_LATER_LEVELS = ("bitmasked", "dynamic", "hash", "quant_array")
+_LATER_LEVELS = ("quant_array",)
 
 
 class _Levels:
@@ -40,6 +40,36 @@ class _Levels:
         """Adds a level whose cells exist once they are activated; arguments as for `dense`."""
         return self._add("pointer", axes, dimensions, name)
 
+    def bitmasked(self, axes: Any, dimensions: Any, *, name: str | None = None) -> SNode:
+        """Adds a level that has memory for all its cells and a bit for each: is it active? Arguments as for `dense`."""
+        return self._add("bitmasked", axes, dimensions, name)
+
+    def dynamic(self, axis: Any, dimension: Any, chunk_size: int | None = None, *, name: str | None = None) -> SNode:
+        """Adds a level of lists, each of which grows along one axis by ``append``.
+
+        Args:
+            axis: ``mt.i`` and the like, which no other level above or below has.
+            dimension: the greatest length.
+            chunk_size: cells for which memory is taken at once; default: all.
+            name: as for `dense`.
+        Returns the new level. Raises TreeError.
+        """
+        return self._add("dynamic", axis, dimension, name, chunk_size)
+
+    def hash(self, axes: Any, *, name: str | None = None) -> SNode:
+        """Adds a level whose cells are at any 32-bit coordinates, negative ones too.
+
+        Args:
+            axes: ``mt.ij`` and the like, which no level above has.
+            name: as for `dense`.
+        Returns the new level. Raises TreeError.
+        """
+        return self._add("hash", axes, (), name)
+
+    def children(self) -> list:
+        """Levels and fields directly below."""
+        return self.get_children()
+
     def lazy_grad(self) -> None:
         """Raises TreeError: fields have no gradients yet."""
         raise TreeError("lazy_grad: gradients of fields are not supported yet; place the fields without them")
@@ -48,7 +78,8 @@ class _Levels:
 
     def __getattr__(self, name):
         if name in _LATER_LEVELS:
-            raise TreeError(f"{name}: this kind of level is not supported yet; today's levels are dense and pointer")
+            raise TreeError(f"{name}: this kind of level is not supported yet; today's levels are dense, bitmasked, pointer, "
+                            "dynamic and hash")  # fmt: skip
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
 
@@ -56,24 +87,26 @@ class SNode(_Levels):
     """A level of a tree of fields; made by ``mt.root.dense(...)`` and the like.
 
     Attributes:
-        kind: "dense" or "pointer".
+        kind: "dense", "bitmasked", "pointer", "dynamic" or "hash".
         axes: axes along which its cells lie, ascending.
-        extents: cells along them within one cell of the level above.
+        extents: cells along them within one cell of the level above; none of a hash level.
+        chunk: cells of a slot of a dynamic level; 0 of others.
         above: the level above, or the FieldTree.
-        children: levels and drawing.Leaf objects below.
+        below: levels and drawing.Leaf objects below.
     """
 
-    __slots__ = ("__weakref__", "_memory", "above", "axes", "children", "extents", "kind", "label")
+    __slots__ = ("__weakref__", "_memory", "above", "axes", "below", "chunk", "extents", "kind", "label")
 
-    def __init__(self, above, kind, axes, dimensions, name):
+    def __init__(self, above, kind, axes, dimensions, name, chunk=None):
         self.axes, self.extents = axes_and_extents(kind, axes, dimensions)
         check_extents(kind, self.axes, self.extents, () if isinstance(above, FieldTree) else drawing.above(above))
         if name is not None and (not isinstance(name, str) or not name.isidentifier()):
             raise TreeError(f"level name: expected an identifier, got {name!r}")
         self.kind = kind
+        self.chunk = chunk_of(kind, self.extents, chunk)
         self.label = name
         self.above = above
-        self.children = []
+        self.below = []
         self._memory = None
 
     def place(self, *fields: Any, offset: Any = None) -> SNode:
@@ -108,21 +141,64 @@ class SNode(_Levels):
 
     def get_children(self) -> list:
         """Levels and fields directly below."""
-        return _children(self.children)
+        return _children(self.below)
+
+    def is_active(self, *indices: Any) -> bool:
+        """Whether the cell at these coordinates of the level's own is active."""
+        return self._tree._is_active(self._number(), _flat(indices))
+
+    def activate(self, *indices: Any) -> None:
+        """Activates the cell at these coordinates of the level's own. Raises CapacityError."""
+        self._tree._activate(self._number(), _flat(indices))
+
+    def deactivate(self, *indices: Any) -> None:
+        """Deactivates the cell at these coordinates of the level's own, with all below it.
+
+        Of a dynamic level: the coordinates are those of the cell that the list is in, and the whole list is emptied.
+        """
+        self._tree._deactivate(self._number(), _flat(indices))
+
+    def length(self, *indices: Any) -> int:
+        """Of a dynamic level: how long the list is in the cell at these coordinates. Raises TreeError for other levels."""
+        self._check_list("length")
+        return self._tree._length(self._number(), _flat(indices))
+
+    def append(self, indices: Any, value: Any = None) -> int:
+        """Of a dynamic level: appends to the list in the cell at these coordinates.
+
+        Args:
+            indices: the coordinates, an int for a single one; () where no level is above.
+            value: of the new element of the only field below; None leaves the background.
+        Returns its index. Raises TreeError for other levels, CapacityError where the list has its greatest length.
+        """
+        self._check_list("append")
+        where = list(_flat((indices,)))
+        index = self._tree._append(self._number(), tuple(where))
+        if value is not None:
+            (field,) = self.get_children()
+            axes = sorted({axis for level in drawing.above(self) for axis in level.axes})
+            where.insert(axes.index(self.axes[0]), index)
+            field[tuple(k + offset for k, offset in zip(where, field.offset))] = value
+        return index
 
     def deactivate_all(self) -> None:
-        """Makes every cell of this level and below inactive again: its fields read as their background.
+        """Makes every cell of this level, or of the sparse levels below it, inactive: its fields read as their background.
 
-        Raises TreeError: the tree has something that would be lost with them, or a kernel is at work in it.
+        Raises TreeError: a kernel is at work in the tree.
         """
+        tree_of(self).fix()
+        for level in drawing.sparse_levels(self):
+            level._tree._deactivate_all(level._number())
+
+    def _check_list(self, what):
+        if self.kind != "dynamic":
+            raise TreeError(f"{what}: expected a dynamic level, got a {self.kind} level")
+
+    def _number(self) -> int:
+        """The level's number in its tree's type: its record in the blob."""
         tree = tree_of(self)
-        if any(level.kind == "pointer" for level in drawing.above(self)[1:]) or not all(
-            self in drawing.above(leaf) and any(level.kind == "pointer" for level in drawing.above(leaf))
-            for leaf in tree.leaves()
-        ):
-            raise TreeError("deactivate_all: expected a tree all of whose fields are below this level, under its first pointer "
-                            "level; give the fields a branch of mt.root of their own")  # fmt: skip
-        self._tree.reset()
+        tree.fix()
+        return 1 + drawing.in_order(tree.branches).index(self)
 
     @property
     def name(self) -> str:
@@ -142,10 +218,10 @@ class SNode(_Levels):
             self._memory = tree_of(self).instance()
         return self._memory
 
-    def _add(self, kind, axes, dimensions, name):
+    def _add(self, kind, axes, dimensions, name, chunk=None):
         tree_of(self).check_open(kind)
-        child = SNode(self, kind, axes, dimensions, name)
-        self.children.append(child)
+        child = SNode(self, kind, axes, dimensions, name, chunk)
+        self.below.append(child)
         return child
 
     def __repr__(self):
@@ -194,10 +270,10 @@ class FieldsBuilder(_Levels):
         return SNodeTree(trees)
 
     def deactivate_all(self) -> None:
-        """Makes every pointer level of the builder's trees inactive; see `SNode.deactivate_all`."""
+        """Makes every cell of the builder's trees inactive that can be; see `SNode.deactivate_all`."""
         for tree in self._living():
             for branch in tree.branches:
-                if isinstance(branch, SNode) and drawing.has_pointer(branch):
+                if isinstance(branch, SNode):
                     branch.deactivate_all()
 
     def parent(self, n: int = 1) -> None:
@@ -227,10 +303,10 @@ class FieldsBuilder(_Levels):
         self._trees.append(weakref.ref(tree))
         return tree
 
-    def _add(self, kind, axes, dimensions, name):
+    def _add(self, kind, axes, dimensions, name, chunk=None):
         self._check_open(kind)
         tree = self._new_tree()
-        tree.branches.append(SNode(tree, kind, axes, dimensions, name))
+        tree.branches.append(SNode(tree, kind, axes, dimensions, name, chunk))
         return tree.branches[0]
 
     def __repr__(self):
@@ -270,7 +346,7 @@ class Root(_Levels):
         return self
 
     def deactivate_all(self) -> None:
-        """Makes every pointer level of the current context's root inactive; see `SNode.deactivate_all`."""
+        """Makes every cell of the current context's root inactive that can be; see `SNode.deactivate_all`."""
         builder().deactivate_all()
 
     def parent(self, n: int = 1) -> None:
@@ -286,8 +362,8 @@ class Root(_Levels):
         """Levels and fields directly below, of trees that are still referred to."""
         return builder().get_children()
 
-    def _add(self, kind, axes, dimensions, name):
-        return builder()._add(kind, axes, dimensions, name)
+    def _add(self, kind, axes, dimensions, name, chunk=None):
+        return builder()._add(kind, axes, dimensions, name, chunk)
 
     def __repr__(self):
         return "root"
@@ -303,6 +379,13 @@ def builder() -> FieldsBuilder:
         holdings.root = FieldsBuilder()
         holdings.root._is_root = True
     return holdings.root
+
+
+def _flat(indices) -> tuple:
+    """Indices given one by one, or as one sequence or vector, as a tuple."""
+    if len(indices) == 1 and hasattr(indices[0], "__len__"):
+        return tuple(int(index) for index in indices[0])
+    return tuple(indices)
 
 
 def _children(nodes):

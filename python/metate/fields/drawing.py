@@ -136,9 +136,21 @@ def above(node):
     return found
 
 
-def has_pointer(node) -> bool:
-    """Is a pointer level here or below?"""
-    return not isinstance(node, Leaf) and (node.kind == "pointer" or any(has_pointer(child) for child in node.children))
+def sparse_levels(node) -> list:
+    """A level whose cells can be inactive, or the outermost such levels below it."""
+    if isinstance(node, Leaf):
+        return []
+    return [node] if node.kind != "dense" else [found for child in node.below for found in sparse_levels(child)]
+
+
+def in_order(nodes) -> list:
+    """Levels and leaves, each before those below it: in the order of the type's records."""
+    found = []
+    for node in nodes:
+        found.append(node)
+        if not isinstance(node, Leaf):
+            found += in_order(node.below)
+    return found
 
 
 def tree_of(node) -> FieldTree:
@@ -148,9 +160,10 @@ def tree_of(node) -> FieldTree:
     return node.current
 
 
-def shape_of(node) -> tuple[int, ...]:
-    """Extents over the axes of the levels above a leaf, or of a level and those above it; ascending axes."""
-    return tuple(extent for _, extent in sorted(path_extents(above(node)).items()))
+def shape_of(node) -> tuple[int | None, ...]:
+    """Extents over the axes of the levels above a leaf, or of a level and those above it; ascending axes. None: no bounds."""
+    extents = path_extents(above(node))
+    return tuple(extents[axis] for axis in sorted(extents))
 
 
 def _leaves(nodes):
@@ -158,7 +171,7 @@ def _leaves(nodes):
         if isinstance(node, Leaf):
             yield node
         else:
-            yield from _leaves(node.children)
+            yield from _leaves(node.below)
 
 
 def _unused(name, taken):
@@ -174,18 +187,19 @@ def _name_levels(nodes, depth, taken):
     for node in nodes:
         if not isinstance(node, Leaf):
             node.label = _unused(node.label or f"{node.kind}{depth}", taken)
-            _name_levels(node.children, depth + 1, taken)
+            _name_levels(node.below, depth + 1, taken)
 
 
 def _freeze(node, depth):
     if isinstance(node, Leaf):
         return PlaceNode(node.name, node.element)
-    if not node.children:
+    if not node.below:
         raise TreeError(
             f"{node.kind} level {list(shape_of(node))} at depth {depth}: expected a field or a level under it, got none; "
             "call place(...) on it"
         )
-    return LevelNode(node.kind, node.axes, node.extents, node.label, depth, tuple(_freeze(c, depth + 1) for c in node.children))
+    below = tuple(_freeze(child, depth + 1) for child in node.below)
+    return LevelNode(node.kind, node.axes, node.extents, node.label, depth, below, node.chunk)
 
 
 def _shared(type_: TreeType) -> TreeType:

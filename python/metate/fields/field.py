@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RuntimeIndexError_, TreeError
+from ..tree_type import path_extents
 from ..value_types import DType
 from . import transfer
 from .component import Component
@@ -159,6 +160,56 @@ class Field:
     def activate(self, *indices: Any) -> None:
         """Activates the element's cell. Raises CapacityError."""
         self._elements.activate(indices)
+
+    def deactivate(self, *indices: Any) -> None:
+        """Deactivates the element's cell, with all that is in it: the cell of the innermost level that is not dense.
+
+        Below a dynamic level: empties the list in the cell at these indices, one less than the field has.
+        """
+        level = self._sparse_level("deactivate")
+        level.deactivate(*self._indices_in(level, indices))
+
+    def append(self, *indices_and_value: Any) -> int:
+        """Below a dynamic level: appends the last argument to the list in the cell at the indices before it.
+
+        Returns the element's index along the list. Raises CapacityError, TreeError.
+        """
+        *indices, value = indices_and_value
+        level = self._sparse_level("append")
+        level._check_list("append")
+        where = list(self._indices_in(level, indices))
+        axes = sorted({axis for each in above(self._first_leaf()) for axis in each.axes})
+        position = axes.index(level.axes[0])
+        index = level.append(where) + self.offset[position]
+        key = [*(k for k in indices)]
+        key.insert(position, index)
+        self[tuple(key)] = value
+        return index
+
+    def length(self, *indices: Any) -> int:
+        """Below a dynamic level: the length of the list in the cell at these indices."""
+        level = self._sparse_level("length")
+        level._check_list("length")
+        return level.length(*self._indices_in(level, indices))
+
+    def _sparse_level(self, what):
+        """The innermost level above that is not dense. Raises TreeError."""
+        for level in above(self._first_leaf()):
+            if level.kind != "dense":
+                return level
+        raise TreeError(f"{self._described()}: {what}: expected a level above it whose cells can be inactive, got dense ones")
+
+    def _indices_in(self, level, indices):
+        """Indices of the field in a level's own coordinates; of a list, of the cell that it is in."""
+        levels = above(self._first_leaf())
+        axes = sorted({axis for each in levels for axis in each.axes})
+        offset = dict(zip(axes, self.offset))
+        wanted = [axis for axis in axes if level.kind != "dynamic" or axis != level.axes[0]]
+        if len(indices) != len(wanted):
+            raise RuntimeIndexError_(f"{self._described()}: expected {len(wanted)} indices, got {len(indices)}")
+        below = path_extents(levels[: levels.index(level)])
+        own = {axis for each in levels[levels.index(level) + (level.kind == "dynamic") :] for axis in each.axes}
+        return [(k - offset[axis]) // below.get(axis, 1) for axis, k in zip(wanted, indices) if axis in own]
 
     def _open(self):
         from metate_native import _runtime

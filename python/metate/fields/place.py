@@ -26,7 +26,7 @@ def place(node, fields, offset) -> None:
     with tree_of(node).lock:
         for field, component in parts:
             leaf = Leaf(node, field, component)
-            (node.branches if isinstance(node, FieldTree) else node.children).append(leaf)
+            (node.branches if isinstance(node, FieldTree) else node.below).append(leaf)
             field._placed(leaf, offset)
 
 

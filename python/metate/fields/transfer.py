@@ -17,6 +17,7 @@ from ..tree_blob import dense_form
 
 def to_numpy(field, dtype, keep_dims) -> np.ndarray:
     """See Field.to_numpy."""
+    _check_bounded(field, "to_numpy")
     tree = field._tree
     members = field._member_indices()
     if field._is_split():
@@ -41,7 +42,7 @@ def view(field) -> np.ndarray:
     if field._is_split() and len(members) > 1:
         why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"
     elif form is None:
-        why = "it is below a pointer level, where cells come and go"
+        why = "it is below a level whose cells come and go"
     elif numpy is None:
         why = "NumPy has no bf16"
     strides = {} if why else _strides(form[1])
@@ -54,6 +55,13 @@ def view(field) -> np.ndarray:
     outer = [strides[axis] for axis in sorted(strides)]
     raw = np.frombuffer(tree.block, np.uint8)  # of a memoryview, np.ndarray would keep the tree only, not the memory in place
     return np.ndarray(field.shape + inner, numpy, raw, tree._root_offset() + form[0], (*outer, *last))
+
+
+def _check_bounded(field, what):
+    """An array has extents; raises TreeError for a field that has none."""
+    if None in field.shape:
+        text = "expected a field with bounds, got one below a hash level, whose cells are at any coordinates"
+        raise TreeError(f"{field._described()}: {what}: {text}; loop over it in a kernel")
 
 
 def _strides(dimensions):
@@ -70,6 +78,7 @@ def _strides(dimensions):
 
 def from_array(field, array) -> None:
     """See Field.from_numpy."""
+    _check_bounded(field, "from_numpy")
     shape = field.shape + getattr(field.element, "shape", ())
     array = to_members(field.dtype, shape, array, f"{field._described()}: from_numpy")
     parts = np.moveaxis(array.reshape(*field.shape, -1), -1, 0) if field._is_split() else (array,)

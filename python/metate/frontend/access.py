@@ -15,6 +15,7 @@ from .diagnostics import suggestion
 from .expressions import HANDLES, RUNTIME, Reference, Value, is_static
 from .keys import is_struct
 from .native import describe
+from .sparse import CELLS
 from .structs import Components, StructValue
 
 _COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
@@ -38,7 +39,9 @@ class Access(ArrayAccess):
         if isinstance(whole, handles.TreeHandle):
             return handles.CellHandle(whole, tuple(self.index_values(node.slice)))
         if isinstance(whole, handles.MemberHandle):
-            return self.emit(node, self.builder.member, whole.tree.native, whole.name, self.index_values(node.slice))
+            indices = self.index_values(node.slice)
+            found = self.list_at(whole, indices, node)
+            return found or self.emit(node, self.builder.member, whole.tree.native, whole.name, indices)
         if isinstance(whole, ARRAYS):
             return self.array_element(whole, node)
         if isinstance(whole, handles.CellHandle):
@@ -120,9 +123,14 @@ class Access(ArrayAccess):
             return self.tree_attribute(owner, name, node)
         if isinstance(owner, (handles.FieldHandle, handles.StructFieldHandle)):
             return self.field_attribute(owner, name, node)
+        if isinstance(owner, handles.ListHandle):
+            if name in ("append", "length", "deactivate"):
+                return handles.BoundMethod(owner, name)
+            raise self.unknown_attribute(owner, name, node, ["append", "length", "deactivate"])
         if isinstance(owner, handles.CellHandle):
             if name in owner.tree.type.members:
-                return self.member(owner, name, node)
+                list_ = self.list_at(handles.MemberHandle(owner.tree, name), owner.indices, node)
+                return list_ or self.member(owner, name, node)
             if len(owner.tree.type.members) == 1:
                 return self.value_attribute(self.sole_member(owner, node.value), name, node)
             raise self.unknown_attribute(owner, name, node, list(owner.tree.type.members))
@@ -131,12 +139,14 @@ class Access(ArrayAccess):
         if isinstance(owner, handles.MemberHandle):
             if name == "shape":
                 return owner.shape
-            raise self.unknown_attribute(owner, name, node, ["shape"])
+            if name in CELLS or name == "parent":
+                return handles.BoundMethod(owner, name)
+            raise self.unknown_attribute(owner, name, node, ["shape", "parent", *CELLS])
         if isinstance(owner, (Value, Reference, Components)):
             return self.value_attribute(owner, name, node)
         if isinstance(owner, StructValue):
             return self.struct_attribute(owner, name, node)
-        if isinstance(owner, handles.LevelHandle) and owner.level is not None:
+        if isinstance(owner, handles.LevelHandle):
             return self.level_attribute(owner, name, node)
         if isinstance(owner, HANDLES):
             raise self.unknown_attribute(owner, name, node, [])
@@ -178,7 +188,7 @@ class Access(ArrayAccess):
         levels = [level.name for level in tree.type.levels]
         if name in levels:
             return handles.LevelHandle(tree, name)
-        if name in ("is_active", "activate"):
+        if name in CELLS:
             return handles.BoundMethod(tree, name)
         if name == "shape":
             return next(iter(tree.type.members.values())).shape

@@ -23,6 +23,7 @@ from .inlining import Closure
 from .intrinsic_calls import IntrinsicCalls
 from .native import describe, native_type
 from .source import lambda_source
+from .sparse import CELLS
 from .structs import Components, StructValue
 
 # Python's own functions that mean something in a kernel.
@@ -303,13 +304,12 @@ class Calls(IntrinsicCalls):
 
     def call_method(self, method, node):
         name, receiver = method.name, method.receiver
-        if isinstance(receiver, (handles.FieldHandle, handles.StructFieldHandle, handles.LevelHandle)):
+        if name in CELLS:
+            return self.call_cell_method(name, receiver, node)
+        if isinstance(receiver, (handles.FieldHandle, handles.StructFieldHandle, handles.LevelHandle, handles.MemberHandle)):
             return self.call_fill(receiver, node) if name == "fill" else self.call_parent(receiver, node)
         if isinstance(receiver, StructValue):
             return self.call_struct_method(receiver, name, node)
-        if isinstance(receiver, handles.TreeHandle):
-            arguments, _ = self.arguments(node)
-            return self.call_cell(name, receiver, self._indices(arguments, node), node)
         if name in ("get_shape", "to_list", "fill"):
             return self._whole_method(name, receiver, node)
         value = self.to_value(receiver, node.func)

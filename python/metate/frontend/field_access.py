@@ -6,8 +6,10 @@ import ast
 import math
 
 from .. import types as _types
+from ..tree_type import path_extents
 from . import field_bodies, handles, keys, structs
 from .expressions import Expressions
+from .sparse import CELLS, levels_of
 
 
 class FieldAccess(Expressions):
@@ -31,10 +33,12 @@ class FieldAccess(Expressions):
 
     def field_element(self, field, node):
         """`x[i, j]`: a place, or one for each component where they lie apart."""
-        if isinstance(field, handles.StructFieldHandle):
-            indices = self.index_values(node.slice)
-            return self._struct_element(field, indices, node)
-        return self._element(field, self.index_values(node.slice), node)
+        indices = self.index_values(node.slice)
+        list_ = self.list_at(field, indices, node)
+        if list_ is not None:
+            return list_
+        element = self._struct_element if isinstance(field, handles.StructFieldHandle) else self._element
+        return element(field, indices, node)
 
     def _struct_element(self, field, indices, node):
         parts = {}
@@ -107,15 +111,22 @@ class FieldAccess(Expressions):
         }
         if name in known:
             return known[name]
-        if name == "fill":
+        if name == "fill" or name in CELLS:
             return handles.BoundMethod(field, name)
-        return self._level_attribute(field, field.field, name, node, [*known, "fill", "parent", "snode"])
+        return self._level_attribute(field, field.field, name, node, [*known, "fill", "parent", "snode", *CELLS])
 
     def level_attribute(self, level, name, node):
-        """Of a level of a tree of fields."""
+        """Of a level of a tree that is an argument, or of a tree of fields."""
         if name == "shape":
-            return level.level.shape
-        return self._level_attribute(level, level.level, name, node, ["shape", "parent", "snode"])
+            extents = path_extents(levels_of(level.tree.type, level.name))
+            return tuple(extents[axis] for axis in sorted(extents))
+        if name in CELLS:
+            return handles.BoundMethod(level, name)
+        if level.level is None and name == "parent":
+            return handles.BoundMethod(level, name)
+        if level.level is None:
+            raise self.unknown_attribute(level, name, node, ["shape", "parent", *CELLS])
+        return self._level_attribute(level, level.level, name, node, ["shape", "parent", "snode", *CELLS])
 
     def _level_attribute(self, handle, thing, name, node, known):
         if name == "parent":
@@ -129,6 +140,8 @@ class FieldAccess(Expressions):
         positional, keywords = self.arguments(node, names=("n",))
         given = [*positional, *keywords.values()]
         n = self.known_integer(given[0], node, "parent") if given else 1
+        if isinstance(handle, (handles.MemberHandle, handles.LevelHandle)) and getattr(handle, "level", None) is None:
+            return self.level_above(handle, n, node)
         is_level = isinstance(handle, handles.LevelHandle)
         return self._parent(handle.level if is_level else self.first_field(handle, node).field, n, node)
 
@@ -143,10 +156,10 @@ class FieldAccess(Expressions):
             return self.member_field(field, name, node)
         if name in ("shape", "keys"):
             return getattr(field.field, name)
-        if name == "fill":
+        if name == "fill" or name in CELLS:
             return handles.BoundMethod(field, name)
         return self._level_attribute(
-            field, self.first_field(field, node).field, name, node, [*members, "shape", "fill", "parent"]
+            field, self.first_field(field, node).field, name, node, [*members, "shape", "fill", "parent", *CELLS]
         )
 
     def call_fill(self, field, node):

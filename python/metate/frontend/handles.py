@@ -138,6 +138,17 @@ class StructFieldHandle:
 
 
 @dataclass(frozen=True)
+class ListHandle:
+    """`x[i]` with one index less than x has: a list, of a field or member below a dynamic level."""
+
+    field: Any  # the handle of the field or member
+    indices: tuple
+
+    def describe(self):
+        return f"a list of {self.field.describe()}"
+
+
+@dataclass(frozen=True)
 class ShapeHandle:
     """`x.shape` of an array: its extents, each read when it is used."""
 

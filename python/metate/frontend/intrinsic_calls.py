@@ -15,6 +15,7 @@ from .diagnostics import suggestion
 from .expressions import Reference, Value, is_static
 from .native import describe
 from .random_calls import RandomCalls
+from .sparse import CELLS, SparseCalls
 from .structs import Components, StructValue
 from .texts import Texts
 
@@ -25,7 +26,7 @@ _LINEAR_PAIRS = ("dot", "cross", "outer_product")
 _BINARY = ("atan2", "pow", "raw_div", "raw_mod", "bit_shr")
 
 
-class IntrinsicCalls(Texts, RandomCalls):
+class IntrinsicCalls(Texts, RandomCalls, SparseCalls):
     """The part of the walker that knows the language's functions by name."""
 
     def call_intrinsic(self, name, node):
@@ -50,8 +51,8 @@ class IntrinsicCalls(Texts, RandomCalls):
             return self.emit(node, self.builder.linear_pair, name, self.to_value(a, node.args[0]), self.to_value(b, node.args[1]))
         if name.startswith("atomic_"):
             return self._atomic(name.removeprefix("atomic_"), node)
-        if name in ("is_active", "activate"):
-            return self._cell(name, node)
+        if name in CELLS:
+            return self.call_sparse(name, node)
         return self.call_converted(node) if name == "cast" else getattr(self, "call_" + name)(node)
 
     def _extremum(self, name, node):
@@ -220,27 +221,6 @@ class IntrinsicCalls(Texts, RandomCalls):
                 node.args[0],
             )
         return self.atomic(op, place, operand, node.args[1])
-
-    def _cell(self, name, node):
-        (where, indices), _ = self.arguments(node, 2)
-        return self.call_cell(name, where, self._indices([indices], node), node)
-
-    def _indices(self, things, node):
-        found = []
-        for thing in things:
-            if isinstance(thing, (tuple, list)):
-                found.extend(self._indices(thing, node))
-            else:
-                found.append(self.to_value(thing, node))
-        return found
-
-    def call_cell(self, name, where, indices, node):
-        """is_active and activate of a tree, a member or a level."""
-        if isinstance(where, handles.TreeHandle):
-            where = handles.MemberHandle(where, self.sole_active_set(where, node))
-        if not isinstance(where, (handles.MemberHandle, handles.LevelHandle)):
-            raise self.error("type", f"{name}: expected a tree, a member or a level, got {describe(where)}", node)
-        return self.emit(node, getattr(self.builder, name), where.tree.native, where.name, indices)
 
     #  -- compile time ----------------------------------------------------------------------------------------
 

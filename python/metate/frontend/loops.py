@@ -14,6 +14,7 @@ from . import analysis, handles
 from .array_access import ARRAYS
 from .expressions import Reference, Value, is_static
 from .native import describe
+from .sparse import levels_of
 from .statements import Statements, StaticJump
 
 
@@ -178,15 +179,7 @@ class Loops(Statements):
 
     @staticmethod
     def _rank(thing):
-        type_ = thing.tree.type
-        if isinstance(thing, handles.MemberHandle):
-            return len(type_.members[thing.name].axes)
-        path = []  # of the first level of that name; levels of several branches may share one
-        for level in type_.levels:
-            path[level.depth :] = [level]
-            if level.name == thing.name:
-                break
-        return len(set().union(*(level.axes for level in path)))
+        return len(set().union(*(level.axes for level in levels_of(thing.tree.type, thing.name))))
 
     def _check_targets(self, node, rank, is_grouped):
         targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
@@ -332,6 +325,6 @@ def _collect_paths(nodes, above, paths):
     """For each member the levels above it, without what else stands in them."""
     for node in nodes:
         if hasattr(node, "children"):
-            _collect_paths(node.children, (*above, (node.kind, node.axes, node.extents)), paths)
+            _collect_paths(node.children, (*above, (node.kind, node.axes, node.extents, node.chunk)), paths)
         else:
             paths[node.name] = above

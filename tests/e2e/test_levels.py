@@ -1,0 +1,464 @@
+"""Levels beside dense and pointer, from kernels and from Python, against dictionaries and lists."""
+
+import numpy as np
+import pytest
+
+import metate as ti
+
+Points = ti.types.ndarray(dtype=ti.i32, ndim=2)
+Out = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
+
+def tree(*levels, background=0, **members):
+    node = ti.types.SNodeTreeBuilder()
+    for kind, *arguments in levels:
+        node = getattr(node, kind)(*arguments)
+    return node.place(background=background, **(members or {"a": ti.i32})).build()
+
+
+SHAPES = {
+    "bitmasked": tree(("bitmasked", ti.ij, (12, 20)), background=7),
+    "bitmasked below pointer": tree(("pointer", ti.ij, 4), ("bitmasked", ti.ij, (3, 5)), background=7),
+    "bitmasked above dense": tree(("bitmasked", ti.ij, (4, 5)), ("dense", ti.ij, (3, 4)), background=7),
+    "bitmasked above pointer": tree(("bitmasked", ti.ij, (2, 5)), ("pointer", ti.i, 2), ("dense", ti.ij, (3, 4)), background=7),
+    "dense above bitmasked": tree(("dense", ti.i, 4), ("bitmasked", ti.ij, (3, 20)), background=7),
+    "pointer": tree(("pointer", ti.ij, (4, 5)), ("pointer", ti.ij, (3, 4)), background=7),
+}
+
+
+def units(shape):
+    """Cells of the last level that is not dense that share activity: how many of a along each axis."""
+    below = [1, 1]
+    for level in reversed(shape.levels):
+        if level.kind != "dense":
+            return below
+        for axis, extent in zip(level.axes, level.extents):
+            below["ij".index(axis)] *= extent
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_cells_come_and_go(rng, name):
+    shape = SHAPES[name]
+    block = units(shape)
+
+    @ti.kernel
+    def write(f: shape, points: Points):
+        for k in range(points.shape[0]):
+            f.a[points[k, 0], points[k, 1]] = k + 100
+
+    @ti.kernel
+    def drop(f: shape, points: Points):
+        for k in range(points.shape[0]):
+            ti.deactivate(f.a, [points[k, 0], points[k, 1]])
+
+    @ti.kernel
+    def look(f: shape, active: Points, values: Points):
+        for i, j in ti.ndrange(12, 20):
+            active[i, j] = ti.is_active(f.a, [i, j])
+            values[i, j] = f.a[i, j]
+
+    @ti.kernel
+    def walk(f: shape, seen: Points):
+        for i, j in f.a:
+            seen[i, j] += 1
+
+    f, model, active = shape.new(), np.full((12, 20), 7), np.zeros((12, 20), bool)
+    cell = lambda p: tuple(slice(k // n * n, k // n * n + n) for k, n in zip(p, block))
+    for _ in range(3):
+        points = np.unique(rng.integers(0, (12, 20), (30, 2)).astype(np.int32), axis=0)
+        write(f, points)
+        for k, p in enumerate(points.tolist()):
+            model[tuple(p)] = k + 100
+            active[cell(p)] = True
+        dropped = rng.integers(0, (12, 20), (12, 2)).astype(np.int32)
+        drop(f, dropped)
+        for p in dropped.tolist():
+            model[cell(p)], active[cell(p)] = 7, False
+        got, values, seen = (np.zeros((12, 20), np.int32) for _ in range(3))
+        look(f, got, values)
+        walk(f, seen)
+        assert (got == active).all() and (values == model).all() and (seen == active).all()
+        assert (f.a.to_numpy() == model).all() and f.check() is None
+    version = f.topology_version
+    walk(f, seen)
+    assert f.topology_version == version
+    drop(f, np.argwhere(np.ones((12, 20), bool)).astype(np.int32))
+    assert (f.a.to_numpy() == 7).all()
+    last = [level for level in shape.levels if level.kind != "dense"][-1]
+    assert last.kind == "bitmasked" or f.stats()[last.name].used == 0
+
+
+LISTS = {
+    "alone": tree(("dynamic", ti.i, 40, 8)),
+    "in dense": tree(("dense", ti.i, 6), ("dynamic", ti.j, 40, 8)),
+    "in bitmasked": tree(("bitmasked", ti.j, 6), ("dynamic", ti.i, 40, 3)),
+    "in pointer": tree(("pointer", ti.i, 3), ("dense", ti.i, 2), ("dynamic", ti.j, 40, 16)),
+    "of blocks": tree(("dense", ti.i, 6), ("dynamic", ti.j, 40), ("dense", ti.k, 3)),
+}
+
+
+@pytest.mark.parametrize("name", ["in dense", "in bitmasked", "in pointer"])
+def test_lists_grow_and_are_emptied(rng, name):
+    shape = LISTS[name]
+    swapped = name == "in bitmasked"
+
+    @ti.kernel
+    def push(f: shape, points: Points, at: Out):
+        for k in range(points.shape[0]):
+            at[k] = ti.append(f.a.parent(), points[k, 0], points[k, 1])
+
+    @ti.kernel
+    def lengths(f: shape, out: Out):
+        for i in range(6):
+            out[i] = f.a.parent().length(i)
+
+    @ti.kernel
+    def collect(f: shape, out: Points):
+        for i, j in f.a:
+            if ti.static(swapped):
+                out[j, i] = f.a[i, j]
+            else:
+                out[i, j] = f.a[i, j]
+
+    @ti.kernel
+    def drop(f: shape, i: ti.i32):
+        ti.deactivate(f.a.parent(), [i])
+
+    f, model = shape.new(), {i: [] for i in range(6)}
+    for _ in range(3):
+        points = rng.integers(0, (6, 1000), (30, 2)).astype(np.int32)
+        at = np.full(30, -1, np.int32)
+        push(f, points, at)
+        for (i, value), k in zip(points.tolist(), at.tolist()):
+            model[i] += [None] * (k + 1 - len(model[i]))
+            assert model[i][k] is None
+            model[i][k] = value
+        assert all(None not in each for each in model.values())
+        gone = int(rng.integers(6))
+        drop(f, gone)
+        model[gone] = []
+        got, out = np.zeros(6, np.int32), np.full((6, 40), -1, np.int32)
+        lengths(f, got)
+        collect(f, out)
+        assert got.tolist() == [len(model[i]) for i in range(6)]
+        for i, values in model.items():
+            assert out[i].tolist() == values + [-1] * (40 - len(values))
+        assert f.check() is None
+
+
+def test_writing_behind_the_end_makes_the_list_longer():
+    shape = tree(("dynamic", ti.i, 40, 8), background=5)
+
+    @ti.kernel
+    def write(f: shape, k: ti.i32):
+        f.a[k] = k
+
+    @ti.kernel
+    def length(f: shape) -> ti.i32:
+        return ti.length(f.a.parent(), [])
+
+    f = shape.new()
+    write(f, 10)
+    assert length(f) == 11 and f.a.to_numpy().tolist() == [5] * 10 + [10] + [5] * 29
+    write(f, 3)
+    assert length(f) == 11
+    write(f, 40)  # outside
+    assert length(f) == 11 and f.stats()["dynamic0"].used == 2
+
+
+def test_a_full_list_is_an_error():
+    shape = tree(("dynamic", ti.i, 4, 2))
+
+    @ti.kernel
+    def push(f: shape, n: ti.i32, out: Out):
+        for k in range(n):
+            out[k] = ti.append(f.a.parent(), [], k)
+
+    f, out = shape.new(), np.zeros(9, np.int32)
+    push(f, 4, out)
+    assert sorted(out[:4].tolist()) == [0, 1, 2, 3]
+    with pytest.raises(ti.CapacityError):
+        push(f, 1, out)
+
+
+HASHES = {
+    "hash": tree(("hash", ti.ij), background=3),
+    "hash above dense": tree(("hash", ti.ij), ("dense", ti.ij, (4, 2)), background=3),
+    "hash above bitmasked": tree(("hash", ti.ij), ("bitmasked", ti.ij, 4), background=3),
+}
+
+
+@pytest.mark.parametrize("name", HASHES)
+def test_any_coordinates(rng, name):
+    shape = HASHES[name]
+
+    @ti.kernel
+    def write(f: shape, points: Points):
+        for k in range(points.shape[0]):
+            f.a[points[k, 0], points[k, 1]] = k
+
+    @ti.kernel
+    def read(f: shape, points: Points, out: Out):
+        for k in range(points.shape[0]):
+            out[k] = f.a[points[k, 0], points[k, 1]]
+
+    @ti.kernel
+    def walk(f: shape, seen: Out):
+        for I in ti.grouped(f.a):
+            if f.a[I] != 3:
+                seen[f.a[I]] += 1
+
+    @ti.kernel
+    def drop(f: shape, points: Points):
+        for k in range(points.shape[0]):
+            ti.deactivate(f.a, [points[k, 0], points[k, 1]])
+
+    f = shape.new(capacity=4096)
+    most = (1 << 31) - 1
+    points = rng.integers(-most - 1, most + 1, (60, 2)).astype(np.int32)
+    points[:2] = [[-most - 1, most], [0, -1]]
+    points[2:30] //= 1 << 29
+    points = np.unique(points, axis=0)[::-1].copy()
+    write(f, points)
+    out, seen = np.zeros(len(points), np.int32), np.zeros(len(points), np.int32)
+    read(f, points, out)
+    walk(f, seen)
+    assert out.tolist() == list(range(len(points)))
+    assert (np.delete(seen, 3) == 1).all()
+    assert f.check() is None
+    drop(f, points)
+    read(f, points, out)
+    assert (out == 3).all()
+    write(f, points)
+    read(f, points, out)
+    assert out.tolist() == list(range(len(points)))
+
+
+def test_the_set_at_entry_is_the_set_visited(rng):
+    for shape in (SHAPES["bitmasked"], SHAPES["bitmasked below pointer"], SHAPES["pointer"]):
+
+        @ti.kernel
+        def spread(f: shape, seen: Points):
+            for i, j in f.a:
+                seen[i, j] += 1
+                ti.deactivate(f.a, [i, j])
+                f.a[(i + 5) % 12, (j + 7) % 20] = 1
+
+        f, seen = shape.new(), np.zeros((12, 20), np.int32)
+        cells = np.unique(rng.integers(0, (12, 20), (20, 2)), axis=0)
+        for i, j in cells.tolist():
+            f.a[i, j] = 9
+        spread(f, seen)
+        want = np.zeros((12, 20), np.int32)
+        want[tuple(cells.T)] = 1
+        assert (seen == want).all()
+
+
+def test_loops_over_levels_give_their_own_coordinates():
+    shape = tree(("pointer", ti.ij, 4), ("bitmasked", ti.ij, 2), ("dense", ti.ij, 3))
+
+    @ti.kernel
+    def blocks(f: shape, out: Points):
+        for i, j in f.pointer0:
+            out[i, j] += 1
+
+    @ti.kernel
+    def cells(f: shape, out: Points):
+        for I in ti.grouped(f.bitmasked1):
+            out[I] += 1
+
+    f = shape.new()
+    f.a[0, 0] = f.a[5, 6] = f.a[23, 23] = 1
+    out, inner = np.zeros((4, 4), np.int32), np.zeros((8, 8), np.int32)
+    blocks(f, out)
+    cells(f, inner)
+    assert sorted(map(tuple, np.argwhere(out == 1).tolist())) == [(0, 0), (0, 1), (3, 3)]
+    assert sorted(map(tuple, np.argwhere(inner == 1).tolist())) == [(0, 0), (1, 2), (7, 7)]
+
+
+def test_fields_as_in_taichi():
+    x, y = ti.field(ti.i32), ti.field(ti.f32)
+    block = ti.root.pointer(ti.ij, 4)
+    pixel = block.bitmasked(ti.ij, (4, 4))
+    pixel.place(x, y)
+    listed = ti.field(ti.i32)
+    rows = ti.root.dense(ti.i, 8).dynamic(ti.j, 64, chunk_size=16)
+    rows.place(listed)
+
+    @ti.kernel
+    def activate():
+        for i, j in ti.ndrange(4, 4):
+            if (i + j) % 2:
+                ti.activate(pixel, [2 * i, 3 * j])
+
+    @ti.kernel
+    def count(node: ti.template()) -> ti.i32:
+        total = 0
+        for _ in ti.grouped(node):
+            total += 1
+        return total
+
+    @ti.kernel
+    def clear():
+        for i, j in block:
+            if i < 2:
+                ti.deactivate(block, [i, j])
+
+    @ti.kernel
+    def blocks_of() -> ti.i32:
+        total = 0
+        for i, j in x:
+            total += ti.is_active(block, ti.rescale_index(x, block, [i, j]))
+        return total
+
+    @ti.kernel
+    def fill():
+        for i in range(8):
+            for k in range(i):
+                listed[i].append(10 * i + k)
+
+    @ti.kernel
+    def lengths() -> ti.i32:
+        total = 0
+        for i in range(8):
+            total += listed[i].length()
+        return total
+
+    @ti.kernel
+    def drop():
+        for i in range(4):
+            listed[i].deactivate()
+
+    activate()
+    assert count(x) == count(pixel) == blocks_of() == 8 and count(block) > 2
+    assert x.parent() is pixel and x.parent(2) is block and block.get_children() == [pixel] == block.children()
+    clear()
+    assert count(x) == sum((i + j) % 2 for i in range(4) for j in range(4) if 2 * i >= 8) + sum(
+        (i + j) % 2 for i in range(4) for j in range(4) if 2 * i < 8 and 2 * i // 4 >= 2
+    )
+    x[3, 3] = 5
+    assert x.is_active(3, 3) and pixel.is_active(3, 3) and block.is_active(0, 0)
+    x.deactivate(3, 3)
+    assert not x.is_active(3, 3) and x[3, 3] == 0 and block.is_active(0, 0)
+    fill()
+    assert lengths() == 28 and rows.length(5) == 5 == listed.length(5)
+    assert [listed[7, k] for k in range(7)] == [70 + k for k in range(7)]
+    drop()
+    assert lengths() == 22
+    rows.deactivate(7)
+    assert listed.append(7, 3) == 0 and rows.append(7, 4) == 1 and listed[7, 1] == 4
+    ti.root.deactivate_all()
+    assert lengths() == 0 and count(block) == 0
+
+
+def test_structs_and_vectors_are_appended_whole():
+    Particle = ti.types.struct(pos=ti.math.vec2, id=ti.i32)
+    particles = Particle.field()
+    ti.root.dynamic(ti.i, 100, chunk_size=10).place(particles)
+
+    @ti.kernel
+    def fill(n: ti.i32):
+        for k in range(n):
+            particles.append(Particle(pos=ti.math.vec2(k, -k), id=k))
+
+    @ti.kernel
+    def total() -> ti.i32:
+        sum = 0
+        for k in particles:
+            sum += particles[k].id + ti.i32(particles[k].pos.x + particles[k].pos.y)
+        return sum * 1000 + particles.length()
+
+    fill(37)
+    assert total() == 37 * 36 // 2 * 1000 + 37
+    assert sorted(particles[k].id for k in range(37)) == list(range(37))
+
+
+def test_no_activate_leaves_cells_as_they_are():
+    shape = tree(("bitmasked", ti.i, 16), background=2)
+
+    @ti.kernel
+    def add(f: shape, out: Out):
+        for i in range(16):
+            ti.no_activate(f)
+            f.a[i] += 5
+            out[i] = ti.atomic_add(f.a[i], 1)
+
+    @ti.kernel
+    def after(f: shape):
+        for i in range(16):
+            ti.no_activate(f.a)
+            f.a[i] = 1
+        for i in range(2):
+            f.a[i] = 9
+
+    f, out = shape.new(), np.zeros(16, np.int32)
+    f.a[3] = 1
+    add(f, out)
+    assert f.a.to_numpy().tolist() == [2] * 3 + [7] + [2] * 12 and out.tolist() == [2] * 3 + [6] + [2] * 12
+    after(f)
+    assert f.a.to_numpy().tolist() == [9, 9, 2, 1] + [2] * 12
+
+
+def message(kernel, *arguments):
+    with pytest.raises(ti.CompilationError) as caught:
+        kernel(*arguments)
+    return str(caught.value)
+
+
+def test_what_cannot_be_is_said_with_a_caret():
+    dense, block, rows = tree(("dense", ti.i, 4)), SHAPES["pointer"], LISTS["in dense"]
+
+    @ti.kernel
+    def deactivate_dense(f: dense):
+        ti.deactivate(f, [0])
+
+    @ti.kernel
+    def append_to_pointer(f: block):
+        ti.append(f.pointer0, [0, 0], 1)
+
+    @ti.kernel
+    def too_many(f: rows):
+        ti.append(f.a.parent(), [0, 0], 1)
+
+    @ti.kernel
+    def one_of_a_list(f: rows):
+        f.dynamic1.deactivate(0, 1)
+
+    @ti.kernel
+    def too_few(f: block):
+        f.pointer0.deactivate(1)
+
+    @ti.kernel
+    def no_list(f: block):
+        print(f.length(0))
+
+    for kernel, shape, said in (
+        (deactivate_dense, dense, "deactivate: the cells of 'a' are always active: all levels above are dense"),
+        (append_to_pointer, block, "append: expected a dynamic level, got level 'pointer0' of tree 'f', a pointer level"),
+        (too_many, rows, "expected 1 coordinate of the cell that list 'a@1' is in, got 2"),
+        (one_of_a_list, rows, "expected 1 coordinate of the cell that list 'dynamic1' is in, got 2"),
+        (too_few, block, "expected 2 coordinates for 'pointer0', got 1"),
+        (no_list, block, "length: expected member 'a' of tree 'f' below a dynamic level"),
+    ):
+        text = message(kernel, shape.new())
+        assert said in text and "^" in text
+
+
+def test_trees_that_cannot_be_are_refused():
+    builder = ti.types.SNodeTreeBuilder
+    for build, said in (
+        (lambda: builder().dense(ti.i, 4).dynamic(ti.i, 4), "expected axis i of a dynamic level in no other level"),
+        (lambda: builder().dynamic(ti.i, 4).dense(ti.i, 4), "expected axis i of a dynamic level in no other level"),
+        (lambda: builder().dynamic(ti.ij, 4), "dynamic: expected one axis"),
+        (lambda: builder().dynamic(ti.i, 4, 0), "dynamic: expected a chunk_size of at least 1, got 0"),
+        (lambda: builder().dense(ti.i, 4).hash(ti.ij), "hash: expected axes that no level above has, got i"),
+        (lambda: ti.root.dense(ti.i, 4).hash(ti.ij), "hash: expected axes that no level above has, got i"),
+        (lambda: ti.root.quant_array(ti.i, 4), "quant_array: this kind of level is not supported yet"),
+    ):
+        with pytest.raises(ti.TreeError, match=said):
+            build()
+    assert str(HASHES["hash"]) == '!metate.tree<#metate.hash<"ij", [#metate.place<"a" : i32, background = 3 : i32>]>>'
+    assert HASHES["hash"].members["a"].shape == (None, None)
+    assert "chunk = 40" in str(LISTS["of blocks"]) and LISTS["of blocks"].levels[1].chunk == 40
+    assert ti.types.TreeType.from_blob(LISTS["alone"].blob) == LISTS["alone"]
+    assert ti.types.TreeType.from_blob(HASHES["hash above dense"].blob) == HASHES["hash above dense"]
