@@ -177,6 +177,69 @@ void Tree::trim() {
   check(metate_tree_trim(get()), Subject::Tree);
 }
 
+void Tree::migrate(nb::handle capacities, nb::handle buffer) {
+  Capacities slots(capacities);
+  metate_tree *handle = get();
+  if (exports > 0)
+    throwNamed("TreeError", "migrate: a view of the block is still alive; release it first",
+               METATE_E_BUSY);
+  checkUnused("migrate");
+  Py_buffer target{};
+  if (!buffer.is_none() && PyObject_GetBuffer(buffer.ptr(), &target, PyBUF_CONTIG) != 0) {
+    PyErr_Clear();
+    throwNamed("TreeError",
+               "migrate: buffer: expected a writable, contiguous buffer, got " +
+                   describeValue(buffer.ptr()),
+               METATE_E_INVALID_ARGUMENT);
+  }
+  resetting = true; // nobody else uses the tree meanwhile
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status = metate_tree_migrate(handle, target.buf, uint64_t(target.len), slots.get(),
+                                 target.buf ? METATE_BIND_FIT : 0);
+  }
+  resetting = false;
+  std::string text = metate_last_error();
+  Py_buffer &unused = status == METATE_OK ? memory : target;
+  if (unused.obj)
+    PyBuffer_Release(&unused);
+  if (status == METATE_OK) {
+    memory = target;
+    return;
+  }
+  setError(status, text, Subject::Tree);
+  throw nb::python_error();
+}
+
+void Tree::save(const std::string &path) const {
+  metate_tree *handle = get();
+  checkUnused("save");
+  int32_t status;
+  {
+    TreeUse use(*this);
+    nb::gil_scoped_release released;
+    status = metate_tree_save(handle, path.c_str());
+  }
+  check(status, Subject::Tree);
+}
+
+Tree::Tree(std::shared_ptr<Type> ofType, const std::string &path, nb::handle capacities,
+           bool readOnly)
+    : type(std::move(ofType)) {
+  Capacities slots(capacities);
+  metate_tree *made = nullptr;
+  int32_t status;
+  {
+    nb::gil_scoped_release released;
+    status =
+        metate_tree_load(type->get(), path.c_str(), capacities.is_none() ? nullptr : slots.get(),
+                         readOnly ? METATE_BIND_READ_ONLY : 0, &made);
+  }
+  check(status, Subject::Tree);
+  tree = made;
+}
+
 int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
   metate_tree_description info = describe();
   bool readOnly = info.flags & METATE_BIND_READ_ONLY;
@@ -337,14 +400,16 @@ void bindTree(nb::module_ &module) {
       .def(
           "__init__",
           [](Tree *self, std::shared_ptr<Type> type, nb::handle capacities, nb::handle buffer,
-             bool reset) {
-            if (buffer.is_none())
+             bool reset, const std::string &path) {
+            if (!path.empty())
+              new (self) Tree(std::move(type), path, capacities, !reset);
+            else if (buffer.is_none())
               new (self) Tree(std::move(type), capacities);
             else
               new (self) Tree(std::move(type), capacities, buffer, reset);
           },
           nb::arg("type"), nb::arg("capacities").none() = nb::none(),
-          nb::arg("buffer").none() = nb::none(), nb::arg("reset") = true)
+          nb::arg("buffer").none() = nb::none(), nb::arg("reset") = true, nb::arg("path") = "")
       .def_prop_ro("_handle", &Tree::getType)
       .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
       .def("_status", [](const Tree &self) { return self.describe().status; })
@@ -361,6 +426,8 @@ void bindTree(nb::module_ &module) {
       .def("_deactivate_all", &Tree::deactivateAll, "Every cell of a level; 0: of the tree.")
       .def("_append", &append, "The index of a list's new last cell.")
       .def("_length", &length)
+      .def("_migrate", &Tree::migrate, nb::arg("capacities").none(), nb::arg("buffer").none())
+      .def("_save", &Tree::save)
       .def("trim", &Tree::trim,
            "Gives memory that no active cell needs back to the system; `peak` of each level's "
            "statistics falls to the highest slot in use.")

@@ -33,6 +33,9 @@ public:
   /// The index of a list's new last cell.
   uint64_t append(uint32_t level, const int64_t *coordinates, uint32_t count);
   void trim();
+  /// Into a buffer, which is kept alive, or (None) memory of its own.
+  void migrate(nb::handle capacities, nb::handle buffer);
+  void save(const std::string &path) const;
   /// Around work on the tree without the GIL, which must be held here: unbind() and reset() are
   /// refused meanwhile.
   void beginUse() const { ++uses; }
@@ -41,6 +44,9 @@ public:
   /// Python's buffer protocol over the whole block.
   int getBuffer(PyObject *self, Py_buffer *view, int flags);
   void releaseBuffer() { --exports; }
+
+  /// A tree out of a saved file; readOnly maps the file.
+  Tree(std::shared_ptr<Type> type, const std::string &path, nb::handle capacities, bool readOnly);
 
 private:
   void adopt(PyObject *buffer, bool reset, const Capacities &capacities);

@@ -325,6 +325,22 @@ METATE_API metate_status metate_tree_describe(const metate_tree *tree,
  * high water mark. What is active stays as it is, and so do slot numbers. METATE_E_BUSY while a
  * launch runs on it. */
 METATE_API metate_status metate_tree_trim(metate_tree *tree);
+/* Moves what the tree holds, in whatever state it is, into other memory with other capacities, where
+ * the handle goes on: into `bytes` at `memory` (as metate_tree_bind; flags FIT and ZEROED), or with
+ * memory NULL into memory of its own (as metate_tree_new). The old memory is left as it is, or given
+ * back if it was the tree's own. The sticky status is cleared. METATE_E_CAPACITY where a pool is too
+ * small for the slots in use: then the tree stays where it is. METATE_E_BUSY while a launch runs. */
+METATE_API metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t bytes,
+                                             const metate_capacities *capacities, uint32_t flags);
+/* Writes the tree with its type to a file, no larger than what is in use needs; an older file of
+ * that name is replaced when the new one is whole. */
+METATE_API metate_status metate_tree_save(const metate_tree *tree, const char *path);
+/* A tree out of such a file, checked fully (or with METATE_BIND_TRUST its header only): in memory of
+ * its own as metate_tree_new makes it, or with METATE_BIND_READ_ONLY mapped from the file, which must
+ * not change while the tree lives. METATE_E_TYPE_MISMATCH for a tree of another type. */
+METATE_API metate_status metate_tree_load(const metate_type *type, const char *path,
+                                          const metate_capacities *capacities, uint32_t flags,
+                                          metate_tree **tree);
 /* pool < pool_count. */
 METATE_API metate_status metate_tree_stats(const metate_tree *tree, uint32_t pool,
                                            metate_pool_stats *stats);

@@ -267,6 +267,45 @@ public:
       code = metate_tree_fill(get(), level, &value, sizeof value);
     return Status::of(code);
   }
+  /// `level`: a member or a level; of a list the cell that holds it.
+  Status try_deactivate(const char *level, std::initializer_list<int64_t> at) {
+    uint32_t index;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_deactivate(get(), index, at.begin(), uint32_t(at.size()));
+    return Status::of(code);
+  }
+  /// Every cell of a level, or of the tree.
+  Status try_deactivate_all(const char *level = nullptr) {
+    uint32_t index = 0;
+    metate_status code = level ? find(level, &index) : METATE_OK;
+    return Status::of(code ? code : metate_tree_deactivate_all(get(), index));
+  }
+  /// The index of a list's new last cell; `at` is the cell that holds the list.
+  Result<uint64_t> try_append(const char *level, std::initializer_list<int64_t> at) {
+    uint32_t index;
+    uint64_t cell = 0;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_append(get(), index, at.begin(), uint32_t(at.size()), &cell);
+    return code ? Result<uint64_t>(Status::of(code)) : Result<uint64_t>(cell);
+  }
+  Result<uint64_t> try_length(const char *level, std::initializer_list<int64_t> at) const {
+    uint32_t index;
+    uint64_t cells = 0;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_length(get(), index, at.begin(), uint32_t(at.size()), &cells);
+    return code ? Result<uint64_t>(Status::of(code)) : Result<uint64_t>(cells);
+  }
+  /// Pages that no active cell needs go back to the system.
+  Status try_trim() { return Status::of(metate_tree_trim(get())); }
+  /// Into the caller's memory (nullptr: its own), with other capacities.
+  Status try_migrate(void *memory, uint64_t bytes, const metate_capacities *capacities = nullptr,
+                     uint32_t flags = 0) {
+    return Status::of(metate_tree_migrate(get(), memory, bytes, capacities, flags));
+  }
+  Status try_save(const char *path) const { return Status::of(metate_tree_save(get(), path)); }
   Result<bool> try_is_active(const char *member, std::initializer_list<int64_t> at) const {
     uint32_t level, active = 0;
     metate_status code = metate_type_find_member(describe().type, member, &level);
@@ -295,9 +334,30 @@ public:
   bool is_active(const char *member, std::initializer_list<int64_t> at) const {
     return unwrap(try_is_active(member, at));
   }
+  void deactivate(const char *level, std::initializer_list<int64_t> at) {
+    unwrap(try_deactivate(level, at));
+  }
+  void deactivate_all(const char *level = nullptr) { unwrap(try_deactivate_all(level)); }
+  uint64_t append(const char *level, std::initializer_list<int64_t> at) {
+    return unwrap(try_append(level, at));
+  }
+  uint64_t length(const char *level, std::initializer_list<int64_t> at) const {
+    return unwrap(try_length(level, at));
+  }
+  void trim() { unwrap(try_trim()); }
+  void migrate(void *memory, uint64_t bytes, const metate_capacities *capacities = nullptr,
+               uint32_t flags = 0) {
+    unwrap(try_migrate(memory, bytes, capacities, flags));
+  }
+  void save(const char *path) const { unwrap(try_save(path)); }
 #endif
 
 private:
+  metate_status find(const char *name, uint32_t *level) const {
+    const metate_type *type = describe().type;
+    metate_status code = metate_type_find_level(type, name, level);
+    return code ? metate_type_find_member(type, name, level) : code;
+  }
   detail::Handle<metate_tree, metate_tree_unbind> handle;
 };
 
@@ -355,7 +415,15 @@ public:
       return Status::of(code);
     return Tree(tree);
   }
+  /// What Tree::save wrote; flags: METATE_BIND_READ_ONLY maps the file.
+  Result<Tree> try_load(const char *path, uint32_t flags = 0) const {
+    metate_tree *tree = nullptr;
+    if (metate_status code = metate_tree_load(raw, path, nullptr, flags, &tree))
+      return Status::of(code);
+    return Tree(tree);
+  }
 #if METATE_EXCEPTIONS
+  Tree load(const char *path, uint32_t flags = 0) const { return unwrap(try_load(path, flags)); }
   uint64_t size(const Capacities &capacities = {}) const { return unwrap(try_size(capacities)); }
   Tree bind(void *memory, uint64_t bytes, const Capacities &capacities = {},
             uint32_t flags = METATE_BIND_RESET) const {

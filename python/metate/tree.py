@@ -7,6 +7,7 @@ needed: a type brings its blob.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -58,6 +59,14 @@ def bind(type_: TreeType, buffer, capacity, reset: bool):
     return Tree(type_, _capacities(type_, capacity), buffer, bool(reset))
 
 
+def load(type_: TreeType, path, capacity, read_only: bool):
+    if read_only and capacity is not None:
+        raise TreeError(
+            "load: capacity: expected None with read_only=True, for the file is mapped as it is, got " + repr(capacity)
+        )
+    return Tree(type_, _capacities(type_, capacity), None, not read_only, os.fspath(path))
+
+
 def _capacities(type_: TreeType, capacity):
     """Capacity as a dict from level names to slots, or None."""
     if capacity is None:
@@ -80,9 +89,9 @@ class Tree(_runtime.Tree):
     whose name is taken by a method is ``t["name"]``.
     """
 
-    def __init__(self, type_: TreeType, capacities, buffer, reset: bool):
+    def __init__(self, type_: TreeType, capacities, buffer, reset: bool, path: str = ""):
         handle = runtime.type_handle(type_)
-        super().__init__(handle, capacities, buffer, reset)
+        super().__init__(handle, capacities, buffer, reset, path)
         levels = handle.levels
         set_ = super().__setattr__  # ours refuses every assignment
         set_("_type", type_)
@@ -147,6 +156,20 @@ class Tree(_runtime.Tree):
     def length(self, *coordinates, level: str | None = None) -> int:
         """Cells of a list, at the coordinates of the cell that holds it; 0 where that is inactive."""
         return self._length(self._list(level, "length"), _coordinates(coordinates) if coordinates else ())
+
+    def migrate(self, capacity=None, buffer=None) -> None:
+        """Moves the tree into other memory, with other capacities, and goes on there; from any state, also an exhausted one.
+
+        Args:
+            capacity: as for `T.new`; with a buffer, None is the most that fits.
+            buffer: anything with a writable, contiguous buffer; None: memory of the tree's own.
+        Raises CapacityError where a level is too small for what is in use: then the tree stays where it is.
+        """
+        self._migrate(_capacities(self._type, capacity), buffer)
+
+    def save(self, path) -> None:
+        """Writes the tree with its type to a file, which holds what is in use; `T.load(path)` reads it."""
+        self._save(os.fspath(path))
 
     def _level(self, name: str, what: str) -> int:
         if name not in self._level_indices:

@@ -57,7 +57,8 @@ void clearSticky(const metate_kernel &kernel, const metate_argument *arguments) 
 // Trees whose set of active cells has changed get another topology version.
 void settle(const metate_kernel &kernel, const metate_argument *arguments) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
-    if (activates(kernel, i)) {
+    if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE &&
+        (kernel.arguments[i].access & METATE_ACCESS_WRITE)) {
       metate_view view = arguments[i].value.tree->view();
       metate_view_settle(&view);
     }
@@ -104,7 +105,7 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
   if (kernel.activates)
     clearSticky(kernel, arguments);
   int32_t code = kernel.entry(slots, scratch, &host);
-  if (kernel.activates)
+  if (kernel.trees)
     settle(kernel, arguments);
   if (code == METATE_OK && failure.code == METATE_OK && !kernel.activates)
     return METATE_OK;

@@ -53,6 +53,12 @@ void *allocate(void *, size_t bytes, size_t align) {
 
 void deallocate(void *, void *pointer, size_t, size_t) { free(pointer); }
 
+void keepPagesSmall(void *address, uint64_t bytes) {
+  uint64_t page = pageBytes(), begin = reinterpret_cast<uintptr_t>(address), end = begin + bytes;
+  begin = begin / page * page;
+  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_NOHUGEPAGE);
+}
+
 bool discard(void *address, uint64_t bytes) {
   uint64_t page = pageBytes(), begin = reinterpret_cast<uintptr_t>(address), end = begin + bytes;
   begin = (begin + page - 1) / page * page;
@@ -123,6 +129,55 @@ static bool writeAll(int file, const uint8_t *from, uint64_t bytes) {
   }
   return true;
 }
+
+// Maps an open file and closes it.
+static metate_status mapAndClose(int file, const char *path, uint64_t bytes, int protection,
+                                 int flags, uint8_t **data) {
+  void *address = mmap(nullptr, bytes, protection, flags, file, 0);
+  metate_status status = address == MAP_FAILED ? failIo("map", path) : METATE_OK;
+  close(file);
+  if (status == METATE_OK)
+    *data = static_cast<uint8_t *>(address);
+  return status;
+}
+
+metate_status createFile(const char *path, uint64_t bytes, uint8_t **data) {
+  int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0)
+    return failIo("create", path);
+  errno = posix_fallocate(file, 0, off_t(bytes));
+  if (errno) {
+    metate_status status = failIo("write", path);
+    close(file);
+    unlink(path);
+    return status;
+  }
+  return mapAndClose(file, path, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, data);
+}
+
+metate_status mapFile(const char *path, uint8_t **data, uint64_t *bytes) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return failIo("open", path);
+  struct stat about;
+  metate_status status = METATE_OK;
+  if (fstat(file, &about) != 0)
+    status = failIo("read", path);
+  else if (!S_ISREG(about.st_mode) || about.st_size <= 0)
+    status = fail(METATE_E_IO, "cannot read '%s': not a regular file, or empty", path);
+  if (status != METATE_OK) {
+    close(file);
+    return status;
+  }
+  *bytes = uint64_t(about.st_size);
+  return mapAndClose(file, path, *bytes, PROT_READ, MAP_PRIVATE, data);
+}
+
+metate_status renameFile(const char *from, const char *to) {
+  return rename(from, to) == 0 ? METATE_OK : failIo("write", to);
+}
+
+void removeFile(const char *path) { unlink(path); }
 
 metate_status load(const void *bytes, uint64_t count, SharedObject *object) {
   int file = memfd_create("metate-payload", MFD_CLOEXEC | MFD_ALLOW_SEALING);

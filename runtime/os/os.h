@@ -13,6 +13,8 @@ namespace metate::os {
 void *reserve(uint64_t bytes);
 void release(void *address, uint64_t bytes);
 uint64_t pageBytes();
+// Bytes of reserve() that are touched here and there: huge pages would make all of them resident.
+void keepPagesSmall(void *address, uint64_t bytes);
 // Gives the whole pages inside of these bytes back. What they held is lost: pages of reserve() are
 // zero again, others hold anything. False where the system keeps them.
 bool discard(void *address, uint64_t bytes);
@@ -27,6 +29,15 @@ void deallocate(void *self, void *pointer, size_t bytes, size_t align);
 // changes after it was verified must not change under us.
 metate_status readFile(const metate_allocator &allocator, const char *path, uint8_t **data,
                        uint64_t *bytes);
+
+// A new file of this size, mapped to be written; release() unmaps it. Its space is taken at once:
+// a full disk is an error here, not a signal later.
+metate_status createFile(const char *path, uint64_t bytes, uint8_t **data);
+// A whole file, mapped to be read.
+metate_status mapFile(const char *path, uint8_t **data, uint64_t *bytes);
+// Gives a file another name, in place of one that has it.
+metate_status renameFile(const char *from, const char *to);
+void removeFile(const char *path);
 
 // A shared object given as bytes, loaded by the system's loader from a sealed anonymous file.
 struct SharedObject {

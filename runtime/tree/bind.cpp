@@ -127,6 +127,8 @@ void writeConstants(const metate_tree &tree, uint64_t resets, uint64_t topology)
   }
 }
 
+} // namespace
+
 // Slots keep what they held: activation fills them. Their metadata must be zero, because a walk
 // over the pool may look at a slot between its being handed out and its being filled.
 void resetBlock(metate_tree &tree) {
@@ -151,6 +153,8 @@ void resetBlock(metate_tree &tree) {
   tree.zeroed = false;
   tree.ready = true;
 }
+
+namespace {
 
 metate_status bindInto(metate_tree &tree, uint64_t bytes, const metate_capacities *capacities) {
   const metate_type &type = *tree.type;
@@ -236,6 +240,10 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
       if (status == METATE_OK) {
         (*tree)->ownBytes = whole;
         (*tree)->ownMargin = margin;
+        for (uint32_t pool = 0; pool < type->poolCount(); ++pool)
+          if ((*tree)->pools[pool].buckets)
+            os::keepPagesSmall((*tree)->block + (*tree)->pools[pool].table,
+                               (*tree)->pools[pool].buckets * uint64_t(4));
       } else {
         os::release(memory, whole);
       }

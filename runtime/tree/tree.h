@@ -68,6 +68,17 @@ metate_status checkBlock(const metate_type &type, const uint8_t *block, const Bl
 metate_status readLayout(const metate_type &type, const uint8_t *block, uint64_t bytes,
                          PoolLayout *pools, BlockLayout *layout);
 
+// Makes the free list of a pool anew, lowest slots first; returns the highest slot in use.
+uint32_t sortFreeList(const metate_tree &tree, uint32_t number);
+uint32_t highestInUse(const metate_tree &tree, uint32_t number);
+
+// Writes a fresh tree into the memory.
+void resetBlock(metate_tree &tree);
+
+// What `from` holds into `to`, a fresh tree of the same type with other capacities: slots keep their
+// numbers. METATE_E_CAPACITY where a pool is too small for that.
+metate_status copyTree(const metate_tree &from, metate_tree &to);
+
 // The text of METATE_E_CAPACITY from the block's sticky status; `who` names kernel and argument.
 metate_status failCapacity(const metate_tree &tree, const char *who);
 

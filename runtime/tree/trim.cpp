@@ -6,14 +6,18 @@
 
 using namespace metate;
 
-namespace {
+namespace metate {
 
-// Makes the free list anew, lowest slots first; returns the highest slot in use.
-uint32_t sortFreeList(const metate_tree &tree, uint32_t number) {
-  metate_pool &pool = tree.pool(number);
-  uint32_t high = tree.highWater(number), first = 0;
+uint32_t highestInUse(const metate_tree &tree, uint32_t number) {
+  uint32_t high = tree.highWater(number);
   while (high && !tree.record(number, high)[0])
     --high;
+  return high;
+}
+
+uint32_t sortFreeList(const metate_tree &tree, uint32_t number) {
+  metate_pool &pool = tree.pool(number);
+  uint32_t high = highestInUse(tree, number), first = 0;
   for (uint32_t slot = high; slot > 0; --slot) {
     uint32_t *record = tree.record(number, slot);
     if (record[0])
@@ -24,6 +28,10 @@ uint32_t sortFreeList(const metate_tree &tree, uint32_t number) {
   pool.free_head = ((pool.free_head >> 32) + 1) << 32 | first;
   return high;
 }
+
+} // namespace metate
+
+namespace {
 
 // Slots hold nothing while they are free: activation fills them.
 void discardSlots(const metate_tree &tree, uint32_t number, uint32_t first, uint32_t end) {

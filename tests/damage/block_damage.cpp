@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -32,6 +33,18 @@ protected:
                                            place("on", METATE_U1)})})})},
                  "nested"));
     add(abSoa());
+    add(typeBlob({pointer("p", "i", {4},
+                          {bitmasked("b", "i", {40},
+                                     {withBackground<float>(place("x", METATE_F32), {1.5f}),
+                                      place("on", METATE_U1)})})},
+                 "masked"));
+    add(typeBlob({pointer("p", "i", {3},
+                          {dynamic("l", "j", 20, 4,
+                                   {withBackground<float>(place("x", METATE_F32), {1.5f})})})},
+                 "lists"));
+    add(typeBlob({bitmasked("b", "k", {3},
+                            {hash("h", "ij", {dense("d", "i", {4}, {place("x", METATE_I32)})})})},
+                 "table"));
   }
   void TearDown() override {
     for (Block &block : blocks)
@@ -45,6 +58,10 @@ protected:
     ASSERT_EQ(METATE_OK, metate_type_open_blob(device, blob.data(), blob.size(), "t", &block.type));
     auto wanted = sized<metate_capacities>();
     wanted.workers = 2;
+    metate_capacity few{"h", 14};
+    uint32_t known;
+    wanted.count = metate_type_find_level(block.type, "h", &known) == METATE_OK;
+    wanted.entries = &few;
     uint64_t bytes, align;
     ASSERT_EQ(METATE_OK, metate_type_size(block.type, &wanted, &bytes, &align));
     Exact memory(bytes);
@@ -58,7 +75,8 @@ protected:
       metate_type_level(block.type, info.level_count - 1, &level);
       int64_t at[METATE_MAX_AXES];
       for (uint32_t k = 0; k < level.path_rank; ++k)
-        at[k] = int64_t(random.below(uint64_t(level.shape[k])));
+        at[k] = level.shape[k] ? int64_t(random.below(uint64_t(level.shape[k])))
+                               : int64_t(random.below(40)) - 20;
       ASSERT_EQ(METATE_OK, metate_tree_activate(tree, level.index, at, level.path_rank));
     }
     auto *pool = reinterpret_cast<metate_pool *>(memory.data + sizeof(metate_tree_header));
@@ -76,7 +94,7 @@ protected:
     const auto *pools = reinterpret_cast<const metate_pool *>(header + 1);
     const metate_pool pool = pools[random.below(header->pool_count)];
     uint64_t begin = 0, words = 0;
-    switch (random.below(6)) {
+    switch (random.below(pool.table_buckets ? 7 : 6)) {
     case 0:
       words = sizeof *header / 4;
       break;
@@ -88,6 +106,10 @@ protected:
       begin = header->root_offset;
       words = 9;
       break;
+    case 6:
+      begin = pool.table_offset;
+      words = pool.table_buckets;
+      break;
     case 3:
     case 4:
       begin = pool.meta_offset;
@@ -97,6 +119,7 @@ protected:
       begin = pool.slots_offset;
       words = 256;
     }
+    words = std::min(words, (header->bytes - begin) / 4);
     uint8_t *at = block + begin + random.below(words) * 4;
     uint32_t old;
     std::memcpy(&old, at, 4);
@@ -159,11 +182,18 @@ TEST_F(BlockDamage, uncheckedBlocksStayInTheirMemory) {
         auto about = sized<metate_level_description>();
         metate_type_level(block.type, level, &about);
         metate_tree_activate(tree, level, zero, about.path_rank);
+        metate_tree_deactivate(tree, level, zero, about.path_rank);
       }
+      metate_tree_deactivate_all(tree, 0);
+      metate_tree_trim(tree);
       metate_tree_reset(tree); // trusts the block's counters, so it need not mend everything
       ASSERT_EQ(METATE_OK, metate_tree_unbind(tree));
       auto wanted = sized<metate_capacities>();
       wanted.workers = 2;
+      metate_capacity few{"h", 14};
+      uint32_t known;
+      wanted.count = metate_type_find_level(block.type, "h", &known) == METATE_OK;
+      wanted.entries = &few;
       ASSERT_EQ(METATE_OK, metate_tree_bind(block.type, memory.data, memory.bytes, &wanted,
                                             METATE_BIND_RESET, &tree));
       ASSERT_EQ(METATE_OK, metate_tree_check(block.type, memory.data, memory.bytes))

@@ -67,7 +67,7 @@ static std::string readMember(metate_tree *tree, const metate_level_description 
   }
   uint64_t dense = level.cell_bytes;
   for (uint32_t k = 0; k < level.path_rank && dense < (1u << 22); ++k)
-    dense *= uint64_t(level.shape[k]);
+    dense *= level.shape[k] ? uint64_t(level.shape[k]) : 1u << 22; // without bounds: no array
   if (dense < (1u << 22)) {
     std::vector<uint8_t> all(dense);
     if (metate_tree_read_dense(tree, level.index, all.data(), dense))
@@ -118,8 +118,15 @@ std::string writeSome(metate_tree *tree, const metate_type *type, Random &random
       return failure("level");
     int64_t at[METATE_MAX_AXES];
     for (uint32_t k = 0; k < level.path_rank; ++k)
-      at[k] = int64_t(random.below(uint64_t(level.shape[k])));
+      at[k] = level.shape[k] ? int64_t(random.below(uint64_t(level.shape[k])))
+                             : int64_t(random.below(64)) - 32;
     metate_status status;
+    if (random.below(8) == 0) { // lists are named by the cells that hold them: refused, with reason
+      status = metate_tree_deactivate(tree, level.index, at, level.path_rank);
+      if (status != METATE_OK && status != METATE_E_INVALID_ARGUMENT && status != METATE_E_CORRUPT)
+        return failure("deactivate");
+      continue;
+    }
     std::vector<uint8_t> value(level.cell_bytes < 70000 ? level.cell_bytes : 1, uint8_t(round & 1));
     if (level.kind == METATE_LEVEL_PLACE)
       status =

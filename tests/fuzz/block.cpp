@@ -47,11 +47,44 @@ private:
       if (level.parent != parent)
         continue;
       uint8_t *container = cell + level.offset;
+      const auto *words = reinterpret_cast<const uint32_t *>(container);
+      const auto *mask = reinterpret_cast<const uint32_t *>(container + level.mask);
       if (level.kind == METATE_LEVEL_POINTER)
-        follow(child, reinterpret_cast<const uint32_t *>(container));
+        follow(child, words);
+      else if (level.kind == METATE_LEVEL_DYNAMIC)
+        followList(child, words);
+      else if (level.kind == METATE_LEVEL_HASH)
+        followTable(child, words[0]);
       else
         for (uint64_t n = 0; n < level.cells; ++n)
-          visit(child, container + n * level.cell_bytes);
+          if (level.kind != METATE_LEVEL_BITMASKED || mask[n / 32] >> n % 32 & 1)
+            visit(child, container + n * level.cell_bytes);
+    }
+  }
+
+  uint8_t *slot(const metate_level &level, uint32_t number) {
+    return block + pools[level.pool].slots_offset + number * level.slot_bytes;
+  }
+
+  void followList(uint32_t child, const uint32_t *words) {
+    const metate_level &level = levels[child];
+    for (uint32_t n = 0; n < words[0]; ++n)
+      visit(child,
+            slot(level, words[2 + n / level.slot_cells]) + n % level.slot_cells * level.cell_bytes);
+  }
+
+  // The slots that bear the container's stamp.
+  void followTable(uint32_t child, uint32_t stamp) {
+    const metate_level &level = levels[child];
+    const metate_pool &pool = pools[level.pool];
+    const auto *table = reinterpret_cast<const uint32_t *>(block + pool.table_offset);
+    for (uint32_t n = 0; stamp && n < pool.table_buckets; ++n) {
+      const uint8_t *record =
+          block + pool.meta_offset + table[n] * 4ull * (2 + level.coordinate_count);
+      uint32_t bears;
+      std::memcpy(&bears, record + 4, sizeof bears);
+      if (table[n] && bears == stamp)
+        visit(child, slot(level, table[n]));
     }
   }
 
@@ -59,7 +92,7 @@ private:
     const metate_level &level = levels[child];
     for (uint64_t n = 0; n < level.cells; ++n)
       if (links[n])
-        visit(child, block + pools[level.pool].slots_offset + links[n] * level.cell_bytes);
+        visit(child, slot(level, links[n]));
   }
 };
 
@@ -123,7 +156,7 @@ void compareWalk(const Input &input, metate_tree *tree, uint8_t *block) {
   const auto *levels = reinterpret_cast<const metate_level *>(type + 1);
   Walk walk(type, block);
   for (uint32_t index = 0; index < type->level_count; ++index) {
-    if (levels[index].kind != METATE_LEVEL_PLACE && levels[index].kind != METATE_LEVEL_POINTER)
+    if (levels[index].kind == METATE_LEVEL_ROOT || levels[index].kind == METATE_LEVEL_DENSE)
       continue;
     uint64_t count = 0;
     require(metate_tree_cells(tree, index, 0, nullptr, nullptr, &count), "cells");
@@ -135,7 +168,7 @@ void compareWalk(const Input &input, metate_tree *tree, uint8_t *block) {
   for (uint32_t pool = 0; pool < type->pool_count; ++pool) {
     auto stats = sized<metate_pool_stats>();
     require(metate_tree_stats(tree, pool, &stats), "stats");
-    if (stats.used != walk.cells(stats.level))
+    if (levels[stats.level].kind != METATE_LEVEL_DYNAMIC && stats.used != walk.cells(stats.level))
       finding("pool %u says %llu slots are used", pool,
               static_cast<unsigned long long>(stats.used));
   }
@@ -166,6 +199,11 @@ void use(const Input &input, const metate_type *type, Exact &memory, test::Rando
   require(metate_tree_check(type, memory.data, memory.bytes), "check after activations");
   requireEmpty(test::readAll(tree));
   compareWalk(input, tree, memory.data);
+  require(metate_tree_trim(tree), "trim");
+  require(metate_tree_check(type, memory.data, memory.bytes), "check after trim");
+  require(metate_tree_deactivate_all(tree, 0), "deactivate_all");
+  require(metate_tree_check(type, memory.data, memory.bytes), "check after deactivate_all");
+  compareWalk(input, tree, memory.data);
   require(metate_tree_reset(tree), "reset");
   require(metate_tree_check(type, memory.data, memory.bytes), "check after a reset");
   require(metate_tree_unbind(tree), "unbind");
@@ -185,6 +223,8 @@ void useUnchecked(const Input &input, const metate_type *type, test::Random &ran
   test::writeSome(tree, type, random);
   activateAll(tree, type);
   test::readAll(tree);
+  require(metate_tree_deactivate_all(tree, 0), "deactivate_all");
+  require(metate_tree_trim(tree), "trim");
   require(metate_tree_reset(tree), "reset");
   require(metate_tree_unbind(tree), "unbind");
 }

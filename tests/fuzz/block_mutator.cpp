@@ -22,7 +22,7 @@ Region choose(const uint8_t *block, size_t size, metate::test::Random &random) {
     return {0, size};
   std::memcpy(&pool, block + at, sizeof pool);
   Region region{0, size};
-  switch (random.below(8)) {
+  switch (random.below(pool.table_buckets ? 9 : 8)) {
   case 0:
     region = {0, sizeof header};
     break;
@@ -39,6 +39,9 @@ Region choose(const uint8_t *block, size_t size, metate::test::Random &random) {
     break;
   case 6:
     region = {pool.slots_offset, 256};
+    break;
+  case 8:
+    region = {pool.table_offset, pool.table_buckets * size_t(4)};
     break;
   default:
     break;

@@ -84,6 +84,10 @@ void block(const fs::path &folder, const std::string &name, const Bytes &blob, u
   metate_type_describe(type, &info);
   auto wanted = metate::sized<metate_capacities>();
   wanted.workers = 2;
+  metate_capacity few{"h", 6}; // a hash level has no natural maximum
+  uint32_t known;
+  wanted.count = metate_type_find_level(type, "h", &known) == METATE_OK;
+  wanted.entries = &few;
   uint64_t bytes = 0, align = 0;
   metate_type_size(type, &wanted, &bytes, &align);
   Exact memory(bytes);
@@ -94,7 +98,7 @@ void block(const fs::path &folder, const std::string &name, const Bytes &blob, u
     metate_type_level(type, n % info.level_count, &level);
     int64_t at[METATE_MAX_AXES];
     for (uint32_t k = 0; k < level.path_rank; ++k)
-      at[k] = int64_t(n * (k + 1)) % level.shape[k];
+      at[k] = level.shape[k] ? int64_t(n * (k + 1)) % level.shape[k] : int64_t(n * (k + 3)) - 5;
     metate_tree_activate(tree, level.index, at, level.path_rank);
   }
   auto *pools = reinterpret_cast<metate_pool *>(memory.data + sizeof(metate_tree_header));

@@ -30,6 +30,15 @@ std::vector<std::pair<std::string, Bytes>> seedTypes() {
       blob("below-dense", {dense("d", "i", {3},
                                  {pointer("p", "ij", {2, 2}, {place("h", METATE_F16)}),
                                   place("count", METATE_U32)})}),
+      blob("masks", {pointer("p", "i", {3},
+                             {bitmasked("b", "i", {34},
+                                        {withBackground<int32_t>(place("x", METATE_I32), {7})})})}),
+      blob("lists",
+           {dense("d", "i", {2},
+                  {dynamic("l", "j", 10, 4, {pointer("p", "k", {2}, {place("x", METATE_I32)})})})}),
+      blob("table",
+           {bitmasked("b", "k", {3},
+                      {hash("h", "ij", {dense("d", "i", {2}, {place("x", METATE_I32)})})})}),
   };
 }
 

@@ -73,6 +73,8 @@
 
 #define METATE_TREE_TYPE_MAGIC 0x45505954u      /* "TYPE" */
 #define METATE_TREE_MAGIC 0x454552544154454dull /* "METATREE" */
+#define METATE_FILE_MAGIC 0x454c49464154454dull /* "METAFILE" */
+#define METATE_FILE_ALIGN 65536u /* of the block in a saved tree: a page of any system */
 #define METATE_AMBIENT_LIMIT 65536u
 #define METATE_BLOCK_ALIGN 64u
 #define METATE_DEFAULT_WORKERS 16u           /* of a block whose host does not say */
@@ -188,5 +190,16 @@ typedef struct metate_pool {
 } metate_pool;
 METATE_STATIC_ASSERT(sizeof(metate_pool) == 128, "metate_pool is 128 bytes");
 METATE_STATIC_ASSERT(offsetof(metate_pool, free_head) == 64, "counters have a line of their own");
+
+/* A saved tree: this record, the type blob behind it, and the block at block_offset, to be mapped. */
+typedef struct metate_tree_file {
+  uint64_t magic; /* METATE_FILE_MAGIC */
+  uint32_t abi_version;
+  uint32_t blob_bytes;
+  uint64_t block_offset; /* a multiple of METATE_FILE_ALIGN */
+  uint64_t block_bytes;
+  uint64_t reserved[4];
+} metate_tree_file;
+METATE_STATIC_ASSERT(sizeof(metate_tree_file) == 64, "metate_tree_file is 64 bytes");
 
 #endif
