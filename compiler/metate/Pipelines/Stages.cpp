@@ -7,6 +7,7 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -123,9 +124,10 @@ llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
         return error;
     } else {
       PassManager passes(module.getContext());
-      passes.enableVerifier(options.verify);
+      passes.enableVerifier(false); // after each pass it would be a tenth of all work
       buildStage(passes, stage, options);
-      if (failed(passes.run(module)))
+      bool leaves = next == int(to) || stage == Stage::Map; // to somebody, or to LLVM
+      if (failed(passes.run(module)) || (options.verify && leaves && failed(verify(module))))
         return llvm::createStringError("stage " + stageName(stage) + " failed\n" +
                                        diagnostics.text);
     }

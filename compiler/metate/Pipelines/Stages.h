@@ -48,7 +48,8 @@ struct CompileOptions {
   bool contract = true;
   /// LLVM's instrumentation of the generated code: for hosts built with the same sanitizer.
   Sanitizer sanitizer = Sanitizer::None;
-  /// Check each stage's invariant.
+  /// Check each stage's invariant, and the IR that leaves the passes (to LLVM, or as a dump) by MLIR's
+  /// verifiers.
   bool verify = true;
 };
 
