@@ -57,8 +57,19 @@ private:
     int count = pick(1, 3);
     for (int k = 0; k < count; ++k)
       children += (k ? ", " : "") + (depth > 1 && pick(0, 2) ? level(depth - 1) : place());
-    std::string kind = pick(0, 1) ? "dense" : "pointer";
-    return "#metate." + kind + "<\"" + letters + "\", [" + extents + "], [" + children + "]>";
+    switch (pick(0, 6)) { // lists and hash levels only where no other level splits their axes
+    case 0: {
+      int extent = pick(1, 40);
+      return "#metate.dynamic<\"" + letters.substr(0, 1) + "\", [" + std::to_string(extent) +
+             "], [" + children + "], chunk = " + std::to_string(pick(1, extent)) + ">";
+    }
+    case 1:
+      return "#metate.hash<\"" + letters + "\", [" + children + "]>";
+    default:
+      static const char *kinds[] = {"dense", "pointer", "bitmasked"};
+      return std::string("#metate.") + kinds[pick(0, 2)] + "<\"" + letters + "\", [" + extents +
+             "], [" + children + "]>";
+    }
   }
 
   std::mt19937 random;
@@ -76,9 +87,26 @@ protected:
 };
 
 uint64_t containerBytes(const layout::Node &node) {
-  return node.pool >= 0 ? node.cells * 4 : node.cells * node.cellBytes;
+  uint64_t masks = (node.cells + 31) / 32 * 4 * 2;
+  switch (node.kind) {
+  case METATE_LEVEL_POINTER:
+    return node.cells * 4;
+  case METATE_LEVEL_DYNAMIC:
+    return 8 + (node.cells + node.slotCells - 1) / node.slotCells * 4;
+  case METATE_LEVEL_HASH:
+    return 4;
+  case METATE_LEVEL_BITMASKED:
+    return llvm::alignTo(node.cells * node.cellBytes, 4) + masks;
+  default:
+    return node.cells * node.cellBytes;
+  }
 }
-uint64_t containerAlign(const layout::Node &node) { return node.pool >= 0 ? 4 : node.cellAlign; }
+uint64_t containerAlign(const layout::Node &node) {
+  if (node.pool >= 0)
+    return 4;
+  return node.kind == METATE_LEVEL_BITMASKED ? std::max<uint64_t>(node.cellAlign, 4)
+                                             : node.cellAlign;
+}
 
 /// The children of one cell lie in it, aligned and apart.
 void checkCell(const layout::TreeLayout &layout, unsigned parent) {
@@ -103,7 +131,7 @@ TEST_F(LayoutTest, RandomTypesAreLaidOutSoundly) {
   metate_device *device = nullptr;
   ASSERT_EQ(metate_device_open(nullptr, &device), METATE_OK);
   int kept = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 900; ++round) {
     std::string text = generator.tree();
     mlir::ScopedDiagnosticHandler quiet(&context,
                                         [](mlir::Diagnostic &) { return mlir::success(); });
@@ -145,6 +173,26 @@ TEST_F(LayoutTest, TheRfcsTreeHasTheBytesOneExpects) {
   EXPECT_EQ(layout.nodes[2].cellBytes, 16u);
   EXPECT_EQ(layout.nodes[4].offset, 4u);
   EXPECT_TRUE(layout.nodes[1].ambient);
+}
+
+TEST_F(LayoutTest, SlotsChunksAndMasksAreWhereOneExpects) {
+  TreeType type = parse(
+      "!metate.tree<#metate.hash<\"ij\", [#metate.bitmasked<\"ij\", [5, 7], [#metate.place<\"a\" "
+      ": i8>]>, #metate.dynamic<\"k\", [1000], [#metate.place<\"b\" : vector<3xf32>>], chunk = "
+      "32>]>>");
+  ASSERT_TRUE(bool(type));
+  auto layout = llvm::cantFail(layout::TreeLayout::get(type));
+  EXPECT_EQ(layout.nodes[0].cellBytes, 4u); // the stamp
+  const layout::Node &masked = layout.nodes[2], &list = layout.nodes[4];
+  EXPECT_EQ(masked.maskOffset, 36u); // 35 cells of a byte, then two masks of two words
+  EXPECT_EQ(masked.maskBytes(), 8u);
+  EXPECT_EQ(list.offset, 52u);
+  EXPECT_EQ(list.chunks(), 32u);
+  EXPECT_EQ(list.slotBytes, 384u);
+  EXPECT_EQ(list.containerBytes(), 136u); // two lengths, 32 links
+  EXPECT_EQ(layout.nodes[1].slotBytes, 192u);
+  EXPECT_EQ(layout.nodes[1].cells, 0u); // without bounds
+  EXPECT_EQ(list.metaBytes(), 20u);
 }
 
 TEST_F(LayoutTest, BlobsAreEqualExactlyWhereTypesAre) {
