@@ -4,8 +4,9 @@
  * the pool below. Workers activate cells (both levels, then store in the inner one), give up outer cells and
  * inner cells, all of them at once; a walker visits the inner cells that were active when the task began.
  * Then one worker collects, and everything must be sound: see pool.pml. What a worker stored in a cell that
- * nobody gives up is there in the end; no store ever lands in another cell; the walker visits each cell of
- * the set at entry once, at its coordinate, and no other.
+ * nobody gives up is there in the end. No store lands in another cell, or in slot 0, through which all
+ * inactive cells are read: a store finds its cell anew after activating it, and must test what it finds. The
+ * walker visits each cell of the set at entry once, at its coordinate, and no other.
  *
  * A slot is taken and given back in one step here: pool.pml shows that those are as good as one. Slot
  * numbers of the inner pool go on behind the outer one's: the metadata of both are in the same arrays.
@@ -29,6 +30,7 @@
  * check three workers with one change each | -DWORKERS=3 -DOPS=1 -DLINKS=2 -DFEW_STARTS
  * ends  every loop ends | -DOPS=1 -DLINKS=2
  * fault a slot is free at once | -DOPS=2 -DLINKS=2 -DINNER_ONLY -DFEW_STARTS -DFREE_AT_ONCE | content[s
+ * fault a store does not test what it finds | -DOPS=1 -DLINKS=1 -DNO_TEST | slot != 0
  * fault unlinked by a plain store | -DOPS=1 -DLINKS=1 -DPLAIN_UNLINK | (listed[s] == 0) && (s <
  * fault pending pushed by a plain store | -DOPS=1 -DLINKS=2 -DPLAIN_PUSH | parents[s] + listed[s]
  * fault the inner pool is collected first | -DOPS=1 -DLINKS=1 -DINNER_FIRST | pending[1] == 0
@@ -55,6 +57,7 @@ byte content[2 * SLOTS + 1]; /* of an inner slot: bit l = stored as cell l; of a
 byte stored, given_up;      /* bit l: somebody stored in cell l, somebody gave it up */
 byte entry, visited;        /* bit l: cell l was active at the start, was visited */
 #define GARBAGE 128
+#define AMBIENT 0 /* all background, all links 0; never written */
 #define EARLIER 1
 #ifdef SAME_EPOCH
 #define EPOCH 1
@@ -172,10 +175,19 @@ proctype worker() {
         claim(root[l], OUTER, l);
         atomic { outer = slot; slot = 0; }
         claim(inside[outer], INNER, l);
+        outer = root[l]; /* a store finds its cell anew */
+        slot = inside[outer];
         d_step {
-          assert(!(content[slot] & GARBAGE));
-          content[slot] = content[slot] | (1 << l);
-          stored = stored | (1 << l);
+          if
+#ifndef NO_TEST
+          :: slot == 0 -> skip; /* given up meanwhile: the store is lost */
+#endif
+          :: else ->
+             assert(slot != AMBIENT);
+             assert(!(content[slot] & GARBAGE));
+             content[slot] = content[slot] | (1 << l);
+             stored = stored | (1 << l);
+          fi;
           outer = 0;
         }
 #ifndef INNER_ONLY

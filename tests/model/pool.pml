@@ -1,10 +1,10 @@
 /* Activation of cells of one pool by several workers: links, free list, high water, slack slots.
  *
- * The pool is one of abi/metate/abi/tree.h, steps 1 to 4 of an activation; the code is
- * abi/metate/abi/tree_protocol.h (claim) and one step here is one atomic access there. Every run
- * starts from each sound pool of its size (some cells active, some slots on the free list, the rest
- * never handed out; MOST_LINKED and MOST_FREE leave some out), lets every worker activate any cells, and asks for a sound pool at the end: so
- * tasks may follow each other in any number.
+ * The code is metate_view_claim, _take and _give_back of abi/metate/abi/tree_protocol.h: 1 test the link, 2 take
+ * a slot, 3 fill it, 4 publish it or give it back; a step here is one atomic access there. Every run starts
+ * from each sound pool of its size (some cells active, some slots on the free list, the rest never handed
+ * out; MOST_LINKED and MOST_FREE leave some out), lets every worker activate any cells, and asks for a sound
+ * pool at the end: so tasks may follow each other in any number.
  *
  * Sound: a slot is linked once, or on the free list once, or above high water, or nothing else; no
  * slot is lost; `used` counts the links; linked slots have a state, the coordinates of their link,

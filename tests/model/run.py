@@ -10,7 +10,7 @@ Flags are those of the C preprocessor. The search is exact: no hashing, no bound
 that was cut short counts as a failure. A line of a model that none of its check runs reaches is a failure too,
 unless the line says `never`. Needs `spin` and a C compiler.
 
-Usage: tests/model/run.py [--junit FILE] [--trail] [-j JOBS] [WORD...]   runs whose file or name contains a word
+Usage: tests/model/run.py [--junit FILE] [--trail] [-j JOBS] [WORD...]   runs whose line (model, kind, name) has all words
 """
 
 import argparse
@@ -161,7 +161,7 @@ def main() -> int:
         sys.exit("tests/model: spin is missing; scripts/setup installs it")
     models = sorted(HERE.glob("*.pml"))
     runs = [run for model in models for run in runs_of(model)]
-    wanted = [run for run in runs if all(word in f"{run.model.name} {run.name}" for word in arguments.words)]
+    wanted = [run for run in runs if all(word in f"{run.model.stem} {run.kind} {run.name}" for word in arguments.words)]
     cases = []
     results = []
     start = time.monotonic()
