@@ -19,6 +19,7 @@ struct Choices {
   bool acrossIterations = true;
   uint64_t chunkNanoseconds = 20000;
   bool debug = false;
+  uint64_t nontemporalBytes = uint64_t(64) << 20; // UINT64_MAX: never
   bool contract = true;
   std::string sanitizer; // "", "address" or "thread"
   bool verify = true;

@@ -160,6 +160,7 @@ CompileOptions optionsOf(const Choices &choices) {
       choices.acrossIterations && choices.optLevel > 0 && choices.sanitizer.empty();
   options.chunkNanoseconds = choices.chunkNanoseconds;
   options.debug = choices.debug;
+  options.nontemporalBytes = choices.optLevel > 0 ? choices.nontemporalBytes : UINT64_MAX;
   options.contract = choices.contract;
   options.sanitizer = sanitizerOf(choices.sanitizer);
   options.verify = choices.verify;
@@ -179,6 +180,7 @@ void bindStages(nb::module_ &module) {
       .def_rw("chunk_ns", &Choices::chunkNanoseconds)
       .def_rw("debug", &Choices::debug)
       .def_rw("contract", &Choices::contract)
+      .def_rw("nontemporal_bytes", &Choices::nontemporalBytes, "2**64 - 1: never")
       .def_rw("sanitizer", &Choices::sanitizer)
       .def_rw("verify", &Choices::verify);
   nb::class_<JitModule>(module, "CompiledModule",

@@ -18,6 +18,7 @@ import pathlib
 import types as python_types
 from typing import TYPE_CHECKING, Any
 
+from .context import NEVER, bytes_or_none
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 from .types import TreeType
 
@@ -56,9 +57,13 @@ class Module:
             each operation rounds on its own, as in NumPy.
         debug: whether the kernels stop at wrong accesses, divisions and activations, with the place in
             the source.
+        nontemporal_bytes: as of contexts: from so many bytes a launch on, loops write around the caches; more than
+            the hosts' last-level caches; None: never.
     """
 
-    def __init__(self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False):
+    def __init__(
+        self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False, nontemporal_bytes=1 << 26
+    ):
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
         self._targets = _checked_targets([arch] if arch is not None else targets)
@@ -71,6 +76,7 @@ class Module:
         self._sanitizer = sanitizer
         self._contract = bool(contract)
         self._debug = bool(debug)
+        self._nontemporal_bytes = bytes_or_none("nontemporal_bytes", nontemporal_bytes)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -212,6 +218,7 @@ class Module:
         choices.sanitizer = self._sanitizer or ""
         choices.contract = self._contract
         choices.debug = self._debug
+        choices.nontemporal_bytes = NEVER if self._nontemporal_bytes is None else self._nontemporal_bytes
         return choices
 
     def build_static(self, name: str = "module") -> tuple[str, list[bytes]]:

@@ -33,6 +33,7 @@ CHECKS = (
     "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "division", "nan", "conflict", "order",
 )  # fmt: skip
 _WORD = (1 << 64) - 1
+NEVER = _WORD  # of nontemporal_bytes, as the compiler takes it
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
@@ -56,6 +57,7 @@ class Options:
     across_iterations: bool
     chunk_ns: int
     random_seed: int
+    nontemporal_bytes: int | None  # None: never
     interp_stage: str
     checks: tuple[str, ...]
     stop: bool
@@ -116,6 +118,8 @@ class Context:
             single iterations.
         interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
         checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
+        nontemporal_bytes: a parallel loop that writes at least so many bytes in a launch, row by row, and does not read
+            them, writes around the caches; None: no loop does.
         stop: True makes the interpreter's first finding an error of the launch.
         print_ir: True prints the IR of each kernel when it is compiled, as it is after the import stage.
     Raises RuntimeValueError_, RuntimeTypeError_.
@@ -126,8 +130,8 @@ class Context:
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
         sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, demote_atomics=True,
-        private_reductions=True, across_iterations=True, chunk_ns=20000, random_seed=0, interp_stage="import", checks=(),
-        stop=True, print_ir=False,
+        private_reductions=True, across_iterations=True, chunk_ns=20000, nontemporal_bytes=1 << 26, random_seed=0,
+        interp_stage="import", checks=(), stop=True, print_ir=False,
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",
@@ -148,6 +152,7 @@ class Context:
             random_seed=_seed(random_seed),
             interp_stage=_one_of("interp_stage", interp_stage, INTERP_STAGES),
             checks=_checks(checks),
+            nontemporal_bytes=bytes_or_none("nontemporal_bytes", nontemporal_bytes),
             stop=bool(stop),
             print_ir=bool(print_ir),
         )
@@ -293,6 +298,15 @@ def _threads(count) -> int | None:
 def _seed(number) -> int:
     if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise RuntimeTypeError_(f"random_seed: expected an integer, got {number!r}")
+def bytes_or_none(name, number) -> int | None:
+    """`number`, an option's value, if it is a number of bytes or None; or RuntimeValueError_."""
+    if number is None:
+        return None
+    if isinstance(number, bool) or not hasattr(number, "__index__") or not 0 <= number.__index__() < 1 << 63:
+        raise RuntimeValueError_(f"{name}: expected a number of bytes, or None for never, got {number!r}")
+    return number.__index__()
+
+
     return number.__index__()
 
 

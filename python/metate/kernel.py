@@ -59,6 +59,7 @@ def _choices(options, debug=None):
     choices.across_iterations = options.across_iterations
     choices.chunk_ns = options.chunk_ns
     choices.debug = options.debug if debug is None else debug
+    choices.nontemporal_bytes = _context.NEVER if options.nontemporal_bytes is None else options.nontemporal_bytes
     choices.contract = options.contract
     choices.sanitizer = options.sanitizer
     return choices

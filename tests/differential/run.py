@@ -48,6 +48,7 @@ VARIANTS = (
     Variant("O0 4 workers", (("opt_level", 0), ("chunk_ns", 0)), threads=4),
     Variant("O2", (("opt_level", 2),)),
     Variant("O2 4 workers", (("opt_level", 2), ("chunk_ns", 0)), threads=4),
+    Variant("around the caches", (("opt_level", 2), ("nontemporal_bytes", 0))),
     Variant("without leaf hoisting", (("opt_level", 0), ("hoist_leaves", False))),
     Variant(
         "with atomics", (("opt_level", 0), ("demote_atomics", False), ("private_reductions", False), ("chunk_ns", 0)), threads=4
@@ -67,7 +68,7 @@ GROUPS = (
         "O2", "without leaf hoisting", "with atomics", "for overlapping arguments",
         "module in another process", "without leaf hoisting", "with atomics", "for overlapping arguments",
     ),
-    ("O2 4 workers", "", "called as users do", "", "without partial results", "", "", ""),
+    ("O2 4 workers", "around the caches", "called as users do", "", "without partial results", "around the caches", "", ""),
     ("interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks"),
 )  # fmt: skip
 

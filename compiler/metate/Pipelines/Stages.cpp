@@ -53,6 +53,9 @@ static void map(OpPassManager &passes, const CompileOptions &options) {
   // Instrumented code is to run in as many pieces as it can.
   tasks.leastNanoseconds = options.sanitizer == Sanitizer::None ? options.chunkNanoseconds : 0;
   tasks.acrossIterations = options.acrossIterations;
+  // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
+  tasks.nontemporalBytes =
+      options.sanitizer == Sanitizer::None ? int64_t(options.nontemporalBytes) : -1;
   passes.addPass(createMapTasksCpu(tasks));
   passes.addPass(createSCFToControlFlowPass());
   // What may stop a kernel ends its block, so it waits for blocks.

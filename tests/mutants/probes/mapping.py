@@ -195,6 +195,20 @@ def alone_returns_new():
     expect(out, [2])
 
 
+@probe("StreamStartsLate")
+def stream_starts_late():
+    @mt.kernel
+    def run(x: array(f32, 1), out: array(f32, 1)):
+        for i in range(1, out.shape[0]):
+            out[i] = x[i]
+
+    for first in (2, 3):  # wherever lines begin, not at both of these
+        out = np.zeros(200, np.float32)
+        with mt.Context(nontemporal_bytes=0):
+            run(np.ones(200, np.float32), out[first:])
+        expect(out[first + 1 :], np.ones(199 - first))
+
+
 @probe("LanesTwice")
 def lanes_twice():
     @mt.kernel

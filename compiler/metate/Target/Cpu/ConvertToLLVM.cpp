@@ -84,8 +84,9 @@ struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
     auto order =
         op.getRelease() ? ordered(LLVM::AtomicOrdering::release) : LLVM::AtomicOrdering::not_atomic;
     auto store = LLVM::StoreOp::create(
+    bool isAround = op->hasAttr(aroundAttribute); // and then of whole lines
         rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
-        naturalAlignment(op.getValue().getType()), false, false, false, order);
+        isAround ? 64 : naturalAlignment(op.getValue().getType()), false, isAround, false, order);
     copyScopes(op, store);
     rewriter.eraseOp(op);
     return success();

@@ -200,7 +200,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
   void runOnOperation() override {
     CpuTypeConverter converter(&getContext());
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      KernelMapping(kernel, converter, leastNanoseconds, acrossIterations).run();
+      KernelMapping(kernel, converter, leastNanoseconds, acrossIterations, nontemporalBytes).run();
   }
 };
 } // namespace

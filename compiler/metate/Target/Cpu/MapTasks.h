@@ -19,11 +19,12 @@ public:
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
 class KernelMapping {
 public:
-  /// A chunk of a parallel task is at least `leastNanoseconds` of work, estimated.
+  /// A chunk of a parallel task is at least `leastNanoseconds` of work, estimated; streams of at least
+  /// `leastAround` bytes are written around the caches.
   KernelMapping(KernelOp kernel, CpuTypeConverter &converter, uint64_t leastNanoseconds,
-                bool acrossIterations)
+                bool acrossIterations, uint64_t leastAround)
       : kernel(kernel), converter(converter), leastNanoseconds(leastNanoseconds),
-        acrossIterations(acrossIterations) {}
+        leastAround(leastAround), acrossIterations(acrossIterations) {}
   void run();
 
 private:
@@ -34,7 +35,7 @@ private:
   void mapRange(RangeOp range);
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
   mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
-                                 mlir::LLVM::LLVMStructType frame);
+                                 mlir::LLVM::LLVMStructType frame, mlir::Value around);
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::ValueRange lower,
                               mlir::ValueRange upper, mlir::Value begin, mlir::Value end);
@@ -44,7 +45,7 @@ private:
 
   KernelOp kernel;
   CpuTypeConverter &converter;
-  uint64_t leastNanoseconds;
+  uint64_t leastNanoseconds, leastAround;
   bool acrossIterations; ///< may iterations become lanes of vectors?
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
@@ -69,6 +70,20 @@ void gatherReductions(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
 void runInLanes(mlir::scf::ForOp loop);
 
 /// What a task's work is estimated to be, as values of type index in the entry.
+/// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
+/// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `leastBytes`
+/// and are to go around the caches. Null for any other task, and where they never do.
+mlir::Value isAround(RangeOp range, mlir::Value rows, mlir::OpBuilder &builder,
+                     uint64_t leastBytes);
+
+/// Lets the innermost `loop` of such a task's `loops` write around the caches if `around`: rows of at least
+/// `leastLines` lines.
+void writeAround(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Operation *loops,
+                 mlir::Value around, int64_t leastLines);
+
+/// On a write of whole lines: around the caches.
+inline constexpr llvm::StringLiteral aroundAttribute = "metate.around";
+
 struct TaskCost {
   mlir::Value grain; ///< iterations (of several dimensions: rows) in a chunk that is worth a worker
   mlir::Value

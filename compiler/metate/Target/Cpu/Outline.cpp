@@ -43,6 +43,19 @@ static void sinkConstants(RangeOp range) {
                                  range.getBody());
 }
 
+/// Iterations to share out: the variable itself, or the rows of all dimensions but the last.
+static Value rowsOf(RangeOp range, OpBuilder &builder) {
+  Location loc = range.getLoc();
+  Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  size_t outer = std::max<size_t>(range.getLower().size() - 1, 1);
+  for (size_t k = 0; k < outer; ++k) {
+    Value size = builder.createOrFold<arith::SubIOp>(loc, range.getUpper()[k], range.getLower()[k]);
+    size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
+    count = count ? builder.createOrFold<arith::MulIOp>(loc, count, size) : size;
+  }
+  return count;
+}
+
 void KernelMapping::mapRange(RangeOp range) {
   // Into the entry first: what is captured is then defined above it.
   range->moveBefore(current, current->end());
@@ -56,19 +69,16 @@ void KernelMapping::mapRange(RangeOp range) {
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Location loc = range.getLoc();
   Code code(builder, loc);
+  Value count = rowsOf(range, builder);
+  Value around;
+  if (!kernel.getMayAlias())
+    around = isAround(range, count, builder, leastAround);
+  if (around)
+    captured.insert(around);
   SmallVector<Type> fields{code.pointer(), builder.getI64Type()};
   for (Value value : captured)
     fields.push_back(converter.convertType(value.getType()));
   auto frame = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
-
-  // Iterations to share out: the variable itself, or the rows of all dimensions but the last.
-  Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  size_t outer = std::max<size_t>(range.getLower().size() - 1, 1);
-  for (size_t k = 0; k < outer; ++k) {
-    Value size = arith::SubIOp::create(builder, loc, range.getUpper()[k], range.getLower()[k]);
-    size = arith::MaxSIOp::create(builder, loc, size, zero);
-    count = count ? arith::MulIOp::create(builder, loc, count, size).getResult() : size;
-  }
   Value context;
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -88,7 +98,7 @@ void KernelMapping::mapRange(RangeOp range) {
   Value total = toLLVM(code, count);
   TaskCost cost = costOf(range, builder, leastNanoseconds);
   Value grain = toLLVM(code, cost.grain), loners = toLLVM(code, cost.loners);
-  LLVM::LLVMFuncOp body = outline(range, captured.getArrayRef(), frame);
+  LLVM::LLVMFuncOp body = outline(range, captured.getArrayRef(), frame, around);
   Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.getSymName());
   LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
   auto call = LLVM::CallOp::create(
@@ -99,7 +109,7 @@ void KernelMapping::mapRange(RangeOp range) {
 }
 
 LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
-                                        LLVM::LLVMStructType frame) {
+                                        LLVM::LLVMStructType frame, Value around) {
   OpBuilder builder(entry);
   Location loc = range.getLoc();
   std::string name = (entry.getSymName() + "_task" + Twine(taskNumber++)).str();
@@ -130,7 +140,10 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
                                 fromLLVM(code, body.getArgument(2), builder.getIndexType()));
   gatherReductions(body, loops);
   splitOffAlone(body, loops);
-  if (acrossIterations)
+  // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
+  if (around)
+    writeAround(body, innermost, loops, inside.lookup(around), leastAround ? 16 : 1);
+  else if (acrossIterations)
     runInLanes(innermost);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk

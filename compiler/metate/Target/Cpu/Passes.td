@@ -10,7 +10,9 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
   let options = [Option<"leastNanoseconds", "least-nanoseconds", "uint64_t", "20000",
     "what a chunk of iterations is worth at least, estimated; 0: one iteration">,
     Option<"acrossIterations", "across-iterations", "bool", "true",
-    "iterations with long loops inside run as lanes of vectors">];
+    "iterations with long loops inside run as lanes of vectors">,
+    Option<"nontemporalBytes", "nontemporal-bytes", "int64_t", "67108864",
+    "a launch that writes so many bytes of streams writes them around the caches; less than 0: never">];
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
