@@ -81,7 +81,7 @@ def mapped_loop(names, _):
 
 def vector_loop(names, folder):
     """The instructions from a vector addition of the object code back and forth to the loop's ends."""
-    numbers = re.search(r"metate.payload [^\[]*\[([^\]]*)\]", names["stages"]["emit"])[1]
+    numbers = re.search(r"metate.payload [^\[]*\[array<i8: ([^>]*)>\]", names["stages"]["emit"])[1]
     file = folder / "add.o"
     file.write_bytes(bytes(int(number) % 256 for number in numbers.split(",")))
     tool = shutil.which("llvm-objdump-22") or "/usr/lib/llvm-22/bin/llvm-objdump"
