@@ -93,7 +93,10 @@ TEST(Runtime, KnowsEveryFeatureThatAVariantMayAsk) {
     if (status == METATE_OK)
       continue;
     EXPECT_EQ(status, METATE_E_UNSUPPORTED) << cpu << ": " << metate_last_error();
-    EXPECT_NE(std::string(metate_last_error()).find("this CPU lacks"), std::string::npos)
-        << cpu << ": " << metate_last_error();
+    // What this machine lacks, a level or a feature by name; never a name that nobody here knows.
+    std::string reason = metate_last_error();
+    EXPECT_TRUE(reason.find("this CPU lacks") != std::string::npos ||
+                reason.find("it needs x86-64-v") != std::string::npos)
+        << cpu << ": " << reason;
   }
 }
