@@ -6,6 +6,30 @@
 
 namespace metate {
 
+void collect(const metate_view &view) {
+  metate_view_collect(&view, 0);
+  metate_view_settle(&view);
+}
+
+void deactivateCell(const metate_view &view, uint32_t level, uint8_t *container, uint64_t linear,
+                    const uint32_t *key) {
+  metate_view_deactivate(&view, level, container, linear, key);
+}
+
+int64_t appendCell(const metate_view &view, uint32_t level, uint8_t *container,
+                   const uint32_t *key) {
+  return metate_view_append(&view, level, container, key);
+}
+
+uint8_t *containerOf(const metate_view &view, uint32_t level, const int64_t *along,
+                     metate_view_mode mode, uint64_t *linear) {
+  return metate_view_container(&view, level, along, mode, linear);
+}
+
+uint8_t *homeContainer(const metate_view &view, uint32_t level, uint32_t slot, uint64_t *linear) {
+  return metate_view_home_container(&view, level, slot, linear);
+}
+
 Found find(const metate_tree &tree, uint32_t level, const int64_t *along) {
   metate_view view = tree.view();
   uint32_t broken = 0;

@@ -180,7 +180,19 @@ private:
     return nullptr;
   }
 
+  // A stamp that was not given yet might be given again.
+  bool stampsWereGiven(uint32_t number) {
+    uint32_t given = tree.pool(number).stamps;
+    return eachContainer(type.poolLevels[number], [&](const uint8_t *container, const int64_t *) {
+      uint32_t any;
+      memcpy(&any, container, sizeof any);
+      return !any || (any >> 31 && (given >> 31 || (any & INT32_MAX) <= given));
+    });
+  }
+
   const char *tableProblem(uint32_t number, uint32_t &linked) {
+    if (!stampsWereGiven(number))
+      return "a container's stamp was never given";
     metate_view view = tree.view();
     uint32_t at = type.poolLevels[number], buckets = tree.pools[number].buckets;
     const uint32_t *table = metate_view_table(&view, at);
@@ -198,7 +210,7 @@ private:
       if (!isInActiveContainer(number, slot))
         return "a slot's container is not active, or does not know it";
       uint64_t index = 0;
-      const uint8_t *container = metate_view_home_container(&view, at, slot, &index);
+      const uint8_t *container = homeContainer(view, at, slot, &index);
       uint32_t first = 0;
       if (metate_view_hash_bucket(&view, at, container, tree.record(number, slot) + 2, &first) !=
           &table[n])
@@ -217,8 +229,7 @@ private:
         return false;
     metate_view view = tree.view();
     uint64_t index = 0;
-    const uint8_t *container =
-        metate_view_home_container(&view, type.poolLevels[number], slot, &index);
+    const uint8_t *container = homeContainer(view, type.poolLevels[number], slot, &index);
     uint32_t any = 0;
     if (container)
       memcpy(&any, container, sizeof any);

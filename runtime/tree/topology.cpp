@@ -14,12 +14,6 @@ metate_status checkChange(const char *function, const metate_tree *tree, uint32_
   return checkIdle(function, tree);
 }
 
-// What was unlinked goes back to its pools at once.
-void finish(const metate_view &view) {
-  metate_view_collect(&view, 0);
-  metate_view_settle(&view);
-}
-
 // Coordinates of the cell that holds a list: all axes but the list's own.
 metate_status checkList(const char *function, const metate_tree *tree, uint32_t level,
                         const int64_t *coordinates, uint32_t count, int64_t *along) {
@@ -61,7 +55,7 @@ void clearPool(const metate_tree &tree, const metate_view &view, uint32_t level)
       }
       continue;
     }
-    uint8_t *container = metate_view_home_container(&view, level, slot, &index);
+    uint8_t *container = homeContainer(view, level, slot, &index);
     if (!container)
       continue;
     auto *words = reinterpret_cast<uint32_t *>(container);
@@ -80,7 +74,7 @@ void clearMasked(const metate_tree &tree, const metate_view &view, uint32_t leve
   Nest nest = nestAbove(type, level);
   auto visit = [&](uint8_t *cell, const int64_t *) {
     for (uint64_t n = 0; n < own.cells; ++n)
-      metate_view_mask_deactivate(&view, level, cell + own.offset, n);
+      deactivateCell(view, level, cell + own.offset, n, nullptr);
     return true;
   };
   eachOwner(tree, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
@@ -127,15 +121,15 @@ metate_status metate_tree_deactivate(metate_tree *tree, uint32_t level, const in
   }
   uint32_t broken = 0;
   view.broken = &broken;
-  uint8_t *container = metate_view_container(&view, level, along, METATE_VIEW_FIND, &linear);
+  uint8_t *container = containerOf(view, level, along, METATE_VIEW_FIND, &linear);
   if (broken)
     return failLink(tree);
   if (!container)
     return METATE_OK;
   uint32_t key[METATE_MAX_AXES];
   metate_view_key(&levels[level], along, key);
-  metate_view_deactivate(&view, level, container, linear, key);
-  finish(view);
+  deactivateCell(view, level, container, linear, key);
+  collect(view); // what was unlinked goes back to its pools at once
   return METATE_OK;
 }
 
@@ -147,7 +141,7 @@ metate_status metate_tree_deactivate_all(metate_tree *tree, uint32_t level) {
                 tree->type->levelName(level));
   metate_view view = tree->view();
   clearAll(*tree, view, level);
-  finish(view);
+  collect(view); // what was unlinked goes back to its pools at once
   return METATE_OK;
 }
 
@@ -163,9 +157,9 @@ metate_status metate_tree_append(metate_tree *tree, uint32_t level, const int64_
   uint32_t broken = 0, key[METATE_MAX_AXES];
   uint64_t linear = 0;
   view.broken = &broken;
-  uint8_t *container = metate_view_container(&view, level, along, METATE_VIEW_ACTIVATE, &linear);
+  uint8_t *container = containerOf(view, level, along, METATE_VIEW_ACTIVATE, &linear);
   metate_view_key(&tree->type->levels[level], along, key);
-  int64_t got = container ? metate_view_append(&view, level, container, key) : -1;
+  int64_t got = container ? appendCell(view, level, container, key) : -1;
   metate_view_settle(&view);
   if (got < 0)
     return broken ? failLink(tree) : failCapacity(*tree, "");
@@ -184,7 +178,7 @@ metate_status metate_tree_length(const metate_tree *tree, uint32_t level,
   uint32_t broken = 0;
   uint64_t linear = 0;
   view.broken = &broken;
-  const uint8_t *list = metate_view_container(&view, level, along, METATE_VIEW_FIND, &linear);
+  const uint8_t *list = containerOf(view, level, along, METATE_VIEW_FIND, &linear);
   if (broken)
     return failLink(tree);
   uint64_t there =

@@ -61,6 +61,17 @@ Found find(const metate_tree &tree, uint32_t level, const int64_t *along);
 metate_status activate(const metate_tree &tree, uint32_t level, const int64_t *along,
                        uint8_t **cell);
 
+// The larger functions of the protocol, compiled once: metate_view_collect with the settling of a
+// host call, _deactivate, _append, _container, _home_container.
+void collect(const metate_view &view);
+void deactivateCell(const metate_view &view, uint32_t level, uint8_t *container, uint64_t linear,
+                    const uint32_t *key);
+int64_t appendCell(const metate_view &view, uint32_t level, uint8_t *container,
+                   const uint32_t *key);
+uint8_t *containerOf(const metate_view &view, uint32_t level, const int64_t *along,
+                     metate_view_mode mode, uint64_t *linear);
+uint8_t *homeContainer(const metate_view &view, uint32_t level, uint32_t slot, uint64_t *linear);
+
 // Is this block, laid out as `layout` and `pools` say, sound? Reads only.
 metate_status checkBlock(const metate_type &type, const uint8_t *block, const BlockLayout &layout,
                          const PoolLayout *pools);

@@ -85,8 +85,7 @@ inline uint32_t cellsInSlot(const metate_tree &tree, uint32_t pool, uint32_t slo
     return 1;
   metate_view view = tree.view();
   uint64_t first = 0;
-  const uint8_t *list =
-      metate_view_home_container(&view, tree.type->poolLevels[pool], slot, &first);
+  const uint8_t *list = homeContainer(view, tree.type->poolLevels[pool], slot, &first);
   uint32_t length =
       list ? __atomic_load_n(reinterpret_cast<const uint32_t *>(list), __ATOMIC_ACQUIRE) : 0;
   if (length <= first || first % level.slot_cells)

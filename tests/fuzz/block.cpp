@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include <cstddef>
+#include <set>
 #include <vector>
 
 using namespace metate;
@@ -33,6 +34,7 @@ private:
   const metate_pool *pools;
   uint8_t *block;
   std::vector<uint64_t> seen;
+  std::set<std::pair<uint32_t, uint32_t>> hashed; // two containers may have one stamp by damage
 
   void visit(uint32_t parent, uint8_t *cell) {
     ++seen[parent];
@@ -83,7 +85,7 @@ private:
           block + pool.meta_offset + table[n] * 4ull * (2 + level.coordinate_count);
       uint32_t bears;
       std::memcpy(&bears, record + 4, sizeof bears);
-      if (table[n] && bears == stamp)
+      if (table[n] && bears == stamp && hashed.insert({child, table[n]}).second)
         visit(child, slot(level, table[n]));
     }
   }

@@ -39,7 +39,11 @@
 
 #include "metate/abi/tree.h"
 
+#ifdef __cplusplus /* hosts: small rather than specialised */
+#define METATE_VIEW_INLINE static inline __attribute__((unused))
+#else
 #define METATE_VIEW_INLINE static inline __attribute__((always_inline, unused))
+#endif
 #define METATE_VIEW_FUNCTION static __attribute__((unused))
 
 /* One pool's constants, as a host has computed them. */
