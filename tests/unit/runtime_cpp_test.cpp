@@ -53,6 +53,35 @@ TEST(CppApi, membersAsDenseArrays) {
   EXPECT_EQ(tree.try_read_dense("b", all).code, METATE_E_INVALID_ARGUMENT);
 }
 
+TEST(CppApi, levelsThatShrink) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  auto type = module.tree_type("ab_aos");
+  auto tree = type.make();
+  tree.write("a", {0, 7}, 14.0f);
+  tree.write("a", {7, 0}, 2.0f);
+  auto version = tree.topology_version();
+  tree.deactivate("a", {0, 6}); // its block
+  EXPECT_NE(tree.topology_version(), version);
+  EXPECT_EQ(tree.read<float>("a", {0, 7}), 0.0f);
+  EXPECT_EQ(tree.stats().at(0).used, 1u);
+  std::string path = std::filesystem::temp_directory_path() / "metate-levels-that-shrink";
+  tree.save(path.c_str());
+  auto mapped = type.load(path.c_str(), METATE_BIND_READ_ONLY);
+  EXPECT_EQ(mapped.read<float>("a", {7, 0}), 2.0f);
+  EXPECT_EQ(mapped.try_deactivate_all().code, METATE_E_INVALID_ARGUMENT);
+  std::filesystem::remove(path);
+  alignas(64) static char memory[20000];
+  tree.migrate(memory, sizeof memory, nullptr, METATE_BIND_FIT);
+  EXPECT_EQ(static_cast<void *>(tree.block().data()), memory);
+  EXPECT_EQ(tree.read<float>("a", {7, 0}), 2.0f);
+  tree.deactivate_all("pointer0");
+  tree.trim();
+  EXPECT_EQ(tree.stats().at(0).high_water, 0u);
+  EXPECT_EQ(tree.try_append("pointer0", {}).status().code, METATE_E_INVALID_ARGUMENT);
+  EXPECT_EQ(tree.try_length("nothing", {}).status().code, METATE_E_NOT_FOUND);
+}
+
 TEST(CppApi, argumentsOfEveryKind) {
   auto device = metate::Device::open();
   auto module = metate::Module::open(METATE_TEST_FILE, device);
