@@ -52,6 +52,7 @@ class Options:
     opt_level: int
     contract: bool
     hoist_leaves: bool
+    scan_masks: bool
     demote_atomics: bool
     private_reductions: bool
     across_iterations: bool
@@ -112,7 +113,8 @@ class Context:
         sanitizer: "address" or "thread": LLVM's instrumentation of kernels; the process must run under it.
         opt_level: 0 to 3 as in C compilers.
         contract: False keeps products and sums apart that could become fused multiply-adds.
-        hoist_leaves, demote_atomics, private_reductions, across_iterations: False leaves the optimisation out.
+        hoist_leaves, scan_masks, demote_atomics, private_reductions, across_iterations: False leaves the optimisation
+            out.
         random_seed: an integer; equal seeds give equal random numbers, launch by launch.
         chunk_ns: a parallel loop is cut into pieces of at least that much work, estimated in nanoseconds; 0: of
             single iterations.
@@ -129,7 +131,7 @@ class Context:
 
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
-        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, demote_atomics=True,
+        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, scan_masks=True, demote_atomics=True,
         private_reductions=True, across_iterations=True, chunk_ns=20000, nontemporal_bytes=1 << 26, random_seed=0,
         interp_stage="import", checks=(), stop=True, print_ir=False,
     ):  # fmt: skip
@@ -145,6 +147,7 @@ class Context:
             opt_level=_one_of("opt_level", opt_level, (0, 1, 2, 3)),
             contract=bool(contract),
             hoist_leaves=bool(hoist_leaves),
+            scan_masks=bool(scan_masks),
             demote_atomics=bool(demote_atomics),
             private_reductions=bool(private_reductions),
             across_iterations=bool(across_iterations),

@@ -83,9 +83,10 @@ LogicalResult StageLeafOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
   int pool = path ? path->lastPool() : -1;
   if (!path || !path->place || pool < 0 || size_t(pool) + 2 != path->levels.size() ||
-      !isa<DenseAttr>(path->levels.back()) || levelAxes(path->levels.back()) != path->axes)
-    return emitOpError(
-               "(S1) expected a member whose leaf is one dense level over all its axes, got '")
+      !isa<DenseAttr, BitmaskedAttr>(path->levels.back()) ||
+      levelAxes(path->levels.back()) != path->axes)
+    return emitOpError("(S1) expected a member whose leaf is one dense or bitmasked level over all "
+                       "its axes, got '")
            << getPath() << "'";
   size_t rank = path->rank();
   if (getBase().size() != rank || getLow().size() != rank || getHigh().size() != rank)

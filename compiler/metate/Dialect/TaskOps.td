@@ -95,6 +95,21 @@ def Metate_CasOp : Metate_Op<"cas", [AllTypesMatch<["expected", "desired", "old"
   let assemblyFormat = "$expected `to` $desired `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($old)";
 }
 
+def Metate_TreeCallOp : Metate_Op<"tree_call", [AttrSizedOperandSegments]> {
+  let summary = "calls a function of the tree protocol on a tree's block";
+  let description = [{
+    `%slot = metate.tree_call "claim" %block level 1 (%link) at (%i, %j) flag 1 : !type -> i32` is metate_rt_claim of
+    abi/metate/abi/tree_protocol.h: the block, the type's blob, the number (a level's record; of `collect`, whether to sweep), 64-bit
+    numbers, an array of coordinates if there are any, the flag if there is one.
+  }];
+  let arguments = (ins StrAttr:$callee, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, I64Attr:$level, Variadic<Index>:$numbers,
+    Variadic<Index>:$coordinates, OptionalAttr<I64Attr>:$flag, TypeAttrOf<Metate_TreeType>:$tree);
+  let results = (outs Optional<AnySignlessInteger>:$result);
+  let assemblyFormat = [{
+    $callee $block `level` $level `(` $numbers `)` (`at` `(` $coordinates^ `)`)? (`flag` $flag^)? attr-dict `:` $tree (`->` type($result)^)?
+  }];
+}
+
 def Metate_ReturnStatusOp : Metate_Op<"return_status", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "at a kernel's end: the kernel returns this status if it is not zero";
   let arguments = (ins I32:$status);

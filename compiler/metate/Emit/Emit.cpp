@@ -12,6 +12,7 @@
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Parts.h"
 #include "metate/Emit/Sanitize.h"
+#include "metate/Emit/TreeProtocol.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -259,6 +260,8 @@ struct Compilation {
   }
 
   Expected<SmallVector<char, 0>> run(unsigned optLevel, const EmitOptions &options) {
+    if (Error error = linkTreeProtocol(*module))
+      return error;
     setLinkage(*module, exported);
     if (isMutant(Mutant::FastFloats))
       makeFast(*module);

@@ -46,6 +46,18 @@ Value ByteBuilder::divide(Value a, int64_t b) {
   return b == 1 ? a : arith::DivUIOp::create(builder, loc, a, index(b)).getResult();
 }
 
+Value ByteBuilder::subtract(Value a, Value b) {
+  return arith::SubIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value ByteBuilder::divideFloor(Value a, int64_t b) {
+  if (b == 1)
+    return a;
+  if (llvm::isPowerOf2_64(b))
+    return arith::ShRSIOp::create(builder, loc, a, index(llvm::Log2_64(b)));
+  return arith::FloorDivSIOp::create(builder, loc, a, index(b));
+}
+
 Value ByteBuilder::remainder(Value a, int64_t b) {
   return b == 1 ? index(0) : arith::RemUIOp::create(builder, loc, a, index(b)).getResult();
 }
@@ -65,6 +77,10 @@ Value ByteBuilder::select(Value condition, Value a, Value b) {
 
 Value ByteBuilder::toIndex(Value value) {
   return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), value);
+}
+
+Value ByteBuilder::toSignedIndex(Value value) {
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
 }
 
 Value ByteBuilder::toInteger(Value value, unsigned width) {
@@ -91,6 +107,13 @@ Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) 
   if (reduction)
     rmw->setAttr("metate.reduction", builder.getUnitAttr());
   return rmw;
+}
+
+Value ByteBuilder::call(StringRef callee, uint64_t number, ValueRange numbers,
+                        ValueRange coordinates, std::optional<bool> flag, Type result) {
+  return TreeCallOp::create(builder, loc, result, callee, block, number, numbers, coordinates,
+                            flag ? builder.getI64IntegerAttr(*flag) : IntegerAttr(), tree)
+      .getResult();
 }
 
 Value ByteBuilder::readValue(Type type, Value offset) {
@@ -127,4 +150,20 @@ Value ByteBuilder::slotsBase(unsigned pool) {
     return knownSlotsBase(pool);
   return toIndex(readInteger(index(layout::header::poolSlots(pool)), 64, /*acquire=*/false,
                              /*invariant=*/true));
+}
+
+Value ByteBuilder::slotAt(const layout::Node &node, Value slot) {
+  if (!slot.getType().isIndex())
+    slot = toIndex(slot);
+  return add(slotsBase(node.pool), multiply(slot, node.slotBytes));
+}
+
+void ByteBuilder::markChanged() {
+  Value at = index(layout::header::changed());
+  Value known = isNonzero(readInteger(at, 32, /*acquire=*/true));
+  Value isFirst = arith::XOrIOp::create(builder, loc, known, integer(1, 1));
+  auto branch = scf::IfOp::create(builder, loc, isFirst);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  write(integer(1, 32), at, /*release=*/true);
 }

@@ -26,10 +26,10 @@ public:
   mlir::Value block;
   /// Number of the kernel argument the block belongs to; -1 = unknown.
   int64_t scope;
-  /// The function that claims a slot of a pool for a link: (block, byte offset of the link,
-  /// coordinates...) to the slot number, 0 if the pool is exhausted. Set where cells may be
-  /// activated. With `strict` it gives 0 also for a slot beyond the capacity, which it has linked.
-  std::function<mlir::func::FuncOp(const layout::Node &, bool strict)> claimFunction;
+  /// The tree whose block it is; null of an array's.
+  TreeType tree;
+  const layout::TreeLayout *layout = nullptr;
+  /// Activations give false also for a slot beyond the capacity, which they have linked.
   bool strict = false;
   /// Where the byte offset of a pool's slot 0 is already known; unset: read from the header.
   std::function<mlir::Value(unsigned pool)> knownSlotsBase;
@@ -40,13 +40,17 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, int64_t b);
   mlir::Value multiply(mlir::Value a, int64_t b);
+  mlir::Value subtract(mlir::Value a, mlir::Value b);
   mlir::Value divide(mlir::Value a, int64_t b);
+  /// Of signed values, rounded down.
+  mlir::Value divideFloor(mlir::Value a, int64_t b);
   mlir::Value remainder(mlir::Value a, int64_t b);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value isNonzero(mlir::Value value);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   /// Unsigned conversion to `index`.
   mlir::Value toIndex(mlir::Value value);
+  mlir::Value toSignedIndex(mlir::Value value);
   mlir::Value toInteger(mlir::Value index, unsigned width);
 
   mlir::Value readInteger(mlir::Value offset, unsigned width, bool acquire = false,
@@ -54,6 +58,14 @@ public:
   void write(mlir::Value value, mlir::Value offset, bool release = false);
   mlir::Value compareExchange(mlir::Value offset, mlir::Value expected, mlir::Value desired);
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
+  /// Calls metate_rt_<callee> (abi/metate/abi/tree_protocol.h): numbers and coordinates are of type index, the
+  /// result of an integer type or none; `number` is that of a level's record, mostly.
+  mlir::Value call(llvm::StringRef callee, uint64_t number, mlir::ValueRange numbers,
+                   mlir::ValueRange coordinates, std::optional<bool> flag, mlir::Type result = {});
+  mlir::Value call(llvm::StringRef callee, const layout::Node &node, mlir::ValueRange numbers,
+                   mlir::ValueRange coordinates, std::optional<bool> flag, mlir::Type result = {}) {
+    return call(callee, uint64_t(&node - layout->nodes.data()), numbers, coordinates, flag, result);
+  }
   /// Atomics only accumulate (metate-private-reductions): the target may combine them.
   bool reduction = false;
 
@@ -65,6 +77,10 @@ public:
 
   /// Byte offset of slot 0 of a pool (fixed while the kernel runs).
   mlir::Value slotsBase(unsigned pool);
+  /// Byte offset of a slot; its number is an `index` or an integer.
+  mlir::Value slotAt(const layout::Node &node, mlir::Value slot);
+  /// Notes in the block that the set of active cells has changed.
+  void markChanged();
 };
 
 } // namespace metate

@@ -4,12 +4,12 @@
 using namespace mlir;
 using namespace metate;
 
-Cell DenseLowering::locate(ByteBuilder &bytes, const layout::Node &node, Value container,
-                           Value linear, Value, bool) const {
-  return {bytes.add(container, bytes.multiply(linear, node.cellBytes)), Value(), false};
+Cell DenseLowering::locate(ByteBuilder &bytes, const layout::Node &node,
+                           const CellQuery &query) const {
+  return {bytes.add(query.container, bytes.multiply(query.linear, node.cellBytes)), Value(), false};
 }
 
-Cell DenseLowering::activate(ByteBuilder &bytes, const layout::Node &node, Value container,
-                             Value linear, ValueRange) const {
-  return locate(bytes, node, container, linear, Value(), true);
+Cell DenseLowering::activate(ByteBuilder &bytes, const layout::Node &node,
+                             const CellQuery &query) const {
+  return locate(bytes, node, query);
 }

@@ -9,10 +9,10 @@ namespace metate {
 /// All cells inline and always active.
 class DenseLowering : public LevelLowering {
 public:
-  Cell locate(ByteBuilder &bytes, const layout::Node &node, mlir::Value container,
-              mlir::Value linear, mlir::Value inside, bool concurrent) const override;
-  Cell activate(ByteBuilder &bytes, const layout::Node &node, mlir::Value container,
-                mlir::Value linear, mlir::ValueRange coordinates) const override;
+  Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
+  Cell activate(ByteBuilder &bytes, const layout::Node &node,
+                const CellQuery &query) const override;
+  void deactivate(ByteBuilder &, const layout::Node &, const CellQuery &) const override {}
 };
 
 } // namespace metate

@@ -1,7 +1,10 @@
 //===- Levels.cpp - the list of levels, and background ----------*- C++ -*-===//
 #include "metate/Level/Levels.h"
 
+#include "metate/Level/Bitmasked.h"
 #include "metate/Level/Dense.h"
+#include "metate/Level/Dynamic.h"
+#include "metate/Level/Hash.h"
 #include "metate/Level/Pointer.h"
 #include "metate/Mutants/Mutants.h"
 
@@ -13,11 +16,20 @@ using namespace metate;
 const LevelLowering &metate::levelLowering(uint32_t kind) {
   static const DenseLowering dense;
   static const PointerLowering pointer;
+  static const BitmaskedLowering bitmasked;
+  static const DynamicLowering dynamic;
+  static const HashLowering hash;
   switch (kind) {
   case DenseAttr::kindCode:
     return dense;
   case PointerAttr::kindCode:
     return pointer;
+  case BitmaskedAttr::kindCode:
+    return bitmasked;
+  case DynamicAttr::kindCode:
+    return dynamic;
+  case HashAttr::kindCode:
+    return hash;
   default:
     llvm_unreachable("a level without a lowering");
   }
@@ -35,27 +47,4 @@ Value metate::backgroundValue(ByteBuilder &bytes, PlaceAttr place) {
   else if (auto elements = dyn_cast<DenseElementsAttr>(background))
     background = elements.bitcast(layout::scalarType(type)).reshape(cast<ShapedType>(type));
   return arith::ConstantOp::create(bytes.builder, bytes.loc, type, background);
-}
-
-void metate::fillBackground(ByteBuilder &bytes, const layout::TreeLayout &layout, unsigned parent,
-                            Value offset) {
-  for (auto [k, node] : llvm::enumerate(layout.nodes)) {
-    if (node.parent != int(parent))
-      continue;
-    Value at = bytes.add(offset, node.offset);
-    if (node.place) {
-      bytes.writeValue(backgroundValue(bytes, node.place), at);
-      continue;
-    }
-    int64_t stride = node.pool >= 0 ? 4 : node.cellBytes;
-    auto loop = scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(0),
-                                   bytes.index(node.cells), bytes.index(1));
-    OpBuilder::InsertionGuard guard(bytes.builder);
-    bytes.builder.setInsertionPointToStart(loop.getBody());
-    Value cell = bytes.add(at, bytes.multiply(loop.getInductionVar(), stride));
-    if (node.pool >= 0)
-      bytes.write(bytes.integer(0, 32), cell);
-    else
-      fillBackground(bytes, layout, k, cell);
-  }
 }

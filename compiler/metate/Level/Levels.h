@@ -12,6 +12,18 @@
 
 namespace metate {
 
+/// Which cell of a level is meant.
+struct CellQuery {
+  mlir::Value container; ///< byte offset of the level's container
+  mlir::Value linear;    ///< index of the cell in it; 0 of a level without bounds
+  /// The cell's coordinates, one per axis of node.pathAxes, in this level's units.
+  llvm::function_ref<llvm::SmallVector<mlir::Value>()> coordinates = {};
+  /// i1, may be null: where false the cell is inactive, and `linear` means nothing.
+  mlir::Value inside = {};
+  bool concurrent = false; ///< other workers may change which cells are active meanwhile
+  bool entry = false;      ///< activity as it was when the task began
+};
+
 /// Where a cell is.
 struct Cell {
   mlir::Value offset; ///< byte offset of the cell in the block
@@ -24,24 +36,20 @@ class LevelLowering {
 public:
   virtual ~LevelLowering() = default;
 
-  /// The cell with linear index `linear` of the container at byte offset `container`. Where
-  /// `inside` (i1, may be null) is false the cell is inactive. `concurrent`: other workers may
-  /// activate cells meanwhile.
-  virtual Cell locate(ByteBuilder &bytes, const layout::Node &node, mlir::Value container,
-                      mlir::Value linear, mlir::Value inside, bool concurrent) const = 0;
+  virtual Cell locate(ByteBuilder &bytes, const layout::Node &node,
+                      const CellQuery &query) const = 0;
 
-  /// Makes the cell active; `coordinates` are its own, one per axis of node.pathAxes, in this
-  /// level's units.
-  virtual Cell activate(ByteBuilder &bytes, const layout::Node &node, mlir::Value container,
-                        mlir::Value linear, mlir::ValueRange coordinates) const = 0;
+  /// Makes the cell active.
+  virtual Cell activate(ByteBuilder &bytes, const layout::Node &node,
+                        const CellQuery &query) const = 0;
+
+  /// Makes an active cell inactive (of a list: all of its cells).
+  virtual void deactivate(ByteBuilder &bytes, const layout::Node &node,
+                          const CellQuery &query) const = 0;
 };
 
 /// The lowering of a level kind (metate_level_kind).
 const LevelLowering &levelLowering(uint32_t kind);
-
-/// Writes background into all members of one cell of `node` at `offset`, and 0 into all links.
-void fillBackground(ByteBuilder &bytes, const layout::TreeLayout &layout, unsigned node,
-                    mlir::Value offset);
 
 /// The background value of a place, as a constant.
 mlir::Value backgroundValue(ByteBuilder &bytes, PlaceAttr place);

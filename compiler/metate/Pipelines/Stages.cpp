@@ -86,6 +86,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
       passes.addNestedPass<KernelOp>(createHoistActivations());
       passes.addNestedPass<KernelOp>(createStageLeaves());
     }
+    if (options.scanMasks)
+      passes.addNestedPass<KernelOp>(createScanMasks());
     passes.addPass(createLowerLayout());
     return;
   case Stage::Map:

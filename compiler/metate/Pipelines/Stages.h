@@ -32,6 +32,8 @@ struct CompileOptions {
   /// One activation and one lookup per leaf, neighbours through a tile. Off: each access on its
   /// own.
   bool hoistLeaves = true;
+  /// Bits of bitmasked leaves are read a row at a time. Off: a cell at a time.
+  bool scanMasks = true;
   /// Atomics that one iteration owns become plain accesses.
   bool demoteAtomics = true;
   /// Atomics that accumulate in one place do so in a partial result for each chunk of iterations.

@@ -36,9 +36,28 @@ inline bool mayBeSameTree(KernelOp kernel, mlir::Value a, mlir::Value b) {
   return a == b || (kernel.getMayAlias() && a.getType() == b.getType());
 }
 
-/// Levels of a path down to its last pool: what has to be active for the cell to be.
-inline llvm::ArrayRef<LevelInterface> poolLevels(const TreePath &path) {
-  return llvm::ArrayRef(path.levels).take_front(path.lastPool() + 1);
+/// Levels of a path down to its last one whose cells can be inactive: what has to be active for the cell to be.
+inline llvm::ArrayRef<LevelInterface> activityLevels(const TreePath &path) {
+  return llvm::ArrayRef(path.levels).take_front(path.lastActivity() + 1);
+}
+
+/// The cell whose activity an operation may change (of a list: its parent cell), or nullopt.
+inline std::optional<CellAccess> changedCell(mlir::Operation *op) {
+  return llvm::TypeSwitch<mlir::Operation *, std::optional<CellAccess>>(op)
+      .Case<ActivateOp, AppendOp, DeactivateOp>([](auto cell) {
+        return CellAccess{cell.getTree(), cell.getPath(), cell.getCoordinates()};
+      })
+      .Default([](mlir::Operation *) { return std::nullopt; });
+}
+
+/// True if something inside of `scope` may deactivate cells of the tree.
+inline bool mayDeactivate(KernelOp kernel, mlir::Operation *scope, mlir::Value tree) {
+  return scope
+      ->walk([&](DeactivateOp op) {
+        return mayBeSameTree(kernel, op.getTree(), tree) ? mlir::WalkResult::interrupt()
+                                                         : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 } // namespace metate

@@ -34,26 +34,33 @@ struct ExplicitActivation : metate::impl::ExplicitActivationBase<ExplicitActivat
   }
 
 private:
-  /// True if the access is at the own cell of the struct-for around it, under the same slots.
+  /// True if equal coordinates name cells that are active together.
+  static bool isSameCell(const TreePath &a, const TreePath &b) {
+    return a.rank() == b.rank() && a.extents == b.extents && activityLevels(a) == activityLevels(b);
+  }
+
+  /// True if the access is at the own cell of the struct-for around it, under the same levels, and stays active.
   bool isOwnCell(const CellAccess &access, const TreePath &path, Operation *op) {
     for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
       auto loop = dyn_cast<ForEachOp>(parent);
       if (!loop)
         continue;
       auto loopPath = findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
-      return loop.getTree() == access.tree && loopPath->rank() == path.rank() &&
-             loopPath->extents == path.extents && poolLevels(*loopPath) == poolLevels(path) &&
+      return loop.getTree() == access.tree && isSameCell(*loopPath, path) &&
              (llvm::equal(loop.getBody().getArguments(), access.coordinates) ||
-              isMutant(Mutant::NeighbourStoreProved));
+              isMutant(Mutant::NeighbourStoreProved)) &&
+             !mayDeactivate(getOperation(), loop, access.tree);
     }
     return false;
   }
 
   /// An earlier activate of the same cell that reaches `op`, or null.
   Value earlierActivation(const CellAccess &access, const TreePath &path, Operation *op) {
+    if (mayDeactivate(getOperation(), getOperation(), access.tree))
+      return {};
     for (ActivateOp earlier : activations[access.tree]) {
       TreePath other = *findPath(earlier.getTreeType(), earlier.getPath());
-      if (other.extents == path.extents && poolLevels(other) == poolLevels(path) &&
+      if (isSameCell(other, path) &&
           (llvm::equal(earlier.getCoordinates(), access.coordinates) ||
            isMutant(Mutant::OtherCellProved)) &&
           earlier->getBlock()->findAncestorOpInBlock(*op) &&
@@ -66,7 +73,7 @@ private:
   void guard(Operation *op) {
     CellAccess access = *CellAccess::of(op);
     TreePath path = access.resolve();
-    if (path.lastPool() < 0 || isOwnCell(access, path, op)) {
+    if (path.lastActivity() < 0 || isOwnCell(access, path, op)) {
       ++proved;
       op->setAttr("active", UnitAttr::get(&getContext()));
       return;
@@ -118,30 +125,72 @@ private:
                           op.getCoordinates(), op.getComponents());
   }
 
-  /// A loop that may activate cells of a tree it walks visits the cells of earlier epochs only.
+  /// Nothing but the own cell of the loop, or cells below it that the loop does not walk.
+  bool keepsWalk(ForEachOp loop, const TreePath &walked, Operation *op, bool deactivates,
+                 bool activates) {
+    CellAccess change = *changedCell(op);
+    if (change.tree != loop.getTree())
+      return false;
+    TreePath path = change.resolve();
+    if (isa<DeactivateOp>(op)) {
+      ArrayRef<LevelInterface> levels = activityLevels(path);
+      if (levels != ArrayRef(walked.levels).take_front(levels.size()))
+        return true;
+    }
+    if (isa<AppendOp>(op))
+      path = parentOf(path);
+    bool isOwn =
+        isSameCell(walked, path) && llvm::equal(loop.getBody().getArguments(), change.coordinates);
+    return isOwn && !(isa<DeactivateOp>(op) ? activates : deactivates);
+  }
+
+  /// The path without its last level.
+  static TreePath parentOf(const TreePath &path) {
+    TreePath parent;
+    parent.levels.append(path.levels.begin(), std::prev(path.levels.end()));
+    LevelInterface last = path.levels.back();
+    for (auto [axis, extent] : llvm::zip(path.axes, path.extents))
+      if (!llvm::is_contained(levelAxes(last), axis)) { // a list has its axis to itself
+        parent.axes.push_back(axis);
+        parent.extents.push_back(extent);
+      }
+    return parent;
+  }
+
+  /// A loop that may change which cells of the tree it walks are active visits those that were at entry.
   void markTopology(ForEachOp loop) {
-    WalkResult changes = loop.walk([&](ActivateOp activate) {
-      return mayBeSameTree(getOperation(), activate.getTree(), loop.getTree())
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
+    SmallVector<Operation *> changes;
+    bool deactivates = false, activates = false;
+    loop.walk([&](Operation *op) {
+      std::optional<CellAccess> change = changedCell(op);
+      if (!change || !mayBeSameTree(getOperation(), change->tree, loop.getTree()))
+        return;
+      changes.push_back(op);
+      (isa<DeactivateOp>(op) ? deactivates : activates) = true;
     });
-    if (changes.wasInterrupted())
-      loop->setAttr("metate.changes_topology", UnitAttr::get(&getContext()));
+    TreePath walked = *findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
+    if (llvm::all_of(changes, [&](Operation *op) {
+          return keepsWalk(loop, walked, op, deactivates, activates) ||
+                 isMutant(Mutant::EveryChangeOwn);
+        }))
+      return;
+    loop->setAttr("metate.changes_topology", UnitAttr::get(&getContext()));
   }
 
   void recordAccess() {
     llvm::DenseMap<Value, int64_t> access;
     getOperation().walk([&](Operation *op) {
       TypeSwitch<Operation *>(op)
-          .Case<LoadOp, IsActiveOp, ForEachOp>(
+          .Case<LoadOp, IsActiveOp, LengthOp, ForEachOp>(
               [&](auto read) { access[read.getTree()] |= METATE_ACCESS_READ; })
           .Case<StoreOp>([&](StoreOp store) { access[store.getTree()] |= METATE_ACCESS_WRITE; })
           .Case<AtomicOp>([&](AtomicOp rmw) {
             access[rmw.getTree()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE;
           })
-          .Case<ActivateOp>([&](ActivateOp op) {
+          .Case<ActivateOp, AppendOp>([&](auto op) {
             access[op.getTree()] |= METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
           })
+          .Case<DeactivateOp>([&](DeactivateOp op) { access[op.getTree()] |= METATE_ACCESS_WRITE; })
           .Case<memref::LoadOp>([&](auto load) { access[load.getMemRef()] |= METATE_ACCESS_READ; })
           .Case<memref::StoreOp>(
               [&](auto store) { access[store.getMemRef()] |= METATE_ACCESS_WRITE; })

@@ -65,13 +65,52 @@ private:
     return true;
   }
 
+  /// A store that machines have an instruction under a mask for.
+  static bool isMaskedStore(Operation &op) {
+    auto write = dyn_cast<WriteOp>(op);
+    Type type = write ? write.getValue().getType() : Type();
+    return write && !write.getRelease() && !isa<VectorType>(type) &&
+           llvm::is_contained({32u, 64u}, type.getIntOrFloatBitWidth());
+  }
+
+  /// What stands under the bits of a bitmasked leaf (metate-scan-masks): arithmetic and stores.
+  static bool isMasked(scf::IfOp branch) {
+    if (!branch->hasAttr("metate.masked"))
+      return false;
+    bool isShort = llvm::range_size(*branch.thenBlock()) <= maxOperations, stored = false;
+    bool possible = isShort && branch.getNumResults() == 0 && !branch.elseBlock() &&
+                    llvm::all_of(branch.thenBlock()->without_terminator(), [&](Operation &op) {
+                      if (isMaskedStore(op))
+                        return stored = true;
+                      // A read would move over the stores before it.
+                      return mayRunAlways(&op) && staysVector(&op) && !(stored && isa<ReadOp>(op));
+                    });
+    if (!possible)
+      branch->removeAttr("metate.masked");
+    return possible;
+  }
+
+  /// All but the stores leaves the conditional.
+  void keepStores(scf::IfOp branch) {
+    bool isMutated = isMutant(Mutant::MaskIgnored);
+    for (Operation &op : llvm::make_early_inc_range(branch.thenBlock()->without_terminator()))
+      if (!isa<WriteOp>(op) || isMutated)
+        op.moveBefore(branch);
+    ++flattened;
+  }
+
   void visit(scf::ForOp row) {
     SmallVector<scf::IfOp> branches; // inner ones first
     row.walk([&](scf::IfOp branch) { branches.push_back(branch); });
-    for (scf::IfOp branch : branches)
+    for (scf::IfOp branch : branches) {
       if (isSimple(branch))
         flatten(branch);
+      else if (isMasked(branch))
+        keepStores(branch);
+    }
     bool straight = llvm::all_of(*row.getBody(), [](Operation &op) {
+      if (op.hasAttr("metate.masked"))
+        return true;
       bool ordered = isa<ReadOp>(op) && op.hasAttr("acquire");
       return op.getNumRegions() == 0 && staysVector(&op) && !ordered;
     });

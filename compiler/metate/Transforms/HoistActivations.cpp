@@ -50,8 +50,16 @@ private:
   }
 
   void hoist(CellsOp cells, ActivateOp activate) {
+    // Cells below the leaf's slot with bits of their own: activating one is not activating all.
+    TreePath path = CellAccess::of(activate)->resolve();
+    if (path.lastPool() < 0)
+      return;
+    bool isLeafs = (path.lastActivity() == path.lastPool() &&
+                    !isa<DynamicAttr>(path.levels[path.lastPool()])) ||
+                   isMutant(Mutant::OneBitForAll);
     std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(activate));
-    if (!form || !form->staysInLeaf() || asksActivity(cells, activate.getTree()) ||
+    if (!isLeafs || mayDeactivate(getOperation(), cells, activate.getTree()) || !form ||
+        !form->staysInLeaf() || asksActivity(cells, activate.getTree()) ||
         mayStopBefore(cells, activate))
       return;
     // The leaf's first cell stands for all of them.

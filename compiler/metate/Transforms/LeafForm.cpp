@@ -121,6 +121,12 @@ bool metate::runsForEveryCell(CellsOp cells, Operation *op) {
   return parent == cells;
 }
 
+bool metate::runsForEveryActiveCell(CellsOp cells, Operation *op) {
+  auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+  auto test = branch ? branch.getCondition().getDefiningOp<IsActiveOp>() : IsActiveOp();
+  return runsForEveryCell(cells, test && test->hasAttr("metate.own") ? branch : op);
+}
+
 Operation *metate::leafPoint(CellsOp cells) {
   SmallVector<scf::ForOp> nest = nestOf(cells);
   return nest.empty() ? &cells.getBody().front().front() : nest.front().getOperation();
@@ -165,6 +171,10 @@ std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
   int depth = path.lastPool();
   if (depth < 0)
     return std::nullopt;
+  // Chunks of one list begin where those of another do not.
+  auto list = dyn_cast<DynamicAttr>(path.levels[depth]);
+  if (list && slots.levels != ArrayRef(path.levels).take_front(depth + 1))
+    return std::nullopt;
   SmallVector<scf::ForOp> nest = nestOf(cells);
   SmallVector<bool> splitAbove(8, false);
   for (LevelInterface level : ArrayRef(path.levels).take_front(depth + 1))
@@ -172,14 +182,15 @@ std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
       splitAbove[axis] = true;
   LeafForm form;
   for (auto [k, axis] : llvm::enumerate(path.axes)) {
-    int64_t extent = path.extentBelow(depth, k);
+    int64_t scale = path.extentBelow(depth, k);
+    int64_t extent = list && levelAxes(list)[0] == axis ? scale * list.getChunk() : scale;
     LinearForm linear = LinearForm::of(access.coordinates[k]);
     Value slot;
     for (auto [n, slotAxis] : llvm::enumerate(slots.axes)) {
       Value argument = cells.getBody().getArgument(1 + n);
       if (linear.coefficient(argument) == 0)
         continue;
-      if (slot || slotAxis != axis || linear.coefficient(argument) != extent)
+      if (slot || slotAxis != axis || linear.coefficient(argument) != scale)
         return std::nullopt;
       slot = argument;
     }
@@ -190,6 +201,7 @@ std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
     if (!rangeOf(linear, nest, least, greatest))
       return std::nullopt;
     form.extents.push_back(slot ? extent : path.extents[k]);
+    form.scale.push_back(scale);
     form.least.push_back(least);
     form.greatest.push_back(greatest);
     form.slot.push_back(slot);

@@ -32,6 +32,8 @@ struct LeafForm {
   /// Per axis of the access's path: cells of the leaf, and least and greatest local index
   /// (neighbours lie below 0 and from extent on).
   llvm::SmallVector<int64_t> extents, least, greatest;
+  /// Cells per step of the slot coordinate: the extent, but along a list, whose slots hold several cells.
+  llvm::SmallVector<int64_t> scale;
   /// The slot coordinate of the nest along the axis, a block argument of the cells operation; null
   /// for an axis that the levels down to the pool do not split.
   llvm::SmallVector<mlir::Value> slot;
@@ -53,6 +55,9 @@ llvm::SmallVector<mlir::scf::ForOp> nestOf(CellsOp cells);
 
 /// True if the operation runs once for each cell of the nest, under no condition.
 bool runsForEveryCell(CellsOp cells, mlir::Operation *op);
+
+/// As runsForEveryCell, under no condition but that the nest's own cell is active.
+bool runsForEveryActiveCell(CellsOp cells, mlir::Operation *op);
 
 /// The operation before which goes what is needed once per leaf: the nest, or the body's first.
 mlir::Operation *leafPoint(CellsOp cells);

@@ -18,18 +18,34 @@ static unsigned poolNode(const layout::TreeLayout &layout, const TreePath &path)
   return layout.nodesOf(path)[path.lastPool()];
 }
 
-Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const TreePath &path,
-                                 Argument &argument) {
+bool KernelLowering::isOwnSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
+                               const TreePath &path, Argument &argument) {
+  TreePath iterated = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+  return access.tree == cells.getTree() && iterated.levels.size() == size_t(path.lastPool() + 1) &&
+         poolNode(*argument.layout, iterated) == poolNode(*argument.layout, path) &&
+         llvm::all_of(llvm::enumerate(iterated.axes), [&](auto axis) {
+           unsigned position = llvm::find(path.axes, axis.value()) - path.axes.begin();
+           return form.slot[position] == cells.getBody().getArgument(1 + axis.index());
+         });
+}
+
+std::optional<std::pair<Value, SmallVector<Value>>>
+KernelLowering::leafOf(Operation *op, const CellAccess &access, const TreePath &path,
+                       Argument &argument, bool isOwn) {
   auto cells = op->getParentOfType<CellsOp>();
   if (!cells || path.lastPool() < 0 ||
-      !argument.layout->nodes[poolNode(*argument.layout, path)].ambient)
-    return {};
+      !(isOwn || argument.layout->nodes[poolNode(*argument.layout, path)].ambient))
+    return std::nullopt;
+  // A slot that may be taken from its cell in the middle of the nest: look each time.
+  if (!isOwn && hasInnerUnlink.contains({cells, access.tree}) &&
+      !isMutant(Mutant::SlotOutlivesLink))
+    return std::nullopt;
   std::optional<LeafForm> form = LeafForm::of(cells, access);
   if (!form || !form->staysInLeaf())
-    return {};
+    return std::nullopt;
   Value slot = leafSlot(cells, *form, access, path, argument);
   if (!slot)
-    return {};
+    return std::nullopt;
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
   SmallVector<Value> local;
@@ -39,8 +55,56 @@ Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const 
       index = bytes.add(index, bytes.multiply(term, coefficient));
     local.push_back(index);
   }
-  TreeAddress address(bytes, *argument.layout, path, local, argument.concurrent);
-  return address.offsetInSlot(path.lastPool(), slot);
+  return std::pair(slot, std::move(local));
+}
+
+Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const TreePath &path,
+                                 Argument &argument) {
+  auto leaf = leafOf(op, access, path, argument, /*isOwn=*/false);
+  if (!leaf)
+    return {};
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
+  return TreeAddress(bytes, *argument.layout, path, leaf->second, argument.concurrent)
+      .offsetInSlot(path.lastPool(), leaf->first);
+}
+
+Value KernelLowering::activeInLeaf(IsActiveOp op, const CellAccess &access, const TreePath &path,
+                                   Argument &argument) {
+  if (op->hasAttr("metate.scanned"))
+    return activeInRow(op, access, path, argument);
+  auto leaf = leafOf(op, access, path, argument, op->hasAttr("metate.own"));
+  if (!leaf)
+    return {};
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  return TreeAddress(bytes, *argument.layout, path, leaf->second, argument.concurrent)
+      .isActiveInSlot(path.lastPool(), leaf->first, op.getEntry());
+}
+
+Value KernelLowering::activeInRow(IsActiveOp op, const CellAccess &access, const TreePath &path,
+                                  Argument &argument) {
+  auto row = cast<scf::ForOp>(op->getParentOp());
+  auto cells = op->getParentOfType<CellsOp>();
+  LeafForm form = *LeafForm::of(cells, access);
+  Value slot = leafSlot(cells, form, access, path, argument);
+  OpBuilder before(row);
+  ByteBuilder outside = bytesFor(argument, before, op.getLoc());
+  SmallVector<Value> first;
+  for (const LinearForm &linear : form.local) {
+    Value index = outside.index(linear.constant);
+    for (auto &[term, coefficient] : linear.terms)
+      if (term != row.getInductionVar())
+        index = outside.add(index, outside.multiply(term, coefficient));
+    first.push_back(index);
+  }
+  Value bits = TreeAddress(outside, *argument.layout, path, first, argument.concurrent)
+                   .bitsInSlot(path.lastPool(), slot, op.getEntry());
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  Value shifted = arith::ShRUIOp::create(builder, op.getLoc(), bits,
+                                         bytes.toInteger(row.getInductionVar(), 32));
+  return arith::TruncIOp::create(builder, op.getLoc(), builder.getI1Type(), shifted);
 }
 
 Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
@@ -53,28 +117,17 @@ Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAc
   Operation *point = leafPoint(cells);
   OpBuilder builder(point);
   ByteBuilder bytes = bytesFor(argument, builder, cells.getLoc());
-  TreePath iterated = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
-  bool ownSlot = access.tree == cells.getTree() &&
-                 iterated.levels.size() == size_t(path.lastPool() + 1) &&
-                 poolNode(*argument.layout, iterated) == node &&
-                 llvm::all_of(llvm::enumerate(iterated.axes), [&](auto axis) {
-                   unsigned position = llvm::find(path.axes, axis.value()) - path.axes.begin();
-                   return form.slot[position] == cells.getBody().getArgument(1 + axis.index());
-                 });
   Value offset;
-  if (ownSlot) {
-    const layout::Node &pool = argument.layout->nodes[node];
-    offset = bytes.add(bytes.slotsBase(pool.pool),
-                       bytes.multiply(cells.getBody().getArgument(0), pool.cellBytes));
+  if (isOwnSlot(cells, form, access, path, argument)) {
+    offset = bytes.slotAt(argument.layout->nodes[node], cells.getBody().getArgument(0));
   } else {
     // An activation that was not hoisted may link the leaf in the middle of the nest: look each
     // time.
-    bool activatedInside = argument.concurrent && hasInnerActivation.contains({cells, access.tree});
-    if (activatedInside)
+    if (hasInnerChange.contains({cells, access.tree}))
       return {};
     SmallVector<Value> base;
-    for (auto [slot, extent] : llvm::zip(form.slot, form.extents))
-      base.push_back(slot ? bytes.multiply(slot, extent) : bytes.index(0));
+    for (auto [slot, scale] : llvm::zip(form.slot, form.scale))
+      base.push_back(slot ? bytes.multiply(slot, scale) : bytes.index(0));
     TreeAddress address(bytes, *argument.layout, path, base, argument.concurrent);
     offset = address.slotOffset(path.lastPool());
   }
@@ -113,8 +166,11 @@ void KernelLowering::lowerCells(CellsOp cells) {
   auto branch = scf::IfOp::create(builder, loc, visible);
   builder.setInsertionPointToStart(branch.thenBlock());
   SmallVector<Value> values{slot};
-  for (unsigned k = 0; k < path.rank(); ++k)
-    values.push_back(bytes.toIndex(bytes.readInteger(bytes.add(record, 4 + 4 * int64_t(k)), 32)));
+  for (unsigned k = 0; k < path.rank(); ++k) {
+    Value coordinate = bytes.readInteger(bytes.add(record, header::slotCoordinate(k)), 32);
+    values.push_back(path.extents[k] == unboundedExtent ? bytes.toSignedIndex(coordinate)
+                                                        : bytes.toIndex(coordinate));
+  }
   Block &from = cells.getBody().front();
   from.getTerminator()->erase();
   for (auto [old, value] : llvm::zip(from.getArguments(), values))

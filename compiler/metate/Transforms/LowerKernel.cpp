@@ -1,11 +1,8 @@
 //===- LowerKernel.cpp - one kernel's trees and arrays to bytes -*- C++ -*-===//
 #include "metate/Transforms/LowerKernel.h"
 
-#include "metate/Layout/TypeBlob.h"
-#include "metate/Level/Pointer.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/abi/module.h"
-#include "metate/abi/tree.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -24,19 +21,12 @@ LogicalResult KernelLowering::run() {
     return failure();
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, StageLeafOp, memref::DimOp,
-            memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
+    if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
+            CollectOp, SnapshotOp, StageLeafOp, memref::DimOp, memref::LoadOp, memref::StoreOp,
+            memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
-  kernel.walk([&](ActivateOp activate) {
-    auto cells = activate->getParentOfType<CellsOp>();
-    // Above the nest it is done before the leaf is looked up.
-    if (!cells || (activate->getParentOp() == cells && !nestOf(cells).empty()))
-      return;
-    for (auto &[tree, argument] : arguments)
-      if (mayBeSameTree(kernel, tree, activate.getTree()))
-        hasInnerActivation.insert({cells, tree});
-  });
+  noteInnerChanges();
   for (Operation *op : work)
     lower(op);
   SmallVector<CellsOp> tasks;
@@ -48,6 +38,33 @@ LogicalResult KernelLowering::run() {
   return success();
 }
 
+/// Does the deactivation take slots from their cells?
+static bool unlinks(Attribute level) {
+  auto own = dyn_cast<LevelInterface>(level);
+  return own && (own.hasPool() || llvm::any_of(own.getLevelChildren(), unlinks));
+}
+
+void KernelLowering::noteInnerChanges() {
+  kernel.walk([&](Operation *op) {
+    std::optional<CellAccess> change = changedCell(op);
+    auto cells = op->getParentOfType<CellsOp>();
+    // Above the nest it is done before the leaf is looked up.
+    bool isAbove =
+        isa<ActivateOp>(op) && cells && op->getParentOp() == cells && !nestOf(cells).empty();
+    if (!change || !cells || isAbove)
+      return;
+    TreePath path = change->resolve();
+    bool takes = isa<DeactivateOp>(op) && unlinks(path.levels[path.lastActivity()]);
+    for (auto &[tree, argument] : arguments) {
+      if (!mayBeSameTree(kernel, tree, change->tree))
+        continue;
+      hasInnerChange.insert({cells, tree});
+      if (takes)
+        hasInnerUnlink.insert({cells, tree});
+    }
+  });
+}
+
 //===-- arguments -----------------------------------------------------------===//
 
 LogicalResult KernelLowering::flattenArguments() {
@@ -55,10 +72,11 @@ LogicalResult KernelLowering::flattenArguments() {
   oldCount = body.getNumArguments();
   auto blockType = BlockType::get(kernel.getContext());
   auto indexType = IndexType::get(kernel.getContext());
-  llvm::DenseMap<Type, bool> activated;
-  for (unsigned k = 0; k < oldCount; ++k)
-    if (accessOf(kernel, k) & METATE_ACCESS_ACTIVATE)
-      activated[body.getArgument(k).getType()] = true;
+  SmallVector<Value> changed;
+  kernel.walk([&](Operation *op) {
+    if (std::optional<CellAccess> change = changedCell(op))
+      changed.push_back(change->tree);
+  });
   for (unsigned k = 0; k < oldCount; ++k) {
     BlockArgument old = body.getArgument(k);
     Location loc = old.getLoc();
@@ -70,8 +88,8 @@ LogicalResult KernelLowering::flattenArguments() {
       argument.block = body.addArgument(blockType, loc);
       argument.scope = k;
       argument.type = tree;
-      argument.concurrent = (accessOf(kernel, k) & METATE_ACCESS_ACTIVATE) ||
-                            (kernel.getMayAlias() && activated.lookup(tree));
+      argument.concurrent =
+          llvm::any_of(changed, [&](Value other) { return mayBeSameTree(kernel, other, old); });
       argument.layout = std::make_unique<layout::TreeLayout>(std::move(*layout));
       arguments[old] = std::move(argument);
     } else if (auto array = dyn_cast<MemRefType>(old.getType())) {
@@ -162,9 +180,8 @@ ByteBuilder KernelLowering::bytesFor(Argument &argument, OpBuilder &builder, Loc
   ByteBuilder bytes(builder, loc, argument.block, argument.scope);
   if (!argument.layout)
     return bytes;
-  bytes.claimFunction = [this, &argument](const layout::Node &node, bool strict) {
-    return claimFunction(argument, node, strict);
-  };
+  bytes.tree = argument.type;
+  bytes.layout = argument.layout.get();
   bytes.knownSlotsBase = [this, &argument, loc](unsigned pool) {
     Value &base = argument.slotsBase[pool];
     if (!base) {
@@ -174,29 +191,6 @@ ByteBuilder KernelLowering::bytesFor(Argument &argument, OpBuilder &builder, Loc
     return base;
   };
   return bytes;
-}
-
-func::FuncOp KernelLowering::claimFunction(Argument &argument, const layout::Node &node,
-                                           bool strict) {
-  auto module = kernel->getParentOfType<ModuleOp>();
-  unsigned number = &node - argument.layout->nodes.data();
-  // One function for each layout of a pool: types that agree in it share the code.
-  auto blob = cantFail(layout::treeTypeBlob(argument.type));
-  auto *head = reinterpret_cast<const metate_tree_type *>(blob.data());
-  std::string name =
-      "metate_claim_" + llvm::utohexstr(head->hash[0], true) + "_" + std::to_string(node.pool);
-  if (strict)
-    name += "_strict";
-  if (auto existing = module.lookupSymbol<func::FuncOp>(name))
-    return existing;
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  SmallVector<Type> inputs{BlockType::get(module.getContext()), builder.getIndexType()};
-  inputs.append(node.pathAxes.size(), builder.getIndexType());
-  auto function = func::FuncOp::create(builder, kernel.getLoc(), name,
-                                       builder.getFunctionType(inputs, builder.getI32Type()));
-  function.setPrivate();
-  buildClaim(function, *argument.layout, number, strict);
-  return function;
 }
 
 Value KernelLowering::componentOffset(ByteBuilder &bytes, Value offset, Type member,
@@ -283,6 +277,8 @@ void KernelLowering::lower(Operation *op) {
       .Case<AtomicOp>([&](auto o) { lowerAtomic(o); })
       .Case<IsActiveOp>([&](auto o) { lowerIsActive(o); })
       .Case<ActivateOp>([&](auto o) { lowerActivate(o); })
+      .Case<DeactivateOp, AppendOp, LengthOp>([&](auto o) { lowerListOrCell(o); })
+      .Case<CollectOp, SnapshotOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
@@ -390,8 +386,51 @@ void KernelLowering::lowerAtomic(AtomicOp op) {
 
 void KernelLowering::lowerIsActive(IsActiveOp op) {
   TREE_ADDRESS(op);
-  op.replaceAllUsesWith(address.isActive());
+  Value active;
+  if (path.lastActivity() > path.lastPool())
+    active = activeInLeaf(op, access, path, argument);
+  op.replaceAllUsesWith(active ? active : address.isActive(op.getEntry()));
   op.erase();
+}
+
+template <typename Op> void KernelLowering::lowerListOrCell(Op op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(op.getTreeType(), op.getPath());
+  TreeAddress address(bytes, *argument.layout, path,
+                      parentCoordinates(bytes, path, op.getCoordinates()), argument.concurrent);
+  if constexpr (std::is_same_v<Op, DeactivateOp>)
+    address.deactivate();
+  else if constexpr (std::is_same_v<Op, AppendOp>)
+    op->replaceAllUsesWith(ValueRange(address.append()));
+  else
+    op->replaceAllUsesWith(ValueRange(address.length()));
+  op.erase();
+}
+
+SmallVector<Value> KernelLowering::parentCoordinates(ByteBuilder &bytes, const TreePath &path,
+                                                     ValueRange coordinates) {
+  SmallVector<Value> all = llvm::to_vector(coordinates);
+  if (all.size() == path.rank())
+    return all;
+  unsigned axis = levelAxes(path.levels.back())[0]; // a list's own
+  all.insert(all.begin() + (llvm::find(path.axes, axis) - path.axes.begin()), bytes.index(0));
+  return all;
+}
+
+/// Collect and snapshot.
+void KernelLowering::lowerTaskEdge(Operation *op) {
+  Argument &argument = arguments.find(op->getOperand(0))->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
+  if (auto collect = dyn_cast<CollectOp>(op)) {
+    bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
+  } else {
+    TreePath path = *findPath(argument.type, cast<SnapshotOp>(op).getLevel());
+    bytes.call("snapshot", argument.layout->nodesOf(path).back(), {}, {}, std::nullopt);
+  }
+  op->erase();
 }
 
 void KernelLowering::lowerActivate(ActivateOp op) {

@@ -41,7 +41,6 @@ private:
   void returnStatus();
 
   ByteBuilder bytesFor(Argument &argument, mlir::OpBuilder &builder, mlir::Location loc);
-  mlir::func::FuncOp claimFunction(Argument &argument, const layout::Node &node, bool strict);
 
   void lower(mlir::Operation *op);
   void lowerLoad(LoadOp op);
@@ -49,6 +48,9 @@ private:
   void lowerAtomic(AtomicOp op);
   void lowerIsActive(IsActiveOp op);
   void lowerActivate(ActivateOp op);
+  /// Deactivate, append, length.
+  template <typename Op> void lowerListOrCell(Op op);
+  void lowerTaskEdge(mlir::Operation *op);
   void lowerStageLeaf(StageLeafOp op);
   void lowerCells(CellsOp op);
   void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);
@@ -64,14 +66,32 @@ private:
   /// form.
   mlir::Value leafOffset(mlir::Operation *op, const CellAccess &access, const TreePath &path,
                          Argument &argument);
+  /// i1: whether the cell is active, of a level below a slot that is known once per leaf; null as of leafOffset.
+  mlir::Value activeInLeaf(IsActiveOp op, const CellAccess &access, const TreePath &path,
+                           Argument &argument);
+  /// i1: the same, where the bits of a row are read before it (metate-scan-masks).
+  mlir::Value activeInRow(IsActiveOp op, const CellAccess &access, const TreePath &path,
+                          Argument &argument);
+  /// The slot of the access's leaf, with the coordinates inside of it; nullopt as of leafOffset.
+  /// `isOwn`: it is the slot that the task is at, whether or not something unlinks it meanwhile.
+  std::optional<std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>>
+  leafOf(mlir::Operation *op, const CellAccess &access, const TreePath &path, Argument &argument,
+         bool isOwn);
+  bool isOwnSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
+                 const TreePath &path, Argument &argument);
+  void noteInnerChanges();
+  /// Coordinates of a list's parent cell, with 0 along the list.
+  static llvm::SmallVector<mlir::Value> parentCoordinates(ByteBuilder &bytes, const TreePath &path,
+                                                          mlir::ValueRange coordinates);
   mlir::Value leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
                        const TreePath &path, Argument &argument);
 
   KernelOp kernel;
   llvm::DenseMap<mlir::Value, Argument> arguments;
   unsigned oldCount = 0;
-  /// Trees that a cells task still activates inside its nest, one cell at a time.
-  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Value>> hasInnerActivation;
+  /// Trees whose active cells a cells task still changes inside its nest, one cell at a time; and those
+  /// of them from which it may take slots.
+  llvm::DenseSet<std::pair<mlir::Operation *, mlir::Value>> hasInnerChange, hasInnerUnlink;
   /// Slots looked up once per leaf: (cells, tree, pool) with the slot coordinates used.
   llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>,
                  llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>>

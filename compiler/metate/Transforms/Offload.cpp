@@ -27,6 +27,8 @@ struct Offload : metate::impl::OffloadBase<Offload> {
          llvm::make_early_inc_range(getOperation().getBody().front().getOps<ForEachOp>()))
       lowerLoop(loop);
     gatherSerial();
+    for (Operation &task : llvm::make_early_inc_range(getOperation().getBody().front()))
+      collectAfter(&task);
   }
 
 private:
@@ -36,6 +38,8 @@ private:
 
   void lowerLoop(ForEachOp loop) {
     TreePath path = *findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
+    if (loop->hasAttr("metate.changes_topology"))
+      snapshot(loop, path);
     if (path.lastPool() < 0)
       lowerToRange(loop, path);
     else
@@ -43,8 +47,33 @@ private:
     loop.erase();
   }
 
-  /// Moves the loop's body before `where`'s end with its variables replaced.
-  static void inlineBody(ForEachOp loop, OpBuilder &builder, ValueRange coordinates) {
+  /// Is it said by a bit or a length below the last pool's links, not by a slot, whether a cell is active?
+  static bool isTested(const TreePath &path) {
+    int depth = path.lastActivity();
+    return depth > path.lastPool() || (depth >= 0 && isa<DynamicAttr>(path.levels[depth]));
+  }
+
+  /// Notes which cells are active when the loop begins: slots have an epoch, bits and lengths are copied.
+  void snapshot(ForEachOp loop, const TreePath &path) {
+    OpBuilder builder(loop);
+    for (int depth = std::max(path.lastPool(), 0); depth < int(path.levels.size()); ++depth)
+      if (isa<BitmaskedAttr, DynamicAttr>(path.levels[depth]))
+        SnapshotOp::create(builder, loop.getLoc(), loop.getTree(),
+                           builder.getStringAttr(loop.getPath() + "@" + Twine(depth)));
+  }
+
+  /// Copies the loop's body with its variables replaced; where a bit or a length says whether the cell is
+  /// active, under that test.
+  static void inlineBody(ForEachOp loop, OpBuilder &builder, const TreePath &path,
+                         ValueRange coordinates) {
+    if (isTested(path)) {
+      auto active = IsActiveOp::create(
+          builder, loop.getLoc(), loop.getTree(), loop.getPath(), coordinates,
+          loop->hasAttr("metate.changes_topology") && !isMutant(Mutant::LiveSetVisited));
+      active->setAttr("metate.own", builder.getUnitAttr());
+      auto branch = scf::IfOp::create(builder, loop.getLoc(), active, /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
     IRMapping mapping;
     mapping.map(loop.getBody().getArguments(), coordinates);
     for (Operation &op : loop.getBody().front().without_terminator())
@@ -61,7 +90,7 @@ private:
     return cells < leastIterations ? path.levels.size() : path.levels.size() - 1;
   }
 
-  /// Every cell is active: a box, walked in the order in which its cells lie in memory.
+  /// No slots: a box, walked in the order in which its cells lie in memory.
   void lowerToRange(ForEachOp loop, const TreePath &path) {
     OpBuilder builder(loop);
     Location loc = loop.getLoc();
@@ -82,7 +111,7 @@ private:
       }
     for (unsigned depth = outside; depth < path.levels.size(); ++depth)
       addNest(builder, loc, path, depth, coordinates);
-    inlineBody(loop, builder, coordinates);
+    inlineBody(loop, builder, path, coordinates);
   }
 
   /// Slots of the last pool outside, the dense levels below as a nest inside; coordinates stay base
@@ -108,12 +137,16 @@ private:
                      : arith::MulIOp::create(builder, loc, base, constant(builder, loc, below))
                            .getResult();
     }
+    // The cells of a list's chunk lie in its slot.
+    if (auto list = dyn_cast<DynamicAttr>(path.levels[depth]))
+      addLoop(builder, loc, path, depth, levelAxes(path.levels[depth])[0], list.getChunk(),
+              coordinates);
     for (unsigned level = depth + 1; level < path.levels.size(); ++level)
       addNest(builder, loc, path, level, coordinates);
     // The innermost loop runs along a row of the leaf.
     if (auto row = dyn_cast<scf::ForOp>(builder.getInsertionBlock()->getParentOp()))
       row->setAttr("metate.row", builder.getUnitAttr());
-    inlineBody(loop, builder, coordinates);
+    inlineBody(loop, builder, path, coordinates);
   }
 
   /// Adds an index of a level along an axis to the coordinate.
@@ -129,17 +162,21 @@ private:
                      : arith::AddIOp::create(builder, loc, coordinate, local).getResult();
   }
 
-  /// The loops over one dense level's cells; adds the local index to the coordinates.
+  /// The loops over one inline level's cells; adds the local index to the coordinates.
   void addNest(OpBuilder &builder, Location loc, const TreePath &path, unsigned level,
                SmallVector<Value> &coordinates) {
     for (auto [axis, extent] :
-         llvm::zip(levelAxes(path.levels[level]), path.levels[level].getLevelExtents())) {
-      Value zero = constant(builder, loc, 0), one = constant(builder, loc, 1);
-      auto nest = scf::ForOp::create(builder, loc, zero, constant(builder, loc, extent), one);
-      nest->setAttr("metate.nest", builder.getUnitAttr());
-      builder.setInsertionPointToStart(nest.getBody());
-      addLocal(builder, loc, path, level, axis, nest.getInductionVar(), coordinates);
-    }
+         llvm::zip(levelAxes(path.levels[level]), path.levels[level].getLevelExtents()))
+      addLoop(builder, loc, path, level, axis, extent, coordinates);
+  }
+
+  void addLoop(OpBuilder &builder, Location loc, const TreePath &path, unsigned level,
+               unsigned axis, int64_t extent, SmallVector<Value> &coordinates) {
+    Value zero = constant(builder, loc, 0), one = constant(builder, loc, 1);
+    auto nest = scf::ForOp::create(builder, loc, zero, constant(builder, loc, extent), one);
+    nest->setAttr("metate.nest", builder.getUnitAttr());
+    builder.setInsertionPointToStart(nest.getBody());
+    addLocal(builder, loc, path, level, axis, nest.getInductionVar(), coordinates);
   }
 
   static bool needsTask(Operation &op) {
@@ -165,6 +202,39 @@ private:
       else if (!run.empty() || needsTask(op))
         run.push_back(&op);
     }
+  }
+
+  /// Slots that a task has given up are free when it has ended. If it may also have written to cells
+  /// that another worker deactivated, all that is not active gets its background back.
+  void collectAfter(Operation *task) {
+    llvm::SetVector<Value> trees;
+    task->walk([&](DeactivateOp op) { trees.insert(op.getTree()); });
+    for (Value tree : trees) {
+      bool isSerial = isa<SerialOp>(task);
+      bool sweeps = !isSerial && writes(task, tree);
+      OpBuilder builder(task->getContext());
+      if (isSerial)
+        builder.setInsertionPoint(task->getRegion(0).front().getTerminator());
+      else
+        builder.setInsertionPointAfter(task);
+      auto collect = CollectOp::create(builder, task->getLoc(), tree, sweeps);
+      if (!isSerial)
+        makeSerial(collect.getOperation());
+    }
+  }
+
+  bool writes(Operation *task, Value tree) {
+    return task
+        ->walk([&](Operation *op) {
+          auto access = CellAccess::of(op);
+          auto change = changedCell(op);
+          bool changes =
+              (isa<StoreOp, AtomicOp>(op) && mayBeSameTree(getOperation(), access->tree, tree)) ||
+              (change && !isa<DeactivateOp>(op) &&
+               mayBeSameTree(getOperation(), change->tree, tree));
+          return changes ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   void makeSerial(ArrayRef<Operation *> run) {

@@ -95,6 +95,15 @@ def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {
   let statistics = [Statistic<"staged", "staged", "loads served from a tile">];
 }
 
+def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
+  let summary = "a struct-for over a bitmasked leaf reads its cells' bits a row at a time";
+  let description = [{
+    Marks a test of the own cell `metate.scanned`, and what stands under it `metate.masked`, where rows of the leaf divide the words of
+    its mask: lower-layout then reads the row's bits before the row, flatten-rows computes the row as vectors and stores under the bits.
+  }];
+  let statistics = [Statistic<"scanned", "scanned", "tests made a row at a time">];
+}
+
 def LowerLayout : Metate_Pass<"metate-lower-layout"> {
   let summary = "trees and arrays become bytes at offsets of a block";
   let description = [{

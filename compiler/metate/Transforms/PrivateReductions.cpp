@@ -44,7 +44,7 @@ private:
       if (atomic.getOld().use_empty())
         access.kind = atomic.getKind();
     }
-    access.activates = !isa<LoadOp>(op) && cell.resolve().lastPool() >= 0;
+    access.activates = !isa<LoadOp>(op) && cell.resolve().lastActivity() >= 0;
     return access;
   }
 

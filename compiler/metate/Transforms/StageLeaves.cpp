@@ -41,19 +41,22 @@ private:
     return cells
         .walk([&](Operation *op) {
           auto access = CellAccess::of(op);
-          bool changes = isa<ActivateOp>(op) ||
-                         (isa<StoreOp, AtomicOp>(op) && access && access->path == member);
-          bool writes = access && changes && mayBeSameTree(getOperation(), access->tree, tree);
+          auto change = changedCell(op);
+          bool isStore = isa<StoreOp, AtomicOp>(op) && access->path == member;
+          bool writes = (change && mayBeSameTree(getOperation(), change->tree, tree)) ||
+                        (isStore && mayBeSameTree(getOperation(), access->tree, tree));
           return writes ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }
 
-  /// The leaf below the pool is one dense level over all axes of the path: its rows are contiguous.
+  /// The leaf below the pool is one inline level over all axes of the path: its rows are contiguous. What
+  /// is not active in it holds background.
   /// Without an ambient slot each row would need a branch: not worth a tile.
   static bool hasPlainLeaf(LoadOp load, const TreePath &path) {
     int depth = path.lastPool();
-    if (depth + 2 != int(path.levels.size()) || levelAxes(path.levels.back()) != path.axes)
+    if (depth + 2 != int(path.levels.size()) || path.levels.back().hasPool() ||
+        levelAxes(path.levels.back()) != path.axes)
       return false;
     llvm::Expected<layout::TreeLayout> layout = layout::TreeLayout::get(load.getTreeType());
     if (!layout) {
@@ -87,7 +90,7 @@ private:
     bool leaves = false, always = false;
     for (const Candidate &candidate : candidates) {
       leaves |= !candidate.form.staysInLeaf();
-      always |= runsForEveryCell(cells, candidate.load);
+      always |= runsForEveryActiveCell(cells, candidate.load);
       for (unsigned k = 0; k < extents.size(); ++k) {
         low[k] = std::max(low[k], -candidate.form.least[k]);
         high[k] = std::max(high[k],

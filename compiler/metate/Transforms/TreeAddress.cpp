@@ -1,5 +1,6 @@
 //===- TreeAddress.cpp - from coordinates to bytes --------------*- C++ -*-===//
 #include "metate/Transforms/TreeAddress.h"
+#include "metate/Level/Bitmasked.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LeafForm.h"
 
@@ -14,17 +15,19 @@ struct TreeAddress::Walk {
   TypeRange types;
   Body body;
   Otherwise otherwise;
-  Value lastActive;     ///< activity of the last level with a pool
+  Value lastActive;     ///< activity of the last level whose cells can be inactive
   bool toPlace = false; ///< the body gets the member's offset, not that of its container
+  bool entry = false;   ///< activity as it was when the task began
 };
 
 Value TreeAddress::inside() {
-  if (path.lastPool() < 0)
+  if (path.lastActivity() < 0)
     return {};
   Value all;
-  for (auto [coordinate, extent] : llvm::zip(coordinates, path.extents)) {
+  for (auto [k, extent] : llvm::enumerate(path.extents)) {
     int64_t end = isMutant(Mutant::LastCoordinateOutside) ? extent - 1 : extent;
-    Value one = bytes.compare(arith::CmpIPredicate::ult, coordinate, bytes.index(end));
+    Value distance = isSigned(k) ? bytes.add(coordinates[k], extent / 2) : coordinates[k];
+    Value one = bytes.compare(arith::CmpIPredicate::ult, distance, bytes.index(end));
     all = all ? arith::AndIOp::create(bytes.builder, bytes.loc, all, one).getResult() : one;
   }
   // The first pool's link is cut off there. An axis that another level splits first would still
@@ -52,9 +55,10 @@ static Value valueOf(ByteBuilder &bytes, const LinearForm &form) {
   return sum;
 }
 
-/// coordinate / below, then modulo `extent` unless it is 0. In the nest over a tree's own levels
-/// both are the nest's variables, so that addresses stay linear in them.
-static Value digitOf(ByteBuilder &bytes, Value coordinate, int64_t below, int64_t extent) {
+/// In the nest over a tree's own levels both are the nest's variables, so that addresses stay linear in
+/// them.
+Value TreeAddress::digit(unsigned position, int64_t below, int64_t extent) {
+  Value coordinate = coordinates[position];
   if (below == 1 && extent == 0)
     return coordinate;
   if (auto upper = LinearForm::of(coordinate).divide(below)) {
@@ -63,20 +67,26 @@ static Value digitOf(ByteBuilder &bytes, Value coordinate, int64_t below, int64_
     if (auto digit = upper->first.divide(extent))
       return valueOf(bytes, digit->second);
   }
-  Value index = bytes.divide(coordinate, below);
-  return extent == 0 ? index : bytes.remainder(index, extent);
+  Value index =
+      isSigned(position) ? bytes.divideFloor(coordinate, below) : bytes.divide(coordinate, below);
+  if (extent == 0)
+    return index;
+  if (!isSigned(position))
+    return bytes.remainder(index, extent);
+  return bytes.subtract(index, bytes.multiply(bytes.divideFloor(index, extent), extent));
 }
 
 Value TreeAddress::linearIndex(unsigned depth, unsigned from) {
   const layout::Node &node = layout.nodes[nodes[depth]];
   Value linear = bytes.index(0);
+  if (node.level.isUnbounded())
+    return linear;
   for (auto [axis, extent] : llvm::zip(node.axes, node.extents)) {
     unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
     bool splitAbove = llvm::any_of(llvm::seq(from, depth), [&, axis = axis](unsigned above) {
       return llvm::is_contained(layout.nodes[nodes[above]].axes, axis);
     });
-    Value index = digitOf(bytes, coordinates[position], path.extentBelow(depth, position),
-                          splitAbove ? extent : 0);
+    Value index = digit(position, path.extentBelow(depth, position), splitAbove ? extent : 0);
     int64_t stride = isMutant(Mutant::LeafExtentsSwapped) && from ? node.extents.front() : extent;
     linear = bytes.add(bytes.multiply(linear, stride), index);
   }
@@ -87,7 +97,7 @@ SmallVector<Value> TreeAddress::levelCoordinates(unsigned depth) {
   SmallVector<Value> result;
   for (unsigned axis : layout.nodes[nodes[depth]].pathAxes) {
     unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
-    result.push_back(bytes.divide(coordinates[position], path.extentBelow(depth, position)));
+    result.push_back(digit(position, path.extentBelow(depth, position), 0));
   }
   return result;
 }
@@ -97,16 +107,17 @@ SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset
     return walk.body(walk.toPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset);
   const layout::Node &node = layout.nodes[nodes[depth]];
   const LevelLowering &level = levelLowering(node.kind);
-  Value container = bytes.add(offset, node.offset), linear = linearIndex(depth, 0);
-  Cell cell;
-  if (walk.mode == Walk::Activate) {
-    cell = level.activate(bytes, node, container, linear, levelCoordinates(depth));
-  } else {
-    cell = level.locate(bytes, node, container, linear, node.pool >= 0 ? walk.inside : Value(),
-                        concurrent);
-    if (node.pool >= 0)
-      walk.inside = {};
-  }
+  auto own = [&] { return levelCoordinates(depth); };
+  CellQuery query{bytes.add(offset, node.offset),
+                  linearIndex(depth, 0),
+                  own,
+                  walk.inside,
+                  concurrent,
+                  walk.entry};
+  Cell cell = walk.mode == Walk::Activate ? level.activate(bytes, node, query)
+                                          : level.locate(bytes, node, query);
+  if (node.pool >= 0)
+    walk.inside = {};
   if (cell.active && !(isMutant(Mutant::OuterActivityAnswers) && walk.lastActive))
     walk.lastActive = cell.active;
   if (!cell.active || !cell.mustBranch || walk.mode == Walk::Active)
@@ -125,9 +136,16 @@ static Value rootOffset(ByteBuilder &bytes, const layout::TreeLayout &layout) {
 }
 
 SmallVector<Value> TreeAddress::read(TypeRange types, Body body, Otherwise otherwise) {
-  Walk walk{Walk::Read, inside(),        unsigned(path.levels.size()), types, body, otherwise,
+  Value within = inside();
+  Walk walk{Walk::Read, within,          unsigned(path.levels.size()), types, body, otherwise,
             {},         bool(path.place)};
-  return descend(walk, 0, rootOffset(bytes, layout));
+  SmallVector<Value> results = descend(walk, 0, rootOffset(bytes, layout));
+  if (!within || path.lastPool() >= 0)
+    return results;
+  // No link to cut off: outside, the first cell was read.
+  for (auto [result, instead] : llvm::zip(results, otherwise()))
+    result = bytes.select(within, result, instead);
+  return results;
 }
 
 void TreeAddress::visitActive(llvm::function_ref<void(Value)> body) {
@@ -149,34 +167,71 @@ Value TreeAddress::slotOffset(unsigned depth) {
   return descend(walk, 0, rootOffset(bytes, layout)).front();
 }
 
+/// A list's slot holds several cells.
+Value TreeAddress::cellInSlot(unsigned depth, Value slotOffset) {
+  const layout::Node &node = layout.nodes[nodes[depth]];
+  if (node.slotCells == 1)
+    return slotOffset;
+  unsigned position = llvm::find(path.axes, node.axes[0]) - path.axes.begin();
+  Value index = digit(position, path.extentBelow(depth, position), 0);
+  return bytes.add(slotOffset, bytes.multiply(index, node.cellBytes));
+}
+
 Value TreeAddress::offsetInSlot(unsigned depth, Value offset) {
+  offset = cellInSlot(depth, offset);
   for (unsigned level = depth + 1; level < path.levels.size(); ++level) {
     const layout::Node &node = layout.nodes[nodes[level]];
-    Value container = bytes.add(offset, node.offset);
-    offset = levelLowering(node.kind)
-                 .locate(bytes, node, container, linearIndex(level, depth + 1), {}, concurrent)
-                 .offset;
+    CellQuery query{bytes.add(offset, node.offset), linearIndex(level, depth + 1)};
+    offset = levelLowering(node.kind).locate(bytes, node, query).offset;
   }
   bool addsPlace = path.place && !isMutant(Mutant::MemberOffsetForgotten);
   return addsPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset;
 }
 
-Value TreeAddress::isActive() {
-  if (path.lastPool() < 0)
+Value TreeAddress::isActive(bool entry) {
+  int depth = path.lastActivity();
+  if (depth < 0)
     return bytes.integer(1, 1);
   Walk walk;
   auto body = [&](Value) { return SmallVector<Value>{walk.lastActive}; };
   auto otherwise = [&] { return SmallVector<Value>{bytes.integer(0, 1)}; };
   Type type = bytes.builder.getI1Type();
-  walk = Walk{Walk::Read, inside(), unsigned(path.lastPool() + 1), type, body, otherwise, {}};
-  // The last pool's own cell need not be entered: its link says it.
+  walk = Walk{Walk::Read, inside(), unsigned(depth + 1), type, body, otherwise, {}, false, entry};
   return descend(walk, 0, rootOffset(bytes, layout)).front();
+}
+
+Value TreeAddress::isActiveInSlot(unsigned depth, Value offset, bool entry) {
+  Value active;
+  offset = cellInSlot(depth, offset);
+  for (unsigned level = depth + 1; int(level) <= path.lastActivity(); ++level) {
+    const layout::Node &node = layout.nodes[nodes[level]];
+    CellQuery query{
+        bytes.add(offset, node.offset), linearIndex(level, depth + 1), {}, {}, concurrent, entry};
+    Cell cell = levelLowering(node.kind).locate(bytes, node, query);
+    offset = cell.offset;
+    if (cell.active)
+      active = cell.active;
+  }
+  return active;
+}
+
+Value TreeAddress::bitsInSlot(unsigned depth, Value offset, bool entry) {
+  offset = cellInSlot(depth, offset);
+  for (unsigned level = depth + 1;; ++level) {
+    const layout::Node &node = layout.nodes[nodes[level]];
+    CellQuery query{
+        bytes.add(offset, node.offset), linearIndex(level, depth + 1), {}, {}, concurrent, entry};
+    if (level + 1 == path.levels.size())
+      return BitmaskedLowering::bitsFrom(bytes, node, query);
+    offset = levelLowering(node.kind).locate(bytes, node, query).offset;
+  }
 }
 
 Value TreeAddress::activate() {
   OpBuilder &builder = bytes.builder;
   Type type = builder.getI1Type();
-  if (path.lastPool() < 0)
+  int depth = path.lastActivity();
+  if (depth < 0)
     return bytes.integer(1, 1);
   auto branch = scf::IfOp::create(builder, bytes.loc, type, inside(), true);
   OpBuilder::InsertionGuard guard(builder);
@@ -185,7 +240,65 @@ Value TreeAddress::activate() {
   builder.setInsertionPointToStart(branch.thenBlock());
   auto body = [&](Value) { return SmallVector<Value>{bytes.integer(1, 1)}; };
   auto otherwise = [&] { return SmallVector<Value>{bytes.integer(0, 1)}; };
-  Walk walk{Walk::Activate, {}, unsigned(path.lastPool() + 1), type, body, otherwise, {}};
+  Walk walk{Walk::Activate, {}, unsigned(depth + 1), type, body, otherwise, {}};
+  scf::YieldOp::create(builder, bytes.loc, descend(walk, 0, rootOffset(bytes, layout)));
+  return branch.getResult(0);
+}
+
+void TreeAddress::deactivate() {
+  unsigned depth = path.lastActivity();
+  const layout::Node &node = layout.nodes[nodes[depth]];
+  const LevelLowering &level = levelLowering(node.kind);
+  OpBuilder &builder = bytes.builder;
+  Walk walk;
+  auto body = [&](Value offset) -> SmallVector<Value> {
+    auto own = [&] { return levelCoordinates(depth); };
+    CellQuery query{bytes.add(offset, node.offset), linearIndex(depth, 0), own, walk.inside,
+                    /*concurrent=*/true};
+    Value active = level.locate(bytes, node, query).active;
+    auto branch = scf::IfOp::create(builder, bytes.loc, active);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    level.deactivate(bytes, node, query);
+    return {};
+  };
+  auto otherwise = [] { return SmallVector<Value>(); };
+  walk = Walk{Walk::Read, inside(), depth, {}, body, otherwise, {}};
+  descend(walk, 0, rootOffset(bytes, layout));
+}
+
+Value TreeAddress::length() {
+  unsigned depth = path.levels.size() - 1;
+  Walk walk;
+  Value none = bytes.integer(0, 32);
+  auto body = [&](Value offset) {
+    Value at = bytes.add(offset, layout.nodes[nodes[depth]].offset + layout::header::listLength());
+    Value length = bytes.readInteger(at, 32, concurrent);
+    return SmallVector<Value>{walk.inside ? bytes.select(walk.inside, length, none) : length};
+  };
+  auto otherwise = [&] { return SmallVector<Value>{none}; };
+  walk = Walk{Walk::Read, inside(), depth, none.getType(), body, otherwise, {}};
+  return descend(walk, 0, rootOffset(bytes, layout)).front();
+}
+
+Value TreeAddress::append() {
+  OpBuilder &builder = bytes.builder;
+  unsigned depth = path.levels.size() - 1;
+  const layout::Node &node = layout.nodes[nodes[depth]];
+  Value none = bytes.integer(-1, 32);
+  Type type = none.getType();
+  auto branch = scf::IfOp::create(builder, bytes.loc, type, inside(), true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, bytes.loc, none);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  auto body = [&](Value offset) {
+    Value index = bytes.call("append", node, bytes.add(offset, node.offset),
+                             levelCoordinates(depth), std::nullopt, builder.getI64Type());
+    return SmallVector<Value>{arith::TruncIOp::create(builder, bytes.loc, type, index)};
+  };
+  auto otherwise = [&] { return SmallVector<Value>{none}; };
+  Walk walk{Walk::Activate, {}, depth, type, body, otherwise, {}};
   scf::YieldOp::create(builder, bytes.loc, descend(walk, 0, rootOffset(bytes, layout)));
   return branch.getResult(0);
 }

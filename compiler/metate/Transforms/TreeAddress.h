@@ -35,11 +35,24 @@ public:
   /// Byte offset of the member, given its slot of level `depth` and coordinates inside that slot.
   mlir::Value offsetInSlot(unsigned depth, mlir::Value slotOffset);
 
-  mlir::Value isActive();
+  /// i1; `entry`: as it was when the task began.
+  mlir::Value isActive(bool entry);
+  /// As isActive for a bitmasked level below the slot: given the slot of level `depth` and coordinates inside of it.
+  mlir::Value isActiveInSlot(unsigned depth, mlir::Value slotOffset, bool entry);
+  /// i32: bits of the cells from this one on, of the bitmasked level that ends the path, as far as its word
+  /// goes; given the slot of level `depth` and coordinates inside of it.
+  mlir::Value bitsInSlot(unsigned depth, mlir::Value slotOffset, bool entry);
   mlir::Value activate();
+  /// Of the cell of the last level whose cells can be inactive.
+  void deactivate();
+  /// Of a dynamic level's path, whatever the coordinate along it: the list's length, and the index of a new last
+  /// cell (-1: none). i32.
+  mlir::Value length();
+  mlir::Value append();
 
 private:
   struct Walk;
+  mlir::Value cellInSlot(unsigned depth, mlir::Value slotOffset);
   llvm::SmallVector<mlir::Value> descend(Walk &walk, unsigned depth, mlir::Value offset);
   /// i1: all coordinates are within the extents; null where the path has no pool. Coordinates that
   /// are not are replaced where following them would leave a container.
@@ -48,6 +61,10 @@ private:
   /// coordinates.
   mlir::Value linearIndex(unsigned depth, unsigned from);
   llvm::SmallVector<mlir::Value> levelCoordinates(unsigned depth);
+  /// coordinate / below, then modulo `extent` unless it is 0.
+  mlir::Value digit(unsigned position, int64_t below, int64_t extent);
+  /// Whether `coordinates[position]` may be negative: a level without bounds splits the axis.
+  bool isSigned(unsigned position) const { return path.extents[position] == unboundedExtent; }
 
   ByteBuilder &bytes;
   const layout::TreeLayout &layout;

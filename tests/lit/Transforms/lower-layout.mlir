@@ -38,7 +38,7 @@ metate.kernel @branch(%f: !big, %x: memref<?xf32>, %i: index) {
 // Test first, then claim out of line; the launch returns the tree's status.
 // CHECK-LABEL: metate.kernel @metate_entry_activate
 // CHECK: metate.read %{{.*}}[%{{.*}}] scope 0 acquire : i32
-// CHECK: func.call @metate_claim_{{.*}}_0
+// CHECK: metate.tree_call "claim" %{{.*}} level 1(%{{.*}}) at(%{{.*}}) flag 0
 // CHECK: metate.return_status
 metate.kernel @activate(%f: !t {metate.access = 6 : i64}, %i: index) {
   %ok = metate.activate %f["a"][%i] : !t

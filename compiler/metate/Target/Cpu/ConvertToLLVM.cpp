@@ -7,6 +7,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Target/Cpu/Passes.h"
+#include "metate/Target/Cpu/TreeCalls.h"
 
 #include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -254,9 +255,11 @@ struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
     if (failed(applyPatternsGreedily(getOperation(), std::move(unroll), config)))
       return signalPassFailure();
 
+    addTreeCallees(getOperation());
     CpuTypeConverter converter(context);
     RewritePatternSet patterns(context);
     patterns.add<ConvertRead, ConvertWrite, ConvertCas, ConvertRmw>(converter);
+    populateTreeCallPatterns(converter, patterns);
     arith::populateArithExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
@@ -276,10 +279,6 @@ struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
     keepPowers(getOperation());
-    // Helper functions of ours are nobody's but the payload's.
-    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (function.getSymName().starts_with("metate_claim_"))
-        function.setLinkage(LLVM::Linkage::Internal);
   }
 };
 } // namespace

@@ -78,7 +78,7 @@ private:
     }
     if (isa<CasOp>(op))
       return 10000;
-    if (isa<func::CallOp, PrintOp>(op))
+    if (isa<func::CallOp, TreeCallOp, PrintOp>(op))
       return 20000;
     if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
       return 50 * factor;

@@ -1,0 +1,63 @@
+//===- TreeProtocol.cpp - the tree protocol in a payload --------*- C++ -*-===//
+//
+// Support/Tree.c is compiled to bitcode with the compiler. It is read lazily: only bodies of the
+// functions that a payload calls are parsed.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Emit/TreeProtocol.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/AttributeMask.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+
+// Tree.c's bitcode for each architecture (TreeCode.S).
+#define METATE_TREE_CODE(name)                                                                     \
+  extern "C" const char metate_bitcode_##name##_begin[], metate_bitcode_##name##_end[];            \
+  static StringRef name() {                                                                        \
+    return {metate_bitcode_##name##_begin,                                                         \
+            size_t(metate_bitcode_##name##_end - metate_bitcode_##name##_begin)};                  \
+  }
+METATE_TREE_CODE(Tree_x86_64)
+METATE_TREE_CODE(Tree_aarch64)
+
+static bool isOfProtocol(const Function &function) {
+  return function.getName().starts_with("metate_rt_");
+}
+
+Error metate::linkTreeProtocol(Module &module) {
+  if (none_of(module, isOfProtocol))
+    return Error::success();
+  bool arm = module.getTargetTriple().getArch() == Triple::aarch64;
+  Expected<std::unique_ptr<Module>> protocol = getLazyBitcodeModule(
+      MemoryBufferRef(arm ? Tree_aarch64() : Tree_x86_64(), "tree protocol"), module.getContext());
+  if (!protocol)
+    return protocol.takeError();
+  (*protocol)->setDataLayout(module.getDataLayout());
+  (*protocol)->setTargetTriple(module.getTargetTriple());
+  if (NamedMDNode *flags = (*protocol)->getModuleFlagsMetadata()) // the kernels' decide
+    flags->eraseFromParent();
+  SmallPtrSet<const Function *, 16> own;
+  for (const Function &function : module)
+    if (!function.isDeclaration())
+      own.insert(&function);
+  if (Linker::linkModules(module, std::move(*protocol), Linker::LinkOnlyNeeded))
+    return createStringError("the tree protocol does not link");
+  for (Function &function : module) {
+    if (own.contains(&function))
+      continue;
+    if (isOfProtocol(function) && function.isDeclaration())
+      return createStringError("the tree protocol has no function '" + function.getName() + "'");
+    // The CPU is the target machine's, as of the kernels; with attributes of another one it would not
+    // be inlined.
+    AttributeMask strings;
+    for (Attribute attribute : function.getAttributes().getFnAttrs())
+      if (attribute.isStringAttribute())
+        strings.addAttribute(attribute.getKindAsString());
+    function.removeFnAttrs(strings);
+  }
+  return Error::success();
+}

@@ -1,0 +1,20 @@
+//===- TreeProtocol.h - the tree protocol in a payload ----------*- C++ -*-===//
+#ifndef METATE_EMIT_TREEPROTOCOL_H
+#define METATE_EMIT_TREEPROTOCOL_H
+
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace metate {
+
+/// Links what the module calls of the tree protocol (functions `metate_rt_*`) into it, internal and as if it
+/// were the kernels' own code. A module that calls none of it is left as it is, at no cost. An error if a function
+/// does not exist.
+llvm::Error linkTreeProtocol(llvm::Module &module);
+
+} // namespace metate
+
+#endif

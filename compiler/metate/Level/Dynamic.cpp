@@ -1,0 +1,65 @@
+//===- Dynamic.cpp - the dynamic level --------------------------*- C++ -*-===//
+#include "metate/Level/Dynamic.h"
+
+using namespace mlir;
+using namespace metate;
+namespace header = metate::layout::header;
+
+/// The length of the list, as an index.
+static Value lengthOf(ByteBuilder &bytes, const CellQuery &query) {
+  uint64_t at = query.entry ? header::listEntryLength() : header::listLength();
+  return bytes.toIndex(bytes.readInteger(bytes.add(query.container, at), 32, query.concurrent));
+}
+
+/// Byte offset of the link of the cell's chunk.
+static Value linkOf(ByteBuilder &bytes, const layout::Node &node, Value container, Value index) {
+  Value chunk = bytes.divide(index, node.slotCells);
+  return bytes.add(bytes.add(container, header::listLink(0)), bytes.multiply(chunk, 4));
+}
+
+/// Byte offset of the cell in its chunk's slot.
+static Value cellIn(ByteBuilder &bytes, const layout::Node &node, Value slot, Value index) {
+  Value within = bytes.remainder(index, node.slotCells);
+  return bytes.add(bytes.slotAt(node, slot), bytes.multiply(within, node.cellBytes));
+}
+
+Cell DynamicLowering::locate(ByteBuilder &bytes, const layout::Node &node,
+                             const CellQuery &query) const {
+  Value index = query.linear;
+  if (query.inside)
+    index = bytes.select(query.inside, index, bytes.index(0));
+  Value active = bytes.compare(arith::CmpIPredicate::ult, index, lengthOf(bytes, query));
+  Value link = bytes.readInteger(linkOf(bytes, node, query.container, index), 32, query.concurrent);
+  if (query.inside) {
+    active = arith::AndIOp::create(bytes.builder, bytes.loc, query.inside, active);
+    link = bytes.select(query.inside, link, bytes.integer(0, 32));
+  }
+  return {cellIn(bytes, node, link, index), active, !node.ambient};
+}
+
+Cell DynamicLowering::activate(ByteBuilder &bytes, const layout::Node &node,
+                               const CellQuery &query) const {
+  OpBuilder &builder = bytes.builder;
+  CellQuery live = query;
+  live.concurrent = true;
+  Value there = bytes.compare(arith::CmpIPredicate::ult, query.linear, lengthOf(bytes, live));
+  auto branch = scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), there, true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value link = bytes.readInteger(linkOf(bytes, node, query.container, query.linear), 32,
+                                   /*acquire=*/true);
+    scf::YieldOp::create(builder, bytes.loc, link);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    Value slot = bytes.call("dynamic_activate", node, {query.container, query.linear},
+                            query.coordinates(), bytes.strict, builder.getI32Type());
+    scf::YieldOp::create(builder, bytes.loc, slot);
+  }
+  Value slot = branch.getResult(0);
+  return {cellIn(bytes, node, slot, query.linear), bytes.isNonzero(slot), true};
+}
+
+void DynamicLowering::deactivate(ByteBuilder &bytes, const layout::Node &node,
+                                 const CellQuery &query) const {
+  bytes.call("clear_list", node, query.container, query.coordinates(), std::nullopt);
+}

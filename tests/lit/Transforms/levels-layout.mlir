@@ -1,0 +1,89 @@
+// RUN: metate-opt %s --metate-lower-layout | FileCheck %s
+
+!leaf = !metate.tree<#metate.pointer<"i", [16], [#metate.bitmasked<"i", [64], [#metate.place<"a" : f32>]>]>>
+!root = !metate.tree<#metate.bitmasked<"i", [64], [#metate.place<"a" : f32, background = 2.5 : f32>]>>
+!lists = !metate.tree<#metate.dense<"i", [16], [#metate.dynamic<"j", [64], [#metate.place<"x" : f32>], chunk = 8>]>>
+!hash = !metate.tree<#metate.hash<"i", [#metate.dense<"i", [4], [#metate.place<"a" : f32>]>]>>
+
+// What is not active holds background: the bit does not matter. Outside of a tree without links, a value is selected.
+// CHECK-LABEL: metate.kernel @metate_entry_read
+// CHECK: %[[IN:.*]] = arith.cmpi ult
+// CHECK: %[[V:.*]] = metate.read {{.*}} : f32
+// CHECK: %[[B:.*]] = arith.constant 2.500000e+00
+// CHECK: arith.select %[[IN]], %[[V]], %[[B]]
+metate.kernel @read(%f: !root, %x: memref<?xf32>, %i: index) {
+  %v = metate.load %f["a"][%i] : !root -> f32
+  memref.store %v, %x[%i] : memref<?xf32>
+  metate.return
+}
+
+// Test, then set; a bit's change is noted once.
+// CHECK-LABEL: metate.kernel @metate_entry_activate
+// CHECK: metate.tree_call "claim"
+// CHECK: %[[BIT:.*]] = arith.shli
+// CHECK: metate.read {{.*}} acquire : i32
+// CHECK: scf.if
+// CHECK:   metate.rmw ori %[[BIT]]
+// CHECK:   scf.if
+// CHECK:     metate.write %{{.*}} release : i32
+metate.kernel @activate(%f: !leaf {metate.access = 6 : i64}, %i: index) {
+  %ok = metate.activate %f["a"][%i] : !leaf
+  metate.return
+}
+
+// The test of the own cell looks into the own slot; at entry, into the second mask.
+// CHECK-LABEL: metate.kernel @metate_entry_walk
+// CHECK: %[[WORD:.*]] = metate.read {{.*}} : i32
+// CHECK: %[[BIT:.*]] = arith.shli
+// CHECK: metate.tree_call "deactivate" %{{.*}} level 2(%{{.*}}, %{{.*}}) at(%{{.*}})
+metate.kernel @walk(%f: !leaf) {
+  metate.cells (%slot, %s) in %f["a@0"] : !leaf {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %n = arith.constant 64 : index
+    %b = arith.muli %s, %n : index
+    scf.for %l = %zero to %n step %one {
+      %i = arith.addi %b, %l : index
+      %on = metate.is_active %f["a"][%i] {metate.own} : !leaf
+      scf.if %on {
+        metate.deactivate %f["a"][%i] : !leaf
+      }
+    } {metate.nest, metate.row}
+    metate.yield
+  }
+  metate.serial {
+    metate.snapshot %f["a@1"] : !leaf
+    metate.collect %f sweep : !leaf
+    metate.yield
+  }
+  metate.return
+}
+// CHECK: metate.tree_call "snapshot" %{{.*}} level 2()
+// CHECK: metate.tree_call "collect" %{{.*}} level 1()
+
+// CHECK-LABEL: metate.kernel @metate_entry_lists
+// CHECK: %[[N:.*]] = metate.read {{.*}} : i32
+// CHECK: metate.tree_call "append" %{{.*}} level 2(%{{.*}}) at(%{{.*}}, %{{.*}}) : {{.*}} -> i64
+// CHECK: arith.trunci %{{.*}} : i64 to i32
+// CHECK: metate.tree_call "dynamic_activate" %{{.*}} level 2(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) flag 0
+// CHECK: metate.tree_call "clear_list" %{{.*}} level 2(%{{.*}})
+metate.kernel @lists(%f: !lists {metate.access = 7 : i64}, %i: index, %j: index) {
+  %n = metate.length %f["dynamic1"][%i] : !lists
+  %k = metate.append %f["dynamic1"][%i] : !lists
+  %ok = metate.activate %f["x"][%i, %j] : !lists
+  metate.deactivate %f["dynamic1"][%i] : !lists
+  metate.return
+}
+
+// Coordinates of a hash level may be negative: floor division, as a shift.
+// CHECK-LABEL: metate.kernel @metate_entry_hash
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: %[[BLOCK:.*]] = arith.shrsi %{{.*}}, %[[TWO]] : index
+// CHECK: metate.tree_call "hash_find" %{{.*}} level 1(%{{.*}}) at(%[[BLOCK]]) : {{.*}} -> i32
+// CHECK: metate.tree_call "hash_claim"
+metate.kernel @hash(%f: !hash {metate.access = 7 : i64}, %x: memref<?xf32>, %i: index) {
+  %v = metate.load %f["a"][%i] : !hash -> f32
+  memref.store %v, %x[%i] : memref<?xf32>
+  %ok = metate.activate %f["a"][%i] : !hash
+  metate.return
+}
