@@ -197,7 +197,8 @@ typedef struct metate_capacity {
 } metate_capacity;
 
 /* How many slots each pool gets. NULL, or a level without an entry: its natural maximum (as many
- * as its parents can ever link), at most 2^32 - 2 - workers. */
+ * as its parents can ever link), at most 2^32 - 2 - workers; a hash level, which has none,
+ * METATE_DEFAULT_HASH_SLOTS - 1 - workers, and at most 2^30 - 1 - workers. */
 typedef struct metate_capacities {
   uint32_t struct_size;
   uint32_t workers; /* workers that may activate at once; 0 = METATE_DEFAULT_WORKERS */
@@ -239,7 +240,8 @@ typedef struct metate_level_description {
   int64_t shape[METATE_MAX_AXES]; /* cells along each of path_axes, over the whole tree; 0 = a hash
                                      level is above: any 32-bit number */
   uint64_t cell_bytes;            /* a member: bytes of one value */
-  uint64_t natural_slots;         /* a level with a pool: slots that can ever be linked; else 0 */
+  uint64_t
+      natural_slots; /* a level with a pool: slots that can ever be linked, of a hash level those that it gets without a capacity; else 0 */
   const char *name;
   const void *background; /* a member: cell_bytes bytes; else NULL */
 } metate_level_description;

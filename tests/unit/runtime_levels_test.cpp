@@ -215,3 +215,103 @@ TEST_F(LevelsTest, behaveLikeMaps) {
     unbind(tree);
   }
 }
+
+// One kind of damage at a time; check names what is wrong.
+TEST_F(LevelsTest, checkFindsEveryDamage) {
+  metate_type *type =
+      open(typeBlob({pointer("p", "i", {4}, {bitmasked("b", "i", {37}, {x(), small("s")})}),
+                     dense("e", "i", {2}, {dynamic("l", "j", 20, 4, {place("y", METATE_I32)})}),
+                     bitmasked("c", "k", {3}, {hash("h", "i", {place("z", METATE_I32)})})},
+                    "every"));
+  metate_capacity few{"h", 12};
+  auto wanted = sized<metate_capacities>();
+  wanted.workers = 2;
+  wanted.count = 1;
+  wanted.entries = &few;
+  uint64_t bytes = 0, align = 0;
+  ASSERT_OK(metate_type_size(type, &wanted, &bytes, &align));
+  Memory sound(bytes), damaged(bytes);
+  metate_tree *tree = nullptr;
+  ASSERT_OK(metate_tree_bind(type, sound.data, bytes, &wanted, METATE_BIND_RESET, &tree));
+  trees.push_back(tree);
+  uint32_t xs = member(type, "x"), ys = member(type, "y"), zs = member(type, "z");
+  for (int64_t n : {0, 36, 40, 147})
+    ASSERT_OK(write(tree, xs, {n}, int32_t(n)));
+  ASSERT_OK(write(tree, ys, {1, 9}, 5));
+  for (int64_t n = -5; n < 5; ++n)
+    ASSERT_OK(write(tree, zs, {n, (n + 5) % 3}, int32_t(n)));
+  int64_t gone[2] = {-5, 0};
+  ASSERT_OK(metate_tree_deactivate(tree, zs, gone, 2));
+  ASSERT_OK(check(tree));
+  auto *base = static_cast<uint8_t *>(damaged.data);
+  auto *header = reinterpret_cast<metate_tree_header *>(base);
+  auto *pools = reinterpret_cast<metate_pool *>(header + 1); // p, l, h
+  auto info = sized<metate_type_description>();
+  ASSERT_OK(metate_type_describe(type, &info));
+  const auto *levels =
+      reinterpret_cast<const metate_level *>(static_cast<const metate_tree_type *>(info.blob) + 1);
+  auto levelNamed = [&](const char *name) {
+    uint32_t level = 0;
+    EXPECT_OK(metate_type_find_level(type, name, &level));
+    return level;
+  };
+  auto expect = [&](const char *text, auto edit) {
+    std::memcpy(base, sound.data, bytes);
+    edit();
+    EXPECT_FAILS(METATE_E_CORRUPT, metate_tree_check(type, base, bytes), text);
+  };
+  auto *root = base + header->root_offset;
+  std::memcpy(base, sound.data, bytes);
+  root = base + header->root_offset;
+  const metate_level &masked = levels[levelNamed("b")], &holder = levels[levelNamed("c")];
+  uint8_t *slot = base + pools[0].slots_offset + levels[levelNamed("p")].slot_bytes; // slot 1
+  auto *mask = reinterpret_cast<uint32_t *>(slot + masked.mask);
+  auto *list = reinterpret_cast<uint32_t *>(root + levels[levelNamed("e")].offset +
+                                            levels[levelNamed("e")].cell_bytes);
+  auto *table = reinterpret_cast<uint32_t *>(base + pools[2].table_offset);
+  auto *stamps = reinterpret_cast<uint32_t *>(root + holder.offset);
+  auto record = [&](uint32_t pool, uint32_t number) {
+    return reinterpret_cast<uint32_t *>(base + pools[pool].meta_offset) +
+           number * (2 + levels[pool == 0 ? levelNamed("p") : levelNamed(pool == 1 ? "l" : "h")]
+                             .coordinate_count);
+  };
+  uint32_t first = 0;
+  while (!table[first])
+    ++first;
+  uint32_t buckets = pools[2].table_buckets, empty = 0;
+  while (table[empty] || table[(empty + buckets - 1) % buckets])
+    ++empty; // one that nothing probes through
+
+  expect("bits beyond its cells", [&] { mask[1] |= 1u << 30; });
+  expect("an inactive cell is not background", [&] { mask[0] &= ~1u; });
+  expect("an inactive cell is not background", [&] { slot[masked.cell_bytes * 7] ^= 1; });
+  expect("longer than it can be", [&] { list[0] = 21; });
+  expect("not all its chunks", [&] { list[0] = 13; });
+  expect("not all its chunks", [&] { list[2] = 0; });
+  expect("beyond its list's length", [&] { list[0] = 3; });
+  expect("beyond its list's length", [&] { list[0] = 8; });
+  expect("not background", [&] { list[0] = 9; });
+  expect("two parents", [&] { list[3] = list[2]; });
+  expect("leaves the pool", [&] { list[2] = 90; });
+  expect("coordinates", [&] { std::swap(list[2], list[3]); });
+  expect("coordinates", [&] { record(1, list[2])[2] ^= 1; });
+  expect("have not been collected", [&] { pools[0].pending = 1; });
+  expect("have not been collected", [&] { pools[2].tombs = 1; });
+  expect("have not been collected", [&] { ++pools[2].orphans; });
+  expect("number of links", [&] { table[first] = 0; });
+  expect("leaves the pool", [&] { table[first] = METATE_TOMBSTONE; });
+  expect("leaves the pool", [&] { table[empty] = 99; });
+  expect("its table", [&] { table[empty] = table[first]; });
+  expect("by its coordinates", [&] { std::swap(table[empty], table[first]); });
+  expect("does not know it", [&] { record(2, table[first])[1] ^= 1; });
+  expect("does not know it", [&] { stamps[0] = 0x80000001u ^ stamps[0] ^ 0x80000002u; });
+  expect("never given", [&] { stamps[0] = 5; });
+  expect("never given", [&] { stamps[0] = 0x80000090u; });
+  expect("by its coordinates", [&] { record(2, table[first])[2] += 1000; });
+  expect("state", [&] { record(2, table[first])[0] = 0; });
+  expect("state", [&] { record(2, 13)[0] = 1; });
+  expect("free list",
+         [&] { record(2, uint32_t(pools[2].free_head))[1] = uint32_t(pools[2].free_head); });
+  expect("ambient", [&] { base[pools[0].slots_offset + masked.mask] = 1; });
+  expect("offsets", [&] { pools[2].table_buckets *= 2; });
+}

@@ -12,8 +12,8 @@ const char *archName(uint32_t arch) {
 }
 
 const char *kindName(uint32_t kind) {
-  const char *names[] = {"?", "root", "dense", "pointer", "place"};
-  return kind < 5 ? names[kind] : "?";
+  const char *names[] = {"?", "root", "dense", "pointer", "place", "bitmasked", "dynamic", "hash"};
+  return kind < 8 ? names[kind] : "?";
 }
 
 std::string axesOf(const metate_level_description &level) {
@@ -43,7 +43,8 @@ void showLevels(const TreeType &type) {
     std::string extents =
         level.kind == METATE_LEVEL_PLACE
             ? showElement(level.dtype, level.rows, level.columns, level.element_rank)
-            : list(level.extents, level.axis_count);
+        : level.kind == METATE_LEVEL_HASH ? "any"
+                                          : list(level.extents, level.axis_count);
     std::string slots = level.natural_slots ? std::to_string(level.natural_slots) : "";
     std::printf("    %-14s %-9s %-6s %-16s %12llu %12s\n", name.c_str(), kindName(level.kind),
                 axesOf(level).c_str(), extents.c_str(),
