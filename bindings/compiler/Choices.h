@@ -19,8 +19,8 @@ struct Choices {
   bool privateReductions = true;
   bool acrossIterations = true;
   uint64_t chunkNanoseconds = 20000;
-  bool debug = false;
   uint64_t nontemporalBytes = uint64_t(64) << 20; // UINT64_MAX: never
+  bool debug = false;
   bool contract = true;
   std::string sanitizer; // "", "address" or "thread"
   bool verify = true;

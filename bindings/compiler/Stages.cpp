@@ -160,8 +160,8 @@ CompileOptions optionsOf(const Choices &choices) {
   options.acrossIterations =
       choices.acrossIterations && choices.optLevel > 0 && choices.sanitizer.empty();
   options.chunkNanoseconds = choices.chunkNanoseconds;
-  options.debug = choices.debug;
   options.nontemporalBytes = choices.optLevel > 0 ? choices.nontemporalBytes : UINT64_MAX;
+  options.debug = choices.debug;
   options.contract = choices.contract;
   options.sanitizer = sanitizerOf(choices.sanitizer);
   options.verify = choices.verify;
@@ -180,9 +180,9 @@ void bindStages(nb::module_ &module) {
       .def_rw("private_reductions", &Choices::privateReductions)
       .def_rw("across_iterations", &Choices::acrossIterations)
       .def_rw("chunk_ns", &Choices::chunkNanoseconds)
+      .def_rw("nontemporal_bytes", &Choices::nontemporalBytes, "2**64 - 1: never")
       .def_rw("debug", &Choices::debug)
       .def_rw("contract", &Choices::contract)
-      .def_rw("nontemporal_bytes", &Choices::nontemporalBytes, "2**64 - 1: never")
       .def_rw("sanitizer", &Choices::sanitizer)
       .def_rw("verify", &Choices::verify);
   nb::class_<JitModule>(module, "CompiledModule",

@@ -57,8 +57,8 @@ class Options:
     private_reductions: bool
     across_iterations: bool
     chunk_ns: int
-    random_seed: int
     nontemporal_bytes: int | None  # None: never
+    random_seed: int
     interp_stage: str
     checks: tuple[str, ...]
     stop: bool
@@ -118,10 +118,10 @@ class Context:
         random_seed: an integer; equal seeds give equal random numbers, launch by launch.
         chunk_ns: a parallel loop is cut into pieces of at least that much work, estimated in nanoseconds; 0: of
             single iterations.
-        interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
-        checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
         nontemporal_bytes: a parallel loop that writes at least so many bytes in a launch, row by row, and does not read
             them, writes around the caches; None: no loop does.
+        interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
+        checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
         stop: True makes the interpreter's first finding an error of the launch.
         print_ir: True prints the IR of each kernel when it is compiled, as it is after the import stage.
     Raises RuntimeValueError_, RuntimeTypeError_.
@@ -152,10 +152,10 @@ class Context:
             private_reductions=bool(private_reductions),
             across_iterations=bool(across_iterations),
             chunk_ns=int(chunk_ns),
+            nontemporal_bytes=bytes_or_none("nontemporal_bytes", nontemporal_bytes),
             random_seed=_seed(random_seed),
             interp_stage=_one_of("interp_stage", interp_stage, INTERP_STAGES),
             checks=_checks(checks),
-            nontemporal_bytes=bytes_or_none("nontemporal_bytes", nontemporal_bytes),
             stop=bool(stop),
             print_ir=bool(print_ir),
         )
@@ -298,9 +298,6 @@ def _threads(count) -> int | None:
     return count.__index__()
 
 
-def _seed(number) -> int:
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise RuntimeTypeError_(f"random_seed: expected an integer, got {number!r}")
 def bytes_or_none(name, number) -> int | None:
     """`number`, an option's value, if it is a number of bytes or None; or RuntimeValueError_."""
     if number is None:
@@ -310,6 +307,9 @@ def bytes_or_none(name, number) -> int | None:
     return number.__index__()
 
 
+def _seed(number) -> int:
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise RuntimeTypeError_(f"random_seed: expected an integer, got {number!r}")
     return number.__index__()
 
 

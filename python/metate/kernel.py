@@ -59,8 +59,8 @@ def _choices(options, debug=None):
     choices.private_reductions = options.private_reductions
     choices.across_iterations = options.across_iterations
     choices.chunk_ns = options.chunk_ns
-    choices.debug = options.debug if debug is None else debug
     choices.nontemporal_bytes = _context.NEVER if options.nontemporal_bytes is None else options.nontemporal_bytes
+    choices.debug = options.debug if debug is None else debug
     choices.contract = options.contract
     choices.sanitizer = options.sanitizer
     return choices

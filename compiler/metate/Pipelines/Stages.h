@@ -40,11 +40,11 @@ struct CompileOptions {
   bool privateReductions = true;
   /// Iterations that run a long loop in order do so side by side, as lanes of vectors.
   bool acrossIterations = true;
-  /// A chunk of a parallel loop is at least that much work, as far as it can be estimated: less is
-  /// not worth waking a worker for. 0: one iteration.
   /// A task that only writes what it writes, row by row, does so around the caches from so many bytes a
   /// launch on: more than a last-level cache, so that nothing finds them there afterwards anyway. UINT64_MAX: never.
   uint64_t nontemporalBytes = uint64_t(64) << 20;
+  /// A chunk of a parallel loop is at least that much work, as far as it can be estimated: less is
+  /// not worth waking a worker for. 0: one iteration.
   uint64_t chunkNanoseconds = 20000;
   /// Accesses, divisions and activations are checked at run time, and a kernel stops at the first
   /// that is wrong.

@@ -84,8 +84,8 @@ struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     auto order =
         op.getRelease() ? ordered(LLVM::AtomicOrdering::release) : LLVM::AtomicOrdering::not_atomic;
-    auto store = LLVM::StoreOp::create(
     bool isAround = op->hasAttr(aroundAttribute); // and then of whole lines
+    auto store = LLVM::StoreOp::create(
         rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
         isAround ? 64 : naturalAlignment(op.getValue().getType()), false, isAround, false, order);
     copyScopes(op, store);

@@ -70,7 +70,6 @@ void gatherReductions(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
 /// vectors; the loop itself is left with the rest.
 void runInLanes(mlir::scf::ForOp loop);
 
-/// What a task's work is estimated to be, as values of type index in the entry.
 /// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
 /// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `leastBytes`
 /// and are to go around the caches. Null for any other task, and where they never do.
@@ -85,6 +84,7 @@ void writeAround(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Opera
 /// On a write of whole lines: around the caches.
 inline constexpr llvm::StringLiteral aroundAttribute = "metate.around";
 
+/// What a task's work is estimated to be, as values of type index in the entry.
 struct TaskCost {
   mlir::Value grain; ///< iterations (of several dimensions: rows) in a chunk that is worth a worker
   mlir::Value
