@@ -1,0 +1,98 @@
+"""Probes of faults in bitmasked levels, in deactivation, and in loops that change what they walk."""
+
+import numpy as np
+
+import metate as mt
+
+from . import expect, probe
+from .sparse import array, cells, i32, line
+
+
+def bits(extent=4, leaf=8, background=5):
+    """A pointer level over a bitmasked leaf along i."""
+    builder = mt.types.SNodeTreeBuilder()
+    builder.pointer(mt.i, extent).bitmasked(mt.i, leaf).place(a=i32, background=background)
+    return builder.build()
+
+
+def spread():
+    tree_type = bits()
+
+    @mt.kernel
+    def run(f: tree_type):
+        for i in f:
+            f.a[i + 1] = f.a[i] + 1
+
+    tree = tree_type.new()
+    tree.a[0] = 1
+    run(tree)
+    expect(cells(tree.a), [[0, 1], [1, 2]])
+
+
+probe("EveryChangeOwn")(spread)
+
+
+@probe("LiveSetVisited")
+def live_set_visited():
+    spread()
+
+
+@probe("MaskBitAssigned")
+def mask_bit_assigned():
+    tree_type = bits()
+
+    @mt.kernel
+    def run(f: tree_type):
+        for i in range(3):
+            f.a[2 * i] = i
+
+    tree = tree_type.new()
+    run(tree)
+    expect(cells(tree.a), [[0, 0], [2, 1], [4, 2]])
+
+
+@probe("OneBitForAll")
+def one_bit_for_all():
+    dense, masked = line(a=0), bits(leaf=4)
+
+    @mt.kernel
+    def run(f: dense, g: masked):
+        for i in f:
+            g.a[i] = i
+
+    f, g = dense.new(), masked.new()
+    f.a[5] = 1
+    run(f, g)
+    expect(cells(g.a), [[4, 4], [5, 5], [6, 6], [7, 7]])
+
+
+@probe("SlotOutlivesLink")
+def slot_outlives_link():
+    tree_type = line(a=5)
+
+    @mt.kernel
+    def run(f: tree_type, out: array(i32, 1)):
+        for i in f:
+            mt.deactivate(f.a, [i])
+            out[i] = f.a[i]
+
+    tree, out = tree_type.new(), np.zeros(4, np.int32)
+    for i in range(4):
+        tree.a[i] = i + 1
+    run(tree, out)
+    expect(out, [5, 5, 5, 5])
+
+
+@probe("MaskIgnored")
+def mask_ignored():
+    tree_type = bits()
+
+    @mt.kernel
+    def run(f: tree_type):
+        for i in f:
+            f.a[i] = f.a[i] + 1
+
+    tree = tree_type.new()
+    tree.a[1], tree.a[6] = 1, 2
+    run(tree)
+    expect(tree.a.to_numpy()[:8], [5, 2, 5, 5, 5, 5, 3, 5])
