@@ -3,6 +3,8 @@
 #include "tree/access.h"
 #include "tree/walk.h"
 
+#include <cstring>
+
 using namespace metate;
 
 namespace {
@@ -40,21 +42,36 @@ bool hasActivity(const metate_level &level) {
   return level.pool != METATE_NONE || level.kind == METATE_LEVEL_BITMASKED;
 }
 
+// All slots of a hash level's pool: no bucket stays, so that runs of them go as wholes.
+void clearTable(const metate_tree &tree, const metate_view &view, uint32_t level) {
+  uint32_t pool = tree.type->levels[level].pool, mask = tree.pools[pool].buckets - 1;
+  uint32_t *table = metate_view_table(&view, level);
+  uint32_t count = tree.type->levels[level].coordinate_count, high = tree.highWater(pool);
+  bool all = high > mask / 16;
+  if (all)
+    memset(table, 0, (mask + 1ull) * sizeof *table);
+  for (uint32_t slot = 1; slot <= high; ++slot) {
+    const uint32_t *record = tree.record(pool, slot);
+    if (!record[0])
+      continue;
+    uint32_t home = all ? 0 : metate_view_home(record + 2, count, mask + 1);
+    for (uint32_t at = home; table[at]; at = (at + 1) & mask)
+      table[at] = 0;
+    for (uint32_t at = (home - 1) & mask; table[at]; at = (at - 1) & mask)
+      table[at] = 0;
+    metate_view_retire(&view, level, slot);
+  }
+}
+
 // Every cell of a level with a pool: the slots name their links.
 void clearPool(const metate_tree &tree, const metate_view &view, uint32_t level) {
   const metate_level &own = tree.type->levels[level];
+  if (own.kind == METATE_LEVEL_HASH)
+    return clearTable(tree, view, level);
   for (uint32_t slot = 1, high = tree.highWater(own.pool); slot <= high; ++slot) {
     uint64_t index = 0;
     if (!tree.record(own.pool, slot)[0])
       continue;
-    if (own.kind == METATE_LEVEL_HASH) {
-      if (uint32_t *bucket = metate_view_bucket_of(&view, level, slot)) {
-        *bucket = METATE_TOMBSTONE;
-        ++tree.pool(own.pool).tombs;
-        metate_view_retire(&view, level, slot);
-      }
-      continue;
-    }
     uint8_t *container = homeContainer(view, level, slot, &index);
     if (!container)
       continue;

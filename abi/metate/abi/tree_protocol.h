@@ -349,15 +349,18 @@ METATE_VIEW_FUNCTION void metate_view_retire(const metate_view *view, uint32_t l
 
 /* ---- hash --------------------------------------------------------------------------------------- */
 
-/* The bucket where the search for these coordinates begins. */
+/* The bucket where the search for these coordinates begins. Neighbours share a cache line of buckets:
+ * the lowest bits of their coordinates choose among up to 16, the others are mixed. */
 METATE_VIEW_INLINE uint32_t metate_view_home(const uint32_t *key, uint32_t count,
                                              uint32_t buckets) {
+  uint32_t bits = count == 1 ? 4 : count == 2 ? 2 : count <= 4 ? 1 : 0, low = 0;
   uint64_t mixed = 0;
   for (uint32_t k = 0; k < count; ++k) {
-    mixed = (mixed ^ key[k]) * 0x9e3779b97f4a7c15ull;
+    low = low << bits | (key[k] & ((1u << bits) - 1));
+    mixed = (mixed ^ (key[k] >> bits)) * 0x9e3779b97f4a7c15ull;
     mixed ^= mixed >> 32;
   }
-  return (uint32_t)mixed & (buckets - 1);
+  return ((uint32_t)mixed << bits * count | low) & (buckets - 1);
 }
 
 METATE_VIEW_INLINE int metate_view_matches(const metate_view *view, uint32_t level, uint32_t slot,
@@ -876,7 +879,7 @@ METATE_VIEW_FUNCTION void metate_view_collect_pool(const metate_view *view, uint
     for (uint32_t k = 0; !inert && k < own->slot_cells; ++k)
       metate_view_clear_cell(view, level, metate_view_slot(view, level, slot) + k * own->cell_bytes,
                              0);
-    if (buckets && !rebuild)
+    if (buckets && !rebuild && pool->tombs)
       metate_view_mend_run(view, level,
                            metate_view_home(record + 2, own->coordinate_count, buckets));
     __atomic_store_n(&record[0], 0u, __ATOMIC_RELAXED);
