@@ -328,7 +328,7 @@ metate.kernel @k() {
 
 !t = !metate.tree<#metate.dense<"i", [8], [#metate.place<"a" : f32>]>>
 metate.kernel @stage_of_dense(%f: !t, %i: index) {
-  // expected-error @below {{(S1) expected a member whose leaf is one dense level over all its axes, got 'a'}}
+  // expected-error @below {{(S1) expected a member whose leaf is one dense or bitmasked level over all its axes, got 'a'}}
   %t = metate.stage_leaf %f["a"][%i] halo [1] to [1] : !t -> memref<10xf32>
   metate.return
 }
