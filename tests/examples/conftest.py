@@ -18,7 +18,7 @@ def load(monkeypatch):
 
     def load_program(name: str, *arguments) -> dict:
         monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
-        spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(f"example_{name.replace('/', '_')}", EXAMPLES / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, module.__name__, module)
         spec.loader.exec_module(module)

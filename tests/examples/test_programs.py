@@ -12,7 +12,10 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-PROGRAMS = sorted(file.stem for file in EXAMPLES.glob("*.py") if "from example import" in file.read_text())
+FILES = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("sparse/*.py")]
+PROGRAMS = sorted(
+    file.relative_to(EXAMPLES).with_suffix("").as_posix() for file in FILES if "from example import" in file.read_text()
+)
 SIZES = {
     "fractal": 32,
     "game_of_life": 32,
@@ -23,6 +26,8 @@ SIZES = {
     "mpm88": 512,
     "mpm99": 600,
     "mpm3d": 800,
+    "sparse/bitmasked": 64,
+    "sparse/rotating_square": 64,
 }
 
 
@@ -48,7 +53,16 @@ def test_writes_a_moving_gif(name, tmp_path):
 
 
 # Sizes at which the interpreter is done within seconds; the material point methods' grids have one size.
-CHECKED = {"fractal": 12, "game_of_life": 12, "nbody": 24, "cloth": 5, "sdf_renderer": 6, "stable_fluid": 10}
+CHECKED = {
+    "fractal": 12,
+    "game_of_life": 12,
+    "nbody": 24,
+    "cloth": 5,
+    "sdf_renderer": 6,
+    "stable_fluid": 10,
+    "sparse/bitmasked": 16,
+    "sparse/rotating_square": 64,
+}
 
 
 @pytest.mark.parametrize("name", CHECKED)
