@@ -1,0 +1,420 @@
+/* Slots, the cells of hash levels and lists, deactivation: what workers do to one cell, all of them at
+ * once. Part of tree_protocol.h, which states the rules. */
+#ifndef METATE_ABI_TREE_CELLS_H
+#define METATE_ABI_TREE_CELLS_H
+
+#include "metate/abi/tree_view.h"
+
+/* ---- slots -------------------------------------------------------------------------------------- */
+
+/* A slot of the pool that nobody else has, or 0. */
+METATE_VIEW_FUNCTION uint32_t metate_view_take(const metate_view *view, uint32_t level) {
+  metate_pool *pool = metate_view_pool_of(view, level);
+  uint32_t physical = metate_view_physical(view, level);
+  uint64_t head = __atomic_load_n(&pool->free_head, __ATOMIC_ACQUIRE);
+  while ((uint32_t)head) {
+    uint32_t slot = (uint32_t)head;
+    if (slot > physical)
+      return 0; /* a damaged list: as good as an empty one */
+    /* May read a slot that another worker has just taken: then the exchange fails. */
+    uint32_t next = __atomic_load_n(metate_view_record(view, level, slot) + 1, __ATOMIC_RELAXED);
+    uint64_t popped = ((head >> 32) + 1) << 32 | next;
+    if (__atomic_compare_exchange_n(&pool->free_head, &head, popped, 1, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+      return slot;
+  }
+  uint32_t high = __atomic_load_n(&pool->high_water, __ATOMIC_RELAXED);
+  while (high < physical)
+    if (__atomic_compare_exchange_n(&pool->high_water, &high, high + 1, 1, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+      return high + 1;
+  return 0;
+}
+
+/* A slot that was taken and never linked goes back. */
+METATE_VIEW_FUNCTION void metate_view_give_back(const metate_view *view, uint32_t level,
+                                                uint32_t slot) {
+  metate_pool *pool = metate_view_pool_of(view, level);
+  uint32_t *record = metate_view_record(view, level, slot);
+  __atomic_store_n(&record[0], 0u, __ATOMIC_RELAXED);
+  uint64_t head = __atomic_load_n(&pool->free_head, __ATOMIC_RELAXED), pushed;
+  do {
+    __atomic_store_n(&record[1], (uint32_t)head, __ATOMIC_RELAXED);
+    pushed = ((head >> 32) + 1) << 32 | slot;
+  } while (!__atomic_compare_exchange_n(&pool->free_head, &head, pushed, 1, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED));
+}
+
+/* Fills a slot that was taken. The state last: a loop over the pool may look at it [release]. */
+METATE_VIEW_INLINE void metate_view_prepare(const metate_view *view, uint32_t level, uint32_t slot,
+                                            const uint32_t *key, uint32_t next) {
+  uint32_t *record = metate_view_record(view, level, slot);
+  metate_view_fill_slot(view, level, slot);
+  __atomic_store_n(&record[1], next, __ATOMIC_RELAXED);
+  for (uint32_t k = 0; k < metate_view_level(view, level)->coordinate_count; ++k)
+    record[2 + k] = key[k];
+  __atomic_store_n(&record[0], metate_view_header(view)->epoch, __ATOMIC_RELEASE);
+}
+
+/* Counts a slot that was linked: 1, or 0 where it is beyond the capacity (it is kept: it sits in a
+ * slack slot). */
+METATE_VIEW_INLINE int metate_view_count(const metate_view *view, uint32_t level) {
+  metate_pool *pool = metate_view_pool_of(view, level);
+  uint32_t used = __atomic_add_fetch(&pool->used, 1u, __ATOMIC_RELAXED);
+  metate_view_change(view);
+  if (used <= metate_view_capacity(view, level))
+    return 1;
+  metate_view_report(view, level, used);
+  return 0;
+}
+
+METATE_VIEW_FUNCTION void metate_view_exhausted(const metate_view *view, uint32_t level) {
+  uint64_t used = __atomic_load_n(&metate_view_pool_of(view, level)->used, __ATOMIC_RELAXED);
+  uint64_t least = metate_view_capacity(view, level) + 1ull;
+  metate_view_report(view, level, used > least ? used : least);
+}
+
+/* The slot of a link, claimed if it is 0; 0 where the pool is exhausted and, with `strict`, where the
+ * slot is beyond the capacity. */
+METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t level,
+                                              uint32_t *link, const uint32_t *key, int strict) {
+  uint32_t linked = __atomic_load_n(link, __ATOMIC_ACQUIRE);
+  if (linked)
+    return linked;
+  uint32_t slot = metate_view_take(view, level);
+  if (!slot) {
+    linked = __atomic_load_n(link, __ATOMIC_ACQUIRE); /* another may have linked it meanwhile */
+    if (!linked)
+      metate_view_exhausted(view, level);
+    return linked;
+  }
+  metate_view_prepare(view, level, slot, key, 0);
+  if (!__atomic_compare_exchange_n(link, &linked, slot, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    metate_view_give_back(view, level, slot);
+    return linked;
+  }
+  return metate_view_count(view, level) || !strict ? slot : 0;
+}
+
+/* A slot that nothing links any more waits for the end of the task. */
+METATE_VIEW_FUNCTION void metate_view_retire(const metate_view *view, uint32_t level,
+                                             uint32_t slot) {
+  metate_pool *pool = metate_view_pool_of(view, level);
+  if (!metate_view_valid(view, level, slot))
+    return;
+  uint32_t *record = metate_view_record(view, level, slot);
+  uint32_t head = __atomic_load_n(&pool->pending, __ATOMIC_RELAXED);
+  do {
+    __atomic_store_n(&record[1], head, __ATOMIC_RELAXED);
+  } while (!__atomic_compare_exchange_n(&pool->pending, &head, slot, 1, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+  metate_view_change(view);
+}
+
+/* ---- hash --------------------------------------------------------------------------------------- */
+
+/* The bucket where the search for these coordinates begins. Neighbours share a cache line of buckets:
+ * the lowest bits of their coordinates choose among up to 16, the others are mixed. */
+METATE_VIEW_INLINE uint32_t metate_view_home(const uint32_t *key, uint32_t count,
+                                             uint32_t buckets) {
+  uint32_t bits = count == 1 ? 4 : count == 2 ? 2 : count <= 4 ? 1 : 0, low = 0;
+  uint64_t mixed = 0;
+  for (uint32_t k = 0; k < count; ++k) {
+    low = low << bits | (key[k] & ((1u << bits) - 1));
+    mixed = (mixed ^ (key[k] >> bits)) * 0x9e3779b97f4a7c15ull;
+    mixed ^= mixed >> 32;
+  }
+  return ((uint32_t)mixed << bits * count | low) & (buckets - 1);
+}
+
+METATE_VIEW_INLINE int metate_view_matches(const metate_view *view, uint32_t level, uint32_t slot,
+                                           const uint32_t *key, uint32_t any) {
+  if (slot == METATE_TOMBSTONE || !metate_view_valid(view, level, slot))
+    return 0;
+  const uint32_t *record = metate_view_record(view, level, slot);
+  int same = __atomic_load_n(&record[1], __ATOMIC_RELAXED) == any;
+  for (uint32_t k = 0; k < metate_view_level(view, level)->coordinate_count; ++k)
+    same &= record[2 + k] == key[k];
+  return same;
+}
+
+/* The bucket that holds the slot with these coordinates, or NULL. */
+METATE_VIEW_INLINE uint32_t *metate_view_hash_bucket(const metate_view *view, uint32_t level,
+                                                     const uint8_t *container, const uint32_t *key,
+                                                     uint32_t *slot) {
+  uint32_t any = __atomic_load_n((const uint32_t *)container, __ATOMIC_ACQUIRE);
+  uint32_t buckets = metate_view_buckets(view, level);
+  uint32_t *table = metate_view_table(view, level);
+  if (!any)
+    return NULL;
+  uint32_t at = metate_view_home(key, metate_view_level(view, level)->coordinate_count, buckets);
+  for (uint32_t probe = 0; probe < buckets; ++probe, at = (at + 1) & (buckets - 1)) {
+    *slot = __atomic_load_n(&table[at], __ATOMIC_ACQUIRE);
+    if (!*slot)
+      return NULL;
+    if (metate_view_matches(view, level, *slot, key, any))
+      return &table[at];
+  }
+  return NULL;
+}
+
+/* The slot with these coordinates below the container; 0: inactive. */
+METATE_VIEW_INLINE uint32_t metate_view_hash_find(const metate_view *view, uint32_t level,
+                                                  const uint8_t *container, const uint32_t *key) {
+  uint32_t slot = 0;
+  return metate_view_hash_bucket(view, level, container, key, &slot) ? slot : 0;
+}
+
+/* The container's stamp, given now if it has none. Each is drawn once: a container that was given up
+ * and made anew has another. The top bit keeps it apart from slot numbers, which `next` of a
+ * deactivated slot holds. */
+METATE_VIEW_INLINE uint32_t metate_view_hash_stamp(const metate_view *view, uint32_t level,
+                                                   uint8_t *container) {
+  uint32_t any = __atomic_load_n((uint32_t *)container, __ATOMIC_ACQUIRE);
+  if (any)
+    return any;
+  uint32_t *stamps = &metate_view_pool_of(view, level)->stamps;
+  uint32_t stamp = __atomic_add_fetch(stamps, 1u, __ATOMIC_RELAXED) | 0x80000000u;
+  return __atomic_compare_exchange_n((uint32_t *)container, &any, stamp, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)
+             ? stamp
+             : any;
+}
+
+/* As metate_view_claim, of a hash level's cell. */
+METATE_VIEW_INLINE uint32_t metate_view_hash_claim(const metate_view *view, uint32_t level,
+                                                   uint8_t *container, const uint32_t *key,
+                                                   int strict) {
+  uint32_t buckets = metate_view_buckets(view, level), mine = 0;
+  uint32_t *table = metate_view_table(view, level);
+  uint32_t any = metate_view_hash_stamp(view, level, container);
+  uint32_t at = metate_view_home(key, metate_view_level(view, level)->coordinate_count, buckets);
+  for (uint32_t probe = 0; probe < buckets; ++probe, at = (at + 1) & (buckets - 1)) {
+    uint32_t found = __atomic_load_n(&table[at], __ATOMIC_ACQUIRE);
+    if (!found) {
+      if (!mine) {
+        mine = metate_view_take(view, level);
+        if (!mine)
+          break;
+        metate_view_prepare(view, level, mine, key, any);
+      }
+      if (__atomic_compare_exchange_n(&table[at], &found, mine, 0, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE))
+        return metate_view_count(view, level) || !strict ? mine : 0;
+    }
+    if (metate_view_matches(view, level, found, key, any)) {
+      if (mine)
+        metate_view_give_back(view, level, mine);
+      return found;
+    }
+  }
+  if (mine)
+    metate_view_give_back(view, level, mine);
+  uint32_t found = metate_view_hash_find(view, level, container, key);
+  if (!found)
+    metate_view_exhausted(view, level);
+  return found;
+}
+
+/* ---- lists -------------------------------------------------------------------------------------- */
+
+/* Which of a slot's coordinates runs along the level's (first) axis. */
+METATE_VIEW_INLINE uint32_t metate_view_axis_position(const metate_level *level) {
+  uint32_t position = 0;
+  while (position + 1 < level->coordinate_count && level->path_axes[position] != level->axes[0])
+    ++position;
+  return position;
+}
+
+/* The slot of a list's chunk, claimed if need be. */
+METATE_VIEW_INLINE uint32_t metate_view_chunk_claim(const metate_view *view, uint32_t level,
+                                                    uint8_t *container, uint32_t chunk,
+                                                    const uint32_t *key) {
+  const metate_level *own = metate_view_level(view, level);
+  uint32_t first[METATE_MAX_AXES];
+  for (uint32_t k = 0; k < own->coordinate_count; ++k)
+    first[k] = key[k];
+  first[metate_view_axis_position(own)] = chunk * own->slot_cells;
+  return metate_view_claim(view, level, metate_view_chunk_links(container) + chunk, first, 0);
+}
+
+/* Activates cell `index` and all before it; the slot of its chunk, 0: exhausted. Then the list ends
+ * with the last chunk that there was. */
+METATE_VIEW_INLINE uint32_t metate_view_dynamic_activate(const metate_view *view, uint32_t level,
+                                                         uint8_t *container, uint64_t index,
+                                                         const uint32_t *key, int strict) {
+  const metate_level *own = metate_view_level(view, level);
+  uint32_t *length = (uint32_t *)container, slot = 0, reached = 0, beyond = 0;
+  uint32_t chunk = (uint32_t)(index / own->slot_cells);
+  uint32_t known = __atomic_load_n(length, __ATOMIC_ACQUIRE);
+  if (index < known) {
+    slot = __atomic_load_n(metate_view_chunk_links(container) + chunk, __ATOMIC_ACQUIRE);
+    if (slot)
+      return slot;
+  }
+  uint32_t next = known / own->slot_cells < chunk ? known / own->slot_cells : chunk;
+  for (; next <= chunk; ++next) {
+    int there = __atomic_load_n(metate_view_chunk_links(container) + next, __ATOMIC_RELAXED) != 0;
+    slot = metate_view_chunk_claim(view, level, container, next, key);
+    if (!slot)
+      break;
+    beyond |= !there && __atomic_load_n(&metate_view_pool_of(view, level)->used, __ATOMIC_RELAXED) >
+                            metate_view_capacity(view, level);
+  }
+  reached = slot ? (uint32_t)index + 1 : next * own->slot_cells;
+  while (known < reached) {
+    if (!__atomic_compare_exchange_n(length, &known, reached, 1, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+      continue;
+    metate_view_change(view);
+    break;
+  }
+  return strict && beyond ? 0 : slot;
+}
+
+/* A new last cell of the list: its index, or -1 where the list or the pool is full. */
+METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t level,
+                                              uint8_t *container, const uint32_t *key) {
+  const metate_level *own = metate_view_level(view, level);
+  uint32_t *length = (uint32_t *)container;
+  uint32_t known = __atomic_load_n(length, __ATOMIC_ACQUIRE);
+  for (;;) {
+    if (known >= own->cells) {
+      metate_view_report(view, level, 0);
+      return -1;
+    }
+    /* The chunk before the length: what is below a length is always there. */
+    if (!metate_view_chunk_claim(view, level, container, known / own->slot_cells, key))
+      return -1;
+    if (__atomic_compare_exchange_n(length, &known, known + 1, 1, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      metate_view_change(view);
+      return known;
+    }
+  }
+}
+
+/* ---- deactivation ------------------------------------------------------------------------------- */
+
+METATE_VIEW_INLINE void metate_view_unlink(const metate_view *view, uint32_t level,
+                                           uint32_t *link) {
+  if (!__atomic_load_n(link, __ATOMIC_RELAXED))
+    return;
+  uint32_t slot = __atomic_exchange_n(link, 0u, __ATOMIC_ACQ_REL);
+  if (slot)
+    metate_view_retire(view, level, slot);
+}
+
+METATE_VIEW_FUNCTION void metate_view_clear_list(const metate_view *view, uint32_t level,
+                                                 uint8_t *container) {
+  const metate_level *own = metate_view_level(view, level);
+  /* The length first: nobody reads a link that is being taken away. */
+  if (__atomic_load_n((uint32_t *)container, __ATOMIC_RELAXED) &&
+      __atomic_exchange_n((uint32_t *)container, 0u, __ATOMIC_ACQ_REL))
+    metate_view_change(view);
+  for (uint32_t k = 0, chunks = metate_view_chunks(own); k < chunks; ++k)
+    metate_view_unlink(view, level, metate_view_chunk_links(container) + k);
+}
+
+/* All hash cells below a container are given up: the stamp goes, collect finds the slots. */
+METATE_VIEW_INLINE void metate_view_clear_hash(const metate_view *view, uint32_t level,
+                                               uint8_t *container) {
+  if (!__atomic_load_n((uint32_t *)container, __ATOMIC_RELAXED))
+    return;
+  __atomic_add_fetch(&metate_view_pool_of(view, level)->orphans, 1u, __ATOMIC_RELAXED);
+  __atomic_exchange_n((uint32_t *)container, 0u, __ATOMIC_ACQ_REL);
+  metate_view_change(view);
+}
+
+/* Gives up what is active inside one cell; with `fill` its members read as background afterwards. */
+METATE_VIEW_FUNCTION void metate_view_clear_cell(const metate_view *view, uint32_t level,
+                                                 uint8_t *cell, int fill) {
+  for (uint32_t i = level + 1, end = metate_view_subtree_end(view, level); i < end; ++i) {
+    const metate_level *child = metate_view_level(view, i);
+    uint8_t *container = cell + child->offset;
+    if (child->parent != level)
+      continue;
+    switch (child->kind) {
+    case METATE_LEVEL_PLACE:
+      if (fill)
+        metate_view_fill_cell(view, i, container);
+      break;
+    case METATE_LEVEL_POINTER:
+      for (uint64_t n = 0; n < child->cells; ++n)
+        metate_view_unlink(view, i, (uint32_t *)container + n);
+      break;
+    case METATE_LEVEL_DYNAMIC:
+      metate_view_clear_list(view, i, container);
+      break;
+    case METATE_LEVEL_HASH:
+      metate_view_clear_hash(view, i, container);
+      break;
+    default: /* dense, bitmasked */
+      if (child->kind == METATE_LEVEL_BITMASKED)
+        for (uint32_t k = 0, words = metate_view_mask_words(child); k < words; ++k)
+          __atomic_store_n(metate_view_mask(child, container) + k, 0u, __ATOMIC_RELAXED);
+      if (fill || !metate_view_inert(view, i))
+        for (uint64_t n = 0; n < child->cells; ++n)
+          metate_view_clear_cell(view, i, container + n * child->cell_bytes, fill);
+    }
+  }
+}
+
+METATE_VIEW_INLINE void metate_view_hash_deactivate(const metate_view *view, uint32_t level,
+                                                    const uint8_t *container, const uint32_t *key) {
+  uint32_t slot = 0;
+  uint32_t *bucket = metate_view_hash_bucket(view, level, container, key, &slot);
+  if (!bucket || !__atomic_compare_exchange_n(bucket, &slot, METATE_TOMBSTONE, 0, __ATOMIC_ACQ_REL,
+                                              __ATOMIC_RELAXED))
+    return;
+  __atomic_add_fetch(&metate_view_pool_of(view, level)->tombs, 1u, __ATOMIC_RELAXED);
+  metate_view_retire(view, level, slot);
+}
+
+/* The mask bit goes first: who tests it meanwhile reads a cell that is background soon. */
+METATE_VIEW_INLINE void metate_view_mask_deactivate(const metate_view *view, uint32_t level,
+                                                    uint8_t *container, uint64_t linear) {
+  const metate_level *own = metate_view_level(view, level);
+  uint32_t *word = metate_view_mask(own, container) + linear / 32;
+  uint32_t bit = 1u << linear % 32;
+  if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit) ||
+      !(__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit))
+    return;
+  metate_view_change(view);
+  metate_view_clear_cell(view, level, container + linear * own->cell_bytes, 1);
+}
+
+METATE_VIEW_INLINE void metate_view_mask_activate(const metate_view *view, uint32_t level,
+                                                  uint8_t *container, uint64_t linear) {
+  uint32_t *word = metate_view_mask(metate_view_level(view, level), container) + linear / 32;
+  uint32_t bit = 1u << linear % 32;
+  if (__atomic_load_n(word, __ATOMIC_ACQUIRE) & bit)
+    return;
+  __atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL);
+  metate_view_change(view);
+}
+
+/* Deactivates one cell of any level with activity; of a dynamic level the whole list. `linear` is the
+ * cell's index in the container, `key` its coordinates (hash). */
+METATE_VIEW_INLINE void metate_view_deactivate(const metate_view *view, uint32_t level,
+                                               uint8_t *container, uint64_t linear,
+                                               const uint32_t *key) {
+  switch (metate_view_level(view, level)->kind) {
+  case METATE_LEVEL_POINTER:
+    metate_view_unlink(view, level, (uint32_t *)container + linear);
+    break;
+  case METATE_LEVEL_BITMASKED:
+    metate_view_mask_deactivate(view, level, container, linear);
+    break;
+  case METATE_LEVEL_DYNAMIC:
+    metate_view_clear_list(view, level, container);
+    break;
+  case METATE_LEVEL_HASH:
+    metate_view_hash_deactivate(view, level, container, key);
+    break;
+  default:
+    break;
+  }
+}
+
+#endif
