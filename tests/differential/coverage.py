@@ -30,7 +30,9 @@ def expected() -> set:
 def _is_said(statement, level) -> bool:
     """Does the statement have a meaning there?"""
     return {
-        "activate": "pointer" in level,
+        "activate": not set(level.split("/")) <= {"dense", "array"},
+        "deactivate": not set(level.split("/")) <= {"dense", "array"},
+        "length": "dynamic" in level and level.rpartition("dynamic")[2] in ("", "/dense"),
         "is_active": level != "array",
         "red and black": level != "array",
         "overlapping arguments": level == "array",

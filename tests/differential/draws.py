@@ -88,7 +88,7 @@ class Draws:
             if extents is not None:
                 number = 0
                 for coordinate, extent in zip(item if isinstance(item, tuple) else (item,), extents):
-                    number = number * extent + coordinate
+                    number = (number * extent + coordinate) % (1 << 64)
             self.stream = _Stream(number, task)
             yield item
         self.stream = self.outside

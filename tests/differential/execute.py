@@ -66,7 +66,8 @@ class Fields:
 
 def filled(argument, type_: TreeType) -> bytes:
     """The block of a tree argument before the launch."""
-    tree = type_.bind(aligned(bytes(type_.bytes())))
+    capacity = {level.name: 512 for level in type_.levels if level.kind == "hash"}
+    tree = type_.bind(aligned(bytes(type_.bytes(capacity))), capacity)
     for member, at, value in argument.cells:
         shape = tree[member].type.shape if hasattr(tree[member].type, "shape") else ()
         tree[member][tuple(at)] = np.reshape(np.array(value, dtype=object), shape).tolist() if shape else value

@@ -126,7 +126,7 @@ class Generator(Patterns, Places, Statements):
             else:
                 name = "T0" if k and self.trees["f0"].form == "tree" and rng.random() < 0.3 else f"T{k}"
                 if name not in self.types:
-                    self.types[name] = trees.random_type(rng, f"m{k}", table.ALL, chain=kinds or rng.choice(table.LEVELS))
+                    self.types[name] = trees.random_type(rng, f"m{k}", table.ALL, chain=kinds or rng.choice(table.ALL_LEVELS))
                 self.trees[f"f{k}"] = self.tree(f"f{k}", name)
 
     def prepare_fields(self, number, kinds):
@@ -315,7 +315,7 @@ class Generator(Patterns, Places, Statements):
         member = rng.choice(members)
         over, cells, extents, counts = self._walked_over(name, type_, member)
         task = self.new_task(member.level, extents)
-        task.numbers = extents
+        task.numbers = member.counted(extents)
         # A field's indices begin at its offset; levels and trees have none.
         first = member.offset if member.handle and cells.startswith(f"{name}.cells") else (0,) * len(extents)
         if rng.random() < 0.35:

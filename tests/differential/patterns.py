@@ -34,8 +34,8 @@ class Patterns:
             return None
         own = [self.read(source) for source in self.task.coordinates]
         axis, step = self.rng.randrange(len(own)), self.rng.choice((1, -1, 3))
-        text = f"({{0}} {'+' if step > 0 else '-'} {abs(step)})" if member.is_sparse else "({0} ^ 1)"
-        if not member.is_sparse and member.shape[axis] % 2:
+        text = f"({{0}} {'+' if step > 0 else '-'} {abs(step)})" if member.has_outside else "({0} ^ 1)"
+        if not member.has_outside and member.shape[axis] % 2:
             return None  # outside there is nothing
         beside = [Expr(I32, text, text, [own[k]]) if k == axis else own[k] for k in range(len(own))]
         self._grows(tree, member)

@@ -39,6 +39,7 @@ class Task:
         self.modes: dict = {}
         self.grown: set[str] = set()
         self.asked: set[str] = set()
+        self.dropped: set[str] = set()  # trees that lose cells: nothing else may look at them
 
 
 class Places:
@@ -50,9 +51,9 @@ class Places:
         """May this array or member be used so in the current task? Serial statements may do anything."""
         if self.is_serial:
             return True
-        if self.task.modes.setdefault(key, mode) == mode:
-            return True
-        return False
+        if key[0] in self.task.dropped:
+            return False
+        return self.task.modes.setdefault(key, mode) == mode
 
     def readers(self):
         """Makers of sources for the scope: elements of arrays and cells, at random places."""
@@ -88,21 +89,21 @@ class Places:
         loop = task.coordinates if task and rng.random() < 0.8 else []
         for k, extent in enumerate(member.shape):
             if k < len(loop) and rng.random() < 0.9:
-                found.append(self.near(loop[k], extent, member.is_sparse))
-            elif member.is_sparse and rng.random() < 0.3:
+                found.append(self.near(loop[k], extent, member.has_outside))
+            elif member.has_outside and rng.random() < 0.3:
                 inner = self._no_literal(self.leaf(I32))
                 found.append(Expr(I32, f"({{0}} % {extent + 5} - 2)", f"({{0}} % {extent + 5} - 2)", [inner]))
             else:
                 found.append(self.index(extent))
         return found
 
-    def near(self, source: Source, extent, is_sparse) -> Expr:
+    def near(self, source: Source, extent, has_outside) -> Expr:
         """A neighbour at a constant offset, held inside where there is nothing outside."""
         offset = self.rng.choice((0, 0, 0, 1, -1, 1, -1, 2, -2, 3, -5))
         own = self.read(source)
         text = "{0}" if not offset else f"({{0}} {'+' if offset > 0 else '-'} {abs(offset)})"
         low, high = source.index[0] + offset, source.index[1] + offset
-        if is_sparse or (0 <= low and high < extent):
+        if has_outside or (0 <= low and high < extent):
             return Expr(I32, text, text, [own])
         if self.rng.random() < 0.5:
             return Expr(I32, f"({text} % {extent})", f"({text} % {extent})", [own])
@@ -195,15 +196,15 @@ class Places:
     def _own_coordinates(self, tree, member, inside):
         """The loop's coordinates plus an offset that is the same throughout the task."""
         task, key = self.task, (tree, member.name)
-        if len(task.extents) != len(member.shape):
+        if len(task.extents) != len(member.shape) or tree in task.dropped:
             return None
         fits = all(a <= b for a, b in zip(task.extents, member.shape))
-        if not fits and not (member.is_sparse and not inside):
+        if not fits and not (member.has_outside and not inside):
             return None
         known = task.modes.get(key)
         if known is None:
             offset = (0,) * len(member.shape)
-            if member.is_sparse and not inside and self.rng.random() < 0.4:
+            if member.has_outside and not inside and self.rng.random() < 0.4:
                 offset = tuple(self.rng.choice((0, 0, 1, -1, 2, -4)) for _ in member.shape)
             known = task.modes[key] = ("own", offset)
         if known[0] != "own" or (inside and any(known[1])):
@@ -222,7 +223,7 @@ class Places:
         return Place(name, member.type, kernel, f"{tree}.get({at})", f"{tree}.put({at}, {{v}})", indices, member.level)
 
     def _may_grow(self, tree, member):
-        return self.is_serial or not member.is_sparse or tree not in self.task.asked
+        return self.is_serial or (tree not in self.task.dropped and (not member.is_sparse or tree not in self.task.asked))
 
     def _grows(self, tree, member):
         if self.task and member.is_sparse:
@@ -293,10 +294,51 @@ class Places:
         tree, member = found
         indices = self.coordinates(member)
         if not self.is_serial:
-            if tree in self.task.grown:
+            if tree in self.task.grown | self.task.dropped:
                 return None
             self.task.asked.add(tree)
         return self._asked(tree, member, indices, "is_active")
+
+    def measured_place(self):
+        """The length of a list."""
+        is_list = lambda tree, member: self.types[self.trees[tree].type].list_of(member.name) is not None
+        found = self._cell_for(lambda tree, member: is_list(tree, member) and (self.is_serial or tree not in self.task.grown))
+        if found is None:
+            return None
+        tree, member = found
+        indices = self.coordinates(member)
+        if not self.is_serial:
+            if tree in self.task.grown | self.task.dropped:
+                return None
+            self.task.asked.add(tree)
+        return self._in_list(tree, member, indices, "length")
+
+    def dropped_place(self):
+        """A cell that is deactivated: in a parallel task, of a tree that nothing else there looks at."""
+
+        def fits(tree, member):
+            used = {key[0] for key in self.task.modes} if self.task else set()
+            return member.is_sparse and (self.is_serial or tree not in self.task.grown | self.task.asked | used)
+
+        found = self._cell_for(fits)
+        if found is None:
+            return None
+        tree, member = found
+        if not self.is_serial:
+            self.task.dropped.add(tree)
+        return self._in_list(tree, member, self.coordinates(member), "deactivate")
+
+    def _in_list(self, tree, member, indices, name):
+        """A call at a cell, or at the list that it is in: without the coordinate along it."""
+        shown = self.types[self.trees[tree].type].list_of(member.name)
+        shown = list(range(len(indices))) if shown is None else shown
+        holes = ", ".join(f"{{{k}}}" if k in shown else "0" for k in range(len(indices)))
+        twin = f'{tree}.{name}("{member.name}", {tuple_of(holes)})'
+        is_field = self.trees[tree].form == "fields"
+        at = ", ".join(moved(f"{{{k}}}", member.offset[k]) if is_field else f"{{{k}}}" for k in shown)
+        where = member.handle if is_field else f"{tree}.{member.name}"
+        kernel = f"mt.{name}({where}, [{at}])" if self.rng.random() < 0.5 else f"{where}.{name}({at})"
+        return kernel, twin, indices, member.level
 
     def _cell_for(self, fits):
         found = [

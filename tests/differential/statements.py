@@ -25,6 +25,7 @@ STATEMENTS = {
     "for": 2, "for over a box": 0.7, "while": 1.2, "static for": 1, "break": 1.5, "continue": 1.5, "call": 2,
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
+    "deactivate": 0.5, "length": 0.3,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
     "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
     "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6,
@@ -438,6 +439,22 @@ class Statements(Control, Aggregates, Expressions):
             return None
         kernel, twin, indices, level = target
         made = self.declare(Expr(Type("u1"), kernel, twin, indices))
+        made.level = level
+        return made
+
+    def make_deactivate(self, depth):
+        target = self.dropped_place() if self.in_function is None else None
+        if target is None:
+            return None
+        kernel, twin, indices, level = target
+        return Stmt("deactivate", [Line(kernel, twin)], indices, level)
+
+    def make_length(self, depth):
+        target = self.measured_place() if self.in_function is None else None
+        if target is None:
+            return None
+        kernel, twin, indices, level = target
+        made = self.declare(Expr(Type("i32"), kernel, twin, indices))
         made.level = level
         return made
 

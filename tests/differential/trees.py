@@ -10,13 +10,14 @@ import itertools
 import math
 
 from . import numbers as n
-from .table import LEVELS, Type
+from .table import ALL_LEVELS, Type
 
 LETTERS = "ijkl"
 
 
 class Member:
-    """A member of a random type: `levels` is [(number of the level, kind, axes, extents, name or None)].
+    """A member of a random type: `levels` is [(number of the level, kind, axes, extents, name or None)]. The extents of a
+    hash level are those of the box in which kernels use its cells.
 
     Of a field `handle` is how a kernel names it, and `offset` the first index along each dimension.
     """
@@ -39,6 +40,23 @@ class Member:
         return any(kind != "dense" for _, kind, _, _, _ in self.levels)
 
     @property
+    def has_outside(self) -> bool:
+        """Are there coordinates that no cell has, so that reading them gives the background? Not below a hash level."""
+        return self.is_sparse and all(kind != "hash" for _, kind, _, _, _ in self.levels)
+
+    def counted(self, extents):
+        """By what the coordinates of an iteration over the member or a level above it make one number: without bounds there
+        are 2^32 of an axis, and more than two such axes do not fit a number."""
+        unbounded = {axis for _, kind, axes, _, _ in self.levels if kind == "hash" for axis in axes}
+        big = 1 << 32 if len(extents) <= 2 else 0x9E3779B97F4A7C15
+        axes: set = set()
+        for _, _, more, _, _ in self.levels:  # of the level that has as many axes
+            axes |= set(more)
+            if len(axes) >= len(extents):
+                break
+        return tuple(big if axis in unbounded else extent for axis, extent in zip(sorted(axes), extents))
+
+    @property
     def level(self) -> str:
         """The kind of tree that it stands in, as coverage calls it."""
         return "/".join(kind for _, kind, _, _, _ in self.levels) or "dense"
@@ -51,6 +69,16 @@ class TreeType:
         self.members = {member.name: member for member in members}
         self.text = text
         self.handles = tuple(handles)
+
+    def list_of(self, name):
+        """Of a member in a list: the positions, among its coordinates, of those of the cell that the list is in; None where
+        the last level that is not dense is of another kind."""
+        member = self.members[name]
+        depths = [depth for depth, level in enumerate(member.levels) if level[1] != "dense"]
+        if not depths or member.levels[depths[-1]][1] != "dynamic":
+            return None
+        above = {axis for level in member.levels[: depths[-1]] for axis in level[2]}
+        return [k for k, axis in enumerate(member.axes) if axis in above]
 
     def level_axes(self, number):
         """(axes, extents over the whole tree) of a level's own coordinates."""
@@ -72,17 +100,18 @@ def random_type(rng, prefix: str, scalars, rank=None, chain=None) -> TreeType:
         chain: the kinds of the first branch's levels; None: any.
     """
     rank = rank or rng.choice((1, 1, 2, 2, 2, 3))
+    rank = _rank_for(chain, rank)
     count = itertools.count()
     members, lines = [], ["b = mt.types.SNodeTreeBuilder()"]
     for branch in range(rng.choice((1, 1, 1, 2, 3))):
-        kinds = chain if branch == 0 and chain else rng.choice(LEVELS)
+        kinds = chain if branch == 0 and chain else rng.choice([kinds for kinds in ALL_LEVELS if _rank_for(kinds, rank) == rank])
         _branch(rng, rank, kinds, f"{prefix}{branch}", scalars, count, members, lines)
     return TreeType(members, "\n".join([*lines, "{name} = b.build()"]) + "\n")
 
 
 def random_fields(rng, prefix: str, scalars, chain=None) -> TreeType:
     """Fields of one to three branches, as `random_type`; or fields that have a shape of their own."""
-    rank = rng.choice((1, 1, 2, 2, 2, 3))
+    rank = _rank_for(chain, rng.choice((1, 1, 2, 2, 2, 3)))
     count = itertools.count()
     made = _Fields(rng, prefix, scalars, rank)
     made.lines.append("b = mt.FieldsBuilder()")
@@ -90,7 +119,10 @@ def random_fields(rng, prefix: str, scalars, chain=None) -> TreeType:
         if not (chain and branch == 0) and rng.random() < 0.45:
             made.shaped(f"{prefix}{branch}", next(count))
             continue
-        kinds = chain if branch == 0 and chain else rng.choice(LEVELS)
+        usable = [
+            kinds for kinds in ALL_LEVELS if _rank_for(kinds, rank) == rank and "hash" not in kinds
+        ]  # their capacity is not given
+        kinds = chain if branch == 0 and chain else rng.choice(usable)
         levels, text = _levels(rng, rank, kinds, count)
         made.placed(f"{prefix}{branch}", levels, text)
     if rng.random() < 0.4:
@@ -174,9 +206,7 @@ class _Fields:
 
 def _levels(rng, rank, kinds, count):
     """(levels, text) of nested levels."""
-    axes = [_some_axes(rng, rank) for _ in kinds]
-    missing = set(range(rank)) - {axis for some in axes for axis in some}
-    axes[-1] = sorted({*axes[-1], *missing})
+    axes = _axes_of(rng, rank, kinds)
     most = {1: 40, 2: 14, 3: 6}[rank]
     left = [most] * rank
     levels, text = [], "b"
@@ -192,8 +222,29 @@ def _levels(rng, rank, kinds, count):
         letters = "".join(LETTERS[axis] for axis in some)
         sizes = str(extents[0]) if len(set(extents)) == 1 else str(tuple(extents))
         naming = f', name="{name}"' if name else ""
-        text = f'{text}.{kind}(mt.axes("{letters}"), {sizes}{naming})'
+        chunk = f", {rng.randint(1, extents[0])}" if kind == "dynamic" and rng.random() < 0.8 else ""
+        given = "" if kind == "hash" else f", {sizes}{chunk}"
+        text = f'{text}.{kind}(mt.axes("{letters}"){given}{naming})'
     return levels, text
+
+
+def _rank_for(kinds, rank) -> int:
+    """A list has an axis of its own, and other levels need one; alone it has one."""
+    if not kinds or "dynamic" not in kinds:
+        return rank
+    return 1 if len(kinds) == 1 else max(rank, 2)
+
+
+def _axes_of(rng, rank, kinds):
+    """The axes of each level, all of them at least once."""
+    own = rng.randrange(rank) if "dynamic" in kinds else None
+    shared = [axis for axis in range(rank) if axis != own or len(kinds) == 1]
+    axes = [[own] if kind == "dynamic" else _some_axes(rng, shared) for kind in kinds]
+    missing = set(range(rank)) - {axis for some in axes for axis in some}
+    takes = [k for k, kind in enumerate(kinds) if kind != "dynamic"]
+    if takes:
+        axes[takes[-1]] = sorted({*axes[takes[-1]], *missing})
+    return axes
 
 
 def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
@@ -206,8 +257,8 @@ def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
         lines.append(_place(rng, node, member))
 
 
-def _some_axes(rng, rank):
-    return list(range(rank)) if rng.random() < 0.7 else sorted(rng.sample(range(rank), rng.randint(1, rank)))
+def _some_axes(rng, axes):
+    return list(axes) if rng.random() < 0.7 else sorted(rng.sample(axes, rng.randint(1, len(axes))))
 
 
 def _member(rng, name, scalars, levels):
@@ -255,7 +306,7 @@ class TwinTree:
         return all(0 <= x < extent for x, extent in zip(at, self.type.members[name].shape))
 
     def _path(self, member, at):
-        """The growing levels' slots above a cell."""
+        """(kind, number, coordinates so far by axis) of the levels above a cell that are not dense."""
         below, at = dict(zip(member.axes, member.shape)), dict(zip(member.axes, at))
         key = {}
         for number, kind, axes, extents, _ in member.levels:
@@ -263,19 +314,48 @@ class TwinTree:
                 below[axis] //= extent
                 key[axis] = at[axis] // below[axis]
             if kind != "dense":
-                yield number, tuple(sorted(key.items()))
+                yield kind, number, dict(key), axes
+
+    def _slots(self, member, at):
+        return [(number, tuple(sorted(key.items()))) for _, number, key, _ in self._path(member, at)]
 
     def active(self, name, at) -> int:
         member = self.type.members[name]
-        if not self.inside(name, at):
-            return 0
-        return int(all(slot in self.slots for slot in self._path(member, at)))
+        return int(self.inside(name, at) and all(slot in self.slots for slot in self._slots(member, at)))
 
     def activate(self, name, at) -> int:
-        """Whether it is active then."""
-        if self.inside(name, at):
-            self.slots.update(self._path(self.type.members[name], at))
-        return int(self.inside(name, at))
+        """Whether it is active then. A list grows up to the cell."""
+        if not self.inside(name, at):
+            return 0
+        for kind, number, key, (axis, *_) in self._path(self.type.members[name], at):
+            for k in range(key[axis]) if kind == "dynamic" else ():
+                self.slots.add((number, tuple(sorted({**key, axis: k}.items()))))
+            self.slots.add((number, tuple(sorted(key.items()))))
+        return 1
+
+    def deactivate(self, name, at):
+        """The cell of the last level that is not dense; a whole list, whatever its coordinate along its own axis."""
+        member = self.type.members[name]
+        if not self.inside(name, at):
+            return
+        kind, number, key, axes = list(self._path(member, at))[-1]
+        if kind == "dynamic":
+            del key[axes[0]]
+        gone = {slot for slot in self.slots if slot[0] == number and key.items() <= dict(slot[1]).items()}
+        self.slots -= gone
+        for other in self.type.members.values():
+            if number in [level[0] for level in other.levels]:
+                kept = {at: v for at, v in self.values[other.name].items() if self.active(other.name, at)}
+                self.values[other.name] = kept
+
+    def length(self, name, at) -> int:
+        """Of the list that the cell is in."""
+        member = self.type.members[name]
+        if not self.inside(name, at):
+            return 0
+        _, number, key, (axis, *_) = list(self._path(member, at))[-1]
+        del key[axis]
+        return sum(slot[0] == number and key.items() <= dict(slot[1]).items() for slot in self.slots)
 
     def get(self, name, at):
         return self.values[name].get(tuple(at), self.defaults[name])
@@ -301,6 +381,6 @@ class TwinTree:
                 continue
             above = Member("", member.type, member.levels[: numbers.index(number) + 1], None)
             return [
-                at for at in itertools.product(*map(range, extents)) if all(slot in self.slots for slot in self._path(above, at))
+                at for at in itertools.product(*map(range, extents)) if all(slot in self.slots for slot in self._slots(above, at))
             ]
         raise KeyError(number)
