@@ -174,7 +174,9 @@ METATE_VIEW_INLINE uint32_t metate_view_hash_stamp(const metate_view *view, uint
   if (any)
     return any;
   uint32_t *stamps = &metate_view_pool_of(view, level)->stamps;
-  uint32_t stamp = __atomic_add_fetch(stamps, 1u, __ATOMIC_RELAXED) | 0x80000000u;
+  uint32_t count = __atomic_add_fetch(stamps, 1u, __ATOMIC_RELAXED), stamp = count | 0x80000000u;
+  if (!count) /* over: the count keeps its top bit, so that check knows that all have been given */
+    __atomic_fetch_or(stamps, 0x80000000u, __ATOMIC_RELAXED);
   return __atomic_compare_exchange_n((uint32_t *)container, &any, stamp, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)
              ? stamp
