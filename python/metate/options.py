@@ -20,8 +20,8 @@ TRANSLATED = {
     "check_out_of_bound": ("`debug=True`", lambda on: {"debug": True} if on else {}),
     "make_thread_local": ("`private_reductions`", lambda on: {"private_reductions": on}),
     "advanced_optimization": (
-        "False leaves `hoist_leaves`, `demote_atomics` and `private_reductions` out",
-        lambda on: {} if on else dict.fromkeys(("hoist_leaves", "demote_atomics", "private_reductions"), False),
+        "False leaves `hoist_leaves`, `scan_masks`, `demote_atomics` and `private_reductions` out",
+        lambda on: {} if on else dict.fromkeys(("hoist_leaves", "scan_masks", "demote_atomics", "private_reductions"), False),
     ),
 }
 
