@@ -204,6 +204,8 @@ class Tree(_runtime.Tree):
         indices = self.__dict__.get("_indices", {})
         if name in indices:
             return Member(self, name)
+        if name in self.__dict__.get("_level_indices", {}):
+            return Level(self, name)
         raise AttributeError(f"tree has no member or method '{name}'; its members: {', '.join(indices)}")
 
     def __setattr__(self, name, value):
@@ -300,6 +302,47 @@ class Member:
 
     def __repr__(self) -> str:
         return f"<member {self._name}: {self._info.type!r} of {self._tree!r}>"
+
+
+class Level:
+    """`t.pointer0`: one level of an instance, by its name in `stats()`; it keeps the instance alive.
+
+    Coordinates are those of the level's own cells.
+    """
+
+    __slots__ = ("_index", "_name", "_tree")
+
+    def __init__(self, tree: Tree, name: str):
+        self._tree = tree
+        self._name = name
+        self._index = tree._level_indices[name]
+
+    def is_active(self, *coordinates) -> bool:
+        """Whether the level's cell at these coordinates is active."""
+        return self._tree._is_active(self._index, _coordinates(coordinates) if coordinates else ())
+
+    def activate(self, *coordinates) -> None:
+        """Activates the cell, and those above it. Raises CapacityError."""
+        self._tree._activate(self._index, _coordinates(coordinates) if coordinates else ())
+
+    def deactivate(self, *coordinates) -> None:
+        """Deactivates the cell with all that it holds; of a dynamic level the whole list, at the cell that holds it."""
+        self._tree._deactivate(self._index, _coordinates(coordinates) if coordinates else ())
+
+    def deactivate_all(self) -> None:
+        """Deactivates every cell of the level."""
+        self._tree._deactivate_all(self._index)
+
+    def append(self, *coordinates) -> int:
+        """Of a dynamic level: one more cell of the list at the cell that holds it; returns its index. Raises CapacityError."""
+        return self._tree._append(self._index, _coordinates(coordinates) if coordinates else ())
+
+    def length(self, *coordinates) -> int:
+        """Of a dynamic level: cells of the list at the cell that holds it."""
+        return self._tree._length(self._index, _coordinates(coordinates) if coordinates else ())
+
+    def __repr__(self) -> str:
+        return f"<level {self._name} of {self._tree!r}>"
 
 
 class Cell:

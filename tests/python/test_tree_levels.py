@@ -150,6 +150,25 @@ def test_another_process_loads_the_file(tmp_path):
     assert done.stdout.split() == ["11", "7", "False"]
 
 
+def test_levels_of_an_instance():
+    t = masked().new()
+    t.a[4, 5] = 1
+    assert t.pointer0.is_active(0, 1) and not t.pointer0.is_active(1, 1) and t.bitmasked1.is_active(4, 5)
+    t.bitmasked1.deactivate(4, 5)
+    assert t.pointer0.is_active(0, 1) and t.a[4, 5] == 7
+    t.pointer0.activate(2, 2)
+    t.pointer0.deactivate(0, 1)
+    assert t.stats()["pointer0"].used == 1
+    t.pointer0.deactivate_all()
+    assert t.stats()["pointer0"].used == 0 and repr(t.pointer0).startswith("<level pointer0 of")
+    t = lists().new()
+    assert t.dynamic1.append(2) == 0 and t.dynamic1.append(2) == 1 and t.dynamic1.length(2) == 2
+    t.dynamic1.deactivate(2)
+    assert t.dynamic1.length(2) == 0
+    with pytest.raises(AttributeError, match="no member"):
+        t.pointer0  # noqa: B018
+
+
 def test_trim_lowers_the_peak():
     t = masked().new()
     for k in range(9):
