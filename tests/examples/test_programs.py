@@ -31,6 +31,7 @@ SIZES = {
     "sparse/explicit_activation": 64,
     "sparse/particle_list": 100,
     "sparse/point_cloud_hashing": 200,
+    "sparse/smoke": 64,
     "sparse/rotating_square": 64,
 }
 
@@ -70,6 +71,7 @@ CHECKED = {
     "sparse/particle_list": 20,
     "sparse/point_cloud_hashing": 150,
     "sparse/rotating_square": 64,
+    "sparse/smoke": 32,
 }
 LISTS = {"sparse/dynamic", "sparse/point_cloud_hashing"}  # at these sizes, with several elements in a list
 
