@@ -572,13 +572,6 @@ OPS = (
 )  # fmt: skip
 BY_NAME = {op.name: op for op in OPS}
 
-# Names that the front end's lists have and that stand in the rows above, or in statements, otherwise spelled.
-ELSEWHERE = {
-    "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped", "Vector", "Matrix", "is_active", "activate",
-    "deactivate", "length",
-    "pow", "min", "max", *(f"atomic_{name}" for name in ("add", "sub", "mul", "min", "max", "and", "or", "xor")),
-}  # fmt: skip
-
 ATOMICS = {
     # name: (symbol of the augmented assignment or None, twin, scalar types)
     "add": ("+", "add", NUMBERS), "sub": ("-", "sub", NUMBERS), "mul": ("*", "mul", NUMBERS),
@@ -586,18 +579,16 @@ ATOMICS = {
     "and": ("&", "and", BITS), "or": ("|", "or", BITS), "xor": ("^", "xor", BITS),
 }  # fmt: skip
 
-# Kinds of trees: the levels from the root to the cells. "array" stands for arrays. Of those in LEVELS every operation is
-# required.
+# Kinds of trees: the levels from the root to the cells. "array" stands for arrays. LEVELS are those that coverage asks for.
 LEVELS = (
     ("dense",), ("dense", "dense"), ("pointer",), ("pointer", "dense"), ("dense", "pointer"),
-    ("pointer", "pointer", "dense"), ("dense", "pointer", "dense"), ("pointer", "dense", "dense"),
-    ("bitmasked",), ("pointer", "bitmasked"), ("dynamic",), ("dense", "dynamic"), ("hash", "dense"),
+    ("pointer", "pointer", "dense"), ("dense", "pointer", "dense"), ("pointer", "dense", "dense"), ("bitmasked",),
+    ("pointer", "bitmasked"), ("dynamic",), ("dense", "dynamic"), ("hash", "dense"),
 )  # fmt: skip
-MORE_LEVELS = (
-    ("bitmasked", "dense"), ("bitmasked", "pointer", "dense"), ("dense", "bitmasked"), ("pointer", "dynamic"),
+ALL_LEVELS = (
+    *LEVELS, ("bitmasked", "dense"), ("bitmasked", "pointer", "dense"), ("dense", "bitmasked"), ("pointer", "dynamic"),
     ("dynamic", "dense"), ("bitmasked", "dynamic"), ("hash",), ("hash", "bitmasked"), ("hash", "pointer", "dense"),
 )  # fmt: skip
-ALL_LEVELS = (*LEVELS, *MORE_LEVELS)
 
 # How a kernel gets at fields: it closes over them, takes them as template arguments, finds them in an object.
 FIELD_ACCESS = ("closure", "template", "object")
