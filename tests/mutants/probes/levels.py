@@ -16,17 +16,19 @@ def bits(extent=4, leaf=8, background=5):
 
 
 def spread():
-    tree_type = bits()
+    builder = mt.types.SNodeTreeBuilder()
+    builder.pointer(mt.ij, 2).bitmasked(mt.ij, 4).place(a=i32)
+    tree_type = builder.build()
 
     @mt.kernel
     def run(f: tree_type):
-        for i in f:
-            f.a[i + 1] = f.a[i] + 1
+        for i, j in f:
+            f.a[i + 1, j] = f.a[i, j] + 1
 
     tree = tree_type.new()
-    tree.a[0] = 1
+    tree.a[0, 2] = 1
     run(tree)
-    expect(cells(tree.a), [[0, 1], [1, 2]])
+    expect(cells(tree.a), [[0, 2, 1], [1, 2, 2]])
 
 
 probe("EveryChangeOwn")(spread)
