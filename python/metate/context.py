@@ -298,7 +298,7 @@ def _threads(count) -> int | None:
     return count.__index__()
 
 
-def bytes_or_none(name, number) -> int | None:
+def bytes_or_none(name: str, number: object) -> int | None:
     """`number`, an option's value, if it is a number of bytes or None; or RuntimeValueError_."""
     if number is None:
         return None
