@@ -9,8 +9,9 @@ import types
 import pytest
 
 import metate as mt
+from metate.interop import vdb
 
-MODULES = (mt, mt.aot, mt.math, mt.tools, mt.types, mt.ui)
+MODULES = (mt, mt.aot, mt.math, mt.tools, mt.types, mt.ui, vdb)
 
 
 def public_objects():
