@@ -20,7 +20,7 @@ SOUND = {
     "compiler/metate/Transforms/Passes.h": '#include "metate/Dialect/Ops.h"\n',
     "compiler/metate/Target/Cpu/Map.h": '#include "metate/Dialect/Ops.h"\n#include "metate/abi/tree.h"\n',
     "bindings/runtime/runtime.cpp": '#include <nanobind/nanobind.h>\n#include "metate/metate.h"\n',
-    "bindings/vdb/Grids.cpp": '#include <nanobind/nanobind.h>\n#include <openvdb/openvdb.h>\n',
+    "bindings/vdb/Grids.cpp": "#include <nanobind/nanobind.h>\n#include <openvdb/openvdb.h>\n",
     "python/metate/types.py": "import numpy\n",
     "python/metate/frontend/build.py": "from metate_native import _compiler\nfrom .. import types\n",
     "python/metate/runtime.py": "from metate_native import _runtime\n",
