@@ -213,9 +213,15 @@ static void writeMember(llvm::raw_ostream &out, const StaticType &type, uint32_t
 static void writeType(llvm::raw_ostream &out, const StaticModule &module, const StaticType &type) {
   StringRef printed(reinterpret_cast<const char *>(type.blob) + type.blob->text);
   bool pools = type.blob->pool_count;
+  auto *levels = reinterpret_cast<const metate_level *>(type.blob + 1);
+  bool isUnbounded =
+      llvm::any_of(llvm::ArrayRef(levels, type.blob->level_count),
+                   [](const metate_level &level) { return level.kind == METATE_LEVEL_HASH; });
   out << "\n/* Tree type '" << module.text(type.info->name) << "': " << comment(printed) << "\n"
       << " * A block of it"
-      << (pools ? ", with as many slots as its cells can ever link: so many bytes" : "")
+      << (isUnbounded ? ", with many slots for cells that have no bounds: so many bytes"
+          : pools     ? ", with as many slots as its cells can ever link: so many bytes"
+                      : "")
       << ", aligned to 64. */\n";
   if (type.bytes)
     out << "#define " << type.symbol << "_BYTES UINT64_C(" << type.bytes << ")\n";
