@@ -31,7 +31,9 @@ def spread():
     expect(cells(tree.a), [[0, 2, 1], [1, 2, 2]])
 
 
-probe("EveryChangeOwn")(spread)
+@probe("EveryChangeOwn")
+def every_change_own():
+    spread()
 
 
 @probe("LiveSetVisited")
