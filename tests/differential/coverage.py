@@ -95,38 +95,48 @@ def _row(name, cells) -> str:
 class Wanted:
     """Draws the generator towards cells that were not generated yet.
 
-    `share` of the kernels do nothing but that, until no cell is left.
+    Of several processes, each looks after a part of the cells: one in `parts`, from number `part` on. `share` of the
+    kernels do nothing but that, until no cell is left.
     """
 
-    def __init__(self, share=0.5):
+    def __init__(self, part=0, parts=1, share=0.5):
         self.share = share
+        self.own = set(sorted(expected())[part::parts])
         self.left = {level: {} for level in LEVEL_NAMES}
-        for name, column, level in sorted(expected()):
+        for name, column, level in sorted(self.own):
             self.left[level].setdefault(column == "-", []).append((name, column))
         self.seen: set = set()
+        self.tried: set = set()  # in the case that is being written
+        self.types: dict = {}  # (operation, column): a result type that gave it
+
+    def is_new(self, name, column, level) -> bool:
+        """Is the cell one of this part's that neither a case before nor this one tried?"""
+        cell = (name, column, level)
+        return cell in self.own and cell not in self.seen and cell not in self.tried
 
     def pick(self, level, rng):
         """An operation and a column that this level misses."""
         return self._pick(level, False, rng)
 
-    def statement(self, level, names, rng):
+    def statement(self, level, rng):
         found = self._pick(level, True, rng)
         return found[0] if found else None
 
     def _pick(self, level, is_statement, rng):
         left = self.left.get(level, {}).get(is_statement, [])
-        while left:
-            k = rng.randrange(len(left))
-            if (*left[k], level) not in self.seen:
-                return left[k]
-            left[k] = left[-1]
-            left.pop()
-        return None
+        left[:] = [cell for cell in left if (*cell, level) not in self.seen]
+        found = [cell for cell in left if (*cell, level) not in self.tried] if not is_statement else left
+        if not found:
+            return None
+        name, column = rng.choice(found)
+        self.tried.add((name, column, level))
+        return name, column
 
-    def gaps(self, rng) -> str | None:
-        """A level that misses many operations, the more the likelier."""
-        sizes = [sum((*cell, level) not in self.seen for cell in self.left[level].get(False, ())) for level in LEVEL_NAMES]
+    def gaps(self, rng, is_statement=False) -> str | None:
+        """A level that misses many operations, or statements: the more the likelier."""
+        sizes = [sum((*c, level) not in self.seen for c in self.left[level].get(is_statement, ())) for level in LEVEL_NAMES]
         return rng.choices(LEVEL_NAMES, sizes)[0] if any(sizes) else None
 
     def add(self, case) -> None:
         self.seen.update(tuple(cell) for cell in case.covered)
+        self.tried.clear()

@@ -232,10 +232,10 @@ class Expressions:
         """An expression of exactly this type, every operation of which is exact."""
         if depth <= 0 or self.rng.random() < 0.15:
             return self.leaf(type_)
-        for _ in range(8):
+        for attempt in range(8 if self.wanted is None else 12):
             op = self.rng.choice(self.ops)
             use = op.rule(type_, self.rng)
-            if use is not None:
+            if use is not None and (attempt > 7 or self._is_wanted(op, use)):
                 made = self.operation(op, use, type_, depth - 1)
                 if made is not None:
                     return made
@@ -344,16 +344,28 @@ class Expressions:
                 return made
         return None
 
+    def _is_wanted(self, op, use) -> bool:
+        """Does the operation fill a gap of the coverage, as far as gaps are looked for?"""
+        if self.wanted is None:
+            return True
+        is_new = self.wanted.is_new(op.name, use.counted.label, self.level)
+        if is_new:
+            self.wanted.tried.add((op.name, use.counted.label, self.level))
+        return is_new
+
     def _with_column(self, op, column, depth):
         scalar = column.split()[-1]
         shapes = {"vector": ((2,), (3,)), "matrix": ((2, 2), (2, 3), (3, 3))}.get(column.split()[0], ((),))
+        known = self.wanted.types.get((op.name, column))
         for _ in range(60):
-            shape = self.rng.choice((*shapes, *shapes, (), (2, 2), (3,)))
+            shape = self.rng.choice((*shapes, *shapes, (), (2, 2), (3,), (4, 4)))
             type_ = Type(self.rng.choice((scalar, scalar, "u1", "i32", "f32", *table.ALL)), shape)
+            type_ = known if known is not None and self.rng.random() < 0.7 else type_
             if op.name == "bit_cast of a float":
                 type_ = Type(f"{self.rng.choice('iu')}{n.bits_of(scalar)}")
             use = op.rule(type_, self.rng)
             if use is not None and use.counted.label == column:
+                self.wanted.types[op.name, column] = type_
                 return self.operation(op, use, type_, depth)
         return None
 

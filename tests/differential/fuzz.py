@@ -85,7 +85,7 @@ def make_session(variants: str, only=None):
 
 def cases_of(seed: int, child: int, jobs: int, count: int):
     """The batches of one checking process; each case depends on the seed and the ones before it."""
-    wanted = coverage.Wanted(min(0.5, 150 * jobs / count))  # so many find nearly every cell
+    wanted = coverage.Wanted(child, jobs)
     batch = []
     for k in range(child, count, jobs):
         case = generate(seed * _STRIDE + k, f"k{k}", wanted)

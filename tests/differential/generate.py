@@ -28,7 +28,10 @@ def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
     rng = random.Random(seed)
     gaps = wanted.gaps(rng) if wanted is not None and rng.random() < wanted.share else None
     generator = Generator(rng, wanted, is_whole=gaps is None and rng.random() < 0.45)
-    return generator.gap_case(name, seed, gaps) if gaps else generator.case(name, seed)
+    if gaps:
+        return generator.gap_case(name, seed, gaps)
+    level = wanted.gaps(rng, is_statement=True) if wanted is not None and rng.random() < wanted.share else None
+    return generator.case(name, seed, level)
 
 
 class Generator(Patterns, Places, Statements):
@@ -179,6 +182,10 @@ class Generator(Patterns, Places, Statements):
         if self.trees and self.rng.random() < 0.65:
             return self.tree_loop()
         return self.array_loop()
+
+    def loop_over(self, level) -> Stmt:
+        """A loop over a kind of tree, or over a box."""
+        return self.array_loop() if level == "array" else self.tree_loop(level)
 
     def _loop(self, task, lines, exprs=(), size=None, is_serial=False, first=None) -> Stmt:
         """The statement of a loop whose header stands in `lines`, the last of which gets the body, which begins
@@ -370,9 +377,10 @@ class Generator(Patterns, Places, Statements):
 
     # -- the whole ------------------------------------------------------------------------------------------------------
 
-    def case(self, name, seed) -> Case:
+    def case(self, name, seed, level=None) -> Case:
+        """A case of a few tasks, the first of them over one kind of tree (or a box) if `level` says so."""
         rng = self.rng
-        self.prepare()
+        self.prepare(None if level in (None, "array") else tuple(level.split("/")))
         program = Program(name, contract=self.is_whole)
         if rng.random() < 0.3:
             self.result = Type(rng.choice(("i32", "i64", "u8", "u32", "i16", *(("f64", "f32") if self.is_whole else ()))))
@@ -382,7 +390,8 @@ class Generator(Patterns, Places, Statements):
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
             if rng.random() < 0.25:
                 self.serial_statements(program)
-            task = self.parallel_task()
+            task = self.parallel_task() if level is None else self.loop_over(level)
+            level = None
             if task is not None:
                 program.body.append(task)
         if rng.random() < 0.15:
@@ -395,8 +404,7 @@ class Generator(Patterns, Places, Statements):
         self.prepare(None if level == "array" else tuple(level.split("/")))
         program = Program(name)
         self.gaps = 80
-        task = self.array_loop() if level == "array" else self.tree_loop(level)
-        program.body.append(task)
+        program.body.append(self.loop_over(level))
         return self._as_case(program, seed)
 
     def _gap_outputs(self):

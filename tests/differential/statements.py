@@ -101,7 +101,7 @@ class Statements(Control, Aggregates, Expressions):
     def statement(self, depth: int):
         names = list(STATEMENTS)
         for _ in range(12):
-            name = self.wanted.statement(self.level, names, self.rng) if self.wanted and self.rng.random() < 0.3 else None
+            name = self.wanted.statement(self.level, self.rng) if self.wanted and self.rng.random() < 0.5 else None
             name = name or self.rng.choices(names, list(STATEMENTS.values()))[0]
             made = getattr(self, "make_" + name.replace(" ", "_"))(depth)
             if made is not None:

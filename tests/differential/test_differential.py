@@ -30,12 +30,12 @@ def test_random_kernels_agree_and_cover_the_table(rng):
     seed = int(rng.integers(1 << 24))
     matrix = ROOT / "out" / "differential" / "coverage.md"
     matrix.unlink(missing_ok=True)
-    command = [str(ROOT / "scripts" / "fuzz-kernels"), "--count", "760", "--jobs", "2", "--seed", str(seed)]
+    command = [str(ROOT / "scripts" / "fuzz-kernels"), "--count", "420", "--jobs", "2", "--seed", str(seed)]
     command += ["--save", str(matrix.parent), "--coverage", str(matrix)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=1200)
     report = "\n".join(done.stdout.splitlines()[-60:])
     assert done.returncode == 0, f"{' '.join(command)}\n{report}\n{done.stderr[-2000:]}"
-    assert "760 kernels, 0 mismatches" in done.stdout
+    assert "420 kernels, 0 mismatches" in done.stdout
     ran = {line.split(maxsplit=1)[1] for line in done.stdout.splitlines() if line.startswith("  ")}
     assert ran == {variant.name for variant in VARIANTS}, "a variant ran no kernel"
     assert "% of" in matrix.read_text()
@@ -97,7 +97,7 @@ def test_a_planted_fault_is_found_and_reduced(tmp_path, wrong, right):
 def test_a_wrong_twin_is_found():
     """What all compiled variants agree on is still compared with Python's arithmetic."""
     with Session(some_variants("O0")) as session:
-        for seed in range(40):
+        for seed in range(150):
             case = generate(seed)
             if "add__i32" in case.twin:
                 case.twin = case.twin.replace("add__i32", "sub__i32")
