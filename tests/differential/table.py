@@ -565,8 +565,9 @@ OPS = (
     Op("math.cdiv", ("mt.math.cdiv({0}, {1})",), shaped("cdiv", 2, (2,)), ("f32", "f64"), signs=(1,), shapes=("vector",)),
     Op("math.csqrt", ("mt.math.csqrt({0})",), shaped("csqrt", 1, (2,)), ("f32", "f64"), signless=True, shapes=("vector",)),
     Op("math.translate", ("mt.math.translate({0}, {1}, {2})",), shaped("translate", 3, (4, 4), ()), ("f32", "f64"),
-        whole=_same_or_one),
-    Op("math.scale", ("mt.math.scale({0}, {1}, {2})",), shaped("scale", 3, (4, 4), ()), ("f32", "f64"), whole=_same_or_one),
+        whole=_same_or_one, shapes=("matrix",)),
+    Op("math.scale", ("mt.math.scale({0}, {1}, {2})",), shaped("scale", 3, (4, 4), ()), ("f32", "f64"), whole=_same_or_one,
+        shapes=("matrix",)),
     Op("math.radians", ("mt.math.radians({0})",), of_math("radians", 1), ("f32", "f64")),
     Op("math.degrees", ("mt.math.degrees({0})",), of_math("degrees", 1), ("f32", "f64")),
 )  # fmt: skip
