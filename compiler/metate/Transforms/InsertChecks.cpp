@@ -58,6 +58,11 @@ struct Bounded {
   int64_t extent = ShapedType::kDynamic;
   Value array = {};
   int64_t axis = 0;
+
+  /// Along an axis of a hash level any i32 is inside.
+  bool isUnbounded() const { return extent == unboundedExtent; }
+  int64_t least() const { return isUnbounded() ? INT32_MIN : 0; }
+  int64_t end() const { return isUnbounded() ? INT32_MAX + int64_t(1) : extent; }
 };
 
 std::optional<int64_t> constantOf(Value value) {
@@ -70,7 +75,7 @@ std::optional<int64_t> constantOf(Value value) {
 /// Is every value below `upper` below the bound?
 bool isWithin(Value upper, const Bounded &bounded) {
   if (std::optional<int64_t> constant = constantOf(upper))
-    return !ShapedType::isDynamic(bounded.extent) && *constant <= bounded.extent;
+    return !ShapedType::isDynamic(bounded.extent) && *constant <= bounded.end();
   auto dim = upper.getDefiningOp<memref::DimOp>();
   return dim && bounded.array && dim.getSource() == bounded.array &&
          dim.getConstantIndex() == bounded.axis;
@@ -78,7 +83,8 @@ bool isWithin(Value upper, const Bounded &bounded) {
 
 bool isKnownInside(const Bounded &bounded) {
   if (std::optional<int64_t> constant = constantOf(bounded.index))
-    return *constant >= 0 && !ShapedType::isDynamic(bounded.extent) && *constant < bounded.extent;
+    return *constant >= bounded.least() && !ShapedType::isDynamic(bounded.extent) &&
+           *constant < bounded.end();
   auto variable = dyn_cast<BlockArgument>(bounded.index);
   if (!variable)
     return false;
@@ -87,7 +93,8 @@ bool isKnownInside(const Bounded &bounded) {
   auto isFromZero = [](Value lower) { return constantOf(lower).value_or(-1) >= 0; };
   if (auto loop = dyn_cast<ForEachOp>(parent)) {
     auto path = findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
-    return path->extents[number] <= bounded.extent;
+    int64_t walked = path->extents[number];
+    return walked == unboundedExtent ? bounded.isUnbounded() : walked <= bounded.end();
   }
   if (auto loop = dyn_cast<RangeOp>(parent))
     return isFromZero(loop.getLower()[number]) && isWithin(loop.getUpper()[number], bounded);
@@ -169,7 +176,7 @@ private:
     checkBounds(op, name, bounds);
   }
 
-  /// A negative index is a very large one.
+  /// A negative index is a very large one. An axis without bounds is shown as -1, which messages write as *.
   void checkBounds(Operation *op, const ShownMember &name, ArrayRef<Bounded> bounds) {
     if (llvm::all_of(bounds, isKnownInside))
       return;
@@ -182,11 +189,18 @@ private:
       extents.push_back(
           ShapedType::isDynamic(bounded.extent)
               ? memref::DimOp::create(builder, loc, bounded.array, bounded.axis).getResult()
-              : arith::ConstantIndexOp::create(builder, loc, bounded.extent).getResult());
+              : arith::ConstantIndexOp::create(builder, loc,
+                                               bounded.isUnbounded() ? -1 : bounded.extent)
+                    .getResult());
       if (isKnownInside(bounded))
         continue;
-      Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, bounded.index,
-                                        extents.back());
+      Value distance = bounded.index, end = extents.back();
+      if (bounded.isUnbounded()) {
+        end = arith::ConstantIndexOp::create(builder, loc, unboundedExtent);
+        Value least = arith::ConstantIndexOp::create(builder, loc, bounded.least());
+        distance = arith::SubIOp::create(builder, loc, bounded.index, least);
+      }
+      Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, distance, end);
       inside = inside ? arith::AndIOp::create(builder, loc, inside, one).getResult() : one;
     }
     indices = shownIndices(builder, loc, name, indices);
