@@ -7,6 +7,7 @@
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace metate {
@@ -136,6 +137,45 @@ static void annotateRows(KernelOp kernel) {
   });
 }
 
+/// The trees that the kernel collects, with the first of the entry's slots of each.
+static SmallVector<std::pair<unsigned, TreeType>> collectedTrees(KernelOp kernel,
+                                                                 ArrayRef<unsigned> slots) {
+  llvm::SetVector<std::pair<unsigned, TreeType>> trees;
+  kernel.walk([&](TreeCallOp call) {
+    if (call.getCallee() == "collect")
+      trees.insert({slots[cast<BlockArgument>(call.getBlock()).getArgNumber()],
+                    cast<TreeType>(call.getTree())});
+  });
+  return trees.takeVector();
+}
+
+/// However a task ends, what it gave up is freed: later launches see whole trees. A function around the
+/// entry collects where it fails, wherever that is; a tree that was collected already is left as it is.
+void KernelMapping::collectWhereItFails(Code &code, ArrayRef<std::pair<unsigned, TreeType>> trees) {
+  OpBuilder &builder = code.builder;
+  std::string name = entry.getSymName().str();
+  LLVM::LLVMFuncOp inner = entry;
+  inner.setSymName(name + "_run");
+  inner.setLinkage(LLVM::Linkage::Internal);
+  builder.setInsertionPointAfter(inner);
+  entry = LLVM::LLVMFuncOp::create(builder, code.loc, name, entryType(builder.getContext()));
+  current = entry.addEntryBlock(builder);
+  builder.setInsertionPointToStart(current);
+  Value status = LLVM::CallOp::create(builder, code.loc, inner, entry.getArguments()).getResult();
+  Value failed = LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ne, status,
+                                      code.constant(METATE_OK, 32));
+  auto branch = scf::IfOp::create(builder, code.loc, failed);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  for (auto [first, tree] : trees) {
+    unsigned slot = first;
+    Value block = loadArgument(code, BlockType::get(builder.getContext()), slot);
+    TreeCallOp::create(builder, code.loc, Type(), "collect", block, /*sweep=*/1, ValueRange(),
+                       ValueRange(), IntegerAttr(), tree);
+  }
+  builder.setInsertionPointAfter(branch);
+  LLVM::ReturnOp::create(builder, code.loc, status);
+}
+
 void KernelMapping::run() {
   annotateScopes();
   annotateRows(kernel);
@@ -148,8 +188,12 @@ void KernelMapping::run() {
   unsigned slot = 0;
   Code code(builder, kernel.getLoc());
   SmallVector<Value> values;
-  for (BlockArgument argument : kernel.getBody().getArguments())
+  SmallVector<unsigned> slots;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    slots.push_back(slot);
     values.push_back(loadArgument(code, argument.getType(), slot));
+  }
+  auto trees = collectedTrees(kernel, slots);
   workers = maxWorkers(code, values);
   for (auto [argument, value] : llvm::zip(kernel.getBody().getArguments(), values))
     argument.replaceAllUsesWith(value);
@@ -157,6 +201,8 @@ void KernelMapping::run() {
     mapOperation(op);
   lowerPrints(entry, entry.getArgument(2));
   hoistAllocas(entry);
+  if (!trees.empty())
+    collectWhereItFails(code, trees);
   kernel.erase();
 }
 

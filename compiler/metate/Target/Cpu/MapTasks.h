@@ -33,7 +33,7 @@ private:
   mlir::Value maxWorkers(Code &code, llvm::ArrayRef<mlir::Value> arguments);
   void mapOperation(mlir::Operation &op);
   void mapRange(RangeOp range);
-  void collectAfter(RangeOp range);
+  void collectWhereItFails(Code &code, llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
   mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
                                  mlir::LLVM::LLVMStructType frame, mlir::Value around);

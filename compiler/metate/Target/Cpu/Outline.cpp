@@ -104,25 +104,8 @@ void KernelMapping::mapRange(RangeOp range) {
   auto call = LLVM::CallOp::create(
       builder, loc, run,
       ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context});
-  collectAfter(range);
   returnIfNonzero(call.getResult(), loc);
   range.erase();
-}
-
-/// What a task gave up is freed also where it failed: later launches see whole trees.
-void KernelMapping::collectAfter(RangeOp range) {
-  Operation *next = range->getNextNode();
-  while (next && isMemoryEffectFree(next))
-    next = next->getNextNode();
-  auto serial = dyn_cast_or_null<SerialOp>(next);
-  if (!serial)
-    return;
-  for (Operation &op : llvm::make_early_inc_range(serial.getBody().front())) {
-    if (auto collect = dyn_cast<TreeCallOp>(op); collect && collect.getCallee() == "collect")
-      op.moveBefore(current, current->end());
-    else if (!isMemoryEffectFree(&op))
-      return;
-  }
 }
 
 LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
