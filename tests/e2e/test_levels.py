@@ -462,3 +462,80 @@ def test_trees_that_cannot_be_are_refused():
     assert "chunk = 40" in str(LISTS["of blocks"]) and LISTS["of blocks"].levels[1].chunk == 40
     assert ti.types.TreeType.from_blob(LISTS["alone"].blob) == LISTS["alone"]
     assert ti.types.TreeType.from_blob(HASHES["hash above dense"].blob) == HASHES["hash above dense"]
+
+
+def test_deactivating_below_cells_without_an_ambient_slot():
+    for top in [("pointer", ti.i, 2), ("hash", ti.i)]:
+        shape = tree(top, ("dynamic", ti.j, 500000, 8), background=7)
+
+        @ti.kernel
+        def drop(f: shape, n: ti.i32):
+            for q in range(n):
+                ti.deactivate(f.dynamic1, [q])
+
+        f = shape.new()
+        f.a[0, 1], f.a[1, 2] = 5, 6
+        drop(f, 1)
+        assert (f.a[0, 1], f.a[1, 2]) == (7, 6)
+        f.check()
+
+
+def test_debug_takes_negative_coordinates_of_a_hash():
+    shape = tree(("hash", ti.i), ("dense", ti.i, 4), background=7)
+
+    @ti.kernel
+    def write(f: shape, i: ti.i64):
+        f.a[i] = 5
+
+    with ti.Context(debug=True):
+        f = shape.new(capacity=16)
+        for i in (3, -3, -(2**31), 2**31 - 1):
+            write(f, i)
+            assert f.a[i] == 5
+        with pytest.raises(ti.errors.RuntimeIndexError_, match="out of range"):
+            write(f, 2**31)
+
+
+@pytest.mark.parametrize("serial", [True, False])
+def test_a_kernel_that_stops_gives_its_slots_back(serial):
+    shape = tree(("pointer", ti.i, 8), ("dense", ti.i, 4), background=7)
+
+    @ti.kernel
+    def stop(f: shape, g: shape):
+        if ti.static(serial):
+            ti.deactivate(f.a, [0])
+            ti.deactivate(g.a, [0])
+            assert f.a[20] == 5
+        else:
+            for i in range(4):
+                ti.deactivate(f.a, [0])
+                ti.deactivate(g.a, [0])
+                assert f.a[20] == 5
+
+    with ti.Context(debug=True):
+        f, g = shape.new(), shape.new()
+        for i in range(0, 32, 4):
+            f.a[i] = g.a[i] = i
+        with pytest.raises(ti.errors.AssertionError_):
+            stop(f, g)
+        for each in (f, g):
+            assert each.stats()["pointer0"].used == 7
+            each.check()
+
+
+def test_lists_whose_parents_go_are_walked_as_at_entry():
+    shape = tree(("pointer", ti.i, 4), ("dynamic", ti.j, 10, 4), background=7)
+
+    @ti.kernel
+    def walk(f: shape, seen: Points):
+        for i, j in f.a:
+            seen[i, j] += 1
+            ti.deactivate(f.pointer0, [(i + 1) % 4])
+
+    f, seen = shape.new(), np.zeros((4, 10), np.int32)
+    for i in range(4):
+        for j in range(i + 3):
+            f.a[i, j] = 1
+    walk(f, seen)
+    assert (seen == (np.arange(10) < np.arange(4)[:, None] + 3)).all()
+    f.check()
