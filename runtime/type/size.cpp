@@ -13,7 +13,7 @@ static uint64_t slotLimit(const metate_level &level, uint32_t workers) {
   return most - workers;
 }
 
-static uint32_t recordBytes(const metate_level &level) { return 4 * (2 + level.coordinate_count); }
+static uint32_t recordBytes(const metate_level &level) { return metate_record_bytes(&level); }
 
 // Buckets of a table: a power of two, at least twice the slot numbers.
 static uint32_t tableBuckets(uint64_t physical) {

@@ -82,7 +82,7 @@ private:
     const auto *table = reinterpret_cast<const uint32_t *>(block + pool.table_offset);
     for (uint32_t n = 0; stamp && n < pool.table_buckets; ++n) {
       const uint8_t *record =
-          block + pool.meta_offset + table[n] * 4ull * (2 + level.coordinate_count);
+          block + pool.meta_offset + table[n] * uint64_t(metate_record_bytes(&level));
       uint32_t bears;
       std::memcpy(&bears, record + 4, sizeof bears);
       if (table[n] && bears == stamp && hashed.insert({child, table[n]}).second)

@@ -36,7 +36,7 @@
  *
  * Every part starts at a multiple of 64. A slot is `slot_bytes`: the cell of a pointer or hash level,
  * the `slot_cells` cells of a dynamic's chunk. Pool metadata is an array of records of
- * `4 * (2 + coordinate_count)` bytes, one per slot number from 0:
+ * metate_record_bytes bytes, one per slot number from 0:
  *
  *   +0   u32 state       0 = not active, otherwise the epoch at which the slot was activated
  *   +4   u32 next        of a slot on the free list or the pending list: the next one, 0 = none; of
@@ -46,6 +46,8 @@
  *                        of the extents of all levels from the root down to this one counts its range
  *                        (of a hash level: any number); a member below starts at coordinate * (product
  *                        of the extents of the levels between)
+ *   behind them, of a dynamic level only: u32 cells of the slot below the length when a task began that
+ *                        changes the topology it walks (as entry masks: a copy)
  *
  * Slot numbers run from 1 to `physical`. Slot 0 is the *ambient* slot, all background, never
  * written: reading through an inactive link needs no branch. A slot larger than
@@ -126,6 +128,11 @@ typedef struct metate_level {
   uint32_t reserved[3];
 } metate_level;
 METATE_STATIC_ASSERT(sizeof(metate_level) == 160, "metate_level is 160 bytes");
+
+/* Bytes of one slot's metadata, of a level with a pool. */
+static inline uint32_t metate_record_bytes(const metate_level *level) {
+  return 4 * (2 + level->coordinate_count + (level->kind == METATE_LEVEL_DYNAMIC));
+}
 
 /* First record of a type blob, 64 bytes. */
 typedef struct metate_tree_type {

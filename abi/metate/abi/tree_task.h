@@ -314,6 +314,21 @@ METATE_VIEW_FUNCTION void metate_view_collect(const metate_view *view, int sweep
 
 /* ---- the start of a task ------------------------------------------------------------------------ */
 
+/* The length to the entry length; and to each chunk, which a task may find when its link is gone, how
+ * many of its cells are below the length. */
+METATE_VIEW_FUNCTION void metate_view_snapshot_list(const metate_view *view, uint32_t level,
+                                                    uint8_t *container) {
+  const metate_level *own = metate_view_level(view, level);
+  uint32_t length = ((uint32_t *)container)[0], *links = metate_view_chunk_links(container);
+  ((uint32_t *)container)[1] = length;
+  for (uint32_t k = 0; k < metate_view_chunks(own) && k * own->slot_cells < length; ++k) {
+    uint32_t left = length - k * own->slot_cells;
+    if (links[k] && metate_view_valid(view, level, links[k]))
+      metate_view_record(view, level, links[k])[2 + own->coordinate_count] =
+          left < own->slot_cells ? left : own->slot_cells;
+  }
+}
+
 /* Copies the live mask or length of `target` to the entry's, in one cell of a level above it, as far
  * as no pool lies between. */
 METATE_VIEW_FUNCTION void metate_view_snapshot_cell(const metate_view *view, uint32_t target,
@@ -331,7 +346,7 @@ METATE_VIEW_FUNCTION void metate_view_snapshot_cell(const metate_view *view, uin
     uint32_t words = metate_view_mask_words(child), *mask = metate_view_mask(child, container);
     __builtin_memcpy(mask + words, mask, words * sizeof *mask);
   } else if (child->kind == METATE_LEVEL_DYNAMIC) {
-    ((uint32_t *)container)[1] = ((uint32_t *)container)[0];
+    metate_view_snapshot_list(view, target, container);
   }
 }
 

@@ -74,12 +74,12 @@ METATE_VIEW_INLINE uint8_t *metate_view_slot(const metate_view *view, uint32_t l
                                 : metate_view_pool_of(view, level)->slots_offset;
   return view->block + offset + slot * metate_view_level(view, level)->slot_bytes;
 }
-/* {state, next, coordinate[]} of a slot. */
+/* {state, next, coordinate[], of a dynamic level: cells at entry} of a slot. */
 METATE_VIEW_INLINE uint32_t *metate_view_record(const metate_view *view, uint32_t level,
                                                 uint32_t slot) {
   uint64_t offset = view->pools ? metate_view_own(view, level)->meta
                                 : metate_view_pool_of(view, level)->meta_offset;
-  uint64_t bytes = 4 * (2 + (uint64_t)metate_view_level(view, level)->coordinate_count);
+  uint64_t bytes = metate_record_bytes(metate_view_level(view, level));
   return (uint32_t *)(view->block + offset + slot * bytes);
 }
 /* May this number of a slot be followed? */

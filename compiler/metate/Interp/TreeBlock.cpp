@@ -27,7 +27,7 @@ TreeBlock::TreeBlock(const TreeShape &shape, const metate_tree_type *type, void 
 }
 
 uint32_t *TreeBlock::metadata(int node, uint32_t slot) const {
-  uint64_t bytes = 4 * (2 + uint64_t(record(node).coordinate_count));
+  uint64_t bytes = metate_record_bytes(&record(node));
   return reinterpret_cast<uint32_t *>(block + pool(node).meta_offset + slot * bytes);
 }
 

@@ -231,6 +231,9 @@ uint64_t header::poolPending(unsigned pool) { return poolAt(pool, offsetof(metat
 
 uint64_t header::slotState() { return 0; }
 uint64_t header::slotNext() { return 4; }
+uint64_t Node::metaBytes() const {
+  return metaEntry() + (kind == METATE_LEVEL_DYNAMIC ? sizeof(uint32_t) : 0);
+}
 uint64_t header::slotCoordinate(unsigned k) { return 8 + 4 * uint64_t(k); }
 
 uint64_t header::listLength() { return 0; }

@@ -35,7 +35,9 @@ struct Node {
   bool zero = false;       ///< the background of a cell is all zero bytes
 
   /// Bytes of slot metadata: state, next, then one coordinate per path axis.
-  uint64_t metaBytes() const { return 4 * (2 + pathAxes.size()); }
+  uint64_t metaBytes() const;
+  /// Of a dynamic level: where metadata has the slot's number of cells when a task began.
+  uint64_t metaEntry() const { return 4 * (2 + pathAxes.size()); }
   /// Bitmasked: bytes of one of its two masks.
   uint64_t maskBytes() const { return 4 * ((cells + 31) / 32); }
   /// Dynamic: links of a list.

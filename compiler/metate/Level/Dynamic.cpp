@@ -30,6 +30,9 @@ Cell DynamicLowering::locate(ByteBuilder &bytes, const layout::Node &node,
     index = bytes.select(query.inside, index, bytes.index(0));
   Value active = bytes.compare(arith::CmpIPredicate::ult, index, lengthOf(bytes, query));
   Value link = bytes.readInteger(linkOf(bytes, node, query.container, index), 32, query.concurrent);
+  // The length may have been read before the list was emptied, the link after it.
+  if (query.unlinked && !query.entry)
+    active = arith::AndIOp::create(bytes.builder, bytes.loc, active, bytes.isNonzero(link));
   if (query.inside) {
     active = arith::AndIOp::create(bytes.builder, bytes.loc, query.inside, active);
     link = bytes.select(query.inside, link, bytes.integer(0, 32));

@@ -22,6 +22,7 @@ struct CellQuery {
   mlir::Value inside = {};
   bool concurrent = false; ///< other workers may change which cells are active meanwhile
   bool entry = false;      ///< activity as it was when the task began
+  bool unlinked = false;   ///< other workers may take links away meanwhile
 };
 
 /// Where a cell is.

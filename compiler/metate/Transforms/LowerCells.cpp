@@ -82,6 +82,26 @@ Value KernelLowering::activeInLeaf(IsActiveOp op, const CellAccess &access, cons
       .isActiveInSlot(path.lastPool(), leaf->first, op.getEntry());
 }
 
+Value KernelLowering::activeAtEntry(IsActiveOp op, const TreePath &path, Argument &argument) {
+  auto cells = op->getParentOfType<CellsOp>();
+  TreePath slots = *findPath(argument.type, cells.getLevel());
+  const layout::Node &node = argument.layout->nodes[poolNode(*argument.layout, path)];
+  OpBuilder before(leafPoint(cells)), builder(op);
+  ByteBuilder outside = bytesFor(argument, before, op.getLoc());
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  // Not through the links from the root: they may be gone by now.
+  Value meta = outside.toIndex(outside.readInteger(outside.index(header::poolMeta(node.pool)), 64,
+                                                   false, /*invariant=*/true));
+  Value record =
+      outside.add(meta, outside.multiply(cells.getBody().getArgument(0), node.metaBytes()));
+  Value count = outside.toIndex(outside.readInteger(outside.add(record, node.metaEntry()), 32));
+  unsigned position = llvm::find(path.axes, node.axes[0]) - path.axes.begin();
+  unsigned first = llvm::find(slots.axes, node.axes[0]) - slots.axes.begin();
+  Value within =
+      bytes.subtract(op.getCoordinates()[position], cells.getBody().getArgument(1 + first));
+  return bytes.compare(arith::CmpIPredicate::ult, within, count);
+}
+
 Value KernelLowering::activeInRow(IsActiveOp op, const CellAccess &access, const TreePath &path,
                                   Argument &argument) {
   auto row = cast<scf::ForOp>(op->getParentOp());

@@ -90,6 +90,7 @@ LogicalResult KernelLowering::flattenArguments() {
       argument.type = tree;
       argument.concurrent =
           llvm::any_of(changed, [&](Value other) { return mayBeSameTree(kernel, other, old); });
+      argument.unlinked = mayDeactivate(kernel, kernel, old);
       argument.layout = std::make_unique<layout::TreeLayout>(std::move(*layout));
       arguments[old] = std::move(argument);
     } else if (auto array = dyn_cast<MemRefType>(old.getType())) {
@@ -318,7 +319,24 @@ void KernelLowering::lowerArrayAccess(Operation *op, Value array, ValueRange ind
   CellAccess access = *CellAccess::of(op);                                                         \
   TreePath path = access.resolve();                                                                \
   TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(access.coordinates),          \
-                      argument.concurrent)
+                      argument.concurrent, argument.unlinked)
+
+/// The background of a place, or of one component of it.
+static Value backgroundOf(ByteBuilder &bytes, PlaceAttr place, ValueRange components) {
+  Value background = backgroundValue(bytes, place);
+  if (components.empty())
+    return background;
+  // Through memory-free selection: a component of a constant vector.
+  auto elements = vector::ToElementsOp::create(bytes.builder, bytes.loc, background);
+  Value linear = components[0], picked = elements.getElements()[0];
+  if (components.size() == 2)
+    linear = bytes.add(bytes.multiply(linear, cast<VectorType>(place.getType()).getDimSize(1)),
+                       components[1]);
+  for (auto [k, element] : llvm::enumerate(elements.getElements()))
+    picked = bytes.select(bytes.compare(arith::CmpIPredicate::eq, linear, bytes.index(k)), element,
+                          picked);
+  return picked;
+}
 
 void KernelLowering::lowerLoad(LoadOp op) {
   TREE_ADDRESS(op);
@@ -334,19 +352,7 @@ void KernelLowering::lowerLoad(LoadOp op) {
   } else {
     auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };
     auto otherwise = [&] {
-      Value background = backgroundValue(bytes, path.place);
-      if (op.getComponents().empty())
-        return SmallVector<Value>{background};
-      // Through memory-free selection: a component of a constant vector.
-      auto elements = vector::ToElementsOp::create(builder, op.getLoc(), background);
-      Value linear = op.getComponents()[0], picked = elements.getElements()[0];
-      if (op.getComponents().size() == 2)
-        linear = bytes.add(bytes.multiply(linear, cast<VectorType>(member).getDimSize(1)),
-                           op.getComponents()[1]);
-      for (auto [k, element] : llvm::enumerate(elements.getElements()))
-        picked = bytes.select(bytes.compare(arith::CmpIPredicate::eq, linear, bytes.index(k)),
-                              element, picked);
-      return SmallVector<Value>{picked};
+      return SmallVector<Value>{backgroundOf(bytes, path.place, op.getComponents())};
     };
     result = address.read(type, body, otherwise).front();
   }
@@ -357,30 +363,34 @@ void KernelLowering::lowerLoad(LoadOp op) {
 void KernelLowering::lowerStore(StoreOp op) {
   TREE_ADDRESS(op);
   Type member = signlessType(path.place.getType());
-  auto body = [&](Value offset) {
+  auto body = [&](Value offset) -> SmallVector<Value> {
     bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents()));
+    return {};
   };
   if (Value offset = leafOffset(op, access, path, argument))
     body(offset);
   else
-    address.visitActive(body);
+    address.visitActive({}, body, [] { return SmallVector<Value>(); });
   op.erase();
 }
 
 void KernelLowering::lowerAtomic(AtomicOp op) {
   TREE_ADDRESS(op);
   Type member = signlessType(path.place.getType());
-  Value old;
   bytes.reduction = op->hasAttr("metate.reduction");
   auto body = [&](Value offset) {
-    old = atomicAt(bytes, op.getKind(), componentOffset(bytes, offset, member, op.getComponents()),
-                   op.getValue());
+    Value at = componentOffset(bytes, offset, member, op.getComponents());
+    return SmallVector<Value>{atomicAt(bytes, op.getKind(), at, op.getValue())};
   };
+  auto otherwise = [&] {
+    return SmallVector<Value>{backgroundOf(bytes, path.place, op.getComponents())};
+  };
+  SmallVector<Value> old;
   if (Value offset = leafOffset(op, access, path, argument))
-    body(offset);
+    old = body(offset);
   else
-    address.visitActive(body);
-  op.replaceAllUsesWith(old);
+    old = address.visitActive(op.getValue().getType(), body, otherwise);
+  op.replaceAllUsesWith(old.front());
   op.erase();
 }
 
@@ -389,6 +399,8 @@ void KernelLowering::lowerIsActive(IsActiveOp op) {
   Value active;
   if (path.lastActivity() > path.lastPool())
     active = activeInLeaf(op, access, path, argument);
+  else if (op->hasAttr("metate.own") && op.getEntry())
+    active = activeAtEntry(op, path, argument);
   op.replaceAllUsesWith(active ? active : address.isActive(op.getEntry()));
   op.erase();
 }
@@ -399,7 +411,8 @@ template <typename Op> void KernelLowering::lowerListOrCell(Op op) {
   ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
   TreePath path = *findPath(op.getTreeType(), op.getPath());
   TreeAddress address(bytes, *argument.layout, path,
-                      parentCoordinates(bytes, path, op.getCoordinates()), argument.concurrent);
+                      parentCoordinates(bytes, path, op.getCoordinates()), argument.concurrent,
+                      argument.unlinked);
   if constexpr (std::is_same_v<Op, DeactivateOp>)
     address.deactivate();
   else if constexpr (std::is_same_v<Op, AppendOp>)

@@ -28,7 +28,8 @@ private:
     mlir::Value block;
     TreeType type; ///< a tree
     int64_t scope = 0;
-    bool concurrent = false;                    ///< the kernel may activate its cells
+    bool concurrent = false; ///< the kernel may change which of its cells are active
+    bool unlinked = false;   ///< the kernel may deactivate some
     std::unique_ptr<layout::TreeLayout> layout; ///< a tree
     llvm::DenseMap<unsigned, mlir::Value> slotsBase;
     llvm::SmallVector<mlir::Value> extents, strides; ///< an array
@@ -69,7 +70,9 @@ private:
   /// i1: whether the cell is active, of a level below a slot that is known once per leaf; null as of leafOffset.
   mlir::Value activeInLeaf(IsActiveOp op, const CellAccess &access, const TreePath &path,
                            Argument &argument);
-  /// i1: the same, where the bits of a row are read before it (metate-scan-masks).
+  /// i1: whether a list's cell at the slot that the task is at was active when the task began.
+  mlir::Value activeAtEntry(IsActiveOp op, const TreePath &path, Argument &argument);
+  /// i1: the same as activeInLeaf, where the bits of a row are read before it (metate-scan-masks).
   mlir::Value activeInRow(IsActiveOp op, const CellAccess &access, const TreePath &path,
                           Argument &argument);
   /// The slot of the access's leaf, with the coordinates inside of it; nullopt as of leafOffset.

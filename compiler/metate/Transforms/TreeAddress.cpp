@@ -113,21 +113,29 @@ SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset
                   own,
                   walk.inside,
                   concurrent,
-                  walk.entry};
+                  walk.entry,
+                  unlinked};
   Cell cell = walk.mode == Walk::Activate ? level.activate(bytes, node, query)
                                           : level.locate(bytes, node, query);
   if (node.pool >= 0)
     walk.inside = {};
   if (cell.active && !(isMutant(Mutant::OuterActivityAnswers) && walk.lastActive))
     walk.lastActive = cell.active;
-  if (!cell.active || !cell.mustBranch || walk.mode == Walk::Active)
+  // A cell known to be active is there, unless another worker gives it up meanwhile: slot 0 is nobody's to write.
+  bool mustBranch = walk.mode == Walk::Active ? unlinked && node.pool >= 0 : cell.mustBranch;
+  if (!cell.active || !mustBranch)
     return descend(walk, depth + 1, cell.offset);
   auto branch = scf::IfOp::create(bytes.builder, bytes.loc, walk.types, cell.active, true);
   OpBuilder::InsertionGuard guard(bytes.builder);
-  bytes.builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(bytes.builder, bytes.loc, descend(walk, depth + 1, cell.offset));
-  bytes.builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(bytes.builder, bytes.loc, walk.otherwise());
+  // Without results the blocks have their yields already.
+  auto fill = [&](Block *block, llvm::function_ref<SmallVector<Value>()> make) {
+    bytes.builder.setInsertionPointToStart(block);
+    SmallVector<Value> results = make();
+    if (!walk.types.empty())
+      scf::YieldOp::create(bytes.builder, bytes.loc, results);
+  };
+  fill(branch.thenBlock(), [&] { return descend(walk, depth + 1, cell.offset); });
+  fill(branch.elseBlock(), walk.otherwise);
   return SmallVector<Value>(branch.getResults());
 }
 
@@ -148,15 +156,10 @@ SmallVector<Value> TreeAddress::read(TypeRange types, Body body, Otherwise other
   return results;
 }
 
-void TreeAddress::visitActive(llvm::function_ref<void(Value)> body) {
-  auto run = [&](Value offset) -> SmallVector<Value> {
-    body(offset);
-    return {};
-  };
-  auto otherwise = [] { return SmallVector<Value>(); };
-  Walk walk{Walk::Active,    {}, unsigned(path.levels.size()), {}, run, otherwise, {},
+SmallVector<Value> TreeAddress::visitActive(TypeRange types, Body body, Otherwise otherwise) {
+  Walk walk{Walk::Active,    {}, unsigned(path.levels.size()), types, body, otherwise, {},
             bool(path.place)};
-  descend(walk, 0, rootOffset(bytes, layout));
+  return descend(walk, 0, rootOffset(bytes, layout));
 }
 
 Value TreeAddress::slotOffset(unsigned depth) {

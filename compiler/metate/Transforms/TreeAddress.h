@@ -15,9 +15,9 @@ namespace metate {
 class TreeAddress {
 public:
   TreeAddress(ByteBuilder &bytes, const layout::TreeLayout &layout, const TreePath &path,
-              llvm::SmallVector<mlir::Value> coordinates, bool concurrent)
+              llvm::SmallVector<mlir::Value> coordinates, bool concurrent, bool unlinked = false)
       : bytes(bytes), layout(layout), path(path), nodes(layout.nodesOf(path)),
-        coordinates(std::move(coordinates)), concurrent(concurrent) {}
+        coordinates(std::move(coordinates)), concurrent(concurrent), unlinked(unlinked) {}
 
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value offset)>;
   using Otherwise = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
@@ -26,8 +26,9 @@ public:
   /// inactive reads its ambient slot; where there is none, `otherwise` gives the results.
   llvm::SmallVector<mlir::Value> read(mlir::TypeRange types, Body body, Otherwise otherwise);
 
-  /// As `read`, for a cell known to be active and inside.
-  void visitActive(llvm::function_ref<void(mlir::Value offset)> body);
+  /// As `read`, for a cell that was activated and is inside: `otherwise` is for one that another worker has
+  /// deactivated since.
+  llvm::SmallVector<mlir::Value> visitActive(mlir::TypeRange types, Body body, Otherwise otherwise);
 
   /// Byte offset of the slot of level `depth` (which has a pool); inactive: the ambient slot.
   mlir::Value slotOffset(unsigned depth);
@@ -71,7 +72,8 @@ private:
   const TreePath &path;
   llvm::SmallVector<unsigned> nodes;
   llvm::SmallVector<mlir::Value> coordinates;
-  bool concurrent;
+  bool concurrent; ///< other workers may change which cells are active meanwhile
+  bool unlinked;   ///< and may make active ones inactive
 };
 
 } // namespace metate

@@ -192,7 +192,7 @@ TEST_F(LayoutTest, SlotsChunksAndMasksAreWhereOneExpects) {
   EXPECT_EQ(list.containerBytes(), 136u); // two lengths, 32 links
   EXPECT_EQ(layout.nodes[1].slotBytes, 192u);
   EXPECT_EQ(layout.nodes[1].cells, 0u); // without bounds
-  EXPECT_EQ(list.metaBytes(), 20u);
+  EXPECT_EQ(list.metaBytes(), 24u);
 }
 
 TEST_F(LayoutTest, BlobsAreEqualExactlyWhereTypesAre) {

@@ -23,7 +23,7 @@ static int grow(uint64_t *value, uint64_t factor, uint64_t addend) {
 }
 
 static uint64_t record_bytes(const metate_level *level) {
-  return 4 * (2 + (uint64_t)level->coordinate_count);
+  return metate_record_bytes(level);
 }
 
 /* Slots of a pool whose bytes, with all that belongs to it, are at most `budget`. */
