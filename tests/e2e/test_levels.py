@@ -508,8 +508,8 @@ def test_a_kernel_that_stops_gives_its_slots_back(serial):
             assert f.a[20] == 5
         else:
             for i in range(4):
-                ti.deactivate(f.a, [0])
-                ti.deactivate(g.a, [0])
+                ti.deactivate(f.a, [i])
+                ti.deactivate(g.a, [i])
                 assert f.a[20] == 5
 
     with ti.Context(debug=True):

@@ -274,8 +274,10 @@ TEST_F(LevelsTest, checkFindsEveryDamage) {
   auto *stamps = reinterpret_cast<uint32_t *>(root + holder.offset);
   auto record = [&](uint32_t pool, uint32_t number) {
     return reinterpret_cast<uint32_t *>(base + pools[pool].meta_offset) +
-           number * (2 + levels[pool == 0 ? levelNamed("p") : levelNamed(pool == 1 ? "l" : "h")]
-                             .coordinate_count);
+           number * (metate_record_bytes(&levels[levelNamed(pool == 0   ? "p"
+                                                            : pool == 1 ? "l"
+                                                                        : "h")]) /
+                     4);
   };
   uint32_t first = 0;
   while (!table[first])

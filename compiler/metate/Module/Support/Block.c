@@ -22,9 +22,7 @@ static int grow(uint64_t *value, uint64_t factor, uint64_t addend) {
          !__builtin_add_overflow(*value, addend, value) && *value <= INT64_MAX;
 }
 
-static uint64_t record_bytes(const metate_level *level) {
-  return metate_record_bytes(level);
-}
+static uint64_t record_bytes(const metate_level *level) { return metate_record_bytes(level); }
 
 /* Slots of a pool whose bytes, with all that belongs to it, are at most `budget`. */
 static uint64_t slots_within(const metate_level *level, uint64_t budget) {
