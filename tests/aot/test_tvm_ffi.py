@@ -89,7 +89,7 @@ def test_kernels_are_its_functions(module, rng):
 
 
 def test_a_tree_is_its_block(module, library):
-    block = aligned(25600)
+    block = aligned(kernels.Sparse.bytes())
     assert ctypes.CDLL(library).levels_sparse_reset(ctypes.c_void_p(block.ctypes.data), ctypes.c_uint64(block.size)) == 0
     module["levels_paint"](tensor(block), 2.0)
     by_tensor = module["levels_weight"](tensor(block))

@@ -304,12 +304,12 @@ class Calls(IntrinsicCalls):
 
     def call_method(self, method, node):
         name, receiver = method.name, method.receiver
+        if isinstance(receiver, StructValue):  # before what cells can be asked: methods may have any name
+            return self.call_struct_method(receiver, name, node)
         if name in CELLS:
             return self.call_cell_method(name, receiver, node)
         if isinstance(receiver, (handles.FieldHandle, handles.StructFieldHandle, handles.LevelHandle, handles.MemberHandle)):
             return self.call_fill(receiver, node) if name == "fill" else self.call_parent(receiver, node)
-        if isinstance(receiver, StructValue):
-            return self.call_struct_method(receiver, name, node)
         if name in ("get_shape", "to_list", "fill"):
             return self._whole_method(name, receiver, node)
         value = self.to_value(receiver, node.func)
