@@ -147,3 +147,75 @@ def load_at(x: Array, at: mt.i32) -> mt.f32:
 def scale_at(t: sparse, at: mt.i32):
     for i in range(1):
         t.a[at + i, at] *= 2.0
+
+
+# Every level: iterations that share words of masks, lists, buckets and pools, but no cell.
+masked = mt.types.SNodeTreeBuilder().pointer(mt.i, 16).bitmasked(mt.i, 64).place(m=mt.i32, background=5).build()
+lists = mt.types.SNodeTreeBuilder().dense(mt.i, 64).dynamic(mt.j, 512, 8).place(item=mt.i32).build()
+bins = mt.types.SNodeTreeBuilder().hash(mt.ij).dense(mt.ij, 2).place(h=mt.i32).build()
+
+
+@mt.kernel
+def mix_masked(t: masked, sums: Counts):  # bits of one word set, cleared and read by all workers
+    for k in range(1024):
+        i = (k * 37) % 1024
+        if i % 4 == 0:
+            t.m[i] += 1
+        elif i % 4 == 1:
+            t.m[i] += 1
+            mt.deactivate(t.m, [i])
+        elif i % 4 == 2:
+            sums[0] += mt.cast(mt.is_active(t.m, [i]), mt.i32)
+        else:
+            sums[1] += t.m[i]
+
+
+@mt.kernel
+def all_masked(t: masked, sums: Counts):
+    for i in t.m:
+        sums[2] += 1
+
+
+@mt.kernel
+def drop_blocks(t: masked):  # slots given up while others take some
+    for i in range(16):
+        if i % 2 == 0:
+            mt.deactivate(t.pointer0, [i])
+        else:
+            t.m[i * 64] = i
+
+
+@mt.kernel
+def mix_lists(t: lists, sums: Counts):  # all workers append to all lists; half of the lists are emptied
+    for k in range(8192):
+        if k % 64 < 32:
+            mt.append(t.dynamic1, [k % 32], k)
+        elif k % 64 == 63:
+            mt.deactivate(t.dynamic1, [32 + k % 32])
+        else:
+            sums[0] += mt.length(t.dynamic1, [k % 64])
+
+
+@mt.kernel
+def all_lists(t: lists, sums: Counts):
+    for i, j in t.item:
+        sums[2] += 1
+
+
+@mt.kernel
+def mix_bins(t: bins, sums: Counts):  # the same bins opened by many, others given up, others read
+    for k in range(4096):
+        i, j = (k * 7) % 61 - 30, (k * 11) % 53 - 26
+        if i % 6 < 2:
+            t.h[i, j] += 1
+        elif i % 6 < 4:
+            t.h[i, j] += 1
+            mt.deactivate(t.hash0, [i // 2, j // 2])
+        else:
+            sums[0] += t.h[i, j]
+
+
+@mt.kernel
+def all_bins(t: bins, sums: Counts):
+    for i, j in t.h:
+        sums[2] += t.h[i, j]
