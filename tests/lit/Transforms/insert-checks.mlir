@@ -1,5 +1,6 @@
 // RUN: metate-opt %s --pass-pipeline='builtin.module(metate.kernel(metate-insert-checks))' | FileCheck %s
 
+!hash = !metate.tree<#metate.hash<"i", [#metate.dense<"i", [4], [#metate.place<"a" : f32>]>]>>
 !dense = !metate.tree<#metate.dense<"i", [8], [#metate.place<"a" : f32>]>>
 !sparse = !metate.tree<#metate.pointer<"ij", [4, 4], [#metate.dense<"ij", [8, 8], [#metate.place<"v" : vector<3xf32>>]>], name = "blocks">>
 
@@ -146,5 +147,27 @@ metate.kernel @components(%i: i32, %u: i8) {
 // CHECK: metate.check out_of_range %[[IN]], "heat" index(%[[SHOWN]]) shape(
 metate.kernel @names(%f: !named {metate.name = "root0", metate.members = {v0 = {name = "heat", offset = array<i64: -2>}}}, %i: index) {
   %v = metate.load %f["v0"][%i] : !named -> f32
+  metate.return
+}
+
+// Any i32 is inside along an axis of a hash level; messages write its extent as *.
+// CHECK-LABEL: metate.kernel @unbounded(
+// CHECK-SAME: %[[I:[a-z0-9]+]]: index
+// CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : index
+// CHECK-DAG: %[[ALL:.*]] = arith.constant 4294967296 : index
+// CHECK-DAG: %[[LEAST:.*]] = arith.constant -2147483648 : index
+// CHECK: %[[FROM:.*]] = arith.subi %[[I]], %[[LEAST]] : index
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[FROM]], %[[ALL]]
+// CHECK: metate.check out_of_range %[[IN]], {{.*}} index(%[[I]]) shape(%[[NONE]])
+// A constant is known to be inside.
+// CHECK-NOT: metate.check
+// CHECK: metate.return
+metate.kernel @unbounded(%i: index, %f: !hash, %x: memref<4xf32>) {
+  %zero = arith.constant 0 : index
+  %below = arith.constant -3 : index
+  %v = metate.load %f["a"][%i] : !hash -> f32
+  memref.store %v, %x[%zero] : memref<4xf32>
+  %w = metate.load %f["a"][%below] : !hash -> f32
+  memref.store %w, %x[%zero] : memref<4xf32>
   metate.return
 }

@@ -87,3 +87,48 @@ metate.kernel @hash(%f: !hash {metate.access = 7 : i64}, %x: memref<?xf32>, %i: 
   %ok = metate.activate %f["a"][%i] : !hash
   metate.return
 }
+
+// Where the kernel may deactivate, a cell that was activated is looked for again: slot 0 is never written.
+// CHECK-LABEL: metate.kernel @metate_entry_lost
+// CHECK: metate.tree_call "clear_list"
+// CHECK: %[[LINKED:.*]] = arith.cmpi ne, %{{.*}}
+// CHECK: %[[THERE:.*]] = arith.andi %{{.*}}, %[[LINKED]]
+// CHECK: scf.if %[[THERE]] {
+// CHECK:   metate.write %{{.*}} : f32
+// CHECK: %[[OLD:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK:   metate.rmw addf
+// CHECK: } else {
+// CHECK:   arith.constant 0.000000e+00 : f32
+// CHECK: }
+metate.kernel @lost(%f: !lists {metate.access = 7 : i64}, %x: memref<?xf32>, %i: index, %v: f32) {
+  metate.deactivate %f["dynamic1"][%i] : !lists
+  metate.store %v, %f["x"][%i, %i] active : f32, !lists
+  %old = metate.atomic addf %v, %f["x"][%i, %i] active : f32, !lists
+  memref.store %old, %x[%i] : memref<?xf32>
+  metate.return
+}
+
+// What a chunk held when the task began stands in its metadata, behind the coordinates: it is found when the links are gone.
+// CHECK-LABEL: metate.kernel @metate_entry_entry
+// CHECK: %[[BEHIND:.*]] = arith.constant 16 : index
+// CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[BEHIND]] overflow<nsw> : index
+// CHECK: %[[COUNT:.*]] = metate.read %{{.*}}[%[[AT]]] scope 0 : i32
+// CHECK-NEXT: %[[CELLS:.*]] = arith.index_castui %[[COUNT]]
+// CHECK: scf.for
+// CHECK: arith.cmpi ult, %{{.*}}, %[[CELLS]]
+metate.kernel @entry(%f: !lists {metate.access = 7 : i64}, %y: memref<?xf32>, %v: f32) {
+  metate.cells (%slot, %i, %s) in %f["x@1"] : !lists attributes {changes_topology} {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %n = arith.constant 8 : index
+    scf.for %l = %zero to %n step %one {
+      %j = arith.addi %s, %l : index
+      %on = metate.is_active %f["x"][%i, %j] entry {metate.own} : !lists
+      scf.if %on {
+        memref.store %v, %y[%j] : memref<?xf32>
+      }
+    } {metate.nest, metate.row}
+    metate.yield
+  }
+  metate.return
+}

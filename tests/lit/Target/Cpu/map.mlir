@@ -106,4 +106,21 @@ metate.kernel @blocks(%f: !blocks, %v: f32) {
   metate.return
 }
 
+// A kernel that deactivates collects what it gave up also where it fails, wherever that is.
+// CHECK-LABEL: llvm.func internal @metate_entry_stops_run(
+// CHECK: llvm.call @metate_deactivate_
+// CHECK: llvm.call @metate_record_failure
+// CHECK: llvm.call @metate_collect_[[TYPE:[0-9a-f]+]]_0(
+// CHECK: llvm.func @metate_entry_stops(%[[SLOTS:.*]]: !llvm.ptr {{.*}}
+// CHECK: %[[STATUS:.*]] = llvm.call @metate_entry_stops_run(
+// CHECK: llvm.icmp "ne" %[[STATUS]]
+// CHECK: llvm.cond_br
+// CHECK: llvm.call @metate_collect_[[TYPE]]_1(
+// CHECK: llvm.return %[[STATUS]]
+metate.kernel @stops(%f: !t {metate.access = 2 : i64}, %i: index, %b: i1) {
+  metate.deactivate %f["a"][%i] : !t
+  metate.assert %b, "b"
+  metate.return
+}
+
 // CHECK: metate.text 0 "{{.*}}map.mlir" : {{.*}} "not ok"
