@@ -172,7 +172,7 @@ def mix_masked(t: masked, sums: Counts):  # bits of one word set, cleared and re
 
 @mt.kernel
 def all_masked(t: masked, sums: Counts):
-    for i in t.m:
+    for _i in t.m:
         sums[2] += 1
 
 
@@ -198,7 +198,7 @@ def mix_lists(t: lists, sums: Counts):  # all workers append to all lists; half 
 
 @mt.kernel
 def all_lists(t: lists, sums: Counts):
-    for i, j in t.item:
+    for _i, _j in t.item:
         sums[2] += 1
 
 
