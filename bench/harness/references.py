@@ -10,7 +10,7 @@ import subprocess
 
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = BENCH.parent / "build" / "bench"
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-Wall", "-Werror")
+FLAGS = ("-std=c++20", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-psabi")
 COMPILERS = {"g++": ("-fopenmp",), "clang++-22": ("-fopenmp-simd", "-ltbb")}
 
 
