@@ -22,6 +22,7 @@ from .draws import KEY
 from .table import Type
 
 _ALIGN = 64
+_SLOTS = 512  # more than the serial statements of a case take, given up and taken again
 
 
 def aligned(data: bytes) -> np.ndarray:
@@ -64,9 +65,15 @@ class Fields:
         return {**self.__dict__, "live": []}
 
 
-def filled(argument, type_: TreeType) -> bytes:
+def _capacity(case: Case, type_: TreeType) -> dict:
+    """Slots of the levels whose greatest extents are not enough: slots that a task gives up count until it ends."""
+    growing = ("hash", "pointer", "dynamic") if "deactivate(" in case.twin else ("hash",)
+    return {level.name: _SLOTS for level in type_.levels if level.kind in growing}
+
+
+def filled(case: Case, argument, type_: TreeType) -> bytes:
     """The block of a tree argument before the launch."""
-    capacity = {level.name: 512 for level in type_.levels if level.kind == "hash"}
+    capacity = _capacity(case, type_)
     tree = type_.bind(aligned(bytes(type_.bytes(capacity))), capacity)
     for member, at, value in argument.cells:
         shape = tree[member].type.shape if hasattr(tree[member].type, "shape") else ()
@@ -95,6 +102,10 @@ def fields_of(case: Case, namespace: dict) -> Fields:
         for name, at in argument.active:
             number, members = made.members[f"{argument.name}.{name}"]
             made.live[number][members[0]].activate(*at)
+    for tree in made.live:
+        capacity = _capacity(case, tree.type)
+        if capacity:
+            tree.migrate(capacity)
     made.blocks = [bytes(tree.block) for tree in made.live]
     return made
 

@@ -123,13 +123,13 @@ def _check(options) -> int:
 
 
 def reduced(mismatch, variants, folder, seconds) -> pathlib.Path:
-    """Reduces the case of a mismatch and saves it; returns the file."""
+    """Saves the case of a mismatch, and once more when it is reduced; returns the file."""
     from .reduce import Reducer, same_failure
 
+    path = folder / f"{mismatch.case.name}_{mismatch.case.seed}.json"
+    mismatch.case.save(path)  # what is left out while it is reduced may leave a kernel that does not end
     still_fails = same_failure(mismatch, lambda only: make_session(variants, only))
-    case = Reducer(still_fails, seconds).reduce(mismatch.case)
-    path = folder / f"{case.name}_{case.seed}.json"
-    case.save(path)
+    Reducer(still_fails, seconds).reduce(mismatch.case).save(path)
     return path
 
 

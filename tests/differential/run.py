@@ -10,8 +10,10 @@ import itertools
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 from dataclasses import dataclass, replace
 
@@ -27,6 +29,28 @@ from .draws import SEED
 from .execute import arguments_of, fields_of, filled, launch, launch_kernel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+TWIN_SECONDS = 30  # far more than a twin takes; a reduced one may have lost what ends its loop
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """Python code that runs longer ends with TimeoutError; without a limit outside of the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_):
+        raise TimeoutError(f"no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True)
@@ -103,7 +127,7 @@ class Prepared:
         self.kernel, self.namespace = namespace[case.name], namespace
         trees = [a for a in case.arguments if a.kind == "tree" and a.form == "tree"]
         self.types = {a.type: namespace[a.type] for a in trees}
-        self.blocks = {a.name: filled(a, self.types[a.type]) for a in trees}
+        self.blocks = {a.name: filled(case, a, self.types[a.type]) for a in trees}
         self.fields = fields_of(case, namespace)
         self.options = mt.context.current().options
         self.arguments = arguments_of(case, self.types, self.blocks, namespace)
@@ -247,7 +271,9 @@ class Session:
     @staticmethod
     def _against_twin(case, expected):
         try:
-            return difference(case, twin_results(case), expected)
+            with time_limit(TWIN_SECONDS):
+                results = twin_results(case)
+            return difference(case, results, expected)
         except Exception as error:
             return f"the twin failed: {type(error).__name__}: {error}"
 

@@ -108,6 +108,15 @@ def test_a_wrong_twin_is_found():
     pytest.fail("no twin differed")
 
 
+def test_a_twin_that_does_not_end_fails(monkeypatch):
+    monkeypatch.setattr("differential.run.TWIN_SECONDS", 0.2)
+    case = generate(0)
+    case.twin = case.twin.replace("):\n", "):\n    while True: pass\n", 1)
+    with Session(some_variants("O0")) as session:
+        (found,) = session.check([case])
+    assert "the twin failed: TimeoutError" in found.text
+
+
 def test_a_case_that_ends_its_process_is_named(tmp_path):
     """The process that checks may die; the kernel that killed it is found and saved."""
     script = """
