@@ -28,7 +28,9 @@ struct metate_tree {
   }
   uint8_t *root() const { return block + layout.rootOffset; }
   uint8_t *slot(uint32_t number, uint32_t slot) const {
-    return block + pools[number].slots + uint64_t(slot) * pools[number].slot_bytes;
+    // Slot 0 that is not there may be below 0: the sum comes first.
+    uint64_t offset = pools[number].slots + uint64_t(slot) * pools[number].slot_bytes;
+    return block + offset;
   }
   // The tree as the protocol sees it: with constants of our own.
   metate_view view() const { return {block, type->blob, pools, nullptr}; }

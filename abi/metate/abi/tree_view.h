@@ -72,7 +72,9 @@ METATE_VIEW_INLINE uint8_t *metate_view_slot(const metate_view *view, uint32_t l
                                              uint32_t slot) {
   uint64_t offset = view->pools ? metate_view_own(view, level)->slots
                                 : metate_view_pool_of(view, level)->slots_offset;
-  return view->block + offset + slot * metate_view_level(view, level)->slot_bytes;
+  /* Without an ambient slot the offset of slot 0 may be below 0: the sum comes first. */
+  offset += slot * metate_view_level(view, level)->slot_bytes;
+  return view->block + offset;
 }
 /* {state, next, coordinate[], of a dynamic level: cells at entry} of a slot. */
 METATE_VIEW_INLINE uint32_t *metate_view_record(const metate_view *view, uint32_t level,
