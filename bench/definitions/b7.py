@@ -9,7 +9,6 @@ from harness.case import Case, Reference
 
 TITLE = "stencils over sparse grids"
 LEAF = 8
-NO_MASKS = "no bitmasked levels yet"
 
 
 def leaves_of(n, share):
@@ -47,7 +46,7 @@ def count(n, share, fill):
     return len(inputs(np.random.default_rng(7), n, share, fill)["values"])
 
 
-def case(share, fill, leaf, absent=(), others=(), note=""):
+def case(share, fill, leaf):
     what = "full leaves" if fill == 1 else f"{fill:.0%} of each leaf"
     return Case(
         name=f"7 points, {share:.0%} of 512^3, {what}, pointer - {leaf}",
@@ -62,23 +61,15 @@ def case(share, fill, leaf, absent=(), others=(), note=""):
         ),
         unit="active cell",
         work=count,
-        absent=dict(absent),
-        others=dict(others),
-        note=note,
         headline=leaf == "dense",
     )
 
 
 def cases():
-    no_masks = {"metate": NO_MASKS}
     for share in (0.01, 0.10):
         yield case(share, 1, "dense")
-        yield case(share, 1, "bitmasked", no_masks)
-        yield case(
-            share, 0.25, "its best leaf", others={"taichi": "sparse:stencil_masked", "quadrants": "sparse:stencil_masked"},
-            note="25 % of each leaf: Metate has no bitmasked level yet and works through whole dense leaves; the others skip "
-            "inactive cells by a mask. Times are for a cell that is active.",
-        )  # fmt: skip
+        yield case(share, 1, "bitmasked")
+        yield case(share, 0.25, "bitmasked")
 
 
 def measured(runner):

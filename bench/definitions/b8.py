@@ -6,7 +6,6 @@ from harness.case import Case, Reference
 from definitions.b7 import leaves_of
 
 TITLE = "topology of sparse grids: pointer - dense"
-MISSING = "Bitmasked, hash and dynamic levels have no rows: Metate does not have them yet."
 
 
 def inputs(rng, n, share):
@@ -29,7 +28,7 @@ def leaf_count(n, share):
     return len(leaves_of(n, share))
 
 
-def case(name, program, work, unit, model, absent=()):
+def case(name, program, work, unit, model):
     return Case(
         name=name,
         program=f"topology:{program}",
@@ -42,8 +41,6 @@ def case(name, program, work, unit, model, absent=()):
         unit=unit,
         work=work,
         tolerance=(0.0, 0.0),
-        note=MISSING,
-        absent=dict(absent),
     )
 
 
@@ -52,8 +49,7 @@ def cells(n, share):
 
 
 def cases():
-    no_clearing = {"metate": "no deactivation yet"}
-    yield case("clear, then write every cell again", "refill", cells, "cell", active, no_clearing)
+    yield case("clear, then write every cell again", "refill", cells, "cell", active)
     yield case("write every cell, nothing changes", "unchanged", cells, "cell", active)
-    yield case("clear, then activate around each leaf", "dilate", leaf_count, "leaf", dilated, no_clearing)
+    yield case("clear, then activate around each leaf", "dilate", leaf_count, "leaf", dilated)
     yield case("activate around each leaf, nothing changes", "dilate_unchanged", leaf_count, "leaf", dilated)
