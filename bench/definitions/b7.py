@@ -40,36 +40,72 @@ def model(inputs, steps, n, share, fill):
     return {"out": (0.4 * x + 0.1 * around)[at]}
 
 
+def copied(inputs, steps, n, share, fill):
+    return {"out": inputs["values"]}
+
+
 @functools.cache
 def count(n, share, fill):
     """Active cells of a case, which its work and its outputs go by."""
     return len(inputs(np.random.default_rng(7), n, share, fill)["values"])
 
 
-def case(share, fill, leaf):
-    what = "full leaves" if fill == 1 else f"{fill:.0%} of each leaf"
+def numbers(n, share, fill):
+    return n, count(n, share, fill)
+
+
+ROWS = ("rows stored under a mask", "rows blended", "rows stored whole, inactive cells 0")
+
+
+def case(what, program, share, fill, **rest):
+    filled = "full leaves" if fill == 1 else f"{fill:.0%} of each leaf"
     return Case(
-        name=f"7 points, {share:.0%} of 512^3, {what}, pointer - {leaf}",
-        program=f"sparse:stencil_{'masked' if leaf == 'bitmasked' else 'dense'}",
+        name=f"{what}, {share:.0%} of 512^3, {filled}, pointer - {'dense' if program.endswith('dense') else 'bitmasked'}",
+        program=f"sparse:{program}",
         parameters={"n": 512, "share": share, "fill": fill},
         smoke={"n": 64, "share": 0.1},
         inputs=inputs,
-        model=model,
         outputs=lambda n, share, fill: {"out": ((count(n, share, fill),), "float32")},
-        reference=Reference(
-            "sparse", "stencil", lambda n, share, fill: (n, count(n, share, fill)), ("neighbour leaves hoisted",)
-        ),
         unit="active cell",
         work=count,
+        **rest,
+    )
+
+
+def stencil(share, fill, leaf):
+    return case(
+        "7 points",
+        f"stencil_{'masked' if leaf == 'bitmasked' else 'dense'}",
+        share,
+        fill,
+        model=model,
+        reference=Reference("sparse", "stencil", numbers, ("neighbour leaves hoisted, plain loops", *ROWS)),
+        vdb=Reference("vdb_sparse", "stencil", numbers, ("accessor", "SevenPointStencil")),
         headline=leaf == "dense",
+    )
+
+
+def copy(fill, trees):
+    return case(
+        f"copy, {trees}",
+        "copy_beside" if trees == "one tree" else "copy_across",
+        0.10,
+        fill,
+        model=copied,
+        reference=Reference("sparse", "copy_beside" if trees == "one tree" else "copy_across", numbers, ROWS),
+        vdb=Reference("vdb_sparse", "copy", numbers, ("accessor", "leaf to leaf")) if trees == "two trees" else None,
+        headline=trees == "one tree",
     )
 
 
 def cases():
     for share in (0.01, 0.10):
-        yield case(share, 1, "dense")
-        yield case(share, 1, "bitmasked")
-        yield case(share, 0.25, "bitmasked")
+        yield stencil(share, 1, "dense")
+        yield stencil(share, 1, "bitmasked")
+        yield stencil(share, 0.25, "bitmasked")
+    for fill in (1, 0.25):
+        yield copy(fill, "one tree")
+        yield copy(fill, "two trees")
 
 
 def measured(runner):

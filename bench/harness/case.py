@@ -22,6 +22,7 @@ class Case:
     programs of the row for a single package. `inputs(rng, **parameters)` makes arrays, `model(inputs, steps,
     **parameters)` is what NumPy makes of them, at the sizes of `smoke`. `tolerance` is (relative, absolute).
     `work(**parameters)` counts the units of a step, `traffic(**parameters)` the bytes it must move at least.
+    `vdb` is the program in OpenVDB's terms, a side of its own where that library is installed.
     `limit`: None, or ('copy' or another of reference/stream.cpp, values); of the hand-written program 'hand'.
     `absent` says for a package why it has no program here.
     """
@@ -45,4 +46,5 @@ class Case:
     absent: dict = dataclasses.field(default_factory=dict)
     others: dict = dataclasses.field(default_factory=dict)
     note: str = ""
+    vdb: Reference | None = None
     headline: bool = True  # among the rows of README, chosen by what they are, never by what they show

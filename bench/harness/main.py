@@ -78,7 +78,8 @@ def cases_of(module, options):
 
 def build_references(runner, chosen):
     """Builds what the chosen cases need, as many at once as there are CPUs."""
-    files = sorted({case.reference.file for case in chosen if case.reference} | {"stream", "reduce", "peak"})
+    made = [made for case in chosen for made in (case.reference, case.vdb) if made and not references.missing(made.file)]
+    files = sorted({reference.file for reference in made} | {"stream", "reduce", "peak"})
     with concurrent.futures.ThreadPoolExecutor(runner.threads) as pool:
         list(pool.map(lambda pair: references.build(*pair), [(file, c) for file in files for c in runner.compilers]))
 
@@ -116,11 +117,11 @@ def run_timed(options):
             start = time.monotonic()
             print(f"{name}: {module.TITLE}", flush=True)
             report.print_header()
-            done = []
-            for case in cases_of(module, options):
+            done, cases = [], cases_of(module, options)
+            for case in cases:
                 done.append(rows.run(runner, case))
                 show(done[-1], options)
-            if hasattr(module, "measured"):
+            if hasattr(module, "measured") and not (options.only and cases):
                 for row in module.measured(runner):
                     done.append(row)
                     show(row, options)

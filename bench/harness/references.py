@@ -1,9 +1,10 @@
 """Builds the hand-written programs of bench/reference, once for each text, command and compiler.
 
 g++ has OpenMP, clang++ oneTBB for its loops (bench/reference/parallel.h); each is asked for the fastest code it can make
-for this machine. The best of them is what Metate is compared with.
+for this machine. The best of them is what Metate is compared with. Files named vdb_*.cpp use OpenVDB.
 """
 
+import functools
 import hashlib
 import pathlib
 import subprocess
@@ -13,11 +14,27 @@ FOLDER = BENCH.parent / "build" / "bench"
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-psabi")
 COMPILERS = {"g++": ("-fopenmp",), "clang++-22": ("-fopenmp-simd", "-ltbb")}
 
+# The build's own header comes first, in place of one of Boost's that clang refuses (see that header).
+VDB_FLAGS = ("-isystem", str(BENCH.parent / "bindings" / "vdb"), "-Wno-deprecated-declarations", "-lopenvdb", "-ltbb")
+VDB_HEADERS = ("openvdb/openvdb.h", "boost/uuid/uuid.hpp", "tbb/parallel_for.h")
+
+
+@functools.cache
+def missing(name):
+    """None when what bench/reference/NAME.cpp needs is installed, else a sentence that says what is not."""
+    if not name.startswith("vdb_"):
+        return None
+    for header in VDB_HEADERS:
+        text = f"#if !__has_include(<{header}>)\n#error\n#endif\n"
+        if subprocess.run(["g++", "-E", "-x", "c++", "-"], input=text, capture_output=True, text=True).returncode:
+            return f"no {header} (Debian: libopenvdb-dev, libboost-dev, libtbb-dev)"
+    return None
+
 
 def build(name, compiler):
     """The path of bench/reference/NAME.cpp as a library; exits with the compiler's words when it refuses."""
     source = BENCH / "reference" / f"{name}.cpp"
-    command = [compiler, *FLAGS, str(source), *COMPILERS[compiler]]
+    command = [compiler, *FLAGS, str(source), *COMPILERS[compiler], *(VDB_FLAGS if name.startswith("vdb_") else ())]
     texts = b"".join(path.read_bytes() for path in [source, *sorted(source.parent.glob("*.h"))])
     key = hashlib.sha256(texts + " ".join(command).encode()).hexdigest()[:12]
     path = FOLDER / f"{name}-{compiler}-{key}.so"

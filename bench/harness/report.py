@@ -8,8 +8,9 @@ BENCH = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = BENCH / "results"
 README = BENCH.parent / "README.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-PEERS = ("taichi", "quadrants", "hand")
+PEERS = ("taichi", "quadrants", "hand", "openvdb")
 COLUMNS = ("workload", "metate", "of limit", *PEERS)
+LINE = "  {:<64} {:>11} {:>8}  {:>18} {:>18} {:>18} {:>18}"
 
 
 def time_text(seconds):
@@ -50,7 +51,7 @@ def cells(row):
 
 def print_row(row):
     """The row's line, and below it what a table has no room for."""
-    print("  {:<64} {:>11} {:>8}  {:>18} {:>18} {:>18}".format(*cells(row)), flush=True)
+    print(LINE.format(*cells(row)), flush=True)
     for name, side in row["sides"].items():
         for kind in ("failed", "mismatch"):
             if kind in side:
@@ -81,7 +82,7 @@ def notes_of(rows):
 
 
 def print_header():
-    print("  {:<64} {:>11} {:>8}  {:>18} {:>18} {:>18}".format(*COLUMNS), flush=True)
+    print(LINE.format(*COLUMNS), flush=True)
 
 
 def save(workload, title, machine, rows):
@@ -97,8 +98,10 @@ def saved():
 
 
 def markdown_table(rows):
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+    """A table of the rows; OpenVDB has a column where one of them has it as a peer."""
+    count = len(COLUMNS) - (not any("openvdb" in row["sides"] for row in rows))
+    lines = ["| " + " | ".join(COLUMNS[:count]) + " |", "|---" * count + "|"]
+    lines += ["| " + " | ".join(cells(row)[:count]) + " |" for row in rows]
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ Nothing is timed whose result was not compared in this run; a side that gives an
 
 import contextlib
 import dataclasses
+import functools
 import pathlib
 import shutil
 import tempfile
@@ -35,7 +36,8 @@ class Runner:
     log: object
     sides: dict = dataclasses.field(default_factory=dict)
     stored: tuple | None = None  # the last row's inputs: its key, their folder, paths and arrays
-    chosen: tuple | None = None  # the last row's hand-written program: its key, what was tried, expected outputs
+    # Of the last row's hand-written program, and of OpenVDB's: its key, what was tried, outputs.
+    chosen: dict = dataclasses.field(default_factory=dict)
 
     def side(self, name):
         """The worker of that name; a package's is kept from row to row while it lives."""
@@ -89,16 +91,16 @@ def read(reply):
     return {output: dict(np.load(path)) for output, path in reply["outputs"].items()}
 
 
-def prepare_reference(runner, side, case, parameters, paths, compiler, variant, folder):
-    """Makes a hand-written program in the worker `side` and runs it once; the reply has its outputs."""
+def prepare_reference(runner, side, case, reference, parameters, paths, compiler, variant, folder):
+    """Makes a program of bench/reference in the worker `side` and runs it once; the reply has its outputs."""
     worker = runner.side(side)
     outputs = {name: [list(shape), dtype] for name, (shape, dtype) in case.outputs(**parameters).items()}
     worker.ask(
         do="prepare",
-        library=str(references.build(case.reference.file, compiler)),
-        program=f"{case.reference.file}:{case.reference.name}",
+        library=str(references.build(reference.file, compiler)),
+        program=f"{reference.file}:{reference.name}",
         variant=variant,
-        numbers=[float(number) for number in case.reference.numbers(**parameters)],
+        numbers=[float(number) for number in reference.numbers(**parameters)],
         inputs=paths,
         outputs=outputs,
         threads=runner.threads,
@@ -106,21 +108,21 @@ def prepare_reference(runner, side, case, parameters, paths, compiler, variant, 
     return worker.ask(do="check", steps=case.check_steps, folder=str(folder))
 
 
-def choose_reference(runner, case, parameters, paths, folder):
-    """({(compiler, variant): seconds}, expected outputs): every variant compared, then tried, none kept."""
-    key = (case.reference.file, case.reference.name, case.inputs, repr(parameters))
-    if runner.chosen and runner.chosen[0] == key:
-        return runner.chosen[1:]
-    taken, expected = {}, None
+def choose_reference(runner, side, case, reference, parameters, paths, folder, expected=None):
+    """({(compiler, variant): seconds}, outputs): every variant compared, then tried, none kept."""
+    key = (reference.file, reference.name, case.inputs, repr(parameters))
+    if side in runner.chosen and runner.chosen[side][0] == key:
+        return runner.chosen[side][1:]
+    taken = {}
     for compiler in runner.compilers:
-        for variant, what in enumerate(case.reference.variants):
-            reply = prepare_reference(runner, "hand", case, parameters, paths, compiler, variant, folder)
+        for variant, what in enumerate(reference.variants):
+            reply = prepare_reference(runner, side, case, reference, parameters, paths, compiler, variant, folder)
             expected = expected or read(reply)
             compare(case, f"{what} by {compiler}", expected, reply)
-            worker = runner.side("hand")
+            worker = runner.side(side)
             taken[compiler, variant] = min(worker.ask(do="run", steps=case.steps or 1)["seconds"] for _ in range(3))
             worker.ask(do="drop")
-    runner.chosen = (key, taken, expected)
+    runner.chosen[side] = (key, taken, expected)
     return taken, expected
 
 
@@ -138,16 +140,17 @@ def smoke(runner, case):
     folder, paths, arrays = store_inputs(runner, case, parameters)
     model = case.model(arrays, steps=case.check_steps, **parameters)
     expected = {name: digest.take(np.asarray(array)) for name, array in model.items()}
-    candidates = [(compiler, variant) for compiler in runner.compilers for variant in range(len(case.reference.variants))] \
-        if case.reference else []  # fmt: skip
-    for compiler, variant in candidates:
-        name = f"{case.reference.variants[variant]} by {compiler}"
-        verdicts[name] = verdict(
-            case, name, expected,
-            lambda c=compiler, v=variant: prepare_reference(runner, "hand", case, parameters, paths, c, v, folder),
-        )  # fmt: skip
-        with contextlib.suppress(SideError):
-            runner.side("hand").ask(do="drop")
+    made = [("hand", case.reference), ("openvdb", case.vdb)]
+    for side, reference in [(side, made) for side, made in made if made and not references.missing(made.file)]:
+        for compiler in runner.compilers:
+            for variant, what in enumerate(reference.variants):
+                name = f"{what} by {compiler}" + (" with OpenVDB" if side == "openvdb" else "")
+                prepare = functools.partial(
+                    prepare_reference, runner, side, case, reference, parameters, paths, compiler, variant, folder
+                )
+                verdicts[name] = verdict(case, name, expected, prepare)
+                with contextlib.suppress(SideError):
+                    runner.side(side).ask(do="drop")
     for package in runner.packages:
         if package not in case.absent:
             verdicts[package] = verdict(
@@ -167,6 +170,25 @@ def verdict(case, name, expected, make):
     return None
 
 
+def tried(reference, taken):
+    return {f"{reference.variants[variant]}, {compiler}": seconds for (compiler, variant), seconds in taken.items()}
+
+
+def prepare_vdb(runner, case, parameters, stored, row, expected):
+    """Makes the fastest of OpenVDB's variants, each compared with `expected`; the names of sides that may be timed."""
+    why = references.missing(case.vdb.file)
+    if why:
+        row["sides"]["openvdb"] = {"absent": why}
+        return []
+    folder, paths, _ = stored
+    taken, _ = choose_reference(runner, "openvdb", case, case.vdb, parameters, paths, folder, expected)
+    row["tried with OpenVDB"] = tried(case.vdb, taken)
+    compiler, variant = min(taken, key=taken.get)
+    prepare_reference(runner, "openvdb", case, case.vdb, parameters, paths, compiler, variant, folder)
+    row["sides"]["openvdb"] = {"is": f"{case.vdb.variants[variant]}, {compiler}"}
+    return ["openvdb"]
+
+
 def prepare_all(runner, case, parameters, stored, row):
     """Makes and compares every side of a row; returns the names of those that may be timed."""
     folder, paths, arrays = stored
@@ -175,15 +197,17 @@ def prepare_all(runner, case, parameters, stored, row):
         model = case.model(arrays, steps=case.check_steps, **parameters)
         expected = {name: digest.take(np.asarray(array)) for name, array in model.items()}
     if case.reference:
-        taken, expected = choose_reference(runner, case, parameters, paths, folder)
-        row["tried"] = {f"{case.reference.variants[v]}, {c}": seconds for (c, v), seconds in taken.items()}
+        taken, expected = choose_reference(runner, "hand", case, case.reference, parameters, paths, folder)
+        row["tried"] = tried(case.reference, taken)
         best = min(taken, key=taken.get)
         plain = min((key for key in taken if key[1] == 0), key=taken.get)
         for name, (compiler, variant) in {"hand": best, "hand, plain": plain}.items():
             if name == "hand" or best[1] != 0:
-                prepare_reference(runner, name, case, parameters, paths, compiler, variant, folder)
+                prepare_reference(runner, name, case, case.reference, parameters, paths, compiler, variant, folder)
                 row["sides"][name] = {"is": f"{case.reference.variants[variant]}, {compiler}"}
                 ready.append(name)
+    if case.vdb:
+        ready += prepare_vdb(runner, case, parameters, stored, row, expected)
     for package in runner.packages:
         if package in case.absent:
             row["sides"][package] = {"absent": case.absent[package]}
