@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import math
 
 from .. import types as _types
@@ -132,7 +133,7 @@ class FieldAccess(Expressions):
         if name == "parent":
             return handles.BoundMethod(handle, name)
         if name == "snode":
-            return self._parent(thing, 1, node) if keys.is_field(thing) else handle
+            return self._place_of(thing, node) if keys.is_field(thing) else handle
         raise self.unknown_attribute(handle, name, node, known)
 
     def call_parent(self, handle, node):
@@ -143,7 +144,14 @@ class FieldAccess(Expressions):
         if isinstance(handle, (handles.MemberHandle, handles.LevelHandle)) and getattr(handle, "level", None) is None:
             return self.level_above(handle, n, node)
         is_level = isinstance(handle, handles.LevelHandle)
+        if is_level and handle.place is not None:
+            return self._parent(handle.place, n, node)
         return self._parent(handle.level if is_level else self.first_field(handle, node).field, n, node)
+
+    def _place_of(self, field, node):
+        """`x.snode`: the level that holds x, but its parent is that level itself."""
+        level = self._parent(field, 1, node)
+        return dataclasses.replace(level, place=field) if isinstance(level, handles.LevelHandle) else level
 
     def _parent(self, thing, n, node):
         above = self.compute(node, thing.parent, n)

@@ -44,6 +44,7 @@ class LevelHandle:
     tree: TreeHandle
     name: str
     level: Any = None  # the object of metate.fields, of a level of a tree of fields
+    place: Any = None  # of `x.snode`, which stands for the level that holds x: the field x
 
     def describe(self):
         return f"level '{self.name}' of tree '{self.tree.name}'"
