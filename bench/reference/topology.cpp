@@ -1,15 +1,38 @@
-// B8: a grid of leaves of 8 x 8 x 8 f32: a table of leaf numbers and a pool that grows. Clearing
-// forgets the leaves; one that comes back is zeroed. Two threads that want the same leaf agree by
-// compare-exchange.
+// B8: a grid of leaves of 8 x 8 x 8 f32, with a mask or without: a table of leaf numbers and a pool that grows. Clearing
+// forgets the leaves; one that comes back is zeroed. Two threads that want the same leaf agree by compare-exchange.
 #include "reference.h"
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 namespace {
 
-class Grid {
+struct Dense {
+  std::array<float, 512> values;
+  void activateAll() {}
+  void deactivateHalf() {}
+  int count() const { return 512; }
+};
+
+struct Masked {
+  std::array<float, 512> values;
+  std::array<std::uint64_t, 8> mask; // a word a plane
+  void activateAll() { mask.fill(~std::uint64_t(0)); }
+  void deactivateHalf() {
+    std::memset(mask.data(), 0, sizeof mask / 2);
+    std::memset(values.data(), 0, sizeof values / 2);
+  }
+  int count() const {
+    int active = 0;
+    for (std::uint64_t word : mask)
+      active += std::popcount(word);
+    return active;
+  }
+};
+
+template <typename Leaf> class Grid {
 public:
   explicit Grid(int blocks)
       : blocks(blocks), table(std::size_t(blocks) * blocks * blocks, nullptr),
@@ -21,7 +44,7 @@ public:
   }
 
   // The leaf at a place; made, and zeroed, when there is none.
-  float *leaf(int i, int j, int k) {
+  Leaf &leaf(int i, int j, int k) {
     std::atomic_ref<std::int32_t> link(table[(std::size_t(i) * blocks + j) * blocks + k]);
     std::int32_t number = link.load(std::memory_order_acquire);
     if (number == 0 && link.compare_exchange_strong(number, -1)) {
@@ -31,22 +54,23 @@ public:
     }
     while (number == -1)
       number = link.load(std::memory_order_acquire);
-    return pool[number - 1].data();
+    return pool[number - 1];
   }
 
   bool active(std::size_t at) const { return table[at] != 0; }
+  int cells(std::size_t at) const { return table[at] ? pool[table[at] - 1].count() : 0; }
   std::size_t size() const { return table.size(); }
 
 private:
   int blocks;
   Buffer<std::int32_t> table;
-  Buffer<std::array<float, 512>> pool;
+  Buffer<Leaf> pool;
   std::atomic<std::int32_t> used = 0;
 };
 
-enum class Kind { refill, unchanged, dilate, dilateUnchanged };
+enum class Kind { refill, unchanged, halve, dilate, dilateUnchanged };
 
-template <Kind kind> class Topology : public Reference {
+template <Kind kind, typename Leaf> class Topology : public Reference {
 public:
   explicit Topology(const Setup &setup)
       : count(std::int64_t(setup.numbers[1])), leaves(3 * count, setup.inputs[0]),
@@ -55,46 +79,63 @@ public:
   void step() override {
     if (kind == Kind::refill || kind == Kind::dilate)
       grid.clear();
-    parallelBlocks(count, 64, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t l = begin; l < end; ++l)
-        kind >= Kind::dilate ? activateAround(&leaves[3 * l]) : write(&leaves[3 * l]);
-    });
+    forEachLeaf(kind >= Kind::dilate ? activateAround : write);
+    if (kind == Kind::halve)
+      forEachLeaf([](Grid<Leaf> &grid, const std::int32_t *at) {
+        grid.leaf(at[0], at[1], at[2]).deactivateHalf();
+      });
   }
 
+  // Which leaves are active, and how many cells of each.
   void read(void *const *outputs) override {
-    for (std::size_t at = 0; at < grid.size(); ++at)
+    for (std::size_t at = 0; at < grid.size(); ++at) {
       static_cast<std::uint8_t *>(outputs[0])[at] = grid.active(at);
+      static_cast<std::int32_t *>(outputs[1])[at] = grid.cells(at);
+    }
   }
 
 private:
-  void write(const std::int32_t *at) {
-    float *to = grid.leaf(at[0], at[1], at[2]);
-    for (int c = 0; c < 512; ++c)
-      to[c] = 1.0f;
+  template <typename Body> void forEachLeaf(Body body) {
+    parallelBlocks(count, 64, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t l = begin; l < end; ++l)
+        body(grid, &leaves[3 * l]);
+    });
   }
 
-  void activateAround(const std::int32_t *at) {
+  static void write(Grid<Leaf> &grid, const std::int32_t *at) {
+    Leaf &leaf = grid.leaf(at[0], at[1], at[2]);
+    leaf.values.fill(1.0f);
+    leaf.activateAll();
+  }
+
+  static void activateAround(Grid<Leaf> &grid, const std::int32_t *at) {
     for (int n = 0; n < 27; ++n)
       grid.leaf(at[0] + n / 9 - 1, at[1] + n / 3 % 3 - 1, at[2] + n % 3 - 1);
   }
 
   std::int64_t count;
   Buffer<std::int32_t> leaves;
-  Grid grid;
+  Grid<Leaf> grid;
 };
+
+template <typename Leaf> std::unique_ptr<Reference> makeWith(const Setup &setup) {
+  if (named(setup, "refill"))
+    return std::make_unique<Topology<Kind::refill, Leaf>>(setup);
+  if (named(setup, "unchanged"))
+    return std::make_unique<Topology<Kind::unchanged, Leaf>>(setup);
+  if (named(setup, "halve"))
+    return std::make_unique<Topology<Kind::halve, Leaf>>(setup);
+  if (named(setup, "dilate"))
+    return std::make_unique<Topology<Kind::dilate, Leaf>>(setup);
+  if (named(setup, "dilate_unchanged"))
+    return std::make_unique<Topology<Kind::dilateUnchanged, Leaf>>(setup);
+  return nullptr;
+}
 
 std::unique_ptr<Reference> make(const Setup &setup) {
   if (setup.variant > 0)
     return nullptr;
-  if (named(setup, "refill"))
-    return std::make_unique<Topology<Kind::refill>>(setup);
-  if (named(setup, "unchanged"))
-    return std::make_unique<Topology<Kind::unchanged>>(setup);
-  if (named(setup, "dilate"))
-    return std::make_unique<Topology<Kind::dilate>>(setup);
-  if (named(setup, "dilate_unchanged"))
-    return std::make_unique<Topology<Kind::dilateUnchanged>>(setup);
-  return nullptr;
+  return setup.numbers[2] ? makeWith<Masked>(setup) : makeWith<Dense>(setup);
 }
 
 } // namespace
