@@ -1,0 +1,290 @@
+// Trees in the C++ API: types, capacities, instances in the caller's memory. Part of metate.hpp, which
+// hosts include.
+#ifndef METATE_TREE_HPP
+#define METATE_TREE_HPP
+
+#include "metate/result.hpp"
+
+#include <concepts>
+#include <initializer_list>
+#include <iterator>
+#include <span>
+#include <vector>
+
+namespace metate {
+
+/// Slot counts for levels, by name; `workers` may activate at once (0 = the default).
+class Capacities {
+public:
+  Capacities() = default;
+  Capacities(std::initializer_list<metate_capacity> entries, uint32_t workers = 0)
+      : list(entries), workers(workers) {}
+  metate_capacities get() const {
+    auto value = sized<metate_capacities>();
+    value.workers = workers;
+    value.count = uint32_t(list.size());
+    value.entries = list.data();
+    return value;
+  }
+
+private:
+  std::vector<metate_capacity> list;
+  uint32_t workers = 0;
+};
+
+/// An instance: a type bound to memory that stays the caller's.
+class Tree {
+public:
+  explicit Tree(metate_tree *raw) : handle(raw) {}
+  metate_tree *get() const { return handle.get(); }
+
+  metate_tree_description describe() const {
+    auto info = sized<metate_tree_description>();
+    metate_tree_describe(get(), &info);
+    return info;
+  }
+  /// The whole block.
+  std::span<std::byte> block() const {
+    auto info = describe();
+    return {static_cast<std::byte *>(info.block), info.bytes};
+  }
+  uint64_t topology_version() const { return describe().topology_version; }
+  std::vector<metate_pool_stats> stats() const {
+    std::vector<metate_pool_stats> all(describe().pool_count, sized<metate_pool_stats>());
+    for (uint32_t pool = 0; pool < all.size(); ++pool)
+      metate_tree_stats(get(), pool, &all[pool]);
+    return all;
+  }
+  Status try_reset() { return Status::of(metate_tree_reset(get())); }
+  /// Is the block sound?
+  Status check() const {
+    auto info = describe();
+    return Status::of(metate_tree_check(info.type, info.block, info.bytes));
+  }
+
+  /// A member's value; T has the value's bytes (float, std::array<float, 3>, ...).
+  template <typename T>
+  Result<T> try_read(const char *member, std::initializer_list<int64_t> at) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    uint32_t level;
+    T value;
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_read(get(), level, at.begin(), uint32_t(at.size()), &value, sizeof value);
+    return code ? Result<T>(Status::of(code)) : Result<T>(value);
+  }
+  /// Activates the cell and writes it.
+  template <typename T>
+  Status try_write(const char *member, std::initializer_list<int64_t> at, const T &value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    uint32_t level;
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_write(get(), level, at.begin(), uint32_t(at.size()), &value, sizeof value);
+    return Status::of(code);
+  }
+  /// The whole member as a dense row-major array; inactive cells are its background. `values` is
+  /// contiguous and has the array's bytes.
+  template <typename R> Status try_read_dense(const char *member, R &&values) const {
+    uint32_t level;
+    auto bytes = std::as_writable_bytes(std::span(values));
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_read_dense(get(), level, bytes.data(), bytes.size());
+    return Status::of(code);
+  }
+  /// The reverse: active cells take their values from such an array.
+  template <typename R> Status try_write_dense(const char *member, const R &values) {
+    uint32_t level;
+    auto bytes = std::as_bytes(std::span(values));
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_write_dense(get(), level, bytes.data(), bytes.size());
+    return Status::of(code);
+  }
+  /// Every active cell takes the value.
+  template <typename T> Status try_fill(const char *member, const T &value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    uint32_t level;
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_fill(get(), level, &value, sizeof value);
+    return Status::of(code);
+  }
+  /// `level`: a member or a level; of a list the cell that holds it.
+  Status try_deactivate(const char *level, std::initializer_list<int64_t> at) {
+    uint32_t index;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_deactivate(get(), index, at.begin(), uint32_t(at.size()));
+    return Status::of(code);
+  }
+  /// Every cell of a level, or of the tree.
+  Status try_deactivate_all(const char *level = nullptr) {
+    uint32_t index = 0;
+    metate_status code = level ? find(level, &index) : METATE_OK;
+    return Status::of(code ? code : metate_tree_deactivate_all(get(), index));
+  }
+  /// The index of a list's new last cell; `at` is the cell that holds the list.
+  Result<uint64_t> try_append(const char *level, std::initializer_list<int64_t> at) {
+    uint32_t index;
+    uint64_t cell = 0;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_append(get(), index, at.begin(), uint32_t(at.size()), &cell);
+    return code ? Result<uint64_t>(Status::of(code)) : Result<uint64_t>(cell);
+  }
+  Result<uint64_t> try_length(const char *level, std::initializer_list<int64_t> at) const {
+    uint32_t index;
+    uint64_t cells = 0;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_length(get(), index, at.begin(), uint32_t(at.size()), &cells);
+    return code ? Result<uint64_t>(Status::of(code)) : Result<uint64_t>(cells);
+  }
+  /// Pages that no active cell needs go back to the system.
+  Status try_trim() { return Status::of(metate_tree_trim(get())); }
+  /// Into the caller's memory (nullptr: its own), with other capacities.
+  Status try_migrate(void *memory, uint64_t bytes, const metate_capacities *capacities = nullptr,
+                     uint32_t flags = 0) {
+    return Status::of(metate_tree_migrate(get(), memory, bytes, capacities, flags));
+  }
+  Status try_save(const char *path) const { return Status::of(metate_tree_save(get(), path)); }
+  Result<bool> try_is_active(const char *member, std::initializer_list<int64_t> at) const {
+    uint32_t level, active = 0;
+    metate_status code = metate_type_find_member(describe().type, member, &level);
+    if (!code)
+      code = metate_tree_is_active(get(), level, at.begin(), uint32_t(at.size()), &active);
+    return code ? Result<bool>(Status::of(code)) : Result<bool>(active != 0);
+  }
+#if METATE_EXCEPTIONS
+  void reset() { unwrap(try_reset()); }
+  template <typename T> T read(const char *member, std::initializer_list<int64_t> at) const {
+    return unwrap(try_read<T>(member, at));
+  }
+  template <typename T>
+  void write(const char *member, std::initializer_list<int64_t> at, const T &value) {
+    unwrap(try_write(member, at, value));
+  }
+  template <typename R> void read_dense(const char *member, R &&values) const {
+    unwrap(try_read_dense(member, values));
+  }
+  template <typename R> void write_dense(const char *member, const R &values) {
+    unwrap(try_write_dense(member, values));
+  }
+  template <typename T> void fill(const char *member, const T &value) {
+    unwrap(try_fill(member, value));
+  }
+  bool is_active(const char *member, std::initializer_list<int64_t> at) const {
+    return unwrap(try_is_active(member, at));
+  }
+  void deactivate(const char *level, std::initializer_list<int64_t> at) {
+    unwrap(try_deactivate(level, at));
+  }
+  void deactivate_all(const char *level = nullptr) { unwrap(try_deactivate_all(level)); }
+  uint64_t append(const char *level, std::initializer_list<int64_t> at) {
+    return unwrap(try_append(level, at));
+  }
+  uint64_t length(const char *level, std::initializer_list<int64_t> at) const {
+    return unwrap(try_length(level, at));
+  }
+  void trim() { unwrap(try_trim()); }
+  void migrate(void *memory, uint64_t bytes, const metate_capacities *capacities = nullptr,
+               uint32_t flags = 0) {
+    unwrap(try_migrate(memory, bytes, capacities, flags));
+  }
+  void save(const char *path) const { unwrap(try_save(path)); }
+#endif
+
+private:
+  metate_status find(const char *name, uint32_t *level) const {
+    const metate_type *type = describe().type;
+    metate_status code = metate_type_find_level(type, name, level);
+    return code ? metate_type_find_member(type, name, level) : code;
+  }
+  detail::Handle<metate_tree, metate_tree_unbind> handle;
+};
+
+/// Memory as the caller has it: an object with data() and size(), or a pointer and a byte count.
+template <typename M>
+concept MemoryLike = requires(M &memory) {
+  std::data(memory);
+  std::size(memory);
+};
+
+/// A tree type of a module: a value without memory.
+class TreeType {
+public:
+  explicit TreeType(const metate_type *raw) : raw(raw) {}
+  const metate_type *get() const { return raw; }
+
+  metate_type_description describe() const {
+    auto info = sized<metate_type_description>();
+    metate_type_describe(raw, &info);
+    return info;
+  }
+  std::string name() const { return describe().name; }
+  std::string text() const { return describe().text; }
+  uint64_t align() const { return METATE_BLOCK_ALIGN; }
+
+  Result<uint64_t> try_size(const Capacities &capacities = {}) const {
+    uint64_t bytes = 0, align = 0;
+    metate_capacities wanted = capacities.get();
+    if (metate_status code = metate_type_size(raw, &wanted, &bytes, &align))
+      return Status::of(code);
+    return bytes;
+  }
+  /// flags: METATE_BIND_*. The memory must outlive the tree.
+  Result<Tree> try_bind(void *memory, uint64_t bytes, const Capacities &capacities = {},
+                        uint32_t flags = METATE_BIND_RESET) const {
+    metate_tree *tree = nullptr;
+    metate_capacities wanted = capacities.get();
+    bool adopt = flags & METATE_BIND_ADOPT;
+    if (metate_status code =
+            metate_tree_bind(raw, memory, bytes, adopt ? nullptr : &wanted, flags, &tree))
+      return Status::of(code);
+    return Tree(tree);
+  }
+  template <MemoryLike M>
+  Result<Tree> try_bind(M &memory, const Capacities &capacities = {},
+                        uint32_t flags = METATE_BIND_RESET) const {
+    return try_bind(const_cast<void *>(static_cast<const void *>(std::data(memory))),
+                    std::size(memory) * sizeof(*std::data(memory)), capacities, flags);
+  }
+  /// An instance in reserved memory of its own.
+  Result<Tree> try_make(const Capacities &capacities = {}) const {
+    metate_tree *tree = nullptr;
+    metate_capacities wanted = capacities.get();
+    if (metate_status code = metate_tree_new(raw, &wanted, &tree))
+      return Status::of(code);
+    return Tree(tree);
+  }
+  /// What Tree::save wrote; flags: METATE_BIND_READ_ONLY maps the file.
+  Result<Tree> try_load(const char *path, uint32_t flags = 0) const {
+    metate_tree *tree = nullptr;
+    if (metate_status code = metate_tree_load(raw, path, nullptr, flags, &tree))
+      return Status::of(code);
+    return Tree(tree);
+  }
+#if METATE_EXCEPTIONS
+  Tree load(const char *path, uint32_t flags = 0) const { return unwrap(try_load(path, flags)); }
+  uint64_t size(const Capacities &capacities = {}) const { return unwrap(try_size(capacities)); }
+  Tree bind(void *memory, uint64_t bytes, const Capacities &capacities = {},
+            uint32_t flags = METATE_BIND_RESET) const {
+    return unwrap(try_bind(memory, bytes, capacities, flags));
+  }
+  template <MemoryLike M>
+  Tree bind(M &memory, const Capacities &capacities = {},
+            uint32_t flags = METATE_BIND_RESET) const {
+    return unwrap(try_bind(memory, capacities, flags));
+  }
+  Tree make(const Capacities &capacities = {}) const { return unwrap(try_make(capacities)); }
+#endif
+
+private:
+  const metate_type *raw;
+};
+
+} // namespace metate
+
+#endif
