@@ -177,6 +177,11 @@ void Tree::trim() {
   check(metate_tree_trim(get()), Subject::Tree);
 }
 
+void Tree::sort() {
+  checkUnused("sort");
+  check(metate_tree_sort(get()), Subject::Tree);
+}
+
 void Tree::migrate(nb::handle capacities, nb::handle buffer) {
   Capacities slots(capacities);
   metate_tree *handle = get();
@@ -431,6 +436,10 @@ void bindTree(nb::module_ &module) {
       .def("trim", &Tree::trim,
            "Gives memory that no active cell needs back to the system; `peak` of each level's "
            "statistics falls to the highest slot in use.")
+      .def("sort", &Tree::sort,
+           "Puts the slots in the order of their cells' coordinates (Z-order), without gaps: what "
+           "is near in space is near in memory, and loops walk in that order. Values and active "
+           "cells stay; `topology_version` is raised if a slot has moved.")
       .def("_read", &read)
       .def("_write", &write)
       .def("_cells", &treeCells)

@@ -33,6 +33,7 @@ public:
   /// The index of a list's new last cell.
   uint64_t append(uint32_t level, const int64_t *coordinates, uint32_t count);
   void trim();
+  void sort();
   /// Into a buffer, which is kept alive, or (None) memory of its own.
   void migrate(nb::handle capacities, nb::handle buffer);
   void save(const std::string &path) const;

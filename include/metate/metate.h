@@ -304,7 +304,7 @@ typedef struct metate_pool_stats {
   const char *name;
   uint64_t capacity;   /* slots */
   uint64_t used;       /* slots active now */
-  uint64_t high_water; /* highest slot number ever handed out since the reset */
+  uint64_t high_water; /* highest slot number handed out since the reset, trim or sort */
   uint64_t bytes;      /* of the pool in the block, metadata included */
 } metate_pool_stats;
 
@@ -327,6 +327,13 @@ METATE_API metate_status metate_tree_describe(const metate_tree *tree,
  * high water mark. What is active stays as it is, and so do slot numbers. METATE_E_BUSY while a
  * launch runs on it. */
 METATE_API metate_status metate_tree_trim(metate_tree *tree);
+/* Puts the slots of all pools in the order of their coordinates, Z-order (Morton; chunks of lists: list by
+ * list), numbered from 1 without gaps: what is near in space is near in memory, loops walk in that order,
+ * and metate_tree_trim returns the rest. In place, without other memory. Values, active cells and lengths stay
+ * as they are; slot numbers change, and if one does the topology version is raised. Free while the set of
+ * active cells has not changed since. METATE_E_BUSY while a launch runs on it; METATE_E_CORRUPT where links
+ * and slots do not agree. */
+METATE_API metate_status metate_tree_sort(metate_tree *tree);
 /* Moves what the tree holds, in whatever state it is, into other memory with other capacities, where
  * the handle goes on: into `bytes` at `memory` (as metate_tree_bind; flags FIT and ZEROED), or with
  * memory NULL into memory of its own (as metate_tree_new). The old memory is left as it is, or given

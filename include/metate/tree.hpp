@@ -144,6 +144,7 @@ public:
   }
   /// Pages that no active cell needs go back to the system.
   Status try_trim() { return Status::of(metate_tree_trim(get())); }
+  Status try_sort() { return Status::of(metate_tree_sort(get())); }
   /// Into the caller's memory (nullptr: its own), with other capacities.
   Status try_migrate(void *memory, uint64_t bytes, const metate_capacities *capacities = nullptr,
                      uint32_t flags = 0) {
@@ -189,6 +190,8 @@ public:
     return unwrap(try_length(level, at));
   }
   void trim() { unwrap(try_trim()); }
+  /// Slots in the order of their cells' coordinates (Z-order), without gaps.
+  void sort() { unwrap(try_sort()); }
   void migrate(void *memory, uint64_t bytes, const metate_capacities *capacities = nullptr,
                uint32_t flags = 0) {
     unwrap(try_migrate(memory, bytes, capacities, flags));

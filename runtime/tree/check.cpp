@@ -28,12 +28,16 @@ public:
     if (header.epoch == 0 || (header.status != METATE_OK && header.status != METATE_E_CAPACITY) ||
         (header.status != METATE_OK && header.status_level >= type.poolCount()))
       return corrupt("its epoch or status is impossible");
+    if (header.sorted > header.topology)
+      return corrupt("its slots were put in order later than it has changed");
     METATE_TRY(allocate());
     for (uint32_t number = 0; number < type.poolCount(); ++number) {
       METATE_TRY(checkLinks(number)); // a level's parents come first: their slots are known
       METATE_TRY(checkStates(number));
       METATE_TRY(checkFreeList(number));
       METATE_TRY(checkAmbient(number));
+      if (!header.changed && header.sorted == header.topology && !isInOrder(tree, number))
+        return corrupt(number, "its slots are not in order, as it says");
     }
     for (uint32_t level = 0; level < type.levelCount(); ++level) {
       if (type.levels[level].kind == METATE_LEVEL_BITMASKED)

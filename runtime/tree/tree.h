@@ -81,6 +81,9 @@ metate_status checkBlock(const metate_type &type, const uint8_t *block, const Bl
 metate_status readLayout(const metate_type &type, const uint8_t *block, uint64_t bytes,
                          PoolLayout *pools, BlockLayout *layout);
 
+// Are the slots of a pool 1 to n, in the order of their coordinates?
+bool isInOrder(const metate_tree &tree, uint32_t number);
+
 // Makes the free list of a pool anew, lowest slots first; returns the highest slot in use.
 uint32_t sortFreeList(const metate_tree &tree, uint32_t number);
 uint32_t highestInUse(const metate_tree &tree, uint32_t number);

@@ -50,7 +50,8 @@ void trimPool(const metate_tree &tree, uint32_t number) {
     discardSlots(tree, number, slot, run);
     slot = run;
   }
-  discardSlots(tree, number, high + 1, before + 1);
+  // Sorting lowers the high water mark: slots behind it may have pages.
+  discardSlots(tree, number, high + 1, layout.physical + 1);
   pool.high_water = high;
   // States behind the highest slot stay 0. Pages of the caller's may come back as they were in
   // a file, so only those of our own are given back.

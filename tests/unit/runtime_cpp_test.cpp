@@ -76,6 +76,7 @@ TEST(CppApi, levelsThatShrink) {
   EXPECT_EQ(static_cast<void *>(tree.block().data()), memory);
   EXPECT_EQ(tree.read<float>("a", {7, 0}), 2.0f);
   tree.deactivate_all("pointer0");
+  tree.sort();
   tree.trim();
   EXPECT_EQ(tree.stats().at(0).high_water, 0u);
   EXPECT_EQ(tree.try_append("pointer0", {}).status().code, METATE_E_INVALID_ARGUMENT);

@@ -142,6 +142,62 @@ protected:
     }
   }
 
+  // All bits of the order, the highest first: of all axes the highest bit, the next one, ...; a list's
+  // own coordinate last.
+  static std::vector<bool> orderOf(const metate_level &level, const uint32_t *key) {
+    std::vector<bool> bits;
+    bool isList = level.kind == METATE_LEVEL_DYNAMIC;
+    auto add = [&](uint32_t k, int bit) { bits.push_back((key[k] ^ 0x80000000u) >> bit & 1); };
+    for (int bit = 31; bit >= 0; --bit)
+      for (uint32_t k = 0; k < level.coordinate_count; ++k)
+        if (!isList || level.path_axes[k] != level.axes[0])
+          add(k, bit);
+    for (uint32_t k = 0; isList && k < level.coordinate_count; ++k)
+      for (int bit = 31; bit >= 0 && level.path_axes[k] == level.axes[0]; --bit)
+        add(k, bit);
+    return bits;
+  }
+
+  // Active slots are 1 to n, in order. `pools` of the block itself: nothing here asks libmetate.
+  void expectInOrder(const metate_tree *tree) {
+    auto *block = static_cast<uint8_t *>(describe(tree).block);
+    const auto *pools = reinterpret_cast<metate_pool *>(block + sizeof(metate_tree_header));
+    const auto *levels = reinterpret_cast<const metate_level *>(
+        static_cast<const metate_tree_type *>(typeInfo(tree).blob) + 1);
+    for (uint32_t pool = 0; pool < describe(tree).pool_count; ++pool) {
+      const metate_level &level = levels[stats(tree, pool).level];
+      auto record = [&](uint32_t slot) {
+        return reinterpret_cast<uint32_t *>(block + pools[pool].meta_offset) +
+               slot * (metate_record_bytes(&level) / 4);
+      };
+      ASSERT_EQ(pools[pool].high_water, pools[pool].used);
+      for (uint32_t slot = 1; slot <= pools[pool].physical; ++slot)
+        ASSERT_EQ(record(slot)[0] != 0, slot <= pools[pool].used);
+      for (uint32_t slot = 2; slot <= pools[pool].used; ++slot)
+        ASSERT_LT(orderOf(level, record(slot - 1) + 2), orderOf(level, record(slot) + 2));
+    }
+  }
+
+  // What moves is numbers, nothing else; sorting what is in order moves nothing.
+  void sort(metate_tree *tree, uint64_t *moves) {
+    uint64_t before = describe(tree).topology_version;
+    ASSERT_OK(metate_tree_sort(tree));
+    uint64_t after = describe(tree).topology_version;
+    *moves += after - before;
+    ASSERT_LE(after - before, 1u);
+    expectInOrder(tree);
+    uint64_t bytes = describe(tree).bytes;
+    std::vector<uint8_t> copy(bytes);
+    std::memcpy(copy.data(), describe(tree).block, bytes);
+    ASSERT_OK(metate_tree_sort(tree));
+    ASSERT_EQ(std::memcmp(copy.data(), describe(tree).block, bytes), 0);
+    // Not even where it has to look.
+    ++static_cast<metate_tree_header *>(describe(tree).block)->topology;
+    ASSERT_OK(metate_tree_sort(tree));
+    ASSERT_EQ(describe(tree).topology_version, after + 1);
+    expectInOrder(tree);
+  }
+
   void step(metate_tree *tree, LevelModel &model, int round) {
     uint32_t level = 1 + uint32_t(below(int64_t(model.levels.size()) - 1));
     const auto &own = model.levels[level];
@@ -190,6 +246,7 @@ protected:
 } // namespace
 
 TEST_F(LevelsTest, behaveLikeMaps) {
+  int moved = 0; // nestings of which a sort has moved slots
   for (const Nesting &nesting : nestings()) {
     SCOPED_TRACE(nesting.name);
     metate_type *type = open(typeBlob(nesting.branches, nesting.name), nesting.name);
@@ -204,18 +261,97 @@ TEST_F(LevelsTest, behaveLikeMaps) {
     metate_tree *tree = make(type, &wanted);
     ASSERT_NE(tree, nullptr);
     LevelModel model(type);
+    uint64_t moves = 0;
     for (int round = 1; round <= 1500; ++round) {
       step(tree, model, round);
-      if (round % 50 == 0)
+      if (round % 150 == 70)
+        sort(tree, &moves);
+      if (round % 50 == 0 || round % 150 == 70)
         compare(tree, model);
       if (HasFatalFailure())
         return;
     }
+    moved += moves > 0;
     ASSERT_OK(metate_tree_deactivate_all(tree, 0));
     model.deactivateAll(0);
     compare(tree, model);
     unbind(tree);
   }
+  EXPECT_GE(moved, 15); // chunks of one list alone stay in order
+}
+
+// All slots of a pool in use, slack slots too: there is no free one to move through.
+TEST_F(LevelsTest, fullPoolsAreSorted) {
+  metate_type *type =
+      open(typeBlob({pointer("p", "ij", {8, 8}, {dense("d", "ij", {3, 5}, {x()})})}, "full"));
+  metate_capacity few{"p", 40};
+  auto wanted = sized<metate_capacities>();
+  wanted.workers = 1;
+  wanted.count = 1;
+  wanted.entries = &few;
+  metate_tree *tree = make(type, &wanted);
+  uint32_t xs = member(type, "x");
+  std::vector<int64_t> leaves(64);
+  for (int64_t n = 0; n < 64; ++n)
+    leaves[size_t(n)] = n;
+  std::shuffle(leaves.begin(), leaves.end(), random);
+  for (size_t n = 0; n < 41; ++n) // the last one is beyond the capacity, in the slack slot
+    (void)write(tree, xs, {leaves[n] / 8 * 3 + 1, leaves[n] % 8 * 5}, int32_t(leaves[n]));
+  ASSERT_EQ(stats(tree, 0).used, 41u);
+  uint64_t moves = 0;
+  sort(tree, &moves);
+  EXPECT_EQ(moves, 1u);
+  ASSERT_OK(check(tree));
+  for (size_t n = 0; n < 41; ++n) {
+    int64_t at[2] = {leaves[n] / 8 * 3 + 1, leaves[n] % 8 * 5};
+    int32_t value = -1;
+    ASSERT_OK(metate_tree_read(tree, xs, at, 2, &value, 4));
+    EXPECT_TRUE(value == int32_t(leaves[n]) || (n == 40 && value == 7));
+  }
+}
+
+// What is taken back is returned by the trim that follows.
+TEST_F(LevelsTest, sortingRefusesAndReturnsSlots) {
+  metate_type *type =
+      open(typeBlob({pointer("p", "i", {64}, {dense("d", "i", {4096}, {x()})})}, "rows"));
+  metate_tree *tree = make(type);
+  uint32_t xs = member(type, "x");
+  for (int64_t n = 63; n >= 0; --n)
+    ASSERT_OK(write(tree, xs, {n * 4096}, int32_t(n)));
+  for (int64_t n = 0; n < 60; ++n) {
+    int64_t at = n * 4096;
+    ASSERT_OK(metate_tree_deactivate(tree, xs, &at, 1));
+  }
+  uint64_t moves = 0;
+  sort(tree, &moves);
+  EXPECT_EQ(stats(tree, 0).high_water, 4u);
+  ASSERT_OK(metate_tree_trim(tree));
+  ASSERT_OK(check(tree));
+  for (int64_t n = 60; n < 64; ++n) {
+    int64_t at = n * 4096;
+    int32_t value = -1;
+    ASSERT_OK(metate_tree_read(tree, xs, &at, 1, &value, 4));
+    EXPECT_EQ(value, n);
+  }
+  // A link that leads elsewhere: nothing moves.
+  ASSERT_OK(write(tree, xs, {0}, 1));
+  auto *root = reinterpret_cast<uint32_t *>(
+      static_cast<uint8_t *>(describe(tree).block) +
+      static_cast<metate_tree_header *>(describe(tree).block)->root_offset);
+  std::swap(root[0], root[60]);
+  EXPECT_FAILS(METATE_E_CORRUPT, metate_tree_sort(tree), "link");
+  std::swap(root[0], root[60]);
+  ASSERT_OK(metate_tree_sort(tree));
+  ASSERT_OK(check(tree));
+  EXPECT_FAILS(METATE_E_NULL, metate_tree_sort(nullptr), "tree");
+  uint64_t bytes = describe(tree).bytes;
+  Memory copy(bytes);
+  std::memcpy(copy.data, describe(tree).block, bytes);
+  metate_tree *shown = nullptr;
+  ASSERT_OK(metate_tree_bind(type, copy.data, bytes, nullptr,
+                             METATE_BIND_ADOPT | METATE_BIND_READ_ONLY, &shown));
+  trees.push_back(shown);
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_tree_sort(shown), "read-only");
 }
 
 // One kind of damage at a time; check names what is wrong.
@@ -323,5 +459,7 @@ TEST_F(LevelsTest, checkFindsEveryDamage) {
   expect("free list",
          [&] { record(2, uint32_t(pools[2].free_head))[1] = uint32_t(pools[2].free_head); });
   expect("ambient", [&] { base[pools[0].slots_offset + masked.mask] = 1; });
+  expect("put in order later", [&] { header->sorted = header->topology + 1; });
+  expect("not in order", [&] { header->sorted = header->topology; }); // p is, the others are not
   expect("offsets", [&] { pools[2].table_buckets *= 2; });
 }

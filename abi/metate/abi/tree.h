@@ -169,8 +169,11 @@ typedef struct metate_tree_header {
   uint64_t status_needed; /* slots needed at least (atomic) */
   uint64_t resets;        /* times the block was reset */
   uint64_t
-      topology; /* raised by one by a reset, and where a launch or a host call ends with `changed` */
-  uint64_t reserved2[3];
+      topology; /* raised by one by a reset, where a launch or a host call ends with `changed`, and
+                   where slots are put in order that were not */
+  uint64_t sorted; /* `topology` when slots were last put in order: they are in order while both are
+                      equal and nothing has `changed`; 0 = never */
+  uint64_t reserved2[2];
 } metate_tree_header;
 METATE_STATIC_ASSERT(sizeof(metate_tree_header) == 128, "metate_tree_header is 128 bytes");
 METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64,

@@ -23,6 +23,8 @@
  *   collect     When the task is over one worker takes the pending lists, pools in preorder, gives up
  *               what the slots' own containers link (later pools), sets states to 0 and puts the slots
  *               on the free lists. Nothing here need be atomic; counters are anyway.
+ *   sort        Where no task runs, by one worker: active slots become 1 to n in the order of their
+ *               coordinates, in place; links and tables follow.
  *   sweep       Where stores, appends or activations of the task may have met deactivations of the
  *               same cells: inactive bitmasked cells get background again, lists lose what is linked
  *               beyond their length. A store that races a deactivation of its cell may be lost.
@@ -38,6 +40,7 @@
 #define METATE_ABI_TREE_PROTOCOL_H
 
 #include "metate/abi/tree_cells.h"
+#include "metate/abi/tree_sort.h"
 #include "metate/abi/tree_task.h"
 #include "metate/abi/tree_view.h"
 

@@ -96,6 +96,13 @@ void metate_rt_collect(uint8_t *block, const metate_tree_type *type, uint32_t sw
   metate_view_collect(&view, (int)sweep);
 }
 
+/* Slots in the order of their coordinates, before a task of a deterministic kernel walks them. */
+void metate_rt_sort(uint8_t *block, const metate_tree_type *type, uint32_t level) {
+  metate_view view = view_of(block, type);
+  (void)level;
+  metate_view_sort(&view);
+}
+
 /* The end of a kernel that may have changed the set of active cells. */
 void metate_rt_settle(uint8_t *block, const metate_tree_type *type) {
   metate_view view = view_of(block, type);
