@@ -1,10 +1,12 @@
 // Is a block from outside sound? Every constant is recomputed, every link must lead into its pool,
 // no slot has two parents, free lists are free of cycles, metadata says what the links say, tables
-// find every slot at its place, and what is not active is background. Nothing is written, and
-// nothing outside the given bytes is read.
+// find every slot at its place, no two containers of a hash level have one stamp, and what is not
+// active is background. Nothing is written, and nothing outside the given bytes is read. The device's
+// allocator gives a bit for each slot in use and four bytes for each stamp.
 #include "support/checked.h"
 #include "tree/walk.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace metate {
@@ -106,15 +108,17 @@ private:
   metate_status checkLinks(uint32_t number) {
     uint32_t linked = 0;
     const char *problem = nullptr;
-    if (type.poolLevel(number).kind == METATE_LEVEL_HASH)
+    if (type.poolLevel(number).kind == METATE_LEVEL_HASH) {
+      METATE_TRY(checkStamps(number));
       problem = tableProblem(number, linked);
-    else
+    } else {
       eachContainer(type.poolLevels[number], [&](uint8_t *container, const int64_t *along) {
         problem = type.poolLevel(number).kind == METATE_LEVEL_DYNAMIC
                       ? listProblem(number, container, along, linked)
                       : linksProblem(number, container, along, linked);
         return !problem;
       });
+    }
     if (problem)
       return corrupt(number, problem);
     if (linked != tree.pool(number).used)
@@ -184,19 +188,41 @@ private:
     return nullptr;
   }
 
-  // A stamp that was not given yet might be given again.
-  bool stampsWereGiven(uint32_t number) {
-    uint32_t given = tree.pool(number).stamps;
+  // visit(stamp) for each container of a hash level that has one.
+  template <typename Visit> bool eachStamp(uint32_t number, const Visit &visit) {
     return eachContainer(type.poolLevels[number], [&](const uint8_t *container, const int64_t *) {
       uint32_t any;
       memcpy(&any, container, sizeof any);
-      return !any || (any >> 31 && (given >> 31 || (any & INT32_MAX) <= given));
+      return !any || visit(any);
     });
   }
 
+  // A stamp that was not given yet might be given again, and none was given twice (before the count
+  // of them has gone around).
+  metate_status checkStamps(uint32_t number) {
+    uint32_t given = tree.pool(number).stamps, count = 0, next = 0;
+    bool known = eachStamp(number, [&](uint32_t any) {
+      ++count;
+      return any >> 31 && (given >> 31 || (any & INT32_MAX) <= given);
+    });
+    if (!known)
+      return corrupt(number, "a container's stamp was never given");
+    if (given >> 31)
+      return METATE_OK;
+    Array<uint32_t> stamps(*type.device);
+    METATE_TRY(stamps.allocate(count));
+    eachStamp(number, [&](uint32_t any) {
+      stamps[next++] = any;
+      return true;
+    });
+    uint32_t *first = stamps.data(), *end = first + count;
+    std::make_heap(first, end); // less code than std::sort
+    std::sort_heap(first, end);
+    return std::adjacent_find(first, end) == end ? METATE_OK
+                                                 : corrupt(number, "two containers have one stamp");
+  }
+
   const char *tableProblem(uint32_t number, uint32_t &linked) {
-    if (!stampsWereGiven(number))
-      return "a container's stamp was never given";
     metate_view view = tree.view();
     uint32_t at = type.poolLevels[number], buckets = tree.pools[number].buckets;
     const uint32_t *table = metate_view_table(&view, at);

@@ -34,7 +34,7 @@ private:
   const metate_pool *pools;
   uint8_t *block;
   std::vector<uint64_t> seen;
-  std::set<std::pair<uint32_t, uint32_t>> hashed; // two containers may have one stamp by damage
+  std::set<std::pair<uint32_t, uint32_t>> hashed; // stamps repeat once 2^31 were given
 
   void visit(uint32_t parent, uint8_t *cell) {
     ++seen[parent];

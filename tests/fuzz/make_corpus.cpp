@@ -73,8 +73,34 @@ void descriptors(const fs::path &folder) {
   }
 }
 
-// A type and a block of it: fresh, with some cells active, and with a slot on each free list.
-void block(const fs::path &folder, const std::string &name, const Bytes &blob, uint32_t active) {
+// Damage that only a comparison of all containers finds: the first two of the hash level at the end of
+// the type's levels, in the cells of a level of the root, get one stamp, and their slots bear it.
+void shareStamp(const Bytes &blob, uint8_t *memory) {
+  const auto *type = reinterpret_cast<const metate_tree_type *>(blob.data());
+  const auto *levels = reinterpret_cast<const metate_level *>(type + 1);
+  uint32_t hash = 0;
+  while (levels[hash].kind != METATE_LEVEL_HASH)
+    ++hash;
+  const metate_level &outer = levels[levels[hash].parent];
+  const auto *header = reinterpret_cast<const metate_tree_header *>(memory);
+  const auto &pool = reinterpret_cast<const metate_pool *>(header + 1)[levels[hash].pool];
+  uint8_t *first = memory + header->root_offset + outer.offset + levels[hash].offset;
+  auto stampOf = [&](uint64_t cell) {
+    return reinterpret_cast<uint32_t *>(first + cell * outer.cell_bytes);
+  };
+  for (uint32_t slot = 1; slot <= pool.high_water; ++slot) {
+    auto *record = reinterpret_cast<uint32_t *>(memory + pool.meta_offset +
+                                                slot * metate_record_bytes(&levels[hash]));
+    if (record[0] && record[1] == *stampOf(0))
+      record[1] = *stampOf(1);
+  }
+  *stampOf(0) = *stampOf(1);
+}
+
+// A type and a block of it: fresh, with some cells active, and with a slot on each free list; damaged
+// where `damage` is there.
+void block(const fs::path &folder, const std::string &name, const Bytes &blob, uint32_t active,
+           void (*damage)(const Bytes &blob, uint8_t *memory) = nullptr) {
   metate_device *device = nullptr;
   metate_type *type = nullptr;
   metate_tree *tree = nullptr;
@@ -110,6 +136,13 @@ void block(const fs::path &folder, const std::string &name, const Bytes &blob, u
     std::exit(1);
   }
   metate_tree_unbind(tree);
+  if (damage) {
+    damage(blob, memory.data);
+    if (metate_tree_check(type, memory.data, bytes) != METATE_E_CORRUPT) {
+      std::fprintf(stderr, "%s: check does not see the damage\n", name.c_str());
+      std::exit(1);
+    }
+  }
   metate_type_close(type);
   metate_device_close(device);
   const uint16_t blobBytes = uint16_t(blob.size());
@@ -153,6 +186,9 @@ int main(int count, char **words) {
   for (auto &[name, blob] : seedTypes())
     for (uint32_t active : {0u, 3u, 20u})
       block(folder / "block", name + "-" + std::to_string(active), blob, active);
+  for (auto &[name, blob] : seedTypes())
+    if (name == "table")
+      block(folder / "block", "table-one-stamp", blob, 20, shareStamp);
   arguments(folder / "arguments");
   for (int i = 2; i < count; ++i) {
     fs::path path = words[i];

@@ -444,7 +444,15 @@ TEST_F(LevelsTest, checkFindsEveryDamage) {
   expect("its table", [&] { table[empty] = table[first]; });
   expect("by its coordinates", [&] { std::swap(table[empty], table[first]); });
   expect("does not know it", [&] { record(2, table[first])[1] ^= 1; });
-  expect("does not know it", [&] { stamps[0] = 0x80000001u ^ stamps[0] ^ 0x80000002u; });
+  auto *otherStamp =
+      reinterpret_cast<uint32_t *>(reinterpret_cast<uint8_t *>(stamps) + holder.cell_bytes);
+  expect("does not know it", [&] { std::swap(stamps[0], otherStamp[0]); });
+  expect("two containers have one stamp", [&] {
+    for (uint32_t n = 1; n <= pools[2].high_water; ++n) // its slots bear it: only the stamp tells
+      if (record(2, n)[0] && record(2, n)[1] == stamps[0])
+        record(2, n)[1] = otherStamp[0];
+    stamps[0] = otherStamp[0];
+  });
   expect("never given", [&] { stamps[0] = 5; });
   expect("never given", [&] { stamps[0] = 0x80000090u; });
   expect("by its coordinates", [&] {
