@@ -32,6 +32,35 @@ private:
   uint32_t workers = 0;
 };
 
+/// One coordinate for each axis on the way to a member or level: {3, -7}, or a span of them.
+class Coordinates {
+public:
+  Coordinates(std::initializer_list<int64_t> all) : first(all.begin()), length(all.size()) {}
+  Coordinates(std::span<const int64_t> all) : first(all.data()), length(all.size()) {}
+  const int64_t *data() const { return first; }
+  uint32_t count() const { return uint32_t(length); }
+
+private:
+  const int64_t *first;
+  size_t length;
+};
+
+/// Active cells of a member or a level, as they were when Tree::cells was called.
+///
+///   for (size_t n = 0; n < cells.size(); ++n)
+///     use(cells.at(n)[0], cells.values[n]);
+template <typename T = void> struct Cells;
+template <> struct Cells<void> {
+  uint32_t rank = 0;                ///< coordinates of a cell
+  uint64_t count = 0;               ///< cells
+  std::vector<int64_t> coordinates; ///< [count][rank]
+  size_t size() const { return size_t(count); }
+  std::span<const int64_t> at(size_t n) const { return {coordinates.data() + n * rank, rank}; }
+};
+template <typename T> struct Cells : Cells<void> {
+  std::vector<T> values; ///< of a member: [count]
+};
+
 /// An instance: a type bound to memory that stays the caller's.
 class Tree {
 public:
@@ -63,24 +92,22 @@ public:
   }
 
   /// A member's value; T has the value's bytes (float, std::array<float, 3>, ...).
-  template <typename T>
-  Result<T> try_read(const char *member, std::initializer_list<int64_t> at) const {
+  template <typename T> Result<T> try_read(const char *member, Coordinates at) const {
     static_assert(std::is_trivially_copyable_v<T>);
     uint32_t level;
     T value;
     metate_status code = metate_type_find_member(describe().type, member, &level);
     if (!code)
-      code = metate_tree_read(get(), level, at.begin(), uint32_t(at.size()), &value, sizeof value);
+      code = metate_tree_read(get(), level, at.data(), at.count(), &value, sizeof value);
     return code ? Result<T>(Status::of(code)) : Result<T>(value);
   }
   /// Activates the cell and writes it.
-  template <typename T>
-  Status try_write(const char *member, std::initializer_list<int64_t> at, const T &value) {
+  template <typename T> Status try_write(const char *member, Coordinates at, const T &value) {
     static_assert(std::is_trivially_copyable_v<T>);
     uint32_t level;
     metate_status code = metate_type_find_member(describe().type, member, &level);
     if (!code)
-      code = metate_tree_write(get(), level, at.begin(), uint32_t(at.size()), &value, sizeof value);
+      code = metate_tree_write(get(), level, at.data(), at.count(), &value, sizeof value);
     return Status::of(code);
   }
   /// The whole member as a dense row-major array; inactive cells are its background. `values` is
@@ -111,12 +138,20 @@ public:
       code = metate_tree_fill(get(), level, &value, sizeof value);
     return Status::of(code);
   }
-  /// `level`: a member or a level; of a list the cell that holds it.
-  Status try_deactivate(const char *level, std::initializer_list<int64_t> at) {
+  /// `level`: a member or a level. METATE_E_CAPACITY where a pool is full.
+  Status try_activate(const char *level, Coordinates at) {
     uint32_t index;
     metate_status code = find(level, &index);
     if (!code)
-      code = metate_tree_deactivate(get(), index, at.begin(), uint32_t(at.size()));
+      code = metate_tree_activate(get(), index, at.data(), at.count());
+    return Status::of(code);
+  }
+  /// `level`: a member or a level; of a list the cell that holds it.
+  Status try_deactivate(const char *level, Coordinates at) {
+    uint32_t index;
+    metate_status code = find(level, &index);
+    if (!code)
+      code = metate_tree_deactivate(get(), index, at.data(), at.count());
     return Status::of(code);
   }
   /// Every cell of a level, or of the tree.
@@ -126,20 +161,20 @@ public:
     return Status::of(code ? code : metate_tree_deactivate_all(get(), index));
   }
   /// The index of a list's new last cell; `at` is the cell that holds the list.
-  Result<uint64_t> try_append(const char *level, std::initializer_list<int64_t> at) {
+  Result<uint64_t> try_append(const char *level, Coordinates at) {
     uint32_t index;
     uint64_t cell = 0;
     metate_status code = find(level, &index);
     if (!code)
-      code = metate_tree_append(get(), index, at.begin(), uint32_t(at.size()), &cell);
+      code = metate_tree_append(get(), index, at.data(), at.count(), &cell);
     return code ? Result<uint64_t>(Status::of(code)) : Result<uint64_t>(cell);
   }
-  Result<uint64_t> try_length(const char *level, std::initializer_list<int64_t> at) const {
+  Result<uint64_t> try_length(const char *level, Coordinates at) const {
     uint32_t index;
     uint64_t cells = 0;
     metate_status code = find(level, &index);
     if (!code)
-      code = metate_tree_length(get(), index, at.begin(), uint32_t(at.size()), &cells);
+      code = metate_tree_length(get(), index, at.data(), at.count(), &cells);
     return code ? Result<uint64_t>(Status::of(code)) : Result<uint64_t>(cells);
   }
   /// Pages that no active cell needs go back to the system.
@@ -151,20 +186,49 @@ public:
     return Status::of(metate_tree_migrate(get(), memory, bytes, capacities, flags));
   }
   Status try_save(const char *path) const { return Status::of(metate_tree_save(get(), path)); }
-  Result<bool> try_is_active(const char *member, std::initializer_list<int64_t> at) const {
-    uint32_t level, active = 0;
-    metate_status code = metate_type_find_member(describe().type, member, &level);
+  /// `level`: a member or a level.
+  Result<bool> try_is_active(const char *level, Coordinates at) const {
+    uint32_t index, active = 0;
+    metate_status code = find(level, &index);
     if (!code)
-      code = metate_tree_is_active(get(), level, at.begin(), uint32_t(at.size()), &active);
+      code = metate_tree_is_active(get(), index, at.data(), at.count(), &active);
     return code ? Result<bool>(Status::of(code)) : Result<bool>(active != 0);
+  }
+  /// The active cells of a member with their values: try_cells<float>("a"); of a level, or without the
+  /// values: try_cells("blocks"). In no order, but the same one while nothing is activated.
+  template <typename T = void> Result<Cells<T>> try_cells(const char *level) const {
+    Cells<T> cells;
+    void *values = nullptr;
+    uint32_t index;
+    if (metate_status code = find(level, &index))
+      return Status::of(code);
+    auto about = sized<metate_level_description>();
+    metate_type_level(describe().type, index, &about);
+    cells.rank = about.path_rank;
+    if (metate_status code = metate_tree_cells(get(), index, 0, nullptr, nullptr, &cells.count))
+      return Status::of(code);
+    cells.coordinates.resize(size_t(cells.count) * cells.rank);
+    if constexpr (!std::is_void_v<T>) {
+      static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>,
+                    "values as bytes; of a u1 member uint8_t");
+      if (about.kind != METATE_LEVEL_PLACE || about.cell_bytes != sizeof(T))
+        return Status{METATE_E_INVALID_ARGUMENT, "'" + std::string(level) +
+                                                     "': expected a member with values of " +
+                                                     std::to_string(sizeof(T)) + " bytes"};
+      cells.values.resize(size_t(cells.count));
+      values = cells.values.data();
+    }
+    if (metate_status code = metate_tree_cells(get(), index, cells.count, cells.coordinates.data(),
+                                               values, &cells.count))
+      return Status::of(code);
+    return cells;
   }
 #if METATE_EXCEPTIONS
   void reset() { unwrap(try_reset()); }
-  template <typename T> T read(const char *member, std::initializer_list<int64_t> at) const {
+  template <typename T> T read(const char *member, Coordinates at) const {
     return unwrap(try_read<T>(member, at));
   }
-  template <typename T>
-  void write(const char *member, std::initializer_list<int64_t> at, const T &value) {
+  template <typename T> void write(const char *member, Coordinates at, const T &value) {
     unwrap(try_write(member, at, value));
   }
   template <typename R> void read_dense(const char *member, R &&values) const {
@@ -176,19 +240,17 @@ public:
   template <typename T> void fill(const char *member, const T &value) {
     unwrap(try_fill(member, value));
   }
-  bool is_active(const char *member, std::initializer_list<int64_t> at) const {
-    return unwrap(try_is_active(member, at));
+  bool is_active(const char *level, Coordinates at) const {
+    return unwrap(try_is_active(level, at));
   }
-  void deactivate(const char *level, std::initializer_list<int64_t> at) {
-    unwrap(try_deactivate(level, at));
+  template <typename T = void> Cells<T> cells(const char *level) const {
+    return unwrap(try_cells<T>(level));
   }
+  void activate(const char *level, Coordinates at) { unwrap(try_activate(level, at)); }
+  void deactivate(const char *level, Coordinates at) { unwrap(try_deactivate(level, at)); }
   void deactivate_all(const char *level = nullptr) { unwrap(try_deactivate_all(level)); }
-  uint64_t append(const char *level, std::initializer_list<int64_t> at) {
-    return unwrap(try_append(level, at));
-  }
-  uint64_t length(const char *level, std::initializer_list<int64_t> at) const {
-    return unwrap(try_length(level, at));
-  }
+  uint64_t append(const char *level, Coordinates at) { return unwrap(try_append(level, at)); }
+  uint64_t length(const char *level, Coordinates at) const { return unwrap(try_length(level, at)); }
   void trim() { unwrap(try_trim()); }
   /// Slots in the order of their cells' coordinates (Z-order), without gaps.
   void sort() { unwrap(try_sort()); }
