@@ -271,10 +271,14 @@ TEST_F(MemoryTest, blocksOverFourGibibytes) {
   auto wanted = capacities(all);
   metate_tree *tree = make(type, &wanted);
   ASSERT_GT(describe(tree).bytes, uint64_t(20) << 30);
-  // The highest slots, as after many activations: what lies between was never touched.
-  auto *pool = reinterpret_cast<metate_pool *>(static_cast<char *>(describe(tree).block) +
-                                               sizeof(metate_tree_header));
+  // As after many activations and deactivations: the free list gives the highest slots first, and
+  // what lies below them is never touched.
+  auto *block = static_cast<char *>(describe(tree).block);
+  auto *pool = reinterpret_cast<metate_pool *>(block + sizeof(metate_tree_header));
   pool->high_water = 150000;
+  pool->free_head = 150000;
+  for (uint64_t n = 2; n <= 150000; ++n) // 20 bytes of metadata: state, next, three coordinates
+    *reinterpret_cast<uint32_t *>(block + pool->meta_offset + n * 20 + 4) = uint32_t(n - 1);
   for (int64_t n = 0; n < 50; ++n)
     ASSERT_OK(write(tree, 3, {n * 40, 2047 - n, n * 31}, int32_t(n)));
   EXPECT_GT(uint64_t(stats(tree, 0).high_water) * 131072, uint64_t(16) << 30);
@@ -286,6 +290,20 @@ TEST_F(MemoryTest, blocksOverFourGibibytes) {
   uint64_t count = 0;
   ASSERT_OK(metate_tree_cells(tree, 3, 0, nullptr, nullptr, &count));
   EXPECT_EQ(count, 50u);
+  EXPECT_OK(check(tree));
+  // Put in order, its slots are the first ones, and the file is small.
+  ASSERT_OK(metate_tree_sort(tree));
+  EXPECT_EQ(stats(tree, 0).high_water, 50u);
+  std::string path = folder / "big.metate-tree";
+  ASSERT_OK(metate_tree_save(tree, path.c_str()));
+  EXPECT_LT(std::filesystem::file_size(path), uint64_t(16) << 20);
+  metate_tree *loaded = nullptr;
+  ASSERT_OK(metate_tree_load(type, path.c_str(), &wanted, 0, &loaded));
+  trees.push_back(loaded);
+  EXPECT_EQ(describe(loaded).bytes, describe(tree).bytes);
+  for (int64_t n = 0; n < 50; ++n)
+    ASSERT_EQ(read<int32_t>(loaded, 3, {n * 40, 2047 - n, n * 31}), int32_t(n));
+  EXPECT_OK(check(loaded));
   ASSERT_OK(metate_tree_deactivate_all(tree, 0));
   EXPECT_EQ(stats(tree, 0).used, 0u);
   ASSERT_OK(metate_tree_trim(tree));
