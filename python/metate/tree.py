@@ -265,6 +265,14 @@ class Member:
         """
         self._tree._deactivate(self._index, self._at(_coordinates(coordinates)))
 
+    def field(self) -> Any:
+        """The member as a field: kernels read and write it by `template()` arguments or where they close over it, whatever
+        its name and its tree's type are. It has elements and arrays like any field; its levels are the tree's.
+        """
+        from .fields.make import field_over
+
+        return field_over(self._tree, self._name)
+
     def to_numpy(self) -> np.ndarray:
         """A new dense array over `shape` (then a vector's or matrix' dimensions); inactive cells are background."""
         return self._tree._read_dense(self._index)

@@ -118,6 +118,46 @@ def test_dense_blocks_are_active_as_wholes_and_offsets_move_voxels(tmp_path):
     assert len(block.a.cells()[0]) == 64
 
 
+NESTINGS = {
+    "dense": lambda b: b.dense(mt.ijk, 8),
+    "bitmasked": lambda b: b.bitmasked(mt.ijk, 8),
+    "pointer": lambda b: b.pointer(mt.ijk, 8),
+    "bitmasked leaves": lambda b: b.pointer(mt.ijk, 2).bitmasked(mt.ijk, 4),
+    "an odd mask": lambda b: b.pointer(mt.ijk, (4, 2, 3)).bitmasked(mt.ijk, (3, 5, 3)),
+    "dense leaves": lambda b: b.pointer(mt.ijk, 4).dense(mt.ijk, 2),
+    "masks of blocks": lambda b: b.bitmasked(mt.ijk, 4).dense(mt.ijk, 2),
+    "three levels": lambda b: b.pointer(mt.ijk, 2).pointer(mt.ijk, 2).bitmasked(mt.ijk, 2),
+    "lists": lambda b: b.pointer(mt.ij, 8).dynamic(mt.k, 8, 4),
+    "hash": lambda b: b.hash(mt.ijk),
+    "hash of masks": lambda b: b.hash(mt.ijk).bitmasked(mt.ijk, 4),
+    "hash of blocks": lambda b: b.hash(mt.ijk).dense(mt.ijk, 2),
+    "hash of pointers": lambda b: b.hash(mt.ijk).pointer(mt.ijk, 2).bitmasked(mt.ijk, 2),
+}
+
+
+@needs_library
+@pytest.mark.parametrize("name", NESTINGS)
+def test_trees_of_every_level(rng, tmp_path, name):
+    """What is active is written; what was read goes back into the same levels, or into any that hold single voxels."""
+    type_ = NESTINGS[name](mt.types.SNodeTreeBuilder()).place(a=mt.f32, background=-2.5).build()
+    few = {"hash0": 300} if "hash" in name else None
+    tree = type_.new(capacity=few)
+    low = -8 if "hash" in name else 0
+    for at in rng.integers(low, 8, (30, 3)).tolist():
+        tree.a[tuple(at)] = float(rng.integers(100))
+    wanted = as_dict(*tree.a.cells())
+    path = tmp_path / "tree.vdb"
+    vdb.write(path, {"a": tree.a})
+    found = vdb.read(path, "a")
+    assert found.background == -2.5 and same(as_dict(found.coordinates, found.values), wanted)
+    again, single = type_.new(capacity=few), make(mt.f32, -2.5).new(capacity=600)
+    for target in (again, single):
+        vdb.load(path, "a", into=target.a)
+        target.check()
+        assert same(as_dict(*target.a.cells()), wanted)
+        assert target.a[tuple([low] * 3)] == wanted.get((low, low, low), -2.5)
+
+
 @needs_library
 def test_what_is_refused(tmp_path):
     flat = mt.types.SNodeTreeBuilder().dense(mt.ij, 4).place(a=mt.f32).build().new()

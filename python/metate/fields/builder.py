@@ -8,7 +8,7 @@ use of a field fixes its tree's type and makes the memory; `finalize` fixes all 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import context as _context
 from ..errors import TreeError
@@ -17,7 +17,10 @@ from . import drawing
 from .drawing import FieldTree, tree_of
 from .place import place
 
-_LATER_LEVELS = ("quant_array",)
+if TYPE_CHECKING:
+    from ..tree import LevelStats
+
+_LATER_LEVELS = ("quant_array", "bit_struct", "bit_array")
 
 
 class _Levels:
@@ -56,14 +59,18 @@ class _Levels:
         """
         return self._add("dynamic", axis, dimension, name, chunk_size)
 
-    def hash(self, axes: Any, *, name: str | None = None) -> SNode:
+    def hash(self, axes: Any, dimensions: Any = None, *, name: str | None = None) -> SNode:
         """Adds a level whose cells are at any 32-bit coordinates, negative ones too.
 
         Args:
             axes: ``mt.ij`` and the like, which no level above has.
+            dimensions: nothing: the level has no bounds.
             name: as for `dense`.
         Returns the new level. Raises TreeError.
         """
+        if dimensions is not None:
+            raise TreeError(f"hash: expected axes only, got dimensions {dimensions!r}: a hash level has no bounds; write "
+                            "hash(axes)")  # fmt: skip
         return self._add("hash", axes, (), name)
 
     def children(self) -> list:
@@ -157,6 +164,16 @@ class SNode(_Levels):
         Of a dynamic level: the coordinates are those of the cell that the list is in, and the whole list is emptied.
         """
         self._tree._deactivate(self._number(), _flat(indices))
+
+    def stats(self) -> LevelStats:
+        """Slots of this level: capacity, used now, peak, bytes. Raises TreeError for levels without slots (dense, bitmasked)."""
+        from ..tree import LevelStats  # the runtime is loaded when a field is used
+
+        number = self._number()
+        for level, _, *figures in self._tree._stats():
+            if level == number:
+                return LevelStats(*figures)
+        raise TreeError(f"stats: expected a level with slots (pointer, dynamic, hash), got a {self.kind} level")
 
     def length(self, *indices: Any) -> int:
         """Of a dynamic level: how long the list is in the cell at these coordinates. Raises TreeError for other levels."""

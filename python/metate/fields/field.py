@@ -80,7 +80,7 @@ class Field:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents, one for each index. Raises TreeError before the field is placed."""
-        return shape_of(self._first_leaf())
+        return shape_of(self._first_leaf()) if self._fixed is None else self._fixed.shape
 
     @property
     def offset(self) -> tuple[int, ...]:
@@ -306,7 +306,11 @@ class Field:
 
     @property
     def _is_placed(self) -> bool:
-        return bool(self._leaves)
+        return bool(self._leaves) or self._fixed is not None
+
+    def _lay_over(self, tree, placement):
+        """Makes it a field over a member of an instance, which nobody has drawn: without a place among levels."""
+        self._fixed, self._memory = placement, tree
 
     def _first_leaf(self):
         if not self._leaves:
@@ -328,13 +332,15 @@ class Field:
         return sorted(self._leaves, key=lambda leaf: leaf.component)
 
     def _is_split(self):
-        return self._leaves[0].component is not None
+        return bool(self._leaves) and self._leaves[0].component is not None
 
     def _member_indices(self):
         indices = self._tree._indices
         return [indices[name] for name in self._placement.members]
 
     def _missing(self):
+        if self._fixed is not None:
+            return f"{self._described()} is a member of an instance: its levels are that tree's, t.<level>"
         if self._was_destroyed:
             return f"{self._described()} was destroyed with its tree; place it again before it is used"
         return (
@@ -346,10 +352,10 @@ class Field:
         return f"field '{self.name}'" if self.name else f"the field made at {self._made_at}" if self._made_at else "the field"
 
     def __str__(self):
-        return str(self.to_numpy()) if self._leaves else repr(self)
+        return str(self.to_numpy()) if self._is_placed else repr(self)
 
     def __repr__(self):
-        if not self._leaves:
+        if not self._is_placed:
             return f"<field {self.name + ' ' if self.name else ''}of {self.element!r}, not placed>"
         return f"<field {self.name + ' ' if self.name else ''}of {self.element!r}, shape {self.shape}>"
 

@@ -10,7 +10,7 @@ from .. import value_types as _types
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 from .builder import FieldsBuilder
 from .field import MatrixField, ScalarField
-from .placement import Layout
+from .placement import Layout, Placement
 from .struct_field import StructField
 
 
@@ -36,6 +36,14 @@ def field(
     """
     _check_grad(needs_grad, needs_dual)
     return _finish(_unplaced(_element(dtype), name, offset), shape, order, offset, Layout.AOS)
+
+
+def field_over(tree: Any, member: str) -> Any:
+    """A field whose elements are those of a member of a tree's instance, which it keeps alive; see Member.field."""
+    info = tree.type.members[member]
+    made = _unplaced(info.type, member, None)
+    made._lay_over(tree, Placement(tree.type, (member,), info.type, info.shape, (0,) * len(info.shape)))
+    return made
 
 
 def vector_field(n, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=Layout.AOS):

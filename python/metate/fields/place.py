@@ -44,7 +44,8 @@ def _parts(fields):
 
 def _check_free(field, component, seen):
     placed = {leaf.component for leaf in field._leaves}
-    taken = None in placed or component in placed or (component is None and placed)
+    over = field._is_placed and not placed  # a member of an instance
+    taken = over or None in placed or component in placed or (component is None and placed)
     if taken or (field, component) in seen or (field, None) in seen:
         part = "" if component is None else f" component {component} of"
         raise TreeError(f"place:{part} {field._described()} has a place already, in {_where(field)}; make another field")
@@ -54,4 +55,4 @@ def _check_free(field, component, seen):
 def _where(field):
     for leaf in field._leaves:
         return f"a tree of shape {list(shape_of(leaf))}"
-    return "this call"
+    return f"a tree of shape {list(field.shape)}" if field._is_placed else "this call"

@@ -24,8 +24,6 @@ from .. import types as _types
 from ..errors import RuntimeImportError_, RuntimeIndexError_, RuntimeIOError_, RuntimeLookupError_
 from ..errors import RuntimeTypeError_ as _TypeError
 from ..errors import RuntimeValueError_ as _ValueError
-from ..fields.field import MatrixField, ScalarField
-from ..fields.placement import Placement
 from ..tree import Member
 
 __all__ = ["CLASSES", "Grid", "available", "grids", "load", "read", "write"]
@@ -198,7 +196,7 @@ def load(path: Any, name: str, into: Member, offset: Any = (0, 0, 0), any_backgr
     coordinates = _within(found.coordinates, offset, into)
     values = np.ascontiguousarray(found.values, dtype)
     if len(coordinates):
-        (_scatter_vectors if shape else _scatter)(_view(into), coordinates, values)
+        (_scatter_vectors if shape else _scatter)(into.field(), coordinates, values)
     return found
 
 
@@ -213,15 +211,6 @@ def _scatter_vectors(member: _template(), coordinates: _types.ndarray(), values:
     for n in range(coordinates.shape[0]):
         value = _Vector([values[n, 0], values[n, 1], values[n, 2]])
         member[coordinates[n, 0], coordinates[n, 1], coordinates[n, 2]] = value
-
-
-def _view(member: Member) -> Any:
-    """A field over the member, which kernels take whatever its tree and its name are."""
-    element = member.type
-    field = (MatrixField if hasattr(element, "shape") else ScalarField)(element, member._name)
-    field._fixed = Placement(member._tree.type, (member._name,), element, member.shape, (0, 0, 0))
-    field._memory = member._tree
-    return field
 
 
 def _library():
@@ -246,7 +235,7 @@ def _check_member(member, what: str) -> None:
     if not isinstance(member, Member):
         raise _TypeError(f"vdb.{what}: expected a member of a tree, such as t.density, got {member!r}")
     if len(member.shape) != 3:
-        raise _ValueError(f"vdb.{what}: expected a member over three axes, got {len(member.shape)} ({member._info.axes})")
+        raise _ValueError(f"vdb.{what}: expected a member over three axes, got {len(member.shape)}")
 
 
 def _kind(type_, what: str) -> str:
