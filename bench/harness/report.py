@@ -21,7 +21,9 @@ def time_text(seconds):
 
 
 def rate_text(row, side):
-    """The figure that stands for a side: time a unit of work, or of a step where the work is one."""
+    """The figure that stands for a side: time a unit of work, or of a step where the work is one; or bytes."""
+    if "bytes" in side:
+        return f"{side['bytes'] / row['work']:.3g} B"
     if row["work"] == 1:
         return time_text(side["seconds"]["median"])
     return f"{side['ns_per_work']:.3g} ns"
@@ -108,7 +110,7 @@ def markdown_table(rows):
 LEGEND = (
     "Times are medians of at least nine samples taken in turns with every peer in one run, results compared first; in brackets "
     "how many times as fast Metate is (under 1: slower). *Hand* is the best of hand-written C++ (`bench/reference/`) built by "
-    "g++ and clang; *of limit* is the share of the bandwidth or arithmetic that such a program reached in the same run."
+    "g++ and clang, *openvdb* the best of programs in that library's terms; *of limit* is the share of the bandwidth or arithmetic that such a program reached in the same run."
 )
 
 
@@ -159,4 +161,4 @@ def write_readme():
 
 def shown(row):
     """Rows of README: those that have a peer to lose against, less variations of others."""
-    return row["headline"] and any("seconds" in row["sides"].get(peer, {}) for peer in PEERS)
+    return row["headline"] and any({"seconds", "bytes"} & row["sides"].get(peer, {}).keys() for peer in PEERS)

@@ -341,3 +341,11 @@ def given(case, seconds, *, level="", unit="", work=1, note="", headline=True, *
     plain = Case(case, "", {}, {}, None, None, None, None, unit, None)
     add_figures(plain, row, None)
     return row
+
+
+def amounts(case, bytes_, *, unit, work, note="", headline=True, **sides):
+    """A row of {side: bytes}, of which less is better; `sides` adds what else is known of one."""
+    row = {"case": case, "level": "", "parameters": {}, "unit": unit, "work": work, "note": note, "headline": headline}
+    row["sides"] = {name: {"bytes": float(count)} for name, count in bytes_.items()} | sides
+    row["ratio"] = {name: count / bytes_["metate"] for name, count in bytes_.items() if name != "metate"}
+    return row
