@@ -30,6 +30,7 @@ SIZES = {
     "sparse/dynamic": 8,
     "sparse/explicit_activation": 64,
     "sparse/mgpcg": 64,
+    "sparse/mpm": 32,
     "sparse/particle_list": 100,
     "sparse/point_cloud_hashing": 200,
     "sparse/smoke": 64,
@@ -58,7 +59,7 @@ def test_writes_a_moving_gif(name, tmp_path):
     assert abs(frames[2] - frames[0]).max() > 10, "nothing moves"
 
 
-# Sizes at which the interpreter is done within seconds; the material point methods' grids have one size.
+# Sizes at which the interpreter is done within seconds; the other material point methods' grids have one size.
 CHECKED = {
     "fractal": 12,
     "game_of_life": 12,
@@ -70,6 +71,7 @@ CHECKED = {
     "sparse/dynamic": 4,
     "sparse/explicit_activation": 32,
     "sparse/mgpcg": 32,
+    "sparse/mpm": 16,
     "sparse/particle_list": 20,
     "sparse/point_cloud_hashing": 150,
     "sparse/rotating_square": 64,
