@@ -142,3 +142,19 @@ def test_a_c_host_in_its_own_memory(built, points, tmp_path, with_metate):
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     assert [list(map(int, line.split())) for line in done.stdout.splitlines()] == model(points)
+
+
+def test_a_cpp_host_with_two_modules(built, points, tmp_path):
+    """Trees in the host's memory, filled by one module's kernels, measured by another's and by the host's own walk."""
+    (tmp_path / "points").write_bytes(points.tobytes())
+    other = mt.aot.Module()
+    other.add_kernel(kernels.measure)
+    other.save(tmp_path / "other.metate")
+    library = ROOT / "build/lib"
+    command = ["clang++-22", "-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
+               f"-I{ROOT / 'abi'}", HERE / "sparse_host.cpp", f"-L{library}", "-lmetate", f"-Wl,-rpath,{library}",
+               "-o", tmp_path / "host"]  # fmt: skip
+    for words in (command, [tmp_path / "host", built / "sparse.metate", tmp_path / "other.metate", tmp_path / "points"]):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert [list(map(int, line.split())) for line in done.stdout.splitlines()] == model(points)
