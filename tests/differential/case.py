@@ -152,6 +152,9 @@ class Tree:
     Attributes:
         form: "tree"; "fields": its members are fields, which the kernel mentions and which are no parameter;
             "records": its members are those of an array of structs.
+        history: cells that were written before all of them were deactivated, as in `cells`, which come after.
+        gone: cells, as in `active` but not in lists, that are deactivated at last.
+        capacity: slots of its levels by name, fewer than the kernel may need; only the kernel's writes go there.
     """
 
     name: str
@@ -166,6 +169,9 @@ class Tree:
         return f"mt.types.ndarray(dtype={self.type}, ndim={self.ndim})" if self.form == "records" else self.type
 
     ndim: int = 0  # of records
+    history: list = field(default_factory=list)
+    gone: list = field(default_factory=list)
+    capacity: dict = field(default_factory=dict)
 
 
 _NUMPY = {"u1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64} | {
@@ -197,6 +203,7 @@ class Case:
     contract: bool = False
     tolerances: dict = field(default_factory=dict)  # written name -> {"ulp": 4, "signless": true}
     returns: list | None = None  # scalar, shape
+    again: list | None = None  # launched twice: trees whose cells are all deactivated in between
     covered: list = field(default_factory=list)
     seed: int | None = None
     program: object = field(default=None, repr=False)  # what it was written from, for `reduce`; not saved
@@ -230,7 +237,7 @@ class Case:
         return "".join(text.replace("{name}", name) for name, text in self.trees.items())
 
     def run_twin(self):
-        """(what the twin returns, arguments after it, lines that it printed, text of an assertion that failed)."""
+        """(what the twin returns, arguments after it, lines that it printed, what it ends with or None)."""
         lines = []
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
@@ -238,12 +245,20 @@ class Case:
         exec(compile(numbered(self.twin), f"<twin of {self.name}>", "exec"), namespace)
         made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind not in ("same", "handle")}
         arguments = [made.get(argument.of if argument.kind == "same" else argument.name) for argument in self.arguments]
-        failure = result = None
-        try:
-            result = namespace[self.name](*(a for a, given in zip(arguments, self.arguments) if given.kind != "handle"))
-        except AssertionError as error:
-            failure = str(error)
-        return result, arguments, lines, failure
+        status = result = None
+        for launch in range(1 if self.again is None else 2):
+            for name in self.again if launch else ():
+                if name in made:
+                    made[name].clear()
+            try:
+                result = namespace[self.name](*(a for a, given in zip(arguments, self.arguments) if given.kind != "handle"))
+            except AssertionError as error:
+                status = f"AssertionError_: {error}"
+            if status is None and any(a.kind == "tree" and _is_exhausted(a, made[a.name]) for a in self.arguments):
+                status = "CapacityError"
+            if status is not None:
+                break
+        return result, arguments, lines, status
 
     def _twin_of(self, argument):
         if argument.kind != "tree":
@@ -253,6 +268,8 @@ class Case:
             tree.put(member, tuple(at), _tupled(value))
         for member, at in argument.active:
             tree.activate(member, tuple(at))
+        for member, at in argument.gone:
+            tree.deactivate(member, tuple(at))
         return tree
 
     def save(self, path) -> None:
@@ -274,6 +291,11 @@ class Case:
             name: [[m, s, *map(_tupled, of_type)] for m, s, *of_type in members] for name, members in data["members"].items()
         }
         return cls(**data)
+
+
+def _is_exhausted(argument, tree) -> bool:
+    """Has the twin's tree more than fits?"""
+    return tree.is_full or any(taken > argument.capacity.get(name, taken) for name, taken in tree.needed().items())
 
 
 def _argument(given):

@@ -33,6 +33,7 @@ def _is_said(statement, level) -> bool:
         "activate": not set(level.split("/")) <= {"dense", "array"},
         "deactivate": not set(level.split("/")) <= {"dense", "array"},
         "length": "dynamic" in level and level.rpartition("dynamic")[2] in ("", "/dense"),
+        "append": level.endswith("dynamic"),
         "is_active": level != "array",
         "red and black": level != "array",
         "overlapping arguments": level == "array",

@@ -6,6 +6,7 @@ A draw names the block of statements that it stands in, for statements that foll
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from . import numbers as n
@@ -73,12 +74,13 @@ class Draws:
         self.tasks = 0
         self.outside = self.stream = _Stream(0, 0)
 
-    def loop(self, items, extents=None):
+    def loop(self, items, extents=None, first=()):
         """The items of a parallel loop, each the beginning of an iteration.
 
         Args:
             extents: of the box or tree whose coordinates the items are; None: the items are numbers or, of a range with
                 a step, count from 0.
+            first: what the coordinates of the first cell are, where they do not begin at 0.
         """
         self.tasks += 1
         task = self.tasks
@@ -87,8 +89,9 @@ class Draws:
             number = position if counts else item
             if extents is not None:
                 number = 0
-                for coordinate, extent in zip(item if isinstance(item, tuple) else (item,), extents):
-                    number = (number * extent + coordinate) % (1 << 64)
+                at = item if isinstance(item, tuple) else (item,)
+                for coordinate, extent, least in itertools.zip_longest(at, extents, first, fillvalue=0):
+                    number = (number * extent + coordinate + least) % (1 << 64)
             self.stream = _Stream(number, task)
             yield item
         self.stream = self.outside

@@ -65,22 +65,31 @@ class Fields:
         return {**self.__dict__, "live": []}
 
 
-def _capacity(case: Case, type_: TreeType) -> dict:
+def _capacity(case: Case, type_: TreeType, given=None) -> dict:
     """Slots of the levels whose greatest extents are not enough: slots that a task gives up count until it ends."""
     growing = ("hash", "pointer", "dynamic") if "deactivate(" in case.twin else ("hash",)
-    return {level.name: _SLOTS for level in type_.levels if level.kind in growing}
+    return {level.name: _SLOTS for level in type_.levels if level.kind in growing} | (given or {})
 
 
 def filled(case: Case, argument, type_: TreeType) -> bytes:
     """The block of a tree argument before the launch."""
-    capacity = _capacity(case, type_)
+    capacity = _capacity(case, type_, argument.capacity)
     tree = type_.bind(aligned(bytes(type_.bytes(capacity))), capacity)
-    for member, at, value in argument.cells:
-        shape = tree[member].type.shape if hasattr(tree[member].type, "shape") else ()
-        tree[member][tuple(at)] = np.reshape(np.array(value, dtype=object), shape).tolist() if shape else value
+    members = case.tree_type(argument.type).members
+    for number, (member, at, value) in enumerate([*argument.history, *argument.cells]):
+        if argument.history and number == len(argument.history):
+            tree.deactivate_all()
+        shape, at = members[member].type.shape, _moved(at, members[member].origin)
+        tree[member][at] = np.reshape(np.array(value, dtype=object), shape).tolist() if shape else value
     for member, at in argument.active:
-        tree[member].activate(*at)
+        tree[member].activate(*_moved(at, members[member].origin))
+    for member, at in argument.gone:
+        tree[member].deactivate(*_moved(at, members[member].origin))
     return bytes(tree.block)
+
+
+def _moved(at, origin) -> tuple:
+    return tuple(k + first for k, first in zip(at, origin))
 
 
 def fields_of(case: Case, namespace: dict) -> Fields:
@@ -89,25 +98,39 @@ def fields_of(case: Case, namespace: dict) -> Fields:
     for argument in case.arguments:
         if argument.kind != "tree" or argument.form != "fields":
             continue
-        for member in case.tree_type(argument.type).members.values():
+        described = case.tree_type(argument.type).members
+        for member in described.values():
             one = eval(member.handle, namespace)
             known = [k for k, tree in enumerate(made.live) if tree is one._tree]
             if not known:
                 made.live.append(one._tree)
                 made.blobs.append(one._tree.type.blob)
             made.members[f"{argument.name}.{member.name}"] = (known or [len(made.live) - 1])[0], one._placement.members
-        for name, at, value in argument.cells:
+        for position, (name, at, value) in enumerate([*argument.history, *argument.cells]):
+            if argument.history and position == len(argument.history):
+                _clear(made, argument, made.live)
             number, members = made.members[f"{argument.name}.{name}"]
-            _write(made.live[number], members, tuple(at), value, case.tree_type(argument.type).members[name].type.shape)
+            _write(made.live[number], members, _moved(at, described[name].origin), value, described[name].type.shape)
         for name, at in argument.active:
             number, members = made.members[f"{argument.name}.{name}"]
-            made.live[number][members[0]].activate(*at)
+            made.live[number][members[0]].activate(*_moved(at, described[name].origin))
+        for name, at in argument.gone:
+            number, members = made.members[f"{argument.name}.{name}"]
+            made.live[number][members[0]].deactivate(*_moved(at, described[name].origin))
     for tree in made.live:
         capacity = _capacity(case, tree.type)
         if capacity:
             tree.migrate(capacity)
     made.blocks = [bytes(tree.block) for tree in made.live]
     return made
+
+
+def _clear(fields, argument, trees):
+    """Deactivates every cell of the trees that a case's fields lie in, where cells can be inactive."""
+    for tree in {number: trees[number] for name, (number, _) in fields.members.items()
+                 if name.startswith(f"{argument.name}.")}.values():  # fmt: skip
+        if any(level.kind != "dense" for level in tree.type.levels):
+            tree.deactivate_all()
 
 
 def _write(tree, members, at, value, shape):
@@ -182,8 +205,18 @@ def _launched(call, passed, case, arguments, trees, fields):
         with contextlib.redirect_stdout(text), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = call(*passed)
+            if case.again is not None:
+                for argument, value in zip(case.arguments, arguments):
+                    if argument.name in case.again:
+                        _clear(fields, argument, trees) if argument.form == "fields" else value.deactivate_all()
+                result = call(*passed)
     except errors.MetateError as error:
         status = f"{type(error).__name__}: {error}"
+    for tree in [*trees, *(v for a, v in zip(case.arguments, arguments) if a.kind == "tree" and a.form == "tree")]:
+        try:
+            tree.check()
+        except errors.MetateError as error:
+            status = f"check: {error}"
     found = {"status": status, "printed": sorted(text.getvalue().splitlines())}
     if case.returns is not None and status is None:
         found["return"] = np.atleast_1d(np.array(result))

@@ -30,6 +30,8 @@ def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
     generator = Generator(rng, wanted, is_whole=gaps is None and rng.random() < 0.45)
     if gaps:
         return generator.gap_case(name, seed, gaps)
+    if rng.random() < 0.05:
+        return generator.exhausting_case(name, seed)
     level = wanted.gaps(rng, is_statement=True) if wanted is not None and rng.random() < wanted.share else None
     return generator.case(name, seed, level)
 
@@ -46,6 +48,8 @@ class Generator(Patterns, Places, Statements):
         self.statics: list[Static] = []
         self.second_names: dict[str, Same] = {}
         self.walked = None  # (tree, member) of a struct-for
+        self.shuffled: set = set()  # (tree, member) whose lists have no order any more
+        self.unread: set[str] = set()  # trees that are written only: their pools may be exhausted
         self.trees: dict[str, Tree] = {}
         self.handles: dict[str, Handle] = {}
         self.used_fields: set[str] = set()
@@ -163,7 +167,18 @@ class Generator(Patterns, Places, Statements):
                 cells.append([member.name, at, self.cell_value(member.type)])
             if member.is_sparse and rng.random() < 0.3:
                 active += [[member.name, at] for at in rng.sample(places, min(3, len(places)))]
-        return Tree(name, type_name, cells, active)
+        made = Tree(name, type_name, cells, active)
+        sparse = [member for member in type_.members.values() if member.is_sparse]
+        if sparse and rng.random() < 0.25:
+            made.history = [[m.name, self._somewhere(m), self.cell_value(m.type)] for m in rng.choices(sparse, k=8)]
+            made.cells = made.cells or [[sparse[0].name, self._somewhere(sparse[0]), self.cell_value(sparse[0].type)]]
+        sparse = [member for member in sparse if type_.list_of(member.name) is None]  # lists end as a whole
+        if sparse and rng.random() < 0.2:
+            made.gone = [[m.name, self._somewhere(m)] for m in rng.choices(sparse, k=3)]
+        return made
+
+    def _somewhere(self, member):
+        return tuple(self.rng.randrange(extent) for extent in member.shape)
 
     def cell_value(self, type_):
         parts = tuple(self.number(type_.scalar) for _ in range(type_.count))
@@ -212,6 +227,7 @@ class Generator(Patterns, Places, Statements):
         """The twin's loop says which iteration begins: random numbers depend on that."""
         head, items = line.twin.removesuffix(":").split(" in ", 1)
         extents = "" if task.numbers is None else f", {tuple(task.numbers)}"
+        extents += f", {tuple(task.first)}" if task.first else ""
         line.twin = f"{head} in draws.loop({items}{extents}):"
 
     def _result_step(self):
@@ -317,14 +333,17 @@ class Generator(Patterns, Places, Statements):
         name = rng.choice(list(self.trees)) if level is None else "f0"
         type_ = self.types[self.trees[name].type]
         members = [m for m in type_.members.values() if level in (None, m.level) and m.shape]
-        if not members:
+        if not members or name in self.unread:
             return self.array_loop()  # fields of one element
         member = rng.choice(members)
         over, cells, extents, counts = self._walked_over(name, type_, member)
         task = self.new_task(member.level, extents)
         task.numbers = member.counted(extents)
-        # A field's indices begin at its offset; levels and trees have none.
-        first = member.offset if member.handle and cells.startswith(f"{name}.cells") else (0,) * len(extents)
+        # A field's indices begin at its offset; levels and trees have none, but a hash level's box.
+        begins = cells.removeprefix(f"{name}.level_cells(")
+        origin = member.origin if begins == cells else type_.level_origin(int(begins.removesuffix(")")))
+        first = member.shift if member.handle and begins == cells else origin
+        task.first = origin if any(origin) else ()
         if rng.random() < 0.35:
             whole = self.name("I")
             task.coordinates = [
@@ -399,6 +418,31 @@ class Generator(Patterns, Places, Statements):
         self.finish(program)
         return self._as_case(program, seed)
 
+    def exhausting_case(self, name, seed) -> Case:
+        """A case whose first tree is only written and may have too few slots: what is stored in cells that found none is
+        lost, and nothing else."""
+        self.prepare(self.rng.choice([kinds for kinds in table.ALL_LEVELS if {"pointer", "hash"} & {*kinds}]))
+        tree = self.trees["f0"]
+        self.unread.add("f0")
+        program = Program(name)
+        for _ in range(self.rng.choice((1, 1, 2))):
+            task = self.parallel_task()
+            if task is not None:
+                program.body.append(task)
+        twin = trees.TwinTree(self.types[tree.type])
+        for member, at, _ in tree.cells:
+            twin.activate(member, at)
+        for member, at in tree.active:
+            twin.activate(member, at)
+        counts = twin.needed()
+        if tree.form == "tree" and len({level[4] for m in twin.type.members.values() for level in m.levels}) == len(
+            {level[0] for m in twin.type.members.values() for level in m.levels}
+        ):
+            kinds = {level[4]: level[1] for m in twin.type.members.values() for level in m.levels}
+            tree.history, tree.gone = [], []
+            tree.capacity = {k: max(v + self.rng.choice((0, 0, 1, 3)), 1) for k, v in counts.items() if kinds[k] != "dynamic"}
+        return self._as_case(program, seed)
+
     def gap_case(self, name, seed, level) -> Case:
         """A case of one loop over one kind of tree (or a box) with many outputs that fill gaps of the coverage."""
         self.prepare(None if level == "array" else tuple(level.split("/")))
@@ -459,12 +503,20 @@ class Generator(Patterns, Places, Statements):
         used = {name: self.types[name] for name in sorted({tree.type for tree in self.trees.values()})}
         members = {
             name: [
-                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset] for m in type_.members.values()
+                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset, m.origin]
+                for m in type_.members.values()
             ]
             for name, type_ in used.items()
         }
         returns = [program.returns.scalar, program.returns.shape] if program.returns else None
         return Case(
             program.name, program.kernel_text(), program.twin_text(), arguments, {name: t.text for name, t in used.items()},
-            members, program.contract, self.tolerances, returns, sorted(program.covered()), seed, program,
+            members, program.contract, self.tolerances, returns, self._again_after(), sorted(program.covered()), seed, program,
         )  # fmt: skip
+
+    def _again_after(self):
+        """None: launched once; else twice, and the names of the trees whose cells are deactivated in between."""
+        if self.has_drawn or self.shuffled or self.second_names or self.unread or self.rng.random() > 0.2:
+            return None
+        sparse = [name for name, tree in self.trees.items() if any(m.is_sparse for m in self.types[tree.type].members.values())]
+        return [name for name in sparse if self.rng.random() < 0.6]

@@ -27,6 +27,8 @@ class Patterns:
         """In a struct-for over a member, cells of one colour change with their neighbours of the other, and are
         read again."""
         tree, member = self.walked or (None, None)
+        if tree in self.unread:
+            return None
         key = (tree, member and member.name)
         if member is None or depth <= 0 or self.is_serial or self.loops != ["parallel"] or key in self.task.modes:
             return None
@@ -79,7 +81,7 @@ class Patterns:
             (name, m)
             for name, tree in self.trees.items()
             for m in self.types[tree.type].members.values()
-            if m.is_sparse and tree.form != "records"
+            if m.is_sparse and tree.form != "records" and name not in self.unread
         ]
         if not found:
             return None

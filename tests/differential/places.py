@@ -10,6 +10,7 @@ from . import numbers as n
 from . import table
 from .expressions import Source
 from .program import Expr
+from .program import holes as holes_of
 from .statements import Place
 from .table import Type
 
@@ -34,12 +35,18 @@ class Task:
         self.level = level
         self.extents = tuple(extents)
         self.coordinates: list[Source] = []
+        self.first = ()  # the least coordinates, where they are not zeros
         self.numbers = None  # extents that make one number of its coordinates; None: it counts itself
         self.is_single = False  # one iteration, which runs in order with what is around it
         self.modes: dict = {}
         self.grown: set[str] = set()
         self.asked: set[str] = set()
-        self.dropped: set[str] = set()  # trees that lose cells: nothing else may look at them
+        self.dropped: set[str] = set()  # trees that lose cells, or grow at the ends of lists: nothing else may look at them
+        self.appended: dict[str, str] = {}  # of trees whose lists are appended to: is each list an iteration's own?
+
+    def all_used(self) -> set[str]:
+        """Trees that something was said of besides their cells' values."""
+        return self.grown | self.asked | self.dropped
 
 
 class Places:
@@ -111,6 +118,8 @@ class Places:
         return Expr(I32, kernel, f"max(min({text}, {extent - 1}), 0)", [own])
 
     def cell(self, tree, member) -> Source | None:
+        if (tree, member.name) in self.shuffled or tree in self.unread:
+            return None
         if not self.claim((tree, member.name), "read"):
             indices = self._own_coordinates(tree, member, False)
             return self._again(indices and self.place_of(tree, member, indices))
@@ -127,11 +136,12 @@ class Places:
         if form == "records":
             return f"{tree}[{holes}].{member.name}"
         if form == "fields":
-            indices = ", ".join(moved(hole, first) for hole, first in zip(holes.split(", "), member.offset)) or "None"
+            indices = ", ".join(moved(hole, first) for hole, first in zip(holes.split(", "), member.shift)) or "None"
             whole, _, part = member.handle.rpartition(".")
             if member.is_part and self.rng.random() < 0.5:
                 return f"{whole}[{indices}].{part}"
             return f"{member.handle}[{indices}]"
+        holes = ", ".join(moved(hole, first) for hole, first in zip(holes.split(", "), member.shift))
         return self.rng.choice((f"{tree}.{member.name}[{holes}]", f"{tree}[{holes}].{member.name}"))
 
     # -- places that can be written -----------------------------------------------------------------------------------
@@ -223,6 +233,8 @@ class Places:
         return Place(name, member.type, kernel, f"{tree}.get({at})", f"{tree}.put({at}, {{v}})", indices, member.level)
 
     def _may_grow(self, tree, member):
+        if (tree, member.name) in self.shuffled:
+            return False
         return self.is_serial or (tree not in self.task.dropped and (not member.is_sparse or tree not in self.task.asked))
 
     def _grows(self, tree, member):
@@ -288,7 +300,7 @@ class Places:
         return self._asked(tree, member, indices, "activate")
 
     def asked_place(self):
-        found = self._cell_for(lambda tree, _: self.is_serial or tree not in self.task.grown)
+        found = self._cell_for(lambda tree, _: tree not in self.unread and (self.is_serial or tree not in self.task.grown))
         if found is None:
             return None
         tree, member = found
@@ -301,7 +313,9 @@ class Places:
 
     def measured_place(self):
         """The length of a list."""
-        is_list = lambda tree, member: self.types[self.trees[tree].type].list_of(member.name) is not None
+        is_list = lambda tree, member: (
+            tree not in self.unread and self.types[self.trees[tree].type].list_of(member.name) is not None
+        )
         found = self._cell_for(lambda tree, member: is_list(tree, member) and (self.is_serial or tree not in self.task.grown))
         if found is None:
             return None
@@ -318,7 +332,9 @@ class Places:
 
         def fits(tree, member):
             used = {key[0] for key in self.task.modes} if self.task else set()
-            return member.is_sparse and (self.is_serial or tree not in self.task.grown | self.task.asked | used)
+            if not member.is_sparse or tree in self.unread:
+                return False
+            return self.is_serial or tree not in self.task.grown | self.task.asked | used
 
         found = self._cell_for(fits)
         if found is None:
@@ -326,7 +342,59 @@ class Places:
         tree, member = found
         if not self.is_serial:
             self.task.dropped.add(tree)
+            self.task.appended.pop(tree, None)
         return self._in_list(tree, member, self.coordinates(member), "deactivate")
+
+    def appended_place(self):
+        """(tree, member, coordinates of a cell in a list, whose list it is): where values are appended.
+
+        Serial statements and iterations that have the list to themselves append in an order that is known. Others shuffle
+        it: from then on nothing reads it, and which of several lists of one tree is whose is not asked.
+        """
+
+        def fits(tree, member):
+            if not member.levels or member.levels[-1][1] != "dynamic" or tree in self.unread:
+                return False
+            used = {key[0] for key in self.task.modes} if self.task else set()
+            return self.is_serial or tree in self.task.appended or tree not in self.task.all_used() | used
+
+        found = self._cell_for(fits)
+        if found is None:
+            return None
+        tree, member = found
+        shown = self.types[self.trees[tree].type].list_of(member.name)
+        zero = Expr(I32, "0", "0")
+        if self.is_serial:
+            indices = self.coordinates(member)
+            return tree, member, [index if k in shown else zero for k, index in enumerate(indices)], "serial"
+        extents = tuple(member.shape[k] for k in shown)
+        own = len(self.task.extents) == len(shown) and all(a <= b for a, b in zip(self.task.extents, extents))
+        way = self.task.appended.get(tree) or ("own" if own and self.rng.random() < 0.6 else "shuffled")
+        if way == "shuffled" and n.is_float(member.type.scalar):
+            return None
+        if way == "own":
+            own = iter([self.read(source) for source in self.task.coordinates])
+            indices = [next(own) if k in shown else zero for k in range(len(member.shape))]
+        else:
+            indices = [index if k in shown else zero for k, index in enumerate(self.coordinates(member))]
+            if tree in {key[0] for key in self.task.modes} | self.task.all_used() - self.task.dropped:
+                return None  # an index has read it meanwhile
+            self.shuffled.add((tree, member.name))
+        self.task.dropped.add(tree)
+        self.task.appended[tree] = way
+        return tree, member, indices, way
+
+    def appending(self, tree, member, indices, value):
+        """(kernel, twin, operands) of an append at the list that the cell is in."""
+        shown, count = self.types[self.trees[tree].type].list_of(member.name), len(indices)
+        is_field, hole = self.trees[tree].form == "fields", f"{{{count}}}"
+        at = ", ".join(moved(f"{{{k}}}", member.shift[k]) for k in shown)
+        where = member.handle if is_field else f"{tree}.{member.name}"
+        kernel = f"mt.append({where}, [{at}], {hole})"
+        if is_field and shown and self.rng.random() < 0.6:
+            kernel = f"{where}[{at}].append({hole})"
+        twin = f'{tree}.append("{member.name}", {tuple_of(", ".join(holes_of(count)))}, {hole})'
+        return kernel, twin, [*indices, value]
 
     def _in_list(self, tree, member, indices, name):
         """A call at a cell, or at the list that it is in: without the coordinate along it."""
@@ -335,7 +403,7 @@ class Places:
         holes = ", ".join(f"{{{k}}}" if k in shown else "0" for k in range(len(indices)))
         twin = f'{tree}.{name}("{member.name}", {tuple_of(holes)})'
         is_field = self.trees[tree].form == "fields"
-        at = ", ".join(moved(f"{{{k}}}", member.offset[k]) if is_field else f"{{{k}}}" for k in shown)
+        at = ", ".join(moved(f"{{{k}}}", member.shift[k]) for k in shown)
         where = member.handle if is_field else f"{tree}.{member.name}"
         kernel = f"mt.{name}({where}, [{at}])" if self.rng.random() < 0.5 else f"{where}.{name}({at})"
         return kernel, twin, indices, member.level
@@ -351,8 +419,8 @@ class Places:
         return self.rng.choice(found) if found else None
 
     def _asked(self, tree, member, indices, name):
-        holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
-        twin = f'{tree}.{name.replace("is_", "")}("{member.name}", ({holes},))'
+        twin = f'{tree}.{name.replace("is_", "")}("{member.name}", ({", ".join(holes_of(len(indices)))},))'
+        holes = ", ".join(moved(hole, first) for hole, first in zip(holes_of(len(indices)), member.origin))
         if self.trees[tree].form == "fields":  # a level's coordinates have no offset
             return f"mt.{name}({member.handle}.{self.rng.choice(('parent()', 'snode'))}, [{holes}])", twin, indices, member.level
         return f"mt.{name}({tree}.{member.name}, [{holes}])", twin, indices, member.level

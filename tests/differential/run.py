@@ -241,7 +241,7 @@ class Session:
             (found,) = self._run(variant, module.text(True), [one], case.contract, {})
         except Exception:
             return True  # not even a program
-        return found["status"] is not None and not found["status"].startswith("AssertionError_")
+        return found["status"] is not None and not found["status"].startswith(("AssertionError_", "CapacityError"))
 
     def _chosen(self):
         """The variants of this batch."""
@@ -273,7 +273,7 @@ class Session:
         try:
             with time_limit(TWIN_SECONDS):
                 results = twin_results(case)
-            return difference(case, results, expected)
+            return difference(case, results, expected, is_twin=True)
         except Exception as error:
             return f"the twin failed: {type(error).__name__}: {error}"
 

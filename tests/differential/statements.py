@@ -25,7 +25,7 @@ STATEMENTS = {
     "for": 2, "for over a box": 0.7, "while": 1.2, "static for": 1, "break": 1.5, "continue": 1.5, "call": 2,
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
-    "deactivate": 0.5, "length": 0.3,
+    "deactivate": 0.5, "length": 0.3, "append": 0.7,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
     "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
     "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6,
@@ -387,7 +387,7 @@ class Statements(Control, Aggregates, Expressions):
 
     def make_atomic_of_an_own_place(self, depth):
         """old = mt.atomic_add(own place, e)."""
-        place = self.own_place(inside=True) if self.in_function is None else None
+        place = self.own_place(inside=True) if self.in_function is None and not self.unread else None
         if place is None:
             return None
         kinds = [op for op, (_, _, kinds) in table.ATOMICS.items() if place.type.scalar in kinds]
@@ -457,6 +457,25 @@ class Statements(Control, Aggregates, Expressions):
         made = self.declare(Expr(Type("i32"), kernel, twin, indices))
         made.level = level
         return made
+
+    def make_append(self, depth):
+        target = self.appended_place() if self.in_function is None else None
+        if target is None:
+            return None
+        tree, member, indices, way = target
+        value = self.held(self.value(member.type, 1))
+        name = f"{tree}.{member.name}"
+        kernel, twin, operands = self.appending(tree, member, indices, value)
+        known = self.tolerances.setdefault(name, {"ulp": 0, "signless": False})
+        known["signless"] = known["signless"] or bool(value.signless and n.is_float(member.type.scalar))
+        counts = ((f"append to a list: {way}", member.type.label),)
+        if way == "shuffled":
+            known["shuffled"] = self.types[self.trees[tree].type].list_of(member.name)
+        elif self.rng.random() < 0.6:
+            declared = self.declare(Expr(Type("i32"), kernel, twin, operands))
+            declared.level, declared.counts = member.level, counts
+            return declared
+        return Stmt("append", [Line(kernel, twin)], operands, member.level, counts)
 
     def make_print(self, depth):
         if self.in_function is not None or self.has_assert or len(self.loops) > (2 if self.is_serial else 1):

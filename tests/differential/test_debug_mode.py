@@ -55,6 +55,8 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
         found, expected = run(prepared, debug[number % len(debug)]), run(prepared, interpreter)
         where = f"{case.name} (seed {number}): {found['status']} | {expected['status']}\n{case.kernel}"
         assert (found["status"] is None) == (expected["status"] is None), where
+        if kind(found) == kind(expected) == "CapacityError":
+            continue  # test_differential.py compares these
         if found["status"] is None:
             finished += 1
             assert difference(case, expected, found) is None, where

@@ -13,22 +13,30 @@ from . import numbers as n
 from .table import ALL_LEVELS, Type
 
 LETTERS = "ijkl"
+_POOLS = ("pointer", "hash", "dynamic")
 
 
 class Member:
     """A member of a random type: `levels` is [(number of the level, kind, axes, extents, name or None)]. The extents of a
     hash level are those of the box in which kernels use its cells.
 
-    Of a field `handle` is how a kernel names it, and `offset` the first index along each dimension.
+    Of a field `handle` is how a kernel names it, and `offset` the first index along each dimension. `origin` is where the
+    box of a hash level begins, in the tree's coordinates: a twin counts from there.
     """
 
-    def __init__(self, name, type_, levels, background, handle=None, offset=()):
+    def __init__(self, name, type_, levels, background, handle=None, offset=(), origin=()):
         self.name, self.type, self.levels, self.background = name, type_, levels, background
         self.handle, self.offset = handle, tuple(offset)
         self.axes = sorted({axis for _, _, axes, _, _ in levels for axis in axes})
         self.shape = tuple(
             math.prod(extents[axes.index(axis)] for _, _, axes, extents, _ in levels if axis in axes) for axis in self.axes
         )
+        self.origin = tuple(origin) or (0,) * len(self.shape)
+
+    @property
+    def shift(self):
+        """What a kernel adds to the twin's coordinates."""
+        return tuple(a + b for a, b in zip(self.offset or (0,) * len(self.shape), self.origin))
 
     @property
     def is_part(self) -> bool:
@@ -90,6 +98,19 @@ class TreeType:
                 return part.axes, part.shape
         raise KeyError(number)
 
+    def level_origin(self, number):
+        """Where a hash level's box begins, in a level's own coordinates."""
+        for member in self.members.values():
+            numbers = [level[0] for level in member.levels]
+            if number in numbers:
+                below = dict.fromkeys(member.axes, 1)
+                for _, _, axes, extents, _ in member.levels[numbers.index(number) + 1 :]:
+                    for axis, extent in zip(axes, extents):
+                        below[axis] *= extent
+                first = dict(zip(member.axes, member.origin))
+                return tuple(first[axis] // below[axis] for axis in self.level_axes(number)[0])
+        raise KeyError(number)
+
 
 def random_type(rng, prefix: str, scalars, rank=None, chain=None) -> TreeType:
     """A type of one to three branches.
@@ -114,14 +135,12 @@ def random_fields(rng, prefix: str, scalars, chain=None) -> TreeType:
     rank = _rank_for(chain, rng.choice((1, 1, 2, 2, 2, 3)))
     count = itertools.count()
     made = _Fields(rng, prefix, scalars, rank)
-    made.lines.append("b = mt.FieldsBuilder()")
+    made.lines.append(rng.choice(("b = mt.FieldsBuilder()", "b = mt.root")))
     for branch in range(rng.choice((1, 1, 1, 2, 3))):
         if not (chain and branch == 0) and rng.random() < 0.45:
             made.shaped(f"{prefix}{branch}", next(count))
             continue
-        usable = [
-            kinds for kinds in ALL_LEVELS if _rank_for(kinds, rank) == rank and "hash" not in kinds
-        ]  # their capacity is not given
+        usable = [kinds for kinds in ALL_LEVELS if _rank_for(kinds, rank) == rank]
         kinds = chain if branch == 0 and chain else rng.choice(usable)
         levels, text = _levels(rng, rank, kinds, count)
         made.placed(f"{prefix}{branch}", levels, text)
@@ -154,7 +173,7 @@ class _Fields:
     def _offset(self):
         return tuple(self.rng.randint(-3, 4) for _ in range(self.rank)) if self.rng.random() < 0.4 else (0,) * self.rank
 
-    def _made(self, name, levels, given, offset):
+    def _made(self, name, levels, given, offset, origin=()):
         """A field or a struct field of a name; `given`: what its text says besides the type."""
         rng, more = self.rng, f", {given}" if given else ""
         self.handles.append(name)
@@ -162,7 +181,7 @@ class _Fields:
             parts = [_member(rng, f"{name}{letter}", self.scalars, levels) for letter in "pq"[: rng.randint(1, 2)]]
             inside = ", ".join(f'"{part.name}": {part.type.text}' for part in parts)
             self.lines.append(f"{name} = mt.Struct.field({{{inside}}}{more})")
-            self.members += [Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset) for p in parts]
+            self.members += [Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset, origin) for p in parts]
             return
         type_ = _member(rng, name, self.scalars, levels).type
         if not type_.shape or (rng.random() < 0.2 and "layout" not in given):
@@ -173,7 +192,7 @@ class _Fields:
         if not type_.shape and "layout" in given:
             made = made.replace(", layout=mt.Layout.SOA", "")
         self.lines.append(f"{name} = {made}")
-        self.members.append(Member(name, type_, levels, None, name, offset))
+        self.members.append(Member(name, type_, levels, None, name, offset, origin))
 
     def shaped(self, name, number):
         """A field with a shape, an order of its indices, a layout."""
@@ -192,11 +211,11 @@ class _Fields:
 
     def placed(self, name, levels, text):
         """Fields below a level."""
-        offset = self._offset()
+        offset, origin = self._offset(), _origin(self.rng, levels)
         self.lines.append(f"n_{name} = {text}")
         names = [f"{name}{'abc'[k]}" for k in range(self.rng.choice((1, 2, 2, 3)))]
         for one in names:
-            self._made(one, levels, "", offset)
+            self._made(one, levels, "", offset, origin)
         given = f", offset={offset}" if any(offset) else ""
         if self.rng.random() < 0.5:
             self.lines.append(f"n_{name}.place({', '.join(names)}{given})")
@@ -228,6 +247,16 @@ def _levels(rng, rank, kinds, count):
     return levels, text
 
 
+def _origin(rng, levels):
+    """Where the box of a hash level begins: below and above zero."""
+    below, found = {}, {}
+    for _, kind, axes, extents, _ in reversed(levels):
+        for axis, extent in zip(axes, extents):
+            found[axis] = -rng.randint(0, extent) * below.get(axis, 1) if kind == "hash" else found.get(axis, 0)
+            below[axis] = below.get(axis, 1) * extent
+    return tuple(found[axis] for axis in sorted(found))
+
+
 def _rank_for(kinds, rank) -> int:
     """A list has an axis of its own, and other levels need one; alone it has one."""
     if not kinds or "dynamic" not in kinds:
@@ -249,10 +278,10 @@ def _axes_of(rng, rank, kinds):
 
 def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
     levels, text = _levels(rng, rank, kinds, count)
-    node = f"n{len(members)}"
+    node, origin = f"n{len(members)}", _origin(rng, levels)
     lines.append(f"{node} = {text}")
     for number in range(rng.choice((1, 2, 2, 3))):
-        member = _member(rng, f"{prefix}{'abc'[number]}", scalars, levels)
+        member = _member(rng, f"{prefix}{'abc'[number]}", scalars, levels, origin)
         members.append(member)
         lines.append(_place(rng, node, member))
 
@@ -261,7 +290,7 @@ def _some_axes(rng, axes):
     return list(axes) if rng.random() < 0.7 else sorted(rng.sample(axes, rng.randint(1, len(axes))))
 
 
-def _member(rng, name, scalars, levels):
+def _member(rng, name, scalars, levels, origin=()):
     shape = rng.choice(((), (), (), (), (), (2,), (3,), (2, 2), (2, 3)))
     type_ = Type(rng.choice(scalars), shape)
     background = None
@@ -271,7 +300,7 @@ def _member(rng, name, scalars, levels):
             for _ in range(type_.count)
         ]
         background = tuple(map(float, values)) if n.is_float(type_.scalar) else tuple(values)
-    return Member(name, type_, levels, background)
+    return Member(name, type_, levels, background, origin=origin)
 
 
 def _place(rng, node, member):
@@ -297,6 +326,7 @@ class TwinTree:
         self.values = {name: {} for name in type_.members}
         self.slots = set()  # (number of a growing level, coordinates along the axes so far)
         self.defaults = {}
+        self.is_full = False  # a list was appended to that had its greatest length
         for name, member in type_.members.items():
             zero = 0.0 if n.is_float(member.type.scalar) else 0
             value = member.background or (zero,) * member.type.count
@@ -356,6 +386,29 @@ class TwinTree:
         _, number, key, (axis, *_) = list(self._path(member, at))[-1]
         del key[axis]
         return sum(slot[0] == number and key.items() <= dict(slot[1]).items() for slot in self.slots)
+
+    def append(self, name, at, value) -> int:
+        """At the end of the list that the cell is in: the index, -1 where it has its greatest length."""
+        member = self.type.members[name]
+        position = member.axes.index(member.levels[-1][2][0])
+        index = self.length(name, at)
+        if index >= member.shape[position]:
+            self.is_full = self.is_full or self.inside(name, at)
+            return -1
+        self.put(name, (*at[:position], index, *at[position + 1 :]), value)
+        return index
+
+    def clear(self):
+        """No cell that can be inactive is active."""
+        self.slots.clear()
+        for name, member in self.type.members.items():
+            if member.is_sparse:
+                self.values[name].clear()
+
+    def needed(self) -> dict:
+        """Slots that each level with a pool has taken, by the level's name; of a list, chunks of one cell."""
+        pools = {level[0]: level[4] for m in self.type.members.values() for level in m.levels if level[1] in _POOLS}
+        return {name: sum(slot[0] == number for slot in self.slots) for number, name in pools.items()}
 
     def get(self, name, at):
         return self.values[name].get(tuple(at), self.defaults[name])
