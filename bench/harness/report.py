@@ -110,7 +110,8 @@ def markdown_table(rows):
 LEGEND = (
     "Times are medians of at least nine samples taken in turns with every peer in one run, results compared first; in brackets "
     "how many times as fast Metate is (under 1: slower). *Hand* is the best of hand-written C++ (`bench/reference/`) built by "
-    "g++ and clang, *openvdb* the best of programs in that library's terms; *of limit* is the share of the bandwidth or arithmetic that such a program reached in the same run."
+    "g++ and clang, *openvdb* the best of programs in that library's terms; *of limit* is the share of the bandwidth "
+    "or arithmetic that hand-written C++ reached in the same run."
 )
 
 
