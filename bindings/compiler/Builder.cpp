@@ -231,6 +231,8 @@ template <typename Class> void bindMemory(Class &builder) {
       .def("length",
            [](KernelBuilder &self, const KernelTree &tree, const std::string &level,
               const Values &indices) { return checked(self, self.length(tree, level, indices)); })
+      .def("used", [](KernelBuilder &self, const KernelTree &tree,
+                      const std::string &level) { return checked(self, self.used(tree, level)); })
       .def("no_activate", [](KernelBuilder &self, const KernelTree &tree,
                              const std::string &member) { self.noActivate(tree, member); })
       .def_static("activated", &KernelBuilder::activated);

@@ -33,6 +33,21 @@ static void expect(int holds, const char *what) {
   exit(1);
 }
 
+/* How often the set of active cells changed (metate_tree_header, without its header). */
+static uint64_t topology_of(const void *block) {
+  uint64_t number;
+  memcpy(&number, (const unsigned char *)block + 96, sizeof number);
+  return number;
+}
+
+static void expect_topologies(const instance *of, uint64_t cells, uint64_t lists, uint64_t bins) {
+  expect(topology_of(of->cells) == cells,
+         "the topology of cells is another one only if it changed");
+  expect(topology_of(of->lists) == lists,
+         "the topology of lists is another one only if it changed");
+  expect(topology_of(of->bins) == bins, "the topology of bins is another one only if it changed");
+}
+
 static instance make(void) {
   instance made = {allocate(sparse_cells_BYTES), allocate(sparse_lists_BYTES),
                    allocate(BINS_BYTES)};
@@ -101,9 +116,14 @@ int main(int count, char **arguments) {
   expect(sparse_scatter(&points[half][0], rows - half, 2, b.cells, b.lists, b.bins, NULL, NULL) ==
              0,
          "scatter");
+  expect_topologies(&a, 2, 2, 2); /* a reset and a call that activates */
   measure(&a);
   measure(&b);
+  expect_topologies(&a, 2, 2, 2);
   expect(sparse_thin(a.cells, a.lists, NULL, NULL) == 0, "thin");
+  expect_topologies(&a, 3, 3, 2);
+  expect(sparse_thin(a.cells, a.lists, NULL, NULL) == 0, "thin what is thin");
+  expect_topologies(&a, 3, 3, 2);
   move(&a);
   measure(&a);
   expect(sparse_scatter(&points[half][0], rows - half, 2, a.cells, a.lists, a.bins, NULL, NULL) ==

@@ -1,6 +1,6 @@
 """Objects with a C header: the three call levels agree with each other and with NumPy, and misuse is named.
 
-levels_host.c is compiled here, with and without libmetate, by gcc and under AddressSanitizer.
+levels_*.c are compiled here, with and without libmetate, by gcc and under AddressSanitizer.
 """
 
 import pathlib
@@ -27,6 +27,7 @@ INPUTS = [("x", "f4", 100), ("y", "f4", 100), ("matrix", "f8", (6, 5)), ("m", "f
 OUTPUTS = [("y", "f4", 100), ("turned", "f4", (50, 3)), ("weight", "f4"), ("total", "f8"), ("scalars", "f8", 7),
            ("untouched", "f8", 7), ("positive", "i4"), ("rotated", "i4", 10),
            ("particles", PARTICLE, 6), ("heaviest", PARTICLE)]  # fmt: skip
+HOST = [HERE / f"levels_{part}.c" for part in ("host", "packed", "standard")]
 SANITIZE = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 ABI = [f"-I{ROOT / 'abi'}"]
 COMPILERS = [name for name in ("gcc", "clang-22") if shutil.which(name)]
@@ -97,7 +98,7 @@ def test_direct_and_packed_levels_need_the_c_library_only(built, rng, compiler):
         "-O1",
         *WARNINGS,
         f"-I{built}",
-        HERE / "levels_host.c",
+        *HOST,
         built / "levels.o",
         "-static",
         "-lm",
@@ -111,7 +112,7 @@ def test_direct_and_packed_levels_need_the_c_library_only(built, rng, compiler):
         "-DWITHOUT_ERRORS",
         *WARNINGS,
         f"-I{built}",
-        HERE / "levels_host.c",
+        *HOST,
         built / "levels.o",
         "-lm",
         "-o",
@@ -123,7 +124,7 @@ def test_direct_and_packed_levels_need_the_c_library_only(built, rng, compiler):
 def test_the_standard_level_gives_the_same(built, rng):
     host = built / "host-metate"
     library = ROOT / "build" / "lib"
-    run("gcc", "-std=c11", "-DWITH_METATE", *WARNINGS, f"-I{built}", f"-I{ROOT / 'include'}", *ABI, HERE / "levels_host.c",
+    run("gcc", "-std=c11", "-DWITH_METATE", *WARNINGS, f"-I{built}", f"-I{ROOT / 'include'}", *ABI, *HOST,
         built / "levels.o", f"-L{library}", "-lmetate", f"-Wl,-rpath,{library}", "-lm", "-o", host)  # fmt: skip
     run_host(host, built, rng)
 
@@ -131,7 +132,7 @@ def test_the_standard_level_gives_the_same(built, rng):
 def test_the_levels_under_address_sanitizer(tmp_path, rng):
     kernels.module(sanitizer="address").save(tmp_path / "levels.o")
     host = tmp_path / "host"
-    run("clang-22", "-std=c11", *SANITIZE, f"-I{tmp_path}", HERE / "levels_host.c",
+    run("clang-22", "-std=c11", *SANITIZE, f"-I{tmp_path}", *HOST,
         tmp_path / "levels.o", "-lm", "-o", host)  # fmt: skip
     run_host(host, tmp_path, rng)
 

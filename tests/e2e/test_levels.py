@@ -88,6 +88,68 @@ def test_cells_come_and_go(rng, name):
     assert last.kind == "bitmasked" or f.stats()[last.name].used == 0
 
 
+def test_slots_in_use():
+    """The host and a kernel read the same number of each level; what a task gives up counts until it ends."""
+    builder = ti.types.SNodeTreeBuilder()
+    builder.pointer(ti.i, 8, name="p").bitmasked(ti.i, 4).place(a=ti.i32)
+    builder.dense(ti.i, 4).dynamic(ti.j, 20, 4, name="l").place(b=ti.i32)
+    builder.hash(ti.ij, name="h").dense(ti.ij, 2).place(c=ti.i32)
+    shape = builder.build()
+
+    @ti.kernel
+    def fill(f: shape):
+        for k in range(5):
+            f.a[4 * k] = 1
+        for k in range(9):
+            f.b[2, k] = 1
+        for k in range(7):
+            f.c[-2 * k, 1] = 1
+
+    @ti.kernel
+    def read(f: shape, out: ti.types.ndarray(dtype=ti.i64, ndim=1)):
+        out[0] = ti.used(f.p)
+        out[1] = ti.used(f.l)
+        out[2] = ti.used(f.c)
+
+    @ti.kernel
+    def drop(f: shape) -> ti.i64:
+        ti.deactivate(f.p, [1])
+        return ti.used(f.p)
+
+    f, out = shape.new(capacity={"h": 20}), np.zeros(3, np.int64)
+    read(f, out)
+    assert out.tolist() == [0, 0, 0]
+    fill(f)
+    read(f, out)
+    assert out.tolist() == [5, 3, 7] == [f.stats()[name].used for name in "plh"]
+    assert drop(f) == 5 and f.stats()["p"].used == 4
+    read(f, out)
+    assert out.tolist() == [4, 3, 7]
+
+
+def test_slots_in_use_of_fields():
+    x = ti.field(ti.i32)
+    blocks = ti.root.pointer(ti.i, 8)
+    cells = blocks.bitmasked(ti.i, 4)
+    cells.place(x)
+
+    @ti.kernel
+    def count() -> ti.i64:
+        return ti.used(x) * 10 + ti.used(blocks)
+
+    x[5] = x[6] = x[31] = 1
+    assert count() == 22 and blocks.stats().used == 2 and blocks.stats().capacity >= 8
+    with pytest.raises(ti.TreeError, match="level with slots .pointer, dynamic, hash., got a bitmasked level"):
+        cells.stats()
+
+    @ti.kernel
+    def wrong() -> ti.i64:
+        return ti.used(cells)
+
+    with pytest.raises(ti.CompilationError, match="used: expected a level with slots .pointer, dynamic, hash., got .*bitmasked level"):
+        wrong()
+
+
 LISTS = {
     "alone": tree(("dynamic", ti.i, 40, 8)),
     "in dense": tree(("dense", ti.i, 6), ("dynamic", ti.j, 40, 8)),

@@ -350,6 +350,17 @@ LogicalResult LengthOp::verify() {
   return verifyList(*this, getTreeType(), getPath(), getCoordinates());
 }
 
+LogicalResult UsedOp::verify() {
+  std::optional<TreePath> path = findPath(getTreeType(), getPath());
+  if (!path)
+    return emitOpError("(C1) no member or level '")
+           << getPath() << "' in the tree; it has " << knownNames(getTreeType());
+  auto level = path->place ? LevelInterface() : dyn_cast<LevelInterface>(path->levels.back());
+  if (!level || !level.hasPool())
+    return emitOpError("(C8) expected a pointer, dynamic or hash level, got '") << getPath() << "'";
+  return success();
+}
+
 //===-- numbers and texts ---------------------------------------------------===//
 
 void PhiloxOp::build(OpBuilder &builder, OperationState &state, ArrayRef<Value> counter,

@@ -182,6 +182,18 @@ def Metate_LengthOp : Metate_ListOp<"length"> {
   let results = (outs I32:$length);
 }
 
+def Metate_UsedOp : Metate_CellOp<"used"> {
+  let summary = "slots of a level that are in use";
+  let description = [{
+    `%n = metate.used %f["blocks"] : type`: active cells of a pointer or hash level, chunks of a dynamic one. Those that a task gives up
+    count until it ends. While other iterations activate or deactivate: the number at some time in between.
+    Constraint C1 of load, for a level's path. (C8): its cells are slots of a pool.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path);
+  let results = (outs I64:$slots);
+  let assemblyFormat = "$tree `[` $path `]` attr-dict `:` type($tree)";
+}
+
 def Metate_PhiloxOp : Metate_Op<"philox", [Pure]> {
   let summary = "four random words: Philox4x32-10 of a counter and a key";
   let description = [{

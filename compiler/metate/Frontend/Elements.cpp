@@ -184,6 +184,18 @@ KernelValue KernelBuilder::length(const KernelTree &tree, StringRef level,
   return {LengthOp::create(builder, loc(), tree.ir, level, where), DataType(METATE_I32)};
 }
 
+KernelValue KernelBuilder::used(const KernelTree &tree, StringRef level) {
+  std::optional<TreePath> found = findPath(tree.type(), level);
+  auto own =
+      found && !found->place ? dyn_cast<LevelInterface>(found->levels.back()) : LevelInterface();
+  if (!own || !own.hasPool()) {
+    fail("expected a pointer, dynamic or hash level, got '" + level + "'; the tree has " +
+         knownNames(tree.type()));
+    return {};
+  }
+  return {UsedOp::create(builder, loc(), tree.ir, level), DataType(METATE_I64)};
+}
+
 KernelValue KernelBuilder::dimension(const KernelArray &array, unsigned axis) {
   Value extent = builder.createOrFold<memref::DimOp>(loc(), array.ir, int64_t(axis));
   return fromIndex(extent, settings.defaultInteger);

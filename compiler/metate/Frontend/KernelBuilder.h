@@ -179,6 +179,8 @@ public:
                      llvm::ArrayRef<KernelValue> indices);
   KernelValue length(const KernelTree &tree, llvm::StringRef level,
                      llvm::ArrayRef<KernelValue> indices);
+  /// i64: slots in use of a pointer, dynamic or hash level.
+  KernelValue used(const KernelTree &tree, llvm::StringRef level);
   /// From here to the end of the parallel loop, or of the kernel, stores and atomics on this member
   /// leave inactive cells as they are.
   void noActivate(const KernelTree &tree, llvm::StringRef member);

@@ -232,6 +232,11 @@ static void length(Machine &machine, LengthOp op) {
   machine.set(op, uint64_t(checkList(machine, op, parent) ? tree.length(list, parent.at) : 0));
 }
 
+static void used(Machine &machine, UsedOp op) {
+  Tree &tree = machine.tree(op.getTree());
+  machine.set(op, tree.levels.at(tree.shape.find(op.getPath())).used);
+}
+
 void interp::addCellRules(RuleTable &table) {
   addRule<LoadOp, load>(table);
   addRule<StoreOp, store>(table);
@@ -241,4 +246,5 @@ void interp::addCellRules(RuleTable &table) {
   addRule<DeactivateOp, deactivate>(table);
   addRule<AppendOp, append>(table);
   addRule<LengthOp, length>(table);
+  addRule<UsedOp, used>(table);
 }

@@ -181,7 +181,7 @@ private:
     llvm::DenseMap<Value, int64_t> access;
     getOperation().walk([&](Operation *op) {
       TypeSwitch<Operation *>(op)
-          .Case<LoadOp, IsActiveOp, LengthOp, ForEachOp>(
+          .Case<LoadOp, IsActiveOp, LengthOp, UsedOp, ForEachOp>(
               [&](auto read) { access[read.getTree()] |= METATE_ACCESS_READ; })
           .Case<StoreOp>([&](StoreOp store) { access[store.getTree()] |= METATE_ACCESS_WRITE; })
           .Case<AtomicOp>([&](AtomicOp rmw) {

@@ -22,8 +22,8 @@ LogicalResult KernelLowering::run() {
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-            CollectOp, SnapshotOp, StageLeafOp, memref::DimOp, memref::LoadOp, memref::StoreOp,
-            memref::AtomicRMWOp>(op))
+            UsedOp, CollectOp, SnapshotOp, StageLeafOp, memref::DimOp, memref::LoadOp,
+            memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
   noteInnerChanges();
@@ -33,6 +33,7 @@ LogicalResult KernelLowering::run() {
   kernel.walk([&](CellsOp cells) { tasks.push_back(cells); });
   for (CellsOp cells : tasks)
     lowerCells(cells);
+  settle();
   returnStatus();
   eraseOldArguments();
   return success();
@@ -90,6 +91,7 @@ LogicalResult KernelLowering::flattenArguments() {
       argument.type = tree;
       argument.concurrent =
           llvm::any_of(changed, [&](Value other) { return mayBeSameTree(kernel, other, old); });
+      argument.changes = llvm::is_contained(changed, Value(old));
       argument.unlinked = mayDeactivate(kernel, kernel, old);
       argument.layout = std::make_unique<layout::TreeLayout>(std::move(*layout));
       arguments[old] = std::move(argument);
@@ -155,6 +157,16 @@ void KernelLowering::eraseOldArguments() {
   body.eraseArguments(0, oldCount);
   kernel.setFunctionType(FunctionType::get(kernel.getContext(), body.getArgumentTypes(), {}));
   kernel.removeArgAttrsAttr();
+}
+
+/// Whoever calls the entry, a topology that changed gets another number.
+void KernelLowering::settle() {
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  for (BlockArgument old : kernel.getBody().getArguments().take_front(oldCount)) {
+    auto found = arguments.find(old);
+    if (found != arguments.end() && found->second.changes)
+      bytesFor(found->second, builder, kernel.getLoc()).call("settle", 0, {}, {}, std::nullopt);
+  }
 }
 
 /// The launch fails if a pool of a tree that it may activate was exhausted.
@@ -279,6 +291,7 @@ void KernelLowering::lower(Operation *op) {
       .Case<IsActiveOp>([&](auto o) { lowerIsActive(o); })
       .Case<ActivateOp>([&](auto o) { lowerActivate(o); })
       .Case<DeactivateOp, AppendOp, LengthOp>([&](auto o) { lowerListOrCell(o); })
+      .Case<UsedOp>([&](auto o) { lowerUsed(o); })
       .Case<CollectOp, SnapshotOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
@@ -430,6 +443,18 @@ SmallVector<Value> KernelLowering::parentCoordinates(ByteBuilder &bytes, const T
   unsigned axis = levelAxes(path.levels.back())[0]; // a list's own
   all.insert(all.begin() + (llvm::find(path.axes, axis) - path.axes.begin()), bytes.index(0));
   return all;
+}
+
+void KernelLowering::lowerUsed(UsedOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(op.getTreeType(), op.getPath());
+  int pool = argument.layout->nodes[argument.layout->nodesOf(path).back()].pool;
+  Value slots = bytes.readInteger(bytes.index(header::poolUsed(pool)), 32, argument.concurrent);
+  op.replaceAllUsesWith(
+      arith::ExtUIOp::create(builder, op.getLoc(), builder.getI64Type(), slots).getResult());
+  op.erase();
 }
 
 /// Collect and snapshot.

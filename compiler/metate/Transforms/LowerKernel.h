@@ -30,6 +30,7 @@ private:
     int64_t scope = 0;
     bool concurrent = false; ///< the kernel may change which of its cells are active
     bool unlinked = false;   ///< the kernel may deactivate some
+    bool changes = false;    ///< the kernel changes them through this argument
     std::unique_ptr<layout::TreeLayout> layout; ///< a tree
     llvm::DenseMap<unsigned, mlir::Value> slotsBase;
     llvm::SmallVector<mlir::Value> extents, strides; ///< an array
@@ -39,6 +40,7 @@ private:
   void addInterface();
   mlir::Attribute interfaceOf(unsigned number);
   void eraseOldArguments();
+  void settle();
   void returnStatus();
 
   ByteBuilder bytesFor(Argument &argument, mlir::OpBuilder &builder, mlir::Location loc);
@@ -51,6 +53,7 @@ private:
   void lowerActivate(ActivateOp op);
   /// Deactivate, append, length.
   template <typename Op> void lowerListOrCell(Op op);
+  void lowerUsed(UsedOp op);
   void lowerTaskEdge(mlir::Operation *op);
   void lowerStageLeaf(StageLeafOp op);
   void lowerCells(CellsOp op);

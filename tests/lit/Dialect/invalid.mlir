@@ -563,6 +563,33 @@ metate.kernel @k(%f: !t, %i: index) {
 
 // -----
 
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"j", [4], [#metate.place<"a" : f32>]>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(C8) expected a pointer, dynamic or hash level, got 'bitmasked1'}}
+  %n = metate.used %f["bitmasked1"] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"j", [4], [#metate.place<"a" : f32>]>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(C8) expected a pointer, dynamic or hash level, got 'a'}}
+  %n = metate.used %f["a"] : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"j", [4], [#metate.place<"a" : f32>]>]>>
+metate.kernel @k(%f: !t) {
+  // expected-error @below {{(C1) no member or level 'b' in the tree; it has members a}}
+  %n = metate.used %f["b"] : !t
+  metate.return
+}
+
+// -----
+
 !t = !metate.tree<#metate.dense<"i", [4], [#metate.dynamic<"j", [4], [#metate.place<"a" : f32>], chunk = 1>]>>
 metate.kernel @k(%f: !t, %i: index) {
   // expected-error @below {{(C2) expected 1 coordinates of the parent cell of 'dynamic1', got 2}}

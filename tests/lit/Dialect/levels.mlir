@@ -20,6 +20,8 @@ metate.kernel @lists(%f: !list, %h: !cloud, %i: index) {
     %k = metate.append %f["list"][%a] : !list
     // CHECK: metate.length %[[F]]["list"] [%[[A]]] : <
     %n = metate.length %f["list"][%a] : !list
+    // CHECK: metate.used %[[F]]["list"] : <
+    %slots = metate.used %f["list"] : !list
     // CHECK: metate.is_active %[[F]]["x"] [%[[A]], %{{.*}}] entry : <
     %was = metate.is_active %f["x"][%a, %b] entry : !list
     // CHECK: metate.deactivate %[[F]]["list"] [%[[A]]] : <

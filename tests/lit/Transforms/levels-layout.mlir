@@ -26,6 +26,9 @@ metate.kernel @read(%f: !root, %x: memref<?xf32>, %i: index) {
 // CHECK:   metate.rmw ori %[[BIT]]
 // CHECK:   scf.if
 // CHECK:     metate.write %{{.*}} release : i32
+// At the end the tree gets another topology number if it changed.
+// CHECK: metate.tree_call "settle" %{{.*}} level 0()
+// CHECK: metate.return_status
 metate.kernel @activate(%f: !leaf {metate.access = 6 : i64}, %i: index) {
   %ok = metate.activate %f["a"][%i] : !leaf
   metate.return
@@ -72,6 +75,17 @@ metate.kernel @lists(%f: !lists {metate.access = 7 : i64}, %i: index, %j: index)
   %k = metate.append %f["dynamic1"][%i] : !lists
   %ok = metate.activate %f["x"][%i, %j] : !lists
   metate.deactivate %f["dynamic1"][%i] : !lists
+  metate.return
+}
+
+// Slots in use: a counter of the pool's record (128 bytes of header, 76 in the record of pool 0).
+// CHECK-LABEL: metate.kernel @metate_entry_used
+// CHECK: %[[AT:.*]] = arith.constant 204 : index
+// CHECK: %[[USED:.*]] = metate.read %{{.*}}[%[[AT]]] {{.*}}: i32
+// CHECK: arith.extui %[[USED]] : i32 to i64
+metate.kernel @used(%f: !lists {metate.access = 1 : i64}, %x: memref<?xi64>, %i: index) {
+  %n = metate.used %f["dynamic1"] : !lists
+  memref.store %n, %x[%i] : memref<?xi64>
   metate.return
 }
 

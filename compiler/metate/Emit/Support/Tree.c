@@ -103,8 +103,9 @@ void metate_rt_sort(uint8_t *block, const metate_tree_type *type, uint32_t level
   metate_view_sort(&view);
 }
 
-/* The end of a kernel that may have changed the set of active cells. */
-void metate_rt_settle(uint8_t *block, const metate_tree_type *type) {
+/* The end of a kernel that may have changed the set of active cells; `level` is 0, the whole tree. */
+void metate_rt_settle(uint8_t *block, const metate_tree_type *type, uint32_t level) {
   metate_view view = view_of(block, type);
+  (void)level;
   metate_view_settle(&view);
 }

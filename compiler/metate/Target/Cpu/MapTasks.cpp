@@ -137,16 +137,38 @@ static void annotateRows(KernelOp kernel) {
   });
 }
 
-/// The trees that the kernel collects, with the first of the entry's slots of each.
-static SmallVector<std::pair<unsigned, TreeType>> collectedTrees(KernelOp kernel,
-                                                                 ArrayRef<unsigned> slots) {
+using TreeSlots = SmallVector<std::pair<unsigned, TreeType>>;
+
+/// The trees that the kernel calls `callee` on, with the first of the entry's slots of each.
+static TreeSlots treesOf(KernelOp kernel, StringRef callee, ArrayRef<unsigned> slots) {
   llvm::SetVector<std::pair<unsigned, TreeType>> trees;
   kernel.walk([&](TreeCallOp call) {
-    if (call.getCallee() == "collect")
+    if (call.getCallee() == callee)
       trees.insert({slots[cast<BlockArgument>(call.getBlock()).getArgNumber()],
                     cast<TreeType>(call.getTree())});
   });
   return trees.takeVector();
+}
+
+void KernelMapping::callOnTrees(Code &code, StringRef callee, uint64_t number,
+                                ArrayRef<std::pair<unsigned, TreeType>> trees) {
+  for (auto [first, tree] : trees) {
+    unsigned slot = first;
+    Value block = loadArgument(code, BlockType::get(code.builder.getContext()), slot);
+    TreeCallOp::create(code.builder, code.loc, Type(), callee, block, number, ValueRange(),
+                       ValueRange(), IntegerAttr(), tree);
+  }
+}
+
+/// Wherever the entry ends, it settles the trees that it may have changed.
+void KernelMapping::settleWhereItEnds(ArrayRef<std::pair<unsigned, TreeType>> trees) {
+  SmallVector<LLVM::ReturnOp> ends;
+  entry.walk([&](LLVM::ReturnOp end) { ends.push_back(end); });
+  for (LLVM::ReturnOp end : ends) {
+    OpBuilder builder(end);
+    Code code(builder, end.getLoc());
+    callOnTrees(code, "settle", 0, trees);
+  }
 }
 
 /// However a task ends, what it gave up is freed: later launches see whole trees. A function around the
@@ -166,12 +188,7 @@ void KernelMapping::collectWhereItFails(Code &code, ArrayRef<std::pair<unsigned,
                                       code.constant(METATE_OK, 32));
   auto branch = scf::IfOp::create(builder, code.loc, failed);
   builder.setInsertionPointToStart(branch.thenBlock());
-  for (auto [first, tree] : trees) {
-    unsigned slot = first;
-    Value block = loadArgument(code, BlockType::get(builder.getContext()), slot);
-    TreeCallOp::create(builder, code.loc, Type(), "collect", block, /*sweep=*/1, ValueRange(),
-                       ValueRange(), IntegerAttr(), tree);
-  }
+  callOnTrees(code, "collect", /*sweep=*/1, trees);
   builder.setInsertionPointAfter(branch);
   LLVM::ReturnOp::create(builder, code.loc, status);
 }
@@ -193,7 +210,8 @@ void KernelMapping::run() {
     slots.push_back(slot);
     values.push_back(loadArgument(code, argument.getType(), slot));
   }
-  auto trees = collectedTrees(kernel, slots);
+  TreeSlots collected = treesOf(kernel, "collect", slots);
+  TreeSlots changed = treesOf(kernel, "settle", slots);
   workers = maxWorkers(code, values);
   for (auto [argument, value] : llvm::zip(kernel.getBody().getArguments(), values))
     argument.replaceAllUsesWith(value);
@@ -201,8 +219,9 @@ void KernelMapping::run() {
     mapOperation(op);
   lowerPrints(entry, entry.getArgument(2));
   hoistAllocas(entry);
-  if (!trees.empty())
-    collectWhereItFails(code, trees);
+  if (!collected.empty())
+    collectWhereItFails(code, collected);
+  settleWhereItEnds(changed);
   kernel.erase();
 }
 
@@ -232,6 +251,8 @@ void KernelMapping::mapOperation(Operation &op) {
     current->getOperations().splice(current->end(), body.getOperations());
   } else if (auto status = dyn_cast<ReturnStatusOp>(op)) {
     returnIfNonzero(status.getStatus(), op.getLoc());
+  } else if (auto call = dyn_cast<TreeCallOp>(op); call && call.getCallee() == "settle") {
+    return; // at every end: settleWhereItEnds
   } else if (isa<ReturnOp>(op)) {
     LLVM::ReturnOp::create(builder, op.getLoc(), code.constant(METATE_OK, 32));
   } else {

@@ -34,6 +34,9 @@ private:
   void mapOperation(mlir::Operation &op);
   void mapRange(RangeOp range);
   void collectWhereItFails(Code &code, llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
+  void callOnTrees(Code &code, llvm::StringRef callee, uint64_t number,
+                   llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
+  void settleWhereItEnds(llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
   mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
                                  mlir::LLVM::LLVMStructType frame, mlir::Value around);

@@ -116,10 +116,32 @@ metate.kernel @blocks(%f: !blocks, %v: f32) {
 // CHECK: llvm.icmp "ne" %[[STATUS]]
 // CHECK: llvm.cond_br
 // CHECK: llvm.call @metate_collect_[[TYPE]]_1(
-// CHECK: llvm.return %[[STATUS]]
+// CHECK: llvm.call @metate_settle_[[TYPE]]_0(
+// CHECK-NEXT: llvm.return %[[STATUS]]
 metate.kernel @stops(%f: !t {metate.access = 2 : i64}, %i: index, %b: i1) {
   metate.deactivate %f["a"][%i] : !t
   metate.assert %b, "b"
+  metate.return
+}
+
+// Wherever a kernel ends that may activate cells, it settles the tree: topology is another number if it did.
+// CHECK-LABEL: llvm.func @metate_entry_claims(
+// CHECK: llvm.cond_br
+// CHECK: llvm.call @metate_settle_[[TYPE]]_0(
+// CHECK-NEXT: llvm.return
+// CHECK: llvm.call @metate_settle_[[TYPE]]_0(
+// CHECK-NEXT: llvm.return
+// One that only reads has nothing to settle.
+// CHECK-LABEL: llvm.func @metate_entry_reads(
+// CHECK-NOT: metate_settle_
+metate.kernel @claims(%f: !t, %i: index, %v: f32, %b: i1) {
+  metate.store %v, %f["a"][%i] : f32, !t
+  metate.assert %b, "b"
+  metate.return
+}
+metate.kernel @reads(%f: !t, %x: memref<?xf32>, %i: index) {
+  %v = metate.load %f["a"][%i] : !t -> f32
+  memref.store %v, %x[%i] : memref<?xf32>
   metate.return
 }
 
