@@ -139,14 +139,14 @@ def test_slots_in_use_of_fields():
 
     x[5] = x[6] = x[31] = 1
     assert count() == 22 and blocks.stats().used == 2 and blocks.stats().capacity >= 8
-    with pytest.raises(ti.TreeError, match="level with slots .pointer, dynamic, hash., got a bitmasked level"):
+    with pytest.raises(ti.TreeError, match=r"level with slots \(pointer, dynamic, hash\), got a bitmasked level"):
         cells.stats()
 
     @ti.kernel
     def wrong() -> ti.i64:
         return ti.used(cells)
 
-    with pytest.raises(ti.CompilationError, match="used: expected a level with slots .pointer, dynamic, hash., got .*bitmasked level"):
+    with pytest.raises(ti.CompilationError, match=r"used: expected a level with slots .* a bitmasked level"):
         wrong()
 
 
