@@ -170,15 +170,51 @@ atomic_add, atomic_sub, atomic_mul = _atomic("add", "+"), _atomic("sub", "-"), _
 atomic_min, atomic_max = _atomic("min", "min"), _atomic("max", "max")
 atomic_and, atomic_or, atomic_xor = _atomic("and", "&"), _atomic("or", "|"), _atomic("xor", "^")
 
-is_active = Intrinsic("is_active", "is_active(tree, indices): u1: is the cell active?")
-activate = Intrinsic("activate", "activate(tree, indices): makes the cell active.")
+
+def _flat(indices) -> tuple[int, ...]:
+    """Indices of one cell as ints: a number, a sequence or vector of them, nothing."""
+    if indices is None:
+        return ()
+    return (operator.index(indices),) if not hasattr(indices, "__len__") else tuple(int(index) for index in indices)
+
+
+def _asking(name):
+    """One of the questions about cells, asked from Python of a field, a level, a tree or a member of one."""
+
+    def ask(where, indices, *value):
+        where = where.parent() if getattr(where, "kind", "") == "place" else where  # x.snode
+        if not hasattr(where, name):
+            raise RuntimeTypeError_(f"{name}: expected a field, a level, a tree or a member, got {where!r}")
+        if name == "append" and hasattr(where, "kind"):  # a level of fields
+            return where.append(_flat(indices), *value)
+        return getattr(where, name)(*_flat(indices), *value)
+
+    return ask
+
+
+def _rescaled(a, b, indices):
+    """rescale_index from Python."""
+    if None in (*a.shape, *b.shape):
+        raise RuntimeTypeError_("rescale_index: a level without bounds can only be rescaled in a kernel or a @func")
+    found = [*_flat(indices)]
+    for k, (mine, other) in enumerate(zip(a.shape, b.shape)):
+        found[k] = found[k] // (mine // other) if mine > other else found[k] * (other // mine)
+    return matrix_value(found)
+
+
+is_active = Intrinsic("is_active", "is_active(tree, indices): u1: is the cell active?", _asking("is_active"))
+activate = Intrinsic("activate", "activate(tree, indices): makes the cell active.", _asking("activate"))
 deactivate = Intrinsic(
-    "deactivate", "deactivate(tree, indices): makes the cell inactive with all below it; of a list: empties it."
+    "deactivate",
+    "deactivate(tree, indices): makes the cell inactive with all below it; of a list: empties it.",
+    _asking("deactivate"),
 )
-append = Intrinsic("append", "append(list, indices, value): appends to the list in the cell at the indices; gives the index.")
-length = Intrinsic("length", "length(list, indices): how long the list in the cell at the indices is.")
-used = Intrinsic("used", "used(level): slots of the level in use: active cells, of a list's level chunks.")
-rescale_index = Intrinsic("rescale_index", "rescale_index(a, b, I): the indices I of field or level a, as indices of b.")
+append = Intrinsic("append", "append(list, indices, value): appends to the list in the cell at the indices; gives the index.",
+                   _asking("append"))  # fmt: skip
+length = Intrinsic("length", "length(list, indices): how long the list in the cell at the indices is.",
+                   _asking("length"))  # fmt: skip
+rescale_index = Intrinsic("rescale_index", "rescale_index(a, b, I): the indices I of field or level a, as indices of b.",
+                          _rescaled)  # fmt: skip
 no_activate = Intrinsic("no_activate", "no_activate(x): stores in the rest of this loop leave inactive cells of x as they are.")
 
 _LINEAR = {
@@ -202,5 +238,5 @@ __all__ = [
     "random", "randn", "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped",
     "block_local", "cache_read_only", "assume_in_range", "Vector", "Matrix",
     "atomic_add", "atomic_sub", "atomic_mul", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor",
-    "is_active", "activate", "deactivate", "append", "length", "used", "rescale_index", "no_activate",
+    "is_active", "activate", "deactivate", "append", "length", "rescale_index", "no_activate",
 ]  # fmt: skip

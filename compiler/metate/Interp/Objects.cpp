@@ -88,7 +88,8 @@ void TreeShape::add(Attribute attribute, int parent) {
 }
 
 int TreeShape::find(StringRef path) const {
-  auto [name, depth] = path.split('@');
+  StringRef name = path.split('@').first; // "a@1@0", a level above another: the last depth counts
+  StringRef depth = path.size() == name.size() ? StringRef() : path.rsplit('@').second;
   auto depthOf = [&](int node) {
     unsigned count = 0;
     for (int above = nodes[node].parent; above >= 0; above = nodes[above].parent)

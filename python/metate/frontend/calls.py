@@ -309,7 +309,8 @@ class Calls(IntrinsicCalls):
         if name in CELLS:
             return self.call_cell_method(name, receiver, node)
         if isinstance(receiver, (handles.FieldHandle, handles.StructFieldHandle, handles.LevelHandle, handles.MemberHandle)):
-            return self.call_fill(receiver, node) if name == "fill" else self.call_parent(receiver, node)
+            calls = {"fill": self.call_fill, "deactivate_all": self.call_deactivate_all}
+            return calls.get(name, self.call_parent)(receiver, node)
         if name in ("get_shape", "to_list", "fill"):
             return self._whole_method(name, receiver, node)
         value = self.to_value(receiver, node.func)

@@ -121,13 +121,13 @@ class FieldAccess(Expressions):
         if name == "shape":
             extents = path_extents(levels_of(level.tree.type, level.name))
             return tuple(extents[axis] for axis in sorted(extents))
-        if name in CELLS:
+        if name in (*CELLS, "deactivate_all"):
             return handles.BoundMethod(level, name)
         if level.level is None and name == "parent":
             return handles.BoundMethod(level, name)
         if level.level is None:
-            raise self.unknown_attribute(level, name, node, ["shape", "parent", *CELLS])
-        return self._level_attribute(level, level.level, name, node, ["shape", "parent", "snode", *CELLS])
+            raise self.unknown_attribute(level, name, node, ["shape", "parent", "deactivate_all", *CELLS])
+        return self._level_attribute(level, level.level, name, node, ["shape", "parent", "snode", "deactivate_all", *CELLS])
 
     def _level_attribute(self, handle, thing, name, node, known):
         if name == "parent":

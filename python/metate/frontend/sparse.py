@@ -10,13 +10,12 @@ import math
 
 from .. import types as _types
 from ..tree_type import path_extents
-from . import handles
+from . import field_bodies, handles
 from .native import describe
 from .structs import Components, StructValue
 
 CELLS = ("is_active", "activate", "deactivate", "append", "length")
 _FIELDS = (handles.FieldHandle, handles.StructFieldHandle)
-_SLOTTED = ("pointer", "dynamic", "hash")
 _LEVELS = (handles.MemberHandle, handles.LevelHandle)
 
 
@@ -201,6 +200,38 @@ class SparseCalls:
 
     #  -- levels ----------------------------------------------------------------------------------------
 
+    def call_deactivate_all(self, level, node):
+        """`level.deactivate_all()`: a loop over each sparse level that it is or that is outermost below it."""
+        self.arguments(node, 0)
+        found = list(self._sparse_levels(level))
+        if not found:
+            text = f"deactivate_all: the cells of {describe(level)} and below it are always active: all levels are dense"
+            raise self.error("type", text, node, "make one of them a pointer, bitmasked, dynamic or hash level")
+        for one, kind in found:
+            above = one.name.partition("@")
+            if kind != "dynamic":
+                self.call_source(field_bodies.deactivate_cells.source, node, given=(one,))
+            elif int(above[2]) == 0:
+                self.call_source(field_bodies.deactivate_list.source, node, given=(one,))
+            else:
+                parent = handles.LevelHandle(one.tree, f"{above[0]}@{int(above[2]) - 1}")
+                self.call_source(field_bodies.deactivate_lists.source, node, given=(one, parent))
+
+    def _sparse_levels(self, level):
+        """(level, its kind) of the sparse level that it is, or of the outermost ones below; each by a member below it."""
+        path = levels_of(level.tree.type, level.name)
+
+        def below(node, depth):
+            if not hasattr(node, "children"):
+                return
+            if node.kind != "dense":
+                yield handles.LevelHandle(level.tree, f"{_member_below(node)}@{depth}"), node.kind
+                return
+            for child in node.children:
+                yield from below(child, depth + 1)
+
+        return below(path[-1], len(path) - 1)
+
     def level_above(self, handle, n, node):
         """`f.a.parent(n)` of a tree that is an argument."""
         above = levels_of(handle.tree.type, handle.name)
@@ -242,29 +273,6 @@ class SparseCalls:
         path = levels_of(thing.tree.type, thing.name)
         bounded = path_extents(level for level in path if level.kind != "hash")
         return [bounded.get(axis, 1) for axis in sorted(set().union(*(level.axes for level in path)))]
-
-    def call_used(self, node):
-        """used(x): slots in use of a level, or of the last level with slots above a field or member; i64."""
-        (thing,), _ = self.arguments(node, 1)
-        if isinstance(thing, handles.StructFieldHandle):
-            thing = self.first_field(thing, node)
-        if isinstance(thing, handles.FieldHandle):
-            thing = self.field_member(thing)
-        if isinstance(thing, handles.TreeHandle):
-            thing = handles.MemberHandle(thing, self.sole_active_set(thing, node))
-        if not isinstance(thing, _LEVELS):
-            raise self.error("type", f"used: expected a field, a member or a level, got {describe(thing)}", node)
-        path = levels_of(thing.tree.type, thing.name)
-        name = thing.name
-        if isinstance(thing, handles.MemberHandle):
-            while path and path[-1].kind not in _SLOTTED:
-                path.pop()
-            name = f"{name}@{len(path) - 1}"
-        if not path or path[-1].kind not in _SLOTTED:
-            kind = "" if isinstance(thing, handles.MemberHandle) else f", a {path[-1].kind} level"
-            text = f"used: expected a level with slots (pointer, dynamic, hash), got {describe(thing)}{kind}"
-            raise self.error("type", text, node)
-        return self.emit(node, self.builder.used, thing.tree.native, name)
 
     def call_no_activate(self, node):
         """no_activate(x, ...): from here on stores leave inactive cells of these alone."""
