@@ -219,3 +219,96 @@ def mix_bins(t: bins, sums: Counts):  # the same bins opened by many, others giv
 def all_bins(t: bins, sums: Counts):
     for i, j in t.h:
         sums[2] += t.h[i, j]
+
+
+# Levels below levels that are given up while others use what is in them: what a slot links goes with it.
+piles = mt.types.SNodeTreeBuilder().pointer(mt.i, 16).dynamic(mt.j, 512, 8).place(w=mt.i32, background=3).build()
+gates = mt.types.SNodeTreeBuilder().bitmasked(mt.i, 16).pointer(mt.i, 8).dense(mt.i, 8).place(g=mt.i32).build()
+towers = mt.types.SNodeTreeBuilder().pointer(mt.i, 16).pointer(mt.i, 8).bitmasked(mt.i, 8).place(u=mt.i32).build()
+grids = mt.types.SNodeTreeBuilder().hash(mt.i).bitmasked(mt.i, 32).place(q=mt.i32, background=7).build()
+nests = mt.types.SNodeTreeBuilder().pointer(mt.i, 16).hash(mt.j).dense(mt.j, 4).place(s=mt.i32).build()
+
+
+@mt.kernel
+def mix_piles(t: piles, sums: Counts):  # lists that go with their pointer cells
+    for k in range(4096):
+        if k % 8 == 7:
+            mt.deactivate(t.pointer0, [k // 8 % 16])
+        elif k % 8 < 5:
+            mt.append(t.dynamic1, [k % 16], k)
+        else:
+            sums[0] += mt.length(t.dynamic1, [k % 16]) + t.w[k % 16, k % 5]
+
+
+@mt.kernel
+def mix_gates(t: gates, sums: Counts):  # pointer cells that go with a bit
+    for k in range(4096):
+        i = (k * 37) % 1024
+        if k % 8 == 7:
+            mt.deactivate(t.bitmasked0, [i // 64])
+        elif k % 8 == 6:
+            mt.deactivate(t.pointer1, [i // 8])
+        elif k % 8 < 4:
+            mt.atomic_add(t.g[i], 1)
+        else:
+            sums[0] += t.g[i] + mt.cast(mt.is_active(t.g, [i]), mt.i32)
+
+
+@mt.kernel
+def mix_towers(t: towers, sums: Counts):  # three levels, each given up by some
+    for k in range(4096):
+        i = (k * 37) % 1024
+        if k % 16 == 15:
+            mt.deactivate(t.pointer0, [i // 64])
+        elif k % 16 == 14:
+            mt.deactivate(t.pointer1, [i // 8])
+        elif k % 16 == 13:
+            mt.deactivate(t.u, [i])
+        elif k % 16 == 12:
+            mt.activate(t.u, [i])
+        elif k % 2 == 0:
+            mt.atomic_add(t.u[i], 1)
+        else:
+            sums[0] += t.u[i]
+
+
+@mt.kernel
+def mix_grids(t: grids, sums: Counts):  # bits in slots that are found by coordinates
+    for k in range(4096):
+        i = (k * 37) % 1024 - 512
+        if k % 8 == 7:
+            mt.deactivate(t.hash0, [i // 32])
+        elif k % 8 == 6:
+            mt.deactivate(t.q, [i])
+        elif k % 8 < 4:
+            mt.atomic_add(t.q[i], 1)
+        else:
+            sums[0] += t.q[i]
+
+
+@mt.kernel
+def mix_nests(t: nests, sums: Counts):  # a table's entries that go with pointer cells
+    for k in range(4096):
+        i, j = k % 16, (k * 37) % 200 - 100
+        if k % 32 == 31:
+            mt.deactivate(t.pointer0, [k // 32 % 16])
+        elif k % 8 == 6:
+            mt.deactivate(t.hash1, [i, j // 4])
+        elif k % 8 < 4:
+            mt.atomic_add(t.s[i, j], 1)
+        else:
+            sums[0] += t.s[i, j]
+
+
+@mt.kernel
+def all_nested(a: piles, b: gates, c: towers, d: grids, e: nests, sums: Counts):  # each active cell once
+    for _i, _j in a.w:
+        sums[1] += 1
+    for _i in b.g:
+        sums[1] += 1
+    for _i in c.u:
+        sums[1] += 1
+    for _i in d.q:
+        sums[1] += 1
+    for _i, _j in e.s:
+        sums[1] += 1

@@ -110,6 +110,48 @@ TEST_P(ThreadTest, everyLevelInTurns) {
   mixLevels(context, 1);
 }
 
+namespace {
+
+// What is below a level goes with its cell, while other workers are at work in it.
+void mixNests(const Context &context, int rounds) {
+  // Slots that are given up count until the loop ends: room for one an iteration.
+  auto roomy = [&](const char *type, std::initializer_list<const char *> levels) {
+    std::vector<metate_capacity> entries;
+    for (const char *level : levels)
+      entries.push_back({level, 5000});
+    return context.type(type).make(metate::Capacities(entries));
+  };
+  Tree trees[] = {roomy("piles", {"pointer0", "dynamic1"}), roomy("gates", {"pointer1"}),
+                  roomy("towers", {"pointer0", "pointer1"}), roomy("grids", {"hash0"}),
+                  roomy("nests", {"pointer0", "hash1"})};
+  const char *kernels[] = {"mix_piles", "mix_gates", "mix_towers", "mix_grids", "mix_nests"};
+  std::vector<int32_t> sums(3);
+  for (int round = 0; round < rounds; ++round) {
+    for (int k = 0; k < 5; ++k) {
+      context.run(kernels[k], trees[k], sums);
+      EXPECT_TRUE(trees[k].check().ok()) << kernels[k] << ": " << trees[k].check().text;
+    }
+    sums.assign(3, 0);
+    context.run("all_nested", trees[0], trees[1], trees[2], trees[3], trees[4], sums);
+    EXPECT_GT(sums[1], 0);
+    if (round == 1)
+      for (Tree &tree : trees)
+        tree.reset();
+  }
+}
+
+} // namespace
+
+TEST_P(ThreadTest, nestsFromAllWorkers) {
+  Context context(path());
+  mixNests(context, 4);
+}
+
+TEST_P(ThreadTest, nestsInTurns) {
+  Context context(path(), turnsExecutor());
+  mixNests(context, 2);
+}
+
 TEST_P(ThreadTest, fourThreadsOfFourContexts) {
   std::atomic<int> bad{0};
   std::vector<std::thread> threads;
