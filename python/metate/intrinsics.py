@@ -213,6 +213,7 @@ append = Intrinsic("append", "append(list, indices, value): appends to the list 
                    _asking("append"))  # fmt: skip
 length = Intrinsic("length", "length(list, indices): how long the list in the cell at the indices is.",
                    _asking("length"))  # fmt: skip
+used = Intrinsic("used", "used(level): slots of the level in use: active cells, of a list's level chunks.")
 rescale_index = Intrinsic("rescale_index", "rescale_index(a, b, I): the indices I of field or level a, as indices of b.",
                           _rescaled)  # fmt: skip
 no_activate = Intrinsic("no_activate", "no_activate(x): stores in the rest of this loop leave inactive cells of x as they are.")
@@ -238,5 +239,5 @@ __all__ = [
     "random", "randn", "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped",
     "block_local", "cache_read_only", "assume_in_range", "Vector", "Matrix",
     "atomic_add", "atomic_sub", "atomic_mul", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor",
-    "is_active", "activate", "deactivate", "append", "length", "rescale_index", "no_activate",
+    "is_active", "activate", "deactivate", "append", "length", "used", "rescale_index", "no_activate",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from .structs import Components, StructValue
 
 CELLS = ("is_active", "activate", "deactivate", "append", "length")
 _FIELDS = (handles.FieldHandle, handles.StructFieldHandle)
+_SLOTTED = ("pointer", "dynamic", "hash")
 _LEVELS = (handles.MemberHandle, handles.LevelHandle)
 
 
@@ -273,6 +274,29 @@ class SparseCalls:
         path = levels_of(thing.tree.type, thing.name)
         bounded = path_extents(level for level in path if level.kind != "hash")
         return [bounded.get(axis, 1) for axis in sorted(set().union(*(level.axes for level in path)))]
+
+    def call_used(self, node):
+        """used(x): slots in use of a level, or of the last level with slots above a field or member; i64."""
+        (thing,), _ = self.arguments(node, 1)
+        if isinstance(thing, handles.StructFieldHandle):
+            thing = self.first_field(thing, node)
+        if isinstance(thing, handles.FieldHandle):
+            thing = self.field_member(thing)
+        if isinstance(thing, handles.TreeHandle):
+            thing = handles.MemberHandle(thing, self.sole_active_set(thing, node))
+        if not isinstance(thing, _LEVELS):
+            raise self.error("type", f"used: expected a field, a member or a level, got {describe(thing)}", node)
+        path = levels_of(thing.tree.type, thing.name)
+        name = thing.name
+        if isinstance(thing, handles.MemberHandle):
+            while path and path[-1].kind not in _SLOTTED:
+                path.pop()
+            name = f"{name}@{len(path) - 1}"
+        if not path or path[-1].kind not in _SLOTTED:
+            kind = "" if isinstance(thing, handles.MemberHandle) else f", a {path[-1].kind} level"
+            text = f"used: expected a level with slots (pointer, dynamic, hash), got {describe(thing)}{kind}"
+            raise self.error("type", text, node)
+        return self.emit(node, self.builder.used, thing.tree.native, name)
 
     def call_no_activate(self, node):
         """no_activate(x, ...): from here on stores leave inactive cells of these alone."""
