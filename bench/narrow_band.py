@@ -61,7 +61,7 @@ def shapes(resolution):
 
 
 def metate_bytes(builder, cells, values):
-    """Bytes of the whole block, header and slack slots included, once it has as many slots as are in use."""
+    """Bytes of a whole block, header and slack slots included, that was made with as many slots as the cells need."""
     Tree = builder.bitmasked(mt.ijk, LEAF).place(value=mt.f32).build()
 
     @mt.kernel
@@ -69,9 +69,10 @@ def metate_bytes(builder, cells, values):
         for c in range(values.shape[0]):
             tree.value[cells[c, 0], cells[c, 1], cells[c, 2]] = values[c]
 
-    tree = Tree.new()
+    growing = Tree.new()
+    load(growing, cells, values)
+    tree = Tree.new(capacity={name: level.used for name, level in growing.stats().items()})
     load(tree, cells, values)
-    tree.migrate({name: level.used for name, level in tree.stats().items()})
     _, held = tree.value.cells()
     assert len(held) == len(values), f"expected {len(values)} active voxels, got {len(held)}"
     assert np.isclose(held.sum(dtype=np.float64), values.sum(dtype=np.float64)), "the values are not those that were stored"

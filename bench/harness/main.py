@@ -98,6 +98,9 @@ def run_smoke(options):
                 print(
                     f"{name} {case.name} {case.level}: {'ok' if not bad else ''}", *bad, sep="\n    " if bad else "", flush=True
                 )
+            for case, who, wrong in module.smoke() if hasattr(module, "smoke") else ():
+                results.append((name, case, who, wrong))
+                print(f"{name} {case}: {wrong or 'ok'}", flush=True)
     if options.junit:
         junit.write(options.junit, results)
     failed = sum(wrong is not None for *_, wrong in results)
