@@ -18,6 +18,7 @@ struct Choices {
   bool demoteAtomics = true;
   bool privateReductions = true;
   bool acrossIterations = true;
+  bool deterministic = false;
   uint64_t chunkNanoseconds = 20000;
   uint64_t nontemporalBytes = uint64_t(64) << 20; // UINT64_MAX: never
   bool debug = false;

@@ -159,6 +159,7 @@ CompileOptions optionsOf(const Choices &choices) {
   // Without an optimiser, vectors of sixteen would only be in the way.
   options.acrossIterations =
       choices.acrossIterations && choices.optLevel > 0 && choices.sanitizer.empty();
+  options.deterministic = choices.deterministic;
   options.chunkNanoseconds = choices.chunkNanoseconds;
   options.nontemporalBytes = choices.optLevel > 0 ? choices.nontemporalBytes : UINT64_MAX;
   options.debug = choices.debug;
@@ -179,6 +180,7 @@ void bindStages(nb::module_ &module) {
       .def_rw("demote_atomics", &Choices::demoteAtomics)
       .def_rw("private_reductions", &Choices::privateReductions)
       .def_rw("across_iterations", &Choices::acrossIterations)
+      .def_rw("deterministic", &Choices::deterministic)
       .def_rw("chunk_ns", &Choices::chunkNanoseconds)
       .def_rw("nontemporal_bytes", &Choices::nontemporalBytes, "2**64 - 1: never")
       .def_rw("debug", &Choices::debug)

@@ -59,11 +59,13 @@ class Module:
             the source.
         nontemporal_bytes: as of contexts: from so many bytes a launch on, loops write around the caches; more than
             the hosts' last-level caches; None: never.
+        deterministic: as of contexts: the same bits in every run, for any number of workers.
     """
 
     def __init__(
-        self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False, nontemporal_bytes=1 << 26
-    ):
+        self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False, nontemporal_bytes=1 << 26,
+        deterministic=False,
+    ):  # fmt: skip
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
         self._targets = _checked_targets([arch] if arch is not None else targets)
@@ -76,6 +78,7 @@ class Module:
         self._sanitizer = sanitizer
         self._contract = bool(contract)
         self._debug = bool(debug)
+        self._deterministic = bool(deterministic)
         self._nontemporal_bytes = bytes_or_none("nontemporal_bytes", nontemporal_bytes)
 
     @property
@@ -218,6 +221,7 @@ class Module:
         choices.sanitizer = self._sanitizer or ""
         choices.contract = self._contract
         choices.debug = self._debug
+        choices.deterministic = self._deterministic
         choices.nontemporal_bytes = NEVER if self._nontemporal_bytes is None else self._nontemporal_bytes
         return choices
 

@@ -56,6 +56,7 @@ class Options:
     demote_atomics: bool
     private_reductions: bool
     across_iterations: bool
+    deterministic: bool
     chunk_ns: int
     nontemporal_bytes: int | None  # None: never
     random_seed: int
@@ -115,6 +116,9 @@ class Context:
         contract: False keeps products and sums apart that could become fused multiply-adds.
         hoist_leaves, scan_masks, demote_atomics, private_reductions, across_iterations: False leaves the optimisation
             out.
+        deterministic: True makes kernels give the same bits in every run, for any number of threads: sums of floats are taken
+            in pieces of a fixed size, loops over sparse trees first put the slots in order (`t.sort()`), and a loop in which
+            the order of iterations shows (appends, float atomics to shared cells, atomics whose old value is used) runs in order.
         random_seed: an integer; equal seeds give equal random numbers, launch by launch.
         chunk_ns: a parallel loop is cut into pieces of at least that much work, estimated in nanoseconds; 0: of
             single iterations.
@@ -132,8 +136,8 @@ class Context:
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
         sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, scan_masks=True, demote_atomics=True,
-        private_reductions=True, across_iterations=True, chunk_ns=20000, nontemporal_bytes=1 << 26, random_seed=0,
-        interp_stage="import", checks=(), stop=True, print_ir=False,
+        private_reductions=True, across_iterations=True, deterministic=False, chunk_ns=20000, nontemporal_bytes=1 << 26,
+        random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False,
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",
@@ -151,6 +155,7 @@ class Context:
             demote_atomics=bool(demote_atomics),
             private_reductions=bool(private_reductions),
             across_iterations=bool(across_iterations),
+            deterministic=bool(deterministic),
             chunk_ns=int(chunk_ns),
             nontemporal_bytes=bytes_or_none("nontemporal_bytes", nontemporal_bytes),
             random_seed=_seed(random_seed),

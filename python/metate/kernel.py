@@ -58,6 +58,7 @@ def _choices(options, debug=None):
     choices.demote_atomics = options.demote_atomics
     choices.private_reductions = options.private_reductions
     choices.across_iterations = options.across_iterations
+    choices.deterministic = options.deterministic
     choices.chunk_ns = options.chunk_ns
     choices.nontemporal_bytes = _context.NEVER if options.nontemporal_bytes is None else options.nontemporal_bytes
     choices.debug = options.debug if debug is None else debug

@@ -253,6 +253,27 @@ metate_status packArray(const metate_kernel &kernel, uint32_t index,
   return METATE_OK;
 }
 
+// A deterministic kernel moves slots that are not in order: not under other launches' feet.
+metate_status checkSortable(const metate_kernel &kernel, uint32_t index, const metate_tree &tree) {
+  metate_view view = tree.view();
+  if (metate_view_is_sorted(&view))
+    return METATE_OK;
+  if (tree.readOnly())
+    return fail(
+        METATE_E_INVALID_ARGUMENT,
+        "%s: the deterministic kernel needs slots in order, but the tree is bound read-only: "
+        "sort it before it is saved",
+        Where(kernel, index).text);
+  uint32_t running = tree.uses.count();
+  if (!running)
+    return METATE_OK;
+  return fail(
+      METATE_E_BUSY,
+      "%s: the deterministic kernel puts slots in order, and %u launches are running on the "
+      "tree: wait for them, or sort the tree before",
+      Where(kernel, index).text, running);
+}
+
 metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate_argument &argument,
                        metate_slot *slots) {
   const metate_argument_info &info = kernel.arguments[index];
@@ -269,6 +290,8 @@ metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate
   if ((info.access & (METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE)) && tree->readOnly())
     return fail(METATE_E_INVALID_ARGUMENT, "%s: the kernel writes it, but it is bound read-only",
                 Where(kernel, index).text);
+  if (info.access & METATE_ACCESS_SORT)
+    METATE_TRY(checkSortable(kernel, index, *tree));
   slots[0].p = tree->block;
   return METATE_OK;
 }

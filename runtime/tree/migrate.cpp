@@ -46,6 +46,7 @@ metate_status copyTree(const metate_tree &from, metate_tree &to) {
   to.header().epoch = from.header().epoch;
   to.header().resets = from.header().resets;
   to.header().topology = from.header().topology;
+  to.header().sorted = from.header().sorted;
   to.header().changed = from.header().changed;
   return METATE_OK;
 }

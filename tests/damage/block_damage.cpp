@@ -184,6 +184,7 @@ TEST_F(BlockDamage, uncheckedBlocksStayInTheirMemory) {
         metate_tree_activate(tree, level, zero, about.path_rank);
         metate_tree_deactivate(tree, level, zero, about.path_rank);
       }
+      metate_tree_sort(tree);
       metate_tree_deactivate_all(tree, 0);
       metate_tree_trim(tree);
       metate_tree_reset(tree); // trusts the block's counters, so it need not mend everything

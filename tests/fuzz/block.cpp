@@ -201,6 +201,9 @@ void use(const Input &input, const metate_type *type, Exact &memory, test::Rando
   require(metate_tree_check(type, memory.data, memory.bytes), "check after activations");
   requireEmpty(test::readAll(tree));
   compareWalk(input, tree, memory.data);
+  require(metate_tree_sort(tree), "sort");
+  require(metate_tree_check(type, memory.data, memory.bytes), "check after sort");
+  compareWalk(input, tree, memory.data);
   require(metate_tree_trim(tree), "trim");
   require(metate_tree_check(type, memory.data, memory.bytes), "check after trim");
   require(metate_tree_deactivate_all(tree, 0), "deactivate_all");
@@ -224,6 +227,8 @@ void useUnchecked(const Input &input, const metate_type *type, test::Random &ran
   test::readAll(tree);
   test::writeSome(tree, type, random);
   activateAll(tree, type);
+  test::readAll(tree);
+  metate_tree_sort(tree); // may find that links and slots do not agree
   test::readAll(tree);
   require(metate_tree_deactivate_all(tree, 0), "deactivate_all");
   require(metate_tree_trim(tree), "trim");

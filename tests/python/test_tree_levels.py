@@ -179,3 +179,21 @@ def test_trim_lowers_the_peak():
     assert t.stats()["pointer0"].peak == 0
     t.activate(0, 0)
     t.check()
+
+
+def test_sorting_keeps_cells_and_gives_slots_back():
+    t = masked().new()
+    for k in (8, 3, 5, 1):
+        t.a[k // 3 * 5, k % 3 * 5] = k
+    t.pointer0.deactivate(1, 2)
+    coordinates, values = t.a.cells()
+    before = dict(zip(map(tuple, coordinates.tolist()), values.tolist(), strict=True))
+    version = t.topology_version
+    t.sort()
+    assert t.topology_version == version + 1 and t.stats()["pointer0"].peak == 3
+    coordinates, values = t.a.cells()
+    assert coordinates.tolist() == [[0, 5], [5, 0], [10, 10]]
+    assert dict(zip(map(tuple, coordinates.tolist()), values.tolist(), strict=True)) == before
+    t.sort()
+    assert t.topology_version == version + 1
+    t.check()

@@ -93,6 +93,7 @@ protected:
   void expectBusy(const char *launches) {
     EXPECT_FAILS(METATE_E_BUSY, metate_tree_unbind(tree), "metate_tree_unbind", launches, "wait");
     EXPECT_FAILS(METATE_E_BUSY, metate_tree_reset(tree), "metate_tree_reset", launches);
+    EXPECT_FAILS(METATE_E_BUSY, metate_tree_sort(tree), "metate_tree_sort", launches);
     EXPECT_FAILS(METATE_E_BUSY, metate_module_close(module), "metate_module_close", launches);
     EXPECT_FAILS(METATE_E_BUSY, metate_device_close(device), "2 objects");
   }

@@ -86,8 +86,14 @@ enum {
   METATE_KERNEL_HAS_RESULT =
       2u, /* the last argument is the result: an ndarray that the caller supplies */
   METATE_KERNEL_DEBUG =
-      4u /* it stops at wrong accesses and asks metate_host.interrupt at each turn of a loop */
+      4u, /* it stops at wrong accesses and asks metate_host.interrupt at each turn of a loop */
+  METATE_KERNEL_SLICE = 8u /* not offered to hosts: counts the slots that a kernel would take */
 };
+
+/* A kernel's slice has its name with this behind it, its arguments, and one i64 more: the address of a
+ * metate_reservation (tree_reserve.h). Slices stand behind all other kernels. One that fails an
+ * assertion says why the kernel's slots cannot be counted. */
+#define METATE_SLICE_SUFFIX ".reserve"
 
 typedef struct metate_kernel_info {
   uint32_t name;
@@ -113,7 +119,8 @@ typedef enum metate_argument_kind {
 enum {
   METATE_ACCESS_READ = 1u,
   METATE_ACCESS_WRITE = 2u,
-  METATE_ACCESS_ACTIVATE = 4u /* a tree whose cells the kernel may activate */
+  METATE_ACCESS_ACTIVATE = 4u, /* a tree whose cells the kernel may activate */
+  METATE_ACCESS_SORT = 8u      /* a tree whose slots the kernel puts in order where they are not */
 };
 
 enum {

@@ -49,6 +49,16 @@ def Metate_SnapshotOp : Metate_Op<"snapshot"> {
   let hasVerifier = 1;
 }
 
+def Metate_SortOp : Metate_Op<"sort"> {
+  let summary = "puts a tree's slots in the order of their coordinates, where they are not";
+  let description = [{
+    In a serial task of a deterministic kernel, before a task over the slots of a pool: that task then visits them in the same order
+    in every run. Cells, values and lengths stay.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree);
+  let assemblyFormat = "$tree attr-dict `:` type($tree)";
+}
+
 def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let summary = "copies one leaf of a member with a halo into a local tile";
   let description = [{

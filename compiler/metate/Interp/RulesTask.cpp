@@ -81,6 +81,9 @@ static void serial(Machine &machine, SerialOp op) {
 /// Slots are given back where each parallel loop begins and ends, with or without it.
 static void collect(Machine &machine, CollectOp op) { machine.tree(op.getTree()).collect(); }
 
+/// Cells have no numbers here: loops always visit them in the order of their coordinates.
+static void sort(Machine &, SortOp) {}
+
 static void snapshot(Machine &machine, SnapshotOp op) {
   Tree &tree = machine.tree(op.getTree());
   tree.snapshot(tree.shape.find(op.getLevel()));
@@ -197,6 +200,7 @@ void interp::addTaskRules(RuleTable &table) {
   addRule<SerialOp, serial>(table);
   addRule<CollectOp, collect>(table);
   addRule<SnapshotOp, snapshot>(table);
+  addRule<SortOp, sort>(table);
   addRule<AssertOp, assertion>(table);
   addRule<CheckOp, check>(table);
   addRule<PollOp, poll>(table);

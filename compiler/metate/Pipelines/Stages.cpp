@@ -77,7 +77,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
       passes.addNestedPass<KernelOp>(createDemoteAtomics());
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createPrivateReductions());
-    passes.addNestedPass<KernelOp>(createOffload());
+    passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));
     return;
   case Stage::Layout:
     passes.addNestedPass<KernelOp>(createExpandPhilox());

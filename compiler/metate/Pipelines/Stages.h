@@ -43,6 +43,9 @@ struct CompileOptions {
   /// A task that only writes what it writes, row by row, does so around the caches from so many bytes a
   /// launch on: more than a last-level cache, so that nothing finds them there afterwards anyway. UINT64_MAX: never.
   uint64_t nontemporalBytes = uint64_t(64) << 20;
+  /// Kernels give the same bits in every run, for any number of workers: loops over slots in the order of coordinates,
+  /// sums of floats in pieces that do not depend on the workers, what depends on the order of iterations in order.
+  bool deterministic = false;
   /// A chunk of a parallel loop is at least that much work, as far as it can be estimated: less is
   /// not worth waking a worker for. 0: one iteration.
   uint64_t chunkNanoseconds = 20000;

@@ -22,7 +22,7 @@ LogicalResult KernelLowering::run() {
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-            UsedOp, CollectOp, SnapshotOp, StageLeafOp, memref::DimOp, memref::LoadOp,
+            UsedOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, memref::DimOp, memref::LoadOp,
             memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
@@ -292,7 +292,7 @@ void KernelLowering::lower(Operation *op) {
       .Case<ActivateOp>([&](auto o) { lowerActivate(o); })
       .Case<DeactivateOp, AppendOp, LengthOp>([&](auto o) { lowerListOrCell(o); })
       .Case<UsedOp>([&](auto o) { lowerUsed(o); })
-      .Case<CollectOp, SnapshotOp>([&](Operation *o) { lowerTaskEdge(o); })
+      .Case<CollectOp, SnapshotOp, SortOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
@@ -457,13 +457,15 @@ void KernelLowering::lowerUsed(UsedOp op) {
   op.erase();
 }
 
-/// Collect and snapshot.
+/// Collect, snapshot and sort.
 void KernelLowering::lowerTaskEdge(Operation *op) {
   Argument &argument = arguments.find(op->getOperand(0))->second;
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
   if (auto collect = dyn_cast<CollectOp>(op)) {
     bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
+  } else if (isa<SortOp>(op)) {
+    bytes.call("sort", 0, {}, {}, std::nullopt);
   } else {
     TreePath path = *findPath(argument.type, cast<SnapshotOp>(op).getLevel());
     bytes.call("snapshot", argument.layout->nodesOf(path).back(), {}, {}, std::nullopt);

@@ -6,6 +6,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/abi/module.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -22,7 +23,12 @@ namespace {
 constexpr int64_t leastIterations = 256;
 
 struct Offload : metate::impl::OffloadBase<Offload> {
+  using OffloadBase::OffloadBase;
+
   void runOnOperation() override {
+    // What only counts cells changes nothing, and gives one number in any order.
+    if (deterministic && !getOperation().getSymName().ends_with(METATE_SLICE_SUFFIX))
+      getOperation()->setAttr("metate.deterministic", UnitAttr::get(&getContext()));
     for (ForEachOp loop :
          llvm::make_early_inc_range(getOperation().getBody().front().getOps<ForEachOp>()))
       lowerLoop(loop);
@@ -38,6 +44,8 @@ private:
 
   void lowerLoop(ForEachOp loop) {
     TreePath path = *findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
+    if (getOperation()->hasAttr("metate.deterministic") && path.lastPool() >= 0)
+      sort(loop);
     if (loop->hasAttr("metate.changes_topology"))
       snapshot(loop, path);
     if (path.lastPool() < 0)
@@ -45,6 +53,19 @@ private:
     else
       lowerToCells(loop, path);
     loop.erase();
+  }
+
+  /// Slots are numbered as workers claimed them: in another order in each run.
+  void sort(ForEachOp loop) {
+    OpBuilder builder(loop);
+    SortOp::create(builder, loop.getLoc(), loop.getTree());
+    auto tree = dyn_cast<BlockArgument>(loop.getTree());
+    if (!tree)
+      return;
+    KernelOp kernel = getOperation();
+    auto known = kernel.getArgAttrOfType<IntegerAttr>(tree.getArgNumber(), "metate.access");
+    int64_t access = (known ? known.getInt() : 0) | METATE_ACCESS_SORT;
+    kernel.setArgAttr(tree.getArgNumber(), "metate.access", builder.getI64IntegerAttr(access));
   }
 
   /// Is it said by a bit or a length below the last pool's links, not by a slot, whether a cell is active?

@@ -72,7 +72,9 @@ def Offload : Metate_Pass<"metate-offload", "::metate::KernelOp"> {
   let description = [{
     Statements with effects between parallel loops are gathered into `metate.serial`; struct-for loops become `metate.cells`
     over the pool of their last sparse level, with the nest over the cells below inside, or `metate.range` where every cell is active.
+    `deterministic`: the kernel is marked `metate.deterministic`, and a `metate.sort` stands before each task over slots.
   }];
+  let options = [Option<"deterministic", "deterministic", "bool", "false", "the same bits in every run, for any number of workers">];
 }
 
 def ExpandPhilox : Metate_Pass<"metate-expand-philox", "::metate::KernelOp"> {

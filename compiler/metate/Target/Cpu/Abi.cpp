@@ -136,11 +136,12 @@ LLVM::LLVMFuncOp cpu::parallelFor(ModuleOp module) {
     auto compare = [&](LLVM::ICmpPredicate predicate, Value a, Value b) {
       return LLVM::ICmpOp::create(builder, code.loc, predicate, a, b).getResult();
     };
-    // A single chunk asks nobody. Where several workers would only be in each other's way, the
-    // executor is asked for one: it may have to look for interrupts between chunks.
-    LLVM::CondBrOp::create(builder, code.loc,
-                           compare(LLVM::ICmpPredicate::sle, count, arguments[2]), serial,
-                           parallel);
+    // A single chunk asks nobody, nor does a task in order. Where several workers would only be in each
+    // other's way, the executor is asked for one: it may have to look for interrupts between chunks.
+    Value isSerial = LLVM::OrOp::create(
+        builder, code.loc, compare(LLVM::ICmpPredicate::sle, count, arguments[2]),
+        compare(LLVM::ICmpPredicate::slt, arguments[4], code.constant(0, 64)));
+    LLVM::CondBrOp::create(builder, code.loc, isSerial, serial, parallel);
     builder.setInsertionPointToEnd(parallel);
     Value loners = LLVM::TruncOp::create(builder, code.loc, i32, arguments[4]);
     Value alone = compare(LLVM::ICmpPredicate::ult, bound, loners);

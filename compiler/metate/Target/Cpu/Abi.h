@@ -36,6 +36,9 @@ mlir::LLVM::LLVMFunctionType bodyType(mlir::MLIRContext *context);
 /// Where a task's context says whether one worker runs the whole task (i64, 0 or 1).
 constexpr int64_t aloneOffset = 8;
 
+/// Instead of a number of `loners`: the calling thread runs the task, in order.
+constexpr int64_t inOrder = -1;
+
 /// The module's function (host, count, grain, max_workers, loners, body, context) -> i32 that runs a
 /// task through the host's executor (for one worker where no more than `loners` could come), or
 /// serially: without one, and for a single chunk.

@@ -16,6 +16,18 @@ public:
   explicit CpuTypeConverter(mlir::MLIRContext *context);
 };
 
+/// How a deterministic task is cut whose partial results may be rounded: in pieces of `step` iterations, as
+/// many for any number of workers. Each stores what it has in `results`; combined they are in order.
+struct Pieces {
+  mlir::Value count;   ///< of iterations (of several dimensions: of rows)
+  mlir::Value step;    ///< index
+  mlir::Value number;  ///< index: of pieces, at most `most`
+  mlir::Value results; ///< pointer: for each partial result, `most` numbers of 8 bytes
+
+  static constexpr int64_t most = 256;
+  mlir::SmallVector<mlir::Value> values() const { return {count, step, number, results}; }
+};
+
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
 class KernelMapping {
 public:
@@ -38,8 +50,18 @@ private:
                    llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void settleWhereItEnds(llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void returnIfNonzero(mlir::Value status, mlir::Location loc);
-  mlir::LLVM::LLVMFuncOp outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
-                                 mlir::LLVM::LLVMStructType frame, mlir::Value around);
+  struct Body {
+    mlir::LLVM::LLVMFuncOp function;
+    bool isInOrder; ///< one worker runs all iterations, one after the other
+  };
+  Body outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
+               mlir::LLVM::LLVMStructType frame, mlir::Value around,
+               const std::optional<Pieces> &pieces);
+  /// The loops of a body, without or in a loop over pieces; atomics that only accumulate have left them.
+  mlir::Operation *buildBody(Code &code, RangeOp range, mlir::LLVM::LLVMFuncOp body,
+                             const std::optional<Pieces> &pieces,
+                             llvm::function_ref<mlir::Value(mlir::Value)> inside);
+  bool isDeterministic() { return kernel->hasAttr("metate.deterministic"); }
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::ValueRange lower,
                               mlir::ValueRange upper, mlir::Value begin, mlir::Value end);
@@ -66,8 +88,27 @@ std::pair<uint32_t, mlir::Value> shownValue(Code &code, mlir::Value value, bool 
 void lowerPrints(mlir::LLVM::LLVMFuncOp function, mlir::Value host);
 
 /// Atomics marked `metate.reduction` inside of a task body's loops accumulate in a local variable, which
-/// one atomic after the loops adds to their place.
-void gatherReductions(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
+/// one atomic after the loops adds to their place. `loops` are in `pieces`, or are it; the atomics are returned.
+llvm::SmallVector<RmwOp> gatherReductions(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops,
+                                          mlir::Operation *pieces);
+
+/// Has the task partial results that may be rounded?
+bool hasRoundedPartials(RangeOp range);
+/// The pieces of such a task, of at least `grain` iterations, in the entry.
+Pieces cutInPieces(RangeOp range, mlir::LLVM::LLVMFuncOp entry, mlir::OpBuilder &builder,
+                   mlir::Value count, mlir::Value grain);
+/// In the task's body: the partial results of piece `piece` are stored instead of `merges` being done. Called with no
+/// pieces to do, the body does them, for one piece after the other.
+void storePartials(llvm::ArrayRef<RmwOp> merges, mlir::scf::ForOp pieces, const Pieces &values,
+                   mlir::Value begin, mlir::Value end);
+
+/// Does the order of iterations show in what the body does: an atomic whose result is used or rounded, a list's
+/// next cell?
+bool showsOrder(mlir::LLVM::LLVMFuncOp body);
+/// The atomic becomes a read, an operation and a write.
+void makePlain(RmwOp rmw);
+/// Its atomics become plain accesses: for a body that one worker runs.
+void makeAlone(mlir::LLVM::LLVMFuncOp body);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors; the loop itself is left with the rest.

@@ -75,6 +75,12 @@ void KernelMapping::mapRange(RangeOp range) {
     around = isAround(range, count, builder, leastAround);
   if (around)
     captured.insert(around);
+  TaskCost cost = costOf(range, builder, leastNanoseconds);
+  std::optional<Pieces> pieces;
+  if (isDeterministic() && hasRoundedPartials(range))
+    pieces = cutInPieces(range, entry, builder, count, cost.grain);
+  for (Value value : pieces ? pieces->values() : SmallVector<Value>())
+    captured.insert(value);
   SmallVector<Type> fields{code.pointer(), builder.getI64Type()};
   for (Value value : captured)
     fields.push_back(converter.convertType(value.getType()));
@@ -95,21 +101,59 @@ void KernelMapping::mapRange(RangeOp range) {
   code.store(code.constant(0, 64), context, aloneOffset);
   for (auto [k, value] : llvm::enumerate(captured))
     LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 2));
-  Value total = toLLVM(code, count);
-  TaskCost cost = costOf(range, builder, leastNanoseconds);
-  Value grain = toLLVM(code, cost.grain), loners = toLLVM(code, cost.loners);
-  LLVM::LLVMFuncOp body = outline(range, captured.getArrayRef(), frame, around);
-  Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.getSymName());
+  Value total = toLLVM(code, pieces ? pieces->number : count);
+  Body body = outline(range, captured.getArrayRef(), frame, around, pieces);
+  Value grain = pieces ? code.constant(1, 64) : toLLVM(code, cost.grain);
+  Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
+  StringRef name = body.function.getSymName();
+  Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), name);
   LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
   auto call = LLVM::CallOp::create(
       builder, loc, run,
       ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context});
   returnIfNonzero(call.getResult(), loc);
   range.erase();
+  if (!pieces)
+    return;
+  // No more pieces: what they have stored is combined.
+  OpBuilder after = OpBuilder::atBlockEnd(current);
+  Value none = LLVM::ConstantOp::create(after, loc, after.getI32IntegerAttr(0));
+  auto combined =
+      LLVM::CallOp::create(after, loc, body.function, ValueRange{context, total, total, none});
+  returnIfNonzero(combined.getResult(), loc);
 }
 
-LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
-                                        LLVM::LLVMStructType frame, Value around) {
+Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp body,
+                                    const std::optional<Pieces> &pieces,
+                                    llvm::function_ref<Value(Value)> inside) {
+  OpBuilder &builder = code.builder;
+  Location loc = code.loc;
+  auto mapped = [&](ValueRange values) { return llvm::map_to_vector(values, inside); };
+  auto lower = mapped(range.getLower()), upper = mapped(range.getUpper());
+  Value begin = fromLLVM(code, body.getArgument(1), builder.getIndexType());
+  Value end = fromLLVM(code, body.getArgument(2), builder.getIndexType());
+  if (!pieces) {
+    Operation *loops = buildLoops(code, range, lower, upper, begin, end);
+    gatherReductions(body, loops, loops);
+    return loops;
+  }
+  auto here = mapped(pieces->values());
+  Pieces values{here[0], here[1], here[2], here[3]};
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto each = scf::ForOp::create(builder, loc, begin, end, one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(each.getBody());
+  Value from = arith::MulIOp::create(builder, loc, each.getInductionVar(), values.step);
+  Value to = arith::AddIOp::create(builder, loc, from, values.step);
+  to = arith::MinUIOp::create(builder, loc, to, values.count);
+  Operation *loops = buildLoops(code, range, lower, upper, from, to);
+  storePartials(gatherReductions(body, loops, each), each, values, begin, end);
+  return loops;
+}
+
+KernelMapping::Body KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
+                                           LLVM::LLVMStructType frame, Value around,
+                                           const std::optional<Pieces> &pieces) {
   OpBuilder builder(entry);
   Location loc = range.getLoc();
   std::string name = (entry.getSymName() + "_task" + Twine(taskNumber++)).str();
@@ -129,17 +173,16 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   for (auto [value, replacement] : inside)
     replaceAllUsesInRegionWith(value, replacement, range.getBody());
   // Bounds that are known stay known to the optimiser: they are not read from the context.
-  auto mapped = [&](ValueRange values) {
-    return llvm::map_to_vector(values, [&](Value value) {
-      return isConstant(value) ? builder.clone(*value.getDefiningOp())->getResult(0)
-                               : inside.lookup(value);
-    });
+  auto known = [&](Value value) {
+    return isConstant(value) ? builder.clone(*value.getDefiningOp())->getResult(0)
+                             : inside.lookup(value);
   };
-  Operation *loops = buildLoops(code, range, mapped(range.getLower()), mapped(range.getUpper()),
-                                fromLLVM(code, body.getArgument(1), builder.getIndexType()),
-                                fromLLVM(code, body.getArgument(2), builder.getIndexType()));
-  gatherReductions(body, loops);
-  splitOffAlone(body, loops);
+  Operation *loops = buildBody(code, range, body, pieces, known);
+  bool isInOrder = isDeterministic() && showsOrder(body);
+  if (isInOrder)
+    makeAlone(body);
+  else if (!isDeterministic()) // two versions might round differently
+    splitOffAlone(body, loops);
   // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
   if (around)
     writeAround(body, innermost, loops, inside.lookup(around), leastAround ? 16 : 1);
@@ -152,7 +195,7 @@ LLVM::LLVMFuncOp KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
   Value host = code.load(code.pointer(), body.getArgument(0), 0);
   lowerPrints(body, host);
   hoistAllocas(body);
-  return body;
+  return {body, isInOrder};
 }
 
 Operation *KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper,

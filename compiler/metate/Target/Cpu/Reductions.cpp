@@ -75,11 +75,12 @@ struct Partial {
 
 class Reductions {
 public:
-  Reductions(LLVM::LLVMFuncOp body, Operation *loops)
-      : loops(loops), atStart(OpBuilder::atBlockBegin(&body.getBody().front())) {}
+  Reductions(LLVM::LLVMFuncOp body, Operation *loops, Operation *pieces)
+      : loops(loops), pieces(pieces), atStart(OpBuilder::atBlockBegin(&body.getBody().front())) {}
 
-  void run() {
-    SmallVector<RmwOp> work;
+  /// The atomics that add the partial results to their places.
+  SmallVector<RmwOp> run() {
+    SmallVector<RmwOp> work, merges;
     loops->walk([&](RmwOp rmw) {
       if (rmw->hasAttr("metate.reduction") && rmw.getOld().use_empty())
         work.push_back(rmw);
@@ -106,13 +107,15 @@ public:
       for (StringRef name : {"alias_scopes", "noalias_scopes"})
         if (Attribute scopes = annotations.lookup(partial.variable).get(name))
           merged->setAttr(name, scopes);
+      merges.push_back(merged);
     }
+    return merges;
   }
 
 private:
   /// The value before the loops, its arithmetic repeated there; null where it depends on them.
   Value outside(Value value) {
-    if (!loops->isAncestor(value.getParentRegion()->getParentOp()))
+    if (!pieces->isAncestor(value.getParentRegion()->getParentOp()))
       return value;
     Operation *op = value.getDefiningOp();
     if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
@@ -126,7 +129,7 @@ private:
     }
     Operation *copy = copies.lookup(op);
     if (!copy)
-      copies[op] = copy = OpBuilder(loops).clone(*op, mapping);
+      copies[op] = copy = OpBuilder(pieces).clone(*op, mapping);
     return copy->getResult(cast<OpResult>(value).getResultNumber());
   }
 
@@ -180,6 +183,7 @@ private:
   }
 
   Operation *loops;
+  Operation *pieces; ///< around them, or they themselves
   OpBuilder atStart; ///< where variables are declared
   llvm::DenseMap<Operation *, Operation *> copies;
   std::deque<std::pair<Partial, uint64_t>> partials; // references stay valid
@@ -187,12 +191,12 @@ private:
 };
 } // namespace
 
-void cpu::gatherReductions(LLVM::LLVMFuncOp body, Operation *loops) {
-  Reductions(body, loops).run();
+SmallVector<RmwOp> cpu::gatherReductions(LLVM::LLVMFuncOp body, Operation *loops,
+                                         Operation *pieces) {
+  return Reductions(body, loops, pieces).run();
 }
 
-/// The atomic as a read, an operation and a write.
-static void makePlain(RmwOp rmw) {
+void cpu::makePlain(RmwOp rmw) {
   OpBuilder builder(rmw);
   Location loc = rmw.getLoc();
   auto annotate = [&](Operation *op) {
