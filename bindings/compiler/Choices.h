@@ -25,6 +25,7 @@ struct Choices {
   bool contract = true;
   std::string sanitizer; // "", "address" or "thread"
   bool verify = true;
+  std::string slices;    // "", "beside" or "only"
 };
 
 CompileOptions optionsOf(const Choices &choices);

@@ -85,6 +85,8 @@ std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module
     throwCompileError("stage: expected import, simplify, activate or offload, got '" + stageName +
                       "'");
   CompileOptions options = optionsOf(choices);
+  if (options.slices != Slices::None)
+    stage = std::max(*stage, Stage::Activate); // where slices are made
   for (TargetOptions &target : options.targets)
     target.optLevel = 0; // thunks
   interp::Checks checks = checksOf(checkNames, stop);

@@ -36,6 +36,16 @@ Sanitizer sanitizerOf(const std::string &name) {
   throwCompileError("sanitizer: expected 'address' or 'thread', got '" + name + "'");
 }
 
+Slices slicesOf(const std::string &name) {
+  if (name.empty())
+    return Slices::None;
+  if (name == "beside")
+    return Slices::Beside;
+  if (name == "only")
+    return Slices::Only;
+  throwCompileError("slices: expected '', 'beside' or 'only', got '" + name + "'");
+}
+
 void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &options) {
   std::string error;
   {
@@ -166,6 +176,7 @@ CompileOptions optionsOf(const Choices &choices) {
   options.contract = choices.contract;
   options.sanitizer = sanitizerOf(choices.sanitizer);
   options.verify = choices.verify;
+  options.slices = slicesOf(choices.slices);
   return options;
 }
 
@@ -188,6 +199,8 @@ void bindStages(nb::module_ &module) {
       .def_rw("sanitizer", &Choices::sanitizer)
       .def_rw("verify", &Choices::verify);
   nb::class_<JitModule>(module, "CompiledModule",
+      .def_rw("slices", &Choices::slices,
+              "Kernels that count the slots others take: '' none, 'beside' those, 'only'")
                         "Code in this process; it goes when this object does.")
       .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
       .def_prop_ro("entries", [](const JitModule &self) { return addressesOf(self.entries()); });

@@ -398,38 +398,71 @@ struct Result {
 
 } // namespace
 
-nb::object Frame::launch(const Kernel &kernel) {
-  // Converting an argument may have run Python code that unbound a tree bound before it.
-  for (size_t i = 0; i < count; ++i)
-    if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
-      arguments[i].value.tree = nb::inst_ptr<Tree>(nb::handle(values[i].object))->get();
-  const std::vector<Parameter> &results = kernel.results();
-  if (results.empty()) {
-    run(kernel, arguments, count);
-    return nb::none();
+/// What the C API gets: what was bound, and places for the results.
+class Frame::WithResults {
+public:
+  WithResults(Frame &frame, const Kernel &kernel)
+      : all(frame.arguments), total(frame.count + kernel.results().size()) {
+    // Converting an argument may have run Python code that unbound a tree bound before it.
+    for (size_t i = 0; i < frame.count; ++i)
+      if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
+        all[i].value.tree = nb::inst_ptr<Tree>(nb::handle(frame.values[i].object))->get();
+    size_t results = kernel.results().size();
+    if (total > frame.most) {
+      more.reset(new metate_argument[total]);
+      std::copy_n(frame.arguments, frame.count, more.get());
+      all = more.get();
+    }
+    if (results > 1)
+      several.reset(new Result[results]);
+    for (size_t i = 0; i < results; ++i)
+      place(i).point(kernel.results()[i], all[frame.count + i]);
   }
-  size_t total = count + results.size();
-  metate_argument *all = arguments;
+
+  metate_argument *all;
+  size_t total;
+  Result &place(size_t number) { return several ? several[number] : one; }
+
+private:
   std::unique_ptr<metate_argument[]> more;
-  if (total > most) {
-    more.reset(new metate_argument[total]);
-    std::copy_n(arguments, count, more.get());
-    all = more.get();
-  }
   Result one;
-  std::unique_ptr<Result[]> several(results.size() > 1 ? new Result[results.size()] : nullptr);
-  Result *places = several ? several.get() : &one;
-  for (size_t i = 0; i < results.size(); ++i)
-    places[i].point(results[i], all[count + i]);
-  run(kernel, all, total);
+  std::unique_ptr<Result[]> several;
+};
+
+nb::object Frame::launch(const Kernel &kernel) {
+  WithResults given(*this, kernel);
+  run(kernel, given.all, given.total);
+  const std::vector<Parameter> &results = kernel.results();
   if (kernel.returnedCount() == 0)
     return nb::none();
   if (kernel.returnedCount() == 1)
-    return decodeElement(results[0].element, places[0].array.data);
+    return decodeElement(results[0].element, given.place(0).array.data);
   nb::list found;
   for (size_t i = 0; i < kernel.returnedCount(); ++i)
-    found.append(decodeElement(results[i].element, places[i].array.data));
+    found.append(decodeElement(results[i].element, given.place(i).array.data));
   return nb::tuple(found);
+}
+
+nb::object Frame::reserveFor(const Kernel &kernel, const Tree &tree) {
+  WithResults given(*this, kernel);
+  std::vector<uint32_t> slots(tree.describe().pool_count);
+  Launch launch;
+  int32_t status;
+  {
+    TreesInUse used(*this, kernel);
+    status = launch.reserve(tree.get(), kernel.get(), given.all, uint32_t(given.total),
+                            uint32_t(slots.size()), slots.data());
+  }
+  if (launch.hasRaised())
+    throwRaised(kernel);
+  if (status != METATE_OK && status != METATE_E_CAPACITY) {
+    setError(status, launch.text());
+    throw nb::python_error();
+  }
+  nb::list counted;
+  for (uint32_t count : slots)
+    counted.append(count);
+  return nb::make_tuple(nb::str(launch.text().c_str()), counted);
 }
 
 void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total) {

@@ -37,6 +37,9 @@ public:
   void bindOrThrow(const Kernel &kernel, size_t hidden = 0);
   /// Launches what was bound last; returns the kernel's result, a tuple of several, or None. Throws.
   nb::object launch(const Kernel &kernel);
+  /// Whether a launch of what was bound last would find room in the tree: (text, "" if so; slots that each
+  /// of its pools needs). Throws.
+  nb::object reserveFor(const Kernel &kernel, const Tree &tree);
   /// Did that get as far as the kernel, which may have ended early?
   bool hasLaunched() const { return launched; }
 
@@ -75,6 +78,7 @@ private:
   class TreesInUse;
   [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
 
+  class WithResults;
   void run(const Kernel &kernel, const metate_argument *all, size_t total);
 
   bool launched = false;

@@ -46,10 +46,7 @@ public:
       : self(self), given(given), count(count), most(count + expand()) {}
 
   nb::object run() {
-    std::shared_ptr<Target> target = self->targets.find(given, count);
-    std::shared_ptr<Binding> binding = target ? choose(target) : nullptr;
-    if (!binding)
-      binding = askSlow();
+    std::shared_ptr<Binding> binding = find();
     const Instance &instance = *binding->instance;
     try {
       nb::object result = frame.launch(*instance.kernel);
@@ -61,7 +58,18 @@ public:
     }
   }
 
+  nb::object reserveFor(const Tree &tree) {
+    std::shared_ptr<Binding> binding = find();
+    return frame.reserveFor(*binding->instance->kernel, tree);
+  }
+
 private:
+  std::shared_ptr<Binding> find() {
+    std::shared_ptr<Target> target = self->targets.find(given, count);
+    std::shared_ptr<Binding> binding = target ? choose(target) : nullptr;
+    return binding ? binding : askSlow();
+  }
+
   /// Looks for arguments that go to the kernel in several parts, an array of structs say: how many more there are.
   size_t expand() {
     size_t more = 0;
@@ -255,6 +263,22 @@ PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObj
   return nullptr;
 }
 
+PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count) {
+  try {
+    if (count < 1 || !nb::isinstance<Tree>(given[0]) || !nb::inst_ready(given[0]))
+      throwNamed("RuntimeTypeError_", "reserve_for: expected a tree", METATE_E_TYPE_MISMATCH);
+    const Tree &tree = *nb::inst_ptr<Tree>(nb::handle(given[0]));
+    return Call(cast(object), given + 1, size_t(count - 1)).reserveFor(tree).release().ptr();
+  } catch (nb::python_error &error) {
+    error.restore();
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
 PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   static char slowName[] = "slow";
   static char *names[] = {slowName, nullptr};
@@ -348,9 +372,12 @@ PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Dispatcher, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Dispatcher, weakReferences), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
-PyMethodDef methods[] = {{"add", &add, METH_O, "Adds a Kernel to try from now on."},
-                         {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"add", &add, METH_O, "Adds a Kernel to try from now on."},
+    {"reserve_for", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&reserveFor)),
+     METH_FASTCALL, "reserve_for(tree, *arguments): (text, slots) of metate_tree_reserve_for."},
+    {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {
     {"instances", &listInstances, nullptr, "(Kernel, number of calls) of each instance.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

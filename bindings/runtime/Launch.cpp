@@ -69,6 +69,17 @@ int32_t Launch::run(const metate_kernel *kernel, const metate_argument *argument
   return status;
 }
 
+int32_t Launch::reserve(const metate_tree *tree, const metate_kernel *kernel,
+                        const metate_argument *arguments, uint32_t count, uint32_t pools,
+                        uint32_t *slots) {
+  state = PyEval_SaveThread();
+  int32_t status = metate_tree_reserve_for(tree, kernel, arguments, count, pools, slots);
+  if (status != METATE_OK)
+    message = metate_last_error();
+  PyEval_RestoreThread(state);
+  return status;
+}
+
 /// The kernel on a thread of its own, the handlers on this one.
 int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *arguments,
                           uint32_t count) {

@@ -28,7 +28,11 @@ public:
   /// the kernel looks at the word inside its loops.
   int32_t run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
               bool isDebug);
-  /// The text of the status that run returned.
+  /// The same way, how many slots the launch would take: metate_tree_reserve_for.
+  int32_t reserve(const metate_tree *tree, const metate_kernel *kernel,
+                  const metate_argument *arguments, uint32_t count, uint32_t pools,
+                  uint32_t *slots);
+  /// The text of the status that run or reserve returned.
   const std::string &text() const { return message; }
   /// A signal handler raised: its exception is set.
   bool hasRaised() const { return raised; }

@@ -89,6 +89,15 @@ private:
 
 class BoundKernel;
 
+/// What a launch needs of a tree: metate_tree_reserve_for. Names are the type's: they live as long as it.
+struct Reservation {
+  bool fits = true;                   ///< the tree has room
+  std::string text;                   ///< otherwise: which levels are too small
+  std::vector<metate_capacity> needs; ///< slots that the levels need, those in use included
+  std::vector<metate_capacity> room;  ///< the same, or what they have if that is more: for migrate
+  Capacities capacities(uint32_t workers = 0) const { return Capacities(room, workers); }
+};
+
 /// A kernel of a module.
 class Kernel {
 public:
@@ -126,6 +135,34 @@ public:
           metate_kernel_launch_interruptible(raw, list, uint32_t(sizeof...(Values)), interrupt));
     }
   }
+  /// Would a launch with these arguments, of which the tree is one, find room in it? Changes nothing.
+  ///
+  ///   metate::Reservation need = kernel.reserve_for(tree, tree, x);
+  ///   metate::Capacities room = need.capacities();
+  ///   metate_capacities capacities = room.get(); // for tree.migrate, if !need.fits
+  template <typename... Values>
+  Result<Reservation> try_reserve_for(const Tree &tree, Values &&...values) const {
+    Argument arguments[] = {Argument(values)...};
+    metate_argument list[sizeof...(Values)];
+    for (size_t i = 0; i < sizeof...(Values); ++i)
+      list[i] = arguments[i].get();
+    std::vector<metate_pool_stats> stats = tree.stats();
+    std::vector<uint32_t> slots(stats.size());
+    metate_status code = metate_tree_reserve_for(tree.get(), raw, list, sizeof...(Values),
+                                                 uint32_t(slots.size()), slots.data());
+    if (code && code != METATE_E_CAPACITY)
+      return Status::of(code);
+    Reservation found;
+    found.fits = code == METATE_OK;
+    if (!found.fits)
+      found.text = metate_last_error();
+    for (size_t pool = 0; pool < stats.size(); ++pool) {
+      uint32_t has = uint32_t(stats[pool].capacity);
+      found.needs.push_back({stats[pool].name, slots[pool]});
+      found.room.push_back({stats[pool].name, slots[pool] < has ? has : slots[pool]});
+    }
+    return found;
+  }
   /// The type of a tree argument by its name: of a kernel that uses fields, a field's variable.
   Result<TreeType> try_tree_type(const char *name) const;
   /// The kernel with arguments in place by name; see BoundKernel.
@@ -134,6 +171,10 @@ public:
 #if METATE_EXCEPTIONS
   template <typename... Values> void operator()(Values &&...values) const {
     unwrap(try_launch(std::forward<Values>(values)...));
+  }
+  template <typename... Values>
+  Reservation reserve_for(const Tree &tree, Values &&...values) const {
+    return unwrap(try_reserve_for(tree, std::forward<Values>(values)...));
   }
   TreeType tree_type(const char *name) const { return unwrap(try_tree_type(name)); }
   BoundKernel bind(std::initializer_list<std::pair<const char *, Argument>> values) const;

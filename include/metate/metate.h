@@ -504,6 +504,19 @@ METATE_API metate_status metate_kernel_launch_interruptible(const metate_kernel 
                                                             const metate_argument *arguments,
                                                             uint32_t count,
                                                             const uint32_t *interrupt);
+/* Will the launch find room in this tree, one of its arguments? slots[pool] (may be NULL) becomes how many
+ * slots each of pool_count pools needs: those in use and one for each cell that the kernel would
+ * activate, counted by the kernel itself without changing anything. METATE_OK: a launch with these
+ * arguments, on what the arguments hold now, cannot fail for want of capacity in this tree.
+ * METATE_E_CAPACITY: it would; slots is written then too, for metate_tree_migrate. METATE_E_UNSUPPORTED:
+ * the count depends on what the kernel itself writes (the text says where), or the module was built
+ * without slices. The counts are exact, but for a kernel that also deactivates cells in an earlier
+ * loop: then they may be too large. Memory is taken from the device's allocator for the time of the
+ * call, about 60 bytes for each slot that is missing. METATE_E_ALIAS and other errors as of a launch. */
+METATE_API metate_status metate_tree_reserve_for(const metate_tree *tree,
+                                                 const metate_kernel *kernel,
+                                                 const metate_argument *arguments, uint32_t count,
+                                                 uint32_t pool_count, uint32_t *slots);
 /* The bare entry, without any check; signature must be the kernel's. */
 METATE_API metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signature,
                                               metate_entry *entry);

@@ -19,6 +19,8 @@ public:
   Capacities() = default;
   Capacities(std::initializer_list<metate_capacity> entries, uint32_t workers = 0)
       : list(entries), workers(workers) {}
+  explicit Capacities(std::vector<metate_capacity> entries, uint32_t workers = 0)
+      : list(std::move(entries)), workers(workers) {}
   metate_capacities get() const {
     auto value = sized<metate_capacities>();
     value.workers = workers;

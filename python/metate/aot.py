@@ -57,6 +57,8 @@ class Module:
             each operation rounds on its own, as in NumPy.
         debug: whether the kernels stop at wrong accesses, divisions and activations, with the place in
             the source.
+        reserve: whether kernels that activate cells bring the code that counts them first, for ``t.reserve_for(kernel, ...)``
+            and metate_tree_reserve_for.
         nontemporal_bytes: as of contexts: from so many bytes a launch on, loops write around the caches; more than
             the hosts' last-level caches; None: never.
         deterministic: as of contexts: the same bits in every run, for any number of workers.
@@ -64,7 +66,7 @@ class Module:
 
     def __init__(
         self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False, nontemporal_bytes=1 << 26,
-        deterministic=False,
+        reserve=True,
     ):  # fmt: skip
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
@@ -79,6 +81,7 @@ class Module:
         self._contract = bool(contract)
         self._debug = bool(debug)
         self._deterministic = bool(deterministic)
+        self._reserve = bool(reserve)
         self._nontemporal_bytes = bytes_or_none("nontemporal_bytes", nontemporal_bytes)
 
     @property
@@ -221,6 +224,7 @@ class Module:
         choices.sanitizer = self._sanitizer or ""
         choices.contract = self._contract
         choices.debug = self._debug
+        choices.slices = "beside" if self._reserve else ""
         choices.deterministic = self._deterministic
         choices.nontemporal_bytes = NEVER if self._nontemporal_bytes is None else self._nontemporal_bytes
         return choices

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import itertools
 import platform
 import threading
 import weakref
@@ -71,11 +70,23 @@ class RandomKeys:
 
     def __init__(self, seed):
         self._seed = seed
-        self._launches = itertools.count()
+        self._launches = 0
+        self._lock = threading.Lock()
 
     def next(self) -> int:
-        """A number of 64 bits: another one at each call, the same ones after a reset (Steele's SplitMix64)."""
-        number = self._seed * 0xD1342543DE82EF95 + next(self._launches) * 0x9E3779B97F4A7C15 & _WORD
+        """A number of 64 bits: another one at each call, the same ones after a reset."""
+        with self._lock:
+            launch = self._launches
+            self._launches += 1
+        return self._key(launch)
+
+    def foreseen(self) -> int:
+        """What the next call of `next` will give."""
+        return self._key(self._launches)
+
+    def _key(self, launch) -> int:
+        """Steele's SplitMix64."""
+        number = self._seed * 0xD1342543DE82EF95 + launch * 0x9E3779B97F4A7C15 & _WORD
         number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _WORD
         number = (number ^ number >> 27) * 0x94D049BB133111EB & _WORD
         return number ^ number >> 31

@@ -123,13 +123,15 @@ class CapacityError(RuntimeError_):
         level: name of the level whose pool is full.
         needed: slots needed at least.
         capacity: slots the pool has.
+        capacities: of `reserve_for` a dict for `migrate`: what each level needs, or has if that is more; else None.
     """
 
-    def __init__(self, message, *, level=None, needed=None, capacity=None, status=None):
+    def __init__(self, message, *, level=None, needed=None, capacity=None, capacities=None, status=None):
         super().__init__(message, status=status)
         self.level = level
         self.needed = needed
         self.capacity = capacity
+        self.capacities = capacities
 
 
 TaichiCompilationError = CompilationError

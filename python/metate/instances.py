@@ -6,6 +6,7 @@ what the code came to depend on while it was compiled (frontend.requirements). C
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 import weakref
@@ -70,9 +71,14 @@ class Bucket:
 
 
 class Home:
-    """What one kernel has been compiled to in one context. It must not keep the context's holdings alive."""
+    """What one kernel has been compiled to in one context. It must not keep the context's holdings alive.
 
-    def __init__(self, options, holdings):
+    Attributes:
+        counts: what is compiled only counts the slots that the kernel would take.
+    """
+
+    def __init__(self, options, holdings, counts=False):
+        self.counts = counts
         self.options = options
         self.key = holdings.key
         self.holdings = weakref.ref(holdings)
@@ -86,6 +92,11 @@ class Home:
         if holdings is None:
             raise RuntimeError_("the context was reset while a kernel was being compiled in it; call the kernel again")
         return holdings
+
+    @functools.cached_property
+    def counting(self) -> Home:
+        """The home of the code that counts."""
+        return Home(self.options, self.holder(), counts=True)
 
     def bucket(self, parameters, may_alias) -> Bucket:
         with self.lock:

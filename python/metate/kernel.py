@@ -131,6 +131,21 @@ class Kernel:
         return self._launcher(self._home(), True)(*arguments)
 
     def _bind(self, arguments, keywords) -> tuple:
+    def _reserve_for(self, tree, arguments, keywords):
+        """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
+        arguments = self._bind(arguments, keywords)
+        home = self._home().counting
+        shape = self._shape
+        given = arguments if shape is None else shape.flattened(arguments, self.__name__)
+        try:
+            return self._dispatcher(home, False).reserve_for(tree, *given)
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+        except RuntimeError_ as error:
+            if error.status != _ALIAS:
+                raise
+        return self._dispatcher(home, True).reserve_for(tree, *given)
+
         """One argument for each parameter, in order."""
         parameters = self._parameters
         try:
@@ -188,7 +203,7 @@ class Kernel:
 
     def _target(self, home, may_alias, arguments):
         """The dispatcher's slow path: arguments that fit no instance as they were used before."""
-        from .targets import target_of
+        from .targets import Foreseen, target_of
 
         shape = self._shape
         if shape is not None:
@@ -198,7 +213,8 @@ class Kernel:
         instance = self._instance_for(home, may_alias, parameters, arguments)
         statics = [k for k, parameter in enumerate(parameters.values()) if isinstance(parameter, StaticParameter)]
         starts = range(len(arguments)) if shape is None else shape.starts
-        found = target_of(instance.requirements, arguments, statics, starts, home.holder())
+        holdings = Foreseen(home.holder()) if home.counts else home.holder()
+        found = target_of(instance.requirements, arguments, statics, starts, holdings)
         # Where the annotation says no element type, memory of the same shape may be scalars in a foreign array.
         open_ones = element_is_the_arguments(self.source, parameters)
         guards = tuple((start, (), (_is_own_array,)) for start, is_open in zip(starts, open_ones) if is_open)
@@ -252,9 +268,9 @@ class Kernel:
         start = time.perf_counter()
         holdings, options = home.holder(), home.options
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
-        if options.print_ir:
+        if options.print_ir and not home.counts:
             print(module.text(False))
-        instance.code = self._lower(_compiler_of(holdings, options), module, options)
+        instance.code = self._lower(_compiler_of(holdings, options), module, options, home.counts)
         device = runtime.device_of(holdings, options.threads)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
         instance.compile_ms = (time.perf_counter() - start) * 1e3
@@ -267,6 +283,7 @@ class Kernel:
 
         choices = _choices(options, self._debug)
         try:
+        choices.slices = "only" if counts else ""
             if options.arch != _context.interp:
                 return compiler.compile(module, choices)
             checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}

@@ -45,12 +45,20 @@ class LoadedKernel:
 
     def __call__(self, *arguments, **keywords):
         """Runs it. Raises RuntimeTypeError_ for a wrong argument, CapacityError, AssertionError_."""
+        result = self._dispatcher(*self._given(arguments, keywords))
+        return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
+
+    def _reserve_for(self, tree, arguments, keywords):
+        """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
+        return self._dispatcher.reserve_for(tree, *self._given(arguments, keywords))
+
+    def _given(self, arguments, keywords):
+        """One argument for each parameter."""
         if keywords:
             arguments = self._place(arguments, keywords)
         if self._has_structs and (len(arguments) != len(self.parameters) or len(arguments) == len(self._names)):
             arguments = self._flattened(arguments)
-        result = self._dispatcher(*arguments)
-        return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
+        return arguments
 
     def _place(self, arguments, keywords):
         placed = list(arguments)

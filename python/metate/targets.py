@@ -47,6 +47,13 @@ def target_of(requirements, arguments, statics, starts, holdings):
     return tuple(starts[number] for number in statics), tuple(keys), tuple(guards), tuple(hidden)
 
 
+class Foreseen:
+    """A context's holdings for a launch that only counts: what each launch gives anew is what the next one will have."""
+
+    def __init__(self, holdings):
+        self.random_keys = python_types.SimpleNamespace(next=holdings.random_keys.foreseen)
+
+
 def _is_of_a_method(path):
     return bool(path.steps) and isinstance(path.steps[-1][1], Hides)
 

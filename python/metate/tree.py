@@ -17,10 +17,11 @@ from metate_native import _runtime
 
 from . import runtime
 from .conversion import filling, to_members
-from .errors import RuntimeIndexError_, TreeError
+from .errors import CapacityError, RuntimeIndexError_, TreeError
 from .tree_type import LevelNode, TreeType
 
 _PLACE, _DYNAMIC = 4, 6  # metate_level_kind of a member, of a list
+_CAPACITY = 8  # METATE_E_CAPACITY
 
 
 class LevelStats(NamedTuple):
@@ -98,6 +99,7 @@ class Tree(_runtime.Tree):
         set_("_indices", {name: index for index, kind, name, _, _ in levels if kind == _PLACE})
         set_("_infos", type_.members)
         set_("_level_names", _unique_names(levels))
+        set_("_own_names", {index: name for index, _, name, _, _ in levels})
         set_("_level_indices", {name: index for index, name in self._level_names.items()})
 
     @property
@@ -166,6 +168,40 @@ class Tree(_runtime.Tree):
         Raises CapacityError where a level is too small for what is in use: then the tree stays where it is.
         """
         self._migrate(_capacities(self._type, capacity), buffer)
+
+    def reserve_for(self, kernel, *arguments, **keywords) -> dict[str, int]:
+        """Whether ``kernel(*arguments)`` would find room in this tree, one of its arguments; nothing is changed.
+
+        The kernel counts the cells that it would activate, given what its arguments hold now. Where that depends on what
+        the kernel itself writes an error says what, and in which line.
+
+        Returns a dict from each growing level's name to the slots that it needs, those in use included: exact, but for a
+        kernel that also deactivates cells in an earlier loop; then it may be more than is needed.
+        Raises CapacityError where a level is too small; ``t.migrate(capacity=error.capacities)`` makes room for the call.
+        RuntimeError_ where the slots cannot be counted, or for a kernel of a module that was built with reserve=False.
+        """
+        receiver = getattr(kernel, "__self__", None)
+        if not hasattr(kernel, "_reserve_for"):
+            raise TreeError(f"reserve_for: expected a kernel, got {kernel!r}")
+        if receiver is not None:
+            arguments = (receiver, *arguments)
+        text, slots = kernel._reserve_for(self, arguments, keywords)
+        stats = self.stats()
+        needed = dict(zip(stats, slots, strict=True))
+        if text:
+            raise self._too_small(text, needed, stats)
+        return needed
+
+    def _too_small(self, text, needed, stats) -> CapacityError:
+        capacities = {}  # by the names that `migrate` takes: branches of one name share theirs
+        for level, name in self._level_names.items():
+            if name in needed:
+                own = self._own_names[level]
+                capacities[own] = max(capacities.get(own, 1), needed[name], stats[name].capacity)
+        worst = max(needed, key=lambda name: needed[name] - stats[name].capacity)
+        return CapacityError(
+            text, level=worst, needed=needed[worst], capacity=stats[worst].capacity, capacities=capacities, status=_CAPACITY
+        )
 
     def save(self, path) -> None:
         """Writes the tree with its type to a file, which holds what is in use; `T.load(path)` reads it."""

@@ -13,12 +13,13 @@ struct metate_kernel {
   const metate_argument_info *arguments = nullptr;
   const char *name = nullptr;
   const void *descriptor = nullptr;
-  metate_type *const *types = nullptr; // of the module, by type index
-  metate_entry entry = nullptr;        // NULL in a module opened for queries
-  metate::Uses *uses = nullptr;        // the module's
-  uint32_t trees = 0;                  // arguments that are trees
-  bool writes = false;                 // some ndarray or tree is written
-  bool activates = false;              // some tree's cells may be activated
+  metate_type *const *types = nullptr;  // of the module, by type index
+  metate_entry entry = nullptr;         // NULL in a module opened for queries
+  const metate_kernel *slice = nullptr; // counts the slots that it takes; NULL: there is none
+  metate::Uses *uses = nullptr;         // the module's
+  uint32_t trees = 0;                   // arguments that are trees
+  bool writes = false;                  // some ndarray or tree is written
+  bool activates = false;               // some tree's cells may be activated
 
   metate::Descriptor description() const { return metate::Descriptor(descriptor); }
   const char *argumentName(uint32_t index) const {

@@ -1,9 +1,6 @@
 // Launching kernels. The usual launch touches the kernel, the arguments and the stack: no search,
 // no lock, no allocation.
-#include "kernel/kernel.h"
-
-#include "print/print.h"
-#include "tree/tree.h"
+#include "kernel/run.h"
 
 using namespace metate;
 
@@ -11,25 +8,6 @@ namespace {
 
 // Slots that a launch keeps on the stack: sixteen three-dimensional arrays. More are allocated.
 constexpr uint32_t stackSlots = 112;
-
-metate_status checkCount(const metate_kernel &kernel, const metate_argument *arguments,
-                         uint32_t count) {
-  if (count != kernel.info->argument_count)
-    return fail(METATE_E_INVALID_ARGUMENT, "kernel '%s': expected %u arguments, got %u",
-                kernel.name, kernel.info->argument_count, count);
-  if (count && !arguments)
-    return fail(METATE_E_NULL, "kernel '%s': arguments is NULL", kernel.name);
-  return METATE_OK;
-}
-
-metate_status pack(const metate_kernel &kernel, const metate_argument *arguments,
-                   metate_slot *slots) {
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
-    METATE_TRY(packArgument(kernel, i, arguments[i], slots));
-  if (kernel.writes && (kernel.info->flags & METATE_KERNEL_NO_ALIAS))
-    return checkAlias(kernel, arguments);
-  return METATE_OK;
-}
 
 // A worker may hold one unlinked slot of each pool, so a tree's slack bounds the workers.
 uint32_t workerBound(const metate_kernel &kernel, const metate_argument *arguments) {
@@ -82,26 +60,8 @@ metate_status report(const metate_kernel &kernel, const metate_argument *argumen
 
 metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
                   const metate_slot *slots, void *scratch, const uint32_t *interrupt) {
-  metate_device &device = *kernel.device;
   metate_failure failure; // only its code is read before it is filled
-  failure.code = METATE_OK;
-  failure.text = METATE_NONE;
-  failure.detail = nullptr;
-  failure.rank = 0;
-  metate_host host{};
-  host.struct_size = sizeof host;
-  host.max_workers = workerBound(kernel, arguments);
-  if (!host.max_workers ||
-      (device.executor.worker_count && device.executor.worker_count < host.max_workers))
-    host.max_workers = device.executor.worker_count;
-  host.executor_self = device.executor.self;
-  host.parallel_for = device.executor.parallel_for;
-  if (device.sink.text) {
-    host.print_self = &device;
-    host.print = print::deliver;
-  }
-  host.failure = &failure;
-  host.interrupt = interrupt;
+  metate_host host = hostOf(kernel, workerBound(kernel, arguments), failure, interrupt);
   if (kernel.activates)
     clearSticky(kernel, arguments);
   int32_t code = kernel.entry(slots, scratch, &host);
@@ -111,31 +71,6 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
     return METATE_OK;
   return report(kernel, arguments, code, failure);
 }
-
-// A launch while it runs, as its module and its trees count it.
-class Running {
-public:
-  Running(const metate_kernel &kernel, const metate_argument *arguments)
-      : kernel(kernel), arguments(arguments) {
-    kernel.uses->begin();
-    if (kernel.trees)
-      eachTree(&Uses::begin);
-  }
-  ~Running() {
-    if (kernel.trees)
-      eachTree(&Uses::end);
-    kernel.uses->end();
-  }
-
-private:
-  void eachTree(void (Uses::*count)()) {
-    for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
-      if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE)
-        (arguments[i].value.tree->uses.*count)();
-  }
-  const metate_kernel &kernel;
-  const metate_argument *arguments;
-};
 
 metate_status runWithScratch(const metate_kernel &kernel, const metate_argument *arguments,
                              const metate_slot *slots, const uint32_t *interrupt) {

@@ -145,11 +145,14 @@ private:
     const metate_kernel_info &kernel = descriptor.kernels()[index];
     if (!isText(kernel.name))
       return corrupt("kernel", index, "its name is outside the descriptor");
-    const uint32_t known = METATE_KERNEL_NO_ALIAS | METATE_KERNEL_HAS_RESULT | METATE_KERNEL_DEBUG;
+    const uint32_t known = METATE_KERNEL_NO_ALIAS | METATE_KERNEL_HAS_RESULT | METATE_KERNEL_DEBUG |
+                           METATE_KERNEL_SLICE;
     if (kernel.flags & ~known)
       return corrupt("kernel", index, "unknown flags");
     if (!inRange(kernel.first_argument, kernel.argument_count, head.arguments.count))
       return corrupt("kernel", index, "its arguments are outside their table");
+    if (index && descriptor.kernels()[index - 1].flags & ~kernel.flags & METATE_KERNEL_SLICE)
+      return corrupt("kernel", index, "it stands behind a slice");
     if (kernel.source != METATE_NONE && kernel.source >= head.texts.count)
       return corrupt("kernel", index, "its source is outside the texts");
     if (kernel.scratch_align && !isPowerOfTwo(kernel.scratch_align))

@@ -24,6 +24,13 @@ public:
     return table<metate_argument_info>(head->arguments);
   }
   const metate_variant_info *variants() const { return table<metate_variant_info>(head->variants); }
+  // Kernels that hosts are offered: the slices stand behind them.
+  uint32_t kernelCount() const {
+    uint32_t count = head->kernels.count;
+    while (count && kernels()[count - 1].flags & METATE_KERNEL_SLICE)
+      --count;
+    return count;
+  }
   const metate_text *texts() const { return table<metate_text>(head->texts); }
 
 private:

@@ -49,6 +49,26 @@ metate_status makeTypes(metate_module &module) {
   return METATE_OK;
 }
 
+// Kernels find their slices, which stand behind all kernels, in the same order.
+void linkSlices(metate_module &module) {
+  Descriptor descriptor = module.description();
+  uint32_t offered = descriptor.kernelCount(), next = 0;
+  for (uint32_t i = offered; i < descriptor.header().kernels.count; ++i) {
+    const metate_kernel &slice = module.kernels[i];
+    for (uint32_t at = next; at < offered; ++at) {
+      metate_kernel &kernel = module.kernels[at];
+      size_t length = strlen(kernel.name);
+      if (strncmp(slice.name, kernel.name, length) ||
+          strcmp(slice.name + length, METATE_SLICE_SUFFIX) ||
+          slice.info->slot_count != kernel.info->slot_count + 1)
+        continue;
+      kernel.slice = &slice;
+      next = at + 1;
+      break;
+    }
+  }
+}
+
 metate_status makeKernels(metate_module &module, const metate_entry *entries) {
   Descriptor descriptor = module.description();
   uint32_t count = descriptor.header().kernels.count;
@@ -77,6 +97,7 @@ metate_status makeKernels(metate_module &module, const metate_entry *entries) {
           argument.kind == METATE_ARGUMENT_TREE && (argument.access & METATE_ACCESS_ACTIVATE);
     }
   }
+  linkSlices(module);
   return METATE_OK;
 }
 

@@ -13,7 +13,7 @@ metate_status metate_module_describe(const metate_module *module, metate_module_
   metate_module_info filled{};
   filled.struct_size = sizeof filled;
   filled.type_count = head.types.count;
-  filled.kernel_count = head.kernels.count;
+  filled.kernel_count = descriptor.kernelCount();
   filled.variant_count = head.variants.count;
   filled.variant = module->variant;
   uint32_t shown = module->variant == METATE_NONE ? 0 : module->variant;
@@ -66,7 +66,7 @@ metate_status metate_module_kernel_at(const metate_module *module, uint32_t inde
                                       const metate_kernel **kernel) {
   METATE_REQUIRE(module);
   METATE_REQUIRE(kernel);
-  METATE_TRY(checkIndex(__func__, index, module->description().header().kernels.count));
+  METATE_TRY(checkIndex(__func__, index, module->description().kernelCount()));
   *kernel = &module->kernels[index];
   return METATE_OK;
 }
@@ -116,7 +116,7 @@ metate_status metate_module_find_kernel(const metate_module *module, const char 
   METATE_REQUIRE(module);
   METATE_REQUIRE(name);
   METATE_REQUIRE(kernel);
-  uint32_t count = module->description().header().kernels.count;
+  uint32_t count = module->description().kernelCount();
   for (uint32_t i = 0; i < count; ++i)
     if (strcmp(module->kernels[i].name, name) == 0) {
       *kernel = &module->kernels[i];

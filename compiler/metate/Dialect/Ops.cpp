@@ -361,6 +361,12 @@ LogicalResult UsedOp::verify() {
   return success();
 }
 
+LogicalResult ReserveOp::verify() {
+  if (getAppend())
+    return verifyList(*this, getTreeType(), getPath(), getCoordinates());
+  return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
+}
+
 //===-- numbers and texts ---------------------------------------------------===//
 
 void PhiloxOp::build(OpBuilder &builder, OperationState &state, ArrayRef<Value> counter,

@@ -65,6 +65,7 @@ static RuleTable makeRules() {
   addArrayRules(rules);
   addCellRules(rules);
   addTaskRules(rules);
+  addReserveRules(rules);
   return rules;
 }
 

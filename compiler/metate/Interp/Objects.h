@@ -125,6 +125,11 @@ public:
   std::map<int, std::unordered_map<Coordinates, Components, HashCoordinates>> values;
   /// Values written, and lost with their cells, since the tree was read from its block.
   std::map<int, Cells> written, lost;
+  /// What a slice has counted (metate.reserve): slots that are not there, of a list its chunks; appends by
+  /// the parent's cell, and the chunks that they begin.
+  std::map<int, Cells> wanted;
+  std::map<int, Lengths> appends;
+  std::map<int, uint64_t> appendedChunks;
   bool isChanged = false; ///< a cell became active or inactive since then
 
   bool contains(int node, const Coordinates &coordinates) const;

@@ -24,6 +24,7 @@ void addControlRules(RuleTable &table);
 void addArrayRules(RuleTable &table);
 void addCellRules(RuleTable &table);
 void addTaskRules(RuleTable &table);
+void addReserveRules(RuleTable &table);
 
 /// Gives the operation's result, component by component, what `compute` makes of the operands'.
 void elementwise(Machine &machine, mlir::Operation *op,

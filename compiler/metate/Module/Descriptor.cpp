@@ -197,6 +197,8 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
   kernel.name = strings.add(op.getSymName());
   kernel.flags =
       (op.getMayAlias() ? 0 : METATE_KERNEL_NO_ALIAS) | (op.getDebug() ? METATE_KERNEL_DEBUG : 0);
+  if (op.getSymName().ends_with(METATE_SLICE_SUFFIX))
+    kernel.flags |= METATE_KERNEL_SLICE;
   kernel.first_argument = uint32_t(arguments.size());
   kernel.argument_count = uint32_t(op.getArguments().size());
   kernel.task_count = uint32_t(op.getTaskCount());

@@ -224,6 +224,8 @@ Error StaticModule::addParameters(StaticKernel &kernel) {
 Error StaticModule::addKernels() {
   llvm::ArrayRef<metate_argument_info> arguments = table<metate_argument_info>(header().arguments);
   for (const metate_kernel_info &info : table<metate_kernel_info>(header().kernels)) {
+    if (info.flags & METATE_KERNEL_SLICE)
+      break; // they stand last, and libmetate alone calls them
     std::string own = text(info.name).str(), of = "kernel '" + own + "'";
     if (!isIdentifier(own))
       return llvm::createStringError(of + ": expected a name of ASCII letters, digits and "

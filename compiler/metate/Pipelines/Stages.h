@@ -26,6 +26,9 @@ llvm::ArrayRef<llvm::StringRef> stageNames();
 llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
+/// Slices: kernels that count what others activate (metate-slice-activations).
+enum class Slices { None, Beside, Only };
+
 struct CompileOptions {
   /// What to generate code for; exactly one for the JIT.
   std::vector<TargetOptions> targets;
@@ -58,6 +61,8 @@ struct CompileOptions {
   Sanitizer sanitizer = Sanitizer::None;
   /// Check each stage's invariant, and the IR that leaves the passes (to LLVM, or as a dump) by MLIR's
   /// verifiers.
+  /// Whether kernels that may activate cells get one, or leave nothing else.
+  Slices slices = Slices::None;
   bool verify = true;
 };
 

@@ -22,7 +22,7 @@ LogicalResult KernelLowering::run() {
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-            UsedOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, memref::DimOp, memref::LoadOp,
+            UsedOp, ReserveOp, CollectOp, SnapshotOp, StageLeafOp, memref::DimOp, memref::LoadOp,
             memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
@@ -295,6 +295,7 @@ void KernelLowering::lower(Operation *op) {
       .Case<CollectOp, SnapshotOp, SortOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
+      .Case<ReserveOp>([&](auto o) { lowerReserve(o); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::AtomicRMWOp>(
           [&](auto o) { lowerArrayAccess(o, o.getMemref(), o.getIndices()); })
@@ -463,6 +464,20 @@ void KernelLowering::lowerTaskEdge(Operation *op) {
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
   if (auto collect = dyn_cast<CollectOp>(op)) {
+void KernelLowering::lowerReserve(ReserveOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(op.getTreeType(), op.getPath());
+  SmallVector<Value> at = op.getAppend() ? parentCoordinates(bytes, path, op.getCoordinates())
+                                         : llvm::to_vector(op.getCoordinates());
+  Value counts =
+      arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), op.getCounts());
+  TreeAddress(bytes, *argument.layout, path, at, argument.concurrent, argument.unlinked)
+      .reserve(counts, argument.scope, op.getAppend());
+  op.erase();
+}
+
     bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
   } else if (isa<SortOp>(op)) {
     bytes.call("sort", 0, {}, {}, std::nullopt);

@@ -55,6 +55,7 @@ private:
   template <typename Op> void lowerListOrCell(Op op);
   void lowerUsed(UsedOp op);
   void lowerTaskEdge(mlir::Operation *op);
+  void lowerReserve(ReserveOp op);
   void lowerStageLeaf(StageLeafOp op);
   void lowerCells(CellsOp op);
   void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);

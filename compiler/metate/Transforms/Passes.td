@@ -49,6 +49,19 @@ def ExplicitActivation : Metate_Pass<"metate-explicit-activation", "::metate::Ke
   let statistics = [Statistic<"inserted", "inserted", "activations inserted">, Statistic<"proved", "proved", "accesses proved active">];
 }
 
+def SliceActivations : Metate_Pass<"metate-slice-activations"> {
+  let summary = "for each kernel that may activate cells a second one, NAME.reserve, that only counts the slots which that takes";
+  let description = [{
+    The slice has the kernel's arguments and the address of the counts. What decides which cells are activated (control flow,
+    coordinates, what they are loaded from) is kept, each activate and append becomes a `metate.reserve`, nothing else with an
+    effect is left. Where that could give another count than the kernel, for the kernel itself writes before what decides, the slice
+    is an assertion that fails, at that place and with the reason. `only`: the kernels themselves become empty.
+    Must run after explicit-activation.
+  }];
+  let options = [Option<"only", "only", "bool", "false", "leave nothing of the kernels but what their hosts see">];
+  let statistics = [Statistic<"sliced", "sliced", "slices made">, Statistic<"refused", "refused", "slices that only say why there is none">];
+}
+
 def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {
   let summary = "an atomic on a cell or element that one iteration owns becomes a load, an operation and a store";
   let description = [{

@@ -305,3 +305,15 @@ Value TreeAddress::append() {
   scf::YieldOp::create(builder, bytes.loc, descend(walk, 0, rootOffset(bytes, layout)));
   return branch.getResult(0);
 }
+
+void TreeAddress::reserve(Value counts, int64_t argument, bool append) {
+  int depth = path.lastPool();
+  if (depth < 0)
+    return;
+  OpBuilder &builder = bytes.builder;
+  auto branch = scf::IfOp::create(builder, bytes.loc, inside());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  bytes.call("reserve", layout.nodes[nodes[depth]], {counts, bytes.index(argument)},
+             levelCoordinates(depth), append);
+}

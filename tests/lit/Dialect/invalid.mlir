@@ -563,6 +563,24 @@ metate.kernel @k(%f: !t, %i: index) {
 
 // -----
 
+!t = !metate.tree<#metate.bitmasked<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index, %r: i64) {
+  // expected-error @below {{(C7) expected a dynamic level, got 'bitmasked0'; the tree has members a; levels bitmasked0}}
+  metate.reserve %f["bitmasked0"][] in %r append : !t
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>>
+metate.kernel @k(%f: !t, %i: index, %r: i64) {
+  // expected-error @below {{(C2)}}
+  metate.reserve %f["a"][%i, %i] in %r : !t
+  metate.return
+}
+
+// -----
+
 !t = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"j", [4], [#metate.place<"a" : f32>]>]>>
 metate.kernel @k(%f: !t) {
   // expected-error @below {{(C8) expected a pointer, dynamic or hash level, got 'bitmasked1'}}

@@ -9,7 +9,7 @@ metate.named_type @cloud = !cloud
 
 // CHECK-LABEL: metate.kernel @lists
 // CHECK-SAME: (%[[F:.*]]: !metate.tree<#metate.bitmasked<"i", [8], [#metate.dynamic<"j", [64], [#metate.place<"x" : i32>], chunk = 16, name = "list">]>>, %[[H:.*]]: !metate.tree
-metate.kernel @lists(%f: !list, %h: !cloud, %i: index) {
+metate.kernel @lists(%f: !list, %h: !cloud, %i: index, %counts: i64) {
   metate.serial {
     // CHECK: metate.snapshot %[[F]]["list"] : <
     metate.snapshot %f["list"] : !list
@@ -18,6 +18,8 @@ metate.kernel @lists(%f: !list, %h: !cloud, %i: index) {
   metate.for_each (%a, %b) in %f["x"] : !list {
     // CHECK: metate.append %[[F]]["list"] [%[[A:.*]]] : <
     %k = metate.append %f["list"][%a] : !list
+    // CHECK: metate.reserve %[[F]]["list"] [%[[A]]] in %{{.*}} append : <
+    metate.reserve %f["list"][%a] in %counts append : !list
     // CHECK: metate.length %[[F]]["list"] [%[[A]]] : <
     %n = metate.length %f["list"][%a] : !list
     // CHECK: metate.used %[[F]]["list"] : <

@@ -2,6 +2,7 @@
  * each payload gets what it calls. `type` is the type's blob in the payload's constants and `level` a constant, so that
  * after inlining nothing of the blob is read at run time. Must not call anything but itself: there is no library below. */
 #include "metate/abi/tree_protocol.h"
+#include "metate/abi/tree_reserve.h"
 
 #define CONSTANT_LEVEL                                                                             \
   __attribute__((always_inline)) /* in a function of its own for each type and level */
@@ -108,4 +109,24 @@ void metate_rt_settle(uint8_t *block, const metate_tree_type *type, uint32_t lev
   metate_view view = view_of(block, type);
   (void)level;
   metate_view_settle(&view);
+}
+
+/* Counts the slots that activating the cell, or (`append`) appending to its list, would take. Of all
+ * levels and types one function: counting is rare. */
+void metate_rt_reserve(uint8_t *block, const metate_tree_type *type, uint32_t level,
+                       uint64_t reservation, uint64_t argument, const int64_t *coordinates,
+                       uint32_t append) {
+  metate_view view = view_of(block, type);
+  metate_reservation *counted = (metate_reservation *)(uintptr_t)reservation;
+  const metate_level *own = metate_view_level(&view, level);
+  uint32_t tree = metate_reservation_same(counted)[argument];
+  int64_t along[METATE_MAX_AXES] = {0};
+  if (tree == METATE_NONE)
+    return;
+  for (uint32_t k = 0; k < own->coordinate_count; ++k)
+    along[own->path_axes[k]] = coordinates[k];
+  if (append)
+    metate_reserve_append(&view, level, along, counted, tree);
+  else
+    metate_reserve_cell(&view, level, along, counted, tree);
 }

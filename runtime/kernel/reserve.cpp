@@ -1,0 +1,194 @@
+// How many slots a launch would take: the kernel's slice counts them, in memory of the device's
+// allocator, and changes nothing.
+#include "kernel/run.h"
+#include "metate/abi/tree_reserve.h"
+
+#include <cstring>
+
+using namespace metate;
+
+namespace {
+
+// Cells that are counted before more memory is asked for, and how much more each time.
+constexpr uint64_t firstRecords = 4096;
+constexpr uint64_t growth = 8;
+
+// What one slice counted, while it lives.
+class Counts {
+public:
+  Counts(const metate_kernel &kernel, const metate_tree &tree) : kernel(kernel), tree(tree) {}
+  Counts(const Counts &) = delete;
+  Counts &operator=(const Counts &) = delete;
+  ~Counts() { kernel.device->release(counted, bytes, METATE_BLOCK_ALIGN); }
+
+  // Room for so many cells; what was counted before is forgotten.
+  metate_status make(const metate_argument *arguments, uint64_t records) {
+    kernel.device->release(counted, bytes, METATE_BLOCK_ALIGN);
+    counted = nullptr;
+    metate_reservation head{};
+    head.trees = kernel.info->argument_count;
+    head.pools = tree.type->poolCount();
+    head.record_count = uint32_t(records);
+    for (head.bucket_count = 1; head.bucket_count < 2 * records;)
+      head.bucket_count *= 2;
+    uint64_t fixed = sizeof head + 4ull * ((head.trees + 1) / 2 * 2) +
+                     8ull * head.trees * head.pools + 4ull * head.bucket_count;
+    bytes = fixed + records * sizeof(metate_reserved);
+    counted = static_cast<metate_reservation *>(kernel.device->allocate(bytes, METATE_BLOCK_ALIGN));
+    if (!counted)
+      return fail(METATE_E_OUT_OF_MEMORY,
+                  "kernel '%s': the allocator refused %llu bytes to count its slots in",
+                  kernel.name, show(bytes));
+    memset(counted, 0, fixed);
+    *counted = head;
+    for (uint32_t i = 0; i < head.trees; ++i)
+      metate_reservation_same(counted)[i] =
+          kernel.arguments[i].kind == METATE_ARGUMENT_TREE && arguments[i].value.tree == &tree
+              ? first(arguments)
+              : METATE_NONE;
+    return METATE_OK;
+  }
+
+  bool isComplete() const { return counted->taken <= counted->record_count; }
+  uint64_t records() const { return counted->record_count; }
+  uint64_t address() const { return reinterpret_cast<uintptr_t>(counted); }
+  // The level of a list that would be too long; METATE_NONE.
+  uint32_t fullLevel() const { return counted->full ? counted->full - 1 : METATE_NONE; }
+  uint64_t needed(const metate_argument *arguments, uint32_t pool) const {
+    uint64_t missing =
+        metate_reservation_missing(counted)[uint64_t(first(arguments)) * counted->pools + pool];
+    return __atomic_load_n(&tree.pool(pool).used, __ATOMIC_RELAXED) + missing;
+  }
+  // The first argument that is the tree; the count if none is.
+  uint32_t first(const metate_argument *arguments) const {
+    uint32_t i = 0;
+    while (i < kernel.info->argument_count &&
+           (kernel.arguments[i].kind != METATE_ARGUMENT_TREE || arguments[i].value.tree != &tree))
+      ++i;
+    return i;
+  }
+
+private:
+  const metate_kernel &kernel;
+  const metate_tree &tree;
+  metate_reservation *counted = nullptr;
+  uint64_t bytes = 0;
+};
+
+// A slice that fails an assertion says why there is none; an interpreted one as a whole message.
+metate_status failRefused(const metate_kernel &kernel, const metate_failure &failure) {
+  Descriptor descriptor = kernel.description();
+  char place[256] = "";
+  const char *reason = "";
+  if (failure.detail) {
+    const char *end = strstr(failure.detail, "kernel '"), *asserted = "assertion failed: ";
+    const char *found = strstr(failure.detail, asserted);
+    snprintf(place, sizeof place, "%.*s", end ? int(end - failure.detail) : 0, failure.detail);
+    reason = found ? found + strlen(asserted) : failure.detail;
+  } else if (failure.text < descriptor.header().texts.count) {
+    const metate_text &at = descriptor.texts()[failure.text];
+    snprintf(place, sizeof place, "%s:%u:%u: ", descriptor.text(at.file), at.line, at.column);
+    reason = descriptor.text(at.text);
+  }
+  return fail(METATE_E_UNSUPPORTED, "%skernel '%s': its slots cannot be counted before it runs: %s",
+              place, kernel.name, reason);
+}
+
+metate_status reportSlice(const metate_kernel &kernel, const metate_argument *arguments,
+                          int32_t code, const metate_failure &failure) {
+  if (failure.code == METATE_E_ASSERT)
+    return failRefused(kernel, failure);
+  if (failure.code != METATE_OK)
+    return reportFailure(kernel, arguments, failure);
+  return fail(code < 0 || code > METATE_STATUS_LAST ? METATE_E_INTERNAL : metate_status(code),
+              "kernel '%s': its slice returned %s", kernel.name, metate_status_name(code));
+}
+
+metate_status count(const metate_kernel &kernel, const metate_argument *arguments,
+                    metate_slot *slots, Counts &counts) {
+  Running running(kernel, arguments);
+  for (uint64_t records = firstRecords;; records *= growth) {
+    METATE_TRY(counts.make(arguments, records));
+    slots[kernel.info->slot_count].u = counts.address();
+    metate_failure failure; // only its code is read before it is filled
+    metate_host host = hostOf(kernel, 0, failure, nullptr);
+    int32_t code = kernel.slice->entry(slots, nullptr, &host);
+    if (code != METATE_OK || failure.code != METATE_OK)
+      return reportSlice(kernel, arguments, code, failure);
+    if (counts.isComplete())
+      return METATE_OK;
+    if (records > UINT32_MAX / 2 / growth)
+      return fail(METATE_E_OUT_OF_RANGE, "kernel '%s': it would activate more than %llu cells",
+                  kernel.name, show(records));
+  }
+}
+
+// METATE_E_CAPACITY with all levels that are too small, or METATE_OK.
+metate_status compare(const metate_kernel &kernel, const metate_argument *arguments,
+                      const metate_tree &tree, const Counts *counts, uint32_t *slots) {
+  char levels[400] = "";
+  size_t used = 0;
+  for (uint32_t pool = 0; pool < tree.type->poolCount(); ++pool) {
+    uint64_t needed = counts ? counts->needed(arguments, pool) : tree.pool(pool).used;
+    uint32_t capacity = tree.pools[pool].capacity;
+    if (slots)
+      slots[pool] = needed < UINT32_MAX ? uint32_t(needed) : UINT32_MAX;
+    if (needed > capacity && used < sizeof levels)
+      used += size_t(snprintf(levels + used, sizeof levels - used,
+                              "%slevel '%s' needs %llu slots, its capacity is %u", used ? "; " : "",
+                              tree.type->levelName(tree.type->poolLevels[pool]), show(needed),
+                              capacity));
+  }
+  uint32_t full = counts ? counts->fullLevel() : METATE_NONE;
+  if (full != METATE_NONE)
+    return fail(METATE_E_CAPACITY,
+                "kernel '%s': level '%s': a list would be longer than its %llu "
+                "cells: no capacity helps",
+                kernel.name, tree.type->levelName(full), show(tree.type->levels[full].cells));
+  if (used)
+    return fail(METATE_E_CAPACITY, "kernel '%s': %s: migrate the tree to capacities that suffice",
+                kernel.name, levels);
+  return METATE_OK;
+}
+
+metate_status checkArguments(const metate_tree *tree, const metate_kernel *kernel,
+                             const metate_argument *arguments, uint32_t count, uint32_t pool_count,
+                             const uint32_t *slots) {
+  METATE_TRY(checkCount(*kernel, arguments, count));
+  if (Counts(*kernel, *tree).first(arguments) == count)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "metate_tree_reserve_for: expected a tree that is an argument of kernel '%s'",
+                kernel->name);
+  if (slots && pool_count != tree->type->poolCount())
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "metate_tree_reserve_for: pool_count: expected %u, got %u", tree->type->poolCount(),
+                pool_count);
+  return METATE_OK;
+}
+
+} // namespace
+
+metate_status metate_tree_reserve_for(const metate_tree *tree, const metate_kernel *kernel,
+                                      const metate_argument *arguments, uint32_t count,
+                                      uint32_t pool_count, uint32_t *slots) {
+  METATE_REQUIRE(tree);
+  METATE_REQUIRE(kernel);
+  METATE_TRY(checkArguments(tree, kernel, arguments, count, pool_count, slots));
+  Array<metate_slot> packed(*kernel->device);
+  METATE_TRY(packed.allocate(kernel->info->slot_count + 1ull));
+  METATE_TRY(pack(*kernel, arguments, packed.data()));
+  if (!kernel->activates)
+    return compare(*kernel, arguments, *tree, nullptr, slots);
+  if (!kernel->slice)
+    return fail(METATE_E_UNSUPPORTED,
+                "kernel '%s': its module was built without the code that counts slots (reserve)",
+                kernel->name);
+  if (!kernel->slice->entry)
+    return fail(
+        METATE_E_UNSUPPORTED,
+        "kernel '%s': its module was opened with METATE_MODULE_QUERY_ONLY: no code is mapped",
+        kernel->name);
+  Counts counts(*kernel, *tree);
+  METATE_TRY(::count(*kernel, arguments, packed.data(), counts));
+  return compare(*kernel, arguments, *tree, &counts, slots);
+}

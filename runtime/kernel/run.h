@@ -1,0 +1,82 @@
+// What launching a kernel and counting its slots have in common.
+#ifndef METATE_RUNTIME_KERNEL_RUN_H
+#define METATE_RUNTIME_KERNEL_RUN_H
+
+#include "kernel/kernel.h"
+#include "print/print.h"
+#include "tree/tree.h"
+
+namespace metate {
+
+inline metate_status checkCount(const metate_kernel &kernel, const metate_argument *arguments,
+                                uint32_t count) {
+  if (count != kernel.info->argument_count)
+    return fail(METATE_E_INVALID_ARGUMENT, "kernel '%s': expected %u arguments, got %u",
+                kernel.name, kernel.info->argument_count, count);
+  if (count && !arguments)
+    return fail(METATE_E_NULL, "kernel '%s': arguments is NULL", kernel.name);
+  return METATE_OK;
+}
+
+inline metate_status pack(const metate_kernel &kernel, const metate_argument *arguments,
+                          metate_slot *slots) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+    METATE_TRY(packArgument(kernel, i, arguments[i], slots));
+  if (kernel.writes && (kernel.info->flags & METATE_KERNEL_NO_ALIAS))
+    return checkAlias(kernel, arguments);
+  return METATE_OK;
+}
+
+// The host of one launch; `workers` = 0: as many as the device has.
+inline metate_host hostOf(const metate_kernel &kernel, uint32_t workers, metate_failure &failure,
+                          const uint32_t *interrupt) {
+  metate_device &device = *kernel.device;
+  failure.code = METATE_OK;
+  failure.text = METATE_NONE;
+  failure.detail = nullptr;
+  failure.rank = 0;
+  metate_host host{};
+  host.struct_size = sizeof host;
+  host.max_workers = workers;
+  if (!host.max_workers ||
+      (device.executor.worker_count && device.executor.worker_count < host.max_workers))
+    host.max_workers = device.executor.worker_count;
+  host.executor_self = device.executor.self;
+  host.parallel_for = device.executor.parallel_for;
+  if (device.sink.text) {
+    host.print_self = &device;
+    host.print = print::deliver;
+  }
+  host.failure = &failure;
+  host.interrupt = interrupt;
+  return host;
+}
+
+// A launch while it runs, as its module and its trees count it.
+class Running {
+public:
+  Running(const metate_kernel &kernel, const metate_argument *arguments)
+      : kernel(kernel), arguments(arguments) {
+    kernel.uses->begin();
+    if (kernel.trees)
+      eachTree(&Uses::begin);
+  }
+  ~Running() {
+    if (kernel.trees)
+      eachTree(&Uses::end);
+    kernel.uses->end();
+  }
+
+private:
+  void eachTree(void (Uses::*count)()) {
+    for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+      if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE)
+        (arguments[i].value.tree->uses.*count)();
+  }
+  const metate_kernel &kernel;
+  const metate_argument *arguments;
+};
+
+} // namespace metate
+
+#endif
