@@ -22,8 +22,8 @@ LogicalResult KernelLowering::run() {
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-            UsedOp, ReserveOp, CollectOp, SnapshotOp, StageLeafOp, memref::DimOp, memref::LoadOp,
-            memref::StoreOp, memref::AtomicRMWOp>(op))
+            UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, memref::DimOp,
+            memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
   noteInnerChanges();
@@ -464,19 +464,19 @@ void KernelLowering::lowerTaskEdge(Operation *op) {
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
   if (auto collect = dyn_cast<CollectOp>(op)) {
-void KernelLowering::lowerReserve(ReserveOp op) {
-  Argument &argument = arguments.find(op.getTree())->second;
-  OpBuilder builder(op);
-  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
-  TreePath path = *findPath(op.getTreeType(), op.getPath());
-  SmallVector<Value> at = op.getAppend() ? parentCoordinates(bytes, path, op.getCoordinates())
-                                         : llvm::to_vector(op.getCoordinates());
-  Value counts =
-      arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), op.getCounts());
-  TreeAddress(bytes, *argument.layout, path, at, argument.concurrent, argument.unlinked)
-      .reserve(counts, argument.scope, op.getAppend());
-  op.erase();
-}
+    void KernelLowering::lowerReserve(ReserveOp op) {
+      Argument &argument = arguments.find(op.getTree())->second;
+      OpBuilder builder(op);
+      ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+      TreePath path = *findPath(op.getTreeType(), op.getPath());
+      SmallVector<Value> at = op.getAppend() ? parentCoordinates(bytes, path, op.getCoordinates())
+                                             : llvm::to_vector(op.getCoordinates());
+      Value counts =
+          arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), op.getCounts());
+      TreeAddress(bytes, *argument.layout, path, at, argument.concurrent, argument.unlinked)
+          .reserve(counts, argument.scope, op.getAppend());
+      op.erase();
+    }
 
     bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
   } else if (isa<SortOp>(op)) {
