@@ -63,7 +63,7 @@ static void run_direct(outputs *out) {
   EXPECT(levels_sparse_reset(sparse, 600) == 5);
   EXPECT(*levels_filled_w_at(filled, 6) == 0.5 && *levels_filled_v_at(filled, 0) == -3);
   unsigned char *few = sparse; /* enough for some of the cells that paint activates */
-  EXPECT(levels_sparse_reset(few, 10500) == 0);
+  EXPECT(levels_sparse_reset(few, levels_sparse_BYTES - 15484) == 0);
   EXPECT(levels_paint(few, 1, NULL, NULL) == 8);
   EXPECT(topology_of(few) == 2);                 /* also where it fails */
   EXPECT(levels_paint(few, 1, NULL, NULL) == 0); /* nothing new, and the status is this call's */

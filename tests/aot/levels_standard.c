@@ -108,6 +108,27 @@ static void run_standard(outputs *out) {
   launch("rotate", (metate_argument[]){array_argument(&rotated), array_argument(&rotated)}, 2);
 }
 
+/* An entry that libmetate hands out settles what it changes as a launch does. */
+static void call_an_entry(void) {
+  const metate_kernel *kernel = NULL;
+  metate_kernel_description about = {.struct_size = sizeof about};
+  metate_entry entry = NULL;
+  EXPECT(!metate_module_find_kernel(opened, "paint", &kernel));
+  EXPECT(!metate_kernel_describe(kernel, &about) && about.slot_count == 2);
+  EXPECT(!metate_kernel_direct(kernel, about.signature, &entry));
+  metate_tree *bound = bind("sparse", sparse, sizeof sparse, METATE_BIND_RESET);
+  metate_tree_description before = {.struct_size = sizeof before}, after = before;
+  metate_slot slots[2] = {{.p = sparse}, {.u = 0}};
+  slots[1].f = in.scale;
+  for (int times = 0; times < 2; ++times) {
+    EXPECT(!metate_tree_describe(bound, &before));
+    EXPECT(entry && !entry(slots, NULL, NULL));
+    EXPECT(!metate_tree_describe(bound, &after));
+    EXPECT(after.topology_version == before.topology_version + (times == 0));
+  }
+  EXPECT(!metate_tree_unbind(bound));
+}
+
 /* The object's reset and libmetate's leave the same bytes. */
 static void compare_blocks(const char *name, uint64_t bytes, int32_t (*reset)(void *, uint64_t)) {
   const metate_type *type = NULL;
@@ -287,6 +308,7 @@ void standard_level(const outputs *wanted) {
   compare_small_blocks("sparse", levels_sparse_BYTES, levels_sparse_reset);
   compare_small_blocks("large", levels_large_BYTES, levels_large_reset);
   compare_addresses();
+  call_an_entry();
   EXPECT(!metate_module_close(opened));
   EXPECT(!metate_device_close(device));
 }
