@@ -66,7 +66,7 @@ class Module:
 
     def __init__(
         self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False, nontemporal_bytes=1 << 26,
-        reserve=True,
+        deterministic=False, reserve=True,
     ):  # fmt: skip
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")

@@ -292,10 +292,10 @@ void KernelLowering::lower(Operation *op) {
       .Case<ActivateOp>([&](auto o) { lowerActivate(o); })
       .Case<DeactivateOp, AppendOp, LengthOp>([&](auto o) { lowerListOrCell(o); })
       .Case<UsedOp>([&](auto o) { lowerUsed(o); })
+      .Case<ReserveOp>([&](auto o) { lowerReserve(o); })
       .Case<CollectOp, SnapshotOp, SortOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
-      .Case<ReserveOp>([&](auto o) { lowerReserve(o); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::AtomicRMWOp>(
           [&](auto o) { lowerArrayAccess(o, o.getMemref(), o.getIndices()); })
@@ -458,26 +458,26 @@ void KernelLowering::lowerUsed(UsedOp op) {
   op.erase();
 }
 
+void KernelLowering::lowerReserve(ReserveOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(op.getTreeType(), op.getPath());
+  SmallVector<Value> at = op.getAppend() ? parentCoordinates(bytes, path, op.getCoordinates())
+                                         : llvm::to_vector(op.getCoordinates());
+  Value counts =
+      arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), op.getCounts());
+  TreeAddress(bytes, *argument.layout, path, at, argument.concurrent, argument.unlinked)
+      .reserve(counts, argument.scope, op.getAppend());
+  op.erase();
+}
+
 /// Collect, snapshot and sort.
 void KernelLowering::lowerTaskEdge(Operation *op) {
   Argument &argument = arguments.find(op->getOperand(0))->second;
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
   if (auto collect = dyn_cast<CollectOp>(op)) {
-    void KernelLowering::lowerReserve(ReserveOp op) {
-      Argument &argument = arguments.find(op.getTree())->second;
-      OpBuilder builder(op);
-      ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
-      TreePath path = *findPath(op.getTreeType(), op.getPath());
-      SmallVector<Value> at = op.getAppend() ? parentCoordinates(bytes, path, op.getCoordinates())
-                                             : llvm::to_vector(op.getCoordinates());
-      Value counts =
-          arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), op.getCounts());
-      TreeAddress(bytes, *argument.layout, path, at, argument.concurrent, argument.unlinked)
-          .reserve(counts, argument.scope, op.getAppend());
-      op.erase();
-    }
-
     bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
   } else if (isa<SortOp>(op)) {
     bytes.call("sort", 0, {}, {}, std::nullopt);

@@ -50,14 +50,14 @@ public:
   /// cell (-1: none). i32.
   mlir::Value length();
   mlir::Value append();
+  /// Counts the slots down to the last pool of the path, or of one more cell of its list, that are not there:
+  /// `counts` is the address of the counts, index.
+  void reserve(mlir::Value counts, int64_t argument, bool append);
 
 private:
   struct Walk;
   mlir::Value cellInSlot(unsigned depth, mlir::Value slotOffset);
   llvm::SmallVector<mlir::Value> descend(Walk &walk, unsigned depth, mlir::Value offset);
-  /// Counts the slots down to the last pool of the path, or of one more cell of its list, that are not there:
-  /// `counts` is the address of the counts, index.
-  void reserve(mlir::Value counts, int64_t argument, bool append);
   /// i1: all coordinates are within the extents; null where the path has no pool. Coordinates that
   /// are not are replaced where following them would leave a container.
   mlir::Value inside();
