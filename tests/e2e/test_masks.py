@@ -106,3 +106,72 @@ def test_another_tree_gets_the_same_cells(rng, way):
     version = g.topology_version
     copy(f, g)
     assert g.topology_version == version
+
+
+@pytest.mark.parametrize("kinds", [("bitmasked", "dense"), ("dense", "bitmasked"), ("bitmasked", "bitmasked")])
+@pytest.mark.parametrize("extents", [(8, 8), (3, 5), (2, 48)])
+def test_leaves_of_another_tree_are_activated_like_the_own_one(rng, way, kinds, extents):
+    def tree_of(kind, name, background):
+        builder = ti.types.SNodeTreeBuilder()
+        getattr(builder.pointer(ti.ij, 4), kind)(ti.ij, extents).place(**{name: ti.f32}, background=background)
+        return builder.build()
+
+    one, two = tree_of(kinds[0], "a", 7), tree_of(kinds[1], "b", 2)
+
+    @ti.kernel
+    def double(f: one, g: two):
+        for I in ti.grouped(f.a):
+            g.b[I] = 2 * f.a[I]
+
+    f, g = one.new(), two.new()
+    shape = (4 * extents[0], 4 * extents[1])
+    chosen = rng.random(shape) < 0.3
+    chosen[: extents[0]] = False
+    for i, j in np.argwhere(chosen).tolist():
+        f.a[i, j] = i + j
+    walked = np.zeros(shape, bool)
+    walked[tuple(f.a.cells()[0].T)] = True
+    before = f.a.to_numpy()
+    double(f, g)
+    active = np.zeros(shape, bool)
+    active[tuple(g.b.cells()[0].T)] = True
+    if kinds[1] == "bitmasked":
+        assert (active == walked).all()
+    else:
+        leaves = walked.reshape(4, extents[0], 4, extents[1]).any(axis=(1, 3))
+        assert (active == leaves.repeat(extents[0], 0).repeat(extents[1], 1)).all()
+    assert (g.b.to_numpy() == np.where(walked, 2 * before, 2)).all()
+    version = g.topology_version
+    double(f, g)
+    assert g.topology_version == version
+    assert f.check() is None and g.check() is None
+
+
+@pytest.mark.parametrize("leaf", ["dense", "bitmasked"])
+def test_rows_that_write_what_their_neighbours_read(rng, way, leaf):
+    """Red and black: each pass reads the other colour's cells, of the member that it writes."""
+    builder = ti.types.SNodeTreeBuilder()
+    getattr(builder.pointer(ti.ij, 4), leaf)(ti.ij, 8).place(x=ti.f32)
+    tree_type = builder.build()
+
+    @ti.kernel
+    def smooth(f: tree_type, colour: ti.i32):
+        for i, j in f.x:
+            if (i + j) % 2 == colour:
+                f.x[i, j] = f.x[i, j] + f.x[i - 1, j] + f.x[i + 1, j] + f.x[i, j - 1] + 2 * f.x[i, j + 1]
+                f.x[i, j] -= 1
+
+    f, x = tree_type.new(), np.zeros((32, 32), np.float32)
+    mask = rng.random(x.shape) < 0.6
+    mask[8:16, 16:24] = False
+    for i, j in np.argwhere(mask).tolist():
+        x[i, j] = f.x[i, j] = int(rng.integers(0, 100))
+    active = np.zeros(x.shape, bool)
+    active[tuple(f.x.cells()[0].T)] = True
+    i, j = np.indices(x.shape)
+    for colour in (0, 1):
+        smooth(f, colour)
+        wide = np.pad(x, 1)
+        new = x + wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + 2 * wide[1:-1, 2:] - 1
+        x = np.where(active & ((i + j) % 2 == colour), new, x)
+    assert (f.x.to_numpy() == x).all()

@@ -80,6 +80,31 @@ LogicalResult SnapshotOp::verify() {
   return success();
 }
 
+/// The level right below the last pool, where a path ends with one that is stored in the slot; null else.
+static LevelInterface leafLevel(TreeType tree, StringRef name) {
+  std::optional<TreePath> path = findPath(tree, name);
+  if (!path || path->lastPool() < 0 || size_t(path->lastPool()) + 2 != path->levels.size() ||
+      !isa<DenseAttr, BitmaskedAttr>(path->levels.back()))
+    return {};
+  return path->levels.back();
+}
+
+LogicalResult ActivateLeafOp::verify() {
+  LevelInterface leaf = leafLevel(cast<TreeType>(getTree().getType()), getPath());
+  LevelInterface like = leaf;
+  if (getLike())
+    like = leafLevel(cast<TreeType>(getLike().getType()), getLikePath().value_or(""));
+  if (!leaf || !like || levelAxes(leaf) != levelAxes(like) ||
+      leaf.getLevelExtents() != like.getLevelExtents())
+    return emitOpError("(V1) expected leaves of the same axes and extents right below the last "
+                       "pool, got '")
+           << getPath() << "' and '" << getLikePath().value_or(getPath()) << "'";
+  size_t rank = findPath(cast<TreeType>(getTree().getType()), getPath())->rank();
+  if (getCoordinates().size() != rank)
+    return emitOpError("(V2) expected ") << rank << " coordinates, got " << getCoordinates().size();
+  return success();
+}
+
 LogicalResult StageLeafOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
   int pool = path ? path->lastPool() : -1;

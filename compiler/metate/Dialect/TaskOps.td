@@ -74,6 +74,25 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high attr-dict `:` type($tree) `->` type($tile)";
 }
 
+def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [HasParent<"CellsOp">, AttrSizedOperandSegments]> {
+  let summary = "activates, of the leaf with a cell, the cells that are active in another leaf";
+  let description = [{
+    `%ok = metate.activate_leaf %g["y"] [%bi, %bj] like %f["x"] : tree, tree`: before the nest of a metate.cells. The leaf of %f["x"] is that of the slot
+    which the task is at; where none of its cells is active, nothing happens. Of a leaf without bits of its own the slot alone is activated. `entry`: the cells
+    that were active when the task began. Without `like` all cells of the leaf. %ok is false where nothing was activated.
+    Constraint (V1): both paths end one level below their last pool, in dense or bitmasked levels of the same axes and extents. (V2): one coordinate for each
+    axis.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates,
+    Arg<Optional<Metate_TreeType>, "", [MemRead]>:$like, OptionalAttr<StrAttr>:$like_path, UnitAttr:$entry);
+  let results = (outs I1:$active);
+  let assemblyFormat = [{
+    $tree `[` $path `]` `[` $coordinates `]` (`like` $like^ `[` $like_path `]`)? (`entry` $entry^)? attr-dict `:` type($tree)
+    (`,` type($like)^)?
+  }];
+}
+
 //===-- bytes (layout stage) ------------------------------------------------===//
 // `scope` is the number of the kernel argument that the block belongs to: what alias scopes are made of.
 

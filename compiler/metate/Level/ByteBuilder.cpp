@@ -93,7 +93,9 @@ Value ByteBuilder::readInteger(Value offset, unsigned width, bool acquire, bool 
 }
 
 void ByteBuilder::write(Value value, Value offset, bool release) {
-  WriteOp::create(builder, loc, value, block, offset, uint64_t(scope), release);
+  auto write = WriteOp::create(builder, loc, value, block, offset, uint64_t(scope), release);
+  if (onlyWriter)
+    write->setAttr("metate.only_writer", builder.getUnitAttr());
 }
 
 Value ByteBuilder::compareExchange(Value offset, Value expected, Value desired) {

@@ -69,6 +69,8 @@ public:
   /// Atomics only accumulate (metate-private-reductions): the target may combine them.
   bool reduction = false;
 
+  /// Writes are of cells that no other iteration of the task writes.
+  bool onlyWriter = false;
   /// Reads are of a slot that is known: they may run whether or not the program would have read.
   bool knownSlot = false;
   /// Reads and writes one value of a place: scalars, vectors component by component, i1 as a byte.

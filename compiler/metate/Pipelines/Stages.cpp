@@ -86,6 +86,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
     if (options.hoistLeaves) {
       // Activations leave the nest first: staging then sees which trees the nest still changes.
       passes.addNestedPass<KernelOp>(createHoistActivations());
+      passes.addNestedPass<KernelOp>(createActivateLeaves());
       passes.addNestedPass<KernelOp>(createStageLeaves());
     }
     if (options.scanMasks)

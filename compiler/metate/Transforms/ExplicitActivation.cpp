@@ -125,6 +125,33 @@ private:
                           op.getCoordinates(), op.getComponents());
   }
 
+  /// An activation or append in another branch of the tree, whose levels above the fork are the own cell's: that is active
+  /// already.
+  static bool isBesideWalk(ForEachOp loop, const TreePath &walked, Operation *op,
+                           const CellAccess &change) {
+    TreePath path = change.resolve();
+    auto fork = std::mismatch(walked.levels.begin(), walked.levels.end(), path.levels.begin(),
+                              path.levels.end());
+    unsigned shared = fork.first - walked.levels.begin();
+    if (isa<AppendOp>(op)) {
+      if (shared == path.levels.size())
+        return false; // the list is walked
+      path = parentOf(path);
+    }
+    for (auto [k, axis] : llvm::enumerate(path.axes)) {
+      auto splits = [axis = axis](LevelInterface level) {
+        return llvm::is_contained(levelAxes(level), axis);
+      };
+      if (llvm::none_of(ArrayRef(path.levels).take_front(shared), splits))
+        continue;
+      unsigned own = llvm::find(walked.axes, axis) - walked.axes.begin();
+      if (path.extentBelow(shared - 1, k) != walked.extentBelow(shared - 1, own) ||
+          change.coordinates[k] != loop.getBody().getArgument(own))
+        return false;
+    }
+    return true;
+  }
+
   /// Nothing but the own cell of the loop, or cells below it that the loop does not walk.
   bool keepsWalk(ForEachOp loop, const TreePath &walked, Operation *op, bool deactivates,
                  bool activates) {
@@ -139,6 +166,8 @@ private:
     }
     if (isa<AppendOp>(op))
       path = parentOf(path);
+    if (!isa<DeactivateOp>(op) && !deactivates && isBesideWalk(loop, walked, op, change))
+      return true;
     bool isOwn =
         isSameCell(walked, path) && llvm::equal(loop.getBody().getArguments(), change.coordinates);
     return isOwn && !(isa<DeactivateOp>(op) ? activates : deactivates);

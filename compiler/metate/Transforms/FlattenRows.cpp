@@ -23,6 +23,13 @@ namespace {
 /// more than vectors save.
 constexpr unsigned maxOperations = 256;
 
+/// A store into a cell that no other iteration writes (metate.only_writer): where it is not wanted, the old value is stored.
+bool isBlended(Operation &op) {
+  auto write = dyn_cast<WriteOp>(op);
+  return write && write->hasAttr("metate.only_writer") && !write.getRelease() &&
+         !isa<VectorType>(write.getValue().getType());
+}
+
 /// May the operation run where the program would not have run it?
 bool mayRunAlways(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) // a tile: its indices are inside by construction
@@ -57,12 +64,16 @@ struct FlattenRows : metate::impl::FlattenRowsBase<FlattenRows> {
 private:
   static bool isSimple(scf::IfOp branch) {
     unsigned count = 0;
+    bool stores = false, vectors = true;
     for (Region &region : branch->getRegions())
       for (Block &block : region)
-        for (Operation &op : block.without_terminator())
-          if (++count > maxOperations || !mayRunAlways(&op))
+        for (Operation &op : block.without_terminator()) {
+          if (++count > maxOperations || !(mayRunAlways(&op) || isBlended(op)))
             return false;
-    return true;
+          stores |= isBlended(op);
+          vectors &= staysVector(&op);
+        }
+    return vectors || !stores;
   }
 
   /// A store that machines have an instruction under a mask for.
@@ -118,6 +129,20 @@ private:
       row->setAttr("metate.straight", UnitAttr::get(&getContext()));
   }
 
+  static void blend(WriteOp write, Value condition, bool wanted) {
+    OpBuilder builder(write);
+    Value old =
+        ReadOp::create(builder, write.getLoc(), write.getValue().getType(), write.getBlock(),
+                       write.getOffset(), write.getScope(), /*acquire=*/false,
+                       /*invariant=*/false);
+    old.getDefiningOp()->setAttr("metate.known_slot", builder.getUnitAttr());
+    Value value = write.getValue();
+    if (!isMutant(Mutant::MaskIgnored))
+      value = arith::SelectOp::create(builder, write.getLoc(), condition, wanted ? value : old,
+                                      wanted ? old : value);
+    write.getValueMutable().assign(value);
+  }
+
   void flatten(scf::IfOp branch) {
     OpBuilder builder(branch);
     SmallVector<Value> sides[2];
@@ -126,6 +151,8 @@ private:
       if (region.empty())
         continue;
       Block &block = region.front();
+      for (WriteOp write : llvm::make_early_inc_range(block.getOps<WriteOp>()))
+        blend(write, branch.getCondition(), k == 0);
       llvm::append_range(sides[k], block.getTerminator()->getOperands());
       block.getTerminator()->erase();
       branch->getBlock()->getOperations().splice(branch->getIterator(), block.getOperations());

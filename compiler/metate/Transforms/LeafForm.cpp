@@ -97,6 +97,37 @@ std::optional<std::pair<LinearForm, LinearForm>> LinearForm::divide(int64_t divi
   return std::pair(std::move(quotient), std::move(rest));
 }
 
+/// Each iteration of the task makes the access at another cell.
+static bool isAtOwnCell(CellsOp cells, const CellAccess &access) {
+  TreePath path = access.resolve();
+  std::optional<LeafForm> form = LeafForm::of(cells, access);
+  if (!form || !form->isOwnCell(cells, path))
+    return false;
+  TreePath slots = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+  auto isList = [](LevelInterface level) { return isa<DynamicAttr>(level); };
+  if (llvm::any_of(path.levels, isList) || llvm::any_of(slots.levels, isList))
+    return false;
+  return llvm::all_of(cells.getBody().getArguments().drop_front(),
+                      [&](Value coordinate) { return llvm::is_contained(form->slot, coordinate); });
+}
+
+bool metate::isOnlyWriter(KernelOp kernel, CellsOp cells, StoreOp store) {
+  CellAccess access = *CellAccess::of(store);
+  if (!isAtOwnCell(cells, access) || mayDeactivate(kernel, cells, access.tree))
+    return false;
+  return !cells
+              .walk([&](Operation *op) {
+                if (!isa<StoreOp, AtomicOp>(op))
+                  return WalkResult::advance();
+                CellAccess other = *CellAccess::of(op);
+                bool meets = other.path == access.path &&
+                             mayBeSameTree(kernel, other.tree, access.tree) &&
+                             !isAtOwnCell(cells, other);
+                return meets ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 SmallVector<scf::ForOp> metate::nestOf(CellsOp cells) {
   SmallVector<scf::ForOp> nest;
   Block *block = &cells.getBody().front();
@@ -143,6 +174,23 @@ bool LeafForm::staysNear() const {
   return llvm::all_of(llvm::zip(extents, least, greatest), [](auto axis) {
     auto [extent, low, high] = axis;
     return low >= -extent && high < 2 * extent;
+  });
+}
+
+bool LeafForm::isOwnCell(CellsOp cells, const TreePath &path) const {
+  SmallVector<scf::ForOp> nest = nestOf(cells);
+  LevelInterface leaf = path.levels.back();
+  SmallVector<unsigned> axes = levelAxes(leaf);
+  if (size_t(path.lastPool()) + 2 != path.levels.size() || axes.size() != nest.size() ||
+      path.rank() != nest.size())
+    return false;
+  return llvm::all_of(llvm::zip(axes, leaf.getLevelExtents(), nest), [&](auto level) {
+    auto &[axis, extent, loop] = level;
+    const LinearForm &along = local[llvm::find(path.axes, axis) - path.axes.begin()];
+    APInt upper;
+    return matchPattern(scf::ForOp(loop).getUpperBound(), m_ConstantInt(&upper)) &&
+           upper.getSExtValue() == extent && along.constant == 0 && along.terms.size() == 1 &&
+           along.terms.front() == std::pair(Value(scf::ForOp(loop).getInductionVar()), int64_t(1));
   });
 }
 

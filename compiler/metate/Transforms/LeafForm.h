@@ -45,9 +45,16 @@ struct LeafForm {
   /// True if no iteration leaves the leaf and its direct neighbours.
   bool staysNear() const;
 
+  /// True if the access, of this path, is at the cell that the iteration is at, and the nest goes over the whole of
+  /// the leaf, one level right below the pool.
+  bool isOwnCell(CellsOp cells, const TreePath &path) const;
+
   /// The form of an access inside `cells`, or nullopt if it has another one.
   static std::optional<LeafForm> of(CellsOp cells, const CellAccess &access);
 };
+
+/// True if no other iteration of `cells` writes, or gives up, the cell that the store writes, whether or not this one does.
+bool isOnlyWriter(KernelOp kernel, CellsOp cells, StoreOp store);
 
 /// The loops over the cells of a slot, outermost first: constant bounds, marked `metate.nest` by
 /// offload.

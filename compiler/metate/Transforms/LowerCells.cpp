@@ -18,6 +18,11 @@ static unsigned poolNode(const layout::TreeLayout &layout, const TreePath &path)
   return layout.nodesOf(path)[path.lastPool()];
 }
 
+/// Node of the last level of a path.
+static const layout::Node &leafNode(const layout::TreeLayout &layout, const TreePath &path) {
+  return layout.nodes[layout.nodesOf(path)[path.levels.size() - 1]];
+}
+
 bool KernelLowering::isOwnSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
                                const TreePath &path, Argument &argument) {
   TreePath iterated = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
@@ -198,6 +203,110 @@ void KernelLowering::lowerCells(CellsOp cells) {
   branch.thenBlock()->getOperations().splice(std::prev(branch.thenBlock()->end()),
                                              from.getOperations());
   cells.erase();
+}
+
+namespace {
+/// The words of one leaf's mask, in the slot that holds the leaf.
+struct LeafMask {
+  ByteBuilder bytes;
+  const layout::Node &node;
+  Value first; ///< byte offset of word 0
+
+  LeafMask(ByteBuilder bytes, const layout::Node &node, Value slot, bool entry = false)
+      : bytes(bytes), node(node),
+        first(bytes.add(slot, node.offset + node.maskOffset + (entry ? node.maskBytes() : 0))) {}
+
+  int64_t words() const { return node.maskBytes() / 4; }
+  Value at(Value word) { return bytes.add(first, bytes.multiply(word, 4)); }
+  Value read(Value word) { return bytes.readInteger(at(word), 32, /*acquire=*/true); }
+};
+} // namespace
+
+/// i1: whether a bit of the mask is set.
+static Value isAnySet(LeafMask &mask) {
+  ByteBuilder &bytes = mask.bytes;
+  auto loop = scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(0),
+                                 bytes.index(mask.words()), bytes.index(1), bytes.integer(0, 32));
+  OpBuilder::InsertionGuard guard(bytes.builder);
+  bytes.builder.setInsertionPointToStart(loop.getBody());
+  Value word = mask.read(loop.getInductionVar());
+  Value all = arith::OrIOp::create(bytes.builder, bytes.loc, loop.getRegionIterArg(0), word);
+  scf::YieldOp::create(bytes.builder, bytes.loc, all);
+  bytes.builder.setInsertionPointAfter(loop);
+  return bytes.isNonzero(loop.getResult(0));
+}
+
+/// All bits of a word of the mask of a leaf whose cells are all active.
+static Value fullWord(ByteBuilder &bytes, const layout::Node &node, Value word) {
+  Value ones = bytes.integer(-1, 32);
+  int64_t rest = node.cells % 32;
+  if (rest == 0)
+    return ones;
+  Value isLast = bytes.compare(arith::CmpIPredicate::eq, word, bytes.index(node.cells / 32));
+  return bytes.select(isLast, bytes.integer((int64_t(1) << rest) - 1, 32), ones);
+}
+
+/// Sets the bits that `wanted` gives for each word; writes, and notes a change, only where one is missing.
+static void setBits(LeafMask &mask, llvm::function_ref<Value(Value)> wanted) {
+  ByteBuilder &bytes = mask.bytes;
+  OpBuilder &builder = bytes.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, bytes.loc, bytes.index(0), bytes.index(mask.words()),
+                                 bytes.index(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value word = loop.getInductionVar();
+  Value absent = arith::XOrIOp::create(builder, bytes.loc, mask.read(word), bytes.integer(-1, 32));
+  Value missing = arith::AndIOp::create(builder, bytes.loc, wanted(word), absent);
+  auto branch = scf::IfOp::create(builder, bytes.loc, bytes.isNonzero(missing));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  bytes.atomic(arith::AtomicRMWKind::ori, mask.at(word), missing);
+  bytes.markChanged();
+}
+
+void KernelLowering::lowerActivateLeaf(ActivateLeafOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  auto cells = op->getParentOfType<CellsOp>();
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  CellAccess access{op.getTree(), op.getPath(), op.getCoordinates()};
+  TreePath path = access.resolve();
+  const layout::Node &leaf = leafNode(*argument.layout, path);
+  const layout::Node &pool = argument.layout->nodes[poolNode(*argument.layout, path)];
+  std::optional<LeafMask> like;
+  if (op.getLike()) {
+    Argument &other = arguments.find(op.getLike())->second;
+    TreePath walked = *findPath(other.type, *op.getLikePath());
+    ByteBuilder from = bytesFor(other, builder, op.getLoc());
+    Value slot = from.slotAt(other.layout->nodes[poolNode(*other.layout, walked)],
+                             cells.getBody().getArgument(0));
+    like.emplace(from, leafNode(*other.layout, walked), slot, op.getEntry());
+  }
+  TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
+                      argument.concurrent);
+  bool isOwn = isOwnSlot(cells, *LeafForm::of(cells, access), access, path, argument);
+  Value active = bytes.integer(1, 1);
+  if (!isOwn) {
+    auto branch = scf::IfOp::create(builder, op.getLoc(), builder.getI1Type(),
+                                    like ? isAnySet(*like) : active, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, op.getLoc(), bytes.integer(0, 1));
+    builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(builder, op.getLoc(), address.activate(path.lastPool()));
+    builder.setInsertionPointAfter(branch);
+    active = branch.getResult(0);
+  }
+  if (isa<BitmaskedAttr>(path.levels.back())) {
+    auto branch = scf::IfOp::create(builder, op.getLoc(), active);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value slot = isOwn ? bytes.slotAt(pool, cells.getBody().getArgument(0))
+                       : address.slotOffset(path.lastPool());
+    LeafMask mask(bytes, leaf, slot);
+    setBits(mask,
+            [&](Value word) { return like ? like->read(word) : fullWord(bytes, leaf, word); });
+  }
+  op.replaceAllUsesWith(active);
+  op.erase();
 }
 
 namespace {

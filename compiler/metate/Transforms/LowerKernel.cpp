@@ -22,11 +22,12 @@ LogicalResult KernelLowering::run() {
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-            UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, memref::DimOp,
-            memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
+            UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, ActivateLeafOp,
+            memref::DimOp, memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
   noteInnerChanges();
+  noteOnlyWriters();
   for (Operation *op : work)
     lower(op);
   SmallVector<CellsOp> tasks;
@@ -66,6 +67,14 @@ void KernelLowering::noteInnerChanges() {
   });
 }
 
+void KernelLowering::noteOnlyWriters() {
+  kernel.walk([&](StoreOp store) {
+    auto cells = store->getParentOfType<CellsOp>();
+    if (cells && isOnlyWriter(kernel, cells, store))
+      onlyWriters.insert(store);
+  });
+}
+
 //===-- arguments -----------------------------------------------------------===//
 
 LogicalResult KernelLowering::flattenArguments() {
@@ -77,6 +86,8 @@ LogicalResult KernelLowering::flattenArguments() {
   kernel.walk([&](Operation *op) {
     if (std::optional<CellAccess> change = changedCell(op))
       changed.push_back(change->tree);
+    if (auto leaf = dyn_cast<ActivateLeafOp>(op))
+      changed.push_back(leaf.getTree());
   });
   for (unsigned k = 0; k < oldCount; ++k) {
     BlockArgument old = body.getArgument(k);
@@ -295,6 +306,7 @@ void KernelLowering::lower(Operation *op) {
       .Case<ReserveOp>([&](auto o) { lowerReserve(o); })
       .Case<CollectOp, SnapshotOp, SortOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
+      .Case<ActivateLeafOp>([&](auto o) { lowerActivateLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::AtomicRMWOp>(
@@ -381,9 +393,10 @@ void KernelLowering::lowerStore(StoreOp op) {
     bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents()));
     return {};
   };
-  if (Value offset = leafOffset(op, access, path, argument))
+  if (Value offset = leafOffset(op, access, path, argument)) {
+    bytes.onlyWriter = onlyWriters.contains(op);
     body(offset);
-  else
+  } else
     address.visitActive({}, body, [] { return SmallVector<Value>(); });
   op.erase();
 }

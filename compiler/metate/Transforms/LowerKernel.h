@@ -57,6 +57,7 @@ private:
   void lowerTaskEdge(mlir::Operation *op);
   void lowerReserve(ReserveOp op);
   void lowerStageLeaf(StageLeafOp op);
+  void lowerActivateLeaf(ActivateLeafOp op);
   void lowerCells(CellsOp op);
   void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);
 
@@ -87,6 +88,7 @@ private:
   bool isOwnSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
                  const TreePath &path, Argument &argument);
   void noteInnerChanges();
+  void noteOnlyWriters();
   /// Coordinates of a list's parent cell, with 0 along the list.
   static llvm::SmallVector<mlir::Value> parentCoordinates(ByteBuilder &bytes, const TreePath &path,
                                                           mlir::ValueRange coordinates);
@@ -99,6 +101,8 @@ private:
   /// Trees whose active cells a cells task still changes inside its nest, one cell at a time; and those
   /// of them from which it may take slots.
   llvm::DenseSet<std::pair<mlir::Operation *, mlir::Value>> hasInnerChange, hasInnerUnlink;
+  /// Stores into cells that no other iteration writes.
+  llvm::DenseSet<mlir::Operation *> onlyWriters;
   /// Slots looked up once per leaf: (cells, tree, pool) with the slot coordinates used.
   llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>,
                  llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>>

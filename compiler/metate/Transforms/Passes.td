@@ -101,6 +101,15 @@ def HoistActivations : Metate_Pass<"metate-hoist-activations", "::metate::Kernel
   let statistics = [Statistic<"hoisted", "hoisted", "activations hoisted">];
 }
 
+def ActivateLeaves : Metate_Pass<"metate-activate-leaves", "::metate::KernelOp"> {
+  let summary = "an activation that every active cell of a leaf performs is performed once per leaf, by words of its mask";
+  let description = [{
+    Of an activation at the own cell of a struct-for over a bitmasked leaf: the other leaf's slot is activated and its mask gets the bits of the own one
+    (`metate.activate_leaf`) before the nest, which then changes nothing and can be staged and computed by rows.
+  }];
+  let statistics = [Statistic<"merged", "merged", "activations performed by words">];
+}
+
 def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {
   let summary = "neighbour reads of a struct-for go through a local copy of the leaf with its halo";
   let description = [{

@@ -35,17 +35,31 @@ struct StageLeaves : metate::impl::StageLeavesBase<StageLeaves> {
   }
 
 private:
-  /// Whether the nest may write the member or activate cells of its tree. Other members of the tree
-  /// are other bytes, as fields of one root are.
+  /// Whether the nest may write the member, elsewhere than at the iteration's own cell, or activate cells of its
+  /// tree. Other members of the tree are other bytes, as fields of one root are.
   bool isWritten(CellsOp cells, Value tree, StringAttr member) {
     return cells
         .walk([&](Operation *op) {
           auto access = CellAccess::of(op);
           auto change = changedCell(op);
-          bool isStore = isa<StoreOp, AtomicOp>(op) && access->path == member;
-          bool writes = (change && mayBeSameTree(getOperation(), change->tree, tree)) ||
-                        (isStore && mayBeSameTree(getOperation(), access->tree, tree));
+          bool isStore = isa<StoreOp, AtomicOp>(op) && access->path == member &&
+                         mayBeSameTree(getOperation(), access->tree, tree);
+          if (isStore && isa<StoreOp>(op) && access->tree == tree) {
+            std::optional<LeafForm> form = LeafForm::of(cells, *access);
+            isStore = !form || !form->isOwnCell(cells, access->resolve());
+          }
+          bool writes = (change && mayBeSameTree(getOperation(), change->tree, tree)) || isStore;
           return writes ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  bool isStored(CellsOp cells, Value tree, StringAttr member) {
+    return cells
+        .walk([&](StoreOp store) {
+          bool stores =
+              store.getPathAttr() == member && mayBeSameTree(getOperation(), store.getTree(), tree);
+          return stores ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }
@@ -79,9 +93,17 @@ private:
           llvm::all_of(form->slot, [](Value slot) { return bool(slot); }))
         members[{load.getTree(), load.getPathAttr()}].push_back({load, std::move(*form)});
     });
-    for (auto &[key, candidates] : members)
-      if (!isWritten(cells, key.first, key.second) || isMutant(Mutant::StaleTile))
+    for (auto &[key, candidates] : members) {
+      if (isWritten(cells, key.first, key.second) && !isMutant(Mutant::StaleTile))
+        continue;
+      // What the iteration has written itself it reads where it wrote it.
+      if (isStored(cells, key.first, key.second))
+        llvm::erase_if(candidates, [&](Candidate &candidate) {
+          return candidate.form.isOwnCell(cells, CellAccess::of(candidate.load)->resolve());
+        });
+      if (!candidates.empty())
         stage(cells, candidates);
+    }
   }
 
   void stage(CellsOp cells, ArrayRef<Candidate> candidates) {

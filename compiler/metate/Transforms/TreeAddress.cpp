@@ -230,10 +230,9 @@ Value TreeAddress::bitsInSlot(unsigned depth, Value offset, bool entry) {
   }
 }
 
-Value TreeAddress::activate() {
+Value TreeAddress::activate(int depth) {
   OpBuilder &builder = bytes.builder;
   Type type = builder.getI1Type();
-  int depth = path.lastActivity();
   if (depth < 0)
     return bytes.integer(1, 1);
   auto branch = scf::IfOp::create(builder, bytes.loc, type, inside(), true);

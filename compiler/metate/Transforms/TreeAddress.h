@@ -43,7 +43,9 @@ public:
   /// i32: bits of the cells from this one on, of the bitmasked level that ends the path, as far as its word
   /// goes; given the slot of level `depth` and coordinates inside of it.
   mlir::Value bitsInSlot(unsigned depth, mlir::Value slotOffset, bool entry);
-  mlir::Value activate();
+  /// i1: all levels down to the last whose cells can be inactive, or down to `depth`, are active now.
+  mlir::Value activate(int depth);
+  mlir::Value activate() { return activate(path.lastActivity()); }
   /// Of the cell of the last level whose cells can be inactive.
   void deactivate();
   /// Of a dynamic level's path, whatever the coordinate along it: the list's length, and the index of a new last

@@ -626,3 +626,28 @@ metate.kernel @k(%f: !t) {
 
 // -----
 
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
+!g = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [4], [#metate.place<"b" : f32>]>]>>
+metate.kernel @leaf_of_other_extent(%f: !f, %g: !g, %i: index) {
+  metate.cells (%slot, %s) in %f["a@0"] : !f {
+    // expected-error @below {{(V1) expected leaves of the same axes and extents right below the last pool, got 'b' and 'a'}}
+    %ok = metate.activate_leaf %g["b"] [%i] like %f["a"] : !g, !f
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @leaf_without_coordinates(%f: !f) {
+  metate.cells (%slot, %s) in %f["a@0"] : !f {
+    // expected-error @below {{(V2) expected 1 coordinates, got 0}}
+    %ok = metate.activate_leaf %f["a"] [] : !f
+    metate.yield
+  }
+  metate.return
+}

@@ -28,6 +28,32 @@ metate.kernel @banded(%b: !metate.block, %limit: f32) {
   metate.return
 }
 
+// Nobody else writes the cell: without the condition the old value is stored.
+// CHECK-LABEL: metate.kernel @blended
+// CHECK-NOT: scf.if
+// CHECK: %[[OLD:.*]] = metate.read %arg0[%[[AT:.*]]] scope 0 {metate.known_slot} : f32
+// CHECK: %[[NEW:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]] : f32
+// CHECK: metate.write %[[NEW]], %arg0[%[[AT]]] scope 0
+// CHECK: %[[OTHER:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: metate.write %[[OTHER]]
+// CHECK: metate.straight
+metate.kernel @blended(%b: !metate.block, %limit: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %l = %c0 to %c8 step %c1 {
+    %v = metate.read %b[%l] scope 0 : f32
+    %in = arith.cmpf olt, %v, %limit : f32
+    scf.if %in {
+      metate.write %limit, %b[%l] scope 0 {metate.only_writer} : f32
+    } else {
+      %twice = arith.addf %v, %v : f32
+      metate.write %twice, %b[%l] scope 0 {metate.only_writer} : f32
+    }
+  } {metate.row}
+  metate.return
+}
+
 // A store under a condition may not happen for every cell; nor may a read of memory that is not known.
 // CHECK-LABEL: metate.kernel @guarded
 // CHECK: scf.if

@@ -4,7 +4,8 @@
 !leaf = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !odd = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [6, 6], [#metate.place<"a" : f32>]>]>>
 
-// One word a row, before it; then a bit a cell. Under the bits only the store is left: the row is straight.
+// One word a row, before it; then a bit a cell. Nobody else writes the cells: without their bits they keep their values, and the row is
+// straight.
 // CHECK-LABEL: metate.kernel @metate_entry_rows
 // CHECK: scf.for
 // CHECK: %[[WORD:.*]] = metate.read {{.*}} : i32
@@ -17,9 +18,10 @@
 // CHECK: scf.if %[[ON]] {
 // ROW-LABEL: metate.kernel @metate_entry_rows
 // ROW: arith.mulf
-// ROW-NEXT: scf.if %{{.*}} {
+// ROW-NEXT: %[[OLD:.*]] = metate.read
+// ROW-NEXT: arith.select %{{.*}}, %{{.*}}, %[[OLD]]
 // ROW-NEXT: metate.write
-// ROW-NEXT: } {metate.masked}
+// ROW-NOT: scf.if
 // ROW: metate.straight
 metate.kernel @rows(%f: !leaf) {
   metate.cells (%slot, %si, %sj) in %f["a@0"] : !leaf {

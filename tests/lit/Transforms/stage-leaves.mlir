@@ -29,7 +29,31 @@ metate.kernel @stencil(%f: !t, %x: memref<?xf32>) {
   metate.return
 }
 
-// A tree that the nest writes is read in place.
+// A member that the nest writes at the own cell: neighbours from the tile, the own cell where it is written.
+// CHECK-LABEL: metate.kernel @own_written
+// CHECK: metate.stage_leaf %arg0["a"] [%{{.*}}] halo [0] to [1]
+// CHECK: memref.load
+// CHECK: metate.load %arg0["a"]
+metate.kernel @own_written(%f: !t) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %a = metate.load %f["a"][%right] : !t -> f32
+      %own = metate.load %f["a"][%i] : !t -> f32
+      %sum = arith.addf %a, %own : f32
+      metate.store %sum, %f["a"][%i] active : f32, !t
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// A member that the nest writes elsewhere is read in place.
 // CHECK-LABEL: metate.kernel @in_place
 // CHECK-NOT: metate.stage_leaf
 // CHECK: metate.load
@@ -43,7 +67,7 @@ metate.kernel @in_place(%f: !t) {
       %i = arith.addi %base, %l : index
       %right = arith.addi %i, %c1 : index
       %a = metate.load %f["a"][%right] : !t -> f32
-      metate.store %a, %f["a"][%i] active : f32, !t
+      metate.store %a, %f["a"][%right] active : f32, !t
     } {metate.nest}
     metate.yield
   }

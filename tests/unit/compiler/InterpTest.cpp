@@ -12,9 +12,9 @@ static const llvm::StringSet<> structure = {"metate.kernel", "metate.return", "m
                                             "metate.named_type"};
 // Operations of the stages from layout on, where the interpreter ends.
 static const llvm::StringSet<> later = {
-    "metate.stage_leaf", "metate.read",      "metate.write",         "metate.rmw",
-    "metate.cas",        "metate.tree_call", "metate.return_status", "metate.interface",
-    "metate.text",       "metate.payload"};
+    "metate.stage_leaf", "metate.activate_leaf", "metate.read",      "metate.write",
+    "metate.rmw",        "metate.cas",           "metate.tree_call", "metate.return_status",
+    "metate.interface",  "metate.text",          "metate.payload"};
 
 TEST(Interp, EveryOperationUpToOffloadHasARule) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
