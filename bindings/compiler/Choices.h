@@ -14,6 +14,7 @@ struct Choices {
   std::vector<std::string> targets = {"native"};
   unsigned optLevel = 2;
   bool hoistLeaves = true;
+  bool proveActivity = true;
   bool scanMasks = true;
   bool demoteAtomics = true;
   bool privateReductions = true;

@@ -163,6 +163,7 @@ CompileOptions optionsOf(const Choices &choices) {
   for (const std::string &name : choices.targets)
     options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
   options.hoistLeaves = choices.hoistLeaves;
+  options.proveActivity = choices.proveActivity;
   options.scanMasks = choices.scanMasks;
   options.demoteAtomics = choices.demoteAtomics;
   options.privateReductions = choices.privateReductions;
@@ -187,6 +188,7 @@ void bindStages(nb::module_ &module) {
               "Names as `parseTarget` reads them: native, x86-64-v3, znver4, ...")
       .def_rw("opt_level", &Choices::optLevel)
       .def_rw("hoist_leaves", &Choices::hoistLeaves)
+      .def_rw("prove_activity", &Choices::proveActivity)
       .def_rw("scan_masks", &Choices::scanMasks)
       .def_rw("demote_atomics", &Choices::demoteAtomics)
       .def_rw("private_reductions", &Choices::privateReductions)

@@ -51,6 +51,7 @@ class Options:
     opt_level: int
     contract: bool
     hoist_leaves: bool
+    prove_activity: bool
     scan_masks: bool
     demote_atomics: bool
     private_reductions: bool
@@ -125,8 +126,8 @@ class Context:
         sanitizer: "address" or "thread": LLVM's instrumentation of kernels; the process must run under it.
         opt_level: 0 to 3 as in C compilers.
         contract: False keeps products and sums apart that could become fused multiply-adds.
-        hoist_leaves, scan_masks, demote_atomics, private_reductions, across_iterations: False leaves the optimisation
-            out.
+        hoist_leaves, prove_activity, scan_masks, demote_atomics, private_reductions, across_iterations: False leaves the
+            optimisation out.
         deterministic: True makes kernels give the same bits in every run, for any number of threads: sums of floats are taken
             in pieces of a fixed size, loops over sparse trees first put the slots in order (`t.sort()`), and a loop in which
             the order of iterations shows (appends, float atomics to shared cells, atomics whose old value is used) runs in order.
@@ -146,8 +147,8 @@ class Context:
 
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
-        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, scan_masks=True, demote_atomics=True,
-        private_reductions=True, across_iterations=True, deterministic=False, chunk_ns=20000, nontemporal_bytes=1 << 26,
+        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, prove_activity=True, scan_masks=True,
+        demote_atomics=True, private_reductions=True, across_iterations=True, deterministic=False, chunk_ns=20000, nontemporal_bytes=1 << 26,
         random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False,
     ):  # fmt: skip
         self._options = Options(
@@ -162,6 +163,7 @@ class Context:
             opt_level=_one_of("opt_level", opt_level, (0, 1, 2, 3)),
             contract=bool(contract),
             hoist_leaves=bool(hoist_leaves),
+            prove_activity=bool(prove_activity),
             scan_masks=bool(scan_masks),
             demote_atomics=bool(demote_atomics),
             private_reductions=bool(private_reductions),

@@ -54,6 +54,7 @@ def _choices(options, debug=None):
     choices.targets = [options.cpu]
     choices.opt_level = options.opt_level
     choices.hoist_leaves = options.hoist_leaves
+    choices.prove_activity = options.prove_activity
     choices.scan_masks = options.scan_masks
     choices.demote_atomics = options.demote_atomics
     choices.private_reductions = options.private_reductions

@@ -14,14 +14,17 @@ from .errors import RuntimeValueError_
 # Backends of Taichi that Metate has none for. Kernels then run on the CPU, and init says so.
 OTHER_ARCHS = ("gpu", "cuda", "vulkan", "metal", "opengl", "gles", "amdgpu", "dx11", "dx12")
 
+# What Taichi's advanced_optimization=False leaves out here.
+ADVANCED = ("hoist_leaves", "prove_activity", "scan_masks", "demote_atomics", "private_reductions")
+
 # Taichi's option -> (what it does here, its value -> a context's options).
 TRANSLATED = {
     "cpu_max_num_threads": ("`threads`", lambda n: {"threads": n}),
     "check_out_of_bound": ("`debug=True`", lambda on: {"debug": True} if on else {}),
     "make_thread_local": ("`private_reductions`", lambda on: {"private_reductions": on}),
     "advanced_optimization": (
-        "False leaves `hoist_leaves`, `scan_masks`, `demote_atomics` and `private_reductions` out",
-        lambda on: {} if on else dict.fromkeys(("hoist_leaves", "scan_masks", "demote_atomics", "private_reductions"), False),
+        "False leaves `hoist_leaves`, `prove_activity`, `scan_masks`, `demote_atomics` and `private_reductions` out",
+        lambda on: {} if on else dict.fromkeys(ADVANCED, False),
     ),
 }
 

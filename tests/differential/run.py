@@ -73,7 +73,10 @@ VARIANTS = (
     Variant("O2", (("opt_level", 2),)),
     Variant("O2 4 workers", (("opt_level", 2), ("chunk_ns", 0)), threads=4),
     Variant("around the caches", (("opt_level", 2), ("nontemporal_bytes", 0))),
-    Variant("without leaf hoisting", (("opt_level", 0), ("hoist_leaves", False), ("scan_masks", False))),
+    Variant(
+        "without leaf hoisting",
+        (("opt_level", 0), ("hoist_leaves", False), ("prove_activity", False), ("scan_masks", False)),
+    ),
     Variant(
         "with atomics", (("opt_level", 0), ("demote_atomics", False), ("private_reductions", False), ("chunk_ns", 0)), threads=4
     ),

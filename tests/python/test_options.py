@@ -66,7 +66,7 @@ def test_options_that_mean_something_here():
     assert made.debug and not made.private_reductions and made.demote_atomics
     mt.init(advanced_optimization=False)
     made = mt.context.current().options
-    assert not (made.hoist_leaves or made.scan_masks or made.demote_atomics or made.private_reductions)
+    assert not (made.hoist_leaves or made.prove_activity or made.scan_masks or made.demote_atomics or made.private_reductions)
     mt.init(check_out_of_bound=False, advanced_optimization=True, cpu_max_num_threads=None)
     assert mt.context.current().options == mt.Context().options
 

@@ -83,9 +83,12 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
     return;
   case Stage::Layout:
     passes.addNestedPass<KernelOp>(createExpandPhilox());
+    if (options.proveActivity)
+      passes.addNestedPass<KernelOp>(createProveActivity());
     if (options.hoistLeaves) {
       // Activations leave the nest first: staging then sees which trees the nest still changes.
       passes.addNestedPass<KernelOp>(createHoistActivations());
+      passes.addNestedPass<KernelOp>(createHoistSlots());
       passes.addNestedPass<KernelOp>(createActivateLeaves());
       passes.addNestedPass<KernelOp>(createStageLeaves());
     }

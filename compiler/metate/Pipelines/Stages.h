@@ -35,6 +35,8 @@ struct CompileOptions {
   /// One activation and one lookup per leaf, neighbours through a tile. Off: each access on its
   /// own.
   bool hoistLeaves = true;
+  /// Activations and tests of cells that are known to be active go.
+  bool proveActivity = true;
   /// Bits of bitmasked leaves are read a row at a time. Off: a cell at a time.
   bool scanMasks = true;
   /// Atomics that one iteration owns become plain accesses.

@@ -52,8 +52,7 @@ int64_t LinearForm::coefficient(Value value) const {
   return 0;
 }
 
-/// Constant bounds of a loop variable: [least, end).
-static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value variable) {
+std::optional<std::pair<int64_t, int64_t>> metate::boundsOf(Value variable) {
   auto argument = dyn_cast<BlockArgument>(variable);
   if (!argument)
     return std::nullopt;

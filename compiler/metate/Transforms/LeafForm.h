@@ -14,6 +14,9 @@
 
 namespace metate {
 
+/// Constant bounds of a loop variable: [least, end).
+std::optional<std::pair<int64_t, int64_t>> boundsOf(mlir::Value variable);
+
 /// sum of coefficient * value, plus a constant.
 struct LinearForm {
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;

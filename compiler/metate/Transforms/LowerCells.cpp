@@ -38,7 +38,9 @@ std::optional<std::pair<Value, SmallVector<Value>>>
 KernelLowering::leafOf(Operation *op, const CellAccess &access, const TreePath &path,
                        Argument &argument, bool isOwn) {
   auto cells = op->getParentOfType<CellsOp>();
-  if (!cells || path.lastPool() < 0 ||
+  if (!cells)
+    return fixedSlotOf(op, access, path, argument);
+  if (path.lastPool() < 0 ||
       !(isOwn || argument.layout->nodes[poolNode(*argument.layout, path)].ambient))
     return std::nullopt;
   // A slot that may be taken from its cell in the middle of the nest: look each time.

@@ -53,16 +53,17 @@ void KernelLowering::noteInnerChanges() {
     // Above the nest it is done before the leaf is looked up.
     bool isAbove =
         isa<ActivateOp>(op) && cells && op->getParentOp() == cells && !nestOf(cells).empty();
-    if (!change || !cells || isAbove)
+    Operation *scope = cells ? cells.getOperation() : slotNestOf(op).getOperation();
+    if (!change || !scope || isAbove || op->hasAttr(linkedAttribute))
       return;
     TreePath path = change->resolve();
     bool takes = isa<DeactivateOp>(op) && unlinks(path.levels[path.lastActivity()]);
     for (auto &[tree, argument] : arguments) {
       if (!mayBeSameTree(kernel, tree, change->tree))
         continue;
-      hasInnerChange.insert({cells, tree});
+      hasInnerChange.insert({scope, tree});
       if (takes)
-        hasInnerUnlink.insert({cells, tree});
+        hasInnerUnlink.insert({scope, tree});
     }
   });
 }
@@ -428,6 +429,8 @@ void KernelLowering::lowerIsActive(IsActiveOp op) {
     active = activeInLeaf(op, access, path, argument);
   else if (op->hasAttr("metate.own") && op.getEntry())
     active = activeAtEntry(op, path, argument);
+  else if (op->hasAttr("metate.own"))
+    active = activeInList(op, path, argument);
   op.replaceAllUsesWith(active ? active : address.isActive(op.getEntry()));
   op.erase();
 }
@@ -504,6 +507,9 @@ void KernelLowering::lowerTaskEdge(Operation *op) {
 void KernelLowering::lowerActivate(ActivateOp op) {
   TREE_ADDRESS(op);
   bytes.strict = op.getStrict();
-  op.replaceAllUsesWith(address.activate());
+  Value active;
+  if (op->hasAttr(linkedAttribute))
+    active = activateInSlot(op, access, path, argument);
+  op.replaceAllUsesWith(active ? active : address.activate());
   op.erase();
 }

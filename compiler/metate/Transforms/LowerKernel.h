@@ -7,6 +7,7 @@
 #ifndef METATE_TRANSFORMS_LOWERKERNEL_H
 #define METATE_TRANSFORMS_LOWERKERNEL_H
 
+#include "metate/Transforms/FixedSlot.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/TreeAddress.h"
 
@@ -77,6 +78,9 @@ private:
                            Argument &argument);
   /// i1: whether a list's cell at the slot that the task is at was active when the task began.
   mlir::Value activeAtEntry(IsActiveOp op, const TreePath &path, Argument &argument);
+  /// i1: whether a list's cell at the slot that the task is at is active, by a length that is looked up once per slot; null
+  /// where the task itself changes lists.
+  mlir::Value activeInList(IsActiveOp op, const TreePath &path, Argument &argument);
   /// i1: the same as activeInLeaf, where the bits of a row are read before it (metate-scan-masks).
   mlir::Value activeInRow(IsActiveOp op, const CellAccess &access, const TreePath &path,
                           Argument &argument);
@@ -85,6 +89,13 @@ private:
   std::optional<std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>>
   leafOf(mlir::Operation *op, const CellAccess &access, const TreePath &path, Argument &argument,
          bool isOwn);
+  /// The same in a nest of metate-hoist-slots.
+  std::optional<std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>>
+  fixedSlotOf(mlir::Operation *op, const CellAccess &access, const TreePath &path,
+              Argument &argument);
+  /// i1: activates the cell below such a slot, which is active; null as of leafOffset.
+  mlir::Value activateInSlot(ActivateOp op, const CellAccess &access, const TreePath &path,
+                             Argument &argument);
   bool isOwnSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
                  const TreePath &path, Argument &argument);
   void noteInnerChanges();
@@ -98,7 +109,11 @@ private:
   KernelOp kernel;
   llvm::DenseMap<mlir::Value, Argument> arguments;
   unsigned oldCount = 0;
-  /// Trees whose active cells a cells task still changes inside its nest, one cell at a time; and those
+  /// Slots looked up before a nest of metate-hoist-slots: (nest, tree, pool).
+  llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>,
+                 llvm::SmallVector<std::pair<FixedSlot, mlir::Value>>>
+      fixedSlots;
+  /// Trees whose active cells a cells task (or such a nest) still changes inside its nest, one cell at a time; and those
   /// of them from which it may take slots.
   llvm::DenseSet<std::pair<mlir::Operation *, mlir::Value>> hasInnerChange, hasInnerUnlink;
   /// Stores into cells that no other iteration writes.

@@ -95,6 +95,17 @@ def ExpandPhilox : Metate_Pass<"metate-expand-philox", "::metate::KernelOp"> {
   let description = [{`metate.philox` becomes ten rounds of `arith.mului_extended` and `arith.xori`, in the words and the key.}];
 }
 
+def ProveActivity : Metate_Pass<"metate-prove-activity", "::metate::KernelOp"> {
+  let summary = "activations and tests of cells that are known to be active go";
+  let description = [{
+    Known is the slot that the task is at, a cell under the condition that its test or activation gave, and a second test or activation of one cell;
+    with a cell, the cells above it, and all that have these in common: `8 * b + 1` is in the leaf of `8 * b + 7`. What deactivates cells ends
+    what is known of them; in a parallel task, nothing is ever known of cells that it may deactivate.
+    Before: `%a = metate.activate %f["a"][%i]; scf.if %a { %t = metate.is_active %f["a"][%i]; scf.if %t { body } }`; after: `%a = …; scf.if %a { body }`.
+  }];
+  let statistics = [Statistic<"activations", "activations", "activations removed">, Statistic<"tests", "tests", "tests removed">];
+}
+
 def HoistActivations : Metate_Pass<"metate-hoist-activations", "::metate::KernelOp"> {
   let summary = "an activation that every cell of a leaf performs on one leaf is performed once per leaf";
   let description = [{Only where the access runs for each cell of the nest, so that no leaf is activated that was not before.}];
@@ -108,6 +119,16 @@ def ActivateLeaves : Metate_Pass<"metate-activate-leaves", "::metate::KernelOp">
     (`metate.activate_leaf`) before the nest, which then changes nothing and can be staged and computed by rows.
   }];
   let statistics = [Statistic<"merged", "merged", "activations performed by words">];
+}
+
+def HoistSlots : Metate_Pass<"metate-hoist-slots", "::metate::KernelOp"> {
+  let summary = "a slot that stays the same while a loop over a range runs is activated and looked up once, before the loop";
+  let description = [{
+    In `metate.range (%l, %c)` with known bounds of %c and accesses at `8 * leaves[%l] + %c % 8`, the last dimensions become `scf.for` loops of the body (as the
+    target would make them), what is the same for all of them moves above, and so do the activations of slots; the bits of cells below a slot stay
+    inside, marked `metate.linked`. lower-layout looks up slots before the nest, which is marked `metate.slots`.
+  }];
+  let statistics = [Statistic<"nests", "nests", "ranges made nests">, Statistic<"hoisted", "hoisted", "activations hoisted">];
 }
 
 def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {

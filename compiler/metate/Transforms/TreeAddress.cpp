@@ -247,6 +247,16 @@ Value TreeAddress::activate(int depth) {
   return branch.getResult(0);
 }
 
+Value TreeAddress::activateInSlot(unsigned depth, Value offset) {
+  offset = cellInSlot(depth, offset);
+  for (unsigned level = depth + 1; int(level) <= path.lastActivity(); ++level) {
+    const layout::Node &node = layout.nodes[nodes[level]];
+    CellQuery query{bytes.add(offset, node.offset), linearIndex(level, depth + 1)};
+    offset = levelLowering(node.kind).activate(bytes, node, query).offset;
+  }
+  return bytes.integer(1, 1);
+}
+
 void TreeAddress::deactivate() {
   unsigned depth = path.lastActivity();
   const layout::Node &node = layout.nodes[nodes[depth]];

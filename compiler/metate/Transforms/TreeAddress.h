@@ -46,6 +46,9 @@ public:
   /// i1: all levels down to the last whose cells can be inactive, or down to `depth`, are active now.
   mlir::Value activate(int depth);
   mlir::Value activate() { return activate(path.lastActivity()); }
+  /// i1: as activate for the levels below a slot that is active: given the slot of level `depth` and coordinates inside of
+  /// it.
+  mlir::Value activateInSlot(unsigned depth, mlir::Value slotOffset);
   /// Of the cell of the last level whose cells can be inactive.
   void deactivate();
   /// Of a dynamic level's path, whatever the coordinate along it: the list's length, and the index of a new last

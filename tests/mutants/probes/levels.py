@@ -100,3 +100,50 @@ def mask_ignored():
     tree.a[1], tree.a[6] = 1, 2
     run(tree)
     expect(tree.a.to_numpy()[:8], [5, 2, 5, 5, 5, 5, 3, 5])
+
+
+@probe("AnyCellImplied")
+def any_cell_implied():
+    tree_type = line(a=5)
+
+    @mt.kernel
+    def run(f: tree_type):
+        for _ in range(1):
+            f.a[0] = 1
+            if mt.is_active(f.a, [0]) and f.a[0] == 1:
+                f.a[9] = 2
+
+    tree = tree_type.new()
+    run(tree)
+    expect([tree.a[0], tree.a[9]], [1, 2])
+    expect([tree.a.is_active(i) for i in (0, 4, 9)], [True, False, True])
+
+
+@probe("FactOutlivesCell")
+def fact_outlives_cell():
+    tree_type = line(a=5)
+
+    @mt.kernel
+    def run(f: tree_type, out: array(i32, 1)):
+        mt.activate(f.a, [1])
+        out[0] = mt.is_active(f.a, [1])
+        mt.deactivate(f.a, [1])
+        out[1] = mt.is_active(f.a, [1])
+
+    tree, out = tree_type.new(), np.zeros(2, np.int32)
+    run(tree, out)
+    expect(out, [1, 0])
+
+
+@probe("SlotEndOffByOne")
+def slot_end_off_by_one():
+    tree_type = line(a=0)
+
+    @mt.kernel
+    def run(f: tree_type, leaves: array(i32, 1)):
+        for l, c in mt.ndrange(leaves.shape[0], 5):
+            f.a[leaves[l] * 4 + c] = c + 1
+
+    tree = tree_type.new()
+    run(tree, np.array([1], np.int32))
+    expect(cells(tree.a), [[4, 1], [5, 2], [6, 3], [7, 4], [8, 5], [9, 0], [10, 0], [11, 0]])

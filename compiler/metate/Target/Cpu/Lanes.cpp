@@ -26,6 +26,8 @@ using namespace metate::cpu;
 static constexpr int64_t leastTurns = 17;
 
 static bool hasManyTurns(scf::ForOp loop) {
+  if (loop->hasAttr("metate.nest")) // cells of a slot, which are vectors themselves
+    return false;
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
