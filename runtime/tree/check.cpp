@@ -324,7 +324,7 @@ private:
     return METATE_OK;
   }
 
-  // Every slot handed out is linked or free. Marking what is free finds cycles.
+  // Every slot handed out is linked or free, on the list or in a magazine. Marking what is free finds cycles.
   metate_status checkFreeList(uint32_t number) {
     const metate_pool &pool = tree.pool(number);
     Bits seen = bits(number);
@@ -332,12 +332,21 @@ private:
     METATE_TRY(marks.allocate(pool.high_water / 64 + 1));
     Bits free{marks.data()};
     uint64_t count = 0;
-    for (uint32_t slot = uint32_t(pool.free_head); slot; slot = tree.record(number, slot)[1]) {
-      if (slot > pool.high_water || seen.test(slot) || free.test(slot))
-        return corrupt(number, "its free list is damaged");
-      free.set(slot);
-      ++count;
-    }
+    auto mark = [&](uint64_t head) {
+      for (uint32_t slot = uint32_t(head); slot; slot = tree.record(number, slot)[1]) {
+        if (slot > pool.high_water || seen.test(slot) || free.test(slot))
+          return false;
+        free.set(slot);
+        ++count;
+      }
+      return true;
+    };
+    if (!mark(pool.free_head))
+      return corrupt(number, "its free list is damaged");
+    for (uint32_t m = 0; m < METATE_MAGAZINES; ++m)
+      if (!mark(pool.magazines[m].head) ||
+          (uint32_t(pool.magazines[m].head) && !(pool.loaded >> m & 1)))
+        return corrupt(number, "a worker's magazine of free slots is damaged");
     if (count + pool.used != pool.high_water)
       return corrupt(number, "slots are missing from its free list");
     return METATE_OK;

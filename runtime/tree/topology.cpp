@@ -42,47 +42,94 @@ bool hasActivity(const metate_level &level) {
   return level.pool != METATE_NONE || level.kind == METATE_LEVEL_BITMASKED;
 }
 
-// All slots of a hash level's pool: no bucket stays, so that runs of them go as wholes.
+// So many slots are worth a worker.
+constexpr int64_t slotGrain = 1 << 15;
+
+// body(begin, end) over [0, count), by the device's executor where that is worth it. What a body does may
+// be done again: it is, where the executor gives up.
+template <typename Body>
+void inChunks(const metate_device &device, int64_t count, int64_t grain, const Body &body) {
+  const metate_executor &executor = device.executor;
+  auto run = [](void *context, int64_t begin, int64_t end, uint32_t) -> int32_t {
+    (*static_cast<const Body *>(context))(begin, end);
+    return METATE_OK;
+  };
+  if (!executor.parallel_for || count < 2 * grain ||
+      executor.parallel_for(executor.self, count, grain, executor.worker_count, run,
+                            const_cast<Body *>(&body)) != METATE_OK)
+    body(int64_t(0), count);
+}
+
+// No bucket of a hash level's table stays, so that runs of them go as wholes.
 void clearTable(const metate_tree &tree, const metate_view &view, uint32_t level) {
   uint32_t pool = tree.type->levels[level].pool, mask = tree.pools[pool].buckets - 1;
   uint32_t *table = metate_view_table(&view, level);
   uint32_t count = tree.type->levels[level].coordinate_count, high = tree.highWater(pool);
-  bool all = high > mask / 16;
-  if (all)
-    memset(table, 0, (mask + 1ull) * sizeof *table);
+  if (high > mask / 16)
+    return inChunks(*tree.device, mask + int64_t(1), slotGrain, [&](int64_t begin, int64_t end) {
+      memset(table + begin, 0, uint64_t(end - begin) * sizeof *table);
+    });
   for (uint32_t slot = 1; slot <= high; ++slot) {
     const uint32_t *record = tree.record(pool, slot);
     if (!record[0])
       continue;
-    uint32_t home = all ? 0 : metate_view_home(record + 2, count, mask + 1);
+    uint32_t home = metate_view_home(record + 2, count, mask + 1);
     for (uint32_t at = home; table[at]; at = (at + 1) & mask)
       table[at] = 0;
     for (uint32_t at = (home - 1) & mask; table[at]; at = (at - 1) & mask)
       table[at] = 0;
-    metate_view_retire(&view, level, slot);
   }
 }
 
-// Every cell of a level with a pool: the slots name their links.
-void clearPool(const metate_tree &tree, const metate_view &view, uint32_t level) {
-  const metate_level &own = tree.type->levels[level];
-  if (own.kind == METATE_LEVEL_HASH)
-    return clearTable(tree, view, level);
-  for (uint32_t slot = 1, high = tree.highWater(own.pool); slot <= high; ++slot) {
-    uint64_t index = 0;
-    if (!tree.record(own.pool, slot)[0])
-      continue;
-    uint8_t *container = homeContainer(view, level, slot, &index);
-    if (!container)
-      continue;
-    auto *words = reinterpret_cast<uint32_t *>(container);
-    if (own.kind == METATE_LEVEL_DYNAMIC) {
-      words[0] = 0;
-      words += 2;
-      index /= own.slot_cells;
+// All slots that were ever handed out are free, the lowest first.
+void freeSlots(const metate_tree &tree, const metate_view &view, uint32_t number) {
+  uint32_t level = tree.type->poolLevels[number];
+  if (tree.type->levels[level].kind == METATE_LEVEL_HASH)
+    clearTable(tree, view, level);
+  metate_pool &pool = tree.pool(number);
+  uint32_t high = tree.highWater(number);
+  inChunks(*tree.device, high, slotGrain, [&](int64_t begin, int64_t end) {
+    for (uint32_t slot = uint32_t(begin) + 1; slot <= end; ++slot) {
+      uint32_t *record = tree.record(number, slot);
+      record[0] = 0;
+      record[1] = slot < high ? slot + 1 : 0;
     }
-    metate_view_unlink(&view, level, words + index);
-  }
+  });
+  if (pool.used)
+    metate_view_change(&view);
+  pool.free_head = ((pool.free_head >> 32) + 1) << 32 | (high != 0);
+  metate_view_forget_magazines(&pool);
+  pool.used = pool.pending = pool.tombs = 0;
+  pool.orphans_seen = pool.orphans;
+}
+
+// Every container of a level with a pool is as in a fresh tree.
+void clearContainers(const metate_tree &tree, uint32_t level) {
+  const metate_type &type = *tree.type;
+  const metate_level &own = type.levels[level];
+  uint64_t bytes = own.cells * sizeof(uint32_t); // links
+  if (own.kind == METATE_LEVEL_HASH)
+    bytes = sizeof(uint32_t);
+  if (own.kind == METATE_LEVEL_DYNAMIC)
+    bytes = (2ull + metate_view_chunks(&own)) * sizeof(uint32_t);
+  Nest nest = nestAbove(type, level);
+  auto visit = [&](uint8_t *cell, const int64_t *) {
+    inChunks(*tree.device, int64_t(bytes), slotGrain * 8, [&](int64_t begin, int64_t end) {
+      memset(cell + own.offset + begin, 0, uint64_t(end - begin));
+    });
+    return true;
+  };
+  eachOwner(tree, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
+    return walk(type, nest, 0, cell, along, visit);
+  });
+}
+
+// Every cell of a level with a pool goes, and so does all that is below it: pools as wholes.
+void clearPool(const metate_tree &tree, const metate_view &view, uint32_t level) {
+  clearContainers(tree, level);
+  for (uint32_t i = level, end = metate_view_subtree_end(&view, level); i < end; ++i)
+    if (tree.type->levels[i].pool != METATE_NONE)
+      freeSlots(tree, view, tree.type->levels[i].pool);
 }
 
 void clearMasked(const metate_tree &tree, const metate_view &view, uint32_t level) {

@@ -26,6 +26,7 @@ uint32_t sortFreeList(const metate_tree &tree, uint32_t number) {
     first = slot;
   }
   pool.free_head = ((pool.free_head >> 32) + 1) << 32 | first;
+  metate_view_forget_magazines(&pool);
   return high;
 }
 

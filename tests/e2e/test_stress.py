@@ -25,7 +25,7 @@ def bind(tree_type, capacity):
 
 def protect_ambient(memory, pool, slot_bytes):
     # metate_pool number `pool` stands after the 128-byte header; its slots_offset is its second word.
-    (offset,) = struct.unpack_from("<Q", memory, 128 + 128 * pool + 8)
+    (offset,) = struct.unpack_from("<Q", memory, 128 + 1152 * pool + 8)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     page = mmap.PAGESIZE
     first = -(-(address + offset) // page) * page

@@ -184,7 +184,7 @@ TEST(RfcApi, theListing) {
   auto *t = m.GetSNodeTreeType("ab_aos");
   ASSERT_NE(t, nullptr);
   size_t n = t->GetSize();
-  EXPECT_EQ(n, 11200u);
+  EXPECT_EQ(n, 12224u);
   Memory first(n), second(n);
   auto typed = taichi::MakeMemoryResourceTyped(first.data, t);
   auto other = taichi::MakeMemoryResourceTyped(DeviceMemory{second.data, n}, t);
@@ -217,7 +217,7 @@ TEST(RfcApi, failuresAreStatuses) {
   Memory memory(t->GetSize());
   auto small = taichi::MakeMemoryResourceTyped(DeviceMemory{memory.data, 100}, t);
   EXPECT_EQ(small.status().code, METATE_E_TOO_SMALL);
-  EXPECT_NE(small.status().text.find("11200"), std::string::npos);
+  EXPECT_NE(small.status().text.find("12224"), std::string::npos);
   EXPECT_EQ(m.GetKernel("run1")->Run({small}).code, METATE_E_TOO_SMALL);
   EXPECT_EQ(taichi::MakeMemoryResourceTyped(memory, nullptr).status().code, METATE_E_NULL);
   auto typed = taichi::MakeMemoryResourceTyped(memory, t);

@@ -55,6 +55,9 @@ std::vector<Race> races() {
       {"exhausted",
        {pointer("p", "i", {50}, {dynamic("l", "j", 40, 4, {x()})})},
        {{"p", 20}, {"l", 60}}},
+      {"exhausted, in runs",
+       {pointer("p", "ij", {40, 10}, {pointer("q", "i", {3}, {x()})})},
+       {{"p", 260}, {"q", 300}}},
       {"exhausted hash", {hash("h", "i", {bitmasked("b", "i", {3}, {x()})})}, {{"h", 20}}},
   };
 }
@@ -74,8 +77,12 @@ protected:
     auto about = describe(tree);
     auto info = sized<metate_type_description>();
     metate_type_describe(about.type, &info);
-    return {static_cast<uint8_t *>(about.block), static_cast<const metate_tree_type *>(info.blob),
-            nullptr, nullptr};
+    return {static_cast<uint8_t *>(about.block),
+            static_cast<const metate_tree_type *>(info.blob),
+            nullptr,
+            nullptr,
+            nullptr,
+            0};
   }
 };
 
@@ -83,7 +90,9 @@ protected:
 class Worker {
 public:
   Worker(const metate_view &view, const LevelModel &levels, uint32_t number, unsigned seed)
-      : view(view), model(levels), number(number), random(seed * 131 + number) {}
+      : view(view), model(levels), number(number), random(seed * 131 + number) {
+    this->view.worker = number;
+  }
 
   void run(int operations) {
     for (int n = 0; n < operations; ++n)
@@ -92,7 +101,7 @@ public:
   uint64_t wrong = 0;
 
 private:
-  const metate_view &view;
+  metate_view view;
   const LevelModel &model;
   uint32_t number;
   std::mt19937 random;
@@ -206,6 +215,39 @@ TEST_F(ProtocolTest, racesEndInSoundBlocks) {
         for (uint32_t pool = 0; pool < describe(tree).pool_count; ++pool)
           ASSERT_EQ(stats(tree, pool).used, 0u) << "every slot comes back";
       }
+    }
+    unbind(tree);
+  }
+}
+
+// Slots that lie in magazines are at every worker's disposal: a need of as many slots as there are never fails.
+TEST_F(ProtocolTest, capacityIsEnough) {
+  constexpr uint32_t cells = 333;
+  for (const Node &level : {pointer("p", "i", {cells}, {x()}), hash("h", "i", {x()})}) {
+    metate_tree *tree = bindRace({"full", {level}, {{level.name.c_str(), cells}}});
+    for (unsigned round = 0; round < 100; ++round) {
+      std::barrier start(workers);
+      std::vector<std::thread> threads;
+      for (uint32_t number = 0; number < workers; ++number)
+        threads.emplace_back([&, number] {
+          metate_view view = viewOf(tree);
+          view.worker = number;
+          start.arrive_and_wait();
+          for (uint32_t n = 0; n < cells; ++n) { // all of the same cells, from other ends
+            int64_t along[METATE_MAX_AXES] = {(n * (2 * number + 1) + round) % cells};
+            if (number & 1)
+              along[0] = cells - 1 - along[0];
+            metate_view_cell(&view, 1, along, METATE_VIEW_ACTIVATE);
+          }
+        });
+      for (std::thread &thread : threads)
+        thread.join();
+      metate_view view = viewOf(tree);
+      metate_view_settle(&view);
+      ASSERT_EQ(describe(tree).status, uint32_t(METATE_OK)) << "round " << round;
+      ASSERT_OK(check(tree));
+      ASSERT_EQ(stats(tree, 0).used, cells);
+      ASSERT_OK(metate_tree_deactivate_all(tree, 0));
     }
     unbind(tree);
   }

@@ -49,7 +49,7 @@ TEST_F(TreeTest, bindErrorsSayWhatIsNeeded) {
   auto bindAt = [&](void *at, uint64_t count, uint32_t flags = METATE_BIND_RESET) {
     return metate_tree_bind(type, at, count, nullptr, flags, &tree);
   };
-  EXPECT_FAILS(METATE_E_TOO_SMALL, bindAt(start, bytes - 1), "ab_aos", "11200", "11199");
+  EXPECT_FAILS(METATE_E_TOO_SMALL, bindAt(start, bytes - 1), "ab_aos", "12224", "12223");
   EXPECT_FAILS(METATE_E_MISALIGNED, bindAt(start + 8, bytes), "ab_aos", "64", "8 bytes past");
   EXPECT_FAILS(METATE_E_NULL, bindAt(nullptr, bytes), "'memory'");
   EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, bindAt(start, bytes, 1u << 20), "flags");

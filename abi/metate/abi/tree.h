@@ -63,7 +63,8 @@
  * How cells are activated and deactivated, by any number of workers at once, is written down as
  * code, with the orders of its atomic operations, in tree_protocol.h. There are `workers` slack
  * slots in each pool (physical = capacity + workers) and one worker holds at most one slot that it
- * has not linked, so a need of at most `capacity` never fails.
+ * has not linked, so a need of at most `capacity` never fails. Slots in a worker's magazine are at
+ * every other worker's disposal too; where no task runs the magazines are empty.
  *
  * Sticky status: compare-exchange[relaxed] of `status`, METATE_OK -> METATE_E_CAPACITY, then the winner
  * stores status_level (the pool's number); status_needed is raised by atomic max: a lower bound
@@ -82,6 +83,8 @@
 #define METATE_DEFAULT_WORKERS 16u           /* of a block whose host does not say */
 #define METATE_DEFAULT_HASH_SLOTS (1u << 22) /* of a hash level for which no capacity is given */
 #define METATE_TOMBSTONE 0xffffffffu
+#define METATE_MAGAZINES 16u      /* of each pool */
+#define METATE_MAGAZINE_SLOTS 32u /* that a worker moves into its magazine at once, at most */
 
 typedef enum metate_level_kind {
   METATE_LEVEL_ROOT = 1,
@@ -179,7 +182,14 @@ METATE_STATIC_ASSERT(sizeof(metate_tree_header) == 128, "metate_tree_header is 1
 METATE_STATIC_ASSERT(offsetof(metate_tree_header, epoch) == 64,
                      "what changes has a line of its own");
 
-/* One pool's record, 128 bytes: constants in the first cache line, counters in the second. */
+/* Free slots at hand for the workers whose number is m modulo METATE_MAGAZINES; a line of its own. */
+typedef struct metate_magazine {
+  uint64_t head; /* atomic: tag << 32 | slot number, as free_head */
+  uint32_t reserved[14];
+} metate_magazine;
+METATE_STATIC_ASSERT(sizeof(metate_magazine) == METATE_BLOCK_ALIGN, "a magazine has its own line");
+
+/* One pool's record: constants in the first cache line, counters in the second, then magazines. */
 typedef struct metate_pool {
   uint64_t meta_offset;   /* of metadata record 0 from the block's start */
   uint64_t slots_offset;  /* of slot 0 from the block's start (virtual without ambient slot) */
@@ -196,9 +206,14 @@ typedef struct metate_pool {
   uint32_t stamps;       /* atomic, hash: stamps that were given to containers */
   uint32_t orphans;      /* atomic, hash: containers with a stamp that were given up */
   uint32_t orphans_seen; /* `orphans` when the pool was last collected: equal where no task runs */
-  uint32_t reserved1[7];
+  uint32_t moves_begun;  /* atomic: times that a worker took a run of slots for its magazine */
+  uint32_t moves_ended;  /* atomic: of these, times that the run lies in the magazine */
+  uint32_t loaded;       /* atomic: bit m: magazine m may have slots; 0 where no task runs */
+  uint32_t reserved1[4];
+  metate_magazine magazines[METATE_MAGAZINES];
 } metate_pool;
-METATE_STATIC_ASSERT(sizeof(metate_pool) == 128, "metate_pool is 128 bytes");
+METATE_STATIC_ASSERT(sizeof(metate_pool) == 128 + 64 * METATE_MAGAZINES,
+                     "metate_pool has no padding");
 METATE_STATIC_ASSERT(offsetof(metate_pool, free_head) == 64, "counters have a line of their own");
 
 /* A saved tree: this record, the type blob behind it, and the block at block_offset, to be mapped. */

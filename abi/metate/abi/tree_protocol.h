@@ -4,7 +4,12 @@
  *
  * Rules, with the memory order of each step where it is written:
  *
- *   activation  Test first. Take a slot (free list, else high_water), fill it with background, write
+ *   slots       Each worker takes slots from his magazine, a stack as the free list, of a line of its own; empty,
+ *               it gets a run from the free list, else from high_water. The heads of all these are
+ *               changed by compare-exchange [acq_rel]. Who finds nothing looks into everybody's magazines, and
+ *               again while a run is being moved (counted [seq_cst] before and after), so that slots that lie
+ *               elsewhere make no need fail. Where a launch ends the magazines are emptied.
+ *   activation  Test first. Take a slot, fill it with background, write
  *               coordinates and state, publish its number by one compare-exchange [acq_rel] of the
  *               link or bucket that was 0. Who loses gives his slot back and goes on with the
  *               winner's. Readers load links, buckets and lengths with acquire: they see what was
@@ -29,7 +34,7 @@
  *               same cells: inactive bitmasked cells get background again, lists lose what is linked
  *               beyond their length. A store that races a deactivation of its cell may be lost.
  *
- * Free lists are stacks whose heads carry a tag that every change raises (ABA); a late pop may read
+ * Free lists and magazines are stacks whose heads carry a tag that every change raises (ABA); a late pop may read
  * `next` of a slot that was taken: it is atomic for that reason alone.
  *
  * In a *checked* view (`pools` not NULL: libmetate) constants come from the host, never from the

@@ -216,6 +216,7 @@ METATE_VIEW_FUNCTION int metate_view_sort_pool(const metate_view *view, uint32_t
   __builtin_memset(metate_view_record(view, level, active + 1), 0, (high - active) * bytes);
   __atomic_store_n(&pool->high_water, active, __ATOMIC_RELAXED);
   __atomic_store_n(&pool->free_head, ((pool->free_head >> 32) + 1) << 32, __ATOMIC_RELAXED);
+  metate_view_forget_magazines(pool);
   return moved;
 }
 

@@ -266,6 +266,24 @@ METATE_VIEW_FUNCTION void metate_view_sweep_list(const metate_view *view, uint32
                            1);
 }
 
+/* Background in the inactive cells of a bitmasked container whose cells hold values alone. */
+METATE_VIEW_INLINE void metate_view_sweep_mask(const metate_view *view, uint32_t level,
+                                               uint8_t *container) {
+  const metate_level *own = metate_view_level(view, level);
+  const uint32_t *mask = metate_view_mask(own, container);
+  for (uint64_t first = 0; first < own->cells; first += 32) {
+    uint64_t inactive = (uint32_t)~mask[first / 32];
+    if (own->cells - first < 32)
+      inactive &= (1ull << (own->cells - first)) - 1;
+    while (inactive) { /* runs of ones */
+      uint32_t from = (uint32_t)__builtin_ctzll(inactive);
+      uint32_t count = (uint32_t)__builtin_ctzll(~(inactive >> from));
+      metate_view_fill_cells(view, level, container + (first + from) * own->cell_bytes, count);
+      inactive &= ~(((1ull << count) - 1) << from);
+    }
+  }
+}
+
 /* Background in inactive bitmasked cells, nothing beyond the length of lists: in one cell, as far
  * as no pool lies between. */
 METATE_VIEW_FUNCTION void metate_view_sweep_cell(const metate_view *view, uint32_t level,
@@ -277,9 +295,13 @@ METATE_VIEW_FUNCTION void metate_view_sweep_cell(const metate_view *view, uint32
       continue;
     if (child->kind == METATE_LEVEL_DYNAMIC)
       metate_view_sweep_list(view, i, container);
-    if (child->kind != METATE_LEVEL_BITMASKED &&
-        (child->kind != METATE_LEVEL_DENSE || metate_view_inert(view, i)))
+    if (child->kind != METATE_LEVEL_BITMASKED && child->kind != METATE_LEVEL_DENSE)
       continue;
+    if (metate_view_inert(view, i)) {
+      if (child->kind == METATE_LEVEL_BITMASKED)
+        metate_view_sweep_mask(view, i, container);
+      continue;
+    }
     for (uint64_t n = 0; n < child->cells; ++n) {
       uint8_t *inner = container + n * child->cell_bytes;
       if (child->kind == METATE_LEVEL_DENSE ||
@@ -291,7 +313,43 @@ METATE_VIEW_FUNCTION void metate_view_sweep_cell(const metate_view *view, uint32
   }
 }
 
-/* The end of a task that deactivated cells: see above. By one worker, when no other works on the tree. */
+/* Where a launch or a host call ends: magazines are empty, a topology that changed gets another number. */
+METATE_VIEW_FUNCTION void metate_view_settle(const metate_view *view) {
+  metate_tree_header *header = metate_view_header(view);
+  for (uint32_t number = 0; number < view->type->pool_count; ++number) {
+    uint32_t level = metate_view_level_of_pool(view, number);
+    if (metate_view_pool_of(view, level)->loaded)
+      metate_view_unload(view, level);
+  }
+  if (!__atomic_load_n(&header->changed, __ATOMIC_RELAXED))
+    return;
+  if (__atomic_exchange_n(&header->changed, 0u, __ATOMIC_RELAXED))
+    __atomic_add_fetch(&header->topology, (uint64_t)1, __ATOMIC_RELAXED);
+}
+
+/* A task over the slots of a pool. */
+typedef struct metate_view_walk {
+  const metate_view *view;
+  uint32_t level;
+  uint32_t target; /* of a snapshot */
+} metate_view_walk;
+#define METATE_VIEW_GRAIN 256 /* slots, of hundreds of nanoseconds each */
+
+METATE_VIEW_FUNCTION int32_t metate_view_sweep_slots(void *context, int64_t begin, int64_t end,
+                                                     uint32_t worker) {
+  const metate_view_walk *walk = (const metate_view_walk *)context;
+  const metate_level *own = metate_view_level(walk->view, walk->level);
+  (void)worker;
+  for (uint32_t slot = (uint32_t)begin + 1; slot <= end; ++slot)
+    for (uint32_t k = 0;
+         metate_view_record(walk->view, walk->level, slot)[0] && k < own->slot_cells; ++k)
+      metate_view_sweep_cell(walk->view, walk->level,
+                             metate_view_slot(walk->view, walk->level, slot) + k * own->cell_bytes);
+  return METATE_OK;
+}
+
+/* The end of a task that deactivated cells: see above. By one worker, with the host's others, when
+ * nobody else works on the tree. */
 METATE_VIEW_FUNCTION void metate_view_collect(const metate_view *view, int sweep) {
   int64_t origin[METATE_MAX_AXES] = {0};
   if (sweep)
@@ -305,10 +363,9 @@ METATE_VIEW_FUNCTION void metate_view_collect(const metate_view *view, int sweep
       metate_view_collect_pool(view, level);
     if (!sweep || metate_view_inert(view, level))
       continue;
-    for (uint32_t slot = 1, high = metate_view_high_water(view, level); slot <= high; ++slot)
-      for (uint32_t k = 0; metate_view_record(view, level, slot)[0] && k < own->slot_cells; ++k)
-        metate_view_sweep_cell(view, level,
-                               metate_view_slot(view, level, slot) + k * own->cell_bytes);
+    metate_view_walk walk = {view, level, 0};
+    metate_view_parallel(view, metate_view_high_water(view, level), METATE_VIEW_GRAIN,
+                         metate_view_sweep_slots, &walk);
   }
 }
 
@@ -350,8 +407,22 @@ METATE_VIEW_FUNCTION void metate_view_snapshot_cell(const metate_view *view, uin
   }
 }
 
+METATE_VIEW_FUNCTION int32_t metate_view_snapshot_slots(void *context, int64_t begin, int64_t end,
+                                                        uint32_t worker) {
+  const metate_view_walk *walk = (const metate_view_walk *)context;
+  const metate_level *own = metate_view_level(walk->view, walk->level);
+  (void)worker;
+  for (uint32_t slot = (uint32_t)begin + 1; slot <= end; ++slot)
+    for (uint32_t k = 0;
+         metate_view_record(walk->view, walk->level, slot)[0] && k < own->slot_cells; ++k)
+      metate_view_snapshot_cell(walk->view, walk->target, walk->level,
+                                metate_view_slot(walk->view, walk->level, slot) +
+                                    k * own->cell_bytes);
+  return METATE_OK;
+}
+
 /* Before a task that changes the topology it walks: entry masks and lengths of all containers of a
- * bitmasked or dynamic level. By one worker. */
+ * bitmasked or dynamic level. By one worker, with the host's others. */
 METATE_VIEW_FUNCTION void metate_view_snapshot(const metate_view *view, uint32_t target) {
   int64_t origin[METATE_MAX_AXES] = {0};
   uint32_t owner = metate_view_level(view, target)->parent;
@@ -361,11 +432,9 @@ METATE_VIEW_FUNCTION void metate_view_snapshot(const metate_view *view, uint32_t
     metate_view_snapshot_cell(view, target, 0, metate_view_cell(view, 0, origin, METATE_VIEW_FIND));
     return;
   }
-  const metate_level *own = metate_view_level(view, owner);
-  for (uint32_t slot = 1, high = metate_view_high_water(view, owner); slot <= high; ++slot)
-    for (uint32_t k = 0; metate_view_record(view, owner, slot)[0] && k < own->slot_cells; ++k)
-      metate_view_snapshot_cell(view, target, owner,
-                                metate_view_slot(view, owner, slot) + k * own->cell_bytes);
+  metate_view_walk walk = {view, owner, target};
+  metate_view_parallel(view, metate_view_high_water(view, owner), METATE_VIEW_GRAIN,
+                       metate_view_snapshot_slots, &walk);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef METATE_ABI_TREE_VIEW_H
 #define METATE_ABI_TREE_VIEW_H
 
+#include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"
 
 #ifdef __cplusplus /* hosts: small rather than specialised */
@@ -32,6 +33,8 @@ typedef struct metate_view {
   const metate_tree_type *type;
   const metate_view_pool *pools; /* NULL: read them from the block */
   uint32_t *broken; /* set where a slot number of a checked view is not followed; may be NULL */
+  const metate_host *host; /* whose workers walk over many slots; NULL: the calling one alone */
+  uint32_t worker;         /* whose magazines slots come from */
 } metate_view;
 
 /* ---- where things are --------------------------------------------------------------------------- */
@@ -129,6 +132,17 @@ METATE_VIEW_INLINE uint32_t metate_view_level_of_pool(const metate_view *view, u
   return level;
 }
 
+/* body(context, begin, end, worker) over [0, count), by the host's workers where that is worth it. What a body
+ * does may be done again: it is, where the executor gives up. */
+METATE_VIEW_INLINE void metate_view_parallel(const metate_view *view, int64_t count, int64_t grain,
+                                             metate_task_body body, void *context) {
+  const metate_host *host = view->host;
+  if (!host || !host->parallel_for || count < 2 * grain ||
+      host->parallel_for(host->executor_self, count, grain, host->max_workers, body, context) !=
+          METATE_OK)
+    body(context, 0, count, 0);
+}
+
 /* ---- status and topology ------------------------------------------------------------------------ */
 
 /* Sets the sticky status; needed = 0: a list is at its largest length. */
@@ -154,19 +168,12 @@ METATE_VIEW_INLINE void metate_view_change(const metate_view *view) {
     __atomic_store_n(changed, 1u, __ATOMIC_RELAXED);
 }
 
-/* Where a launch or a host call ends: a topology that changed gets another number. */
-METATE_VIEW_INLINE void metate_view_settle(const metate_view *view) {
-  metate_tree_header *header = metate_view_header(view);
-  if (!__atomic_load_n(&header->changed, __ATOMIC_RELAXED))
-    return;
-  if (__atomic_exchange_n(&header->changed, 0u, __ATOMIC_RELAXED))
-    __atomic_add_fetch(&header->topology, (uint64_t)1, __ATOMIC_RELAXED);
-}
-
 /* ---- background --------------------------------------------------------------------------------- */
 
 /* Writes the background of one cell: links, masks and lengths 0, members their background. Not while
  * another worker may follow a link in it. */
+METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32_t level,
+                                                 uint8_t *first, uint64_t count);
 METATE_VIEW_FUNCTION void metate_view_fill_cell(const metate_view *view, uint32_t level,
                                                 uint8_t *cell) {
   const metate_level *own = metate_view_level(view, level);
@@ -179,19 +186,29 @@ METATE_VIEW_FUNCTION void metate_view_fill_cell(const metate_view *view, uint32_
     return;
   for (uint32_t i = level + 1, end = metate_view_subtree_end(view, level); i < end; ++i) {
     const metate_level *child = metate_view_level(view, i);
-    uint8_t *first = cell + child->offset;
     if (child->parent != level || child->flags & METATE_LEVEL_ZERO)
       continue;
-    if (child->kind != METATE_LEVEL_DENSE && child->kind != METATE_LEVEL_BITMASKED &&
-        child->kind != METATE_LEVEL_PLACE)
-      continue;
-    metate_view_fill_cell(view, i, first);
-    /* One cell, then copies of what is filled already, doubling. */
-    uint64_t total = child->cells * child->cell_bytes;
-    for (uint64_t done = child->cell_bytes, step; done < total; done += step) {
-      step = done < total - done ? done : total - done;
-      __builtin_memcpy(first + done, first, step);
-    }
+    if (child->kind == METATE_LEVEL_DENSE || child->kind == METATE_LEVEL_BITMASKED ||
+        child->kind == METATE_LEVEL_PLACE)
+      metate_view_fill_cells(view, i, cell + child->offset, child->cells);
+  }
+}
+
+/* The same, of cells that lie together. */
+METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32_t level,
+                                                 uint8_t *first, uint64_t count) {
+  const metate_level *own = metate_view_level(view, level);
+  uint64_t total = count * own->cell_bytes;
+  if (own->flags & METATE_LEVEL_ZERO) {
+    __builtin_memset(first, 0, total);
+    return;
+  }
+  if (count)
+    metate_view_fill_cell(view, level, first);
+  /* One cell, then copies of what is filled already, doubling. */
+  for (uint64_t done = own->cell_bytes, step; done < total; done += step) {
+    step = done < total - done ? done : total - done;
+    __builtin_memcpy(first + done, first, step);
   }
 }
 

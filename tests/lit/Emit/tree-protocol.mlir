@@ -9,12 +9,12 @@
 module {
   metate.interface @claim entry "metate_entry_claim" tasks 0 []
   llvm.mlir.global internal constant @type(dense<0> : tensor<1024xi8>) : !llvm.array<1024 x i8>
-  llvm.func @metate_rt_claim(!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr, i32) -> i32
+  llvm.func @metate_rt_claim(!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr, i32, i32) -> i32
   llvm.func @metate_entry_claim(%slots: !llvm.ptr, %scratch: !llvm.ptr, %host: !llvm.ptr) -> i32 {
     %type = llvm.mlir.addressof @type : !llvm.ptr
     %level = llvm.mlir.constant(1 : i32) : i32
     %link = llvm.mlir.constant(256 : i64) : i64
-    %slot = llvm.call @metate_rt_claim(%slots, %type, %level, %link, %scratch, %level) : (!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr, i32) -> i32
+    %slot = llvm.call @metate_rt_claim(%slots, %type, %level, %link, %scratch, %level, %level) : (!llvm.ptr, !llvm.ptr, i32, i64, !llvm.ptr, i32, i32) -> i32
     llvm.return %slot : i32
   }
 }

@@ -8,7 +8,11 @@
   __attribute__((always_inline)) /* in a function of its own for each type and level */
 
 static metate_view view_of(uint8_t *block, const metate_tree_type *type) {
-  metate_view view = {block, type, NULL, NULL};
+  metate_view view = {block, type, NULL, NULL, NULL, 0};
+  return view;
+}
+static metate_view view_by(uint8_t *block, const metate_tree_type *type, uint32_t worker) {
+  metate_view view = {block, type, NULL, NULL, NULL, worker};
   return view;
 }
 
@@ -22,8 +26,8 @@ static void key_of(const metate_view *view, uint32_t level, const int64_t *coord
 /* The slot of a pointer level's link, claimed; 0: exhausted. */
 CONSTANT_LEVEL uint32_t metate_rt_claim(uint8_t *block, const metate_tree_type *type,
                                         uint32_t level, uint64_t link, const int64_t *coordinates,
-                                        uint32_t strict) {
-  metate_view view = view_of(block, type);
+                                        uint32_t strict, uint32_t worker) {
+  metate_view view = view_by(block, type, worker);
   uint32_t key[METATE_MAX_AXES];
   key_of(&view, level, coordinates, key);
   return metate_view_claim(&view, level, (uint32_t *)(block + link), key, (int)strict);
@@ -41,8 +45,9 @@ CONSTANT_LEVEL uint32_t metate_rt_hash_find(uint8_t *block, const metate_tree_ty
 
 CONSTANT_LEVEL uint32_t metate_rt_hash_claim(uint8_t *block, const metate_tree_type *type,
                                              uint32_t level, uint64_t container,
-                                             const int64_t *coordinates, uint32_t strict) {
-  metate_view view = view_of(block, type);
+                                             const int64_t *coordinates, uint32_t strict,
+                                             uint32_t worker) {
+  metate_view view = view_by(block, type, worker);
   uint32_t key[METATE_MAX_AXES];
   key_of(&view, level, coordinates, key);
   return metate_view_hash_claim(&view, level, block + container, key, (int)strict);
@@ -52,8 +57,8 @@ CONSTANT_LEVEL uint32_t metate_rt_hash_claim(uint8_t *block, const metate_tree_t
 CONSTANT_LEVEL uint32_t metate_rt_dynamic_activate(uint8_t *block, const metate_tree_type *type,
                                                    uint32_t level, uint64_t container,
                                                    uint64_t index, const int64_t *coordinates,
-                                                   uint32_t strict) {
-  metate_view view = view_of(block, type);
+                                                   uint32_t strict, uint32_t worker) {
+  metate_view view = view_by(block, type, worker);
   uint32_t key[METATE_MAX_AXES];
   key_of(&view, level, coordinates, key);
   return metate_view_dynamic_activate(&view, level, block + container, index, key, (int)strict);
@@ -62,8 +67,8 @@ CONSTANT_LEVEL uint32_t metate_rt_dynamic_activate(uint8_t *block, const metate_
 /* The index of a new last cell; -1: full. The coordinate along the list's axis is ignored. */
 CONSTANT_LEVEL int64_t metate_rt_append(uint8_t *block, const metate_tree_type *type,
                                         uint32_t level, uint64_t container,
-                                        const int64_t *coordinates) {
-  metate_view view = view_of(block, type);
+                                        const int64_t *coordinates, uint32_t worker) {
+  metate_view view = view_by(block, type, worker);
   uint32_t key[METATE_MAX_AXES];
   key_of(&view, level, coordinates, key);
   return metate_view_append(&view, level, block + container, key);
@@ -87,13 +92,17 @@ CONSTANT_LEVEL void metate_rt_clear_list(uint8_t *block, const metate_tree_type 
   metate_view_clear_list(&view, level, block + container);
 }
 
-void metate_rt_snapshot(uint8_t *block, const metate_tree_type *type, uint32_t level) {
+void metate_rt_snapshot(uint8_t *block, const metate_tree_type *type, uint32_t level,
+                        const metate_host *host) {
   metate_view view = view_of(block, type);
+  view.host = host;
   metate_view_snapshot(&view, level);
 }
 
-void metate_rt_collect(uint8_t *block, const metate_tree_type *type, uint32_t sweep) {
+void metate_rt_collect(uint8_t *block, const metate_tree_type *type, uint32_t sweep,
+                       const metate_host *host) {
   metate_view view = view_of(block, type);
+  view.host = host;
   metate_view_collect(&view, (int)sweep);
 }
 

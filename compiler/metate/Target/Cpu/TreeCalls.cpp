@@ -56,6 +56,27 @@ static Type resultOf(TreeCallOp call) {
                           : Type(LLVM::LLVMVoidType::get(call.getContext()));
 }
 
+/// What a call wants to know of who makes it, as its last argument: a worker's number (i32) where it takes
+/// slots, from the worker's magazine; the host (a pointer) where it walks over many slots; else null.
+static Type callerType(TreeCallOp call) {
+  StringRef callee = call.getCallee();
+  if (callee.ends_with("claim") || callee == "dynamic_activate" || callee == "append")
+    return IntegerType::get(call.getContext(), 32);
+  if (callee == "collect" || callee == "snapshot")
+    return LLVM::LLVMPointerType::get(call.getContext());
+  return {};
+}
+
+/// The caller of this call: of an entry, which is one worker, 0. Within a task the host's other workers are busy.
+static Value callerOf(TreeCallOp call, OpBuilder &builder) {
+  auto function = call->getParentOfType<LLVM::LLVMFuncOp>();
+  Type type = function ? Type(function.getFunctionType()) : Type();
+  Code code(builder, call.getLoc());
+  if (callerType(call).isInteger())
+    return type == bodyType(call.getContext()) ? function.getArgument(3) : code.constant(0, 32);
+  return type == entryType(call.getContext()) ? function.getArgument(2) : code.null();
+}
+
 static LLVM::LLVMFuncOp protocolFunction(TreeCallOp call, ModuleOp module, const Callee &callee) {
   if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(callee.protocol))
     return known;
@@ -67,6 +88,8 @@ static LLVM::LLVMFuncOp protocolFunction(TreeCallOp call, ModuleOp module, const
     inputs.push_back(pointer);
   if (call.getFlag())
     inputs.push_back(builder.getI32Type());
+  if (Type caller = callerType(call))
+    inputs.push_back(caller);
   return LLVM::LLVMFuncOp::create(builder, call.getLoc(), callee.protocol,
                                   LLVM::LLVMFunctionType::get(resultOf(call), inputs));
 }
@@ -78,6 +101,8 @@ static void addFunction(TreeCallOp call, ModuleOp module, const Callee &callee) 
   unsigned numbers = call.getNumbers().size(), coordinates = call.getCoordinates().size();
   SmallVector<Type> inputs{LLVM::LLVMPointerType::get(call.getContext())};
   inputs.append(numbers + coordinates, builder.getI64Type());
+  if (Type caller = callerType(call))
+    inputs.push_back(caller);
   auto function = LLVM::LLVMFuncOp::create(builder, loc, callee.function,
                                            LLVM::LLVMFunctionType::get(resultOf(call), inputs),
                                            LLVM::Linkage::Internal);
@@ -99,6 +124,8 @@ static void addFunction(TreeCallOp call, ModuleOp module, const Callee &callee) 
   }
   if (call.getFlag())
     operands.push_back(code.constant(*call.getFlag(), 32));
+  if (callerType(call))
+    operands.push_back(function.getArguments().back());
   auto inner = LLVM::CallOp::create(builder, loc, protocol, operands);
   LLVM::ReturnOp::create(builder, loc, inner.getResults());
 }
@@ -124,6 +151,8 @@ struct ConvertTreeCall : ConvertOpToLLVMPattern<TreeCallOp> {
     SmallVector<Value> operands{adaptor.getBlock()};
     llvm::append_range(operands, adaptor.getNumbers());
     llvm::append_range(operands, adaptor.getCoordinates());
+    if (callerType(op))
+      operands.push_back(callerOf(op, rewriter));
     auto function = op->getParentOfType<ModuleOp>().lookupSymbol<LLVM::LLVMFuncOp>(
         calleeOf(op, blobOf(op)).function);
     rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, function, operands);
