@@ -25,8 +25,8 @@ struct Choices {
   bool debug = false;
   bool contract = true;
   std::string sanitizer; // "", "address" or "thread"
-  bool verify = true;
   std::string slices;    // "", "beside" or "only"
+  bool verify = true;
 };
 
 CompileOptions optionsOf(const Choices &choices);

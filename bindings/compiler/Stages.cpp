@@ -176,8 +176,8 @@ CompileOptions optionsOf(const Choices &choices) {
   options.debug = choices.debug;
   options.contract = choices.contract;
   options.sanitizer = sanitizerOf(choices.sanitizer);
-  options.verify = choices.verify;
   options.slices = slicesOf(choices.slices);
+  options.verify = choices.verify;
   return options;
 }
 
@@ -199,10 +199,10 @@ void bindStages(nb::module_ &module) {
       .def_rw("debug", &Choices::debug)
       .def_rw("contract", &Choices::contract)
       .def_rw("sanitizer", &Choices::sanitizer)
-      .def_rw("verify", &Choices::verify);
-  nb::class_<JitModule>(module, "CompiledModule",
       .def_rw("slices", &Choices::slices,
               "Kernels that count the slots others take: '' none, 'beside' those, 'only'")
+      .def_rw("verify", &Choices::verify);
+  nb::class_<JitModule>(module, "CompiledModule",
                         "Code in this process; it goes when this object does.")
       .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
       .def_prop_ro("entries", [](const JitModule &self) { return addressesOf(self.entries()); });

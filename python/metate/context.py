@@ -148,8 +148,8 @@ class Context:
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
         sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, prove_activity=True, scan_masks=True,
-        demote_atomics=True, private_reductions=True, across_iterations=True, deterministic=False, chunk_ns=20000, nontemporal_bytes=1 << 26,
-        random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False,
+        demote_atomics=True, private_reductions=True, across_iterations=True, deterministic=False, chunk_ns=20000,
+        nontemporal_bytes=1 << 26, random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False,
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",

@@ -131,7 +131,6 @@ class Kernel:
                 raise
         return self._launcher(self._home(), True)(*arguments)
 
-    def _bind(self, arguments, keywords) -> tuple:
     def _reserve_for(self, tree, arguments, keywords):
         """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
         arguments = self._bind(arguments, keywords)
@@ -147,6 +146,7 @@ class Kernel:
                 raise
         return self._dispatcher(home, True).reserve_for(tree, *given)
 
+    def _bind(self, arguments, keywords) -> tuple:
         """One argument for each parameter, in order."""
         parameters = self._parameters
         try:
@@ -279,12 +279,12 @@ class Kernel:
         if options.arch == _context.interp:
             holdings.interpreted.append(instance.code)
 
-    def _lower(self, compiler, module, options):
+    def _lower(self, compiler, module, options, counts):
         from metate_native import _compiler
 
         choices = _choices(options, self._debug)
-        try:
         choices.slices = "only" if counts else ""
+        try:
             if options.arch != _context.interp:
                 return compiler.compile(module, choices)
             checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}

@@ -61,10 +61,10 @@ struct CompileOptions {
   bool contract = true;
   /// LLVM's instrumentation of the generated code: for hosts built with the same sanitizer.
   Sanitizer sanitizer = Sanitizer::None;
-  /// Check each stage's invariant, and the IR that leaves the passes (to LLVM, or as a dump) by MLIR's
-  /// verifiers.
   /// Whether kernels that may activate cells get one, or leave nothing else.
   Slices slices = Slices::None;
+  /// Check each stage's invariant, and the IR that leaves the passes (to LLVM, or as a dump) by MLIR's
+  /// verifiers.
   bool verify = true;
 };
 

@@ -55,8 +55,8 @@ private:
   /// Deactivate, append, length.
   template <typename Op> void lowerListOrCell(Op op);
   void lowerUsed(UsedOp op);
-  void lowerTaskEdge(mlir::Operation *op);
   void lowerReserve(ReserveOp op);
+  void lowerTaskEdge(mlir::Operation *op);
   void lowerStageLeaf(StageLeafOp op);
   void lowerActivateLeaf(ActivateLeafOp op);
   void lowerCells(CellsOp op);
