@@ -56,23 +56,27 @@ static Value rowsOf(RangeOp range, OpBuilder &builder) {
   return count;
 }
 
-void KernelMapping::mapRange(RangeOp range) {
-  // Into the entry first: what is captured is then defined above it.
-  range->moveBefore(current, current->end());
-  sinkConstants(range);
+/// What the body and its bounds use of the entry, but for constants.
+static llvm::SetVector<Value> capturedBy(RangeOp range) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(range.getBody(), captured);
   for (Value bound :
        llvm::concat<Value>(llvm::to_vector(range.getLower()), llvm::to_vector(range.getUpper())))
     if (!isConstant(bound))
       captured.insert(bound);
+  return captured;
+}
+
+void KernelMapping::mapRange(RangeOp range) {
+  // Into the entry first: what is captured is then defined above it.
+  range->moveBefore(current, current->end());
+  sinkConstants(range);
+  llvm::SetVector<Value> captured = capturedBy(range);
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Location loc = range.getLoc();
   Code code(builder, loc);
   Value count = rowsOf(range, builder);
-  Value around;
-  if (!kernel.getMayAlias())
-    around = isAround(range, count, builder, leastAround);
+  Value around = kernel.getMayAlias() ? Value() : isAround(range, count, builder, leastAround);
   if (around)
     captured.insert(around);
   TaskCost cost = costOf(range, builder, leastNanoseconds);
@@ -105,8 +109,8 @@ void KernelMapping::mapRange(RangeOp range) {
   Body body = outline(range, captured.getArrayRef(), frame, around, pieces);
   Value grain = pieces ? code.constant(1, 64) : toLLVM(code, cost.grain);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
-  StringRef name = body.function.getSymName();
-  Value address = LLVM::AddressOfOp::create(builder, loc, code.pointer(), name);
+  Value address =
+      LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.function.getSymName());
   LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
   auto call = LLVM::CallOp::create(
       builder, loc, run,
@@ -117,10 +121,9 @@ void KernelMapping::mapRange(RangeOp range) {
     return;
   // No more pieces: what they have stored is combined.
   OpBuilder after = OpBuilder::atBlockEnd(current);
-  Value none = LLVM::ConstantOp::create(after, loc, after.getI32IntegerAttr(0));
-  auto combined =
-      LLVM::CallOp::create(after, loc, body.function, ValueRange{context, total, total, none});
-  returnIfNonzero(combined.getResult(), loc);
+  Value zero = LLVM::ConstantOp::create(after, loc, after.getI32IntegerAttr(0));
+  call = LLVM::CallOp::create(after, loc, body.function, ValueRange{context, total, total, zero});
+  returnIfNonzero(call.getResult(), loc);
 }
 
 Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp body,
