@@ -93,7 +93,7 @@ def march(masked):
         name=f"rays through a sphere's narrow band, 512^3, pointer - {'bitmasked' if masked else 'dense'}",
         program="reads:march",
         parameters={"n": 512, "band": 4, "image": 1024, "masked": masked},
-        smoke={"n": 64, "image": 40},
+        smoke={"n": 64, "image": 64},
         inputs=sphere,
         model=marched,
         outputs=lambda image, **_: {"depth": ((image, image), "int32")},

@@ -1,6 +1,8 @@
 // B9: reads of a grid of leaves of 8 x 8 x 8 f32 behind a dense table: single ones, 27 around a cell, along rays.
 #include "leaves.h"
 
+#include <bit>
+
 namespace {
 
 class Reads : public Reference {
@@ -121,13 +123,10 @@ public:
   void read(void *const *outputs) override { depth.copyTo(outputs[0]); }
 
 private:
-  static int floorDivided(int a, int b) { return a / b - (a % b < 0); }
-
   int shoot(int across, int up) const {
     for (int k = 0; k < n;) {
-      float distance = value(n / 2 + floorDivided(across * k, 2 * image),
-                             n / 2 + floorDivided(up * k, 2 * image), k) +
-                       float(band);
+      float distance =
+          value(n / 2 + (across * k >> shift), n / 2 + (up * k >> shift), k) + float(band);
       if (distance < 0.5f)
         return k;
       k += std::max(1, int(distance));
@@ -136,6 +135,8 @@ private:
   }
 
   int n, band, image;
+  // 2 * image is a power of two: a shift divides, and rounds down.
+  int shift = std::bit_width(unsigned(image));
   Buffer<std::int32_t> depth;
 };
 

@@ -3,6 +3,8 @@
 
 #include <tbb/blocked_range.h>
 
+#include <bit>
+
 namespace {
 
 using openvdb::Coord;
@@ -82,12 +84,9 @@ public:
   void read(void *const *outputs) override { depth.copyTo(outputs[0]); }
 
 private:
-  static int floorDivided(int a, int b) { return a / b - (a % b < 0); }
-
   int shoot(const Accessor &x, int across, int up) const {
     for (int k = 0; k < n;) {
-      Coord cell(n / 2 + floorDivided(across * k, 2 * image),
-                 n / 2 + floorDivided(up * k, 2 * image), k);
+      Coord cell(n / 2 + (across * k >> shift), n / 2 + (up * k >> shift), k);
       float distance = x.getValue(cell) + float(band);
       if (distance < 0.5f)
         return k;
@@ -97,6 +96,8 @@ private:
   }
 
   int n, band, image;
+  // 2 * image is a power of two: a shift divides, and rounds down.
+  int shift = std::bit_width(unsigned(image));
   Buffer<std::int32_t> depth;
 };
 
