@@ -53,7 +53,7 @@ private:
           auto asks = dyn_cast<IsActiveOp>(op);
           bool differs =
               (asks && asks != own && mayBeSameTree(getOperation(), asks.getTree(), tree)) ||
-              isa<AppendOp, LengthOp>(op);
+              isa<AppendOp, LengthOp, UsedOp>(op);
           return differs ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

@@ -32,9 +32,10 @@ private:
   /// still find it inactive before.
   bool asksActivity(CellsOp cells, Value tree) {
     return cells
-        .walk([&](IsActiveOp asks) {
-          return mayBeSameTree(getOperation(), asks.getTree(), tree) ? WalkResult::interrupt()
-                                                                     : WalkResult::advance();
+        .walk([&](Operation *op) {
+          bool asks = isa<IsActiveOp, LengthOp, UsedOp>(op) &&
+                      mayBeSameTree(getOperation(), op->getOperand(0), tree);
+          return asks ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }
