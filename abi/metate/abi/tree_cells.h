@@ -100,7 +100,7 @@ METATE_VIEW_FUNCTION uint32_t metate_view_refill(const metate_view *view, uint32
   uint32_t first = metate_view_pop_run(view, level, most, &last);
   if (!first)
     first = metate_view_raise(view, level, most, &last);
-  if (first != last) {
+  if (first && first != last) { /* `last` of a run that was not got means nothing */
     uint32_t rest = __atomic_load_n(metate_view_record(view, level, first) + 1, __ATOMIC_RELAXED);
     if (!(__atomic_load_n(&pool->loaded, __ATOMIC_RELAXED) >> magazine & 1))
       __atomic_fetch_or(&pool->loaded, 1u << magazine, __ATOMIC_RELAXED);
