@@ -1,11 +1,13 @@
-// Python's formats of numbers, written with to_chars: no locale, no allocation. A format comes from a
-// module's bytes, so nothing about it is taken for granted.
+// Python's formats of numbers: no locale, no allocation. Digits of fractions are the C library's, for to_chars
+// would bring 100 KiB of tables. A format comes from a module's bytes, so nothing about it is taken for granted.
 #include "print/format.h"
 
 #include "print/print.h"
 
 #include <charconv>
+#include <clocale>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 namespace metate::print {
@@ -106,12 +108,26 @@ void putInteger(const Format &format, uint64_t magnitude, bool isNegative, Parts
   }
 }
 
+// As C's conversion of that kind ('e', 'f', 'g') writes a value that is not negative, with a point in every
+// locale. `limit` is behind the last character, and a zero comes behind the result.
+char *putDigits(char kind, double value, int precision, char *to, char *limit) {
+  const char *conversion = kind == 'e' ? "%.*e" : kind == 'f' ? "%.*f" : "%.*g";
+  int count = snprintf(to, size_t(limit - to), conversion, precision, value);
+  char *end = to + (count < limit - to ? count : limit - to - 1);
+  const char *point = localeconv()->decimal_point;
+  size_t length = strlen(point);
+  char *at = *point == '.' ? nullptr : strstr(to, point);
+  if (!at)
+    return end;
+  *at = '.';
+  memmove(at + 1, at + length, size_t(end - at) - length + 1);
+  return end - length + 1;
+}
+
 // The exponent that the value has with so many digits.
 int decimalExponent(double value, int digits) {
   char text[160];
-  char *end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific,
-                            digits > 0 ? digits - 1 : 0)
-                  .ptr;
+  char *end = putDigits('e', value, digits > 0 ? digits - 1 : 0, text, text + sizeof text);
   char *at = end;
   while (at > text && at[-1] != 'e')
     --at;
@@ -140,10 +156,7 @@ char *putPlain(double value, int precision, char *to, char *limit) {
   int exponent = decimalExponent(value, precision);
   bool isFixed = exponent >= -4 && exponent < precision - 1;
   int digits = isFixed ? precision - 1 - exponent : precision - 1;
-  char *end = std::to_chars(to, limit, value,
-                            isFixed ? std::chars_format::fixed : std::chars_format::scientific,
-                            digits > 0 ? digits : 0)
-                  .ptr;
+  char *end = putDigits(isFixed ? 'f' : 'e', value, digits > 0 ? digits : 0, to, limit);
   end = dropZeros(to, end);
   if (isFixed && !memchr(to, '.', size_t(end - to))) {
     *end++ = '.';
@@ -157,19 +170,18 @@ char *putFinite(const Format &format, double value, bool isSingle, char *to, cha
   switch (format.type) {
   case 'e':
   case 'E':
-    return std::to_chars(to, limit, value, std::chars_format::scientific, precision).ptr;
+    return putDigits('e', value, precision, to, limit);
   case 'f':
   case 'F':
-    return std::to_chars(to, limit, value, std::chars_format::fixed, precision).ptr;
+    return putDigits('f', value, precision, to, limit);
   case '%': {
-    char *end = std::to_chars(to, limit - 1, value * 100, std::chars_format::fixed, precision).ptr;
+    char *end = putDigits('f', value * 100, precision, to, limit - 1);
     *end++ = '%';
     return end;
   }
   case 'g':
   case 'G':
-    return std::to_chars(to, limit, value, std::chars_format::general, precision ? precision : 1)
-        .ptr;
+    return putDigits('g', value, precision ? precision : 1, to, limit);
   default:
     if (format.precision < 0)
       return isSingle ? formatF32(float(value), to) : formatF64(value, to);

@@ -5,9 +5,11 @@
 #include "device/device.h"
 #include "print/format.h"
 
-#include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace metate::print {
 
@@ -111,6 +113,71 @@ char *layOut(const char *digits, int count, int exponent, char *to) {
   return to;
 }
 
+// digits[0].digits[1..] * 10^exponent, without zeros at the end.
+struct Decimal {
+  char digits[24];
+  int count = 0, exponent = 0;
+
+  // `precision` digits of a value that is not negative, as near as so many can be.
+  Decimal(double value, int precision) {
+    char text[48];
+    snprintf(text, sizeof text, "%.*e", precision - 1, value);
+    const char *at = text;
+    for (; *at && *at != 'e'; ++at)
+      if (*at >= '0' && *at <= '9') // whatever the locale's point is
+        digits[count++] = *at;
+    exponent = atoi(at + 1);
+    dropZeros();
+  }
+
+  void dropZeros() {
+    while (count > 1 && digits[count - 1] == '0')
+      --count;
+  }
+
+  // The next one of `precision` digits.
+  void increment(int precision) {
+    while (count < precision)
+      digits[count++] = '0';
+    int at = count - 1;
+    for (; at > 0 && digits[at] == '9'; --at)
+      digits[at] = '0';
+    if (digits[at] == '9') {
+      digits[at] = '1';
+      ++exponent;
+    } else {
+      ++digits[at];
+    }
+    dropZeros();
+  }
+
+  template <typename Float> bool reads(Float value) const {
+    char text[48];
+    snprintf(text, sizeof text, "%.*se%d", count, digits, exponent - count + 1);
+    return sizeof(Float) == 4 ? strtof(text, nullptr) == float(value)
+                              : strtod(text, nullptr) == double(value);
+  }
+};
+
+// The fewest digits that read back as the value, and of these the nearest. The C library's conversions do it:
+// to_chars would bring 100 KiB of tables.
+template <typename Float> Decimal shortestOf(Float value) {
+  int most = std::numeric_limits<Float>::max_digits10, unused;
+  // Below a power of two numbers lie twice as close as above: the nearest decimal may miss where the next one does not.
+  bool isPower = std::frexp(value, &unused) == Float(0.5);
+  for (int precision = 1; precision < most; ++precision) {
+    Decimal decimal(value, precision);
+    if (decimal.reads(value))
+      return decimal;
+    if (isPower) {
+      decimal.increment(precision);
+      if (decimal.reads(value))
+        return decimal;
+    }
+  }
+  return Decimal(value, most);
+}
+
 template <typename Float> char *format(Float value, char *to) {
   if (std::isnan(value))
     return put(to, "nan", 3);
@@ -120,19 +187,8 @@ template <typename Float> char *format(Float value, char *to) {
   }
   if (std::isinf(value))
     return put(to, "inf", 3);
-  char shortest[48];
-  char *end =
-      std::to_chars(shortest, shortest + sizeof shortest, value, std::chars_format::scientific).ptr;
-  char digits[24];
-  int count = 0, exponent = 0;
-  const char *at = shortest;
-  for (; at < end && *at != 'e'; ++at)
-    if (*at != '.')
-      digits[count++] = *at;
-  bool negative = at + 1 < end && at[1] == '-';
-  for (at += 2; at < end; ++at)
-    exponent = exponent * 10 + (*at - '0');
-  return layOut(digits, count, negative ? -exponent : exponent, to);
+  Decimal decimal = shortestOf(value);
+  return layOut(decimal.digits, decimal.count, decimal.exponent, to);
 }
 
 void appendItem(Text &text, const metate_print_item &item, const char *format) {

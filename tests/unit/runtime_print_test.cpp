@@ -2,6 +2,7 @@
 // it through its arguments.
 #include "fixture.h"
 
+#include <charconv>
 #include <cmath>
 #include <thread>
 
@@ -161,6 +162,52 @@ TEST_F(PrintTest, everyDoubleReadsBack) {
     std::memcpy(&narrow, &bits, 4);
     if (std::isfinite(narrow)) {
       EXPECT_EQ(std::strtof(f32(narrow).c_str(), nullptr), narrow);
+    }
+  }
+}
+
+// to_chars knows the fewest digits, and of these the nearest.
+template <typename Float> std::string digitsOf(Float value) {
+  char text[64];
+  char *end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
+  std::string digits;
+  for (char *at = text; at < end && *at != 'e'; ++at)
+    if (std::isdigit(static_cast<unsigned char>(*at)))
+      digits += *at;
+  return digits.substr(0, digits.find_last_not_of('0') + 1);
+}
+
+// Of a text as Python prints it.
+std::string digitsOf(std::string text) {
+  text = text.substr(0, text.find('e'));
+  std::erase(text, '.');
+  text.erase(0, std::min(text.find_first_not_of('0'), text.size()));
+  return text.substr(0, text.find_last_not_of('0') + 1);
+}
+
+TEST_F(PrintTest, digitsAreTheFewestAndNearest) {
+  for (int exponent = -1074; exponent < 1024; ++exponent) {
+    double value = std::ldexp(1.0, exponent);
+    EXPECT_EQ(digitsOf(f64(value)), digitsOf(value)) << value;
+    auto narrow = float(value);
+    if (narrow > 0 && std::isfinite(narrow)) {
+      EXPECT_EQ(digitsOf(f32(narrow)), digitsOf(narrow)) << narrow;
+    }
+  }
+  uint64_t bits = 1181783497276652981ull;
+  for (int round = 0; round < 3000; ++round) {
+    bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17; // xorshift64
+    double value;
+    std::memcpy(&value, &bits, 8);
+    value = std::fabs(value);
+    if (std::isfinite(value)) {
+      EXPECT_EQ(digitsOf(f64(value)), digitsOf(value)) << value;
+    }
+    uint32_t half = uint32_t(bits) & 0x7fffffff;
+    float narrow;
+    std::memcpy(&narrow, &half, 4);
+    if (std::isfinite(narrow)) {
+      EXPECT_EQ(digitsOf(f32(narrow)), digitsOf(narrow)) << narrow;
     }
   }
 }
