@@ -70,7 +70,8 @@ static bool search(Attribute node, StringRef name, bool wantMember, TreePath &pa
 
 std::optional<TreePath> metate::findPath(TreeType type, StringRef spelled) {
   TreePath path;
-  StringRef name = spelled.split('@').first; // "a@1@0", a level above another: the last depth counts
+  StringRef name =
+      spelled.split('@').first; // "a@1@0", a level above another: the last depth counts
   StringRef depth = spelled.size() == name.size() ? StringRef() : spelled.rsplit('@').second;
   auto found = [&](bool wantMember) {
     return llvm::any_of(type.getBranches(),
