@@ -130,5 +130,12 @@ LogicalResult StageLeafOp::verify() {
   if (getTile().getType() != expected)
     return emitOpError("(S3) expected a tile of type ")
            << expected << ", got " << getTile().getType();
+  ArrayRef<int64_t> parts = getParts().value_or(ArrayRef<int64_t>());
+  for (auto [k, direction] : llvm::enumerate(parts))
+    if (parts.size() % rank != 0 || direction < -1 || direction > 1 ||
+        (direction == -1 && getLow()[k % rank] == 0) ||
+        (direction == 1 && getHigh()[k % rank] == 0))
+      return emitOpError("(S4) expected parts of ")
+             << rank << " directions each, -1, 0 or 1 where there is a halo";
   return success();
 }

@@ -8,6 +8,7 @@
 #include "metate/Transforms/LowerKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace metate;
@@ -326,6 +327,11 @@ public:
   }
 
   void fill(bool concurrent) {
+    if (auto parts = op.getParts()) {
+      for (size_t k = 0; k < parts->size(); k += path.rank())
+        fillPart(parts->slice(k, path.rank()), concurrent);
+      return;
+    }
     table = memref::AllocaOp::create(builder, bytes.loc,
                                      MemRefType::get(count, builder.getIndexType()));
     loopNest(count, [&](ArrayRef<Value> at) {
@@ -357,6 +363,60 @@ private:
     body(at);
   }
 
+  /// The box of the tile that lies in one neighbour.
+  void fillPart(ArrayRef<int64_t> part, bool concurrent) {
+    SmallVector<Value> coordinates;
+    SmallVector<int64_t> size, from, to;
+    for (auto [k, direction] : llvm::enumerate(part)) {
+      int64_t extent = leafExtent(k), low = op.getLow()[k], high = op.getHigh()[k];
+      coordinates.push_back(bytes.add(op.getBase()[k], direction * extent));
+      size.push_back(direction < 0 ? low : direction > 0 ? high : extent);
+      from.push_back(direction < 0 ? extent - low : 0);
+      to.push_back(direction < 0 ? 0 : direction > 0 ? low + extent : low);
+    }
+    TreeAddress address(bytes, layout, path, coordinates, concurrent);
+    int64_t place = layout.nodes[layout.nodesOf(path).back()].offset;
+    Value base = bytes.add(address.slotOffset(depth), leaf.offset + place);
+    int64_t run = size.pop_back_val();
+    loopNest(size, [&](ArrayRef<Value> at) {
+      Value cell = bytes.index(0);
+      SmallVector<Value> target;
+      for (unsigned k = 0; k < path.rank(); ++k) {
+        Value index = k < at.size() ? at[k] : bytes.index(0);
+        cell = bytes.add(bytes.multiply(cell, leafExtent(k)), bytes.add(index, from[k]));
+        target.push_back(bytes.add(index, to[k]));
+      }
+      copyRun(bytes.add(base, bytes.multiply(cell, leaf.cellBytes)), run, target);
+    });
+  }
+
+  /// Copies cells that follow one another, from a byte offset on to a place of the tile on.
+  void copyRun(Value from, int64_t count, ArrayRef<Value> to) {
+    Type type = signlessType(path.place.getType());
+    int64_t size = type.getIntOrFloatBitWidth() / 8;
+    // Sanitizers follow accesses of at most 16 bytes.
+    int64_t lanes = int64_t(leaf.cellBytes) == size ? 16 / size : 1;
+    auto copy = [&](Type chunk, int64_t width, int64_t begin, int64_t pieces) {
+      loopNest(pieces, [&](ArrayRef<Value> step) {
+        Value cell = bytes.add(bytes.multiply(step[0], width), begin);
+        Value offset = bytes.add(from, bytes.multiply(cell, leaf.cellBytes));
+        Value value = ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
+                                     uint64_t(bytes.scope), false, false);
+        SmallVector<Value> target(to);
+        target.back() = bytes.add(target.back(), cell);
+        if (isa<VectorType>(chunk))
+          vector::StoreOp::create(builder, bytes.loc, value, tile, target);
+        else
+          memref::StoreOp::create(builder, bytes.loc, value, tile, target);
+      });
+    };
+    int64_t whole = lanes > 1 ? count / lanes : 0;
+    if (whole > 0)
+      copy(VectorType::get(lanes, type), lanes, 0, whole);
+    if (whole * lanes < count)
+      copy(type, 1, whole * lanes, count - whole * lanes);
+  }
+
   void fillRow(ArrayRef<Value> at) {
     // Along the outer axes: which neighbour, and which row of it.
     SmallVector<Value> slot;
@@ -385,13 +445,9 @@ private:
     int64_t place = layout.nodes[layout.nodesOf(path).back()].offset;
     base = bytes.add(bytes.add(base, leaf.offset + place),
                      bytes.multiply(bytes.add(row, from), leaf.cellBytes));
-    loopNest(size, [&](ArrayRef<Value> step) {
-      Value value = bytes.readValue(signlessType(path.place.getType()),
-                                    bytes.add(base, bytes.multiply(step[0], leaf.cellBytes)));
-      SmallVector<Value> target(at);
-      target.push_back(bytes.add(step[0], to));
-      memref::StoreOp::create(builder, bytes.loc, value, tile, target);
-    });
+    SmallVector<Value> target(at);
+    target.push_back(bytes.index(to));
+    copyRun(base, size, target);
   }
 
   ByteBuilder &bytes;

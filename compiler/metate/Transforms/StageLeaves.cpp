@@ -9,6 +9,8 @@
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
+#include <set>
+
 namespace metate {
 #define GEN_PASS_DEF_STAGELEAVES
 #include "metate/Transforms/Passes.h.inc"
@@ -20,6 +22,8 @@ using namespace metate;
 namespace {
 /// A tile beyond this does not stay in the first-level cache beside the rest.
 constexpr int64_t maxTileBytes = 64 * 1024;
+/// As many neighbours are filled by code of their own, others by loops over all of them.
+constexpr size_t maxParts = 9;
 
 struct Candidate {
   LoadOp load;
@@ -106,6 +110,16 @@ private:
     }
   }
 
+  /// Halos along rows as wide as a vector of 16 bytes: rows are copied by vectors then, and begin where a vector may.
+  static void padRows(int64_t &low, int64_t &high, int64_t extent, int64_t bytes) {
+    int64_t lanes = 16 / bytes;
+    if (lanes > extent || extent % lanes != 0)
+      return;
+    for (int64_t *halo : {&low, &high})
+      if (*halo > 0 && *halo < lanes)
+        *halo = lanes;
+  }
+
   void stage(CellsOp cells, ArrayRef<Candidate> candidates) {
     ArrayRef<int64_t> extents = candidates.front().form.extents;
     SmallVector<int64_t> low(extents.size(), 0), high(extents.size(), 0), shape;
@@ -121,6 +135,7 @@ private:
     }
     LoadOp front = candidates.front().load;
     int64_t bytes = front.getType().getIntOrFloatBitWidth() / 8;
+    padRows(low.back(), high.back(), extents.back(), bytes);
     for (unsigned k = 0; k < extents.size(); ++k) {
       shape.push_back(low[k] + extents[k] + high[k]);
       bytes *= shape.back();
@@ -134,12 +149,45 @@ private:
       base.push_back(
           arith::MulIOp::create(builder, front.getLoc(), slot,
                                 arith::ConstantIndexOp::create(builder, front.getLoc(), extent)));
-    auto tile =
-        StageLeafOp::create(builder, front.getLoc(), MemRefType::get(shape, front.getType()),
-                            front.getTree(), front.getPathAttr(), base,
-                            builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high));
+    auto tile = StageLeafOp::create(
+        builder, front.getLoc(), MemRefType::get(shape, front.getType()), front.getTree(),
+        front.getPathAttr(), base, builder.getDenseI64ArrayAttr(low),
+        builder.getDenseI64ArrayAttr(high), partsOf(builder, candidates));
     for (const Candidate &candidate : candidates)
       replace(candidate, tile, low);
+  }
+
+  /// Which neighbours the loads reach; null where these are many, or all.
+  static DenseI64ArrayAttr partsOf(OpBuilder &builder, ArrayRef<Candidate> candidates) {
+    std::set<SmallVector<int64_t>> parts;
+    int64_t all = 1;
+    for (const Candidate &candidate : candidates) {
+      const LeafForm &form = candidate.form;
+      SmallVector<SmallVector<int64_t>> reached{{}};
+      for (auto [extent, least, greatest] : llvm::zip(form.extents, form.least, form.greatest)) {
+        SmallVector<SmallVector<int64_t>> longer;
+        for (int64_t direction : {-1, 0, 1})
+          if (least < (direction + 1) * extent && greatest >= direction * extent)
+            for (SmallVector<int64_t> part : reached) {
+              part.push_back(direction);
+              longer.push_back(std::move(part));
+            }
+        reached = std::move(longer);
+      }
+      parts.insert(reached.begin(), reached.end());
+    }
+    for (size_t k = 0; k < candidates.front().form.extents.size(); ++k) {
+      std::set<int64_t> directions;
+      for (const SmallVector<int64_t> &part : parts)
+        directions.insert(part[k]);
+      all *= directions.size();
+    }
+    if (parts.size() > maxParts || int64_t(parts.size()) == all || isMutant(Mutant::HaloShort))
+      return {};
+    SmallVector<int64_t> flat;
+    for (const SmallVector<int64_t> &part : parts)
+      flat.append(part);
+    return builder.getDenseI64ArrayAttr(flat);
   }
 
   void replace(const Candidate &candidate, StageLeafOp tile, ArrayRef<int64_t> low) {

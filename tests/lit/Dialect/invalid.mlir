@@ -651,3 +651,12 @@ metate.kernel @leaf_without_coordinates(%f: !f) {
   }
   metate.return
 }
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @stage_part(%f: !t, %i: index) {
+  // expected-error @below {{(S4) expected parts of 1 directions each, -1, 0 or 1 where there is a halo}}
+  %t = metate.stage_leaf %f["a"][%i] halo [0] to [1] parts [-1] : !t -> memref<9xf32>
+  metate.return
+}

@@ -1,9 +1,10 @@
 // RUN: metate-opt %s --metate-stage-leaves | FileCheck %s
 
+!plane = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
 
 // CHECK-LABEL: metate.kernel @stencil
-// CHECK: %[[TILE:.*]] = metate.stage_leaf %arg0["a"] [%{{.*}}] halo [2] to [1] : {{.*}} -> memref<11xf32>
+// CHECK: %[[TILE:.*]] = metate.stage_leaf %arg0["a"] [%{{.*}}] halo [4] to [4] : {{.*}} -> memref<16xf32>
 // CHECK: scf.for
 // CHECK-NOT: metate.load
 // CHECK: memref.load %[[TILE]]
@@ -31,7 +32,7 @@ metate.kernel @stencil(%f: !t, %x: memref<?xf32>) {
 
 // A member that the nest writes at the own cell: neighbours from the tile, the own cell where it is written.
 // CHECK-LABEL: metate.kernel @own_written
-// CHECK: metate.stage_leaf %arg0["a"] [%{{.*}}] halo [0] to [1]
+// CHECK: metate.stage_leaf %arg0["a"] [%{{.*}}] halo [0] to [4]
 // CHECK: memref.load
 // CHECK: metate.load %arg0["a"]
 metate.kernel @own_written(%f: !t) {
@@ -132,6 +133,36 @@ metate.kernel @both_members(%f: !two, %g: !two) attributes {may_alias} {
       %a = metate.load %f["a"][%right] : !two -> f32
       metate.store %a, %f["b"][%i] active : f32, !two
       metate.store %a, %g["a"][%i] active : f32, !two
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// Of eight neighbours the five points reach four: corners are left out.
+// CHECK-LABEL: metate.kernel @cross
+// CHECK: metate.stage_leaf %arg0["a"] [%{{.*}}, %{{.*}}] halo [1, 4] to [0, 4] parts [-1, 0, 0, -1, 0, 0, 0, 1]
+metate.kernel @cross(%f: !plane, %x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %si, %sj) in %f["a@0"] : !plane {
+    %bi = arith.muli %si, %c8 : index
+    %bj = arith.muli %sj, %c8 : index
+    scf.for %li = %c0 to %c8 step %c1 {
+      %i = arith.addi %bi, %li : index
+      scf.for %lj = %c0 to %c8 step %c1 {
+        %j = arith.addi %bj, %lj : index
+        %up = arith.subi %i, %c1 : index
+        %left = arith.subi %j, %c1 : index
+        %right = arith.addi %j, %c1 : index
+        %a = metate.load %f["a"][%up, %j] : !plane -> f32
+        %b = metate.load %f["a"][%i, %left] : !plane -> f32
+        %c = metate.load %f["a"][%i, %right] : !plane -> f32
+        %ab = arith.addf %a, %b : f32
+        %abc = arith.addf %ab, %c : f32
+        memref.store %abc, %x[%j] : memref<?xf32>
+      } {metate.nest}
     } {metate.nest}
     metate.yield
   }
