@@ -34,6 +34,7 @@
  * fault moves are not counted while they go on | -DWORKERS=2 -DOPS=2 -DLINKS=2 -DCAPACITY=2 -DMAGAZINES=2 -DCOUNT_LATE | need > 2
  * fault other workers' magazines are left alone | -DWORKERS=2 -DOPS=2 -DLINKS=2 -DCAPACITY=2 -DMAGAZINES=2 -DNO_SEARCH | need > 2
  * fault a run is taken by a plain store | -DWORKERS=2 -DOPS=1 -DLINKS=2 -DCAPACITY=2 -DMAGAZINES=2 -DPLAIN_RUN | parents[s] + listed[s]
+ * fault a run that was not got goes into a magazine | -DWORKERS=2 -DOPS=2 -DLINKS=4 -DCAPACITY=2 -DMAGAZINES=1 -DSTALE_LAST | parents[s] + listed[s]
  * fault a magazine is filled by a plain store | -DWORKERS=3 -DOPS=1 -DLINKS=3 -DCAPACITY=5 -DMAGAZINES=1 -DPLAIN_FILL | parents[s] + listed[s]
  * fault magazines are not unloaded | -DWORKERS=2 -DOPS=1 -DLINKS=2 -DCAPACITY=2 -DMAGAZINES=2 -DKEEP_LOADED | parents[s] + listed[s]
  */
@@ -113,7 +114,7 @@ inline pop_run() {
        :: true -> slot = h; head[FREE] = n; tag[FREE]++; h = 0;
 #else
        :: head[FREE] == h && tag[FREE] == t -> slot = h; head[FREE] = n; tag[FREE]++; h = 0;
-       :: else -> h = head[FREE]; t = tag[FREE]; last = 0;
+       :: else -> h = head[FREE]; t = tag[FREE];
 #endif
        fi;
        n = 0;
@@ -158,7 +159,11 @@ inline refill() {
   :: else -> raise(RUN)
   fi;
   if
+#ifdef STALE_LAST
   :: slot != last ->
+#else
+  :: slot && slot != last -> /* `last` of a run that was not got means nothing */
+#endif
      rest = next[slot];
      push(me % MAGAZINES, rest, last);
      rest = 0
@@ -183,11 +188,8 @@ inline search() {
      od;
      m = 0;
 #endif
-     if
-     :: slot -> skip
-     :: else -> raise(1)
-     fi;
-     last = 0;
+     /* The code looks at high water again: it was at its end when refill found nothing, and stays there. */
+     assert(slot || high_water >= PHYSICAL);
      if
      :: slot -> skip
      :: else -> pop(FREE)
