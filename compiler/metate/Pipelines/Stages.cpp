@@ -47,7 +47,8 @@ static void map(OpPassManager &passes, const CompileOptions &options) {
   // Once what guards a leaf is known to be one value; before loops become branches.
   passes.addPass(createUnswitchNests());
   // What guards whole rows has left them: what is left varies from cell to cell.
-  passes.addPass(createFlattenRows());
+  // What is read or written for nothing is a race to the thread sanitizer.
+  passes.addPass(createFlattenRows({/*blend=*/options.sanitizer != Sanitizer::Thread}));
   passes.addPass(createCanonicalizerPass());
   MapTasksCpuOptions tasks;
   // Instrumented code is to run in as many pieces as it can.
@@ -90,7 +91,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
       passes.addNestedPass<KernelOp>(createHoistActivations());
       passes.addNestedPass<KernelOp>(createHoistSlots());
       passes.addNestedPass<KernelOp>(createActivateLeaves());
-      passes.addNestedPass<KernelOp>(createStageLeaves());
+      passes.addNestedPass<KernelOp>(createStageLeaves(
+          {/*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
     }
     if (options.scanMasks)
       passes.addNestedPass<KernelOp>(createScanMasks());

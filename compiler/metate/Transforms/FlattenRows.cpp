@@ -23,13 +23,6 @@ namespace {
 /// more than vectors save.
 constexpr unsigned maxOperations = 256;
 
-/// A store into a cell that no other iteration writes (metate.only_writer): where it is not wanted, the old value is stored.
-bool isBlended(Operation &op) {
-  auto write = dyn_cast<WriteOp>(op);
-  return write && write->hasAttr("metate.only_writer") && !write.getRelease() &&
-         !isa<VectorType>(write.getValue().getType());
-}
-
 /// May the operation run where the program would not have run it?
 bool mayRunAlways(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) // a tile: its indices are inside by construction
@@ -51,6 +44,7 @@ bool staysVector(Operation *op) {
 }
 
 struct FlattenRows : metate::impl::FlattenRowsBase<FlattenRows> {
+  using FlattenRowsBase::FlattenRowsBase;
   void runOnOperation() override {
     SmallVector<scf::ForOp> rows;
     getOperation().walk([&](scf::ForOp loop) {
@@ -62,7 +56,15 @@ struct FlattenRows : metate::impl::FlattenRowsBase<FlattenRows> {
   }
 
 private:
-  static bool isSimple(scf::IfOp branch) {
+  /// A store into a cell that no other iteration writes (metate.only_writer): where it is not wanted, the old value is
+  /// stored.
+  bool isBlended(Operation &op) const {
+    auto write = dyn_cast<WriteOp>(op);
+    return blend && write && write->hasAttr("metate.only_writer") && !write.getRelease() &&
+           !isa<VectorType>(write.getValue().getType());
+  }
+
+  bool isSimple(scf::IfOp branch) {
     unsigned count = 0;
     bool stores = false, vectors = true;
     for (Region &region : branch->getRegions())
@@ -129,7 +131,7 @@ private:
       row->setAttr("metate.straight", UnitAttr::get(&getContext()));
   }
 
-  static void blend(WriteOp write, Value condition, bool wanted) {
+  static void blendWrite(WriteOp write, Value condition, bool wanted) {
     OpBuilder builder(write);
     Value old =
         ReadOp::create(builder, write.getLoc(), write.getValue().getType(), write.getBlock(),
@@ -152,7 +154,7 @@ private:
         continue;
       Block &block = region.front();
       for (WriteOp write : llvm::make_early_inc_range(block.getOps<WriteOp>()))
-        blend(write, branch.getCondition(), k == 0);
+        blendWrite(write, branch.getCondition(), k == 0);
       llvm::append_range(sides[k], block.getTerminator()->getOperands());
       block.getTerminator()->erase();
       branch->getBlock()->getOperations().splice(branch->getIterator(), block.getOperations());

@@ -157,6 +157,23 @@ bool metate::runsForEveryActiveCell(CellsOp cells, Operation *op) {
   return runsForEveryCell(cells, test && test->hasAttr("metate.own") ? branch : op);
 }
 
+bool metate::holdsForHalf(Value condition) {
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare || (compare.getPredicate() != arith::CmpIPredicate::eq &&
+                   compare.getPredicate() != arith::CmpIPredicate::ne))
+    return false;
+  return llvm::any_of(compare->getOperands(), [](Value side) {
+    auto bit = side.getDefiningOp<arith::AndIOp>();
+    return bit && (matchPattern(bit.getLhs(), m_One()) || matchPattern(bit.getRhs(), m_One()));
+  });
+}
+
+bool metate::runsForManyCells(CellsOp cells, Operation *op) {
+  auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+  bool isHalf = branch && holdsForHalf(branch.getCondition());
+  return runsForEveryActiveCell(cells, isHalf ? branch : op);
+}
+
 Operation *metate::leafPoint(CellsOp cells) {
   SmallVector<scf::ForOp> nest = nestOf(cells);
   return nest.empty() ? &cells.getBody().front().front() : nest.front().getOperation();

@@ -69,6 +69,12 @@ bool runsForEveryCell(CellsOp cells, mlir::Operation *op);
 /// As runsForEveryCell, under no condition but that the nest's own cell is active.
 bool runsForEveryActiveCell(CellsOp cells, mlir::Operation *op);
 
+/// True for a condition that holds for about every other cell: a parity, as of a chessboard's colour.
+bool holdsForHalf(mlir::Value condition);
+
+/// As runsForEveryActiveCell, for all cells or for about every other one.
+bool runsForManyCells(CellsOp cells, mlir::Operation *op);
+
 /// The operation before which goes what is needed once per leaf: the nest, or the body's first.
 mlir::Operation *leafPoint(CellsOp cells);
 

@@ -137,6 +137,8 @@ def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {
     Loads of one member at `own cell + constant` in a nest that never writes that tree become loads of a
     `metate.stage_leaf` tile: neighbour leaves are looked up once a leaf, and rows are contiguous.
   }];
+  let options = [Option<"ownWrites", "own-writes", "bool", /*default=*/"true",
+    "also of members that the loop writes, at the own cell: a tile then holds cells that other iterations write meanwhile, and nobody uses">];
   let statistics = [Statistic<"staged", "staged", "loads served from a tile">];
 }
 
@@ -170,8 +172,11 @@ def FlattenRows : Metate_Pass<"metate-flatten-rows"> {
   let summary = "conditionals in the row of a leaf become selections, so that the row can be computed as vectors";
   let description = [{
     Before: `%r = scf.if %c -> f32 { ...; scf.yield %a } else { scf.yield %b }` in a loop marked `metate.row`; after: `...; %r = arith.select %c, %a, %b`. Only where
-    everything in the conditional may run for every cell: arithmetic, and reads of tiles and of cells whose slot is known. A row
-    that is straight code then is marked `metate.straight`.
+    everything in the conditional may run for every cell: arithmetic, reads of tiles and of cells whose slot is known, and
+    stores that no other iteration makes, which store the old value where the condition is false. A row that is straight code then is marked
+    `metate.straight`.
   }];
+  let options = [Option<"blend", "blend", "bool", /*default=*/"true",
+    "a conditional store that no other iteration makes becomes one of the new or the old value, which others may be reading">];
   let statistics = [Statistic<"flattened", "flattened", "conditionals turned into selections">];
 }

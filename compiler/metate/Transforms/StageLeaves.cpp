@@ -31,6 +31,7 @@ struct Candidate {
 };
 
 struct StageLeaves : metate::impl::StageLeavesBase<StageLeaves> {
+  using StageLeavesBase::StageLeavesBase;
   void runOnOperation() override {
     SmallVector<CellsOp> tasks;
     getOperation().walk([&](CellsOp cells) { tasks.push_back(cells); });
@@ -101,7 +102,10 @@ private:
       if (isWritten(cells, key.first, key.second) && !isMutant(Mutant::StaleTile))
         continue;
       // What the iteration has written itself it reads where it wrote it.
-      if (isStored(cells, key.first, key.second))
+      bool stored = isStored(cells, key.first, key.second);
+      if (stored && !ownWrites)
+        continue;
+      if (stored)
         llvm::erase_if(candidates, [&](Candidate &candidate) {
           return candidate.form.isOwnCell(cells, CellAccess::of(candidate.load)->resolve());
         });
@@ -126,7 +130,7 @@ private:
     bool leaves = false, always = false;
     for (const Candidate &candidate : candidates) {
       leaves |= !candidate.form.staysInLeaf();
-      always |= runsForEveryActiveCell(cells, candidate.load);
+      always |= runsForManyCells(cells, candidate.load);
       for (unsigned k = 0; k < extents.size(); ++k) {
         low[k] = std::max(low[k], -candidate.form.least[k]);
         high[k] = std::max(high[k],

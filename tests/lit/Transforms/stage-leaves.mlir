@@ -168,3 +168,53 @@ metate.kernel @cross(%f: !plane, %x: memref<?xf32>) {
   }
   metate.return
 }
+
+// Half of the cells read their neighbours: a tile pays.
+// CHECK-LABEL: metate.kernel @colour
+// CHECK: metate.stage_leaf
+// CHECK: scf.if
+// CHECK-NOT: metate.load
+// CHECK: memref.load
+metate.kernel @colour(%f: !t) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %bit = arith.andi %i, %c1 : index
+      %red = arith.cmpi eq, %bit, %c0 : index
+      scf.if %red {
+        %a = metate.load %f["a"][%right] : !t -> f32
+        metate.store %a, %f["a"][%i] active : f32, !t
+      }
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// One that few may read is read where it is.
+// CHECK-LABEL: metate.kernel @some
+// CHECK-NOT: metate.stage_leaf
+metate.kernel @some(%f: !t, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  metate.cells (%slot, %s) in %f["a@0"] : !t {
+    %base = arith.muli %s, %c8 : index
+    scf.for %l = %c0 to %c8 step %c1 {
+      %i = arith.addi %base, %l : index
+      %right = arith.addi %i, %c1 : index
+      %rare = arith.cmpi eq, %i, %n : index
+      scf.if %rare {
+        %a = metate.load %f["a"][%right] : !t -> f32
+        metate.store %a, %f["a"][%i] active : f32, !t
+      }
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
