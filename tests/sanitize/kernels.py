@@ -230,10 +230,12 @@ nests = mt.types.SNodeTreeBuilder().pointer(mt.i, 16).hash(mt.j).dense(mt.j, 4).
 
 
 @mt.kernel
-def mix_piles(t: piles, sums: Counts):  # lists that go with their pointer cells
+def mix_piles(t: piles, sums: Counts):  # lists that go with their pointer cells: others extend them, or append to those that stay
     for k in range(4096):
         if k % 8 == 7:
-            mt.deactivate(t.pointer0, [k // 8 % 16])
+            mt.deactivate(t.pointer0, [k // 8 % 8])
+        elif k % 16 < 5:  # an append's store could meet that of the list which comes after
+            mt.atomic_add(t.w[k % 16, k // 16 % 24], 1)
         elif k % 8 < 5:
             mt.append(t.dynamic1, [k % 16], k)
         else:
