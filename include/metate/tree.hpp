@@ -37,7 +37,7 @@ private:
 /// One coordinate for each axis on the way to a member or level: {3, -7}, or a span of them.
 class Coordinates {
 public:
-  Coordinates(std::initializer_list<int64_t> all) : first(all.begin()), length(all.size()) {}
+  Coordinates(std::initializer_list<int64_t> all) : first(std::data(all)), length(all.size()) {}
   Coordinates(std::span<const int64_t> all) : first(all.data()), length(all.size()) {}
   const int64_t *data() const { return first; }
   uint32_t count() const { return uint32_t(length); }

@@ -154,7 +154,7 @@ def test_stubs_have_what_the_extension_has(environment, site, extension):
             known |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Import):
             known |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     decorators = {"property", "staticmethod", "overload"} | {
         one.value.id
         for node in ast.walk(tree)

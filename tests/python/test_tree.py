@@ -297,7 +297,7 @@ def test_a_damaged_block_does_not_pass_the_check(rng):
     for i in range(0, 15, 5):
         tree.a[i, i] = 1.0
     tree.check()
-    root = 128 + 128
+    root = 128 + 1152  # the header, one pool's
     links = memory[root : root + 36].view(np.uint32)
     link = int(rng.choice(np.flatnonzero(links)))
     links[link] = 1000
