@@ -105,7 +105,7 @@ private:
       bool stored = isStored(cells, key.first, key.second);
       if (stored && !ownWrites)
         continue;
-      if (stored)
+      if (stored && !isMutant(Mutant::StaleTile))
         llvm::erase_if(candidates, [&](Candidate &candidate) {
           return candidate.form.isOwnCell(cells, CellAccess::of(candidate.load)->resolve());
         });
