@@ -547,6 +547,35 @@ METATE_VIEW_INLINE void metate_view_mask_deactivate(const metate_view *view, uin
   metate_view_clear_cell(view, level, container + linear * own->cell_bytes, 1);
 }
 
+/* Runs of ones in a word of a mask: the background in their cells, which hold values alone. `first` is the cell of bit 0. */
+METATE_VIEW_INLINE void metate_view_fill_bits(const metate_view *view, uint32_t level,
+                                              uint8_t *container, uint64_t first, uint64_t bits) {
+  uint64_t bytes = metate_view_level(view, level)->cell_bytes;
+  while (bits) {
+    uint32_t from = (uint32_t)__builtin_ctzll(bits);
+    uint32_t count = (uint32_t)__builtin_ctzll(~(bits >> from));
+    metate_view_fill_cells(view, level, container + (first + from) * bytes, count);
+    bits &= ~(((1ull << count) - 1) << from);
+  }
+}
+
+/* As metate_view_mask_deactivate, of several cells: those of `bits` in each of the words [begin, end) of the mask. Of a
+ * level without pools below. */
+METATE_VIEW_INLINE void metate_view_mask_deactivate_bits(const metate_view *view, uint32_t level,
+                                                         uint8_t *container, uint64_t begin,
+                                                         uint64_t end, uint32_t bits) {
+  uint32_t *mask = metate_view_mask(metate_view_level(view, level), container);
+  for (uint64_t word = begin; word < end; ++word) {
+    uint32_t active = __atomic_load_n(mask + word, __ATOMIC_RELAXED) & bits;
+    if (active)
+      active &= __atomic_fetch_and(mask + word, ~bits, __ATOMIC_ACQ_REL);
+    if (!active)
+      continue;
+    metate_view_change(view);
+    metate_view_fill_bits(view, level, container, 32 * word, active);
+  }
+}
+
 METATE_VIEW_INLINE void metate_view_mask_activate(const metate_view *view, uint32_t level,
                                                   uint8_t *container, uint64_t linear) {
   uint32_t *word = metate_view_mask(metate_view_level(view, level), container) + linear / 32;

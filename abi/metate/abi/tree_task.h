@@ -275,12 +275,7 @@ METATE_VIEW_INLINE void metate_view_sweep_mask(const metate_view *view, uint32_t
     uint64_t inactive = (uint32_t)~mask[first / 32];
     if (own->cells - first < 32)
       inactive &= (1ull << (own->cells - first)) - 1;
-    while (inactive) { /* runs of ones */
-      uint32_t from = (uint32_t)__builtin_ctzll(inactive);
-      uint32_t count = (uint32_t)__builtin_ctzll(~(inactive >> from));
-      metate_view_fill_cells(view, level, container + (first + from) * own->cell_bytes, count);
-      inactive &= ~(((1ull << count) - 1) << from);
-    }
+    metate_view_fill_bits(view, level, container, first, inactive);
   }
 }
 

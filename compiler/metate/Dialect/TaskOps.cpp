@@ -89,6 +89,18 @@ static LevelInterface leafLevel(TreeType tree, StringRef name) {
   return path->levels.back();
 }
 
+/// (V3)
+static LogicalResult verifyWords(Operation *op, LevelInterface leaf, ArrayRef<int32_t> words) {
+  int64_t cells = 1;
+  for (int64_t extent : leaf.getLevelExtents())
+    cells *= extent;
+  if (isa<BitmaskedAttr>(leaf) && int64_t(words.size()) == (cells + 31) / 32 &&
+      (cells % 32 == 0 || uint32_t(words.back()) >> cells % 32 == 0))
+    return success();
+  return op->emitOpError("(V3) expected words of the mask of a bitmasked leaf of ")
+         << cells << " cells, got " << words.size() << " of a " << leaf.getKindName() << " one";
+}
+
 LogicalResult ActivateLeafOp::verify() {
   LevelInterface leaf = leafLevel(cast<TreeType>(getTree().getType()), getPath());
   LevelInterface like = leaf;
@@ -102,7 +114,26 @@ LogicalResult ActivateLeafOp::verify() {
   size_t rank = findPath(cast<TreeType>(getTree().getType()), getPath())->rank();
   if (getCoordinates().size() != rank)
     return emitOpError("(V2) expected ") << rank << " coordinates, got " << getCoordinates().size();
-  return success();
+  if (!getCells())
+    return (*this)->getParentOfType<CellsOp>()
+               ? success()
+               : emitOpError("(V4) expected words, or a metate.cells around it");
+  if (getLike())
+    return emitOpError("(V3) expected words or the cells of another leaf, got both");
+  return verifyWords(*this, leaf, *getCells());
+}
+
+LogicalResult DeactivateLeafOp::verify() {
+  auto type = cast<TreeType>(getTree().getType());
+  LevelInterface leaf = leafLevel(type, getPath());
+  if (!leaf || !isa<BitmaskedAttr>(leaf) || hasPools(leaf))
+    return emitOpError("(V1) expected a bitmasked level right below the last pool, and none below "
+                       "it, got '")
+           << getPath() << "'";
+  size_t rank = findPath(type, getPath())->rank();
+  if (getCoordinates().size() != rank)
+    return emitOpError("(V2) expected ") << rank << " coordinates, got " << getCoordinates().size();
+  return verifyWords(*this, leaf, getCells());
 }
 
 LogicalResult StageLeafOp::verify() {

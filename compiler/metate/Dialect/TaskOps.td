@@ -76,23 +76,37 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high (`parts` $parts^)? attr-dict `:` type($tree) `->` type($tile)";
 }
 
-def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [HasParent<"CellsOp">, AttrSizedOperandSegments]> {
-  let summary = "activates, of the leaf with a cell, the cells that are active in another leaf";
+def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments]> {
+  let summary = "activates many cells of one leaf: those that are active in another leaf, those that are named, or all";
   let description = [{
     `%ok = metate.activate_leaf %g["y"] [%bi, %bj] like %f["x"] : tree, tree`: before the nest of a metate.cells. The leaf of %f["x"] is that of the slot
     which the task is at; where none of its cells is active, nothing happens. Of a leaf without bits of its own the slot alone is activated. `entry`: the cells
-    that were active when the task began. Without `like` all cells of the leaf. %ok is false where nothing was activated.
+    that were active when the task began. `cells [-1, 15]`: those whose bits are set in these words of a mask, of the leaf with the cell %bi, %bj,
+    before a nest in any task. Without either all cells of the leaf. %ok is false where nothing was activated.
     Constraint (V1): both paths end one level below their last pool, in dense or bitmasked levels of the same axes and extents. (V2): one coordinate for each
-    axis.
+    axis. (V3): words for a bitmasked leaf, as many as its mask has, without bits beyond its cells, and no `like`. (V4): without words, in a metate.cells.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates,
-    Arg<Optional<Metate_TreeType>, "", [MemRead]>:$like, OptionalAttr<StrAttr>:$like_path, UnitAttr:$entry);
+    Arg<Optional<Metate_TreeType>, "", [MemRead]>:$like, OptionalAttr<StrAttr>:$like_path, UnitAttr:$entry, OptionalAttr<DenseI32ArrayAttr>:$cells);
   let results = (outs I1:$active);
   let assemblyFormat = [{
-    $tree `[` $path `]` `[` $coordinates `]` (`like` $like^ `[` $like_path `]`)? (`entry` $entry^)? attr-dict `:` type($tree)
+    $tree `[` $path `]` `[` $coordinates `]` (`like` $like^ `[` $like_path `]`)? (`entry` $entry^)? (`cells` $cells^)? attr-dict `:` type($tree)
     (`,` type($like)^)?
   }];
+}
+
+def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf"> {
+  let summary = "deactivates many cells of one leaf";
+  let description = [{
+    `metate.deactivate_leaf %f["x@1"] [%bi, %bj] cells [-1, 15] : tree`: those cells whose bits are set in these words of a mask, of the leaf with the
+    cell %bi, %bj. What is not active, or outside, stays as it is.
+    Constraint (V1): the path ends in a bitmasked level one below its last pool, without pools below. (V2): one coordinate for each axis. (V3): as many words
+    as its mask has, without bits beyond its cells.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, DenseI32ArrayAttr:$cells);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` `cells` $cells attr-dict `:` type($tree)";
 }
 
 //===-- bytes (layout stage) ------------------------------------------------===//

@@ -48,6 +48,11 @@ SmallVector<unsigned> metate::levelAxes(LevelInterface level) {
                              [](char letter) { return unsigned(letter - 'i'); });
 }
 
+bool metate::hasPools(Attribute node) {
+  auto level = dyn_cast<LevelInterface>(node);
+  return level && (level.hasPool() || llvm::any_of(level.getLevelChildren(), hasPools));
+}
+
 /// Depth-first search; `path.levels` is the stack.
 static bool search(Attribute node, StringRef name, bool wantMember, TreePath &path) {
   if (auto place = dyn_cast<PlaceAttr>(node)) {

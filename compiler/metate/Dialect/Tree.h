@@ -43,6 +43,8 @@ std::string levelName(LevelInterface level, unsigned depth);
 
 /// Axis numbers of a level's letters.
 llvm::SmallVector<unsigned> levelAxes(LevelInterface level);
+/// Does this level, or one below it, have slots of its own? A member has none.
+bool hasPools(mlir::Attribute node);
 
 /// Path of a member or, failing that, of the first level of that name; nullopt if there is none.
 /// `name@depth` is the level at that depth on the way to `name`: it tells apart levels of one name

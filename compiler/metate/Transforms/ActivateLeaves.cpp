@@ -104,7 +104,8 @@ private:
     auto once =
         ActivateLeafOp::create(builder, loc, builder.getI1Type(), activate.getTree(),
                                activate.getPathAttr(), base, own ? own.getTree() : Value(),
-                               own ? own.getPathAttr() : StringAttr(), own && own.getEntry());
+                               own ? own.getPathAttr() : StringAttr(), own && own.getEntry(),
+                               DenseI32ArrayAttr());
     activate.replaceAllUsesWith(once.getOperation());
     activate.erase();
     ++merged;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/Checks.h"
-#include "metate/Transforms/FixedSlot.h"
+#include "metate/Transforms/LeafCells.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -95,6 +95,8 @@ private:
 };
 
 struct HoistSlots : metate::impl::HoistSlotsBase<HoistSlots> {
+  using HoistSlotsBase::HoistSlotsBase;
+
   void runOnOperation() override {
     if (getOperation().getDebug()) // checks stand before what they check
       return;
@@ -138,6 +140,46 @@ private:
     return count;
   }
 
+  /// The cells that a deactivation gives up while the last dimensions run, where all of them may be given up afterwards: nobody
+  /// asks for one of them then any more, and the kernel does not end before.
+  std::optional<MaskWords> cellsGivenUp(RangeOp range, size_t inner, DeactivateOp op) {
+    TreePath path = *findPath(op.getTreeType(), op.getPath());
+    if (!words || op->getParentOp() != range || hasPools(path.levels[path.lastActivity()]))
+      return std::nullopt;
+    auto stops = [&](Operation *other) {
+      bool touches = llvm::any_of(other->getOperands(), [&](Value operand) {
+        return isa<TreeType>(operand.getType()) &&
+               mayBeSameTree(getOperation(), operand, op.getTree());
+      });
+      bool isBefore = isa<LoadOp, IsActiveOp>(other) &&
+                      op->getBlock()->findAncestorOpInBlock(*other)->isBeforeInBlock(op);
+      return mayStop(other) || (touches && !isBefore && !isa<DeactivateOp>(other))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    };
+    Invariants invariants(getOperation(), range, inner);
+    auto slot = FixedSlot::of(path, op.getCoordinates(),
+                              [&](Value value) { return invariants.isFixed(value); });
+    if (!slot || range.walk(stops).wasInterrupted())
+      return std::nullopt;
+    return cellsReached(path, *slot, range.getBody().getArguments().take_back(inner));
+  }
+
+  /// Deactivations that become one per slot; nullopt: some do not, so that links have to be looked at each time.
+  std::optional<int64_t> countGivenUp(RangeOp range, size_t inner) {
+    int64_t count = 0;
+    auto result = range.walk([&](DeactivateOp op) {
+      ++count;
+      return cellsGivenUp(range, inner, op) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return result.wasInterrupted() ? std::nullopt : std::optional(count);
+  }
+
+  int64_t countHoisted(RangeOp range, size_t inner) {
+    std::optional<int64_t> givenUp = countGivenUp(range, inner);
+    return givenUp ? *givenUp + countFixed(range, inner) : 0;
+  }
+
   void visit(RangeOp range) {
     bool hasNest =
         range
@@ -145,23 +187,18 @@ private:
               return loop->hasAttr("metate.nest") ? WalkResult::interrupt() : WalkResult::advance();
             })
             .wasInterrupted();
-    if (hasNest || mayDeactivate(range))
+    if (hasNest)
       return;
     size_t best = 0;
     int64_t most = 0;
     for (size_t inner = 1; inner < range.getLower().size(); ++inner)
-      if (int64_t count = pays(range, inner) ? countFixed(range, inner) : 0;
+      if (int64_t count = pays(range, inner) ? countHoisted(range, inner) : 0;
           count && count >= most) {
         best = inner;
         most = count;
       }
     if (best > 0)
       split(range, best);
-  }
-
-  /// Anything that may take links away: they are looked at each time.
-  bool mayDeactivate(RangeOp range) {
-    return range.walk([](DeactivateOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   /// Makes the last dimensions loops of the body.
@@ -174,6 +211,14 @@ private:
       if (op->getNumResults() && op != range.getOperation() && invariants.isFixed(op->getResult(0)))
         moving.push_back(op);
     });
+    SmallVector<std::pair<DeactivateOp, MaskWords>> deactivations;
+    for (DeactivateOp op : range.getBody().front().getOps<DeactivateOp>())
+      deactivations.emplace_back(op, *cellsGivenUp(range, inner, op));
+    bool stops = range
+                     .walk([](Operation *op) {
+                       return mayStop(op) ? WalkResult::interrupt() : WalkResult::advance();
+                     })
+                     .wasInterrupted();
     SmallVector<ActivateOp> activations;
     for (ActivateOp activate : range.getBody().front().getOps<ActivateOp>())
       if (!asksActivity(range, activate.getTree()) && !invariants.stopsBefore(activate))
@@ -204,8 +249,31 @@ private:
       op->moveBefore(nest);
     range.erase();
     ++nests;
+    ArrayRef<Value> inside = ArrayRef(variables).take_back(inner);
     for (ActivateOp activate : activations)
-      hoist(nest, activate);
+      hoist(nest, activate, words && !stops ? inside : ArrayRef<Value>());
+    for (auto &[op, cells] : deactivations)
+      sink(nest, op, cells);
+  }
+
+  static std::optional<FixedSlot> slotIn(scf::ForOp nest, const TreePath &path,
+                                         OperandRange coordinates) {
+    return FixedSlot::of(path, coordinates, [&](Value value) {
+      return !nest->isAncestor(value.getParentBlock()->getParentOp());
+    });
+  }
+
+  /// The cells are given up by words, when all iterations have read what they read.
+  void sink(scf::ForOp nest, DeactivateOp op, ArrayRef<int32_t> cells) {
+    auto slot = slotIn(nest, *findPath(op.getTreeType(), op.getPath()), op.getCoordinates());
+    if (!slot)
+      return;
+    OpBuilder builder(op.getContext());
+    builder.setInsertionPointAfter(nest);
+    DeactivateLeafOp::create(builder, op.getLoc(), op.getTree(), op.getPathAttr(),
+                             slot->base(builder, op.getLoc()), builder.getDenseI32ArrayAttr(cells));
+    op.erase();
+    ++deactivated;
   }
 
   /// Does the range ask which cells of the tree are active? Then the first activation stays where it is.
@@ -219,16 +287,29 @@ private:
         .wasInterrupted();
   }
 
-  /// The slot is activated before the nest; bits of its own that a cell has stay inside.
-  void hoist(scf::ForOp nest, ActivateOp activate) {
+  /// The slot is activated before the nest; bits of its own that a cell has stay inside, but where it is known which cells
+  /// all iterations, whose `variables` are given, reach.
+  void hoist(scf::ForOp nest, ActivateOp activate, ValueRange variables) {
     TreePath path = CellAccess::of(activate)->resolve();
-    auto slot = FixedSlot::of(path, activate.getCoordinates(), [&](Value value) {
-      return !nest->isAncestor(value.getParentBlock()->getParentOp());
-    });
+    auto slot = slotIn(nest, path, activate.getCoordinates());
     if (!slot)
       return;
+    std::optional<MaskWords> cells;
+    if (!variables.empty() && !activate.getStrict())
+      cells = cellsReached(path, *slot, variables);
     OpBuilder builder(nest);
     Location loc = activate.getLoc();
+    if (cells) {
+      auto all =
+          ActivateLeafOp::create(builder, loc, activate.getActive().getType(), activate.getTree(),
+                                 activate.getPathAttr(), slot->base(builder, loc), Value(),
+                                 StringAttr(), false, builder.getDenseI32ArrayAttr(*cells));
+      activate.replaceAllUsesWith(all.getOperation());
+      activate.erase();
+      ++hoisted;
+      ++activated;
+      return;
+    }
     int depth = path.lastPool();
     std::string level = (activate.getPath() + "@" + Twine(depth)).str();
     TreePath slots = *findPath(cast<TreeType>(activate.getTree().getType()), level);

@@ -23,7 +23,8 @@ LogicalResult KernelLowering::run() {
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
             UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, ActivateLeafOp,
-            memref::DimOp, memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
+            DeactivateLeafOp, memref::DimOp, memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(
+            op))
       work.push_back(op);
   });
   noteInnerChanges();
@@ -40,12 +41,6 @@ LogicalResult KernelLowering::run() {
   return success();
 }
 
-/// Does the deactivation take slots from their cells?
-static bool unlinks(Attribute level) {
-  auto own = dyn_cast<LevelInterface>(level);
-  return own && (own.hasPool() || llvm::any_of(own.getLevelChildren(), unlinks));
-}
-
 void KernelLowering::noteInnerChanges() {
   kernel.walk([&](Operation *op) {
     std::optional<CellAccess> change = changedCell(op);
@@ -57,7 +52,7 @@ void KernelLowering::noteInnerChanges() {
     if (!change || !scope || isAbove || op->hasAttr(linkedAttribute))
       return;
     TreePath path = change->resolve();
-    bool takes = isa<DeactivateOp>(op) && unlinks(path.levels[path.lastActivity()]);
+    bool takes = isa<DeactivateOp>(op) && hasPools(path.levels[path.lastActivity()]);
     for (auto &[tree, argument] : arguments) {
       if (!mayBeSameTree(kernel, tree, change->tree))
         continue;
@@ -87,8 +82,8 @@ LogicalResult KernelLowering::flattenArguments() {
   kernel.walk([&](Operation *op) {
     if (std::optional<CellAccess> change = changedCell(op))
       changed.push_back(change->tree);
-    if (auto leaf = dyn_cast<ActivateLeafOp>(op))
-      changed.push_back(leaf.getTree());
+    if (isa<ActivateLeafOp, DeactivateLeafOp>(op))
+      changed.push_back(op->getOperand(0));
   });
   for (unsigned k = 0; k < oldCount; ++k) {
     BlockArgument old = body.getArgument(k);
@@ -307,7 +302,9 @@ void KernelLowering::lower(Operation *op) {
       .Case<ReserveOp>([&](auto o) { lowerReserve(o); })
       .Case<CollectOp, SnapshotOp, SortOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
-      .Case<ActivateLeafOp>([&](auto o) { lowerActivateLeaf(o); })
+      .Case<ActivateLeafOp>(
+          [&](auto o) { o.getCells() ? lowerActivateCells(o) : lowerActivateLeaf(o); })
+      .Case<DeactivateLeafOp>([&](auto o) { lowerDeactivateLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::AtomicRMWOp>(
@@ -494,10 +491,11 @@ void KernelLowering::lowerTaskEdge(Operation *op) {
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op->getLoc());
   if (auto collect = dyn_cast<CollectOp>(op)) {
-    bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
+    if (!isMutant(Mutant::CollectLeftOut))
+      bytes.call("collect", collect.getSweep(), {}, {}, std::nullopt);
   } else if (isa<SortOp>(op)) {
     bytes.call("sort", 0, {}, {}, std::nullopt);
-  } else {
+  } else if (!isMutant(Mutant::SnapshotLeftOut)) {
     TreePath path = *findPath(argument.type, cast<SnapshotOp>(op).getLevel());
     bytes.call("snapshot", argument.layout->nodesOf(path).back(), {}, {}, std::nullopt);
   }

@@ -59,6 +59,9 @@ private:
   void lowerTaskEdge(mlir::Operation *op);
   void lowerStageLeaf(StageLeafOp op);
   void lowerActivateLeaf(ActivateLeafOp op);
+  /// The same, of cells that are known beforehand.
+  void lowerActivateCells(ActivateLeafOp op);
+  void lowerDeactivateLeaf(DeactivateLeafOp op);
   void lowerCells(CellsOp op);
   void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);
 

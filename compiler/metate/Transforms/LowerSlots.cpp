@@ -1,8 +1,9 @@
 //===- LowerSlots.cpp - slots looked up before a nest -----------*- C++ -*-===//
 //
-// The part of KernelLowering for the nests of metate-hoist-slots, and for lists.
+// The part of KernelLowering for the nests of metate-hoist-slots, for words of masks, and for lists.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Transforms/LeafCells.h"
 #include "metate/Transforms/LowerKernel.h"
 
 using namespace mlir;
@@ -48,6 +49,99 @@ Value KernelLowering::activateInSlot(ActivateOp op, const CellAccess &access, co
   ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
   return TreeAddress(bytes, *argument.layout, path, leaf->second, argument.concurrent)
       .activateInSlot(path.lastPool(), leaf->first);
+}
+
+/// Runs `make` with the byte offset of each word of the run, in a loop.
+static void forEachWord(ByteBuilder &bytes, Value mask, const MaskRun &run,
+                        llvm::function_ref<void(Value)> make) {
+  OpBuilder::InsertionGuard guard(bytes.builder);
+  auto loop = scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(run.first),
+                                 bytes.index(run.end), bytes.index(1));
+  bytes.builder.setInsertionPointToStart(loop.getBody());
+  make(bytes.add(mask, bytes.multiply(loop.getInductionVar(), 4)));
+}
+
+/// i32: bits of the run's words that are not set.
+static Value missingIn(ByteBuilder &bytes, Value mask, const MaskRun &run) {
+  OpBuilder &builder = bytes.builder;
+  Value all = bytes.integer(-1, 32);
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, bytes.loc, bytes.index(run.first), bytes.index(run.end),
+                                 bytes.index(1), all);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value at = bytes.add(mask, bytes.multiply(loop.getInductionVar(), 4));
+  Value word = bytes.readInteger(at, 32, /*acquire=*/true);
+  Value set = arith::AndIOp::create(builder, bytes.loc, loop.getRegionIterArg(0), word);
+  scf::YieldOp::create(builder, bytes.loc, set);
+  builder.setInsertionPointAfter(loop);
+  Value absent = arith::XOrIOp::create(builder, bytes.loc, loop.getResult(0), all);
+  return arith::AndIOp::create(builder, bytes.loc, absent, bytes.integer(run.bits, 32));
+}
+
+/// Sets the bits; writes, and notes a change, only where one is missing.
+static void setCells(ByteBuilder &bytes, Value mask, ArrayRef<int32_t> words, int64_t cells) {
+  OpBuilder &builder = bytes.builder;
+  SmallVector<MaskRun> runs = runsOf(words);
+  MaskWords whole = allCells(cells);
+  Value missing = bytes.integer(0, 32);
+  for (const MaskRun &run : runs)
+    missing = arith::OrIOp::create(builder, bytes.loc, missing, missingIn(bytes, mask, run));
+  auto branch = scf::IfOp::create(builder, bytes.loc, bytes.isNonzero(missing));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  for (const MaskRun &run : runs) {
+    // All bits that the words have: storing them is setting them, whatever others set or clear meanwhile.
+    bool isWhole = run.bits == whole[run.first] && run.bits == whole[run.end - 1];
+    forEachWord(bytes, mask, run, [&](Value at) {
+      Value bits = bytes.integer(run.bits, 32);
+      if (isWhole)
+        bytes.write(bits, at, /*release=*/true);
+      else
+        bytes.atomic(arith::AtomicRMWKind::ori, at, bits);
+    });
+  }
+  bytes.markChanged();
+}
+
+void KernelLowering::lowerActivateCells(ActivateLeafOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(argument.type, op.getPath());
+  const layout::Node &leaf =
+      argument.layout->nodes[argument.layout->nodesOf(path)[path.levels.size() - 1]];
+  TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
+                      argument.concurrent);
+  Value active = address.activate(path.lastPool());
+  auto branch = scf::IfOp::create(builder, op.getLoc(), active);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  // Addresses of its own: those above are of values that only hold where they were computed.
+  TreeAddress(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
+              argument.concurrent)
+      .visitContainer([&](Value container) {
+        setCells(bytes, bytes.add(container, leaf.maskOffset), *op.getCells(), leaf.cells);
+      });
+  op.replaceAllUsesWith(active);
+  op.erase();
+}
+
+void KernelLowering::lowerDeactivateLeaf(DeactivateLeafOp op) {
+  Argument &argument = arguments.find(op.getTree())->second;
+  OpBuilder builder(op);
+  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
+  TreePath path = *findPath(argument.type, op.getPath());
+  const layout::Node &leaf =
+      argument.layout->nodes[argument.layout->nodesOf(path)[path.levels.size() - 1]];
+  TreeAddress(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
+              argument.concurrent, argument.unlinked)
+      .visitContainer([&](Value container) {
+        for (const MaskRun &run : runsOf(op.getCells()))
+          bytes.call("deactivate_bits", leaf,
+                     {container, bytes.index(run.first), bytes.index(run.end),
+                      bytes.index(uint32_t(run.bits))},
+                     {}, std::nullopt);
+      });
+  op.erase();
 }
 
 Value KernelLowering::activeInList(IsActiveOp op, const TreePath &path, Argument &argument) {

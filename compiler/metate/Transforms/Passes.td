@@ -127,8 +127,13 @@ def HoistSlots : Metate_Pass<"metate-hoist-slots", "::metate::KernelOp"> {
     In `metate.range (%l, %c)` with known bounds of %c and accesses at `8 * leaves[%l] + %c % 8`, the last dimensions become `scf.for` loops of the body (as the
     target would make them), what is the same for all of them moves above, and so do the activations of slots; the bits of cells below a slot stay
     inside, marked `metate.linked`. lower-layout looks up slots before the nest, which is marked `metate.slots`.
+    Where it is known which cells of a bitmasked leaf all iterations reach (a whole leaf, half of it, a chessboard), their bits are set before the nest, and
+    cleared after it, by words: `metate.activate_leaf` and `metate.deactivate_leaf` with `cells`.
   }];
-  let statistics = [Statistic<"nests", "nests", "ranges made nests">, Statistic<"hoisted", "hoisted", "activations hoisted">];
+  let options = [Option<"words", "words", "bool", /*default=*/"true", "bits of cells known beforehand are set and cleared by words">];
+  let statistics = [Statistic<"nests", "nests", "ranges made nests">, Statistic<"hoisted", "hoisted", "activations hoisted">,
+    Statistic<"activated", "activated", "activations of cells made by words">,
+    Statistic<"deactivated", "deactivated", "deactivations of cells made by words">];
 }
 
 def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {

@@ -279,6 +279,17 @@ void TreeAddress::deactivate() {
   descend(walk, 0, rootOffset(bytes, layout));
 }
 
+void TreeAddress::visitContainer(llvm::function_ref<void(Value)> visit) {
+  unsigned depth = path.levels.size() - 1;
+  auto body = [&](Value offset) -> SmallVector<Value> {
+    visit(bytes.add(offset, layout.nodes[nodes[depth]].offset));
+    return {};
+  };
+  auto otherwise = [] { return SmallVector<Value>(); };
+  Walk walk{Walk::Read, inside(), depth, {}, body, otherwise, {}};
+  descend(walk, 0, rootOffset(bytes, layout));
+}
+
 Value TreeAddress::length() {
   unsigned depth = path.levels.size() - 1;
   Walk walk;
@@ -317,6 +328,9 @@ Value TreeAddress::append() {
 
 void TreeAddress::reserve(Value counts, int64_t argument, bool append) {
   int depth = path.lastPool();
+  if (isMutant(Mutant::SliceLevelMissed))
+    while (--depth >= 0 && !path.levels[depth].hasPool()) {
+    }
   if (depth < 0)
     return;
   OpBuilder &builder = bytes.builder;

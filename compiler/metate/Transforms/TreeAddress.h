@@ -51,6 +51,9 @@ public:
   mlir::Value activateInSlot(unsigned depth, mlir::Value slotOffset);
   /// Of the cell of the last level whose cells can be inactive.
   void deactivate();
+  /// Runs `visit` with the byte offset of the container that the path's last level is, where its cell above is there; else not, or
+  /// with that of the ambient slot.
+  void visitContainer(llvm::function_ref<void(mlir::Value)> visit);
   /// Of a dynamic level's path, whatever the coordinate along it: the list's length, and the index of a new last
   /// cell (-1: none). i32.
   mlir::Value length();

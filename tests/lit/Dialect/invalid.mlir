@@ -654,6 +654,72 @@ metate.kernel @leaf_without_coordinates(%f: !f) {
 
 // -----
 
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [40], [#metate.place<"a" : f32>]>]>>
+metate.kernel @words_of_another_leaf(%f: !f, %i: index) {
+  // expected-error @below {{(V3) expected words of the mask of a bitmasked leaf of 40 cells, got 1 of a bitmasked one}}
+  %ok = metate.activate_leaf %f["a"] [%i] cells [1] : !f
+  metate.return
+}
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [40], [#metate.place<"a" : f32>]>]>>
+metate.kernel @bits_beyond_the_leaf(%f: !f, %i: index) {
+  // expected-error @below {{(V3) expected words of the mask of a bitmasked leaf of 40 cells, got 2 of a bitmasked one}}
+  metate.deactivate_leaf %f["a"] [%i] cells [-1, 256] : !f
+  metate.return
+}
+
+// -----
+
+!d = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [32], [#metate.place<"a" : f32>]>]>>
+metate.kernel @words_of_a_dense_leaf(%f: !d, %i: index) {
+  // expected-error @below {{(V3) expected words of the mask of a bitmasked leaf of 32 cells, got 1 of a dense one}}
+  %ok = metate.activate_leaf %f["a"] [%i] cells [1] : !d
+  metate.return
+}
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @words_and_another_leaf(%f: !f) {
+  metate.cells (%slot, %s) in %f["a@0"] : !f {
+    // expected-error @below {{(V3) expected words or the cells of another leaf, got both}}
+    %ok = metate.activate_leaf %f["a"] [%s] like %f["a"] cells [1] : !f, !f
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @leaf_without_task(%f: !f, %i: index) {
+  // expected-error @below {{(V4) expected words, or a metate.cells around it}}
+  %ok = metate.activate_leaf %f["a"] [%i] : !f
+  metate.return
+}
+
+// -----
+
+!p = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.pointer<"i", [4], [#metate.place<"a" : f32>]>]>]>>
+metate.kernel @slots_below_bits(%f: !p, %i: index) {
+  // expected-error @below {{(V1) expected a bitmasked level right below the last pool, and none below it, got 'a@1'}}
+  metate.deactivate_leaf %f["a@1"] [%i] cells [1] : !p
+  metate.return
+}
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @given_up_without_coordinates(%f: !f) {
+  // expected-error @below {{(V2) expected 1 coordinates, got 0}}
+  metate.deactivate_leaf %f["a"] [] cells [1] : !f
+  metate.return
+}
+
+// -----
+
 !t = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
 metate.kernel @stage_part(%f: !t, %i: index) {
   // expected-error @below {{(S4) expected parts of 1 directions each, -1, 0 or 1 where there is a halo}}

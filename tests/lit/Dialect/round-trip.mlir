@@ -114,3 +114,14 @@ metate.text 0 "k.py" : 3 : 5 "x must be positive"
 metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [array<i8: 127, 69>]
 // CHECK: metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "thread"
 metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "thread"
+
+!masked = !metate.tree<#metate.pointer<"i", [16], [#metate.bitmasked<"i", [40], [#metate.place<"a" : f32>]>]>>
+
+// CHECK-LABEL: metate.kernel @words
+metate.kernel @words(%f: !masked, %i: index) {
+  // CHECK: metate.activate_leaf %{{.*}}["a"] [%{{.*}}] cells [-1, 15] : <{{.*}}>
+  %ok = metate.activate_leaf %f["a"] [%i] cells [-1, 15] : !masked
+  // CHECK: metate.deactivate_leaf %{{.*}}["a@1"] [%{{.*}}] cells [0, 255] : <{{.*}}>
+  metate.deactivate_leaf %f["a@1"] [%i] cells [0, 255] : !masked
+  metate.return
+}

@@ -1,5 +1,6 @@
 // RUN: metate-opt %s --metate-hoist-slots | FileCheck %s
 // RUN: metate-opt %s --metate-hoist-slots --metate-lower-layout | FileCheck %s --check-prefix=BYTES
+// RUN: metate-opt %s --metate-hoist-slots=words=false | FileCheck %s --check-prefix=CELLS
 
 !t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
 !m = !metate.tree<#metate.pointer<"i", [16], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
@@ -44,20 +45,27 @@ metate.kernel @leaves(%f: !t {metate.access = 6 : i64}, %x: memref<?xi32> {metat
   metate.return
 }
 
-// Bits are set inside, in the slot that is known.
+// Every cell of the leaf: its bits are set by words, before the loop. Without words they are set inside, in the slot that is known.
 // CHECK-LABEL: metate.kernel @bits
-// CHECK: %[[ON:.*]] = metate.activate %arg0["a@0"]
+// CHECK: %[[ON:.*]] = metate.activate_leaf %arg0["a"] [%{{.*}}] cells [255] :
 // CHECK: scf.for
-// CHECK: scf.if %[[ON]]
-// CHECK-NEXT: metate.activate %arg0["a"] {{.*}} {metate.linked}
+// CHECK-NOT: metate.activate
 // CHECK: scf.if %[[ON]]
 // CHECK-NEXT: metate.store
+// CELLS-LABEL: metate.kernel @bits
+// CELLS: %[[ON:.*]] = metate.activate %arg0["a@0"]
+// CELLS: scf.for
+// CELLS: scf.if %[[ON]]
+// CELLS-NEXT: metate.activate %arg0["a"] {{.*}} {metate.linked}
+// CELLS: scf.if %[[ON]]
+// CELLS-NEXT: metate.store
 // BYTES-LABEL: metate.kernel @metate_entry_bits
+// BYTES: metate.tree_call "claim"
+// BYTES: metate.read {{.*}} acquire
+// BYTES: metate.write {{.*}} release
+// BYTES-NOT: metate.rmw
 // BYTES: scf.for
-// BYTES-NOT: metate.tree_call
-// BYTES: metate.rmw ori
-// BYTES: metate.write
-// BYTES: metate.return
+// BYTES: {metate.nest, metate.row, metate.slots}
 metate.kernel @bits(%m: !m {metate.access = 6 : i64}, %v: f32, %n: index) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -123,6 +131,132 @@ metate.kernel @conditional(%f: !t, %b: memref<?xi1>, %v: f32, %n: index) {
       scf.if %ok {
         metate.store %v, %f["a"][%i] active : f32, !t
       }
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+!b = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
+
+// One dimension that stands for two: c // 8 and c % 8, of the leaf's upper half; both words, of which one is 0 and stays. Half of a
+// word's bits are set by an atomic.
+// CHECK-LABEL: metate.kernel @half
+// CHECK: metate.activate_leaf %arg0["a"] [%{{.*}}, %{{.*}}] cells [-1, 0] :
+// CHECK: metate.activate_leaf %arg0["a"] [%{{.*}}, %{{.*}}] cells [1431655765, 1431655765] :
+// BYTES-LABEL: metate.kernel @metate_entry_half
+// BYTES: metate.write {{.*}} release
+// BYTES: scf.for
+// BYTES: metate.rmw ori
+metate.kernel @half(%m: !b {metate.access = 6 : i64}, %v: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c32) {
+    %base = arith.muli %l, %c8 : index
+    %row = arith.divui %c, %c8 : index
+    %column = arith.remui %c, %c8 : index
+    %i = arith.addi %base, %row : index
+    %ok = metate.activate %m["a"][%i, %column] : !b
+    scf.if %ok {
+      metate.store %v, %m["a"][%i, %column] active : f32, !b
+    }
+    metate.yield
+  }
+  metate.range (%l, %r, %c) = (%c0, %c0, %c0) to (%n, %c8, %c4) {
+    %base = arith.muli %l, %c8 : index
+    %i = arith.addi %base, %r : index
+    %column = arith.muli %c, %c2 : index
+    %j = arith.addi %base, %column : index
+    %ok = metate.activate %m["a"][%i, %j] : !b
+    scf.if %ok {
+      metate.store %v, %m["a"][%i, %j] active : f32, !b
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// Which row it is, is not known: a coordinate that is the same for the whole loop; a remainder of something else; or what the
+// kernel may not reach, if an assertion fails before.
+// CHECK-LABEL: metate.kernel @unknown
+// CHECK-NOT: metate.activate_leaf
+// CHECK: metate.return
+metate.kernel @unknown(%m: !b {metate.access = 6 : i64}, %k: index, %fine: i1, %v: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %ok = metate.activate %m["a"][%l, %c] : !b
+    metate.yield
+  }
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %base = arith.muli %l, %c8 : index
+    %row = arith.andi %k, %c7 : index
+    %i = arith.addi %base, %row : index
+    %ok = metate.activate %m["a"][%i, %c] : !b
+    metate.yield
+  }
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %base = arith.muli %l, %c8 : index
+    %ok = metate.activate %m["a"][%base, %c] : !b
+    metate.assert %fine, "not fine"
+    metate.yield
+  }
+  metate.return
+}
+
+// Cells are given up by words after the loop, which reads them; not by words where they are stored to, where what is read comes
+// after, under a condition.
+// CHECK-LABEL: metate.kernel @give_up
+// CHECK: scf.for
+// CHECK: metate.load
+// CHECK-NOT: metate.deactivate
+// CHECK: {metate.nest, metate.row, metate.slots}
+// CHECK: metate.deactivate_leaf %arg0["a"] [%{{.*}}, %{{.*}}] cells [255, 0] :
+// CHECK: metate.range
+// CHECK-NOT: metate.deactivate_leaf
+// CHECK: metate.return
+// BYTES-LABEL: metate.kernel @metate_entry_give_up
+// BYTES: metate.nest
+// BYTES: metate.tree_call "deactivate_bits"
+// CELLS-LABEL: metate.kernel @give_up
+// CELLS-NOT: scf.for
+// CELLS-NOT: metate.deactivate_leaf
+// CELLS: metate.return
+metate.kernel @give_up(%m: !b {metate.access = 6 : i64}, %x: memref<?xf32> {metate.access = 2 : i64}, %fine: i1, %v: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %base = arith.muli %l, %c8 : index
+    %a = metate.load %m["a"][%base, %c] : !b -> f32
+    memref.store %a, %x[%l] : memref<?xf32>
+    metate.deactivate %m["a"][%base, %c] : !b
+    metate.yield
+  }
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %base = arith.muli %l, %c8 : index
+    metate.deactivate %m["a"][%base, %c] : !b
+    %a = metate.load %m["a"][%base, %c] : !b -> f32
+    memref.store %a, %x[%l] : memref<?xf32>
+    metate.yield
+  }
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %base = arith.muli %l, %c8 : index
+    %ok = metate.activate %m["a"][%base, %c] : !b
+    scf.if %ok {
+      metate.store %v, %m["a"][%base, %c] active : f32, !b
+    }
+    metate.deactivate %m["a"][%base, %c] : !b
+    metate.yield
+  }
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %base = arith.muli %l, %c8 : index
+    scf.if %fine {
+      metate.deactivate %m["a"][%base, %c] : !b
     }
     metate.yield
   }

@@ -1,0 +1,186 @@
+//===- LeafCells.cpp - which cells of a leaf a nest reaches -----*- C++ -*-===//
+#include "metate/Transforms/LeafCells.h"
+
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/LeafForm.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// A nest of more iterations is not enumerated...
+constexpr int64_t mostIterations = 4096;
+/// ...nor is a leaf of more cells set by words...
+constexpr int64_t mostCells = 1 << 16;
+/// ...or one whose words differ more often.
+constexpr size_t mostRuns = 32;
+
+namespace {
+/// The values that integers have in all iterations of a nest, one after the other.
+class Enumeration {
+public:
+  using Values = std::vector<int64_t>;
+
+  explicit Enumeration(ValueRange variables) {
+    for (Value variable : variables) {
+      auto bounds = boundsOf(variable);
+      int64_t extent = bounds ? bounds->second - bounds->first : 0;
+      if (extent <= 0 || extent > mostIterations || (count *= extent) > mostIterations) {
+        count = 0;
+        return;
+      }
+    }
+    int64_t inner = count;
+    for (Value variable : variables) {
+      auto [first, end] = *boundsOf(variable);
+      inner /= end - first;
+      Values values(count);
+      for (int64_t k = 0; k < count; ++k)
+        values[k] = first + k / inner % (end - first);
+      known[variable] = std::move(values);
+    }
+  }
+
+  /// 0: the bounds are not known, or there are too many.
+  int64_t iterations() const { return count; }
+
+  /// nullopt: the value depends on something else, or on an operation that is not known here.
+  std::optional<Values> valuesOf(Value value) {
+    if (auto found = known.find(value); found != known.end())
+      return found->second;
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return Values(count, constant.getSExtValue());
+    Operation *op = value.getDefiningOp();
+    Type type = value.getType();
+    unsigned width = type.isIndex() ? 64 : type.isInteger() ? type.getIntOrFloatBitWidth() : 0;
+    if (!op || width < 32 || op->getNumOperands() == 0 || op->getNumOperands() > 2)
+      return std::nullopt;
+    SmallVector<Values> operands;
+    for (Value operand : op->getOperands()) {
+      std::optional<Values> values = valuesOf(operand);
+      if (!values)
+        return std::nullopt;
+      operands.push_back(std::move(*values));
+    }
+    Values result(count);
+    for (int64_t k = 0; k < count; ++k) {
+      std::optional<int64_t> one = evaluate(op, operands.front()[k], operands.back()[k]);
+      if (!one)
+        return std::nullopt;
+      result[k] = llvm::SignExtend64(uint64_t(*one), width);
+    }
+    known[value] = result;
+    return result;
+  }
+
+private:
+  /// Of two natural numbers or, where signs do not matter, of any.
+  static std::optional<int64_t> evaluate(Operation *op, int64_t left, int64_t right) {
+    if (isa<arith::IndexCastOp>(op))
+      return left;
+    if (isa<arith::AddIOp>(op))
+      return int64_t(uint64_t(left) + uint64_t(right));
+    if (isa<arith::SubIOp>(op))
+      return int64_t(uint64_t(left) - uint64_t(right));
+    if (isa<arith::MulIOp>(op))
+      return int64_t(uint64_t(left) * uint64_t(right));
+    if (isa<arith::AndIOp>(op))
+      return left & right;
+    if (isa<arith::OrIOp>(op))
+      return left | right;
+    if (isa<arith::XOrIOp>(op))
+      return left ^ right;
+    if (left < 0 || right < 0)
+      return std::nullopt;
+    if (isa<arith::ShLIOp>(op) && right < 31 && left < (int64_t(1) << 31))
+      return left << right;
+    if (isa<arith::ShRSIOp, arith::ShRUIOp>(op) && right < 31)
+      return left >> right;
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) && right > 0)
+      return left / right;
+    if (isa<arith::RemSIOp, arith::RemUIOp>(op) && right > 0)
+      return left % right;
+    if (isa<arith::MinSIOp, arith::MinUIOp>(op))
+      return std::min(left, right);
+    if (isa<arith::MaxSIOp, arith::MaxUIOp>(op))
+      return std::max(left, right);
+    return std::nullopt;
+  }
+
+  int64_t count = 1;
+  llvm::DenseMap<Value, Values> known;
+};
+} // namespace
+
+SmallVector<MaskRun> metate::runsOf(ArrayRef<int32_t> words) {
+  SmallVector<MaskRun> runs;
+  for (int64_t first = 0, end; first < int64_t(words.size()); first = end) {
+    end = first + 1;
+    while (end < int64_t(words.size()) && words[end] == words[first])
+      ++end;
+    if (words[first] != 0)
+      runs.push_back({first, end, words[first]});
+  }
+  return runs;
+}
+
+MaskWords metate::allCells(int64_t cells) {
+  MaskWords words((cells + 31) / 32, -1);
+  if (cells % 32 != 0)
+    words.back() = int32_t((uint32_t(1) << cells % 32) - 1);
+  return words;
+}
+
+/// The local part of a coordinate in all iterations.
+static std::optional<Enumeration::Values> localValues(Enumeration &nest, FixedCoordinate coordinate,
+                                                      int64_t extent) {
+  if (coordinate.isWhole) { // the same for all: its rest may be known
+    auto parts = FixedCoordinate::of(coordinate.base.front(), extent);
+    if (!parts)
+      return std::nullopt;
+    coordinate = std::move(*parts);
+  }
+  Enumeration::Values sum(nest.iterations(), coordinate.localConstant);
+  for (Value term : coordinate.local) {
+    auto values = nest.valuesOf(term);
+    if (!values)
+      return std::nullopt;
+    for (auto [total, value] : llvm::zip(sum, *values))
+      total += value;
+  }
+  bool isInside = llvm::all_of(sum, [&](int64_t at) { return at >= 0 && at < extent; });
+  return isInside ? std::optional(std::move(sum)) : std::nullopt;
+}
+
+std::optional<MaskWords> metate::cellsReached(const TreePath &path, const FixedSlot &slot,
+                                              ValueRange variables) {
+  unsigned depth = path.lastPool();
+  if (depth + 2 != path.levels.size() || !isa<BitmaskedAttr>(path.levels.back()))
+    return std::nullopt;
+  LevelInterface leaf = path.levels.back();
+  int64_t cells = 1;
+  for (int64_t extent : leaf.getLevelExtents())
+    cells = std::min(cells * extent, mostCells + 1);
+  Enumeration nest(variables);
+  if (cells > mostCells || nest.iterations() == 0)
+    return std::nullopt;
+  Enumeration::Values linear(nest.iterations(), 0);
+  for (auto [axis, extent] : llvm::zip(levelAxes(leaf), leaf.getLevelExtents())) {
+    unsigned position = llvm::find(path.axes, axis) - path.axes.begin();
+    auto local = localValues(nest, slot.coordinates[position], extent);
+    if (!local)
+      return std::nullopt;
+    for (auto [total, index] : llvm::zip(linear, *local))
+      total = total * extent + index;
+  }
+  MaskWords words((cells + 31) / 32, 0);
+  for (int64_t cell : linear)
+    words[cell / 32] |= int32_t(uint32_t(1) << cell % 32);
+  if (isMutant(Mutant::WholeLeafCovered))
+    words = allCells(cells);
+  if (runsOf(words).size() > mostRuns)
+    return std::nullopt;
+  return words;
+}
