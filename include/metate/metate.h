@@ -337,8 +337,9 @@ METATE_API metate_status metate_tree_sort(metate_tree *tree);
 /* Moves what the tree holds, in whatever state it is, into other memory with other capacities, where
  * the handle goes on: into `bytes` at `memory` (as metate_tree_bind; flags FIT and ZEROED), or with
  * memory NULL into memory of its own (as metate_tree_new). The old memory is left as it is, or given
- * back if it was the tree's own. The sticky status is cleared. METATE_E_CAPACITY where a pool is too
- * small for the slots in use: then the tree stays where it is. METATE_E_BUSY while a launch runs. */
+ * back if it was the tree's own. The sticky status is cleared. Where slots have numbers that the other
+ * memory has not they are first put in order, as by metate_tree_sort. METATE_E_CAPACITY where a pool is
+ * too small for the slots in use: then the tree stays where it is. METATE_E_BUSY while a launch runs. */
 METATE_API metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t bytes,
                                              const metate_capacities *capacities, uint32_t flags);
 /* Writes the tree with its type to a file, no larger than what is in use needs; an older file of

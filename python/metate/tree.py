@@ -161,6 +161,7 @@ class Tree(_runtime.Tree):
 
     def migrate(self, capacity=None, buffer=None) -> None:
         """Moves the tree into other memory, with other capacities, and goes on there; from any state, also an exhausted one.
+        Where slots have greater numbers than the new capacity they are first put in order, as by `sort()`.
 
         Args:
             capacity: as for `T.new`; with a buffer, None is the most that fits.

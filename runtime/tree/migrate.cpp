@@ -34,11 +34,17 @@ metate_status copyTree(const metate_tree &from, metate_tree &to) {
   const metate_type &type = *from.type;
   for (uint32_t number = 0; number < type.poolCount(); ++number) {
     uint32_t high = highestInUse(from, number), used = from.pool(number).used;
-    if (used > to.pools[number].capacity || high > to.pools[number].physical)
+    uint32_t capacity = to.pools[number].capacity;
+    const char *name = type.levelName(type.poolLevels[number]);
+    if (used > capacity)
+      return fail(METATE_E_CAPACITY,
+                  "level '%s' has %u slots in use; the new capacity is %u: name a larger one", name,
+                  used, capacity);
+    if (high > to.pools[number].physical)
       return fail(METATE_E_CAPACITY,
                   "level '%s' has %u slots in use, up to number %u; the new capacity is %u: name a "
-                  "larger one",
-                  type.levelName(type.poolLevels[number]), used, high, to.pools[number].capacity);
+                  "larger one, or sort the tree before it is saved",
+                  name, used, high, capacity);
   }
   memcpy(to.root(), from.root(), type.blob->root_bytes);
   for (uint32_t number = 0; number < type.poolCount(); ++number)
@@ -55,6 +61,17 @@ metate_status copyTree(const metate_tree &from, metate_tree &to) {
 
 using namespace metate;
 
+// Would the new memory hold all slots if they had the numbers from 1 on? As they are it does not.
+static bool fitsSorted(const metate_tree &from, const metate_tree &to) {
+  bool fits = true;
+  for (uint32_t number = 0; number < from.type->poolCount(); ++number) {
+    if (from.pool(number).used > to.pools[number].capacity)
+      return false;
+    fits = fits && highestInUse(from, number) <= to.pools[number].physical;
+  }
+  return !fits;
+}
+
 metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t bytes,
                                   const metate_capacities *capacities, uint32_t flags) {
   METATE_REQUIRE(tree);
@@ -67,7 +84,11 @@ metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t byte
   METATE_TRY(memory ? metate_tree_bind(tree->type, memory, bytes, capacities,
                                        flags | METATE_BIND_RESET, &made)
                     : metate_tree_new(tree->type, capacities, &made));
-  metate_status status = copyTree(*tree, *made);
+  metate_status status = METATE_OK;
+  if (!tree->readOnly() && fitsSorted(*tree, *made))
+    status = metate_tree_sort(tree);
+  if (status == METATE_OK)
+    status = copyTree(*tree, *made);
   if (status == METATE_OK) { // the handle goes on with the new memory, the other ends with the old
     std::swap(tree->block, made->block);
     std::swap(tree->flags, made->flags);

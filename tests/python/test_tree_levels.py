@@ -197,3 +197,20 @@ def test_sorting_keeps_cells_and_gives_slots_back():
     t.sort()
     assert t.topology_version == version + 1
     t.check()
+
+
+def test_migrating_into_just_what_is_in_use():
+    t = SNodeTreeBuilder().pointer(mt.i, 100).bitmasked(mt.i, 5).place(a=types.i32).build().new()
+    for k in range(100):
+        t.a[5 * k] = k
+    for k in range(98):
+        t.pointer0.deactivate(k)
+    before, version = [part.tolist() for part in t.a.cells()], t.topology_version
+    with pytest.raises(mt.CapacityError, match=r"level 'pointer0' has 2 slots in use; the new capacity is 1: name a larger one"):
+        t.migrate({"pointer0": 1})
+    assert t.stats()["pointer0"].peak == 100 and t.topology_version == version
+    t.migrate({"pointer0": 2})
+    assert t.topology_version != version
+    assert t.stats()["pointer0"].capacity == t.stats()["pointer0"].peak == 2
+    assert [part.tolist() for part in t.a.cells()] == before
+    t.check()

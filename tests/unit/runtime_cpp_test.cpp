@@ -75,6 +75,11 @@ TEST(CppApi, levelsThatShrink) {
   tree.migrate(memory, sizeof memory, nullptr, METATE_BIND_FIT);
   EXPECT_EQ(static_cast<void *>(tree.block().data()), memory);
   EXPECT_EQ(tree.read<float>("a", {7, 0}), 2.0f);
+  metate::Capacities few({{"pointer0", 1}});
+  auto one = few.get();
+  tree.migrate(nullptr, 0, &one); // what is in use has the second slot
+  EXPECT_EQ(tree.stats().at(0).capacity, 1u);
+  EXPECT_EQ(tree.read<float>("a", {7, 0}), 2.0f);
   tree.deactivate_all("pointer0");
   tree.sort();
   tree.trim();

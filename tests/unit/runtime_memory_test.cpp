@@ -133,6 +133,40 @@ TEST_F(MemoryTest, migratesIntoLargerBlocksAndGoesOn) {
   EXPECT_OK(check(tree));
 }
 
+TEST_F(MemoryTest, migratesIntoFewerSlotsThanHaveBeenHandedOut) {
+  metate_type *type = open(everyLevel());
+  metate_tree *tree = make(type);
+  for (int64_t n = 0; n < 100; ++n)
+    ASSERT_OK(write(tree, member(type, "z"), {n * 4, 9, 9}, int32_t(n)));
+  for (int64_t n = 0; n < 98; ++n) {
+    int64_t at[3] = {n * 4, 9, 9};
+    ASSERT_OK(metate_tree_deactivate(tree, member(type, "z"), at, 3));
+  }
+  std::filesystem::path unsorted = folder / "unsorted";
+  ASSERT_OK(metate_tree_save(tree, unsorted.c_str()));
+  auto before = contents(tree);
+  uint64_t version = describe(tree).topology_version;
+  std::vector<metate_capacity> few{{"p", 1}, {"l", 1}, {"h", 1}},
+      enough{{"p", 1}, {"l", 1}, {"h", 2}};
+  auto small = capacities(few), right = capacities(enough);
+  EXPECT_FAILS(METATE_E_CAPACITY, metate_tree_migrate(tree, nullptr, 0, &small, 0),
+               "level 'h' has 2 slots in use; the new capacity is 1");
+  EXPECT_EQ(describe(tree).topology_version, version) << "it stays as it was";
+  ASSERT_OK(metate_tree_migrate(tree, nullptr, 0, &right, 0));
+  EXPECT_NE(describe(tree).topology_version, version) << "slots have other numbers";
+  EXPECT_EQ(contents(tree), before);
+  EXPECT_OK(check(tree));
+  metate_tree *loaded = nullptr;
+  EXPECT_FAILS(
+      METATE_E_CAPACITY, metate_tree_load(type, unsorted.c_str(), &right, 0, &loaded),
+      "up to number 100; the new capacity is 2: name a larger one, or sort the tree before");
+  std::filesystem::path sorted = folder / "sorted";
+  ASSERT_OK(metate_tree_save(tree, sorted.c_str()));
+  ASSERT_OK(metate_tree_load(type, sorted.c_str(), &right, 0, &loaded));
+  EXPECT_EQ(contents(loaded), before);
+  ASSERT_OK(metate_tree_unbind(loaded));
+}
+
 TEST_F(MemoryTest, savedTreesLoadAnywhere) {
   metate_type *type = open(everyLevel());
   metate_tree *tree = make(type);
