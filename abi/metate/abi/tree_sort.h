@@ -185,8 +185,8 @@ METATE_VIEW_FUNCTION int metate_view_move_slots(const metate_view *view, uint32_
 }
 
 /* Links and tables lead to the slots with their new numbers. Levels above have been sorted. */
-METATE_VIEW_FUNCTION void metate_view_relink(const metate_view *view, uint32_t level,
-                                             uint32_t active) {
+METATE_VIEW_FUNCTION __attribute__((noinline)) void
+metate_view_relink(const metate_view *view, uint32_t level, uint32_t active) {
   const metate_level *own = metate_view_level(view, level);
   for (uint32_t slot = 1; slot <= active; ++slot) {
     uint64_t linear = 0;

@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/TreeProtocol.h"
 
+#include "metate/Mutants/Mutants.h"
+
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/AttributeMask.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,6 +29,16 @@ METATE_TREE_CODE(Tree_aarch64)
 
 static bool isOfProtocol(const Function &function) {
   return function.getName().starts_with("metate_rt_");
+}
+
+// A fault (Mutants.def): what sorts slots leaves the links as they were.
+static void keepLinks(Module &module) {
+  Function *relink = module.getFunction("metate_view_relink");
+  if (!relink || relink->isDeclaration())
+    return;
+  relink->deleteBody();
+  relink->setLinkage(GlobalValue::InternalLinkage);
+  ReturnInst::Create(module.getContext(), BasicBlock::Create(module.getContext(), "", relink));
 }
 
 Error metate::linkTreeProtocol(Module &module) {
@@ -59,5 +72,7 @@ Error metate::linkTreeProtocol(Module &module) {
         strings.addAttribute(attribute.getKindAsString());
     function.removeFnAttrs(strings);
   }
+  if (isMutant(Mutant::LinksOutliveSort))
+    keepLinks(module);
   return Error::success();
 }

@@ -136,7 +136,8 @@ private:
       for (RmwOp step : accumulation.sides[side])
         value = value ? combined(builder, step.getLoc(), step.getKind(), value, step.getValue())
                       : step.getValue();
-      if (!value)
+      bool isLost = isMutant(Mutant::ConditionalSideLost) && side && !accumulation.sides[0].empty();
+      if (!value || isLost)
         value = unwanted(first);
       yield->insertOperands(yield->getNumOperands(), value);
     }
