@@ -375,7 +375,8 @@ PyMemberDef members[] = {
 PyMethodDef methods[] = {
     {"add", &add, METH_O, "Adds a Kernel to try from now on."},
     {"reserve_for", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&reserveFor)),
-     METH_FASTCALL, "Of a tree and the kernel's arguments: (text, slots) of metate_tree_reserve_for."},
+     METH_FASTCALL,
+     "Of a tree and the kernel's arguments: (text, slots) of metate_tree_reserve_for."},
     {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {

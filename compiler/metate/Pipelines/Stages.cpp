@@ -91,8 +91,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
       passes.addNestedPass<KernelOp>(createHoistActivations());
       passes.addNestedPass<KernelOp>(createHoistSlots());
       passes.addNestedPass<KernelOp>(createActivateLeaves());
-      passes.addNestedPass<KernelOp>(createStageLeaves(
-          {/*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
+      passes.addNestedPass<KernelOp>(
+          createStageLeaves({/*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
     }
     if (options.scanMasks)
       passes.addNestedPass<KernelOp>(createScanMasks());
