@@ -551,6 +551,10 @@ METATE_VIEW_INLINE void metate_view_mask_deactivate(const metate_view *view, uin
 METATE_VIEW_INLINE void metate_view_fill_bits(const metate_view *view, uint32_t level,
                                               uint8_t *container, uint64_t first, uint64_t bits) {
   uint64_t bytes = metate_view_level(view, level)->cell_bytes;
+  if (bits == 0xffffffffu) { /* so many that compilers know how many */
+    metate_view_fill_cells(view, level, container + first * bytes, 32);
+    return;
+  }
   while (bits) {
     uint32_t from = (uint32_t)__builtin_ctzll(bits);
     uint32_t count = (uint32_t)__builtin_ctzll(~(bits >> from));

@@ -136,14 +136,16 @@ private:
       result.base.push_back(value);
       return true;
     }
-    if (auto range = IntegerRange::of(value)) {
-      least += range->least;
-      greatest += range->greatest;
-      result.local.push_back(value);
-      return true;
-    }
-    auto sum = value.getDefiningOp<arith::AddIOp>();
-    return sum && add(sum.getLhs()) && add(sum.getRhs());
+    // Before its range: a base that is known to be within bounds is a base.
+    if (auto sum = value.getDefiningOp<arith::AddIOp>())
+      return add(sum.getLhs()) && add(sum.getRhs());
+    auto range = IntegerRange::of(value);
+    if (!range)
+      return false;
+    least += range->least;
+    greatest += range->greatest;
+    result.local.push_back(value);
+    return true;
   }
 
   int64_t extent;

@@ -262,3 +262,25 @@ metate.kernel @give_up(%m: !b {metate.access = 6 : i64}, %x: memref<?xf32> {meta
   }
   metate.return
 }
+
+// A base whose bounds are known: it is no part of the place in the leaf.
+// CHECK-LABEL: metate.kernel @bounded_base
+// CHECK: metate.activate_leaf %arg0["a"] [%{{.*}}] cells [255] :
+metate.kernel @bounded_base(%m: !m {metate.access = 6 : i64}, %x: memref<?xi32> {metate.access = 1 : i64}) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c8_i32 = arith.constant 8 : i32
+  %c15_i32 = arith.constant 15 : i32
+  %n = memref.dim %x, %c0 : memref<?xi32>
+  metate.range (%l, %c) = (%c0, %c0) to (%n, %c8) {
+    %p = memref.load %x[%l] : memref<?xi32>
+    %leaf = arith.andi %p, %c15_i32 : i32
+    %base = arith.muli %leaf, %c8_i32 : i32
+    %c_i32 = arith.index_cast %c : index to i32
+    %sum = arith.addi %base, %c_i32 : i32
+    %i = arith.index_cast %sum : i32 to index
+    %ok = metate.activate %m["a"][%i] : !m
+    metate.yield
+  }
+  metate.return
+}
