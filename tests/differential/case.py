@@ -155,6 +155,7 @@ class Tree:
         history: cells that were written before all of them were deactivated, as in `cells`, which come after.
         gone: cells, as in `active` but not in lists, that are deactivated at last.
         capacity: slots of its levels by name, fewer than the kernel may need; only the kernel's writes go there.
+        is_sorted: its slots are put in order before each launch and after the last.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Tree:
     history: list = field(default_factory=list)
     gone: list = field(default_factory=list)
     capacity: dict = field(default_factory=dict)
+    is_sorted: bool = False
 
 
 _NUMPY = {"u1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64} | {
@@ -199,7 +201,7 @@ class Case:
     twin: str
     arguments: list
     trees: dict = field(default_factory=dict)  # name -> text that builds it
-    members: dict = field(default_factory=dict)  # name -> [name, scalar, shape, levels, background, handle, offset]
+    members: dict = field(default_factory=dict)  # name -> what a Member is made of, its type as scalar and shape
     contract: bool = False
     tolerances: dict = field(default_factory=dict)  # written name -> {"ulp": 4, "signless": true}
     returns: list | None = None  # scalar, shape

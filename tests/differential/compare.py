@@ -10,14 +10,21 @@ from . import numbers as n
 _WORDS = {2: (np.int16, np.float16), 4: (np.int32, np.float32), 8: (np.int64, np.float64)}
 
 
-def difference(case, expected: dict, found: dict, is_twin: bool = False) -> str | None:
-    """The first difference as text, None when they agree. `is_twin`: what is expected is the twin's, which has no bounds."""
+def difference(case, expected: dict, found: dict, is_twin: bool = False, is_exact: bool = False) -> str | None:
+    """The first difference as text, None when they agree.
+
+    Args:
+        is_twin: what is expected is the twin's, which has no bounds.
+        is_exact: nothing is allowed to differ, in any order, unless both ran out of slots.
+    """
     if (expected["status"] is None) != (found["status"] is None) or _kind(expected["status"]) != _kind(found["status"]):
         return f"status: {expected['status']!r} and {found['status']!r}"
     if expected["status"] is not None and _kind(expected["status"]) != "CapacityError":
         return None  # which iterations had run is not determined
     if expected["printed"] != found["printed"]:
         return f"printed: {expected['printed']!r} and {found['printed']!r}"
+    if is_exact and expected["status"] is not None:
+        return None
     for argument in case.arguments if expected["status"] is not None else ():
         if getattr(argument, "capacity", None):
             text = _beyond(argument.name, expected, found) if is_twin else None
@@ -25,10 +32,11 @@ def difference(case, expected: dict, found: dict, is_twin: bool = False) -> str 
                 return text
             expected, found = _common(argument.name, expected, found)
     for name, values in expected.items():
-        if name in ("status", "printed"):
+        if name in ("status", "printed", "counted"):
             continue
         other = found.get(name)
-        shuffled = case.tolerances.get(name, {}).get("shuffled")
+        tolerance = {} if is_exact else case.tolerances.get(name, {})
+        shuffled = tolerance.get("shuffled")
         if shuffled is not None and other is not None and values.shape == other.shape:
             if expected["status"] is not None:
                 continue  # which values a full list took is not determined
@@ -37,7 +45,7 @@ def difference(case, expected: dict, found: dict, is_twin: bool = False) -> str 
             return f"{name}: shapes {values.shape} and {None if other is None else other.shape}"
         if values.dtype == other.dtype and values.tobytes() == other.tobytes():
             continue
-        text = _differing(values, other, case.tolerances.get(name, {}), _is_bf16(case, name))
+        text = _differing(values, other, tolerance, _is_bf16(case, name))
         if text is not None:
             return f"{name}{text}"
     return None

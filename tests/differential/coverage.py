@@ -34,6 +34,8 @@ def _is_said(statement, level) -> bool:
         "deactivate": not set(level.split("/")) <= {"dense", "array"},
         "length": "dynamic" in level and level.rpartition("dynamic")[2] in ("", "/dense"),
         "append": level.endswith("dynamic"),
+        "used": bool({"pointer", "hash", "dynamic"} & {*level.split("/")}),
+        "no_activate": not set(level.split("/")) <= {"dense", "array"},
         "is_active": level != "array",
         "red and black": level != "array",
         "overlapping arguments": level == "array",

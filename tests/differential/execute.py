@@ -19,6 +19,7 @@ from metate.tree_type import TreeType
 
 from .case import Case, is_parameter, is_passed
 from .draws import KEY
+from .properties import Broken, Reserving, put_in_order
 from .table import Type
 
 _ALIGN = 64
@@ -85,6 +86,8 @@ def filled(case: Case, argument, type_: TreeType) -> bytes:
         tree[member].activate(*_moved(at, members[member].origin))
     for member, at in argument.gone:
         tree[member].deactivate(*_moved(at, members[member].origin))
+    if argument.is_sorted:
+        put_in_order(tree, members.items())
     return bytes(tree.block)
 
 
@@ -121,6 +124,7 @@ def fields_of(case: Case, namespace: dict) -> Fields:
         capacity = _capacity(case, tree.type)
         if capacity:
             tree.migrate(capacity)
+    _sort(case, made, made.live, [None] * len(case.arguments))
     made.blocks = [bytes(tree.block) for tree in made.live]
     return made
 
@@ -131,6 +135,24 @@ def _clear(fields, argument, trees):
                  if name.startswith(f"{argument.name}.")}.values():  # fmt: skip
         if any(level.kind != "dense" for level in tree.type.levels):
             tree.deactivate_all()
+
+
+def _sort(case, fields, trees, values):
+    """Puts the slots of the trees in order of which the case says so; `trees` are those of fields, `values` the arguments."""
+    for argument, value in zip(case.arguments, values):
+        if argument.kind != "tree" or not argument.is_sorted:
+            continue
+        described = case.tree_type(argument.type).members
+        if argument.form == "tree":
+            if value is not None:
+                put_in_order(value, described.items())
+            continue
+        parts: dict = {}
+        for name, member in described.items():
+            number, members = fields.members[f"{argument.name}.{name}"]
+            parts.setdefault(number, []).append((members[0], member))
+        for number, members in parts.items():
+            put_in_order(trees[number], members)
 
 
 def _write(tree, members, at, value, shape):
@@ -192,11 +214,18 @@ def launch(call, case: Case, types, blocks, fields: Fields) -> dict:
     return _launched(call, passed, case, arguments, trees, fields)
 
 
-def launch_kernel(kernel, case: Case, types, blocks, fields: Fields, namespace) -> dict:
-    """The same, called as a user calls it: with the fields themselves."""
+def launch_kernel(kernel, case: Case, types, blocks, fields: Fields, namespace, reserves=False) -> dict:
+    """The same, called as a user calls it: with the fields themselves. `reserves`: slots are counted before; "counted" is of
+    how many trees that was possible."""
     arguments, trees = arguments_of(case, types, blocks, namespace), fields.restored()
     passed = [value for argument, value in zip(case.arguments, arguments) if is_parameter(argument)]
-    return _launched(kernel, passed, case, arguments, trees, fields)
+    if not reserves:
+        return _launched(kernel, passed, case, arguments, trees, fields)
+    counting = [(v, True) for a, v in zip(case.arguments, arguments) if a.kind == "tree" and a.form == "tree"]
+    counting += [(tree, False) for tree in trees]
+    call = Reserving(kernel, counting, "deactivate(" in case.twin)
+    found = _launched(call, passed, case, arguments, trees, fields)
+    return found | {"counted": call.counted}
 
 
 def _launched(call, passed, case, arguments, trees, fields):
@@ -209,8 +238,11 @@ def _launched(call, passed, case, arguments, trees, fields):
                 for argument, value in zip(case.arguments, arguments):
                     if argument.name in case.again:
                         _clear(fields, argument, trees) if argument.form == "fields" else value.deactivate_all()
+                _sort(case, fields, trees, arguments)
                 result = call(*passed)
-    except errors.MetateError as error:
+        if not any(argument.kind == "tree" and argument.capacity for argument in case.arguments):
+            _sort(case, fields, trees, arguments)
+    except (errors.MetateError, Broken) as error:
         status = f"{type(error).__name__}: {error}"
     for tree in [*trees, *(v for a, v in zip(case.arguments, arguments) if a.kind == "tree" and a.form == "tree")]:
         try:

@@ -53,6 +53,7 @@ class Generator(Patterns, Places, Statements):
         self.trees: dict[str, Tree] = {}
         self.handles: dict[str, Handle] = {}
         self.used_fields: set[str] = set()
+        self.given_up: set[str] = set()  # trees of which statements that run in order have given up slots since the last loop
         self.types: dict[str, trees.TreeType] = {}
         self.task = None
         self.tasks = 0
@@ -175,6 +176,7 @@ class Generator(Patterns, Places, Statements):
         sparse = [member for member in sparse if type_.list_of(member.name) is None]  # lists end as a whole
         if sparse and rng.random() < 0.2:
             made.gone = [[m.name, self._somewhere(m)] for m in rng.choices(sparse, k=3)]
+        made.is_sorted = rng.random() < 0.2 and any(member.pools for member in type_.members.values())
         return made
 
     def _somewhere(self, member):
@@ -211,6 +213,7 @@ class Generator(Patterns, Places, Statements):
         self.scope.sources += task.coordinates
         self.scope.makers += self.readers()
         if not is_serial and not task.is_single:
+            self.given_up.clear()
             self._begin_iterations(lines[-1], task)
         body = (first(1) if first else None) or []
         body += self._gap_outputs() if self.gaps else self.block(2, self.rng.randint(1, 4) if size is None else size)
@@ -219,6 +222,9 @@ class Generator(Patterns, Places, Statements):
         del self.scope.sources[before:]
         del self.scope.makers[makers:]
         lines[-1].block = body
+        for tree in sorted({tree for tree, _ in task.still}):
+            head, items = lines[-1].twin.removesuffix(":").split(" in ", 1)
+            lines[-1].twin = f"{head} in {tree}.loop({items}):"
         self.task, self.is_serial, self.loops, self.level = None, True, [], level
         return Stmt("loop", lines, list(exprs), task.level)
 
@@ -500,10 +506,11 @@ class Generator(Patterns, Places, Statements):
         program.arguments = arguments
         program.counts.update(("struct as an argument", "-", "array") for _ in self.bundles)
         program.counts.update((f"fields: {way}", "-", "array") for way in self.used_fields)
+        program.counts.update(("sorted tree", "-", "array") for tree in self.trees.values() if tree.is_sorted)
         used = {name: self.types[name] for name in sorted({tree.type for tree in self.trees.values()})}
         members = {
             name: [
-                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset, m.origin]
+                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset, m.origin, m.chunk]
                 for m in type_.members.values()
             ]
             for name, type_ in used.items()

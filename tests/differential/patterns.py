@@ -32,7 +32,7 @@ class Patterns:
         key = (tree, member and member.name)
         if member is None or depth <= 0 or self.is_serial or self.loops != ["parallel"] or key in self.task.modes:
             return None
-        if not self._may_grow(tree, member):
+        if not self._may_store(tree, member):
             return None
         own = [self.read(source) for source in self.task.coordinates]
         axis, step = self.rng.randrange(len(own)), self.rng.choice((1, -1, 3))

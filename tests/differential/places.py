@@ -42,6 +42,7 @@ class Task:
         self.grown: set[str] = set()
         self.asked: set[str] = set()
         self.dropped: set[str] = set()  # trees that lose cells, or grow at the ends of lists: nothing else may look at them
+        self.still: set = set()  # (tree, member) of whose inactive cells stores leave as they are
         self.appended: dict[str, str] = {}  # of trees whose lists are appended to: is each list an iteration's own?
 
     def all_used(self) -> set[str]:
@@ -192,7 +193,7 @@ class Places:
         return Place(array.name, type_, text, f"{array.name}[{holes},]", f"{array.name}[{holes},] = {{v}}", indices)
 
     def own_cell(self, tree, member, inside):
-        if not self._may_grow(tree, member):
+        if not self._may_store(tree, member):
             return None
         if self.is_serial:
             indices = [self.index(extent) for extent in member.shape]
@@ -237,8 +238,12 @@ class Places:
             return False
         return self.is_serial or (tree not in self.task.dropped and (not member.is_sparse or tree not in self.task.asked))
 
+    def _may_store(self, tree, member):
+        is_still = self.task and (tree, member.name) in self.task.still and (tree, member.name) not in self.shuffled
+        return is_still or self._may_grow(tree, member)
+
     def _grows(self, tree, member):
-        if self.task and member.is_sparse:
+        if self.task and member.is_sparse and (tree, member.name) not in self.task.still:
             self.task.grown.add(tree)
 
     def atomic_place(self):
@@ -278,12 +283,12 @@ class Places:
             if op is None or (n.is_float(member.type.scalar) and op in ("add", "sub")):
                 return None  # a sum that later statements read would not stay small
             known = ("atomic", op)
-        if known[0] != "atomic" or not self._may_grow(tree, member):
+        if known[0] != "atomic" or not self._may_store(tree, member):
             return None
         indices = self.coordinates(member)
         if not self.claim(key, known):
             return None  # an index has read it meanwhile
-        if not self._may_grow(tree, member):
+        if not self._may_store(tree, member):
             return None
         self._grows(tree, member)
         return self.place_of(tree, member, indices), known[1]
@@ -327,6 +332,38 @@ class Places:
             self.task.asked.add(tree)
         return self._in_list(tree, member, indices, "length")
 
+    def counted_slots(self):
+        """(kernel, twin, kind of tree) of the number of slots of a level: in a task that takes none and gives none up."""
+        changed = self.given_up if self.is_serial else self.given_up | self.task.grown | self.task.dropped
+        found = self._cell_for(lambda tree, member: member.pools and tree not in self.unread | changed)
+        if found is None:
+            return None
+        tree, member = found
+        if not self.is_serial:
+            self.task.asked.add(tree)
+        depth, is_field = member.pools[-1], self.trees[tree].form == "fields"
+        where = member.handle if is_field else f"{tree}.{member.name}"
+        named = [depth for depth in member.pools if is_field or member.levels[depth][4].startswith("level")]
+        if named and self.rng.random() < 0.5:
+            depth = self.rng.choice(named)
+            above = f"{where}.parent({len(member.levels) - depth})"
+            where = above if is_field else f"{tree}.{member.levels[depth][4]}"
+        return f"mt.used({where})", f"{tree}.used({member.levels[depth][0]})", member.level
+
+    def stilled(self):
+        """(tree, members, how a kernel names them, kind of tree): of which stores leave inactive cells alone from here on."""
+        task = self.task
+        found = self._cell_for(lambda tree, member: member.is_sparse and tree not in self.unread | task.grown | task.dropped)
+        if found is None:
+            return None
+        tree, member = found
+        task.asked.add(tree)
+        is_field, names, where = self.trees[tree].form == "fields", [member.name], f"{tree}.{member.name}"
+        if not is_field and self.rng.random() < 0.4:
+            names, where = list(self.types[self.trees[tree].type].members), tree
+        task.still.update((tree, name) for name in names)
+        return tree, names, member.handle if is_field else where, member.level
+
     def dropped_place(self):
         """A cell that is deactivated: in a parallel task, of a tree that nothing else there looks at."""
 
@@ -343,6 +380,8 @@ class Places:
         if not self.is_serial:
             self.task.dropped.add(tree)
             self.task.appended.pop(tree, None)
+        if self.is_serial or self.task.is_single:
+            self.given_up.add(tree)
         return self._in_list(tree, member, self.coordinates(member), "deactivate")
 
     def appended_place(self):

@@ -25,7 +25,7 @@ STATEMENTS = {
     "for": 2, "for over a box": 0.7, "while": 1.2, "static for": 1, "break": 1.5, "continue": 1.5, "call": 2,
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
-    "deactivate": 0.5, "length": 0.3, "append": 0.7,
+    "deactivate": 0.5, "length": 0.3, "append": 0.7, "used": 0.4, "no_activate": 0.6,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
     "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
     "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6,
@@ -457,6 +457,25 @@ class Statements(Control, Aggregates, Expressions):
         made = self.declare(Expr(Type("i32"), kernel, twin, indices))
         made.level = level
         return made
+
+    def make_used(self, depth):
+        target = self.counted_slots() if self.in_function is None else None
+        if target is None:
+            return None
+        kernel, twin, level = target
+        made = self.declare(Expr(Type("i64"), kernel, twin))
+        made.level = level
+        return made
+
+    def make_no_activate(self, depth):
+        """Among the statements of a parallel loop itself: it holds to the end of the iteration."""
+        if self.in_function is not None or self.is_serial or self.loops != ["parallel"] or depth < 2 or self.task.is_single:
+            return None
+        target = self.stilled()
+        if target is None:
+            return None
+        tree, names, where, level = target
+        return Stmt("no_activate", [Line(f"mt.no_activate({where})", f"{tree}.still.update({names})")], [], level)
 
     def make_append(self, depth):
         target = self.appended_place() if self.in_function is None else None

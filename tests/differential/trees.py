@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 
 from . import numbers as n
 from .table import ALL_LEVELS, Type
@@ -21,10 +22,11 @@ class Member:
     hash level are those of the box in which kernels use its cells.
 
     Of a field `handle` is how a kernel names it, and `offset` the first index along each dimension. `origin` is where the
-    box of a hash level begins, in the tree's coordinates: a twin counts from there.
+    box of a hash level begins, in the tree's coordinates: a twin counts from there. `chunk`: cells for which a list takes
+    memory at once.
     """
 
-    def __init__(self, name, type_, levels, background, handle=None, offset=(), origin=()):
+    def __init__(self, name, type_, levels, background, handle=None, offset=(), origin=(), chunk=0):
         self.name, self.type, self.levels, self.background = name, type_, levels, background
         self.handle, self.offset = handle, tuple(offset)
         self.axes = sorted({axis for _, _, axes, _, _ in levels for axis in axes})
@@ -32,6 +34,7 @@ class Member:
             math.prod(extents[axes.index(axis)] for _, _, axes, extents, _ in levels if axis in axes) for axis in self.axes
         )
         self.origin = tuple(origin) or (0,) * len(self.shape)
+        self.chunk = chunk
 
     @property
     def shift(self):
@@ -46,6 +49,11 @@ class Member:
     @property
     def is_sparse(self) -> bool:
         return any(kind != "dense" for _, kind, _, _, _ in self.levels)
+
+    @property
+    def pools(self) -> list:
+        """Depths of the levels that have slots."""
+        return [depth for depth, level in enumerate(self.levels) if level[1] in _POOLS]
 
     @property
     def has_outside(self) -> bool:
@@ -142,8 +150,7 @@ def random_fields(rng, prefix: str, scalars, chain=None) -> TreeType:
             continue
         usable = [kinds for kinds in ALL_LEVELS if _rank_for(kinds, rank) == rank]
         kinds = chain if branch == 0 and chain else rng.choice(usable)
-        levels, text = _levels(rng, rank, kinds, count)
-        made.placed(f"{prefix}{branch}", levels, text)
+        made.placed(f"{prefix}{branch}", *_levels(rng, rank, kinds, count))
     if rng.random() < 0.4:
         made.rank = 0  # fields of one element: what loops accumulate in
         made.shaped(f"{prefix}9", next(count))
@@ -173,7 +180,7 @@ class _Fields:
     def _offset(self):
         return tuple(self.rng.randint(-3, 4) for _ in range(self.rank)) if self.rng.random() < 0.4 else (0,) * self.rank
 
-    def _made(self, name, levels, given, offset, origin=()):
+    def _made(self, name, levels, given, offset, origin=(), chunk=0):
         """A field or a struct field of a name; `given`: what its text says besides the type."""
         rng, more = self.rng, f", {given}" if given else ""
         self.handles.append(name)
@@ -181,7 +188,7 @@ class _Fields:
             parts = [_member(rng, f"{name}{letter}", self.scalars, levels) for letter in "pq"[: rng.randint(1, 2)]]
             inside = ", ".join(f'"{part.name}": {part.type.text}' for part in parts)
             self.lines.append(f"{name} = mt.Struct.field({{{inside}}}{more})")
-            self.members += [Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset, origin) for p in parts]
+            self.members += [Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset, origin, chunk) for p in parts]
             return
         type_ = _member(rng, name, self.scalars, levels).type
         if not type_.shape or (rng.random() < 0.2 and "layout" not in given):
@@ -192,7 +199,7 @@ class _Fields:
         if not type_.shape and "layout" in given:
             made = made.replace(", layout=mt.Layout.SOA", "")
         self.lines.append(f"{name} = {made}")
-        self.members.append(Member(name, type_, levels, None, name, offset, origin))
+        self.members.append(Member(name, type_, levels, None, name, offset, origin, chunk))
 
     def shaped(self, name, number):
         """A field with a shape, an order of its indices, a layout."""
@@ -209,13 +216,13 @@ class _Fields:
         levels = [(number, "dense", tuple(range(self.rank)), extents, "dense0")] if self.rank else []
         self._made(name, levels, ", ".join(given), offset)
 
-    def placed(self, name, levels, text):
+    def placed(self, name, levels, text, chunk):
         """Fields below a level."""
         offset, origin = self._offset(), _origin(self.rng, levels)
         self.lines.append(f"n_{name} = {text}")
         names = [f"{name}{'abc'[k]}" for k in range(self.rng.choice((1, 2, 2, 3)))]
         for one in names:
-            self._made(one, levels, "", offset, origin)
+            self._made(one, levels, "", offset, origin, chunk)
         given = f", offset={offset}" if any(offset) else ""
         if self.rng.random() < 0.5:
             self.lines.append(f"n_{name}.place({', '.join(names)}{given})")
@@ -224,11 +231,11 @@ class _Fields:
 
 
 def _levels(rng, rank, kinds, count):
-    """(levels, text) of nested levels."""
+    """(levels, text, cells of a list's chunk) of nested levels."""
     axes = _axes_of(rng, rank, kinds)
     most = {1: 40, 2: 14, 3: 6}[rank]
     left = [most] * rank
-    levels, text = [], "b"
+    levels, text, size = [], "b", 0
     for depth, (kind, some) in enumerate(zip(kinds, axes)):
         extents = []
         for axis in some:
@@ -242,9 +249,10 @@ def _levels(rng, rank, kinds, count):
         sizes = str(extents[0]) if len(set(extents)) == 1 else str(tuple(extents))
         naming = f', name="{name}"' if name else ""
         chunk = f", {rng.randint(1, extents[0])}" if kind == "dynamic" and rng.random() < 0.8 else ""
+        size = (int(chunk[2:]) if chunk else extents[0]) if kind == "dynamic" else size
         given = "" if kind == "hash" else f", {sizes}{chunk}"
         text = f'{text}.{kind}(mt.axes("{letters}"){given}{naming})'
-    return levels, text
+    return levels, text, size
 
 
 def _origin(rng, levels):
@@ -277,11 +285,11 @@ def _axes_of(rng, rank, kinds):
 
 
 def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
-    levels, text = _levels(rng, rank, kinds, count)
+    levels, text, chunk = _levels(rng, rank, kinds, count)
     node, origin = f"n{len(members)}", _origin(rng, levels)
     lines.append(f"{node} = {text}")
     for number in range(rng.choice((1, 2, 2, 3))):
-        member = _member(rng, f"{prefix}{'abc'[number]}", scalars, levels, origin)
+        member = _member(rng, f"{prefix}{'abc'[number]}", scalars, levels, origin, chunk)
         members.append(member)
         lines.append(_place(rng, node, member))
 
@@ -290,7 +298,7 @@ def _some_axes(rng, axes):
     return list(axes) if rng.random() < 0.7 else sorted(rng.sample(axes, rng.randint(1, len(axes))))
 
 
-def _member(rng, name, scalars, levels, origin=()):
+def _member(rng, name, scalars, levels, origin=(), chunk=0):
     shape = rng.choice(((), (), (), (), (), (2,), (3,), (2, 2), (2, 3)))
     type_ = Type(rng.choice(scalars), shape)
     background = None
@@ -300,7 +308,7 @@ def _member(rng, name, scalars, levels, origin=()):
             for _ in range(type_.count)
         ]
         background = tuple(map(float, values)) if n.is_float(type_.scalar) else tuple(values)
-    return Member(name, type_, levels, background, origin=origin)
+    return Member(name, type_, levels, background, origin=origin, chunk=chunk)
 
 
 def _place(rng, node, member):
@@ -327,6 +335,7 @@ class TwinTree:
         self.slots = set()  # (number of a growing level, coordinates along the axes so far)
         self.defaults = {}
         self.is_full = False  # a list was appended to that had its greatest length
+        self.still = set()  # members whose stores leave inactive cells alone
         for name, member in type_.members.items():
             zero = 0.0 if n.is_float(member.type.scalar) else 0
             value = member.background or (zero,) * member.type.count
@@ -410,11 +419,28 @@ class TwinTree:
         pools = {level[0]: level[4] for m in self.type.members.values() for level in m.levels if level[1] in _POOLS}
         return {name: sum(slot[0] == number for slot in self.slots) for number, name in pools.items()}
 
+    def used(self, number) -> int:
+        """Slots of a level in use: its active cells, of lists their chunks."""
+        found = [dict(key) for level, key in self.slots if level == number]
+        member = next(m for m in self.type.members.values() if number in [level[0] for level in m.levels])
+        kind, (axis, *_) = next(level[1:3] for level in member.levels if level[0] == number)
+        if kind != "dynamic":
+            return len(found)
+        lengths = Counter(tuple(sorted((k, x) for k, x in key.items() if k != axis)) for key in found)
+        return sum(-(-length // member.chunk) for length in lengths.values())
+
+    def loop(self, items):
+        """The items of a loop in which stores may leave inactive cells alone, in each iteration from some statement on."""
+        for item in items:
+            self.still.clear()
+            yield item
+        self.still.clear()
+
     def get(self, name, at):
         return self.values[name].get(tuple(at), self.defaults[name])
 
     def put(self, name, at, value):
-        if self.inside(name, at):
+        if self.inside(name, at) and (name not in self.still or self.active(name, at)):
             self.activate(name, at)
             self.values[name][tuple(at)] = value
 
