@@ -261,8 +261,8 @@ class SparseCalls:
     def _by_constant(self, op, index, number, node):
         return self.emit(node, self.builder.binary, op, index, self.typed_constant(number, _types.i32, node))
 
-    def _cells_along(self, thing, node):
-        """Cells along each axis down to a field's elements or a level's cells; of an unbounded one, those below it."""
+    def _in_levels(self, thing, expected, node):
+        """The handle of a member or a level that a call says: of a field its member, of a tree or a struct field its first."""
         if isinstance(thing, handles.StructFieldHandle):
             thing = self.first_field(thing, node)
         if isinstance(thing, handles.FieldHandle):
@@ -270,7 +270,12 @@ class SparseCalls:
         if isinstance(thing, handles.TreeHandle):
             thing = handles.MemberHandle(thing, self.sole_active_set(thing, node))
         if not isinstance(thing, _LEVELS):
-            raise self.error("type", f"rescale_index: expected a field or a level, got {describe(thing)}", node)
+            raise self.error("type", f"{expected}, got {describe(thing)}", node)
+        return thing
+
+    def _cells_along(self, thing, node):
+        """Cells along each axis down to a field's elements or a level's cells; of an unbounded one, those below it."""
+        thing = self._in_levels(thing, "rescale_index: expected a field or a level", node)
         path = levels_of(thing.tree.type, thing.name)
         bounded = path_extents(level for level in path if level.kind != "hash")
         return [bounded.get(axis, 1) for axis in sorted(set().union(*(level.axes for level in path)))]
@@ -278,14 +283,7 @@ class SparseCalls:
     def call_used(self, node):
         """used(x): slots in use of a level, or of the last level with slots above a field or member; i64."""
         (thing,), _ = self.arguments(node, 1)
-        if isinstance(thing, handles.StructFieldHandle):
-            thing = self.first_field(thing, node)
-        if isinstance(thing, handles.FieldHandle):
-            thing = self.field_member(thing)
-        if isinstance(thing, handles.TreeHandle):
-            thing = handles.MemberHandle(thing, self.sole_active_set(thing, node))
-        if not isinstance(thing, _LEVELS):
-            raise self.error("type", f"used: expected a field, a member or a level, got {describe(thing)}", node)
+        thing = self._in_levels(thing, "used: expected a field, a member or a level", node)
         path = levels_of(thing.tree.type, thing.name)
         name = thing.name
         if isinstance(thing, handles.MemberHandle):
