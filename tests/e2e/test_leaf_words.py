@@ -217,6 +217,51 @@ def test_what_stops_or_depends_on_values_goes_cell_by_cell():
     in_all_ways(run)
 
 
+@pytest.mark.parametrize("extents", [(8, 8), (3, 5), (6, 6)], ids=str)
+def test_loops_over_cells_give_up_their_own(extents):
+    rows, columns = extents
+
+    def run():
+        tree_type = tree_of(extents)
+
+        @mt.kernel
+        def fill(f: tree_type):
+            for i, j in mt.ndrange(N * rows, N * columns):
+                if i * j % 5 != 2:
+                    f.b[i, j] = 7 * i + j
+
+        @mt.kernel
+        def prune(f: tree_type, seen: mt.types.ndarray(dtype=mt.i32, ndim=2)):
+            for i, j in f.b:
+                value = f.b[i, j]
+                seen[i, j] = value
+                if value % 3 == 0:
+                    mt.deactivate(f.b, [i, j])
+                elif value % 7 == 1:
+                    f.b[i, j] = -value
+                    mt.deactivate(f.b, [i, j])
+
+        @mt.kernel
+        def step(f: tree_type):
+            for i, j in f.b:
+                if f.b[i, j] % 2 == 0:
+                    mt.deactivate(f.b, [i, j])
+                    f.a[i, j] = f.b[i, j] + 1  # the cell comes back
+            for i, j in f.b:
+                f.b[i, j] += 1
+                mt.deactivate(f.b, [i, j])
+
+        tree, seen = tree_type.new(), np.zeros((N * rows, N * columns), np.int32)
+        fill(tree)
+        prune(tree, seen)
+        pruned = read_all(tree_type, tree, extents)
+        step(tree)
+        return *pruned, seen, *read_all(tree_type, tree, extents)
+
+    _, pruned, seen, _, empty = in_all_ways(run)
+    assert np.count_nonzero(pruned) < np.count_nonzero(seen) and not empty.any()
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_where_the_pool_is_full_nothing_is_written(way):
     with mt.Context(**way):

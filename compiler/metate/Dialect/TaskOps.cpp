@@ -123,18 +123,28 @@ LogicalResult ActivateLeafOp::verify() {
   return verifyWords(*this, leaf, *getCells());
 }
 
-LogicalResult DeactivateLeafOp::verify() {
-  auto type = cast<TreeType>(getTree().getType());
-  LevelInterface leaf = leafLevel(type, getPath());
+/// (V1), (V2) of what deactivates cells of one leaf.
+template <typename Op> static LogicalResult verifyLeaf(Op op) {
+  auto type = cast<TreeType>(op.getTree().getType());
+  LevelInterface leaf = leafLevel(type, op.getPath());
   if (!leaf || !isa<BitmaskedAttr>(leaf) || hasPools(leaf))
-    return emitOpError("(V1) expected a bitmasked level right below the last pool, and none below "
-                       "it, got '")
-           << getPath() << "'";
-  size_t rank = findPath(type, getPath())->rank();
-  if (getCoordinates().size() != rank)
-    return emitOpError("(V2) expected ") << rank << " coordinates, got " << getCoordinates().size();
-  return verifyWords(*this, leaf, getCells());
+    return op.emitOpError("(V1) expected a bitmasked level right below the last pool, and none "
+                          "below it, got '")
+           << op.getPath() << "'";
+  size_t rank = findPath(type, op.getPath())->rank();
+  if (op.getCoordinates().size() != rank)
+    return op.emitOpError("(V2) expected ")
+           << rank << " coordinates, got " << op.getCoordinates().size();
+  return success();
 }
+
+LogicalResult DeactivateLeafOp::verify() {
+  if (failed(verifyLeaf(*this)))
+    return failure();
+  return verifyWords(*this, leafLevel(cast<TreeType>(getTree().getType()), getPath()), getCells());
+}
+
+LogicalResult DeactivateWordOp::verify() { return verifyLeaf(*this); }
 
 LogicalResult StageLeafOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());

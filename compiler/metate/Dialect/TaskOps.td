@@ -109,6 +109,18 @@ def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` `cells` $cells attr-dict `:` type($tree)";
 }
 
+def Metate_DeactivateWordOp : Metate_Op<"deactivate_word"> {
+  let summary = "deactivates some of 32 cells of one leaf";
+  let description = [{
+    `metate.deactivate_word %f["x@1"] [%bi, %bj] word %w bits %b : tree`: those whose bits are set in %b, of word %w of the mask of the leaf with the cell
+    %bi, %bj.
+    Constraint (V1), (V2) of deactivate_leaf.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, Index:$word, I32:$bits);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` `word` $word `bits` $bits attr-dict `:` type($tree)";
+}
+
 //===-- bytes (layout stage) ------------------------------------------------===//
 // `scope` is the number of the kernel argument that the block belongs to: what alias scopes are made of.
 

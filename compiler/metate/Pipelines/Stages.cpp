@@ -91,6 +91,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
       passes.addNestedPass<KernelOp>(createHoistActivations());
       passes.addNestedPass<KernelOp>(createHoistSlots());
       passes.addNestedPass<KernelOp>(createActivateLeaves());
+      passes.addNestedPass<KernelOp>(createDeactivateLeaves());
       passes.addNestedPass<KernelOp>(
           createStageLeaves({/*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
     }

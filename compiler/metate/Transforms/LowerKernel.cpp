@@ -23,8 +23,8 @@ LogicalResult KernelLowering::run() {
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
             UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, ActivateLeafOp,
-            DeactivateLeafOp, memref::DimOp, memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(
-            op))
+            DeactivateLeafOp, DeactivateWordOp, memref::DimOp, memref::LoadOp, memref::StoreOp,
+            memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
   noteInnerChanges();
@@ -82,7 +82,7 @@ LogicalResult KernelLowering::flattenArguments() {
   kernel.walk([&](Operation *op) {
     if (std::optional<CellAccess> change = changedCell(op))
       changed.push_back(change->tree);
-    if (isa<ActivateLeafOp, DeactivateLeafOp>(op))
+    if (isa<ActivateLeafOp, DeactivateLeafOp, DeactivateWordOp>(op))
       changed.push_back(op->getOperand(0));
   });
   for (unsigned k = 0; k < oldCount; ++k) {
@@ -304,7 +304,7 @@ void KernelLowering::lower(Operation *op) {
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
       .Case<ActivateLeafOp>(
           [&](auto o) { o.getCells() ? lowerActivateCells(o) : lowerActivateLeaf(o); })
-      .Case<DeactivateLeafOp>([&](auto o) { lowerDeactivateLeaf(o); })
+      .Case<DeactivateLeafOp, DeactivateWordOp>([&](auto o) { lowerDeactivateLeaf(o); })
       .Case<memref::LoadOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::StoreOp>([&](auto o) { lowerArrayAccess(o, o.getMemRef(), o.getIndices()); })
       .Case<memref::AtomicRMWOp>(

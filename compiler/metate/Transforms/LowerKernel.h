@@ -61,7 +61,8 @@ private:
   void lowerActivateLeaf(ActivateLeafOp op);
   /// The same, of cells that are known beforehand.
   void lowerActivateCells(ActivateLeafOp op);
-  void lowerDeactivateLeaf(DeactivateLeafOp op);
+  /// Deactivate_leaf, deactivate_word.
+  template <typename Op> void lowerDeactivateLeaf(Op op);
   void lowerCells(CellsOp op);
   void lowerArrayAccess(mlir::Operation *op, mlir::Value array, mlir::ValueRange indices);
 

@@ -125,7 +125,7 @@ void KernelLowering::lowerActivateCells(ActivateLeafOp op) {
   op.erase();
 }
 
-void KernelLowering::lowerDeactivateLeaf(DeactivateLeafOp op) {
+template <typename Op> void KernelLowering::lowerDeactivateLeaf(Op op) {
   Argument &argument = arguments.find(op.getTree())->second;
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
@@ -135,14 +135,19 @@ void KernelLowering::lowerDeactivateLeaf(DeactivateLeafOp op) {
   TreeAddress(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
               argument.concurrent, argument.unlinked)
       .visitContainer([&](Value container) {
-        for (const MaskRun &run : runsOf(op.getCells()))
-          bytes.call("deactivate_bits", leaf,
-                     {container, bytes.index(run.first), bytes.index(run.end),
-                      bytes.index(uint32_t(run.bits))},
-                     {}, std::nullopt);
+        auto clear = [&](Value begin, Value end, Value bits) {
+          bytes.call("deactivate_bits", leaf, {container, begin, end, bits}, {}, std::nullopt);
+        };
+        if constexpr (std::is_same_v<Op, DeactivateWordOp>)
+          clear(op.getWord(), bytes.add(op.getWord(), 1), bytes.toIndex(op.getBits()));
+        else
+          for (const MaskRun &run : runsOf(op.getCells()))
+            clear(bytes.index(run.first), bytes.index(run.end), bytes.index(uint32_t(run.bits)));
       });
   op.erase();
 }
+template void KernelLowering::lowerDeactivateLeaf(DeactivateLeafOp);
+template void KernelLowering::lowerDeactivateLeaf(DeactivateWordOp);
 
 Value KernelLowering::activeInList(IsActiveOp op, const TreePath &path, Argument &argument) {
   auto cells = op->getParentOfType<CellsOp>();

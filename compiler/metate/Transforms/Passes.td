@@ -121,6 +121,15 @@ def ActivateLeaves : Metate_Pass<"metate-activate-leaves", "::metate::KernelOp">
   let statistics = [Statistic<"merged", "merged", "activations performed by words">];
 }
 
+def DeactivateLeaves : Metate_Pass<"metate-deactivate-leaves", "::metate::KernelOp"> {
+  let summary = "cells of a bitmasked leaf that a struct-for gives up are noted, and given up by words when the leaf is done";
+  let description = [{
+    Of deactivations at the own cell, under any condition, behind which the iteration does nothing with the tree: a byte for each cell of the leaf, on the
+    stack, notes it; after the nest `metate.deactivate_word` clears the bits of each word at once.
+  }];
+  let statistics = [Statistic<"gathered", "gathered", "deactivations made by words">];
+}
+
 def HoistSlots : Metate_Pass<"metate-hoist-slots", "::metate::KernelOp"> {
   let summary = "a slot that stays the same while a loop over a range runs is activated and looked up once, before the loop";
   let description = [{

@@ -711,6 +711,15 @@ metate.kernel @slots_below_bits(%f: !p, %i: index) {
 
 // -----
 
+!d = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @word_of_a_dense_leaf(%f: !d, %i: index, %b: i32) {
+  // expected-error @below {{(V1) expected a bitmasked level right below the last pool, and none below it, got 'a'}}
+  metate.deactivate_word %f["a"] [%i] word %i bits %b : !d
+  metate.return
+}
+
+// -----
+
 !f = !metate.tree<#metate.pointer<"i", [4], [#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>]>>
 metate.kernel @given_up_without_coordinates(%f: !f) {
   // expected-error @below {{(V2) expected 1 coordinates, got 0}}

@@ -118,10 +118,12 @@ metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 12
 !masked = !metate.tree<#metate.pointer<"i", [16], [#metate.bitmasked<"i", [40], [#metate.place<"a" : f32>]>]>>
 
 // CHECK-LABEL: metate.kernel @words
-metate.kernel @words(%f: !masked, %i: index) {
+metate.kernel @words(%f: !masked, %i: index, %bits: i32) {
   // CHECK: metate.activate_leaf %{{.*}}["a"] [%{{.*}}] cells [-1, 15] : <{{.*}}>
   %ok = metate.activate_leaf %f["a"] [%i] cells [-1, 15] : !masked
   // CHECK: metate.deactivate_leaf %{{.*}}["a@1"] [%{{.*}}] cells [0, 255] : <{{.*}}>
   metate.deactivate_leaf %f["a@1"] [%i] cells [0, 255] : !masked
+  // CHECK: metate.deactivate_word %{{.*}}["a"] [%{{.*}}] word %{{.*}} bits %{{.*}} : <{{.*}}>
+  metate.deactivate_word %f["a"] [%i] word %i bits %bits : !masked
   metate.return
 }
