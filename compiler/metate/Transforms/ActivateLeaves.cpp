@@ -101,11 +101,10 @@ private:
       Value factor = arith::ConstantIndexOp::create(builder, loc, slot ? scale : 0);
       base.push_back(slot ? arith::MulIOp::create(builder, loc, slot, factor).getResult() : factor);
     }
-    auto once =
-        ActivateLeafOp::create(builder, loc, builder.getI1Type(), activate.getTree(),
-                               activate.getPathAttr(), base, own ? own.getTree() : Value(),
-                               own ? own.getPathAttr() : StringAttr(), own && own.getEntry(),
-                               DenseI32ArrayAttr());
+    auto once = ActivateLeafOp::create(builder, loc, builder.getI1Type(), activate.getTree(),
+                                       activate.getPathAttr(), base, own ? own.getTree() : Value(),
+                                       own ? own.getPathAttr() : StringAttr(),
+                                       own && own.getEntry(), DenseI32ArrayAttr());
     activate.replaceAllUsesWith(once.getOperation());
     activate.erase();
     ++merged;
