@@ -1,7 +1,6 @@
 //===- LeafCells.cpp - which cells of a leaf a nest reaches -----*- C++ -*-===//
 #include "metate/Transforms/LeafCells.h"
 
-#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LeafForm.h"
 
 #include "mlir/IR/Matchers.h"
@@ -178,8 +177,6 @@ std::optional<MaskWords> metate::cellsReached(const TreePath &path, const FixedS
   MaskWords words((cells + 31) / 32, 0);
   for (int64_t cell : linear)
     words[cell / 32] |= int32_t(uint32_t(1) << cell % 32);
-  if (isMutant(Mutant::WholeLeafCovered))
-    words = allCells(cells);
   if (runsOf(words).size() > mostRuns)
     return std::nullopt;
   return words;

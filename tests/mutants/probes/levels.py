@@ -135,20 +135,6 @@ def fact_outlives_cell():
     expect(out, [1, 0])
 
 
-@probe("WholeLeafCovered")
-def whole_leaf_covered():
-    tree_type = bits(leaf=4)
-
-    @mt.kernel
-    def run(f: tree_type, leaves: array(i32, 1)):
-        for l, c in mt.ndrange(leaves.shape[0], 3):
-            f.a[leaves[l] * 4 + c] = c + 1
-
-    tree = tree_type.new()
-    run(tree, np.array([1], np.int32))
-    expect(cells(tree.a), [[4, 1], [5, 2], [6, 3]])
-
-
 @probe("SlotEndOffByOne")
 def slot_end_off_by_one():
     tree_type = line(a=0)
