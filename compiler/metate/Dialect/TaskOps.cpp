@@ -146,12 +146,17 @@ LogicalResult DeactivateLeafOp::verify() {
 
 LogicalResult DeactivateWordOp::verify() { return verifyLeaf(*this); }
 
+/// Whether a path is a member whose leaf is one level with all of its cells in a slot, over all axes.
+static bool isPlainLeaf(const std::optional<TreePath> &path) {
+  int pool = path ? path->lastPool() : -1;
+  return path && path->place && pool >= 0 && size_t(pool) + 2 == path->levels.size() &&
+         isa<DenseAttr, BitmaskedAttr>(path->levels.back()) &&
+         levelAxes(path->levels.back()) == path->axes;
+}
+
 LogicalResult StageLeafOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
-  int pool = path ? path->lastPool() : -1;
-  if (!path || !path->place || pool < 0 || size_t(pool) + 2 != path->levels.size() ||
-      !isa<DenseAttr, BitmaskedAttr>(path->levels.back()) ||
-      levelAxes(path->levels.back()) != path->axes)
+  if (!isPlainLeaf(path))
     return emitOpError("(S1) expected a member whose leaf is one dense or bitmasked level over all "
                        "its axes, got '")
            << getPath() << "'";
@@ -162,7 +167,7 @@ LogicalResult StageLeafOp::verify() {
            << " and " << getHigh().size();
   SmallVector<int64_t> shape;
   for (unsigned k = 0; k < rank; ++k) {
-    int64_t extent = path->extentBelow(pool, k);
+    int64_t extent = path->extentBelow(path->lastPool(), k);
     if (getLow()[k] < 0 || getHigh()[k] < 0 || getLow()[k] > extent || getHigh()[k] > extent)
       return emitOpError("(S2) expected halo widths from 0 to ") << extent << " along axis " << k;
     shape.push_back(getLow()[k] + extent + getHigh()[k]);
@@ -178,5 +183,46 @@ LogicalResult StageLeafOp::verify() {
         (direction == 1 && getHigh()[k % rank] == 0))
       return emitOpError("(S4) expected parts of ")
              << rank << " directions each, -1, 0 or 1 where there is a halo";
+  return success();
+}
+
+LogicalResult IsLeafFullOp::verify() {
+  auto cells = cast<CellsOp>((*this)->getParentOp());
+  std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
+  std::optional<TreePath> slots =
+      findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+  if (getTree() != cells.getTree() || !path || !slots || !isa<BitmaskedAttr>(path->levels.back()) ||
+      path->levels.size() != slots->levels.size() + 1 ||
+      ArrayRef(path->levels).drop_back() != ArrayRef(slots->levels))
+    return emitOpError("(V5) expected a bitmasked level right below '")
+           << cells.getLevel() << "', which the task goes over, got '" << getPath() << "'";
+  return success();
+}
+
+LogicalResult StageRowOp::verify() {
+  std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
+  if (!isPlainLeaf(path) || !path->place.getType().isIntOrFloat())
+    return emitOpError("(S5) expected a scalar member whose leaf is one dense or bitmasked level "
+                       "over all its axes, got '")
+           << getPath() << "'";
+  size_t rank = path->rank();
+  if (getBase().size() != rank || getAt().size() != rank - 1 || getLow().size() != rank - 1 ||
+      getHigh().size() != rank - 1)
+    return emitOpError("(S6) expected ")
+           << rank << " bases, and an index and halo widths for all axes but the last, got "
+           << getBase().size() << ", " << getAt().size() << ", " << getLow().size() << " and "
+           << getHigh().size();
+  auto extent = [&](unsigned k) { return path->extentBelow(path->lastPool(), k); };
+  for (unsigned k = 0; k + 1 < rank; ++k)
+    if (getLow()[k] < 0 || getHigh()[k] < 0 || getLow()[k] > extent(k) || getHigh()[k] > extent(k))
+      return emitOpError("(S6) expected halo widths from 0 to ")
+             << extent(k) << " along axis " << k;
+  int64_t length = extent(rank - 1), shift = getShift();
+  if (shift < -length || shift > length)
+    return emitOpError("(S6) expected a shift of at most ") << length << ", got " << shift;
+  Type expected = MemRefType::get(length, signlessType(path->place.getType()));
+  if (getRow().getType() != expected)
+    return emitOpError("(S7) expected a row of type ")
+           << expected << ", got " << getRow().getType();
   return success();
 }

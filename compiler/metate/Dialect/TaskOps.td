@@ -76,6 +76,24 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high (`parts` $parts^)? attr-dict `:` type($tree) `->` type($tile)";
 }
 
+def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments]> {
+  let summary = "copies one row of a member, moved along itself, from a leaf and its neighbours";
+  let description = [{
+    `%r = metate.stage_row %f["a"][%bi, %bj, %bk] at [%i, %j] shift -1 halo [1, 0] to [0, 0] : type -> memref<8xf32>`: element z is the member at
+    (bi + i, bj + j, bk + z - 1), for a whole row of a leaf. The bases are the first cell of a leaf; the other coordinates are from -low on and
+    below extent + high.
+    Constraint (S5): as S1, the cells of a row one after the other. (S6): a base for each axis; an index and halo widths, from 0 to the leaf's extent, for each but the last; a
+    shift of at most the last extent. (S7): the row is as long as the leaf, of the member's type.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$base, Variadic<Index>:$at, I64Attr:$shift,
+    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs Res<AnyStaticShapeMemRef, "", [MemAlloc<AutomaticAllocationScopeResource>]>:$row);
+  let assemblyFormat = [{
+    $tree `[` $path `]` `[` $base `]` `at` `[` $at `]` `shift` $shift `halo` $low `to` $high attr-dict `:` type($tree) `->` type($row)
+  }];
+}
+
 def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments]> {
   let summary = "activates many cells of one leaf: those that are active in another leaf, those that are named, or all";
   let description = [{
@@ -94,6 +112,19 @@ def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments
     $tree `[` $path `]` `[` $coordinates `]` (`like` $like^ `[` $like_path `]`)? (`entry` $entry^)? (`cells` $cells^)? attr-dict `:` type($tree)
     (`,` type($like)^)?
   }];
+}
+
+def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">]> {
+  let summary = "tells whether all cells of the leaf are active";
+  let description = [{
+    `%all = metate.is_leaf_full %f["x"] : tree`: before the nest of a metate.cells, of the leaf in the slot which the task is at. `entry`: as it was
+    when the task began.
+    Constraint (V5): the tree is the one that the task goes over, and the path ends in a bitmasked level right below the task's.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, UnitAttr:$entry);
+  let results = (outs I1:$full);
+  let assemblyFormat = "$tree `[` $path `]` (`entry` $entry^)? attr-dict `:` type($tree)";
 }
 
 def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf"> {

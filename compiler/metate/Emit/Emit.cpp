@@ -8,6 +8,7 @@
 #include "metate/Emit/Emit.h"
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Blends.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Parts.h"
@@ -189,6 +190,12 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
         if (level != llvm::OptimizationLevel::O0)
           manager.addPass(llvm::createModuleToFunctionPassAdaptor(ScalarizeLanguageVectors()));
       });
+  builder.registerOptimizerLastEPCallback([&machine](llvm::ModulePassManager &manager,
+                                                     llvm::OptimizationLevel level,
+                                                     llvm::ThinOrFullLTOPhase) {
+    if (level != llvm::OptimizationLevel::O0)
+      manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepBlends(machine)));
+  });
   llvm::ModulePassManager manager = optLevel == 0
                                         ? builder.buildO0DefaultPipeline(levels[0])
                                         : builder.buildPerModuleDefaultPipeline(levels[optLevel]);

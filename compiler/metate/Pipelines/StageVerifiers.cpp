@@ -85,8 +85,8 @@ static std::string afterOffload(Operation *op) {
 
 static std::string afterLayout(Operation *op) {
   if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-          UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, CellsOp, StageLeafOp, ActivateLeafOp,
-          DeactivateLeafOp, DeactivateWordOp, ForEachOp>(op))
+          UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, CellsOp, StageLeafOp, StageRowOp,
+          ActivateLeafOp, IsLeafFullOp, DeactivateLeafOp, DeactivateWordOp, ForEachOp>(op))
     return "expected no operations on cells";
   if (isa<PhiloxOp>(op))
     return "expected random words to have become arithmetic";

@@ -92,8 +92,10 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
       passes.addNestedPass<KernelOp>(createHoistSlots());
       passes.addNestedPass<KernelOp>(createActivateLeaves());
       passes.addNestedPass<KernelOp>(createDeactivateLeaves());
+      // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
       passes.addNestedPass<KernelOp>(
-          createStageLeaves({/*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
+          createStageLeaves({/*rows=*/options.sanitizer == Sanitizer::None,
+                             /*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
     }
     if (options.scanMasks)
       passes.addNestedPass<KernelOp>(createScanMasks());

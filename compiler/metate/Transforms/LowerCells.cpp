@@ -1,21 +1,18 @@
 //===- LowerCells.cpp - cells tasks and leaves to bytes ---------*- C++ -*-===//
 //
-// The part of KernelLowering that knows slots: the walk over a pool, slots looked up once per leaf,
-// tiles.
+// The part of KernelLowering that knows slots: the walk over a pool, slots looked up once per leaf.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LowerKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace metate;
 namespace header = metate::layout::header;
 
-/// Node of the pool that a path's cells live in.
-static unsigned poolNode(const layout::TreeLayout &layout, const TreePath &path) {
+unsigned metate::poolNode(const layout::TreeLayout &layout, const TreePath &path) {
   return layout.nodesOf(path)[path.lastPool()];
 }
 
@@ -163,6 +160,29 @@ Value KernelLowering::leafSlot(CellsOp cells, const LeafForm &form, const CellAc
   return offset;
 }
 
+Value KernelLowering::neighbourSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
+                                    const TreePath &path, ArrayRef<int64_t> direction,
+                                    Argument &argument) {
+  if (llvm::all_of(direction, [](int64_t along) { return along == 0; }))
+    return leafSlot(cells, form, access, path, argument);
+  auto &known = neighbourSlots[{cells, access.tree, poolNode(*argument.layout, path)}];
+  for (auto &[slots, towards, offset] : known)
+    if (slots == form.slot && ArrayRef(towards) == direction)
+      return offset;
+  if (hasInnerChange.contains({cells, access.tree}))
+    return {};
+  OpBuilder builder(leafPoint(cells));
+  ByteBuilder bytes = bytesFor(argument, builder, cells.getLoc());
+  SmallVector<Value> coordinates;
+  for (auto [slot, scale, extent, along] :
+       llvm::zip(form.slot, form.scale, form.extents, direction))
+    coordinates.push_back(bytes.add(bytes.multiply(slot, scale), along * extent));
+  Value offset = TreeAddress(bytes, *argument.layout, path, coordinates, argument.concurrent)
+                     .slotOffset(path.lastPool());
+  known.emplace_back(form.slot, llvm::to_vector(direction), offset);
+  return offset;
+}
+
 void KernelLowering::lowerCells(CellsOp cells) {
   Argument &argument = arguments.find(cells.getTree())->second;
   TreePath path = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
@@ -209,44 +229,77 @@ void KernelLowering::lowerCells(CellsOp cells) {
 }
 
 namespace {
-/// The words of one leaf's mask, in the slot that holds the leaf.
+/// The words of one leaf's mask, in the slot that holds the leaf. Two of them are read at a time where they begin at multiples of
+/// eight bytes; the memory that both sizes reach is the same to the machine's coherence.
 struct LeafMask {
   ByteBuilder bytes;
   const layout::Node &node;
-  Value first; ///< byte offset of word 0
+  unsigned width; ///< bits of a word
+  Value first;    ///< byte offset of word 0
 
-  LeafMask(ByteBuilder bytes, const layout::Node &node, Value slot, bool entry = false)
-      : bytes(bytes), node(node),
+  LeafMask(ByteBuilder bytes, const layout::Node &node, unsigned width, Value slot,
+           bool entry = false)
+      : bytes(bytes), node(node), width(width),
         first(bytes.add(slot, node.offset + node.maskOffset + (entry ? node.maskBytes() : 0))) {}
 
-  int64_t words() const { return node.maskBytes() / 4; }
-  Value at(Value word) { return bytes.add(first, bytes.multiply(word, 4)); }
-  Value read(Value word) { return bytes.readInteger(at(word), 32, /*acquire=*/true); }
+  /// The width of the words in a pool's slots.
+  static unsigned widthOf(const layout::Node &node, const layout::Node &pool) {
+    // Slot 0 begins at a multiple of METATE_BLOCK_ALIGN.
+    uint64_t places[] = {node.offset + node.maskOffset, node.maskBytes(), pool.slotBytes};
+    return llvm::all_of(places, [](uint64_t place) { return place % 8 == 0; }) ? 64 : 32;
+  }
+
+  int64_t words() const { return node.maskBytes() * 8 / width; }
+  Value at(Value word) { return bytes.add(first, bytes.multiply(word, width / 8)); }
+  Value read(Value word) { return bytes.readInteger(at(word), width, /*acquire=*/true); }
+  Value ones() { return bytes.integer(-1, width); }
+  /// All bits of a word of a leaf whose cells are all active.
+  Value full(Value word) {
+    uint64_t rest = node.cells % width;
+    if (rest == 0)
+      return ones();
+    Value isLast = bytes.compare(arith::CmpIPredicate::eq, word, bytes.index(node.cells / width));
+    return bytes.select(
+        isLast, bytes.integer(int64_t(llvm::maskTrailingOnes<uint64_t>(rest)), width), ones());
+  }
 };
 } // namespace
 
-/// i1: whether a bit of the mask is set.
-static Value isAnySet(LeafMask &mask) {
+/// The words of the mask, joined.
+static Value
+joinWords(LeafMask &mask, int64_t first,
+          llvm::function_ref<Value(OpBuilder &builder, Value joined, Value word)> join) {
   ByteBuilder &bytes = mask.bytes;
-  auto loop = scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(0),
-                                 bytes.index(mask.words()), bytes.index(1), bytes.integer(0, 32));
+  auto loop =
+      scf::ForOp::create(bytes.builder, bytes.loc, bytes.index(0), bytes.index(mask.words()),
+                         bytes.index(1), bytes.integer(first, mask.width));
   OpBuilder::InsertionGuard guard(bytes.builder);
   bytes.builder.setInsertionPointToStart(loop.getBody());
-  Value word = mask.read(loop.getInductionVar());
-  Value all = arith::OrIOp::create(bytes.builder, bytes.loc, loop.getRegionIterArg(0), word);
-  scf::YieldOp::create(bytes.builder, bytes.loc, all);
-  bytes.builder.setInsertionPointAfter(loop);
-  return bytes.isNonzero(loop.getResult(0));
+  Value joined = join(bytes.builder, loop.getRegionIterArg(0), loop.getInductionVar());
+  scf::YieldOp::create(bytes.builder, bytes.loc, joined);
+  return loop.getResult(0);
 }
 
-/// All bits of a word of the mask of a leaf whose cells are all active.
-static Value fullWord(ByteBuilder &bytes, const layout::Node &node, Value word) {
-  Value ones = bytes.integer(-1, 32);
-  int64_t rest = node.cells % 32;
-  if (rest == 0)
-    return ones;
-  Value isLast = bytes.compare(arith::CmpIPredicate::eq, word, bytes.index(node.cells / 32));
-  return bytes.select(isLast, bytes.integer((int64_t(1) << rest) - 1, 32), ones);
+/// i1: whether a bit of the mask is set.
+static Value isAnySet(LeafMask &mask) {
+  Value any = joinWords(mask, 0, [&](OpBuilder &builder, Value joined, Value word) -> Value {
+    return arith::OrIOp::create(builder, mask.bytes.loc, joined, mask.read(word));
+  });
+  return mask.bytes.isNonzero(any);
+}
+
+/// i1: whether the bits of all cells are set.
+static Value isFull(LeafMask &mask) {
+  ByteBuilder &bytes = mask.bytes;
+  Value missing = joinWords(mask, 0, [&](OpBuilder &builder, Value joined, Value word) -> Value {
+    Value differs = arith::XOrIOp::create(builder, bytes.loc, mask.read(word), mask.full(word));
+    Value both = arith::OrIOp::create(builder, bytes.loc, joined, differs);
+    if (!isMutant(Mutant::LastWordUnasked))
+      return both;
+    Value last = bytes.index(mask.words() - 1);
+    return bytes.select(bytes.compare(arith::CmpIPredicate::eq, word, last), joined, both);
+  });
+  return bytes.compare(arith::CmpIPredicate::eq, missing, bytes.integer(0, mask.width));
 }
 
 /// Sets the bits that `wanted` gives for each word; writes, and notes a change, only where one is missing.
@@ -258,7 +311,7 @@ static void setBits(LeafMask &mask, llvm::function_ref<Value(Value)> wanted) {
                                  bytes.index(1));
   builder.setInsertionPointToStart(loop.getBody());
   Value word = loop.getInductionVar();
-  Value absent = arith::XOrIOp::create(builder, bytes.loc, mask.read(word), bytes.integer(-1, 32));
+  Value absent = arith::XOrIOp::create(builder, bytes.loc, mask.read(word), mask.ones());
   Value missing = arith::AndIOp::create(builder, bytes.loc, wanted(word), absent);
   auto branch = scf::IfOp::create(builder, bytes.loc, bytes.isNonzero(missing));
   builder.setInsertionPointToStart(branch.thenBlock());
@@ -276,13 +329,16 @@ void KernelLowering::lowerActivateLeaf(ActivateLeafOp op) {
   const layout::Node &leaf = leafNode(*argument.layout, path);
   const layout::Node &pool = argument.layout->nodes[poolNode(*argument.layout, path)];
   std::optional<LeafMask> like;
+  unsigned width = LeafMask::widthOf(leaf, pool);
   if (op.getLike()) {
     Argument &other = arguments.find(op.getLike())->second;
     TreePath walked = *findPath(other.type, *op.getLikePath());
     ByteBuilder from = bytesFor(other, builder, op.getLoc());
-    Value slot = from.slotAt(other.layout->nodes[poolNode(*other.layout, walked)],
-                             cells.getBody().getArgument(0));
-    like.emplace(from, leafNode(*other.layout, walked), slot, op.getEntry());
+    const layout::Node &slots = other.layout->nodes[poolNode(*other.layout, walked)];
+    const layout::Node &shown = leafNode(*other.layout, walked);
+    width = std::min(width, LeafMask::widthOf(shown, slots));
+    like.emplace(from, shown, width, from.slotAt(slots, cells.getBody().getArgument(0)),
+                 op.getEntry());
   }
   TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
                       argument.concurrent);
@@ -304,173 +360,23 @@ void KernelLowering::lowerActivateLeaf(ActivateLeafOp op) {
     builder.setInsertionPointToStart(branch.thenBlock());
     Value slot = isOwn ? bytes.slotAt(pool, cells.getBody().getArgument(0))
                        : address.slotOffset(path.lastPool());
-    LeafMask mask(bytes, leaf, slot);
-    setBits(mask,
-            [&](Value word) { return like ? like->read(word) : fullWord(bytes, leaf, word); });
+    LeafMask mask(bytes, leaf, width, slot);
+    setBits(mask, [&](Value word) { return like ? like->read(word) : mask.full(word); });
   }
   op.replaceAllUsesWith(active);
   op.erase();
 }
 
-namespace {
-/// Fills one tile: slots of the neighbours first, then row by row.
-class TileFiller {
-public:
-  TileFiller(ByteBuilder &bytes, const layout::TreeLayout &layout, const TreePath &path,
-             StageLeafOp op, Value tile)
-      : bytes(bytes), builder(bytes.builder), layout(layout), path(path), op(op), tile(tile),
-        depth(path.lastPool()), leaf(layout.nodes[layout.nodesOf(path)[depth + 1]]) {
-    for (unsigned k = 0; k < path.rank(); ++k) {
-      first.push_back(op.getLow()[k] > 0 ? -1 : 0);
-      count.push_back((op.getHigh()[k] > 0 ? 2 : 1) - first.back());
-    }
-  }
-
-  void fill(bool concurrent) {
-    if (auto parts = op.getParts()) {
-      for (size_t k = 0; k < parts->size(); k += path.rank())
-        fillPart(parts->slice(k, path.rank()), concurrent);
-      return;
-    }
-    table = memref::AllocaOp::create(builder, bytes.loc,
-                                     MemRefType::get(count, builder.getIndexType()));
-    loopNest(count, [&](ArrayRef<Value> at) {
-      SmallVector<Value> coordinates;
-      for (unsigned k = 0; k < path.rank(); ++k) {
-        Value shift = bytes.multiply(bytes.add(at[k], first[k]), leafExtent(k));
-        coordinates.push_back(bytes.add(op.getBase()[k], shift));
-      }
-      TreeAddress address(bytes, layout, path, coordinates, concurrent);
-      memref::StoreOp::create(builder, bytes.loc, address.slotOffset(depth), table, at);
-    });
-    SmallVector<int64_t> rows(cast<MemRefType>(tile.getType()).getShape().drop_back());
-    loopNest(rows, [&](ArrayRef<Value> at) { fillRow(at); });
-  }
-
-private:
-  int64_t leafExtent(unsigned k) const { return path.extentBelow(depth, k); }
-
-  /// Runs `body` inside loops over a box of constants.
-  void loopNest(ArrayRef<int64_t> extents, llvm::function_ref<void(ArrayRef<Value>)> body) {
-    OpBuilder::InsertionGuard guard(builder);
-    SmallVector<Value> at;
-    for (int64_t extent : extents) {
-      auto loop = scf::ForOp::create(builder, bytes.loc, bytes.index(0), bytes.index(extent),
-                                     bytes.index(1));
-      builder.setInsertionPointToStart(loop.getBody());
-      at.push_back(loop.getInductionVar());
-    }
-    body(at);
-  }
-
-  /// The box of the tile that lies in one neighbour.
-  void fillPart(ArrayRef<int64_t> part, bool concurrent) {
-    SmallVector<Value> coordinates;
-    SmallVector<int64_t> size, from, to;
-    for (auto [k, direction] : llvm::enumerate(part)) {
-      int64_t extent = leafExtent(k), low = op.getLow()[k], high = op.getHigh()[k];
-      coordinates.push_back(bytes.add(op.getBase()[k], direction * extent));
-      size.push_back(direction < 0 ? low : direction > 0 ? high : extent);
-      from.push_back(direction < 0 ? extent - low : 0);
-      to.push_back(direction < 0 ? 0 : direction > 0 ? low + extent : low);
-    }
-    TreeAddress address(bytes, layout, path, coordinates, concurrent);
-    int64_t place = layout.nodes[layout.nodesOf(path).back()].offset;
-    Value base = bytes.add(address.slotOffset(depth), leaf.offset + place);
-    int64_t run = size.pop_back_val();
-    loopNest(size, [&](ArrayRef<Value> at) {
-      Value cell = bytes.index(0);
-      SmallVector<Value> target;
-      for (unsigned k = 0; k < path.rank(); ++k) {
-        Value index = k < at.size() ? at[k] : bytes.index(0);
-        cell = bytes.add(bytes.multiply(cell, leafExtent(k)), bytes.add(index, from[k]));
-        target.push_back(bytes.add(index, to[k]));
-      }
-      copyRun(bytes.add(base, bytes.multiply(cell, leaf.cellBytes)), run, target);
-    });
-  }
-
-  /// Copies cells that follow one another, from a byte offset on to a place of the tile on.
-  void copyRun(Value from, int64_t count, ArrayRef<Value> to) {
-    Type type = signlessType(path.place.getType());
-    int64_t size = type.getIntOrFloatBitWidth() / 8;
-    // Sanitizers follow accesses of at most 16 bytes.
-    int64_t lanes = int64_t(leaf.cellBytes) == size ? 16 / size : 1;
-    auto copy = [&](Type chunk, int64_t width, int64_t begin, int64_t pieces) {
-      loopNest(pieces, [&](ArrayRef<Value> step) {
-        Value cell = bytes.add(bytes.multiply(step[0], width), begin);
-        Value offset = bytes.add(from, bytes.multiply(cell, leaf.cellBytes));
-        Value value = ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
-                                     uint64_t(bytes.scope), false, false);
-        SmallVector<Value> target(to);
-        target.back() = bytes.add(target.back(), cell);
-        if (isa<VectorType>(chunk))
-          vector::StoreOp::create(builder, bytes.loc, value, tile, target);
-        else
-          memref::StoreOp::create(builder, bytes.loc, value, tile, target);
-      });
-    };
-    int64_t whole = lanes > 1 ? count / lanes : 0;
-    if (whole > 0)
-      copy(VectorType::get(lanes, type), lanes, 0, whole);
-    if (whole * lanes < count)
-      copy(type, 1, whole * lanes, count - whole * lanes);
-  }
-
-  void fillRow(ArrayRef<Value> at) {
-    // Along the outer axes: which neighbour, and which row of it.
-    SmallVector<Value> slot;
-    Value row = bytes.index(0);
-    for (auto [k, position] : llvm::enumerate(at)) {
-      int64_t extent = leafExtent(k);
-      Value shifted = bytes.add(position, -first[k] * extent - op.getLow()[k]);
-      slot.push_back(bytes.divide(shifted, extent));
-      row = bytes.add(bytes.multiply(row, extent), bytes.remainder(shifted, extent));
-    }
-    unsigned last = path.rank() - 1;
-    int64_t extent = leafExtent(last), low = op.getLow()[last], high = op.getHigh()[last];
-    row = bytes.multiply(row, extent);
-    if (low)
-      copy(slot, at, row, -1, extent - low, low, 0);
-    copy(slot, at, row, 0, 0, extent, low);
-    if (high)
-      copy(slot, at, row, 1, 0, high, low + extent);
-  }
-
-  /// Copies `size` cells from local index `from` of a row of neighbour `which` to tile index `to`.
-  void copy(SmallVector<Value> slot, ArrayRef<Value> at, Value row, int64_t which, int64_t from,
-            int64_t size, int64_t to) {
-    slot.push_back(bytes.index(which - first.back()));
-    Value base = memref::LoadOp::create(builder, bytes.loc, table, slot);
-    int64_t place = layout.nodes[layout.nodesOf(path).back()].offset;
-    base = bytes.add(bytes.add(base, leaf.offset + place),
-                     bytes.multiply(bytes.add(row, from), leaf.cellBytes));
-    SmallVector<Value> target(at);
-    target.push_back(bytes.index(to));
-    copyRun(base, size, target);
-  }
-
-  ByteBuilder &bytes;
-  OpBuilder &builder;
-  const layout::TreeLayout &layout;
-  const TreePath &path;
-  StageLeafOp op;
-  Value tile, table;
-  unsigned depth;
-  const layout::Node &leaf;
-  SmallVector<int64_t> first, count;
-};
-} // namespace
-
-void KernelLowering::lowerStageLeaf(StageLeafOp op) {
+void KernelLowering::lowerIsLeafFull(IsLeafFullOp op) {
   Argument &argument = arguments.find(op.getTree())->second;
+  auto cells = op->getParentOfType<CellsOp>();
   OpBuilder builder(op);
   ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
-  TreePath path = *findPath(cast<TreeType>(op.getTree().getType()), op.getPath());
-  Value tile =
-      memref::AllocaOp::create(builder, op.getLoc(), cast<MemRefType>(op.getTile().getType()),
-                               ValueRange(), builder.getI64IntegerAttr(64));
-  TileFiller(bytes, *argument.layout, path, op, tile).fill(argument.concurrent);
-  op.replaceAllUsesWith(tile);
+  TreePath path = *findPath(argument.type, op.getPath());
+  const layout::Node &pool = argument.layout->nodes[poolNode(*argument.layout, path)];
+  const layout::Node &leaf = leafNode(*argument.layout, path);
+  LeafMask mask(bytes, leaf, LeafMask::widthOf(leaf, pool),
+                bytes.slotAt(pool, cells.getBody().getArgument(0)), op.getEntry());
+  op.replaceAllUsesWith(isFull(mask));
   op.erase();
 }

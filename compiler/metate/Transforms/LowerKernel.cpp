@@ -22,9 +22,9 @@ LogicalResult KernelLowering::run() {
   SmallVector<Operation *> work;
   kernel.walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-            UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, ActivateLeafOp,
-            DeactivateLeafOp, DeactivateWordOp, memref::DimOp, memref::LoadOp, memref::StoreOp,
-            memref::AtomicRMWOp>(op))
+            UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, StageLeafOp, StageRowOp,
+            ActivateLeafOp, IsLeafFullOp, DeactivateLeafOp, DeactivateWordOp, memref::DimOp,
+            memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op))
       work.push_back(op);
   });
   noteInnerChanges();
@@ -302,6 +302,8 @@ void KernelLowering::lower(Operation *op) {
       .Case<ReserveOp>([&](auto o) { lowerReserve(o); })
       .Case<CollectOp, SnapshotOp, SortOp>([&](Operation *o) { lowerTaskEdge(o); })
       .Case<StageLeafOp>([&](auto o) { lowerStageLeaf(o); })
+      .Case<StageRowOp>([&](auto o) { lowerStageRow(o); })
+      .Case<IsLeafFullOp>([&](auto o) { lowerIsLeafFull(o); })
       .Case<ActivateLeafOp>(
           [&](auto o) { o.getCells() ? lowerActivateCells(o) : lowerActivateLeaf(o); })
       .Case<DeactivateLeafOp, DeactivateWordOp>([&](auto o) { lowerDeactivateLeaf(o); })

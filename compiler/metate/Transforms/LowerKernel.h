@@ -16,6 +16,9 @@
 
 namespace metate {
 
+/// Node of the pool that a path's cells live in.
+unsigned poolNode(const layout::TreeLayout &layout, const TreePath &path);
+
 class KernelLowering {
 public:
   explicit KernelLowering(KernelOp kernel) : kernel(kernel) {}
@@ -58,7 +61,9 @@ private:
   void lowerReserve(ReserveOp op);
   void lowerTaskEdge(mlir::Operation *op);
   void lowerStageLeaf(StageLeafOp op);
+  void lowerStageRow(StageRowOp op);
   void lowerActivateLeaf(ActivateLeafOp op);
+  void lowerIsLeafFull(IsLeafFullOp op);
   /// The same, of cells that are known beforehand.
   void lowerActivateCells(ActivateLeafOp op);
   /// Deactivate_leaf, deactivate_word.
@@ -109,6 +114,11 @@ private:
                                                           mlir::ValueRange coordinates);
   mlir::Value leafSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
                        const TreePath &path, Argument &argument);
+  /// The slot of the own leaf's neighbour in a direction (-1, 0 or 1 along each axis), looked up once per leaf; null as of
+  /// leafSlot.
+  mlir::Value neighbourSlot(CellsOp cells, const LeafForm &form, const CellAccess &access,
+                            const TreePath &path, llvm::ArrayRef<int64_t> direction,
+                            Argument &argument);
 
   KernelOp kernel;
   llvm::DenseMap<mlir::Value, Argument> arguments;
@@ -126,6 +136,11 @@ private:
   llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>,
                  llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>>
       leafSlots;
+  /// The same of their neighbours: (cells, tree, pool) with the slot coordinates used and the direction.
+  llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Value, unsigned>,
+                 llvm::SmallVector<std::tuple<llvm::SmallVector<mlir::Value>,
+                                              llvm::SmallVector<int64_t>, mlir::Value>>>
+      neighbourSlots;
 };
 
 } // namespace metate

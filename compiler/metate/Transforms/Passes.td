@@ -149,11 +149,14 @@ def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {
   let summary = "neighbour reads of a struct-for go through a local copy of the leaf with its halo";
   let description = [{
     Loads of one member at `own cell + constant` in a nest that never writes that tree become loads of a
-    `metate.stage_leaf` tile: neighbour leaves are looked up once a leaf, and rows are contiguous.
+    `metate.stage_leaf` tile: neighbour leaves are looked up once a leaf, and rows are contiguous. Where each load reads whole rows of a
+    leaf, moved by constants, they are read a row at a time instead (`metate.stage_row`), for vector registers.
   }];
-  let options = [Option<"ownWrites", "own-writes", "bool", /*default=*/"true",
+  let options = [Option<"rows", "rows", "bool", /*default=*/"true", "whole rows, where loads read such">,
+    Option<"ownWrites", "own-writes", "bool", /*default=*/"true",
     "also of members that the loop writes, at the own cell: a tile then holds cells that other iterations write meanwhile, and nobody uses">];
-  let statistics = [Statistic<"staged", "staged", "loads served from a tile">];
+  let statistics = [Statistic<"staged", "staged", "loads served from a tile">,
+    Statistic<"rowsStaged", "rows", "loads served from a row">];
 }
 
 def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
@@ -161,8 +164,11 @@ def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
   let description = [{
     Marks a test of the own cell `metate.scanned`, and what stands under it `metate.masked`, where rows of the leaf divide the words of
     its mask: lower-layout then reads the row's bits before the row, flatten-rows computes the row as vectors and stores under the bits.
+    Leaves all of whose cells are active have a body without the test (`metate.is_leaf_full`).
   }];
-  let statistics = [Statistic<"scanned", "scanned", "tests made a row at a time">];
+  let options = [Option<"splitLeaves", "split-leaves", "bool", /*default=*/"true", "full leaves apart">];
+  let statistics = [Statistic<"scanned", "scanned", "tests made a row at a time">,
+    Statistic<"split", "split", "bodies with a copy for full leaves">];
 }
 
 def LowerLayout : Metate_Pass<"metate-lower-layout"> {

@@ -2,7 +2,7 @@
 //
 // A struct-for over a bitmasked leaf tests each cell. Where a row of the leaf lies in one word of the
 // mask, the word is read once for the row: the row then is straight code under a mask, which
-// flatten-rows and LLVM make vectors of.
+// flatten-rows and LLVM make vectors of. Leaves that are full ask for no bits.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -20,12 +20,19 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
+/// What is done to cells of full leaves is copied up to this many operations.
+constexpr unsigned maxOperations = 256;
+
 struct ScanMasks : metate::impl::ScanMasksBase<ScanMasks> {
+  using ScanMasksBase::ScanMasksBase;
   void runOnOperation() override {
+    SmallVector<IsActiveOp> tests;
     getOperation().walk([&](IsActiveOp test) {
       if (test->hasAttr("metate.own") && isRow(test))
-        mark(test);
+        tests.push_back(test);
     });
+    for (IsActiveOp test : tests)
+      mark(test);
   }
 
 private:
@@ -51,6 +58,40 @@ private:
     });
   }
 
+  /// The only conditional that asks, if it is short and nothing in it stops being a vector for what it does.
+  static scf::IfOp splittable(IsActiveOp test) {
+    auto cells = test->getParentOfType<CellsOp>();
+    TreePath leaf = CellAccess::of(test)->resolve();
+    TreePath slots = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
+    if (test.getTree() != cells.getTree() ||
+        ArrayRef(leaf.levels).drop_back() != ArrayRef(slots.levels))
+      return {};
+    auto branch = test->hasOneUse() ? dyn_cast<scf::IfOp>(*test->getUsers().begin()) : scf::IfOp();
+    if (!branch || branch.getNumResults() != 0 || branch.elseBlock() ||
+        llvm::range_size(*branch.thenBlock()) > maxOperations)
+      return {};
+    bool isSimple = llvm::all_of(branch.thenBlock()->without_terminator(), [](Operation &op) {
+      return isa<LoadOp, StoreOp, memref::LoadOp>(op) ||
+             (op.getNumRegions() == 0 && isMemoryEffectFree(&op));
+    });
+    return isSimple ? branch : scf::IfOp();
+  }
+
+  /// In a leaf that is full no bit is asked for: a nest of its own, once unswitch-nests has taken it out.
+  void splitFull(IsActiveOp test, scf::IfOp branch) {
+    auto cells = test->getParentOfType<CellsOp>();
+    OpBuilder before(leafPoint(cells)), builder(branch);
+    auto full = IsLeafFullOp::create(before, test.getLoc(), test.getTree(), test.getPathAttr(),
+                                     test.getEntryAttr());
+    auto outer = scf::IfOp::create(builder, branch.getLoc(), full, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(outer.thenBlock());
+    IRMapping mapping;
+    for (Operation &op : branch.thenBlock()->without_terminator())
+      builder.clone(op, mapping);
+    branch->moveBefore(outer.elseBlock(), outer.elseBlock()->begin());
+    ++split;
+  }
+
   void mark(IsActiveOp test) {
     Builder builder(&getContext());
     test->setAttr("metate.scanned", builder.getUnitAttr());
@@ -58,6 +99,8 @@ private:
       if (isa<scf::IfOp>(user))
         user->setAttr("metate.masked", builder.getUnitAttr());
     ++scanned;
+    if (scf::IfOp branch = splittable(test); branch && splitLeaves)
+      splitFull(test, branch);
   }
 };
 } // namespace

@@ -22,6 +22,8 @@ using namespace metate;
 namespace {
 /// A tile beyond this does not stay in the first-level cache beside the rest.
 constexpr int64_t maxTileBytes = 64 * 1024;
+/// A row beyond this would fill the vector registers.
+constexpr int64_t maxRowBytes = 128;
 /// As many neighbours are filled by code of their own, others by loops over all of them.
 constexpr size_t maxParts = 9;
 
@@ -109,7 +111,11 @@ private:
         llvm::erase_if(candidates, [&](Candidate &candidate) {
           return candidate.form.isOwnCell(cells, CellAccess::of(candidate.load)->resolve());
         });
-      if (!candidates.empty())
+      if (candidates.empty() || !crossesLeaves(cells, candidates))
+        continue;
+      if (rows && areRows(cells, candidates))
+        stageRows(cells, candidates);
+      else
         stage(cells, candidates);
     }
   }
@@ -124,19 +130,108 @@ private:
         *halo = lanes;
   }
 
+  /// Staging pays for what crosses leaves, for about every cell; what stays inside is read in place.
+  static bool crossesLeaves(CellsOp cells, ArrayRef<Candidate> candidates) {
+    bool always = llvm::any_of(candidates, [&](const Candidate &candidate) {
+      return runsForManyCells(cells, candidate.load);
+    });
+    return always && llvm::any_of(candidates, [](const Candidate &candidate) {
+             return !candidate.form.staysInLeaf();
+           });
+  }
+
+  /// The nest's innermost loop goes along the rows of a leaf, and each load reads whole rows in it, moved by a constant.
+  static bool areRows(CellsOp cells, ArrayRef<Candidate> candidates) {
+    scf::ForOp row = nestOf(cells).back();
+    LoadOp front = candidates.front().load;
+    TreePath path = CellAccess::of(front)->resolve();
+    int64_t extent = candidates.front().form.extents.back();
+    int64_t bytes = front.getType().getIntOrFloatBitWidth() / 8;
+    llvm::Expected<layout::TreeLayout> layout = layout::TreeLayout::get(front.getTreeType());
+    if (!layout) {
+      llvm::consumeError(layout.takeError());
+      return false;
+    }
+    const layout::Node &leaf = layout->nodes[layout->nodesOf(path)[path.levels.size() - 1]];
+    if (int64_t(leaf.cellBytes) != bytes || !llvm::isPowerOf2_64(extent) ||
+        extent * bytes % 16 != 0 || extent * bytes > maxRowBytes ||
+        boundsOf(row.getInductionVar()) != std::pair(int64_t(0), extent))
+      return false;
+    return llvm::all_of(candidates, [&](const Candidate &candidate) {
+      ArrayRef<LinearForm> local = candidate.form.local;
+      const LinearForm &along = local.back();
+      return row->isProperAncestor(candidate.load) && along.terms.size() == 1 &&
+             along.terms.front() == std::pair(Value(row.getInductionVar()), int64_t(1)) &&
+             llvm::all_of(local.drop_back(), [&](const LinearForm &form) {
+               return form.coefficient(row.getInductionVar()) == 0;
+             });
+    });
+  }
+
+  void stageRows(CellsOp cells, ArrayRef<Candidate> candidates) {
+    scf::ForOp loop = nestOf(cells).back();
+    OpBuilder before(leafPoint(cells)), builder(loop);
+    SmallVector<Value> base = baseOf(before, candidates.front());
+    for (const Candidate &candidate : candidates) {
+      const LeafForm &form = candidate.form;
+      LoadOp load = candidate.load;
+      // The own row is read in place.
+      if (form.staysInLeaf() && form.local.back().constant == 0 && !isMutant(Mutant::StaleTile))
+        continue;
+      SmallVector<Value> at;
+      SmallVector<int64_t> low, high;
+      for (unsigned k = 0; k + 1 < form.extents.size(); ++k) {
+        at.push_back(valueOf(builder, load.getLoc(), form.local[k], 0));
+        low.push_back(std::max<int64_t>(0, -form.least[k]));
+        high.push_back(std::max<int64_t>(0, form.greatest[k] - form.extents[k] +
+                                                !isMutant(Mutant::HaloShort)));
+      }
+      auto row = StageRowOp::create(
+          builder, load.getLoc(), MemRefType::get(form.extents.back(), load.getType()),
+          load.getTree(), load.getPathAttr(), base, at,
+          builder.getI64IntegerAttr(form.local.back().constant), builder.getDenseI64ArrayAttr(low),
+          builder.getDenseI64ArrayAttr(high));
+      OpBuilder inside(load);
+      replace(load,
+              memref::LoadOp::create(inside, load.getLoc(), row.getRow(), loop.getInductionVar()));
+      ++rowsStaged;
+    }
+  }
+
+  /// The first cell of the leaf.
+  static SmallVector<Value> baseOf(OpBuilder &builder, const Candidate &candidate) {
+    Location loc = LoadOp(candidate.load).getLoc();
+    SmallVector<Value> base;
+    for (auto [slot, extent] : llvm::zip(candidate.form.slot, candidate.form.extents))
+      base.push_back(arith::MulIOp::create(builder, loc, slot,
+                                           arith::ConstantIndexOp::create(builder, loc, extent)));
+    return base;
+  }
+
+  static Value valueOf(OpBuilder &builder, Location loc, const LinearForm &form, int64_t shift) {
+    Value index = arith::ConstantIndexOp::create(builder, loc, form.constant + shift);
+    for (auto &[term, coefficient] : form.terms) {
+      Value factor = arith::ConstantIndexOp::create(builder, loc, coefficient);
+      Value scaled = coefficient == 1 ? term : arith::MulIOp::create(builder, loc, term, factor);
+      index = arith::AddIOp::create(builder, loc, scaled, index);
+    }
+    return index;
+  }
+
+  static void replace(LoadOp load, Value value) {
+    load.replaceAllUsesWith(value);
+    load.erase();
+  }
+
   void stage(CellsOp cells, ArrayRef<Candidate> candidates) {
     ArrayRef<int64_t> extents = candidates.front().form.extents;
     SmallVector<int64_t> low(extents.size(), 0), high(extents.size(), 0), shape;
-    bool leaves = false, always = false;
-    for (const Candidate &candidate : candidates) {
-      leaves |= !candidate.form.staysInLeaf();
-      always |= runsForManyCells(cells, candidate.load);
+    for (const Candidate &candidate : candidates)
       for (unsigned k = 0; k < extents.size(); ++k) {
         low[k] = std::max(low[k], -candidate.form.least[k]);
         high[k] = std::max(high[k],
                            candidate.form.greatest[k] - extents[k] + !isMutant(Mutant::HaloShort));
       }
-    }
     LoadOp front = candidates.front().load;
     int64_t bytes = front.getType().getIntOrFloatBitWidth() / 8;
     padRows(low.back(), high.back(), extents.back(), bytes);
@@ -144,21 +239,23 @@ private:
       shape.push_back(low[k] + extents[k] + high[k]);
       bytes *= shape.back();
     }
-    // A tile pays for what crosses leaves; what stays inside is read in place.
-    if (!leaves || !always || bytes > maxTileBytes)
+    if (bytes > maxTileBytes)
       return;
     OpBuilder builder(leafPoint(cells));
-    SmallVector<Value> base;
-    for (auto [slot, extent] : llvm::zip(candidates.front().form.slot, extents))
-      base.push_back(
-          arith::MulIOp::create(builder, front.getLoc(), slot,
-                                arith::ConstantIndexOp::create(builder, front.getLoc(), extent)));
+    SmallVector<Value> base = baseOf(builder, candidates.front());
     auto tile = StageLeafOp::create(
         builder, front.getLoc(), MemRefType::get(shape, front.getType()), front.getTree(),
         front.getPathAttr(), base, builder.getDenseI64ArrayAttr(low),
         builder.getDenseI64ArrayAttr(high), partsOf(builder, candidates));
-    for (const Candidate &candidate : candidates)
-      replace(candidate, tile, low);
+    for (const Candidate &candidate : candidates) {
+      LoadOp load = candidate.load;
+      OpBuilder inside(load);
+      SmallVector<Value> indices;
+      for (auto [form, shift] : llvm::zip(candidate.form.local, low))
+        indices.push_back(valueOf(inside, load.getLoc(), form, shift));
+      replace(load, memref::LoadOp::create(inside, load.getLoc(), tile.getTile(), indices));
+      ++staged;
+    }
   }
 
   /// Which neighbours the loads reach; null where these are many, or all.
@@ -192,30 +289,6 @@ private:
     for (const SmallVector<int64_t> &part : parts)
       flat.append(part);
     return builder.getDenseI64ArrayAttr(flat);
-  }
-
-  void replace(const Candidate &candidate, StageLeafOp tile, ArrayRef<int64_t> low) {
-    LoadOp load = candidate.load;
-    OpBuilder builder(load);
-    Location loc = load.getLoc();
-    SmallVector<Value> indices;
-    for (auto [form, shift] : llvm::zip(candidate.form.local, low)) {
-      Value index = arith::ConstantIndexOp::create(builder, loc, form.constant + shift);
-      for (auto &[term, coefficient] : form.terms) {
-        Value scaled =
-            coefficient == 1
-                ? term
-                : arith::MulIOp::create(builder, loc, term,
-                                        arith::ConstantIndexOp::create(builder, loc, coefficient))
-                      .getResult();
-        index = arith::AddIOp::create(builder, loc, scaled, index);
-      }
-      indices.push_back(index);
-    }
-    Value value = memref::LoadOp::create(builder, loc, tile.getTile(), indices);
-    load.replaceAllUsesWith(value);
-    load.erase();
-    ++staged;
   }
 };
 } // namespace

@@ -735,3 +735,60 @@ metate.kernel @stage_part(%f: !t, %i: index) {
   %t = metate.stage_leaf %f["a"][%i] halo [0] to [1] parts [-1] : !t -> memref<9xf32>
   metate.return
 }
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [4], [#metate.dense<"i", [2], [#metate.place<"a" : f32>]>]>]>>
+metate.kernel @row_of_two_levels(%f: !t, %i: index) {
+  // expected-error @below {{(S5) expected a scalar member whose leaf is one dense or bitmasked level over all its axes, got 'a'}}
+  %r = metate.stage_row %f["a"] [%i] at [] shift 1 halo [] to [] : !t -> memref<8xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @row_without_place(%f: !t, %i: index) {
+  // expected-error @below {{(S6) expected 2 bases, and an index and halo widths for all axes but the last, got 2, 0, 0 and 0}}
+  %r = metate.stage_row %f["a"] [%i, %i] at [] shift 1 halo [] to [] : !t -> memref<8xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @row_too_far(%f: !t, %i: index) {
+  // expected-error @below {{(S6) expected halo widths from 0 to 8 along axis 0}}
+  %r = metate.stage_row %f["a"] [%i, %i] at [%i] shift 1 halo [9] to [0] : !t -> memref<8xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @row_shifted_too_far(%f: !t, %i: index) {
+  // expected-error @below {{(S6) expected a shift of at most 8, got 9}}
+  %r = metate.stage_row %f["a"] [%i, %i] at [%i] shift 9 halo [1] to [0] : !t -> memref<8xf32>
+  metate.return
+}
+
+// -----
+
+!t = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @row_of_another_length(%f: !t, %i: index) {
+  // expected-error @below {{(S7) expected a row of type 'memref<8xf32>', got 'memref<10xf32>'}}
+  %r = metate.stage_row %f["a"] [%i, %i] at [%i] shift 1 halo [1] to [0] : !t -> memref<10xf32>
+  metate.return
+}
+
+// -----
+
+!f = !metate.tree<#metate.pointer<"i", [4], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>
+metate.kernel @full_without_bits(%f: !f) {
+  metate.cells (%slot, %s) in %f["a@0"] : !f {
+    // expected-error @below {{(V5) expected a bitmasked level right below 'a@0', which the task goes over, got 'a'}}
+    %full = metate.is_leaf_full %f["a"] : !f
+    metate.yield
+  }
+  metate.return
+}

@@ -81,6 +81,8 @@ metate.kernel @tasks(%f: !s) attributes {may_alias, debug} {
     %p = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] parts [-1, 0, 0, 0] : !s -> memref<7x7xf32>
     // CHECK: metate.activate_leaf %{{.*}}["a"] [%[[BI]], %[[BJ]]] like %{{.*}}["a"] entry : <{{.*}}>, !metate.tree<{{.*}}>
     %ok = metate.activate_leaf %f["a"] [%bi, %bj] like %f["a"] entry : !s, !s
+    // CHECK: metate.stage_row %{{.*}}["a"] [%[[BI]], %[[BJ]]] at[%[[BI]]] shift -1 halo [1] to [0] : <{{.*}}> -> memref<5xf32>
+    %r = metate.stage_row %f["a"][%bi, %bj] at [%bi] shift -1 halo [1] to [0] : !s -> memref<5xf32>
     metate.yield
   }
   // CHECK: metate.return_status %[[V]]

@@ -47,7 +47,7 @@ metate.kernel @siblings(%f: !pair) {
 // CHECK: metate.activate_leaf %arg1["a"] [%{{.*}}, %{{.*}}] like %arg0["a"] :
 // CHECK-NOT: metate.activate %
 // BYTES-LABEL: metate.kernel @metate_entry_other_tree
-// BYTES: arith.ori
+// BYTES: metate.read {{.*}} acquire : i64
 // BYTES: metate.tree_call "claim"
 // BYTES: metate.rmw ori
 metate.kernel @other_tree(%f: !leaf, %g: !leaf) {

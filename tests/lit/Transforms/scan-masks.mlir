@@ -1,5 +1,7 @@
-// RUN: metate-opt %s --metate-scan-masks --metate-lower-layout --canonicalize --cse | FileCheck %s
-// RUN: metate-opt %s --metate-scan-masks --metate-lower-layout --canonicalize --cse --metate-flatten-rows | FileCheck %s --check-prefix=ROW
+// RUN: metate-opt %s --metate-scan-masks=split-leaves=false --metate-lower-layout --canonicalize --cse | FileCheck %s
+// RUN: metate-opt %s --metate-scan-masks=split-leaves=false --metate-lower-layout --canonicalize --cse --metate-flatten-rows | FileCheck %s --check-prefix=ROW
+// RUN: metate-opt %s --metate-scan-masks | FileCheck %s --check-prefix=SPLIT
+// RUN: metate-opt %s --metate-scan-masks --metate-lower-layout --canonicalize --cse --metate-unswitch-nests --canonicalize --metate-flatten-rows | FileCheck %s --check-prefix=FULL
 
 !leaf = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !odd = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [6, 6], [#metate.place<"a" : f32>]>]>>
@@ -16,6 +18,28 @@
 // CHECK: %[[SHIFTED:.*]] = arith.shrui %[[BITS]], %[[N]] : i32
 // CHECK: %[[ON:.*]] = arith.trunci %[[SHIFTED]] : i32 to i1
 // CHECK: scf.if %[[ON]] {
+// A full leaf asks for no bits: a nest of its own, without a condition.
+// SPLIT-LABEL: metate.kernel @rows
+// SPLIT: %[[ALL:.*]] = metate.is_leaf_full %arg0["a"] : <
+// SPLIT: scf.for
+// SPLIT: scf.if %[[ALL]] {
+// SPLIT: metate.store
+// SPLIT: } else {
+// SPLIT: scf.if
+// SPLIT: metate.store
+// FULL-LABEL: metate.kernel @metate_entry_rows
+// FULL: %[[WORD:.*]] = metate.read {{.*}} acquire : i64
+// FULL: %[[MISSING:.*]] = arith.xori %[[WORD]], %c-1_i64 : i64
+// FULL: %[[ALL:.*]] = arith.cmpi eq, %[[MISSING]], %{{.*}} : i64
+// FULL: scf.if %[[ALL]] {
+// FULL-NOT: arith.shrui
+// FULL: arith.mulf
+// FULL-NEXT: metate.write
+// FULL: metate.straight
+// FULL: } else {
+// FULL: arith.shrui
+// FULL: arith.select
+// FULL: metate.straight
 // ROW-LABEL: metate.kernel @metate_entry_rows
 // ROW: arith.mulf
 // ROW-NEXT: %[[OLD:.*]] = metate.read

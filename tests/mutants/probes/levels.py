@@ -102,6 +102,26 @@ def mask_ignored():
     expect(tree.a.to_numpy()[:8], [5, 2, 5, 5, 5, 5, 3, 5])
 
 
+@probe("LastWordUnasked")
+def last_word_unasked():
+    builder = mt.types.SNodeTreeBuilder()
+    builder.pointer(mt.i, 4).bitmasked(mt.ij, (4, 32)).place(a=mt.i32)
+    tree_type = builder.build()
+
+    @mt.kernel
+    def run(f: tree_type):
+        for i, j in f.a:
+            f.a[i, j] = 3
+
+    tree = tree_type.new()
+    for i in range(3):
+        for j in range(32):
+            tree.a[i, j] = 1
+    tree.a[3, 2] = 1
+    run(tree)
+    expect(tree.a.to_numpy()[3, :4], [0, 0, 3, 0])
+
+
 @probe("AnyCellImplied")
 def any_cell_implied():
     tree_type = line(a=5)
