@@ -2,9 +2,10 @@
 
 import itertools
 
-import metate as mt
 import numpy as np
 import pytest
+
+import metate as mt
 
 SHAPES = {  # cells of the pointer level, of a leaf
     "line": ((5,), (8,)),
