@@ -319,3 +319,49 @@ def test_a_vector_of_the_module_that_is_changed_under_a_condition():
     run(out)
     assert out.tolist() == [[1, 2], [1, 2], [2, 3], [2, 3]]
     assert list(start) == [1, 2]
+
+
+def test_a_loop_over_blocks_of_a_hash_level_that_writes_cells_of_other_blocks():
+    builder = ti.types.SNodeTreeBuilder()
+    builder.hash(ti.ij).pointer(ti.ij, (2, 1), name="blocks").dense(ti.ij, (1, 3)).place(a=ti.i32)
+    T = builder.build()
+
+    @ti.kernel
+    def mark(f: T):
+        for i, j in f.blocks:
+            f.a[i, j] = 7  # the coordinates of a block, but of a cell of another one
+
+    tree = T.new()
+    tree.a[4, 8] = 1  # block (4, 2)
+    mark(tree)
+    assert tree.a[4, 2] == 7 and tree.a.is_active(4, 0) and not tree.a.is_active(4, 3)
+
+
+def test_debug_mode_looks_where_lists_and_cells_that_are_given_up_are():
+    builder = ti.types.SNodeTreeBuilder()
+    builder.dense(ti.i, 2).dynamic(ti.j, 8, chunk_size=2).place(a=ti.i32)
+    builder.bitmasked(ti.i, 4).place(b=ti.i32)
+    T = builder.build()
+
+    @ti.kernel
+    def length(f: T, i: ti.i32) -> ti.i32:
+        return ti.length(f.a, [i])
+
+    @ti.kernel
+    def append(f: T, i: ti.i32):
+        for _ in range(1):
+            ti.append(f.a, [i], 5)
+
+    @ti.kernel
+    def deactivate(f: T, i: ti.i32):
+        for _ in range(1):
+            ti.deactivate(f.b, [i])
+
+    with ti.Context(debug=True):
+        tree = T.new()
+        append(tree, 1)
+        assert length(tree, 1) == 1
+        for kernel, end in ((length, 2), (append, 2), (deactivate, 4)):
+            for i in (-1, end):
+                with pytest.raises(IndexError, match=rf"test_regressions.py:\d+.*\[{i}\] of shape \({end},\)"):
+                    kernel(tree, i)

@@ -129,6 +129,10 @@ private:
           checkCell(op, {});
           checkActivation(activate);
         })
+        .Case<AppendOp, LengthOp>([&](auto list) {
+          checkParent(op, list.getTree(), list.getPath(), list.getCoordinates());
+        })
+        .Case<DeactivateOp>([&](DeactivateOp cell) { checkDeactivation(cell); })
         .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
           checkDivision(compare);
           checkComponent(compare);
@@ -174,6 +178,32 @@ private:
       checkBounds(op, {name.name + " component", {}}, std::exchange(parts, {}));
     llvm::append_range(bounds, parts);
     checkBounds(op, name, bounds);
+  }
+
+  void checkDeactivation(DeactivateOp op) {
+    TreePath path = *findPath(op.getTreeType(), op.getPath());
+    if (op.getCoordinates().size() < path.rank() || isa<DynamicAttr>(path.levels.back()))
+      return checkParent(op, op.getTree(), op.getPath(), op.getCoordinates());
+    SmallVector<Bounded> bounds;
+    for (auto [index, extent] : llvm::zip_equal(op.getCoordinates(), path.extents))
+      bounds.push_back({index, extent});
+    checkBounds(op, accessName(op.getTree(), op.getPath()), bounds);
+  }
+
+  /// The cell that holds a list, by coordinates along the axes of the levels above the list.
+  void checkParent(Operation *op, Value tree, StringRef list, ValueRange coordinates) {
+    TreePath path = *findPath(cast<TreeType>(tree.getType()), list);
+    SmallVector<Bounded> bounds;
+    for (unsigned axis : path.axes) {
+      int64_t extent = 0;
+      for (LevelInterface level : ArrayRef(path.levels).drop_back())
+        for (auto [number, cells] : llvm::zip(levelAxes(level), level.getLevelExtents()))
+          if (number == axis && extent != unboundedExtent)
+            extent = cells == unboundedExtent ? cells : std::max<int64_t>(extent, 1) * cells;
+      if (extent != 0)
+        bounds.push_back({coordinates[bounds.size()], extent});
+    }
+    checkBounds(op, accessName(tree, list), bounds);
   }
 
   /// A negative index is a very large one. An axis without bounds is shown as -1, which messages write as *.

@@ -75,3 +75,17 @@ metate.kernel @checked(%f: !sparse {metate.name = "f"}, %v: f32, %i: index) attr
   metate.store %v, %f["a"][%i] : f32, !sparse
   metate.return
 }
+
+!blocks = !metate.tree<#metate.hash<"i", [#metate.pointer<"i", [2], [#metate.dense<"i", [3], [#metate.place<"a" : f32>]>], name = "blocks">]>>
+
+// Blocks and cells are both without bounds below a hash level: the coordinate of a block is that of a cell of another one.
+// CHECK-LABEL: metate.kernel @blocks_of_a_hash_level
+// CHECK: metate.for_each
+// CHECK: metate.activate
+metate.kernel @blocks_of_a_hash_level(%f: !blocks, %v: f32) {
+  metate.for_each (%i) in %f["blocks"] : !blocks {
+    metate.store %v, %f["a"][%i] : f32, !blocks
+    metate.yield
+  }
+  metate.return
+}

@@ -171,3 +171,20 @@ metate.kernel @unbounded(%i: index, %f: !hash, %x: memref<4xf32>) {
   memref.store %w, %x[%zero] : memref<4xf32>
   metate.return
 }
+
+!lists = !metate.tree<#metate.dense<"i", [2], [#metate.dynamic<"j", [8], [#metate.place<"a" : i32>], chunk = 2, name = "list">]>>
+
+// A list is where its parent cell is.
+// CHECK-LABEL: metate.kernel @list(
+// CHECK-SAME: %[[I:[a-z0-9]+]]: index
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[I]], %[[TWO]]
+// CHECK: metate.check out_of_range %[[IN]], {{.*}} index(%[[I]]) shape(%[[TWO]])
+// CHECK-NEXT: metate.length
+// CHECK: metate.check out_of_range
+// CHECK-NEXT: metate.append
+metate.kernel @list(%f: !lists, %i: index) {
+  %n = metate.length %f["list"][%i] : !lists
+  %k = metate.append %f["list"][%i] : !lists
+  metate.return
+}
