@@ -13,7 +13,7 @@ SHAPES = {  # cells of the pointer level, of a leaf
     "plane": ((4, 3), (4, 16)),
     "volume": ((2, 3, 3), (4, 2, 8)),
 }
-TYPES = {"f32": np.float32, "f64": np.float64, "i16": np.int16, "u8": np.uint8, "i64": np.int64}
+TYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i16": np.int16, "u8": np.uint8, "i64": np.int64}
 BACKGROUND = 3
 
 
