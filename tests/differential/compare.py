@@ -3,6 +3,8 @@ only known to some units in the last place."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from . import numbers as n
@@ -58,7 +60,7 @@ def _kind(status):
 def _sorted(values, results, name, lists):
     """The values of each list in ascending order. `lists`: positions of a list's coordinates among a cell's."""
     cells = results[f"{name} cells"]
-    columns = [*(cells[:, k] for k in lists), *values.reshape(len(values), -1).T]
+    columns = [*(cells[:, k] for k in lists), *values.reshape(len(values), math.prod(values.shape[1:])).T]
     return values[np.lexsort(columns[::-1])]
 
 

@@ -371,7 +371,8 @@ class Places:
             used = {key[0] for key in self.task.modes} if self.task else set()
             if not member.is_sparse or tree in self.unread:
                 return False
-            return self.is_serial or tree not in self.task.grown | self.task.asked | used
+            # Whether a list is appended to before it is emptied or after it would show in which order iterations run.
+            return self.is_serial or tree not in self.task.grown | self.task.asked | used | set(self.task.appended)
 
         found = self._cell_for(fits)
         if found is None:
@@ -379,7 +380,6 @@ class Places:
         tree, member = found
         if not self.is_serial:
             self.task.dropped.add(tree)
-            self.task.appended.pop(tree, None)
         if self.is_serial or self.task.is_single:
             self.given_up.add(tree)
         return self._in_list(tree, member, self.coordinates(member), "deactivate")

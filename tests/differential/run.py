@@ -87,8 +87,8 @@ VARIANTS = (
     Variant("module in another process", is_loaded=True),
     Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
-    Variant("deterministic", (("opt_level", 2), ("deterministic", True))),
-    Variant("deterministic 4 workers", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0)), threads=4),
+    Variant("deterministic", (("opt_level", 2), ("deterministic", True), ("chunk_ns", 0))),
+    Variant("deterministic 4 workers", (("opt_level", 2), ("deterministic", True), ("chunk_ns", 0)), threads=4),
     *(Variant(f"interpreter after {stage}", stage=stage) for stage in ("import", "simplify", "activate", "offload")),
     Variant("interpreter with checks", stage="import", checks=("conflict", "order")),
 )
