@@ -23,6 +23,29 @@ def attract(pos: Points, acc: Points):
         acc[i] = a
 
 
+def masked_grid():
+    builder = mt.types.SNodeTreeBuilder()
+    blocks = builder.pointer(mt.ij, 4)
+    blocks.bitmasked(mt.ij, (8, 8)).place(y=mt.f32)
+    blocks.bitmasked(mt.ij, (8, 8)).place(m=mt.i32)
+    return builder.build()
+
+
+Grid = masked_grid()
+
+
+@mt.kernel
+def spread(f: Grid):
+    for i, j in f.y:
+        f.y[i, j] = f.y[i, j] + f.y[i, j + 1]
+
+
+@mt.kernel
+def move(f: Grid):
+    for i, j in f.m:
+        f.m[i, j] = f.m[i - 1, j]
+
+
 def test_a_sum_of_vectors_over_a_square_root_is_right():
     rng = np.random.default_rng()
     pos, acc = rng.random((200, 3), np.float32), np.zeros((200, 3), np.float32)
@@ -54,3 +77,12 @@ def test_iterations_that_are_lanes_stay_vectors(tmp_path):
     lines = code_of(attract, tmp_path, fast_math=False).splitlines()
     for operation in ("vsqrtps", "vdivps", "vaddps"):
         assert any(operation in line and "%ymm" in line for line in lines), operation
+
+
+@pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
+@pytest.mark.parametrize("kernel", [spread, move])
+def test_rows_under_bits_are_blended_without_avx512(tmp_path, kernel):
+    """A store under a mask is forty micro-operations on some machines of this level."""
+    code = code_of(kernel, tmp_path, fast_math=False)
+    assert "maskmov" not in code
+    assert "blendv" in code
