@@ -52,6 +52,9 @@ class Window(ti.GUI):
         shown = self._window is not None and chosen.out is None
         self._frames = chosen.frames or (None if shown else chosen.default_frames)
         self._written = []
+        if self._window is None and chosen.out is None:
+            text = "no display here, so nothing is seen; --out FILE.gif or FILE.png writes what would be"
+            print(f"{name}: {text}", file=sys.stderr)
 
     @property
     def running(self) -> bool:
