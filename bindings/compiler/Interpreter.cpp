@@ -87,7 +87,7 @@ std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module
   CompileOptions options = optionsOf(choices);
   if (options.slices != Slices::None)
     stage = std::max(*stage, Stage::Activate); // where slices are made
-  for (TargetOptions &target : options.targets)
+  for (Machine &target : options.targets)
     target.optLevel = 0; // thunks
   interp::Checks checks = checksOf(checkNames, stop);
   std::optional<llvm::Expected<std::unique_ptr<InterpretedCode>>> code;

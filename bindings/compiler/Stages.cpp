@@ -161,7 +161,7 @@ std::vector<std::string> allStageNames() {
 CompileOptions optionsOf(const Choices &choices) {
   CompileOptions options;
   for (const std::string &name : choices.targets)
-    options.targets.push_back(valueOf(parseTarget(name, choices.optLevel)));
+    options.targets.push_back(valueOf(parseMachine(name, choices.optLevel)));
   options.hoistLeaves = choices.hoistLeaves;
   options.proveActivity = choices.proveActivity;
   options.scanMasks = choices.scanMasks;
@@ -185,7 +185,7 @@ void bindStages(nb::module_ &module) {
   nb::class_<Choices>(module, "Choices", "Targets and which optimisations run.")
       .def(nb::init<>())
       .def_rw("targets", &Choices::targets,
-              "Names as `parseTarget` reads them: native, x86-64-v3, znver4, ...")
+              "Names as `parseMachine` reads them: native, x86-64-v3, znver4, ...")
       .def_rw("opt_level", &Choices::optLevel)
       .def_rw("hoist_leaves", &Choices::hoistLeaves)
       .def_rw("prove_activity", &Choices::proveActivity)

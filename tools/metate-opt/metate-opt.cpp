@@ -43,9 +43,9 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
-    SmallVector<metate::TargetOptions> parsed;
+    SmallVector<metate::Machine> parsed;
     for (const std::string &name : targets) {
-      llvm::Expected<metate::TargetOptions> target = metate::parseTarget(name, optLevel);
+      llvm::Expected<metate::Machine> target = metate::parseMachine(name, optLevel);
       if (!target) {
         getOperation().emitError() << llvm::toString(target.takeError());
         return signalPassFailure();
@@ -142,13 +142,13 @@ static llvm::Expected<std::string> runDriver(ModuleOp module, const StageOptions
   metate::CompileOptions compile;
   compile.debug = options.debugKernels;
   for (const std::string &name : options.targets) {
-    llvm::Expected<metate::TargetOptions> target = metate::parseTarget(name, options.optLevel);
+    llvm::Expected<metate::Machine> target = metate::parseMachine(name, options.optLevel);
     if (!target)
       return target.takeError();
     compile.targets.push_back(*target);
   }
   if (compile.targets.empty())
-    compile.targets.push_back(llvm::cantFail(metate::parseTarget("native", options.optLevel)));
+    compile.targets.push_back(llvm::cantFail(metate::parseMachine("native", options.optLevel)));
   if (llvm::Error error =
           metate::runStages(module, *from, std::min(*to, metate::Stage::Emit), compile))
     return error;

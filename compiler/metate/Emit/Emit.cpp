@@ -249,7 +249,7 @@ namespace {
 /// A part on its way through LLVM, in a context of its own: any thread may take it there.
 struct Compilation {
   static Expected<std::unique_ptr<Compilation>> create(const CodePart &part,
-                                                       const metate::TargetOptions &target) {
+                                                       const metate::Machine &target) {
     Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
     if (!machine)
       return machine.takeError();
@@ -311,7 +311,7 @@ static void inParallel(size_t count, unsigned threads, llvm::function_ref<void(s
 }
 
 static Expected<std::vector<SmallVector<char, 0>>>
-compile(ArrayRef<CodePart> parts, const metate::TargetOptions &target, const EmitOptions &options) {
+compile(ArrayRef<CodePart> parts, const metate::Machine &target, const EmitOptions &options) {
   // MLIR's context is one thread's, so translation is this one's.
   SmallVector<std::unique_ptr<Compilation>> compilations;
   for (const CodePart &part : parts) {
@@ -348,7 +348,7 @@ static ArrayAttr objectsAttr(Builder &builder, ArrayRef<SmallVector<char, 0>> ob
   return builder.getArrayAttr(attributes);
 }
 
-Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets, const EmitOptions &options) {
+Error metate::emit(ModuleOp module, ArrayRef<Machine> targets, const EmitOptions &options) {
   if (targets.empty())
     return llvm::createStringError("expected at least one target");
   if (!module.getOps<PayloadOp>().empty())
@@ -365,8 +365,8 @@ Error metate::emit(ModuleOp module, ArrayRef<TargetOptions> targets, const EmitO
   StringAttr sanitizer;
   if (options.sanitizer != Sanitizer::None)
     sanitizer = builder.getStringAttr(sanitizerName(options.sanitizer));
-  for (const TargetOptions &named : targets) {
-    Expected<TargetOptions> target = resolveTarget(named);
+  for (const Machine &named : targets) {
+    Expected<Machine> target = resolveMachine(named);
     if (!target)
       return target.takeError();
     Expected<std::vector<SmallVector<char, 0>>> objects = compile(parts, *target, options);

@@ -7,7 +7,7 @@
 #ifndef METATE_EMIT_EMIT_H
 #define METATE_EMIT_EMIT_H
 
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -39,7 +39,7 @@ void registerEmit(mlir::DialectRegistry &registry);
 /// exports the interfaces' entries (hidden outside the payload) and leaves no symbol undefined but
 /// those of findExternal() and of the sanitizer's runtime. The same module and targets give the same
 /// bytes. On failure the module is left as it was.
-llvm::Error emit(mlir::ModuleOp module, llvm::ArrayRef<TargetOptions> targets,
+llvm::Error emit(mlir::ModuleOp module, llvm::ArrayRef<Machine> targets,
                  const EmitOptions &options = {});
 
 /// The invariant after emit: at least one payload; no LLVM dialect operation; each interface's

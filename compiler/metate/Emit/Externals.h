@@ -8,7 +8,7 @@
 #ifndef METATE_EMIT_EXTERNALS_H
 #define METATE_EMIT_EXTERNALS_H
 
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringSet.h"

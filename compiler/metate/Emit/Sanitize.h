@@ -9,7 +9,7 @@
 #ifndef METATE_EMIT_SANITIZE_H
 #define METATE_EMIT_SANITIZE_H
 
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 
 #include <optional>
 

@@ -10,8 +10,8 @@
 
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Externals.h"
+#include "metate/Emit/Machine.h"
 #include "metate/Emit/Sanitize.h"
-#include "metate/Emit/Target.h"
 #include "metate/Module/Module.h"
 
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
@@ -103,11 +103,11 @@ static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &tripl
 
 Expected<std::unique_ptr<Jit>> Jit::create() {
   auto session = std::make_shared<Session>();
-  Expected<TargetOptions> host = resolveTarget({});
+  Expected<Machine> host = resolveMachine({});
   if (!host)
     return host.takeError();
   session->triple = llvm::Triple(host->triple);
-  Expected<std::vector<std::string>> features = targetFeatures(*host);
+  Expected<std::vector<std::string>> features = machineFeatures(*host);
   if (!features)
     return features.takeError();
   session->features = std::move(*features);
@@ -158,11 +158,11 @@ Error Jit::Session::checkTarget(PayloadOp payload) const {
   if (wanted.getArch() != triple.getArch() || wanted.getOS() != triple.getOS())
     return llvm::createStringError("the payload is for '" + payload.getTriple() +
                                    "', this machine is '" + triple.str() + "'");
-  TargetOptions target;
+  Machine target;
   target.triple = payload.getTriple().str();
   target.cpu = payload.getCpu().str();
   target.features = payload.getFeatures().str();
-  Expected<std::vector<std::string>> needed = targetFeatures(target);
+  Expected<std::vector<std::string>> needed = machineFeatures(target);
   if (!needed)
     return needed.takeError();
   for (const std::string &name : *needed)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Link.h"
 #include "metate/Emit/Sanitize.h"
 #include "metate/Module/Hash.h"
-#include "metate/Module/Link.h"
 #include "metate/Module/Module.h"
 
 #include "llvm/Support/MathExtras.h"

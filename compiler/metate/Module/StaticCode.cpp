@@ -5,7 +5,7 @@
 // for each architecture. Must not look at kernels' code: that is the payload's.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Module/Link.h"
+#include "metate/Emit/Link.h"
 #include "metate/Module/Static.h"
 
 #include "metate/abi/kernel.h"

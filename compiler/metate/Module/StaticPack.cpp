@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Externals.h"
+#include "metate/Emit/Link.h"
+#include "metate/Emit/Machine.h"
 #include "metate/Emit/Sanitize.h"
-#include "metate/Emit/Target.h"
-#include "metate/Module/Link.h"
 #include "metate/Module/Module.h"
 #include "metate/Module/Static.h"
 
@@ -25,7 +25,7 @@ using llvm::Expected;
 /// A machine for code without kernels: any CPU of the payload's architecture runs it.
 static Expected<std::unique_ptr<llvm::TargetMachine>> plainMachine(PayloadOp payload) {
   llvm::Triple triple(payload.getTriple());
-  metate::TargetOptions options;
+  metate::Machine options;
   options.triple = triple.str();
   options.cpu = triple.getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
   return createTargetMachine(options);

@@ -1,7 +1,7 @@
 //===- Variant.cpp - what a payload asks of its machine ---------*- C++ -*-===//
 #include "metate/Module/Variant.h"
 
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 #include "metate/abi/module.h"
 
 #include "llvm/TargetParser/Triple.h"
@@ -12,11 +12,11 @@ using llvm::Expected;
 /// Features of a CPU by LLVM's name, sorted.
 static Expected<std::vector<std::string>> featuresOf(llvm::StringRef triple, llvm::StringRef cpu,
                                                      llvm::StringRef features) {
-  TargetOptions options;
+  Machine options;
   options.triple = triple.str();
   options.cpu = cpu.str();
   options.features = features.str();
-  return targetFeatures(options);
+  return machineFeatures(options);
 }
 
 Expected<Variant> Variant::get(PayloadOp payload) {

@@ -7,7 +7,7 @@
 #ifndef METATE_PIPELINES_STAGES_H
 #define METATE_PIPELINES_STAGES_H
 
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -31,7 +31,7 @@ enum class Slices { None, Beside, Only };
 
 struct CompileOptions {
   /// What to generate code for; exactly one for the JIT.
-  std::vector<TargetOptions> targets;
+  std::vector<Machine> targets;
   /// One activation and one lookup per leaf, neighbours through a tile. Off: each access on its
   /// own.
   bool hoistLeaves = true;

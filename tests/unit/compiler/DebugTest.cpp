@@ -65,7 +65,7 @@ protected:
     ASSERT_TRUE(module);
     CompileOptions options;
     options.debug = debug;
-    options.targets.push_back(llvm::cantFail(parseTarget("native", 2)));
+    options.targets.push_back(llvm::cantFail(parseMachine("native", 2)));
     if (llvm::Error error = runStages(*module, Stage::Import, Stage::Emit, options))
       FAIL() << llvm::toString(std::move(error));
     jit = llvm::cantFail(Jit::create());

@@ -24,7 +24,7 @@ static std::string emitted(const std::string &text, const char *cpu, unsigned op
 TEST(Emit, ReplacesFunctionsByOnePayloadATarget) {
   Compiled compiled(saxpyText);
   ASSERT_TRUE(bool(compiled.module));
-  TargetOptions targets[] = {named("x86-64-v2"), named("x86-64-v4"), named("aarch64")};
+  Machine targets[] = {named("x86-64-v2"), named("x86-64-v4"), named("aarch64")};
   ASSERT_EQ(textOf(emit(*compiled.module, targets)), "");
   EXPECT_EQ(textOf(verifyEmitted(*compiled.module)), "");
   unsigned count = 0;
@@ -159,18 +159,17 @@ TEST(Emit, ConstructorsAreNotMade) {
 }
 
 TEST(Target, NamesAreChecked) {
-  EXPECT_EQ(llvm::cantFail(parseTarget("aarch64:cortex-a72")).cpu, "cortex-a72");
-  llvm::Expected<TargetOptions> wrong = parseTarget("x86-64-v9");
+  EXPECT_EQ(llvm::cantFail(parseMachine("aarch64:cortex-a72")).cpu, "cortex-a72");
+  llvm::Expected<Machine> wrong = parseMachine("x86-64-v9");
   ASSERT_FALSE(bool(wrong));
   EXPECT_NE(textOf(wrong.takeError()).find("unknown target 'x86-64-v9'"), std::string::npos);
 }
 
 TEST(Target, CodeUsesOnlyFeaturesAHostCheckCanSee) {
-  TargetOptions target =
-      llvm::cantFail(resolveTarget(named("bdver4"))); // has fma4, xop, tbm, sse4a
+  Machine target = llvm::cantFail(resolveMachine(named("bdver4"))); // has fma4, xop, tbm, sse4a
   for (const char *hidden : {"-fma4", "-xop", "-tbm", "-sse4a"})
     EXPECT_NE(target.features.find(hidden), std::string::npos) << target.features;
-  for (const std::string &name : llvm::cantFail(targetFeatures(target)))
+  for (const std::string &name : llvm::cantFail(machineFeatures(target)))
     EXPECT_TRUE(name != "fma4" && name != "xop");
 }
 

@@ -104,7 +104,7 @@ TEST(Jit, RefusesAnotherArchitectureAndSeveralPayloads) {
   llvm::cantFail(emit(*foreign.module, named("aarch64")));
   EXPECT_NE(textOf(jit->add(*foreign.module).takeError()).find("the payload is for 'aarch64"),
             std::string::npos);
-  TargetOptions targets[] = {named("x86-64"), named("x86-64-v2")};
+  Machine targets[] = {named("x86-64"), named("x86-64-v2")};
   llvm::cantFail(emit(*two.module, targets));
   EXPECT_NE(textOf(jit->add(*two.module).takeError()).find("one payload"), std::string::npos);
 }
@@ -112,11 +112,11 @@ TEST(Jit, RefusesAnotherArchitectureAndSeveralPayloads) {
 TEST(Jit, RefusesFeaturesThatTheMachineLacks) {
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   Compiled compiled(saxpyText);
-  TargetOptions target = named("x86-64-v4");
+  Machine target = named("x86-64-v4");
   target.features = "+amx-tile"; // no machine of the tests may use it without asking the system
   llvm::cantFail(emit(*compiled.module, target));
   llvm::Expected<std::unique_ptr<JitModule>> module = jit->add(*compiled.module);
-  if (llvm::is_contained(llvm::cantFail(targetFeatures(llvm::cantFail(resolveTarget({})))),
+  if (llvm::is_contained(llvm::cantFail(machineFeatures(llvm::cantFail(resolveMachine({})))),
                          "amx-tile"))
     GTEST_SKIP() << "this machine has amx-tile";
   ASSERT_FALSE(bool(module));

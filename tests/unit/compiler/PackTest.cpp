@@ -15,7 +15,7 @@
 using namespace metate;
 using namespace metate::test;
 
-static std::string packed(const std::string &text, llvm::ArrayRef<TargetOptions> targets,
+static std::string packed(const std::string &text, llvm::ArrayRef<Machine> targets,
                           PackOptions options = {}) {
   Compiled compiled(text);
   if (!compiled.module)
@@ -111,8 +111,8 @@ TEST(Descriptor, SignatureDependsOnNameAndArguments) {
 TEST(Variant, StatesLevelAndFeaturesBeyondIt) {
   Compiled compiled(saxpyText);
   ASSERT_TRUE(bool(compiled.module));
-  TargetOptions targets[] = {named("x86-64"), named("x86-64-v3"), named("znver4"),
-                             named("aarch64:cortex-a72")};
+  Machine targets[] = {named("x86-64"), named("x86-64-v3"), named("znver4"),
+                       named("aarch64:cortex-a72")};
   llvm::cantFail(emit(*compiled.module, targets));
   std::string bytes =
       llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_SHARED_OBJECT));
@@ -133,7 +133,7 @@ TEST(Variant, StatesLevelAndFeaturesBeyondIt) {
 }
 
 TEST(Pack, WritesACarrierWithAlignedSections) {
-  TargetOptions targets[] = {named("x86-64-v2"), named("aarch64")};
+  Machine targets[] = {named("x86-64-v2"), named("aarch64")};
   std::string bytes = packed(saxpyText, targets);
   auto head = read<metate_carrier>(bytes, 0);
   EXPECT_EQ(head.magic, METATE_CARRIER_MAGIC);
@@ -152,7 +152,7 @@ TEST(Pack, WritesACarrierWithAlignedSections) {
 }
 
 TEST(Pack, IsDeterministicAndSurvivesADump) {
-  TargetOptions targets[] = {named("x86-64-v3")};
+  Machine targets[] = {named("x86-64-v3")};
   std::string first = packed(saxpyText, targets);
   EXPECT_EQ(first, packed(saxpyText, targets));
   Compiled compiled(saxpyText);

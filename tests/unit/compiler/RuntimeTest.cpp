@@ -53,7 +53,7 @@ static const std::vector<float> expected = {10.5f, 21, 31.5f, 42, 52.5f};
 
 TEST(Runtime, OpensAndRunsAPackedModule) {
   Compiled compiled(saxpyText);
-  TargetOptions targets[] = {named("x86-64"), named("x86-64-v3"), named("aarch64")};
+  Machine targets[] = {named("x86-64"), named("x86-64-v3"), named("aarch64")};
   llvm::cantFail(emit(*compiled.module, targets));
   std::string bytes = llvm::cantFail(pack(*compiled.module));
   EXPECT_EQ(metate_module_verify(bytes.data(), bytes.size()), METATE_OK) << metate_last_error();

@@ -69,8 +69,8 @@ struct Compiled {
 
 inline std::string textOf(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-inline TargetOptions named(const char *cpu, unsigned optLevel = 2) {
-  TargetOptions options = llvm::cantFail(parseTarget(cpu, optLevel));
+inline Machine named(const char *cpu, unsigned optLevel = 2) {
+  Machine options = llvm::cantFail(parseMachine(cpu, optLevel));
   return options;
 }
 

@@ -6,10 +6,10 @@
 // the same bytes everywhere.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Module/Link.h"
+#include "metate/Emit/Link.h"
 
 #include "metate/Emit/Externals.h"
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 #include "metate/abi/kernel.h"
 
 #include "lld/Common/Driver.h"
@@ -210,7 +210,7 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
     return llvm::createStringError(
         "a shared-object payload needs a Linux target with the GNU C library, got '" +
         parts.triple + "'");
-  TargetOptions options;
+  Machine options;
   options.triple = parts.triple.str();
   options.cpu = triple.getArch() == Triple::x86_64 ? "x86-64" : "generic";
   options.optLevel = 0; // data and empty functions only

@@ -1,4 +1,4 @@
-//===- Target.cpp - targets by name, resolved, as machines ------*- C++ -*-===//
+//===- Machine.cpp - machines by name, resolved, as LLVM has them -*- C++ -*-===//
 //
 // The rule for features: code may use only what the host's CPU check can see before it loads a
 // payload. On x86-64 these are the features of the psABI levels v1 to v4 and those of `checkable`
@@ -6,7 +6,7 @@
 // when the target is resolved. On AArch64 it is the base architecture.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -95,8 +95,8 @@ static std::string hostTriple() {
       .str();
 }
 
-Expected<metate::TargetOptions> metate::parseTarget(StringRef name, unsigned optLevel) {
-  TargetOptions options;
+Expected<metate::Machine> metate::parseMachine(StringRef name, unsigned optLevel) {
+  Machine options;
   options.optLevel = optLevel;
   if (name.empty() || name == "native" || name == "host")
     return options;
@@ -113,7 +113,7 @@ Expected<metate::TargetOptions> metate::parseTarget(StringRef name, unsigned opt
   } else {
     options.cpu = arch.str();
   }
-  if (Expected<TargetOptions> resolved = resolveTarget(options); !resolved)
+  if (Expected<Machine> resolved = resolveMachine(options); !resolved)
     return joinErrors(
         llvm::createStringError("unknown target '" + name +
                                 "'; expected native, x86-64, x86-64-v2, x86-64-v3, "
@@ -182,8 +182,8 @@ static std::string hostDifference(const StringSet<> &ofCpu) {
   return llvm::join(entries, ",");
 }
 
-Expected<metate::TargetOptions> metate::resolveTarget(const TargetOptions &options) {
-  TargetOptions result = options;
+Expected<metate::Machine> metate::resolveMachine(const Machine &options) {
+  Machine result = options;
   if (result.triple.empty())
     result.triple = hostTriple();
   Triple triple(result.triple);
@@ -233,7 +233,7 @@ static CodeGenOptLevel codeGenLevel(unsigned optLevel) {
   }
 }
 
-Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const TargetOptions &options) {
+Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const Machine &options) {
   Triple triple(options.triple);
   Expected<const Target *> target = findTarget(triple);
   if (!target)
@@ -247,7 +247,7 @@ Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const Targe
   return machine;
 }
 
-Expected<std::vector<std::string>> metate::targetFeatures(const TargetOptions &options) {
+Expected<std::vector<std::string>> metate::machineFeatures(const Machine &options) {
   Triple triple(options.triple);
   Expected<Subtarget> subtarget = Subtarget::create(triple, options.cpu, options.features);
   if (!subtarget)

@@ -4,10 +4,10 @@
 // a hash.
 //
 //===----------------------------------------------------------------------===//
-#ifndef METATE_MODULE_LINK_H
-#define METATE_MODULE_LINK_H
+#ifndef METATE_EMIT_LINK_H
+#define METATE_EMIT_LINK_H
 
-#include "metate/Emit/Target.h"
+#include "metate/Emit/Machine.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,12 +1,12 @@
-//===- Target.h - what machine code is made for -----------------*- C++ -*-===//
+//===- Machine.h - what machine code is made for ----------------*- C++ -*-===//
 //
-// A target as a value (triple, CPU, features, optimisation level) and the LLVM TargetMachine of it.
+// A machine as a value (triple, CPU, features, optimisation level) and the LLVM TargetMachine of it.
 // Only the LLVM targets that are asked for are initialised: initialising all of them costs more
 // than a kernel.
 //
 //===----------------------------------------------------------------------===//
-#ifndef METATE_EMIT_TARGET_H
-#define METATE_EMIT_TARGET_H
+#ifndef METATE_EMIT_MACHINE_H
+#define METATE_EMIT_MACHINE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -23,7 +23,7 @@ namespace metate {
 
 /// The machine that code is made for. Empty triple: this process's. CPU "native" or "host": this
 /// machine's CPU with all its features.
-struct TargetOptions {
+struct Machine {
   std::string triple;
   std::string cpu = "native";
   /// LLVM features on top of the CPU's: "+avx512f,-fma".
@@ -31,7 +31,7 @@ struct TargetOptions {
   /// 0 to 3, as the -O levels of a C compiler.
   unsigned optLevel = 2;
 
-  bool operator==(const TargetOptions &) const = default;
+  bool operator==(const Machine &) const = default;
 };
 
 /// What LLVM instruments generated code for.
@@ -41,19 +41,18 @@ enum class Sanitizer { None, Address, Thread };
 /// `aarch64`), an x86-64 level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or
 /// `ARCHITECTURE:CPU`
 /// (`aarch64:cortex-a72`).
-llvm::Expected<TargetOptions> parseTarget(llvm::StringRef name, unsigned optLevel = 2);
+llvm::Expected<Machine> parseMachine(llvm::StringRef name, unsigned optLevel = 2);
 
 /// The same target with nothing left to this machine: triple, CPU name and features are spelled
 /// out. Fails on an unknown architecture, CPU or level.
-llvm::Expected<TargetOptions> resolveTarget(const TargetOptions &options);
+llvm::Expected<Machine> resolveMachine(const Machine &options);
 
 /// A machine for position-independent code. `options` must be resolved.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(const TargetOptions &options);
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Machine &options);
 
 /// The names of all LLVM features that code for the target may use, sorted. `options` must be
 /// resolved.
-llvm::Expected<std::vector<std::string>> targetFeatures(const TargetOptions &options);
+llvm::Expected<std::vector<std::string>> machineFeatures(const Machine &options);
 
 } // namespace metate
 
