@@ -224,3 +224,45 @@ def test_read_only_trees_are_in_order_or_refused(tmp_path):
             total(T.load(tmp_path / "unsorted", read_only=True))
         shown = T.load(tmp_path / "sorted", read_only=True)
         assert bits(total(shown)) == bits(total(f)) and shown.topology_version == version
+
+
+def lists():
+    return mt.types.SNodeTreeBuilder().dynamic(mt.axes("i"), 64, 4, name="level").place(a=mt.f32).build()
+
+
+def pointers():
+    return mt.types.SNodeTreeBuilder().pointer(mt.axes("i"), 64, name="level").place(a=mt.f32).build()
+
+
+def tables():
+    return mt.types.SNodeTreeBuilder().hash(mt.axes("i"), name="level").place(a=mt.f32).build()
+
+
+@pytest.mark.parametrize("make", [lists, pointers, tables])
+def test_slots_that_a_statement_gives_up_before_a_sorted_loop(make):
+    """They are free before slots are put in order: the order was noted, and then they left."""
+    tree_type = make()
+    is_list = make is lists
+
+    @mt.kernel
+    def drop_then_walk(f: tree_type, out: mt.types.ndarray(mt.f32, 1)):
+        if mt.static(is_list):
+            mt.deactivate(f.level, [])
+        else:
+            for k in mt.static(range(1, 64, 2)):
+                mt.deactivate(f.level, [k])
+        for i in f.a:
+            out[i] = f.a[i]
+
+    for context in contexts():
+        with context:
+            f = tree_type.new({"level": 64} if make is tables else None)
+            for i in range(64) if is_list else reversed(range(64)):
+                f["a"][i] = i + 1
+            out = np.zeros(64, np.float32)
+            drop_then_walk(f, out)
+            f.check()
+            assert f.stats()["level"].peak == f.stats()["level"].used == (0 if is_list else 32)
+            assert (out == [0 if is_list or i % 2 else i + 1 for i in range(64)]).all()
+            drop_then_walk(f, out)
+            f.check()

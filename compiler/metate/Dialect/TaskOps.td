@@ -53,7 +53,7 @@ def Metate_SortOp : Metate_Op<"sort"> {
   let summary = "puts a tree's slots in the order of their coordinates, where they are not";
   let description = [{
     In a serial task of a deterministic kernel, before a task over the slots of a pool: that task then visits them in the same order
-    in every run. Cells, values and lengths stay.
+    in every run. Cells, values and lengths stay. No deactivation stands before it in its task: what a task gives up is free when it ends.
   }];
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree);
   let assemblyFormat = "$tree attr-dict `:` type($tree)";

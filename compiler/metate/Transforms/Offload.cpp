@@ -204,6 +204,14 @@ private:
     return !isMemoryEffectFree(&op) && !isa<ReturnOp, RangeOp, CellsOp>(op);
   }
 
+  /// Slots that a task gives up are free when it ends, and only then may slots be put in order: a sort
+  /// behind `deactivate(a)` begins a task of its own.
+  static bool endsTask(ArrayRef<Operation *> run, Operation &next) {
+    return isa<SortOp>(next) && llvm::any_of(run, [](Operation *op) {
+             return op->walk([](DeactivateOp) { return WalkResult::interrupt(); }).wasInterrupted();
+           });
+  }
+
   /// Runs of statements between loops, from the first one with effects to the last.
   void gatherSerial() {
     Block &block = getOperation().getBody().front();
@@ -218,9 +226,10 @@ private:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (isMutant(Mutant::SerialMergedAcrossLoop) && isa<RangeOp>(op))
         continue;
-      if (isa<RangeOp, CellsOp, ReturnOp>(op))
+      bool standsAlone = isa<RangeOp, CellsOp, ReturnOp>(op);
+      if (standsAlone || endsTask(run, op))
         flush();
-      else if (!run.empty() || needsTask(op))
+      if (!standsAlone && (!run.empty() || needsTask(op)))
         run.push_back(&op);
     }
   }

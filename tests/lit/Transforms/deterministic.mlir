@@ -60,3 +60,23 @@ metate.kernel @two.reserve(%f: !sparse, %x: memref<?xf32>) {
   }
   metate.return
 }
+
+// What a statement gives up is free before slots are put in order: the sort has a task of its own.
+// CHECK-LABEL: metate.kernel @drop_then_walk
+// CHECK: metate.serial
+// CHECK: metate.deactivate %[[D:[a-z0-9]+]]["dynamic0"]
+// CHECK-NEXT: metate.collect %[[D]]
+// CHECK-NEXT: metate.yield
+// CHECK: metate.serial
+// CHECK-NEXT: metate.sort %[[D]]
+// CHECK-NEXT: metate.yield
+// CHECK: metate.cells
+metate.kernel @drop_then_walk(%f: !list) {
+  metate.deactivate %f["dynamic0"][] : !list
+  metate.for_each (%i) in %f["a"] : !list {
+    %v = metate.load %f["a"][%i] : !list -> f32
+    metate.store %v, %f["a"][%i] active : f32, !list
+    metate.yield
+  }
+  metate.return
+}
