@@ -1,20 +1,29 @@
-"""Fixtures shared by all Python tests: fresh random data for each run."""
+"""Fixtures shared by all Python tests: random data that are the same in every run (seeded.py)."""
 
 import os
 
-import numpy as np
+import hypothesis
 import pytest
+import seeded
 
 import metate as mt
 
+hypothesis.settings.register_profile("suite", derandomize=True, database=None, deadline=None)
+hypothesis.settings.register_profile("long", database=None, deadline=None, print_blob=True)
+
 
 @pytest.fixture
-def rng():
-    """A generator seeded afresh; pytest shows the seed when the test fails. METATE_TEST_SEED repeats one."""
-    given = os.environ.get("METATE_TEST_SEED")
-    seed = int(given) if given else int.from_bytes(os.urandom(4), "little")
-    print(f"METATE_TEST_SEED={seed}")
-    return np.random.default_rng(seed)
+def rng(request):
+    """A generator that depends on the test's name; METATE_TEST_SEED=N gives other data."""
+    return seeded.generator(request.node.nodeid)
+
+
+def pytest_configure(config):
+    hypothesis.settings.load_profile("long" if seeded.seed() else "suite")
+
+
+def pytest_report_header(config):
+    return f"METATE_TEST_SEED={seeded.seed()}"
 
 
 @pytest.fixture(autouse=True, scope="session")

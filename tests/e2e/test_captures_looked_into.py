@@ -4,6 +4,7 @@ import collections
 
 import numpy as np
 import pytest
+import seeded
 
 import metate as mt
 
@@ -150,7 +151,7 @@ def test_objects_that_make_up_their_elements():
 
 
 def test_whole_arrays_that_python_saw():
-    rng = np.random.default_rng()
+    rng = seeded.generator("test_whole_arrays_that_python_saw")
 
     @mt.kernel
     def total(w: mt.types.ndarray(), of: mt.template()) -> mt.f64:

@@ -1,14 +1,14 @@
 """One object that a kernel reaches on several ways: code made for it is not used where these lead to different ones."""
 
-import numpy as np
 import pytest
+import seeded
 
 import metate as mt
 
 
 @pytest.fixture
 def fields():
-    rng = np.random.default_rng()
+    rng = seeded.generator("fields")
     arrays = [rng.integers(1, 50, 5) for _ in range(2)]
     made = []
     for array in arrays:

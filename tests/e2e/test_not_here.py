@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import seeded
 
 import metate as mt
 from metate import not_here
@@ -64,7 +65,7 @@ def test_a_template_that_is_a_field_is_not_none():
 
 
 def test_levels_are_deactivated_from_python():
-    rng = np.random.default_rng()
+    rng = seeded.generator("test_levels_are_deactivated_from_python")
     x, v = mt.field(mt.f32), mt.Vector.field(2, mt.i32)
     block = mt.root.pointer(mt.i, 16)
     block.dense(mt.i, 4).place(x, v)

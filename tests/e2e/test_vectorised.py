@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import seeded
 
 import metate as mt
 
@@ -47,7 +48,7 @@ def move(f: Grid):
 
 
 def test_a_sum_of_vectors_over_a_square_root_is_right():
-    rng = np.random.default_rng()
+    rng = seeded.generator("test_a_sum_of_vectors_over_a_square_root_is_right")
     pos, acc = rng.random((200, 3), np.float32), np.zeros((200, 3), np.float32)
     with mt.Context(fast_math=True):
         attract(pos, acc)

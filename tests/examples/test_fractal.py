@@ -1,11 +1,12 @@
 """The Julia set against NumPy."""
 
 import numpy as np
+import seeded
 
 
 def test_a_frame_equals_numpys(load):
     program = load("fractal", "--size", 24)
-    t = np.random.default_rng().uniform(0, 6)
+    t = seeded.generator("test_a_frame_equals_numpys").uniform(0, 6)
     program["paint"](t)
     n = 24
     i, j = np.meshgrid(np.arange(2 * n), np.arange(n), indexing="ij")

@@ -1,12 +1,13 @@
 """N-body: accelerations against NumPy in double precision, and what the laws keep."""
 
 import numpy as np
+import seeded
 
 
 def test_accelerations_equal_numpys(load):
     program = load("nbody", "--size", 100)
     program["init"]()
-    random = np.random.default_rng()
+    random = seeded.generator("test_accelerations_equal_numpys")
     position = random.uniform(-1, 1, (100, 3)).astype(np.float32)
     program["position"].from_numpy(position)
     program["attract"]()

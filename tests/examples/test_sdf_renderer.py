@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import seeded
 
 import metate as ti
 
@@ -23,7 +24,7 @@ def test_rays_meet_the_ball_where_the_sphere_is(load):
             found[i] = march(origin[i], direction[i])
 
     center, radius = np.array([0.0, 0.22, 0.05]), 0.32
-    random = np.random.default_rng()
+    random = seeded.generator("test_rays_meet_the_ball_where_the_sphere_is")
     origin = np.array([0.0, 0.4, 3.0]) + random.uniform(-0.1, 0.1, (200, 3))
     direction = unit(center + random.uniform(-0.15, 0.15, (200, 3)) - origin)
     found = np.zeros(200, np.float32)
@@ -43,7 +44,7 @@ def test_distances_never_reach_through_a_surface(load):
         for i in range(found.shape[0]):
             found[i] = distance(p[i])
 
-    random = np.random.default_rng()
+    random = seeded.generator("test_distances_never_reach_through_a_surface")
     a = random.uniform([-1.5, -0.1, -0.6], [1.5, 1, 1], (20000, 3)).astype(np.float32)
     b = (a + random.normal(0, 0.05, a.shape)).astype(np.float32)
     at_a, at_b = np.zeros(len(a), np.float32), np.zeros(len(a), np.float32)
@@ -62,7 +63,7 @@ def test_matt_surfaces_scatter_by_the_cosine(load):
         for i in range(found.shape[0]):
             found[i] = scatter(n)
 
-    for n in (*unit(np.random.default_rng().normal(size=(3, 3))), np.array([0.0, 1.0, 0.0])):
+    for n in (*unit(seeded.generator("test_matt_surfaces_scatter_by_the_cosine").normal(size=(3, 3))), np.array([0.0, 1.0, 0.0])):
         found = np.zeros((100000, 3), np.float32)
         run(ti.Vector(n.tolist()), found)
         np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-4)

@@ -8,13 +8,14 @@ import sys
 
 import numpy as np
 import pytest
+import seeded
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 from definitions import b1  # noqa: E402
 from harness import digest, junit, measure, report, rows  # noqa: E402
 
-RNG = np.random.default_rng()
+RNG = seeded.generator("test_bench")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import seeded
 
 import metate as mt
 
@@ -37,13 +38,13 @@ def test_circle_has_its_colour_place_and_size(gui):
 def test_circles_each_have_their_own_colour(gui, count, radius):
     grid = np.stack(np.meshgrid(np.arange(20), np.arange(15), indexing="ij"), -1).reshape(-1, 2)[:count]
     at = (grid * 8 + 4.001) / gui.res
-    colors = np.random.default_rng().integers(1, 1 << 24, count)
+    colors = seeded.generator("test_circles_each_have_their_own_colour").integers(1, 1 << 24, count)
     gui.circles(at, radius=min(radius, 3.9), color=colors)
     assert [color_at(gui, *one) for one in at] == colors.tolist()
 
 
 def test_many_small_circles_equal_a_loop_over_pixels(gui):
-    random = np.random.default_rng()
+    random = seeded.generator("test_many_small_circles_equal_a_loop_over_pixels")
     at = random.uniform(-0.1, 1.1, (400, 2))
     colors = random.integers(1, 1 << 24, 400)
     gui.circles(at, radius=2, color=colors)
@@ -169,7 +170,7 @@ def test_contour_is_stretched_and_normalised_and_has_colours(gui):
 @pytest.mark.parametrize("channels", [(), (1,), (2,), (3,), (4,)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.float32, np.float64])
 def test_set_image_is_exact(gui, channels, dtype):
-    bytes_ = np.random.default_rng().integers(0, 256, (160, 120, *channels), dtype=np.uint8)
+    bytes_ = seeded.generator("test_set_image_is_exact").integers(0, 256, (160, 120, *channels), dtype=np.uint8)
     if np.dtype(dtype).kind == "f":
         image = bytes_.astype(dtype) / 255
     else:

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import seeded
 
 import metate as mt
 
@@ -12,7 +13,7 @@ Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
 
 def random_image(*shape):
-    return np.random.default_rng().integers(0, 256, shape, dtype=np.uint8)
+    return seeded.generator("random_image").integers(0, 256, shape, dtype=np.uint8)
 
 
 @pytest.mark.parametrize("channels", [(), (1,), (3,), (4,)])

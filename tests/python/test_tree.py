@@ -314,7 +314,7 @@ def test_huge_virtual_extents_cost_nothing():
         tree.x.to_numpy()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data())
 def test_random_trees_against_numpy(data):
     """Levels of random kinds, axes and extents: every cell that was written reads back, the others are background."""
