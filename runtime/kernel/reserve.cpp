@@ -1,7 +1,7 @@
 // How many slots a launch would take: the kernel's slice counts them, in memory of the device's
 // allocator, and changes nothing.
 #include "kernel/run.h"
-#include "metate/abi/tree_reserve.h"
+#include "metate/abi/reservation.h"
 
 #include <cstring>
 

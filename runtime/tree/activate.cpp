@@ -1,4 +1,4 @@
-// Finding and activating cells, by any number of workers at once, as abi/metate/abi/tree_protocol.h
+// Finding and activating cells, by any number of workers at once, as protocol/metate/protocol/tree.h
 // says, which compiled kernels follow too.
 #include "tree/tree.h"
 

@@ -1,4 +1,4 @@
-// Slots in the order of their coordinates (abi/metate/abi/tree_sort.h). No memory is asked for. Links are
+// Slots in the order of their coordinates (protocol/metate/protocol/sort.h). No memory is asked for. Links are
 // looked at before anything moves: a damaged block stays as it is.
 #include "tree/access.h"
 

@@ -1,4 +1,4 @@
-// Host calls that take cells away, and lists: the protocol's deactivation (tree_protocol.h), with the
+// Host calls that take cells away, and lists: the protocol's deactivation (protocol/metate/protocol/tree.h), with the
 // collection that ends a task after each of them. No launch may be running on the tree.
 #include "tree/access.h"
 #include "tree/walk.h"

@@ -5,7 +5,7 @@
 #define METATE_RUNTIME_TYPE_TYPE_H
 
 #include "device/device.h"
-#include "metate/abi/tree_protocol.h"
+#include "metate/protocol/tree.h"
 #include "type/blob.h"
 
 namespace metate {

@@ -1,6 +1,6 @@
 /* Where slots come from: magazines of workers, the free list, high water; runs that move into magazines.
  *
- * The code is metate_view_take, _refill, _search, _give_back and _unload of abi/metate/abi/tree_slots.h. What a
+ * The code is metate_view_take, _refill, _search, _give_back and _unload of protocol/metate/protocol/slots.h. What a
  * slot holds and how it is published is pool.pml's; here a slot is linked in one step, or goes back. Workers
  * share magazines where there are more of them (MAGAZINES). Every run starts with any number of slots on the free
  * list, in ascending or descending order, lets every worker activate any cells, unloads the magazines, and asks

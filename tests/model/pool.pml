@@ -1,6 +1,6 @@
 /* Activation of cells of one pool by several workers: links, free list, high water, slack slots.
  *
- * The code is metate_view_claim, _take and _give_back of abi/metate/abi/tree_protocol.h: 1 test the link, 2 take
+ * The code is metate_view_claim, _take and _give_back of protocol/metate/protocol/tree.h: 1 test the link, 2 take
  * a slot, 3 fill it, 4 publish it or give it back; a step here is one atomic access there. Every run starts
  * from each sound pool of its size (some cells active, some slots on the free list, the rest never handed
  * out; MOST_LINKED and MOST_FREE leave some out), lets every worker activate any cells, and asks for a sound

@@ -12,6 +12,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check-layers
 SOUND = {
     "abi/metate/abi/base.h": "#include <stdint.h>\n",
     "abi/metate/abi/tree.h": '#include "metate/abi/base.h"\n',
+    "protocol/metate/protocol/view.h": '#include "metate/abi/tree.h"\n',
     "include/metate/metate.h": '#include "metate/abi/tree.h"\n',
     "runtime/device/device.h": '#include "metate/metate.h"\n#include <memory>\n',
     "runtime/driver/cpu/features.h": '#include "device/device.h"\n',
@@ -30,7 +31,12 @@ SOUND = {
 
 # (file, line appended to it, part of the rule that must be named)
 FORBIDDEN = [
-    ("abi/metate/abi/base.h", "#include <stdio.h>", "abi may include only"),
+    ("abi/metate/abi/base.h", "#include <stdio.h>", "abi may include of others only"),
+    ("abi/metate/abi/base.h", '#include "metate/protocol/view.h"', "abi may not include protocol"),
+    ("protocol/metate/protocol/view.h", "#include <string.h>", "protocol may include of others only"),
+    ("protocol/metate/protocol/view.h", '#include "metate/metate.h"', "protocol may not include runtime"),
+    ("protocol/metate/protocol/view.h", '#include "metate/Dialect/Ops.h"', "protocol may not include compiler"),
+    ("include/metate/metate.h", '#include "metate/protocol/view.h"', "installed headers may not include protocol"),
     ("abi/metate/abi/base.h", '#include "metate/metate.h"', "abi may not include runtime"),
     ("runtime/device/device.h", '#include "llvm/ADT/StringRef.h"', "runtime may not use LLVM"),
     ("runtime/device/device.h", "#include <Python.h>", "runtime may not use Python"),

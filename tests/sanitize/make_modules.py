@@ -22,7 +22,7 @@ from metate.types import TreeType
 from metate_native import _compiler
 
 # What makes a new slot visible to the worker that finds its link, in the map stage's LLVM dialect. The other side,
-# the exchange that links it, is in abi/metate/abi/tree_protocol.h: orders_test.cpp weakens that one.
+# the exchange that links it, is in protocol/metate/protocol/tree.h: orders_test.cpp weakens that one.
 WEAKER = {
     "find": (r"(llvm\.load .*atomic) acquire", r"\1 monotonic"),
 }

@@ -2,7 +2,7 @@
 // protocol itself from many workers at once: activations, appends, deactivations, then collection.
 #include "level_model.h"
 
-#include "metate/abi/tree_protocol.h"
+#include "metate/protocol/tree.h"
 
 #include <barrier>
 #include <thread>

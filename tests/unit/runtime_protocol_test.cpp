@@ -1,9 +1,9 @@
-// The protocol of abi/metate/abi/tree_protocol.h from many workers at once, as tasks of kernels follow
+// The protocol of protocol/metate/protocol/tree.h from many workers at once, as tasks of kernels follow
 // it: activations, appends, deactivations, stores and reads of any cells; then the collection that
 // ends a task. Whatever the order was, the block is sound, and the next task finds slots again.
 #include "level_model.h"
 
-#include "metate/abi/tree_protocol.h"
+#include "metate/protocol/tree.h"
 
 #include <barrier>
 #include <thread>

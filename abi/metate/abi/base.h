@@ -1,6 +1,6 @@
 /* What every header of the contract shares: fixed-width types, status codes, scalar types.
  *
- * abi/ is the whole border between the compiler and the runtime: C11 headers that include
+ * abi/ holds the formats of the border between the compiler and the runtime: C11 headers that include
  * nothing but <stdint.h> and <stddef.h>. Everything here is little-endian and read in place. */
 #ifndef METATE_ABI_BASE_H
 #define METATE_ABI_BASE_H

@@ -91,7 +91,7 @@ enum {
 };
 
 /* A kernel's slice has its name with this behind it, its arguments, and one i64 more: the address of a
- * metate_reservation (tree_reserve.h). Slices stand behind all other kernels. One that fails an
+ * metate_reservation (reservation.h). Slices stand behind all other kernels. One that fails an
  * assertion says why the kernel's slots cannot be counted. */
 #define METATE_SLICE_SUFFIX ".reserve"
 

@@ -61,7 +61,7 @@
  * of its path splits.
  *
  * How cells are activated and deactivated, by any number of workers at once, is written down as
- * code, with the orders of its atomic operations, in tree_protocol.h. There are `workers` slack
+ * code, with the orders of its atomic operations, in protocol/metate/protocol/tree.h. There are `workers` slack
  * slots in each pool (physical = capacity + workers) and one worker holds at most one slot that it
  * has not linked, so a need of at most `capacity` never fails. Slots in a worker's magazine are at
  * every other worker's disposal too; where no task runs the magazines are empty.

@@ -198,7 +198,7 @@ def Metate_ReserveOp : Metate_CellOp<"reserve", [MemoryEffects<[MemRead, MemWrit
   let summary = "counts the slots that activating a cell, or appending to a list, would take; changes nothing";
   let description = [{
     `metate.reserve %f["a"][%i, %j] in %counts : type`: of a kernel's slice (metate-slice-activations). Slots that are not there are
-    counted once each, in the memory of abi/metate/abi/tree_reserve.h whose address %counts is. `append`: the path is a dynamic level,
+    counted once each, in the memory of abi/metate/abi/reservation.h whose address %counts is. `append`: the path is a dynamic level,
     and its list gets one more cell. The tree is an argument of the kernel. A cell outside takes no slots.
     Constraints C1 and C2 of activate; with `append` C7 and C2 of append.
   }];

@@ -187,7 +187,7 @@ def Metate_TreeCallOp : Metate_Op<"tree_call", [AttrSizedOperandSegments]> {
   let summary = "calls a function of the tree protocol on a tree's block";
   let description = [{
     `%slot = metate.tree_call "claim" %block level 1 (%link) at (%i, %j) flag 1 : !type -> i32` is metate_rt_claim of
-    abi/metate/abi/tree_protocol.h: the block, the type's blob, the number (a level's record; of `collect`, whether to sweep), 64-bit
+    protocol/metate/protocol/tree.h: the block, the type's blob, the number (a level's record; of `collect`, whether to sweep), 64-bit
     numbers, an array of coordinates if there are any, the flag if there is one.
   }];
   let arguments = (ins StrAttr:$callee, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, I64Attr:$level, Variadic<Index>:$numbers,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Interp/Rules.h"
-#include "metate/abi/tree_reserve.h"
+#include "metate/abi/reservation.h"
 
 using namespace mlir;
 using namespace metate;

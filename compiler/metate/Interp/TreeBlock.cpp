@@ -1,6 +1,6 @@
 //===- TreeBlock.cpp - trees in and out of blocks of memory ---------*- C++ -*-===//
 #include "metate/Interp/TreeBlock.h"
-#include "metate/abi/tree_protocol.h" // metate_view_home: where a hash slot's bucket is
+#include "metate/protocol/tree.h" // metate_view_home: where a hash slot's bucket is
 
 #include <cstring>
 

@@ -58,7 +58,7 @@ public:
   void write(mlir::Value value, mlir::Value offset, bool release = false);
   mlir::Value compareExchange(mlir::Value offset, mlir::Value expected, mlir::Value desired);
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
-  /// Calls metate_rt_<callee> (abi/metate/abi/tree_protocol.h): numbers and coordinates are of type index, the
+  /// Calls metate_rt_<callee> (protocol/metate/protocol/tree.h): numbers and coordinates are of type index, the
   /// result of an integer type or none; `number` is that of a level's record, mostly.
   mlir::Value call(llvm::StringRef callee, uint64_t number, mlir::ValueRange numbers,
                    mlir::ValueRange coordinates, std::optional<bool> flag, mlir::Type result = {});

@@ -2,7 +2,7 @@
  * capacities that memory allows. Chosen capacities, checks and access by coordinates are
  * libmetate's; tests hold both to the same bytes. */
 #include "metate/Module/Support/Support.h"
-#include "metate/abi/tree_protocol.h"
+#include "metate/protocol/tree.h"
 
 typedef struct pool_layout {
   uint64_t capacity, physical, meta, slots, table, buckets;

@@ -1,6 +1,6 @@
 /* What the entries of a static carrier (.o, .a) call: code that becomes part of every such object.
  *
- * It is freestanding C11 over abi/ alone, compiled to LLVM bitcode for each architecture when
+ * It is freestanding C11 over abi/ and protocol/, compiled to LLVM bitcode for each architecture when
  * the compiler is built (and natively, for the sizes that generated headers state). It reads the
  * module's descriptor in place, which its own compiler has written: no byte of it is in doubt. */
 #ifndef METATE_MODULE_SUPPORT_SUPPORT_H

@@ -1,4 +1,4 @@
-/* Slots in the order of their coordinates. Part of tree_protocol.h, which states the rules.
+/* Slots in the order of their coordinates. Part of tree.h, which states the rules.
  *
  * The order is Z-order (Morton): whoever of two slots has the smaller coordinate along the axis where
  * they differ in the highest bit comes first; of several such axes the first one counts. Coordinates
@@ -8,10 +8,10 @@
  * In place, with no memory of its own: `next` of a slot that nothing links as free means nothing (of a
  * hash level it is its container's stamp, which is looked up again), so the metadata records are
  * sorted with the old slot numbers in it, and the slots follow along the permutation. */
-#ifndef METATE_ABI_TREE_SORT_H
-#define METATE_ABI_TREE_SORT_H
+#ifndef METATE_PROTOCOL_SORT_H
+#define METATE_PROTOCOL_SORT_H
 
-#include "metate/abi/tree_task.h"
+#include "metate/protocol/task.h"
 
 /* Which coordinate decides between two slots, by the differing bits of each; any if none differs. */
 METATE_VIEW_INLINE uint32_t metate_view_deciding(const metate_level *own,

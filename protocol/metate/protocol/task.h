@@ -1,8 +1,8 @@
-/* Whole paths, and the start and the end of a task. Part of tree_protocol.h, which states the rules. */
-#ifndef METATE_ABI_TREE_TASK_H
-#define METATE_ABI_TREE_TASK_H
+/* Whole paths, and the start and the end of a task. Part of tree.h, which states the rules. */
+#ifndef METATE_PROTOCOL_TASK_H
+#define METATE_PROTOCOL_TASK_H
 
-#include "metate/abi/tree_cells.h"
+#include "metate/protocol/cells.h"
 
 /* ---- whole paths -------------------------------------------------------------------------------- */
 

@@ -41,12 +41,12 @@
  * block, and no slot number above the host's own `physical` is followed: a damaged block cannot
  * lead an access outside. Names: `key` is a slot's coordinates as its metadata has them; `along` has
  * one entry per axis number. */
-#ifndef METATE_ABI_TREE_PROTOCOL_H
-#define METATE_ABI_TREE_PROTOCOL_H
+#ifndef METATE_PROTOCOL_TREE_H
+#define METATE_PROTOCOL_TREE_H
 
-#include "metate/abi/tree_cells.h"
-#include "metate/abi/tree_sort.h"
-#include "metate/abi/tree_task.h"
-#include "metate/abi/tree_view.h"
+#include "metate/protocol/cells.h"
+#include "metate/protocol/sort.h"
+#include "metate/protocol/task.h"
+#include "metate/protocol/view.h"
 
 #endif

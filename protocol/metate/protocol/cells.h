@@ -1,9 +1,9 @@
 /* The cells of hash levels and lists, deactivation: what workers do to one cell, all of them at
- * once. Part of tree_protocol.h, which states the rules. */
-#ifndef METATE_ABI_TREE_CELLS_H
-#define METATE_ABI_TREE_CELLS_H
+ * once. Part of tree.h, which states the rules. */
+#ifndef METATE_PROTOCOL_CELLS_H
+#define METATE_PROTOCOL_CELLS_H
 
-#include "metate/abi/tree_slots.h"
+#include "metate/protocol/slots.h"
 
 /* ---- hash --------------------------------------------------------------------------------------- */
 

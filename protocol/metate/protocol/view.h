@@ -1,7 +1,7 @@
 /* A tree block as the protocol sees it: where things are, status and topology, background. Part of
- * tree_protocol.h. */
-#ifndef METATE_ABI_TREE_VIEW_H
-#define METATE_ABI_TREE_VIEW_H
+ * tree.h. */
+#ifndef METATE_PROTOCOL_VIEW_H
+#define METATE_PROTOCOL_VIEW_H
 
 #include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"

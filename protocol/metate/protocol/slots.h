@@ -1,9 +1,9 @@
-/* Slots of a pool: where workers take them from, and where they leave those that are given up. Part of tree_protocol.h, which
+/* Slots of a pool: where workers take them from, and where they leave those that are given up. Part of tree.h, which
  * states the rules. */
-#ifndef METATE_ABI_TREE_SLOTS_H
-#define METATE_ABI_TREE_SLOTS_H
+#ifndef METATE_PROTOCOL_SLOTS_H
+#define METATE_PROTOCOL_SLOTS_H
 
-#include "metate/abi/tree_view.h"
+#include "metate/protocol/view.h"
 
 /* The top of a stack of free slots, or 0. */
 METATE_VIEW_INLINE uint32_t metate_view_pop(const metate_view *view, uint32_t level,
