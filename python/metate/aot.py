@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from .context import NEVER, bytes_or_none
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
-from .types import TreeType
+from .tree_type import TreeType
 
 if TYPE_CHECKING:
     from metate_native import _compiler

@@ -20,7 +20,7 @@ import sys
 from . import aot
 from .context import CHECKS, INTERP_STAGES
 from .errors import CompilationError, MetateError, RuntimeValueError_
-from .types import TreeType
+from .tree_type import TreeType
 
 DESCRIPTION = """\
 Compiles Metate kernels ahead of time, shows what the compiler makes of them, and finds mistakes in programs.

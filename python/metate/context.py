@@ -16,7 +16,7 @@ import threading
 import weakref
 from dataclasses import dataclass, fields, replace
 
-from . import value_types as _types
+from . import dtypes as _types
 from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
 
 # Architectures, as Context(arch=) and aot.Module(arch=) take them: names of targets.

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from . import context as _context
-from . import types as _types
+from . import value_types as _types
 from .errors import CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
 from .frontend.requirements import HiddenTree
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
 from .frontend.specialize import StaticParameter, element_is_the_arguments, text_of
 from .instances import Compiled, Home, Instance
+from .tree_type import TreeType
 
 _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
 
@@ -308,7 +309,7 @@ class Kernel:
         """
         return self._walk(_context.current().options, parameters, may_alias, module)[0]
 
-    def import_into(self, module, parameters=None, may_alias=False) -> list[tuple[str, _types.TreeType]]:
+    def import_into(self, module, parameters=None, may_alias=False) -> list[tuple[str, TreeType]]:
         """`import_module`, for ahead-of-time modules: returns (name, type) of the hidden arguments that are trees."""
         requirements = self._walk(_context.current().options, parameters, may_alias, module)[1]
         return [(hidden.name, hidden.type) for hidden in requirements.hidden if isinstance(hidden, HiddenTree)]
@@ -443,7 +444,7 @@ def _forget(kernel, key, _):
 
 def _tree_type(argument):
     type_ = getattr(argument, "type", None)
-    return type_ if isinstance(type_, _types.TreeType) and not hasattr(argument, "_metate_data_oriented") else None
+    return type_ if isinstance(type_, TreeType) and not hasattr(argument, "_metate_data_oriented") else None
 
 
 def _is_own_array(argument) -> bool:

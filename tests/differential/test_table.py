@@ -6,9 +6,9 @@ from differential import numbers, table
 from differential import statements as written
 from differential.generate import Generator, generate
 from metate import intrinsics, math
+from metate.drawn_levels import Drawn
 from metate.frontend import component_access, operators, walker
 from metate.frontend.function import Function
-from metate.tree_type import _Draft
 from metate.types import DTYPES
 from metate_native import _compiler
 
@@ -69,7 +69,7 @@ def test_every_scalar_type_has_a_column():
 
 
 def test_every_kind_of_level_has_a_row():
-    functions = {name: value.__code__ for name, value in vars(_Draft).items() if hasattr(value, "__code__")}
+    functions = {name: value.__code__ for name, value in vars(Drawn).items() if hasattr(value, "__code__")}
     kinds = {name for name, code in functions.items() if "_add" in code.co_names}
     assert kinds and kinds <= {kind for chain in table.LEVELS for kind in chain}
 

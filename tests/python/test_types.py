@@ -1,15 +1,21 @@
 """Types are values: spelled as in programs, printed as in IR, equal iff structurally equal."""
 
 import copy
+import pathlib
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import metate as mt
 from metate import types
+from metate.dtypes import bf16_bits, bf16_values
 from metate.errors import TreeError
 from metate.types import SNodeTreeBuilder, TreeType
+from metate_native import _compiler
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def ab_struct():
@@ -36,6 +42,26 @@ def test_scalar_types_are_singletons(scalar):
     if scalar.numpy is not None:
         assert types.dtype(scalar.numpy) is scalar
         assert scalar.numpy.itemsize == scalar.bytes
+
+
+def test_scalar_types_are_the_borders_and_the_compilers():
+    """One table on each side of the border: names, numbers and bits agree."""
+    header = (ROOT / "abi/metate/abi/base.h").read_text()
+    numbers = dict(re.findall(r"\bMETATE_(U1|B?F\d+|[IU]\d+) = (\d+)", header))
+    assert {t.name.upper(): str(t.code) for t in types.DTYPES} == numbers
+    assert [_compiler.DataType(t.code, []).name for t in types.DTYPES] == [t.name for t in types.DTYPES]
+    widths = {t.name: int(re.sub(r"\D", "", t.name.removeprefix("bf"))) for t in types.DTYPES}
+    assert {t.name: t.bits for t in types.DTYPES} == widths
+
+
+def test_bf16_is_the_nearest(rng):
+    values = np.concatenate([rng.normal(size=1000), [0.0, -0.0, np.inf, -np.inf, np.nan, 1e40, 1 + 2**-8, 1 + 3 * 2**-8]])
+    near = bf16_values(bf16_bits(values))
+    assert near.dtype == np.float32 and bf16_bits(1.5).shape == ()
+    finite = np.isfinite(near)
+    assert np.all(np.abs(near[finite] - values[finite]) <= np.abs(values[finite]) * 2.0**-8)
+    assert np.isnan(near[-4]) and near[-3] == np.inf
+    assert [bf16_values(bf16_bits(v)).item() for v in near[finite]] == near[finite].tolist()
 
 
 def test_scalar_types_convert_like_a_cast(rng):
@@ -182,7 +208,7 @@ def test_zero_background_is_no_background():
     ("make", "text"),
     [
         (lambda b: b.build(), "expected at least one member in the tree, got an empty tree"),
-        (lambda b: b.dense(mt.i, 3) and b.build(), "none under dense at depth 0"),
+        (lambda b: b.dense(mt.i, 3) and b.build(), "dense level \\[3\\] at depth 0: expected a member or a level under it"),
         (lambda b: b.dense(mt.i, 0).place(a=mt.f32), "expected extents of at least 1, got 0"),
         (lambda b: b.dense(mt.ij, [3, 4, 5]).place(a=mt.f32), "expected one extent or 2 of them for axes ij, got \\[3, 4, 5\\]"),
         (lambda b: b.dense(mt.ij, 2.5), "expected one extent or 2"),

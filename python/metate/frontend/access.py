@@ -7,8 +7,8 @@ import operator
 
 import numpy as np
 
-from .. import types as _types
 from ..not_here import NotHereError
+from ..tree_type import TreeType
 from . import handles
 from .array_access import ArrayAccess
 from .component_access import ComponentAccess
@@ -76,7 +76,7 @@ class Access:
 
     def _refuse_instances(self, thing, node):
         """A tree's instance belongs to a call, not to a kernel."""
-        if isinstance(getattr(thing, "type", None), _types.TreeType) and not isinstance(thing, handles.TreeHandle):
+        if isinstance(getattr(thing, "type", None), TreeType) and not isinstance(thing, handles.TreeHandle):
             raise self.walk.error(
                 "type",
                 "a tree from outside the kernel: expected a parameter",
@@ -162,6 +162,7 @@ class Access:
         return thing
 
     def tree_attribute(self, tree, name, node):
+        """A member or level of a tree that is an argument, or what can be asked of all of it."""
         if name in tree.type.members:
             return handles.MemberHandle(tree, name)
         levels = [level.name for level in tree.type.levels]

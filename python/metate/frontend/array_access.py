@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles, structs
 from .evaluator import Evaluator
 from .values import Values
@@ -42,6 +42,7 @@ class ArrayAccess:
         )
 
     def array_attribute(self, array, name, node):
+        """`x.shape` and the like; of an array of structs also the array of a member."""
         known = {"shape": handles.ShapeHandle(array.first), "ndim": array.ndim}
         if isinstance(array, handles.ArrayHandle):
             element = array.native.element

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles
 from .evaluator import Evaluator
 from .interface import Interface
@@ -70,6 +70,7 @@ class Assignment:
         return self.names.expr_Name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
 
     def assign(self, target, thing, node):
+        """Assigns a thing to a target of any kind."""
         if isinstance(target, ast.Name):
             self.variables.assign_name(target, thing, node)
         elif isinstance(target, (ast.Tuple, ast.List)):

@@ -44,6 +44,7 @@ class Blocks:
                 return
 
     def statement(self, node):
+        """Runs one statement by its rule."""
         rule = self.rules.get(type(node))
         if rule is None:
             raise self.walk.error("syntax", f"kernels have no {_NAMES.get(type(node), type(node).__name__)} statement", node)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import types as python_types
 
 from .. import intrinsics
-from .. import types as _types
+from .. import value_types as _types
 from ..linalg.composite import Composite
-from ..struct_object import Struct
+from ..struct_types import Struct
 from . import handles
 from .closures import Closure
 from .construction import Construction

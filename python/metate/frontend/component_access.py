@@ -94,6 +94,7 @@ class ComponentAccess:
         raise self.walk.error("name", f"{describe(owner)} has no attribute '{name}'{known}", attribute_name(node), hint)
 
     def swizzle(self, owner, name, node):
+        """`v.xy`: components by their letters."""
         positions = [_COMPONENTS[letter] for letter in name]
         length = owner.type.shape[0]
         if max(positions) >= length:

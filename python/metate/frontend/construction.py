@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
 from .arguments import Arguments
 from .evaluator import Evaluator
 from .native import native_type
@@ -24,6 +24,7 @@ class Construction:
     #  -- types ------------------------------------------------------------------------------------
 
     def call_cast(self, dtype, node):
+        """f32(x)"""
         (thing,), _ = self.arguments.of(node, 1)
         return self.values.cast_to(thing, dtype, node)
 
@@ -51,10 +52,12 @@ class Construction:
         return found
 
     def call_converted(self, node):
+        """cast(x, f32)"""
         (thing, dtype), _ = self.arguments.of(node, 2)
         return self.values.cast_to(thing, self.values.scalar_type(dtype, node.args[1]), node)
 
     def call_bit_cast(self, node):
+        """bit_cast(x, f32)"""
         (thing, dtype), _ = self.arguments.of(node, 2)
         return self.walk.emit(
             node,
@@ -66,6 +69,7 @@ class Construction:
     #  -- vectors and matrices ---------------------------------------------------------------------
 
     def call_Vector(self, node):
+        """Vector([x, y, z], dt)"""
         elements, code = self._elements_and_code("Vector", node)
         if isinstance(elements, (Value, Reference)):
             value = self.values.to_value(elements, node)
@@ -74,6 +78,7 @@ class Construction:
         return self.walk.emit(node, self.builder.vector, values, code)
 
     def call_Matrix(self, node):
+        """Matrix([[a, b], [c, d]], dt)"""
         rows, code = self._elements_and_code("Matrix", node)
         rows = self.values.unpacked(rows, node.args[0])
         if rows and not isinstance(rows[0], (tuple, list, np.ndarray)) and not self._is_vector(rows[0]):
@@ -100,9 +105,11 @@ class Construction:
         return things[0], self.values.scalar_type(types[0], node).code if types else None
 
     def call_zero(self, node):
+        """zero(dtype, n, m)"""
         return self._filled(node, 0)
 
     def call_one(self, node):
+        """one(dtype, n, m)"""
         return self._filled(node, 1)
 
     def _filled(self, node, number):
@@ -130,6 +137,7 @@ class Construction:
         )
 
     def call_identity(self, node):
+        """identity(dtype, n)"""
         (dtype, n), _ = self.arguments.of(node, 2)
         dtype, n = self.values.scalar_type(dtype, node.args[0]), self.evaluator.integer(node.args[1], "identity")
         parts = [self.values.typed_constant(i == j, dtype, node) for i in range(n) for j in range(n)]
@@ -163,9 +171,11 @@ class Construction:
     #  -- alike ------------------------------------------------------------------------------------
 
     def call_zero_like(self, node):
+        """zero(x): zeros of the shape and type of x"""
         return self._like(node, 0)
 
     def call_one_like(self, node):
+        """one(x): ones of the shape and type of x"""
         return self._like(node, 1)
 
     def _like(self, node, number):

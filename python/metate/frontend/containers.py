@@ -30,6 +30,7 @@ class Containers:
         return self.elements(node)
 
     def elements(self, node):
+        """The elements of a display, as they are now."""
         found = []
         for element in node.elts:
             if isinstance(element, ast.Starred):
@@ -86,6 +87,7 @@ class Containers:
         return self.expr_ListComp(node)
 
     def comprehend(self, generators, action):
+        """Runs `action` for each combination of items that the conditions let through."""
         if not generators:
             action()
             return

@@ -45,6 +45,7 @@ class FieldAccess:
         return self.fields.element(field, indices, node)
 
     def field_attribute(self, field, name, node):
+        """What a field or struct field says of itself."""
         if isinstance(field, handles.StructFieldHandle):
             return self._struct_field_attribute(field, name, node)
         element = field.element

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles, keys, structs
 from .values import Values
 from .walk import Walk
@@ -72,7 +72,7 @@ class Fields:
         for name, member in field.field._members.items():
             is_struct = keys.is_struct_field(member)
             members[name] = self.struct_type(handles.StructFieldHandle(member, name)) if is_struct else member.element
-        return _types.struct(members)
+        return _types.StructType(members)
 
     #  -- elements ---------------------------------------------------------------------------------
 

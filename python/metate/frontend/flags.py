@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from metate_native import _compiler
 
-from .. import types as _types
+from .. import value_types as _types
 from .walk import Walk
 
 _FLAG = _compiler.DataType(_types.u1.code, [])
@@ -43,5 +43,6 @@ class Flags:
         return self.walk.frame.live
 
     def clear(self, flag, node):
+        """Clears a flag; None is none."""
         if flag is not None:
             self.walk.write(node, flag, self.walk.emit(node, self.builder.boolean, False), "flag")

@@ -11,7 +11,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from .. import types as _types
+from .. import value_types as _types
 from . import analysis, handles
 from .arguments import Arguments
 from .blocks import Blocks
@@ -75,6 +75,7 @@ class Inlining:
         return self._inline(callee, node, receivers, given)
 
     def call_closure(self, closure, node):
+        """A lambda, or a def inside the kernel."""
         body = [self._return_of(closure.node)] if isinstance(closure.node, ast.Lambda) else closure.node.body
         returns = closure.signature.return_annotation
         returns = None if returns is inspect.Signature.empty else returns

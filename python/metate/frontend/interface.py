@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles, structs
 from .annotations import is_tuple_annotation, tuple_annotation
 from .native import describe, native_type

@@ -65,6 +65,7 @@ class IntrinsicCalls:
         }  # fmt: skip
 
     def call_intrinsic(self, name, node):
+        """One of the language's functions, by its name."""
         if name in ("floor", "ceil", "round", "trunc") and node.args and len(node.args) + len(node.keywords) == 2:
             (thing, *rest), keywords = self.arguments.of(node, names=("dtype",))
             dtype = self.values.scalar_type(rest[0] if rest else keywords.get("dtype"), node)
@@ -108,6 +109,7 @@ class IntrinsicCalls:
         return result
 
     def call_select(self, node):
+        """select(condition, a, b)"""
         (condition, yes, no), _ = self.arguments.of(node, 3)
         if isinstance(yes, StructValue) or isinstance(no, StructValue):
             return self.structs.select_struct(condition, yes, no, node)
@@ -132,6 +134,7 @@ class IntrinsicCalls:
     #  -- compile time -----------------------------------------------------------------------------
 
     def call_static(self, node):
+        """static(x, ...): computed while compiling"""
         self.walk.static_depth += 1
         try:
             things, _ = self.arguments.of(node)
@@ -143,12 +146,14 @@ class IntrinsicCalls:
         return things[0] if len(things) == 1 else tuple(things)
 
     def call_static_print(self, node):
+        """static_print(x, ...): prints while compiling"""
         self.walk.static_depth += 1
         things, _ = self.arguments.of(node)
         self.walk.static_depth -= 1
         print(*(thing if is_static(thing) else describe(thing) for thing in things))
 
     def call_static_assert(self, node):
+        """static_assert(condition, text)"""
         if not node.args:
             raise self.walk.error("type", "static_assert: expected a condition, got none", node)
         condition, *message = node.args
@@ -160,6 +165,7 @@ class IntrinsicCalls:
             raise self.walk.error("type", f"static assertion failed: {text}", node)
 
     def call_loop_config(self, node):
+        """loop_config(serialize=True): of the next loop"""
         _, keywords = self.arguments.of(node)
         known = ("serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize")
         for keyword in keywords:
@@ -173,16 +179,19 @@ class IntrinsicCalls:
             raise self.walk.error("type", "expected at least one field, got none", node)
 
     def call_assume_in_range(self, node):
+        """assume_in_range(x, base, low, high): x"""
         (thing, *_), _ = self.arguments.of(node, 4)
         return thing
 
     def call_ndrange(self, node):
+        """ndrange(...) of what is known while compiling; loops look at it themselves"""
         things, _ = self.arguments.of(node)
         if self.walk.static_depth or is_static(things):
             return self.walk.compute(node, Box, *things)
         raise self.walk.error("syntax", "ndrange of values of the kernel stands after 'in' of a for loop only", node)
 
     def call_grouped(self, node):
+        """grouped(...) of what is known while compiling; loops look at it themselves"""
         if self.walk.static_depth:
             (thing,), _ = self.arguments.of(node, 1)
             return self.walk.compute(node, lambda: [np.asarray(item, np.int32) for item in thing])

@@ -74,6 +74,7 @@ class Lists:
         return list_, self.coordinates_in_list(field, list_, indices, node) if is_field else indices
 
     def flat_indices(self, things, node):
+        """Scalar Values of indices that are vectors, tuples or lists as well."""
         found = []
         for thing in things:
             if isinstance(thing, (tuple, list)):
@@ -86,6 +87,7 @@ class Lists:
     #  -- calls ------------------------------------------------------------------------------------
 
     def length(self, where, indices, node):
+        """How long a list is."""
         list_, at = self._list("length", where, indices, node)
         return self.walk.emit(node, self.builder.length, list_.tree.native, list_.name, at)
 

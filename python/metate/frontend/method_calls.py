@@ -47,6 +47,7 @@ class MethodCalls:
         self.sparse = sparse
 
     def call_method(self, method, node):
+        """A method of what a kernel can have a handle or value of."""
         name, receiver = method.name, method.receiver
         if isinstance(receiver, StructValue):  # before what cells can be asked: methods may have any name
             return self.call_struct_method(receiver, name, node)
@@ -77,6 +78,7 @@ class MethodCalls:
         return self.walk.emit(node, self.builder.linear, name, value)
 
     def call_struct_method(self, receiver, name, node):
+        """A method of a struct's type, with the struct as its first argument."""
         method = receiver.type.methods[name]
         function = method_function(method)
         return self.inlining.call_function(function, node, () if isinstance(method, staticmethod) else (receiver,))

@@ -51,6 +51,7 @@ class Operators:
         return self.binary(op, left, right, node)
 
     def binary(self, op, left, right, node):
+        """`left op right`, of what the operands stand for."""
         if self.walk.static_depth and is_static(left) and is_static(right):
             return self.walk.compute(node, _STATIC_BINARY[op], left, right)
         if op == "%" and isinstance(left, str):
@@ -97,6 +98,7 @@ class Operators:
         return self.both(node, first, lambda: self._chain(node, right, right_node, more))
 
     def compare(self, op, left, right, node, left_node, right_node):
+        """`left op right` of a comparison, of what the operands stand for."""
         op = type(op)
         if is_static(left) and is_static(right) and self._is_compared_statically(op, left, right):
             if op not in (ast.Is, ast.IsNot):

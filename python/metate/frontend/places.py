@@ -23,6 +23,7 @@ class Places:
         self.groups, self.values, self.evaluator, self.structs = groups, values, evaluator, structs
 
     def place(self, target):
+        """The place that a target names."""
         place = self.evaluator.expr(target)
         if isinstance(place, handles.CellHandle):
             place = self.values.sole_member(place, target)
@@ -48,6 +49,7 @@ class Places:
         return None
 
     def store(self, place, thing, target, node):
+        """Stores a thing into a place; what it does not fit is an error at `node`."""
         if isinstance(place, StructValue):
             self.store_struct(place, thing, target, node)
             return
@@ -63,6 +65,7 @@ class Places:
             self.write_part(target, part, leaf, f"{what}.{path}")
 
     def write_part(self, node, part, value, what):
+        """Stores a value into a place that is no struct."""
         if isinstance(part, Components):
             self.groups.write_components(node, part, value, what)
         elif isinstance(part, Reference):
@@ -78,4 +81,5 @@ class Places:
         return self.groups.atomic_components(op, place, value, node)
 
     def is_shared(self, place):
+        """May other iterations change the place at once?"""
         return self.builder.is_shared(place.parts[0] if isinstance(place, Components) else place)

@@ -9,7 +9,8 @@ import types as python_types
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
+from ..types import matrix, struct, vector
 from . import handles
 from .arguments import Arguments
 from .construction import Construction
@@ -125,12 +126,12 @@ class PythonCalls:
             return self.construction.call_cast(scalar, node)
         if callee is print:
             return self.texts.call_print(node)
-        if callee is _types.vector or callee is _types.matrix:
+        if callee is vector or callee is matrix:
             arguments, keywords = self.arguments.of(node)
             if len(arguments) == 1 and not keywords.keys() - {"dt", "dtype"}:
-                return self.intrinsics.call_intrinsic("Vector" if callee is _types.vector else "Matrix", node)
+                return self.intrinsics.call_intrinsic("Vector" if callee is vector else "Matrix", node)
             return self.walk.compute(node, lambda: callee(*arguments, **keywords))
-        if callee is _types.struct:
+        if callee is struct:
             arguments, keywords = self.arguments.of(node)
             return self.walk.compute(node, lambda: callee(*arguments, **keywords))
         if callee is len:

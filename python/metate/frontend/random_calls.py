@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import types as _types
+from .. import value_types as _types
 from .arguments import Arguments
 from .values import Values
 from .walk import Walk
@@ -21,6 +21,7 @@ class RandomCalls:
         self.values, self.arguments = values, arguments
 
     def call_random(self, node):
+        """random(dtype): uniform, of floats in [0, 1)."""
         dtype = self._random_type("random", ("dtype",), node)
         return self._random(dtype, node)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import typing
 
-from .. import types as _types
-from ..struct_object import Struct
+from .. import value_types as _types
+from ..struct_types import Struct
+from ..tree_type import TreeType
 from . import analysis, handles
 from .diagnostics import located, warn
 from .evaluator import Evaluator
@@ -51,7 +52,7 @@ class Results:
             return tuple(self.annotated(part, one, what, node) for part, one in zip(parts, thing))
         if isinstance(annotation, _types.NDArrayType) or annotation is _types.ndarray:
             return self._checked_array(annotation, thing, what, node)
-        if isinstance(annotation, _types.TreeType):
+        if isinstance(annotation, TreeType):
             if not isinstance(thing, handles.TreeHandle) or thing.type != annotation:
                 raise self.walk.error("type", f"{what}: expected a tree of the annotated type, got {describe(thing)}", node)
             return thing
@@ -74,6 +75,7 @@ class Results:
     #  -- results ----------------------------------------------------------------------------------
 
     def return_from_function(self, node):
+        """A return statement of a function that is inlined."""
         frame = self.walk.frame
         thing = None if node.value is None else self.values.settled(self.evaluator.expr(node.value), node.value)
         if frame.annotation is not None:

@@ -5,7 +5,7 @@ What can be asked is a tree, a member or level of one, a field or a level of fie
 
 from __future__ import annotations
 
-from .. import types as _types
+from .. import value_types as _types
 from ..tree_type import path_extents
 from . import field_bodies, handles
 from .arguments import Arguments

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
 from ..ndarray import ndarray
+from ..tree_builder import SNodeTreeBuilder
+from ..tree_type import TreeType
 from .annotations import leaf_types
 from .diagnostics import located
 from .function import Template, template
@@ -106,12 +108,12 @@ def check_annotations(source):
 
 
 def _is_annotation(annotation):
-    kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType, _types.NDArrayType, _types.TreeType, Template)
+    kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType, _types.NDArrayType, TreeType, Template)
     return isinstance(annotation, kinds) or _types.is_python_scalar(annotation)
 
 
 def _annotation_hint(annotation):
-    if isinstance(annotation, _types.SNodeTreeBuilder):
+    if isinstance(annotation, SNodeTreeBuilder):
         return "a builder is no type yet: call .build()"
     if annotation is ndarray:
         return "that makes an array; the type of one is ti.types.ndarray(...)"
@@ -163,7 +165,7 @@ def from_annotations(source, options, template_args=None):
         annotation = annotation_of(source, name)
         if name in given:
             annotation = given[name]
-            if not isinstance(annotation, (_types.TreeType, _types.NDArrayType)):
+            if not isinstance(annotation, (TreeType, _types.NDArrayType)):
                 found[name] = StaticParameter(annotation)
                 continue
         if not _fixed(annotation):
@@ -187,7 +189,7 @@ def from_annotations(source, options, template_args=None):
 
 
 def _by_type(annotation, options):
-    if isinstance(annotation, _types.TreeType):
+    if isinstance(annotation, TreeType):
         return TreeParameter(annotation)
     scalars = {int: options.default_ip, float: options.default_fp, bool: _types.u1}
     return ValueParameter(scalars.get(annotation, annotation) if isinstance(annotation, type) else annotation)

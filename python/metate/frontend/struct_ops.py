@@ -5,8 +5,8 @@ A struct value is its members (structs.py); each operation here is one of its le
 
 from __future__ import annotations
 
-from .. import types as _types
-from ..struct_object import Struct, bind_members
+from .. import value_types as _types
+from ..struct_types import Struct, bind_members
 from . import handles, structs
 from .arguments import Arguments
 from .diagnostics import suggestion
@@ -27,6 +27,7 @@ class StructOperations:
     #  -- members ----------------------------------------------------------------------------------
 
     def struct_attribute(self, owner, name, node):
+        """A member or method of a struct."""
         if name in owner.parts:
             return owner.parts[name]
         if name in owner.type.methods:
@@ -110,6 +111,7 @@ class StructOperations:
         return StructValue(type_, parts)
 
     def untyped_part(self, thing, node):
+        """What something is as a member of a struct whose type its values make."""
         if isinstance(thing, StructValue):
             return thing
         if isinstance(thing, (dict, Struct)):

@@ -12,7 +12,7 @@ import string
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles
 from .arguments import Arguments
 from .evaluator import Evaluator
@@ -173,6 +173,7 @@ class Texts:
     #  -- print and assert -------------------------------------------------------------------------
 
     def call_print(self, node):
+        """print(..., sep, end)"""
         separator, end = " ", "\n"
         for keyword in node.keywords:
             if keyword.arg not in ("sep", "end"):

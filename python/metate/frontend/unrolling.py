@@ -36,6 +36,7 @@ class Unrolling:
         return self.walk.compute(node, lambda: list(thing))
 
     def bind_static_target(self, target, item):
+        """Binds an item to a loop's target, part by part."""
         if isinstance(target, ast.Name):
             if isinstance(item, np.integer):
                 item = int(item)

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
 from ..matrix_value import MatrixValue
+from ..tree_type import TreeType
 from . import handles
 from .components import ComponentGroups
 from .native import describe
@@ -77,7 +78,7 @@ class Values:
             return f"take a cell: {thing.tree.name}.{thing.name}[...]"
         if isinstance(thing, (tuple, list)):
             return "make a vector of it: ti.Vector([...])"
-        if isinstance(thing, np.ndarray) or isinstance(getattr(thing, "type", None), _types.TreeType):
+        if isinstance(thing, np.ndarray) or isinstance(getattr(thing, "type", None), TreeType):
             return "pass it to the kernel as an argument"
         if isinstance(thing, (handles.ArrayHandle, handles.StructArrayHandle)):
             return f"take an element: {thing.name}[...]"
@@ -100,9 +101,11 @@ class Values:
         raise self.walk.error("type", f"expected a tuple, a list or a vector, got {describe(thing)}", node)
 
     def truth(self, thing, node, what="condition"):
+        """A u1 of what an expression stands for."""
         return self.walk.emit(node, self.builder.truth, self.to_value(thing, node), what)
 
     def sole_member(self, cell, node):
+        """The member of a cell that has one only."""
         members = list(cell.tree.type.members)
         if len(members) != 1:
             raise self.walk.error(
@@ -114,11 +117,13 @@ class Values:
         return self.member(cell, members[0], node)
 
     def member(self, cell, name, node):
+        """The place of a member of a cell."""
         return self.walk.emit(node, self.builder.member, cell.tree.native, name, list(cell.indices))
 
     #  -- constants --------------------------------------------------------------------------------
 
     def typed_constant(self, number, dtype, node):
+        """A constant of a scalar type."""
         if dtype.is_float:
             return self.walk.emit(node, self.builder.float_constant, float(number), dtype.code)
         return self.walk.emit(node, self.builder.integer_constant, int(number), dtype.code)
@@ -132,6 +137,7 @@ class Values:
         return self.walk.emit(node, self.builder.matrix, parts, array.shape[0], dtype.code)
 
     def cast_to(self, thing, dtype, node):
+        """A thing cast to a scalar type."""
         if isinstance(thing, (bool, int, float)):  # not through default_ip: ti.i64(1 << 40) is what it says
             if not dtype.is_float and isinstance(thing, float) and not math.isfinite(thing):
                 raise self.walk.error("type", f"cast to {dtype!r}: expected a finite number, got {thing!r}", node)
@@ -141,6 +147,7 @@ class Values:
     #  -- what is known while compiling ------------------------------------------------------------
 
     def known_integer(self, thing, node, what):
+        """An int, of what stands for one that is known while compiling."""
         if isinstance(thing, (int, np.integer)) and not isinstance(thing, bool):
             return int(thing)
         known = self.builder.known_integer(self.to_value(thing, node)) if isinstance(thing, RUNTIME) else None
@@ -153,6 +160,7 @@ class Values:
         return self.walk.compute(node, bool, thing)
 
     def scalar_type(self, thing, node):
+        """The scalar type that a thing is; int, float and bool are the kernel's default types."""
         if isinstance(thing, _types.DType):
             return thing
         if _types.is_python_scalar(thing):

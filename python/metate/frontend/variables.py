@@ -27,6 +27,7 @@ class Variables:
         self.values, self.structs, self.places, self.interface = values, structs, places, interface
 
     def assign_name(self, target, thing, node):
+        """`name = thing`"""
         if isinstance(thing, StructValue):
             self.assign_struct_name(target, thing, node)
             return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from metate_native import _compiler
 
-from .. import types as _types
+from .. import value_types as _types
 from ..errors import CompilationError, MetateError
 from . import handles
 from .diagnostics import located, suggestion, warn
@@ -63,10 +63,12 @@ class Walk:
     #  -- names ------------------------------------------------------------------------------------
 
     def push_scope(self, kind: str) -> handles.Scope:
+        """Begins a block; see handles.Scope."""
         self.frame.scope = handles.Scope(kind, self.frame.scope)
         return self.frame.scope
 
     def pop_scope(self) -> None:
+        """Ends a block."""
         self.frame.scope = self.frame.scope.parent
 
     #  -- operations -------------------------------------------------------------------------------
