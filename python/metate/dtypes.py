@@ -141,6 +141,13 @@ def is_python_scalar(thing: Any) -> bool:
     return thing is int or thing is float or thing is bool
 
 
+def scalar_of(thing: Any, options: Any) -> Any:
+    """What `int`, `float` and `bool` stand for under options (`default_ip`, `default_fp`); anything else as it is."""
+    if is_python_scalar(thing):
+        return {int: options.default_ip, float: options.default_fp, bool: u1}[thing]
+    return thing
+
+
 def bf16_bits(values: Any) -> np.ndarray:
     """The 16 bits of the bf16s nearest to `values`, ties to even: u16, of their shape."""
     with np.errstate(over="ignore"):

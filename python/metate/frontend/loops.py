@@ -10,6 +10,7 @@ import ast
 import numpy as np
 
 from .. import intrinsics
+from .. import value_types as _types
 from . import analysis, handles
 from .arguments import Arguments
 from .blocks import Blocks
@@ -202,7 +203,7 @@ class Loops:
         if is_grouped and isinstance(node.target, ast.Name):
             return
         if len(targets) != rank:
-            hint = f"write for {', '.join('ijklmnop'[:rank])} in ..., or for I in ti.grouped(...)" if rank > 1 else None
+            hint = f"write for {', '.join(_types.LETTERS[:rank])} in ..., or for I in ti.grouped(...)" if rank > 1 else None
             raise self.walk.error(
                 "type", f"expected {rank} loop variable{'s' * (rank != 1)}, got {len(targets)}", node.target, hint
             )

@@ -122,8 +122,7 @@ class PythonCalls:
         if source is not None:
             return self.inlining.call_source(source, node)
         if _types.is_python_scalar(callee):
-            scalar = {int: self.walk.options.default_ip, float: self.walk.options.default_fp, bool: _types.u1}[callee]
-            return self.construction.call_cast(scalar, node)
+            return self.construction.call_cast(self.values.scalar_type(callee, node), node)
         if callee is print:
             return self.texts.call_print(node)
         if callee is vector or callee is matrix:

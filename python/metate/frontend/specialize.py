@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import value_types as _types
+from ..dtypes import scalar_of
 from ..ndarray import ndarray
 from ..tree_builder import SNodeTreeBuilder
 from ..tree_type import TreeType
@@ -191,8 +192,7 @@ def from_annotations(source, options, template_args=None):
 def _by_type(annotation, options):
     if isinstance(annotation, TreeType):
         return TreeParameter(annotation)
-    scalars = {int: options.default_ip, float: options.default_fp, bool: _types.u1}
-    return ValueParameter(scalars.get(annotation, annotation) if isinstance(annotation, type) else annotation)
+    return ValueParameter(scalar_of(annotation, options))
 
 
 def from_arguments(source, arguments, options, describe_array, tree_type_of):
@@ -252,12 +252,6 @@ def _array(name, annotation, argument, describe_array, options):
     if annotation.contiguous is False:
         contiguous = tuple(False for _ in contiguous) if isinstance(contiguous, tuple) else False
     return _array_parameter(element, len(shape), contiguous, annotation.boundary)
-
-
-def scalar_of(dtype, options):
-    """A type that int, float or bool may stand for."""
-    scalars = {int: options.default_ip, float: options.default_fp, bool: _types.u1}
-    return scalars[dtype] if _types.is_python_scalar(dtype) else dtype
 
 
 def _own_element(name, annotation, own, options):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .. import value_types as _types
+from ..dtypes import scalar_of
 from ..matrix_value import MatrixValue
 from ..tree_type import TreeType
 from . import handles
@@ -164,7 +165,7 @@ class Values:
         if isinstance(thing, _types.DType):
             return thing
         if _types.is_python_scalar(thing):
-            return {int: self.walk.options.default_ip, float: self.walk.options.default_fp, bool: _types.u1}[thing]
+            return scalar_of(thing, self.walk.options)
         raise self.walk.error("type", f"expected a scalar type such as ti.f32, got {describe(thing)}", node)
 
     def text(self, thing, node):
