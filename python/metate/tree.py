@@ -363,11 +363,11 @@ class Level:
         self._tree._deactivate_all(self._index)
 
     def append(self, *coordinates) -> int:
-        """Of a dynamic level: one more cell of the list at the cell that holds it; returns its index. Raises CapacityError."""
+        """Appends a cell to a dynamic level's list, named by the cell that holds it; returns its index. Raises CapacityError."""
         return self._tree._append(self._index, _coordinates(coordinates) if coordinates else ())
 
     def length(self, *coordinates) -> int:
-        """Of a dynamic level: cells of the list at the cell that holds it."""
+        """The length of a dynamic level's list, named by the cell that holds it."""
         return self._tree._length(self._index, _coordinates(coordinates) if coordinates else ())
 
     def __repr__(self) -> str:

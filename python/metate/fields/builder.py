@@ -108,12 +108,12 @@ class SNode(_Fields, DrawnLevel):
         raise TreeError(f"stats: expected a level with slots (pointer, dynamic, hash), got a {self.kind} level")
 
     def length(self, *indices: Any) -> int:
-        """Of a dynamic level: how long the list is in the cell at these coordinates. Raises TreeError for other levels."""
+        """The length of a dynamic level's list, in the cell at these coordinates. Raises TreeError for other levels."""
         self._check_list("length")
         return self._tree._length(self._number(), _flat(indices))
 
     def append(self, indices: Any, value: Any = None) -> int:
-        """Of a dynamic level: appends to the list in the cell at these coordinates.
+        """Appends to a dynamic level's list, in the cell at these coordinates.
 
         Args:
             indices: the coordinates, an int for a single one; () where no level is above.

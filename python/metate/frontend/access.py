@@ -17,7 +17,7 @@ from .field_access import FieldAccess
 from .keys import is_struct
 from .lists import Lists
 from .native import describe
-from .sparse import CELLS
+from .sparse import CELL_CALLS
 from .static import HANDLES, RUNTIME, Reference, Value, is_static
 from .struct_ops import StructOperations
 from .structs import Components, StructValue
@@ -132,9 +132,9 @@ class Access:
         if isinstance(owner, handles.MemberHandle):
             if name == "shape":
                 return owner.shape
-            if name in CELLS or name == "parent":
+            if name in CELL_CALLS or name == "parent":
                 return handles.BoundMethod(owner, name)
-            raise self.walk.unknown_attribute(owner, name, node, ["shape", "parent", *CELLS])
+            raise self.walk.unknown_attribute(owner, name, node, ["shape", "parent", *CELL_CALLS])
         if isinstance(owner, (Value, Reference, Components)):
             return self.component_access.value_attribute(owner, name, node)
         if isinstance(owner, StructValue):
@@ -168,7 +168,7 @@ class Access:
         levels = [level.name for level in tree.type.levels]
         if name in levels:
             return handles.LevelHandle(tree, name)
-        if name in CELLS:
+        if name in CELL_CALLS:
             return handles.BoundMethod(tree, name)
         if name == "shape":
             return next(iter(tree.type.members.values())).shape

@@ -64,5 +64,5 @@ class Arguments:
 
     @staticmethod
     def spots(node, things):
-        """Where each positional argument of a call stands; a starred one's are the call's."""
+        """The nodes of a call's positional arguments, for places; the call itself for each where one is starred."""
         return node.args if len(node.args) == len(things) else [node] * len(things)

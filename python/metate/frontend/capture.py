@@ -25,7 +25,7 @@ from .requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, R
 
 
 class Captures:
-    """Of one kernel while it is walked.
+    """The captures of one kernel while it is walked.
 
     Args:
         walk: has the builder, gives errors their place.

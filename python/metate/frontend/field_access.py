@@ -13,7 +13,7 @@ from .inlining import Inlining
 from .levels import levels_of
 from .lists import Lists
 from .outside import Outside
-from .sparse import CELLS, SparseCalls
+from .sparse import CELL_CALLS, SparseCalls
 from .values import Values
 from .walk import Walk
 
@@ -59,9 +59,9 @@ class FieldAccess:
         }
         if name in known:
             return known[name]
-        if name == "fill" or name in CELLS:
+        if name == "fill" or name in CELL_CALLS:
             return handles.BoundMethod(field, name)
-        return self._level_attribute(field, field.field, name, node, [*known, "fill", "parent", "snode", *CELLS])
+        return self._level_attribute(field, field.field, name, node, [*known, "fill", "parent", "snode", *CELL_CALLS])
 
     def _struct_field_attribute(self, field, name, node):
         members = list(field.field._members)
@@ -69,24 +69,24 @@ class FieldAccess:
             return self.fields.member_field(field, name, node)
         if name in ("shape", "keys"):
             return getattr(field.field, name)
-        if name == "fill" or name in CELLS:
+        if name == "fill" or name in CELL_CALLS:
             return handles.BoundMethod(field, name)
         return self._level_attribute(
-            field, self.fields.first_field(field, node).field, name, node, [*members, "shape", "fill", "parent", *CELLS]
+            field, self.fields.first_field(field, node).field, name, node, [*members, "shape", "fill", "parent", *CELL_CALLS]
         )
 
     def level_attribute(self, level, name, node):
-        """Of a level of a tree that is an argument, or of a tree of fields."""
+        """What a level says of itself, of a tree that is an argument or of a tree of fields."""
         if name == "shape":
             extents = path_extents(levels_of(level.tree.type, level.name))
             return tuple(extents[axis] for axis in sorted(extents))
-        if name in (*CELLS, "deactivate_all"):
+        if name in (*CELL_CALLS, "deactivate_all"):
             return handles.BoundMethod(level, name)
         if level.level is None and name == "parent":
             return handles.BoundMethod(level, name)
         if level.level is None:
-            raise self.walk.unknown_attribute(level, name, node, ["shape", "parent", "deactivate_all", *CELLS])
-        return self._level_attribute(level, level.level, name, node, ["shape", "parent", "snode", "deactivate_all", *CELLS])
+            raise self.walk.unknown_attribute(level, name, node, ["shape", "parent", "deactivate_all", *CELL_CALLS])
+        return self._level_attribute(level, level.level, name, node, ["shape", "parent", "snode", "deactivate_all", *CELL_CALLS])
 
     def _level_attribute(self, handle, thing, name, node, known):
         if name == "parent":

@@ -19,7 +19,7 @@ from .native import describe
 from .operators import Operators
 from .places import Places
 from .random_calls import RandomCalls
-from .sparse import CELLS, SparseCalls
+from .sparse import CELL_CALLS, SparseCalls
 from .static import Reference, Value, is_static
 from .struct_ops import StructOperations
 from .structs import Components, StructValue
@@ -89,7 +89,7 @@ class IntrinsicCalls:
             )
         if name.startswith("atomic_"):
             return self._atomic(name.removeprefix("atomic_"), node)
-        if name in CELLS:
+        if name in CELL_CALLS:
             return self.sparse.call_sparse(name, node)
         return self._rules[name](node)
 

@@ -10,7 +10,7 @@ from .function import Function
 from .inlining import Inlining
 from .native import describe
 from .places import Places
-from .sparse import CELLS, SparseCalls
+from .sparse import CELL_CALLS, SparseCalls
 from .static import Reference
 from .structs import Components, StructValue
 from .values import Values
@@ -51,7 +51,7 @@ class MethodCalls:
         name, receiver = method.name, method.receiver
         if isinstance(receiver, StructValue):  # before what cells can be asked: methods may have any name
             return self.call_struct_method(receiver, name, node)
-        if name in CELLS:
+        if name in CELL_CALLS:
             return self.sparse.call_cell_method(name, receiver, node)
         if isinstance(receiver, (handles.FieldHandle, handles.StructFieldHandle, handles.LevelHandle, handles.MemberHandle)):
             calls = {"fill": self.field_access.call_fill, "deactivate_all": self.sparse.call_deactivate_all}

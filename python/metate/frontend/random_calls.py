@@ -26,7 +26,7 @@ class RandomCalls:
         return self._random(dtype, node)
 
     def call_randn(self, node):
-        """Of the standard normal distribution, by Box and Muller from two uniform numbers."""
+        """randn(dtype): numbers of the standard normal distribution, by Box and Muller from two uniform ones."""
         dtype = self._random_type("randn", ("dt", "dtype"), node)
         if not dtype.is_float:
             raise self.walk.error("type", f"randn: expected a float type, got {dtype!r}", node)

@@ -17,7 +17,7 @@ from .native import describe
 from .values import Values
 from .walk import Walk
 
-CELLS = ("is_active", "activate", "deactivate", "append", "length")
+CELL_CALLS = ("is_active", "activate", "deactivate", "append", "length")
 _SLOTTED = ("pointer", "dynamic", "hash")
 
 
@@ -31,7 +31,7 @@ class SparseCalls:
     #  -- calls: ti.activate(x, I), x.activate(i, j), x[i].append(v) -------------------------------
 
     def call_sparse(self, name, node):
-        """One of CELLS as a function: of a field, a tree, a member or a level, and indices."""
+        """One of CELL_CALLS as a function: of a field, a tree, a member or a level, and indices."""
         wanted = (2, 3) if name == "append" else (2,)
         things, _ = self.arguments.of(node, names=())
         if len(things) not in wanted:
@@ -53,7 +53,7 @@ class SparseCalls:
         )
 
     def cell_call(self, name, where, indices, node, *value):
-        """One of CELLS at these indices, values without a shape."""
+        """One of CELL_CALLS at these indices, values without a shape."""
         if name in ("append", "length"):
             list_call = self.lists.append if name == "append" else self.lists.length
             return list_call(where, indices, node, *value)
