@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import metate as mt
 from metate import types
 from metate.errors import CapacityError, RuntimeIndexError_, RuntimeTypeError_, RuntimeValueError_, TreeError
-from metate.types import SNodeTreeBuilder, TreeType
+from metate.tree_type import TreeType
+from metate.types import SNodeTreeBuilder
 
 
 def ab_struct():

@@ -9,7 +9,8 @@ import pytest
 import metate as mt
 from metate import types
 from metate.errors import CapacityError, RuntimeTypeError_, RuntimeValueError_, TreeError
-from metate.types import SNodeTreeBuilder, TreeType
+from metate.tree_type import TreeType
+from metate.types import SNodeTreeBuilder
 
 
 def masked(background=7):

@@ -1,4 +1,4 @@
-"""Struct types, and their values outside kernels: `mt.Struct` objects.
+"""Structs outside kernels: `mt.Struct` objects, and `@mt.dataclass`, which makes struct types of classes.
 
 A Struct holds numbers, NumPy arrays and other Structs by name. Inside a kernel the front end makes struct
 values instead (frontend/structs.py); nothing here touches memory, the compiler or the runtime.
@@ -7,137 +7,15 @@ values instead (frontend/structs.py); nothing here touches memory, the compiler 
 from __future__ import annotations
 
 import functools
-import importlib
+import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .default_types import scalar_type
-from .dtypes import DType, dtype
-from .vector_types import MatrixType, VectorType, element_of
+from . import value_types as _types
 
-
-@dataclass(frozen=True)
-class StructMember:
-    """`s.a`: one member of a struct type, to be placed in a tree."""
-
-    struct: StructType
-    name: str
-
-    @property
-    def type(self) -> Any:
-        """The member's type."""
-        return self.struct.members[self.name]
-
-    def __repr__(self) -> str:
-        return f"<member {self.name}: {self.type!r}>"
-
-
-class StructType:
-    """Named members in order, with methods and defaults. ``s.a`` is a placeable handle of member `a`; `s.members` is a dict.
-
-    Two struct types are equal iff they have equal members in equal order and the same methods. Called from
-    Python it makes a `Struct`; called in a kernel, a struct value.
-
-    Args:
-        members: name -> scalar, vector, matrix or struct type; under `__struct_methods`, methods as below.
-        methods: name -> function whose first parameter is the struct.
-        defaults: name -> value where a call leaves a member out; a member without one is zero.
-        wrapped: the class that @dataclass was put on.
-    """
-
-    __slots__ = ("_class", "_defaults", "_members", "_methods")
-
-    def __init__(self, members, methods=None, defaults=None, wrapped=None):
-        members = dict(members)
-        methods = {**members.pop("__struct_methods", {}), **(methods or {})}
-        checked = {}
-        for name, type_ in members.items():
-            if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name == "members":
-                raise TypeError(f"struct member name: expected an identifier other than 'members', got {name!r}")
-            checked[name] = element_type(type_, f"struct member '{name}'", allow_struct=True)
-        if not checked:
-            raise TypeError("struct: expected at least one member, got none")
-        for name, method in methods.items():
-            if name in checked or not callable(method):
-                what = "another name than a member's" if name in checked else "a function"
-                raise TypeError(f"struct method '{name}': expected {what}, got {method!r}")
-        object.__setattr__(self, "_members", tuple(checked.items()))
-        object.__setattr__(self, "_methods", tuple(sorted(methods.items())))
-        object.__setattr__(self, "_defaults", dict(defaults or {}))
-        object.__setattr__(self, "_class", wrapped)
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """The members' types by their names, in order."""
-        return dict(self._members)
-
-    @property
-    def methods(self) -> dict[str, Any]:
-        """The functions that its values have, by their names."""
-        return dict(self._methods)
-
-    @property
-    def class_name(self) -> str | None:
-        """The name of the class that @dataclass was put on."""
-        return getattr(self._class, "__name__", None)
-
-    def has_members_of(self, other: Any) -> bool:
-        """Equal but for the methods?"""
-        if not isinstance(other, StructType) or [n for n, _ in self._members] != [n for n, _ in other._members]:
-            return False
-        pairs = zip(self.members.values(), other.members.values())
-        return all(a.has_members_of(b) if isinstance(a, StructType) else a == b for a, b in pairs)
-
-    def __call__(self, *values, **named):
-        return make_struct(self, values, named)
-
-    def __mro_entries__(self, bases):
-        """`class B(A)` where A was made by @dataclass derives from A's class."""
-        if self._class is None:
-            raise TypeError("a struct type made by struct(...) has no class to derive from: use @dataclass")
-        return (self._class,)
-
-    def __getattr__(self, name):
-        if not name.startswith("__") and any(name == n for n, _ in object.__getattribute__(self, "_members")):
-            return StructMember(self, name)
-        raise AttributeError(f"struct has no member '{name}': it has {', '.join(n for n, _ in self._members)}")
-
-    def __setattr__(self, name, value):
-        raise AttributeError("a struct type is frozen: build another one")
-
-    def __eq__(self, other):
-        return isinstance(other, StructType) and self._members == other._members and self._methods == other._methods
-
-    def __hash__(self):
-        return hash(("struct", self._members, self._methods))
-
-    def __repr__(self) -> str:
-        return "struct({" + ", ".join(f"{n!r}: {t!r}" for n, t in self._members) + "})"
-
-    def __reduce__(self):
-        if self._class is not None:  # the class itself is no longer under its name
-            return (_by_name, (self._class.__module__, self._class.__qualname__))
-        return (type(self), (self.members, self.methods, self._defaults))
-
-
-def _by_name(module, name):
-    """What stands under a name of a module, which unpickling a dataclass means."""
-    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
-
-
-def element_type(value: Any, what: str, allow_struct: bool = False) -> Any:
-    """Checks that `value` is a scalar, vector or matrix type (or a struct type); returns it. Raises TypeError."""
-    if isinstance(value, (VectorType, MatrixType)) or (allow_struct and isinstance(value, StructType)):
-        return value
-    try:
-        return scalar_type(value)
-    except TypeError:
-        raise TypeError(
-            f"{what}: expected a scalar, vector{', matrix or struct' if allow_struct else ' or matrix'} type, got {value!r}"
-        ) from None
+_NOT_METHODS = ("__struct_methods",)
 
 
 class Struct:
@@ -175,7 +53,7 @@ class Struct:
 
     def struct_type(self) -> Any:
         """The StructType: that it was made by, or one of its values' types."""
-        return self._type or StructType({name: _type_of(value) for name, value in self._entries.items()})
+        return self._type or _types.StructType({name: _type_of(value) for name, value in self._entries.items()})
 
     def keys(self) -> Iterable[str]:
         """The members' names."""
@@ -269,11 +147,11 @@ def bind_members(type_, values, named) -> dict:
 
 def fitted(type_, value, what):
     """A value as a member of the type holds it: a number, an array, or a Struct."""
-    if isinstance(type_, StructType):
+    if isinstance(type_, _types.StructType):
         if not isinstance(value, (Struct, dict)):
             raise TypeError(f"{what}: expected a struct or a dict of its members, got {value!r}")
         return make_struct(type_, (value,), {})
-    if isinstance(type_, DType):
+    if isinstance(type_, _types.DType):
         if np.ndim(value) != 0:
             raise TypeError(f"{what}: expected a number, got {value!r}")
         return type_(value)
@@ -285,7 +163,7 @@ def fitted(type_, value, what):
 
 def zero(type_):
     """Zero of a scalar, vector or matrix type; a struct of zeros and defaults."""
-    return make_struct(type_, (), {}) if isinstance(type_, StructType) else type_(0)
+    return make_struct(type_, (), {}) if isinstance(type_, _types.StructType) else type_(0)
 
 
 def _entries_of(members):
@@ -305,8 +183,40 @@ def _type_of(value):
     if isinstance(value, Struct):
         return value.struct_type()
     if isinstance(value, np.ndarray):
-        scalar = dtype(value.dtype)
-        return element_of(scalar, value.shape)
+        scalar = _types.dtype(value.dtype)
+        return _types.vector(value.shape[0], scalar) if value.ndim == 1 else _types.matrix(*value.shape, scalar)
     if isinstance(value, np.generic):
-        return dtype(value.dtype)
-    return element_type(type(value), "struct member")
+        return _types.dtype(value.dtype)
+    return _types.element_type(type(value), "struct member")
+
+
+def dataclass(cls: type) -> Any:
+    """Makes a struct type of a class: annotated names are members, functions are methods.
+
+    A value after an annotation is the member's default. Members and methods of base classes come first;
+    methods may be plain functions or @func, take the struct as `self` and may assign its members.
+
+    >>> import metate as mt
+    >>> @mt.dataclass
+    ... class Ball:
+    ...     pos: mt.math.vec3
+    ...     radius: mt.f32 = 1.0
+    ...     def volume(self):
+    ...         return 4.0 / 3.0 * mt.math.pi * self.radius ** 3
+
+    Raises TypeError for an annotation that is no scalar, vector, matrix or struct type.
+    """
+    if not inspect.isclass(cls):
+        raise TypeError(f"dataclass: expected a class, got {cls!r}")
+    members, methods, defaults = {}, {}, {}
+    for base in reversed(cls.__mro__[:-1]):
+        annotations = inspect.get_annotations(base, eval_str=True)
+        members.update(annotations)
+        for name, thing in vars(base).items():
+            if name in annotations:
+                defaults[name] = thing
+            elif not name.startswith("__") and name not in _NOT_METHODS and callable(thing):
+                methods[name] = thing
+            elif name in members:
+                defaults[name] = thing  # of a member that a base class declares
+    return _types.StructType(members, methods, defaults, cls)
