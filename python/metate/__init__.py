@@ -58,7 +58,7 @@ from .kernel import attach_source, kernel
 from .linalg import NAMES as _linear_algebra
 from .linalg import eig, polar_decompose, solve, svd, sym_eig  # noqa: F401  (NAMES)
 from .ndarray import from_dlpack, matrix_ndarray, ndarray, vector_ndarray
-from .struct_object import Struct, dataclass
+from .struct_types import Struct
 from .types import (
     NAMED_AXES as _axes,
 )
@@ -66,6 +66,7 @@ from .types import (
     SNodeTreeBuilder,
     axes,
     bf16,
+    dataclass,
     f16,
     f32,
     f64,

@@ -13,6 +13,7 @@ import numpy as np
 from metate_native import _runtime
 
 from . import value_types as _types
+from .dtypes import bf16_bits, bf16_values
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .fields.values import StructElement, write_struct
 from .matrix_value import MatrixValue
@@ -126,7 +127,7 @@ class NDArray(_runtime.Array):
     def to_numpy(self) -> np.ndarray:
         """A copy: shape + element_shape; bf16 as float32."""
         values = self._values()
-        return _widened(values) if self.dtype is _types.bf16 else np.array(values, order="C")
+        return bf16_values(values) if self.dtype is _types.bf16 else np.array(values, order="C")
 
     def from_numpy(self, array) -> None:
         """Copies an array of the same shape (elements' dimensions last) into this one, converted to its type."""
@@ -135,7 +136,7 @@ class NDArray(_runtime.Array):
         if array.shape != expected:
             raise RuntimeValueError_(f"from_numpy: expected an array of shape {expected}, got {array.shape}")
         self._check_writable("from_numpy")
-        self._values()[...] = _narrowed(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False)
+        self._values()[...] = bf16_bits(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False)
 
     def fill(self, value) -> None:
         """Sets every element to a number, or to a vector or matrix of the elements' shape."""
@@ -349,15 +350,3 @@ def _rebuilt(element, shape, values):
     made = NDArray(memory(element, shape), element)
     made._values()[...] = values
     return made
-
-
-def _widened(bits: np.ndarray) -> np.ndarray:
-    return (bits.astype(np.uint32) << 16).view(np.float32).reshape(bits.shape)
-
-
-def _narrowed(values: np.ndarray) -> np.ndarray:
-    """The bits of the nearest bf16s, ties to even."""
-    single = np.ascontiguousarray(values, np.float32)
-    bits = single.view(np.uint32).reshape(values.shape)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(single).reshape(values.shape), (bits >> 16) | 0x40, rounded).astype(np.uint16)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from . import value_types as _types
+from . import dtypes as _types
 from .errors import TreeError
 
 
@@ -33,7 +33,7 @@ def encode_background(name: str, type_, value) -> bytes | None:
         raise TreeError(f"{expected}, got {value!r}") from None
     if scalar.is_float:
         if scalar.numpy is None:
-            data = np.array([_types.bf16_bits(float(v)) for v in wide.ravel()], np.uint16).tobytes()
+            data = _types.bf16_bits(wide).tobytes()
         else:
             with np.errstate(over="ignore"):
                 data = wide.astype(scalar.numpy).tobytes()
@@ -52,7 +52,7 @@ def decode_background(type_, data: bytes | None):
     count = math.prod(shape)
     if scalar.numpy is None:
         bits = np.frombuffer(data or bytes(2 * count), np.uint16)
-        values = np.array([_types.bf16_to_float(int(b)) for b in bits], np.float32)
+        values = _types.bf16_values(bits)
     else:
         values = np.frombuffer(data or bytes(scalar.bytes * count), scalar.numpy)
     return _tuples(values.reshape(shape).tolist())
@@ -86,8 +86,8 @@ def _number_text(scalar, data: bytes) -> str:
     if scalar.kind == "bool":
         return "true" if data[0] else "false"
     if scalar.numpy is None:
-        value = _types.bf16_to_float(int.from_bytes(data, "little"))
-        same = lambda text: _types.bf16_bits(float(text)).to_bytes(2, "little") == data
+        value = float(_types.bf16_values(int.from_bytes(data, "little")))
+        same = lambda text: _types.bf16_bits(float(text)).tobytes() == data
     else:
         number = np.frombuffer(data, scalar.numpy)[0]
         value = number.item()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import bf16_bits
 from .errors import RuntimeTypeError_, RuntimeValueError_
 
 
@@ -49,6 +50,4 @@ def _as_numpy(array):
 def _encoded(scalar, array):
     if scalar.numpy is not None:
         return array.astype(scalar.numpy, copy=False)
-    wide = array.astype(np.float32, copy=False).view(np.uint32)
-    rounded = (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16
-    return np.where(np.isnan(array), (wide >> 16) | 0x40, rounded).astype(np.uint16)
+    return bf16_bits(array)

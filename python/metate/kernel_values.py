@@ -6,10 +6,10 @@ without structs and tuples never come here.
 
 from __future__ import annotations
 
-from . import types as _types
+from . import value_types as _types
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .frontend.annotations import is_tuple_annotation, leaf_types, tuple_annotation
-from .struct_object import Struct, bind_members, zero
+from .struct_types import Struct, bind_members, zero
 
 
 class Shape:

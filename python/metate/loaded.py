@@ -13,8 +13,8 @@ from metate_native import _runtime
 
 from . import runtime
 from .errors import RuntimeLookupError_, RuntimeTypeError_
-from .struct_object import Struct
-from .tree import type_from_handle
+from .struct_types import Struct
+from .tree_instances import type_from_handle
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) wrote
 _TREE = 4  # metate_argument_kind: METATE_ARGUMENT_TREE

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import value_types as _types
+from . import dtypes as _types
 
 _COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
 

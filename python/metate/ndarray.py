@@ -38,12 +38,12 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
 
 def vector_ndarray(n, dtype, shape):
     """`mt.Vector.ndarray`: an array of vectors of n components."""
-    return ndarray(_made(_types.vector, n, _element_of(dtype)), shape)
+    return ndarray(_made(_types.VectorType, n, _element_of(dtype)), shape)
 
 
 def matrix_ndarray(n, m, dtype, shape):
     """`mt.Matrix.ndarray`: an array of matrices of n rows and m columns."""
-    return ndarray(_made(_types.matrix, n, m, _element_of(dtype)), shape)
+    return ndarray(_made(_types.MatrixType, n, m, _element_of(dtype)), shape)
 
 
 def from_dlpack(source: Any, dtype: Any = None) -> Any:
@@ -69,11 +69,6 @@ def _made(make, *arguments):
 
 
 def _element_of(dtype):
-    if _types.is_python_scalar(dtype):
-        from . import context
-
-        options = context.current().options
-        return {int: options.default_ip, float: options.default_fp, bool: _types.u1}[dtype]
     return _made(lambda: _types.element_type(dtype, "dtype", allow_struct=True))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,26 +18,10 @@ from metate_native import _runtime
 from . import runtime
 from .conversion import filling, to_members
 from .errors import CapacityError, RuntimeIndexError_, TreeError
-from .tree_type import LevelNode, TreeType
+from .tree_type import LevelNode, LevelStats, TreeType
 
 _PLACE, _DYNAMIC = 4, 6  # metate_level_kind of a member, of a list
 _CAPACITY = 8  # METATE_E_CAPACITY
-
-
-class LevelStats(NamedTuple):
-    """Slots of one pool: `capacity`, `used` now, `peak` since the reset; `bytes` of the pool."""
-
-    capacity: int
-    used: int
-    peak: int
-    bytes: int
-
-
-def type_from_handle(handle) -> TreeType:
-    """The Python value of a type that libmetate has read from a module."""
-    type_ = TreeType.from_blob(handle.blob)
-    runtime.adopt_type(type_, handle)
-    return type_
 
 
 def type_bytes(type_: TreeType, capacity) -> int:
@@ -306,7 +290,7 @@ class Member:
         """The member as a field: kernels read and write it by `template()` arguments or where they close over it, whatever
         its name and its tree's type are. It has elements and arrays like any field; its levels are the tree's.
         """
-        from .fields.make import field_over
+        from .fields.field import field_over
 
         return field_over(self._tree, self._name)
 
@@ -379,11 +363,11 @@ class Level:
         self._tree._deactivate_all(self._index)
 
     def append(self, *coordinates) -> int:
-        """Of a dynamic level: one more cell of the list at the cell that holds it; returns its index. Raises CapacityError."""
+        """Appends a cell to a dynamic level's list, named by the cell that holds it; returns its index. Raises CapacityError."""
         return self._tree._append(self._index, _coordinates(coordinates) if coordinates else ())
 
     def length(self, *coordinates) -> int:
-        """Of a dynamic level: cells of the list at the cell that holds it."""
+        """The length of a dynamic level's list, named by the cell that holds it."""
         return self._tree._length(self._index, _coordinates(coordinates) if coordinates else ())
 
     def __repr__(self) -> str:

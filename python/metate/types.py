@@ -1,11 +1,147 @@
-"""`mt.types`: every type a program names, whichever file defines it.
+"""`mt.types`: every type a program names.
 
-Values' types are value_types.py's, tree types tree_type.py's; this file only offers them together.
+Types are values (value_types.py, tree_type.py). Here are the functions that spell them, and the classes of types as programs
+have them: those make fields of themselves. A type from elsewhere that is equal (of a module's tree, say) makes none.
 """
 
+from __future__ import annotations
+
+import inspect as _inspect
+from typing import Any
+
 from . import not_here as _not_here
-from .tree_type import SNodeTreeBuilder, TreeType  # noqa: F401
-from .value_types import *  # noqa: F403
+from . import value_types as _values
+from .default_types import scalar_type as _scalar_type
+from .dtypes import dtype as dtype
+from .dtypes import float16, float32, float64, int8, int16, int32, int64, uint1, uint8, uint16, uint32, uint64  # noqa: F401
+from .fields import make as _make
+from .tree_builder import SNodeTreeBuilder  # noqa: F401
+from .tree_instances import TreeType  # noqa: F401
+from .value_types import (  # noqa: F401  (offered from here)
+    DTYPES,
+    MAX_AXES,
+    NAMED_AXES,
+    Axes,
+    DType,
+    NDArray,
+    NDArrayType,
+    StructMember,
+    axes,
+    bf16,
+    element_of,
+    element_type,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    is_python_scalar,
+    ndarray,
+    u1,
+    u8,
+    u16,
+    u32,
+    u64,
+)  # fmt: skip
+
+globals().update(NAMED_AXES)
+
+
+class VectorType(_values.VectorType):
+    """A vector of `n` scalars of one type; calling it makes a MatrixValue, a NumPy array of shape (n,)."""
+
+    def field(self, shape: Any = None, **named: Any) -> Any:
+        """A field of this type; arguments as `mt.field` takes them."""
+        return _make.vector_field(self.n, self.dtype, shape, **named)
+
+
+class MatrixType(_values.MatrixType):
+    """An `n` by `m` matrix (n rows) of scalars; calling it makes a MatrixValue of shape (n, m)."""
+
+    def field(self, shape: Any = None, **named: Any) -> Any:
+        """A field of this type; arguments as `mt.field` takes them."""
+        return _make.matrix_field(self.n, self.m, self.dtype, shape, **named)
+
+
+class StructType(_values.StructType):
+    """Named members in order, with methods and defaults; ``s.field(shape=...)`` makes a field of the type."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        if name == "field" and "field" not in self.members:
+            return lambda *arguments, **named: _make.struct_field(self, *arguments, **named)
+        return super().__getattr__(name)
+
+
+def _names_scalar(thing) -> bool:
+    return isinstance(thing, (_values.DType, str)) or _values.is_python_scalar(thing)
+
+
+def _order_arguments(arguments, counts: int, spelling: str):
+    """Splits arguments given as (dtype, extents...) or (extents..., dtype) into (extents, dtype)."""
+    if len(arguments) == counts + 1:
+        if _names_scalar(arguments[0]):
+            return arguments[1:], _scalar_type(arguments[0])
+        if _names_scalar(arguments[-1]):
+            return arguments[:-1], _scalar_type(arguments[-1])
+    raise TypeError(f"expected {spelling}, got ({', '.join(map(repr, arguments))})")
+
+
+def vector(*arguments: Any, n: int | None = None, dtype: Any = None) -> VectorType:
+    """The type of vectors: ``vector(3, f32)`` or ``vector(f32, 3)``."""
+    arguments += tuple(a for a in (n, dtype) if a is not None)
+    extents, scalar = _order_arguments(arguments, 1, "vector(n, dtype)")
+    return VectorType(*extents, scalar)
+
+
+def matrix(*arguments: Any, n: int | None = None, m: int | None = None, dtype: Any = None) -> MatrixType:
+    """The type of matrices with n rows and m columns: ``matrix(2, 3, f32)`` or ``matrix(f32, 2, 3)``."""
+    arguments += tuple(a for a in (n, m, dtype) if a is not None)
+    extents, scalar = _order_arguments(arguments, 2, "matrix(n, m, dtype)")
+    return MatrixType(*extents, scalar)
+
+
+def struct(members: dict[str, Any] | None = None, **named: Any) -> StructType:
+    """A struct type from a dict, or from keywords: ``struct({'a': f32})``, ``struct(a=f32)``."""
+    return StructType({**(members or {}), **named})
+
+
+Vector, Matrix, Struct = vector, matrix, struct
+
+
+def dataclass(cls: type) -> Any:
+    """Makes a struct type of a class: annotated names are members, functions are methods.
+
+    A value after an annotation is the member's default. Members and methods of base classes come first;
+    methods may be plain functions or @func, take the struct as `self` and may assign its members.
+
+    >>> import metate as mt
+    >>> @mt.dataclass
+    ... class Ball:
+    ...     pos: mt.math.vec3
+    ...     radius: mt.f32 = 1.0
+    ...     def volume(self):
+    ...         return 4.0 / 3.0 * mt.math.pi * self.radius ** 3
+
+    Raises TypeError for an annotation that is no scalar, vector, matrix or struct type.
+    """
+    if not _inspect.isclass(cls):
+        raise TypeError(f"dataclass: expected a class, got {cls!r}")
+    members, methods, defaults = {}, {}, {}
+    for base in reversed(cls.__mro__[:-1]):
+        annotations = _inspect.get_annotations(base, eval_str=True)
+        members.update(annotations)
+        for name, thing in vars(base).items():
+            if name in annotations:
+                defaults[name] = thing
+            elif not name.startswith("__") and name != "__struct_methods" and callable(thing):
+                methods[name] = thing
+            elif name in members:
+                defaults[name] = thing  # of a member that a base class declares
+    return StructType(members, methods, defaults, cls)
 
 
 def __getattr__(name: str):

@@ -15,7 +15,7 @@ import numpy as np
 
 import metate as mt
 import metate.errors as errors
-from metate.tree_type import TreeType
+from metate.tree_instances import TreeType
 
 from .case import Case, is_parameter, is_passed
 from .draws import KEY

@@ -8,6 +8,8 @@ or neither.
 import random
 import re
 
+from ways import UNOPTIMISED, without
+
 import metate as mt
 from differential.compare import difference
 from differential.generate import generate
@@ -40,7 +42,7 @@ def without_status(found):
 
 def test_debug_kernels_stop_where_the_interpreter_does(rng):
     seed = int(rng.integers(1 << 24))
-    ways = ({}, {"opt_level": 0}, {"hoist_leaves": False}, {"demote_atomics": False}, {"opt_level": 3})
+    ways = (*without("hoist_leaves", "demote_atomics"), UNOPTIMISED, {"opt_level": 3})
     debug = [mt.Context(debug=True, threads=1, contract=False, **way) for way in ways]
     release = mt.Context(threads=1, contract=False)
     interpreter = mt.Context(mt.interp, checks=("division", "outside"))

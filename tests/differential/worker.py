@@ -16,7 +16,7 @@ def main() -> int:
     os.dup2(2, 1)  # what a kernel prints past sys.stdout must not mix with the answers
     from metate import runtime
     from metate.loaded import LoadedModule
-    from metate.tree_type import TreeType
+    from metate.tree_instances import TreeType
     from metate_native import _runtime
 
     from .execute import launch

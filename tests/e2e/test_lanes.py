@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from ways import PIECES, UNOPTIMISED, without
 
 import metate as mt
 
 f32, f64, i32, i64 = mt.f32, mt.f64, mt.i32, mt.i64
 array = mt.types.ndarray
-WAYS = ({}, {"across_iterations": False}, {"opt_level": 0}, {"chunk_ns": 0, "threads": 4})
+WAYS = (*without("across_iterations"), UNOPTIMISED, PIECES)
 
 
 def alike(launch, *outputs):

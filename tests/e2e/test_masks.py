@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from ways import PIECES, UNOPTIMISED, without
 
 import metate as ti
 
-WAYS = ({}, {"scan_masks": False}, {"hoist_leaves": False}, {"opt_level": 0}, {"threads": 4, "chunk_ns": 0}, {"opt_level": 3})
+WAYS = (*without("scan_masks", "hoist_leaves"), UNOPTIMISED, PIECES, {"opt_level": 3})
 
 
 @pytest.fixture(params=WAYS, ids=str)

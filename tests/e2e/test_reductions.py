@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ways import INTERPRETED, PIECES, UNOPTIMISED, without
 
 import metate as mt
 
@@ -9,13 +10,11 @@ f32, f64, i32, i64, u8 = mt.f32, mt.f64, mt.i32, mt.i64, mt.u8
 array = mt.types.ndarray
 
 PIPELINES = {
-    "default": {},
-    "atomics": {"private_reductions": False},
-    "O0": {"opt_level": 0},
+    **dict(zip(("default", "atomics"), without("private_reductions"), strict=True)),
+    "O0": UNOPTIMISED,
     "one-thread": {"threads": 1},
-    "pieces": {"chunk_ns": 0, "threads": 4},
-    "interp": {"arch": mt.interp},
-    "interp-offload": {"arch": mt.interp, "interp_stage": "offload"},
+    "pieces": PIECES,
+    **INTERPRETED,
 }
 
 

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from ways import PIECES
 
 import metate as mt
 from metate.errors import RuntimeValueError_
@@ -19,7 +20,7 @@ TYPES = [
     (mt.i32, np.int32),
     (mt.u64, np.uint64),
 ]
-AROUND = ({"nontemporal_bytes": 0}, {"nontemporal_bytes": 0, "chunk_ns": 0, "threads": 4})
+AROUND = ({"nontemporal_bytes": 0}, {"nontemporal_bytes": 0} | PIECES)
 WAYS = (*AROUND, {"nontemporal_bytes": None})
 
 

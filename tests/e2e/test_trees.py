@@ -2,19 +2,17 @@
 
 import numpy as np
 import pytest
+from ways import INTERPRETED, UNOPTIMISED, without
 
 import metate as mt
 
 f32 = mt.f32
 
 PIPELINES = {
-    "default": {},
-    "no-hoisting": {"hoist_leaves": False},
-    "no-demotion": {"demote_atomics": False},
-    "O0": {"opt_level": 0},
-    "plain": {"hoist_leaves": False, "demote_atomics": False, "opt_level": 0},
-    "interp": {"arch": mt.interp},
-    "interp-offload": {"arch": mt.interp, "interp_stage": "offload"},
+    **dict(zip(("default", "no-hoisting", "no-demotion"), without("hoist_leaves", "demote_atomics"), strict=True)),
+    "O0": UNOPTIMISED,
+    "plain": {"hoist_leaves": False, "demote_atomics": False} | UNOPTIMISED,
+    **INTERPRETED,
 }
 
 

@@ -59,7 +59,7 @@ class Target:
 
     def __init__(self):
         import metate as ti
-        from metate.frontend import diagnostics, specialize, walker
+        from metate.frontend import component_access, diagnostics, specialize, walker
         from metate_native import _compiler
 
         warnings.simplefilter("ignore", diagnostics.CastWarning)
@@ -69,7 +69,7 @@ class Target:
         allowed = {
             *ti.__all__,
             *dir(ti.types),
-            *walker.Walker.methods,
+            *component_access.METHODS,
             "shape",
             "a",
             "b",

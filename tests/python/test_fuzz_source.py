@@ -38,7 +38,7 @@ def test_replay(target, path):
 
 def test_the_harness_finds(fuzz, target, monkeypatch):
     source_target, _ = fuzz
-    monkeypatch.setattr(target.walker.Walker, "statement_Pass", lambda self, node: {}[node.lineno], raising=False)
+    monkeypatch.setattr(target.walker.Blocks, "statement_Pass", lambda self, node: {}[node.lineno])
     with pytest.raises(source_target.Finding, match="KeyError instead of a CompilationError"):
         target.run(b"def k():\n    pass\n", thorough=True)
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import metate as mt
 from metate import types
 from metate.errors import CapacityError, RuntimeIndexError_, RuntimeTypeError_, RuntimeValueError_, TreeError
-from metate.tree_type import TreeType
-from metate.types import SNodeTreeBuilder
+from metate.types import SNodeTreeBuilder, TreeType
 
 
 def ab_struct():

@@ -9,8 +9,7 @@ import pytest
 import metate as mt
 from metate import types
 from metate.errors import CapacityError, RuntimeTypeError_, RuntimeValueError_, TreeError
-from metate.tree_type import TreeType
-from metate.types import SNodeTreeBuilder
+from metate.types import SNodeTreeBuilder, TreeType
 
 
 def masked(background=7):

@@ -8,9 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Emit.h"
+#include "metate/Emit/Sanitize.h"
 #include "metate/Module/Module.h"
 #include "metate/Pipelines/Stages.h"
-#include "metate/Target/Targets.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -38,31 +39,32 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
     return "stage emit: functions of the LLVM dialect to object code";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    metate::ownTargets().registerDialects(registry);
+    metate::registerEmit(registry);
   }
 
   void runOnOperation() override {
-    if (llvm::Error error = run()) {
+    SmallVector<metate::Machine> parsed;
+    for (const std::string &name : targets) {
+      llvm::Expected<metate::Machine> target = metate::parseMachine(name, optLevel);
+      if (!target) {
+        getOperation().emitError() << llvm::toString(target.takeError());
+        return signalPassFailure();
+      }
+      parsed.push_back(*target);
+    }
+    metate::EmitOptions options;
+    options.contract = contract;
+    if (std::optional<metate::Sanitizer> known = metate::parseSanitizer(sanitizer)) {
+      options.sanitizer = *known;
+    } else {
+      getOperation().emitError() << "sanitizer: expected 'address' or 'thread', got '" << sanitizer
+                                 << "'";
+      return signalPassFailure();
+    }
+    if (llvm::Error error = metate::emit(getOperation(), parsed, options)) {
       getOperation().emitError() << llvm::toString(std::move(error));
       signalPassFailure();
     }
-  }
-
-  llvm::Error run() {
-    metate::TargetRegistry registry = metate::ownTargets();
-    SmallVector<metate::TargetPtr> parsed;
-    for (const std::string &name : targets) {
-      llvm::Expected<metate::TargetPtr> target = registry.parse(name);
-      if (!target)
-        return target.takeError();
-      parsed.push_back(*target);
-    }
-    metate::Options options;
-    options.optLevel = optLevel;
-    options.contract = contract;
-    if (llvm::Error error = metate::setOption(options, "sanitizer", sanitizer))
-      return error;
-    return metate::emitFor(getOperation(), parsed, options);
   }
 
   ListOption<std::string> targets{*this, "target",
@@ -82,12 +84,9 @@ static void registerStagePipelines() {
       {metate::Stage::Layout, "metate-stage-layout"},
       {metate::Stage::Map, "metate-stage-map"}};
   for (auto [stage, name] : stages)
-    PassPipelineRegistration<>(name, ("the passes of stage " + metate::stageName(stage)).str(),
-                               [stage = stage](OpPassManager &passes) {
-                                 metate::TargetPtr native =
-                                     llvm::cantFail(metate::ownTargets().parse("native"));
-                                 metate::buildStage(passes, stage, {}, native.get());
-                               });
+    PassPipelineRegistration<>(
+        name, ("the passes of stage " + metate::stageName(stage)).str(),
+        [stage = stage](OpPassManager &passes) { metate::buildStage(passes, stage, {}); });
 }
 
 /// Options of the stage driver.
@@ -99,12 +98,11 @@ struct StageOptions {
                                  cl::cat(category)};
   cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"),
                                 cl::cat(category)};
-  cl::list<std::string> options{"option",
-                                cl::desc("NAME=VALUE, an option of Options.def; may be repeated"),
-                                cl::cat(category)};
+  cl::opt<unsigned> optLevel{"opt-level", cl::desc("0 to 3"), cl::init(2), cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::desc("after pack: metate (the default), o (an object), h (its C header)"),
       cl::init("metate"), cl::cat(category)};
+  cl::opt<bool> debugKernels{"debug-kernels", cl::desc("debug mode"), cl::cat(category)};
 };
 
 static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage otherwise) {
@@ -117,13 +115,12 @@ static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage other
 }
 
 /// `carrier` by value: LLD resets all command-line options of the process.
-static llvm::Expected<std::string> packAs(ModuleOp module, const metate::TargetRegistry &targets,
-                                          std::string carrier) {
+static llvm::Expected<std::string> packAs(ModuleOp module, std::string carrier) {
   if (carrier == "metate")
-    return metate::pack(module, targets);
+    return metate::pack(module);
   if (carrier != "o" && carrier != "h")
     return llvm::createStringError("emit: expected metate, o or h, got '" + carrier + "'");
-  llvm::Expected<metate::StaticCarrier> packed = metate::packStatic(module, targets);
+  llvm::Expected<metate::StaticCarrier> packed = metate::packStatic(module);
   if (!packed)
     return packed.takeError();
   if (carrier == "h")
@@ -142,29 +139,20 @@ static llvm::Expected<std::string> runDriver(ModuleOp module, const StageOptions
   llvm::Expected<metate::Stage> to = stageOf(options.stopAfter, metate::Stage::Pack);
   if (!to)
     return to.takeError();
-  metate::TargetRegistry registry = metate::ownTargets();
   metate::CompileOptions compile;
-  for (StringRef option : options.options) {
-    auto [name, value] = option.split('=');
-    if (llvm::Error error = metate::setOption(compile, name, value))
-      return error;
-  }
-  SmallVector<std::string> names(options.targets.begin(), options.targets.end());
-  if (names.empty())
-    names.push_back("native");
-  for (const std::string &name : names) {
-    llvm::Expected<metate::TargetPtr> target = registry.parse(name);
+  compile.debug = options.debugKernels;
+  for (const std::string &name : options.targets) {
+    llvm::Expected<metate::Machine> target = metate::parseMachine(name, options.optLevel);
     if (!target)
       return target.takeError();
     compile.targets.push_back(*target);
   }
-  metate::Stage last = std::min(*to, metate::Stage::Emit);
-  // A module that has been through emit knows its targets itself.
-  if (*from < last)
-    if (llvm::Error error = metate::runStages(module, *from, last, compile))
-      return error;
-  return *to == metate::Stage::Pack ? packAs(module, registry, options.emit)
-                                    : metate::dumpModule(module, *to, compile);
+  if (compile.targets.empty())
+    compile.targets.push_back(llvm::cantFail(metate::parseMachine("native", options.optLevel)));
+  if (llvm::Error error =
+          metate::runStages(module, *from, std::min(*to, metate::Stage::Emit), compile))
+    return error;
+  return *to == metate::Stage::Pack ? packAs(module, options.emit) : metate::dumpModule(module);
 }
 
 static LogicalResult runStagesOn(StringRef inputName, StringRef outputName,
@@ -198,10 +186,8 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   DialectRegistry registry;
   metate::registerDialects(registry);
-  metate::TargetRegistry targets = metate::ownTargets();
-  targets.registerDialects(registry);
-  targets.registerPasses();
-  metate::registerStagePasses();
+  metate::registerEmit(registry);
+  metate::registerAllPasses();
   PassRegistration<EmitPass>();
   registerStagePipelines();
   // LLVM's code generator, which is linked in, has an option of this name for its own passes.

@@ -10,6 +10,7 @@
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
+#include "metate/Module/Variant.h"
 #include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"
 
@@ -49,8 +50,9 @@ private:
 
 class DescriptorBuilder {
 public:
-  explicit DescriptorBuilder(ModuleOp module) : module(module) {}
-  Expected<std::string> run(ArrayRef<Variant> given);
+  DescriptorBuilder(ModuleOp module, metate_format format, PayloadOp only)
+      : module(module), format(format), only(only) {}
+  Expected<std::string> run();
 
 private:
   Error addTypes();
@@ -58,12 +60,14 @@ private:
   Error addTexts();
   void addKernel(InterfaceOp op);
   metate_argument_info makeArgument(ArgumentAttr argument);
-  void addVariant(const Variant &variant);
+  Error addVariants();
   uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
                        ArrayRef<Attribute> attributes);
   std::string assemble();
 
   ModuleOp module;
+  metate_format format;
+  PayloadOp only;
   Strings strings;
   std::vector<metate_type_info> types; // offset: of the blob in `blobs` until assembled
   std::vector<metate_kernel_info> kernels;
@@ -219,14 +223,22 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
   kernels.push_back(kernel);
 }
 
-void DescriptorBuilder::addVariant(const Variant &variant) {
-  variants.push_back({variant.arch,
-                      variant.level,
-                      variant.format,
-                      strings.add(variant.cpu),
-                      strings.add(variant.features),
-                      strings.add(variant.triple),
-                      {}});
+Error DescriptorBuilder::addVariants() {
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    if (only && payload != only)
+      continue;
+    Expected<Variant> variant = Variant::get(payload);
+    if (!variant)
+      return variant.takeError();
+    variants.push_back({variant->arch,
+                        variant->level,
+                        uint32_t(format),
+                        strings.add(variant->cpu),
+                        strings.add(variant->features),
+                        strings.add(variant->triple),
+                        {}});
+  }
+  return Error::success();
 }
 
 /// Appends a table's records at a multiple of 8.
@@ -282,7 +294,7 @@ std::string DescriptorBuilder::assemble() {
   return bytes;
 }
 
-Expected<std::string> DescriptorBuilder::run(ArrayRef<Variant> given) {
+Expected<std::string> DescriptorBuilder::run() {
   if (Error error = addTypes())
     return error;
   if (Error error = addTexts())
@@ -293,11 +305,12 @@ Expected<std::string> DescriptorBuilder::run(ArrayRef<Variant> given) {
       return llvm::createStringError("kernel name '" + op.getSymName() + "' is used twice");
     addKernel(op);
   }
-  for (const Variant &variant : given)
-    addVariant(variant);
+  if (Error error = addVariants())
+    return error;
   return assemble();
 }
 
-Expected<std::string> metate::buildDescriptor(ModuleOp module, ArrayRef<Variant> variants) {
-  return DescriptorBuilder(module).run(variants);
+Expected<std::string> metate::buildDescriptor(ModuleOp module, metate_format format,
+                                              PayloadOp only) {
+  return DescriptorBuilder(module, format, only).run();
 }

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Emit/Emit.h"
 #include "metate/Pipelines/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -98,26 +100,13 @@ static std::string afterLayout(Operation *op) {
   return "";
 }
 
-static llvm::Error verifyEmitted(ModuleOp module, const Target *target) {
-  if (module.getOps<PayloadOp>().empty())
-    return llvm::createStringError("after emit: expected at least one metate.payload");
-  for (Operation &op : *module.getBody())
-    if (!isa<PayloadOp, InterfaceOp, NamedTypeOp, TextOp>(op))
-      return llvm::createStringError("after emit: operation '" + op.getName().getStringRef() +
-                                     "' is left");
-  SmallVector<StringRef> entries = entryNames(module);
-  for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    if (!target || payload.getFamily() != target->family())
-      continue;
-    if (llvm::Error error = target->verifyPayload(payload, entries))
-      return llvm::joinErrors(
-          llvm::createStringError("after emit: payload '" + payload.getSymName() + "'"),
-          std::move(error));
-  }
-  return llvm::Error::success();
+static std::string afterMap(Operation *op) {
+  if (isa<LLVM::LLVMDialect>(op->getDialect()) || isa<InterfaceOp, NamedTypeOp, TextOp>(op))
+    return "";
+  return "expected LLVM operations, interfaces, named types and texts";
 }
 
-llvm::Error metate::verifyStage(ModuleOp module, Stage stage, const Target *target) {
+llvm::Error metate::verifyStage(ModuleOp module, Stage stage) {
   switch (stage) {
   case Stage::Import:
     return checkAll(module, stage, afterImport);
@@ -130,9 +119,9 @@ llvm::Error metate::verifyStage(ModuleOp module, Stage stage, const Target *targ
   case Stage::Layout:
     return checkAll(module, stage, afterLayout);
   case Stage::Map:
-    return checkAll(module, stage, [&](Operation *op) { return target->problemAfterMap(op); });
+    return checkAll(module, stage, afterMap);
   case Stage::Emit:
-    return verifyEmitted(module, target);
+    return verifyEmitted(module);
   case Stage::Pack:
     break;
   }

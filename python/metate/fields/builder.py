@@ -8,70 +8,21 @@ use of a field fixes its tree's type and makes the memory; `finalize` fixes all 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import context as _context
+from ..drawn_levels import Drawn, DrawnLevel, levels_up
 from ..errors import TreeError
-from ..tree_type import TreeType, axes_and_extents, check_extents, chunk_of
+from ..tree_type import LevelStats, TreeType
 from . import drawing
 from .drawing import FieldTree, tree_of
 from .place import place
 
-if TYPE_CHECKING:
-    from ..tree import LevelStats
 
-_LATER_LEVELS = ("quant_array", "bit_struct", "bit_array")
-
-
-class _Levels:
-    """What levels can be added to: a builder or a level."""
+class _Fields(Drawn):
+    """What levels of fields can be added to: a builder or a level."""
 
     __slots__ = ()
-
-    def dense(self, axes: Any, dimensions: Any, *, name: str | None = None) -> SNode:
-        """Adds a level whose cells all exist.
-
-        Args:
-            axes: ``mt.ij`` and the like.
-            dimensions: cells along each axis: an int for all of them, or one for each.
-            name: the level's name in the tree's type; default: kind and depth.
-        Returns the new level. Raises TreeError.
-        """
-        return self._add("dense", axes, dimensions, name)
-
-    def pointer(self, axes: Any, dimensions: Any, *, name: str | None = None) -> SNode:
-        """Adds a level whose cells exist once they are activated; arguments as for `dense`."""
-        return self._add("pointer", axes, dimensions, name)
-
-    def bitmasked(self, axes: Any, dimensions: Any, *, name: str | None = None) -> SNode:
-        """Adds a level that has memory for all its cells and a bit for each: is it active? Arguments as for `dense`."""
-        return self._add("bitmasked", axes, dimensions, name)
-
-    def dynamic(self, axis: Any, dimension: Any, chunk_size: int | None = None, *, name: str | None = None) -> SNode:
-        """Adds a level of lists, each of which grows along one axis by ``append``.
-
-        Args:
-            axis: ``mt.i`` and the like, which no other level above or below has.
-            dimension: the greatest length.
-            chunk_size: cells for which memory is taken at once; default: all.
-            name: as for `dense`.
-        Returns the new level. Raises TreeError.
-        """
-        return self._add("dynamic", axis, dimension, name, chunk_size)
-
-    def hash(self, axes: Any, dimensions: Any = None, *, name: str | None = None) -> SNode:
-        """Adds a level whose cells are at any 32-bit coordinates, negative ones too.
-
-        Args:
-            axes: ``mt.ij`` and the like, which no level above has.
-            dimensions: nothing: the level has no bounds.
-            name: as for `dense`.
-        Returns the new level. Raises TreeError.
-        """
-        if dimensions is not None:
-            raise TreeError(f"hash: expected axes only, got dimensions {dimensions!r}: a hash level has no bounds; write "
-                            "hash(axes)")  # fmt: skip
-        return self._add("hash", axes, (), name)
 
     def children(self) -> list:
         """Levels and fields directly below."""
@@ -83,37 +34,20 @@ class _Levels:
 
     lazy_dual = lazy_grad
 
-    def __getattr__(self, name):
-        if name in _LATER_LEVELS:
-            raise TreeError(f"{name}: this kind of level is not supported yet; today's levels are dense, bitmasked, pointer, "
-                            "dynamic and hash")  # fmt: skip
-        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
-
-class SNode(_Levels):
+class SNode(_Fields, DrawnLevel):
     """A level of a tree of fields; made by ``mt.root.dense(...)`` and the like.
 
     Attributes:
-        kind: "dense", "bitmasked", "pointer", "dynamic" or "hash".
-        axes: axes along which its cells lie, ascending.
-        extents: cells along them within one cell of the level above; none of a hash level.
-        chunk: cells of a slot of a dynamic level; 0 of others.
+        kind, axes, extents, chunk, label: as of drawn_levels.DrawnLevel.
         above: the level above, or the FieldTree.
         below: levels and drawing.Leaf objects below.
     """
 
-    __slots__ = ("__weakref__", "_memory", "above", "axes", "below", "chunk", "extents", "kind", "label")
+    __slots__ = ("__weakref__", "_memory")
 
-    def __init__(self, above, kind, axes, dimensions, name, chunk=None):
-        self.axes, self.extents = axes_and_extents(kind, axes, dimensions)
-        check_extents(kind, self.axes, self.extents, () if isinstance(above, FieldTree) else drawing.above(above))
-        if name is not None and (not isinstance(name, str) or not name.isidentifier()):
-            raise TreeError(f"level name: expected an identifier, got {name!r}")
-        self.kind = kind
-        self.chunk = chunk_of(kind, self.extents, chunk)
-        self.label = name
-        self.above = above
-        self.below = []
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self._memory = None
 
     def place(self, *fields: Any, offset: Any = None) -> SNode:
@@ -167,8 +101,6 @@ class SNode(_Levels):
 
     def stats(self) -> LevelStats:
         """Slots of this level: capacity, used now, peak, bytes. Raises TreeError for levels without slots (dense, bitmasked)."""
-        from ..tree import LevelStats  # the runtime is loaded when a field is used
-
         number = self._number()
         for level, _, *figures in self._tree._stats():
             if level == number:
@@ -176,12 +108,12 @@ class SNode(_Levels):
         raise TreeError(f"stats: expected a level with slots (pointer, dynamic, hash), got a {self.kind} level")
 
     def length(self, *indices: Any) -> int:
-        """Of a dynamic level: how long the list is in the cell at these coordinates. Raises TreeError for other levels."""
+        """The length of a dynamic level's list, in the cell at these coordinates. Raises TreeError for other levels."""
         self._check_list("length")
         return self._tree._length(self._number(), _flat(indices))
 
     def append(self, indices: Any, value: Any = None) -> int:
-        """Of a dynamic level: appends to the list in the cell at these coordinates.
+        """Appends to a dynamic level's list, in the cell at these coordinates.
 
         Args:
             indices: the coordinates, an int for a single one; () where no level is above.
@@ -193,7 +125,7 @@ class SNode(_Levels):
         index = self._tree._append(self._number(), tuple(where))
         if value is not None:
             (field,) = self.get_children()
-            axes = sorted({axis for level in drawing.above(self) for axis in level.axes})
+            axes = sorted({axis for level in levels_up(self) for axis in level.axes})
             where.insert(axes.index(self.axes[0]), index)
             field[tuple(k + offset for k, offset in zip(where, field.offset))] = value
         return index
@@ -242,10 +174,10 @@ class SNode(_Levels):
         return child
 
     def __repr__(self):
-        return " => ".join(["root", *(f"{level.kind} {list(level.shape)}" for level in reversed(drawing.above(self)))])
+        return " => ".join(["root", *(f"{level.kind} {list(level.shape)}" for level in reversed(levels_up(self)))])
 
 
-class FieldsBuilder(_Levels):
+class FieldsBuilder(_Fields):
     """Builds trees of fields as `mt.root` does, with an end of its own.
 
     >>> import metate as mt
@@ -352,7 +284,7 @@ class SNodeTree:
         return [tree.type for tree in self._trees]
 
 
-class Root(_Levels):
+class Root(_Fields):
     """`mt.root`: a builder that never ends, the current context's. Each level added to it begins another tree."""
 
     __slots__ = ()

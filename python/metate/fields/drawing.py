@@ -10,8 +10,10 @@ import threading
 import weakref
 
 from .. import context as _context
+from ..drawn_levels import levels_up, nodes_of
 from ..errors import TreeError
-from ..tree_type import LevelNode, PlaceNode, TreeType, path_extents
+from ..tree_instances import TreeType
+from ..tree_type import PlaceNode, path_extents
 
 
 class Leaf:
@@ -26,6 +28,21 @@ class Leaf:
         self.element = field.element if component is None else field.dtype
         self.label = field.name if component is None or not field.name else f"{field.name}_{component}"
         self.name = None
+
+    @property
+    def levels(self) -> list:
+        """The levels from the one that it is in up to the root."""
+        return levels_up(self.above)
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Extents over the axes of those levels; see shape_of."""
+        return shape_of(self)
+
+    @property
+    def tree(self) -> FieldTree:
+        """The tree to which it belongs now."""
+        return tree_of(self)
 
 
 class FieldTree:
@@ -84,7 +101,7 @@ class FieldTree:
         with self.lock:
             if self.type is None:
                 self._name_all()
-                self.type = _shared(TreeType(_freeze(branch, 0) for branch in self.branches))
+                self.type = _shared(TreeType(nodes_of(self.branches, lambda leaf: PlaceNode(leaf.name, leaf.element), "a field")))
             return self.type
 
     def instance(self):
@@ -126,16 +143,6 @@ class FieldTree:
         _name_levels(self.branches, 0, set())
 
 
-def above(node):
-    """The levels from a level or leaf (itself included if it is a level) up to the root."""
-    found = []
-    node = node.above if isinstance(node, Leaf) else node
-    while not isinstance(node, FieldTree):
-        found.append(node)
-        node = node.above
-    return found
-
-
 def sparse_levels(node) -> list:
     """A level whose cells can be inactive, or the outermost such levels below it."""
     if isinstance(node, Leaf):
@@ -162,7 +169,7 @@ def tree_of(node) -> FieldTree:
 
 def shape_of(node) -> tuple[int | None, ...]:
     """Extents over the axes of the levels above a leaf, or of a level and those above it; ascending axes. None: no bounds."""
-    extents = path_extents(above(node))
+    extents = path_extents(levels_up(node.above if isinstance(node, Leaf) else node))
     return tuple(extents[axis] for axis in sorted(extents))
 
 
@@ -188,18 +195,6 @@ def _name_levels(nodes, depth, taken):
         if not isinstance(node, Leaf):
             node.label = _unused(node.label or f"{node.kind}{depth}", taken)
             _name_levels(node.below, depth + 1, taken)
-
-
-def _freeze(node, depth):
-    if isinstance(node, Leaf):
-        return PlaceNode(node.name, node.element)
-    if not node.below:
-        raise TreeError(
-            f"{node.kind} level {list(shape_of(node))} at depth {depth}: expected a field or a level under it, got none; "
-            "call place(...) on it"
-        )
-    below = tuple(_freeze(child, depth + 1) for child in node.below)
-    return LevelNode(node.kind, node.axes, node.extents, node.label, depth, below, node.chunk)
 
 
 def _shared(type_: TreeType) -> TreeType:

@@ -6,6 +6,7 @@ Memory, layout and activation are the tree's. Struct fields are struct_field.py'
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from ..tree_type import path_extents
 from ..value_types import DType
 from . import transfer
 from .component import Component
-from .drawing import above, shape_of, tree_of
 from .placed_node import PlacedNode
 from .placement import Placement
 from .values import element_value
@@ -80,7 +80,7 @@ class Field:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents, one for each index. Raises TreeError before the field is placed."""
-        return shape_of(self._first_leaf()) if self._fixed is None else self._fixed.shape
+        return self._first_leaf().shape if self._fixed is None else self._fixed.shape
 
     @property
     def offset(self) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ class Field:
     def _placement(self) -> Placement:
         if self._fixed is None:
             leaves = self._all_leaves()
-            type_ = tree_of(leaves[0]).fix()
+            type_ = leaves[0].tree.fix()
             self._fixed = Placement(type_, tuple(leaf.name for leaf in leaves), self.element, self.shape, self.offset)
         return self._fixed
 
@@ -100,13 +100,13 @@ class Field:
         """The instance (metate.tree.Tree) in which its elements are; made at the first use."""
         if self._memory is None:
             self._all_leaves()
-            tree_of(self._leaves[0]).instance()
+            self._leaves[0].tree.instance()
         return self._memory
 
     def parent(self, n: int = 1) -> Any:
         """The level n above the field's elements; the root or builder above the outermost one, None beyond."""
         leaf = self._first_leaf()
-        levels = above(leaf)
+        levels = leaf.levels
         if not levels:
             return leaf.above.builder if n == 1 else None
         return levels[0].parent(n - 1)
@@ -178,7 +178,7 @@ class Field:
         level = self._sparse_level("append")
         level._check_list("append")
         where = list(self._indices_in(level, indices))
-        axes = sorted({axis for each in above(self._first_leaf()) for axis in each.axes})
+        axes = sorted({axis for each in self._first_leaf().levels for axis in each.axes})
         position = axes.index(level.axes[0])
         index = level.append(where) + self.offset[position]
         key = [*(k for k in indices)]
@@ -194,14 +194,14 @@ class Field:
 
     def _sparse_level(self, what):
         """The innermost level above that is not dense. Raises TreeError."""
-        for level in above(self._first_leaf()):
+        for level in self._first_leaf().levels:
             if level.kind != "dense":
                 return level
         raise TreeError(f"{self._described()}: {what}: expected a level above it whose cells can be inactive, got dense ones")
 
     def _indices_in(self, level, indices):
         """Indices of the field in a level's own coordinates; of a list, of the cell that it is in."""
-        levels = above(self._first_leaf())
+        levels = self._first_leaf().levels
         axes = sorted({axis for each in levels for axis in each.axes})
         offset = dict(zip(axes, self.offset))
         wanted = [axis for axis in axes if level.kind != "dynamic" or axis != level.axes[0]]
@@ -286,9 +286,9 @@ class Field:
 
     def _placed(self, leaf, offset):
         if self._leaves:
-            tree_of(self._leaves[0]).join(tree_of(leaf))
+            self._leaves[0].tree.join(leaf.tree)
         self._leaves.append(leaf)
-        self._offset = self._check_offset(offset, len(shape_of(leaf)))
+        self._offset = self._check_offset(offset, len(leaf.shape))
         self._was_destroyed = False
 
     def _unplace(self):
@@ -326,7 +326,7 @@ class Field:
         if len(self._leaves) != count:
             missing = sorted(set(range(count)) - {leaf.component for leaf in self._leaves})
             raise TreeError(f"{self._described()}: components {missing} have no place; place them as well")
-        shapes = list(dict.fromkeys(map(shape_of, self._leaves)))
+        shapes = list(dict.fromkeys(leaf.shape for leaf in self._leaves))
         if len(shapes) > 1:
             raise TreeError(f"{self._described()}: expected components of one shape, got {shapes[1]} and {shapes[0]}")
         return sorted(self._leaves, key=lambda leaf: leaf.component)
@@ -370,3 +370,25 @@ class MatrixField(Field):
     """A field of vectors or matrices."""
 
     __slots__ = ()
+
+
+def new_field(type_: Any, name: str = "", offset: Any = None) -> Field:
+    """A field of a scalar, vector or matrix type that has no place yet."""
+    kind = ScalarField if isinstance(type_, DType) else MatrixField
+    return kind(type_, name, offset, caller())
+
+
+def field_over(tree: Any, member: str) -> Field:
+    """A field whose elements are those of a member of a tree's instance, which it keeps alive; see Member.field."""
+    info = tree.type.members[member]
+    made = new_field(info.type, member)
+    made._lay_over(tree, Placement(tree.type, (member,), info.type, info.shape, (0,) * len(info.shape)))
+    return made
+
+
+def caller() -> str | None:
+    """FILE:LINE of the code that made the field, for messages."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("metate."):
+        frame = frame.f_back
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from .. import context as _context
 from .. import value_types as _types
+from ..default_types import scalar_type
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 from .builder import FieldsBuilder
-from .field import MatrixField, ScalarField
-from .placement import Layout, Placement
+from .field import caller, new_field
+from .placement import Layout
 from .struct_field import StructField
 
 
@@ -38,14 +37,6 @@ def field(
     return _finish(_unplaced(_element(dtype), name, offset), shape, order, offset, Layout.AOS)
 
 
-def field_over(tree: Any, member: str) -> Any:
-    """A field whose elements are those of a member of a tree's instance, which it keeps alive; see Member.field."""
-    info = tree.type.members[member]
-    made = _unplaced(info.type, member, None)
-    made._lay_over(tree, Placement(tree.type, (member,), info.type, info.shape, (0,) * len(info.shape)))
-    return made
-
-
 def vector_field(n, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=Layout.AOS):
     """`mt.Vector.field`: a field of vectors of n components; further arguments as for `field`.
 
@@ -53,7 +44,7 @@ def vector_field(n, dtype, shape=None, order=None, name="", offset=None, needs_g
         layout: Layout.SOA gives each component memory of its own.
     """
     _check_grad(needs_grad, needs_dual)
-    return _finish(_unplaced(_types.vector(n, _scalar(dtype)), name, offset), shape, order, offset, layout)
+    return _finish(_unplaced(_types.VectorType(n, _scalar(dtype)), name, offset), shape, order, offset, layout)
 
 
 def matrix_field(
@@ -61,7 +52,7 @@ def matrix_field(
 ):
     """`mt.Matrix.field`: a field of matrices of n rows and m columns; further arguments as for `vector_field`."""
     _check_grad(needs_grad, needs_dual)
-    return _finish(_unplaced(_types.matrix(n, m, _scalar(dtype)), name, offset), shape, order, offset, layout)
+    return _finish(_unplaced(_types.MatrixType(n, m, _scalar(dtype)), name, offset), shape, order, offset, layout)
 
 
 def struct_field(
@@ -83,9 +74,8 @@ def struct_field(
 def _unplaced(type_, name, offset):
     if isinstance(type_, _types.StructType):
         members = {key: _unplaced(t, f"{name}_{key}" if name else "", offset) for key, t in type_.members.items()}
-        return StructField(type_, members, name, _caller())
-    kind = ScalarField if isinstance(type_, _types.DType) else MatrixField
-    return kind(type_, name, offset, _caller())
+        return StructField(type_, members, name, caller())
+    return new_field(type_, name, offset)
 
 
 def _finish(made, shape, order, offset, layout):
@@ -150,18 +140,15 @@ def _shape(shape):
 def _order(order, rank):
     if order is None:
         return ()
-    letters = _types._LETTERS[:rank]
+    letters = _types.LETTERS[:rank]
     if not isinstance(order, str) or sorted(order) != sorted(letters):
         raise RuntimeValueError_(f"order: expected each of the letters {letters!r} once for {rank} dimensions, got {order!r}")
     return [letters.index(letter) for letter in order]
 
 
 def _scalar(dtype):
-    if _types.is_python_scalar(dtype):
-        options = _context.current().options
-        return {int: options.default_ip, float: options.default_fp, bool: _types.u1}[dtype]
     try:
-        return _types.dtype(dtype)
+        return scalar_type(dtype)
     except TypeError as error:
         raise RuntimeTypeError_(f"field: {error}") from None
 
@@ -176,11 +163,3 @@ def _check_grad(needs_grad, needs_dual):
     for name, needed in (("needs_grad", needs_grad), ("needs_dual", needs_dual)):
         if needed:
             raise TreeError(f"{name}: gradients of fields are not supported yet; make the field without {name}")
-
-
-def _caller():
-    """FILE:LINE of the code that made the field, for messages."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("metate."):
-        frame = frame.f_back
-    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import TreeError
-from .drawing import FieldTree, Leaf, shape_of, tree_of
+from .drawing import FieldTree, Leaf, tree_of
 
 
 def place(node, fields, offset) -> None:
@@ -54,5 +54,5 @@ def _check_free(field, component, seen):
 
 def _where(field):
     for leaf in field._leaves:
-        return f"a tree of shape {list(shape_of(leaf))}"
+        return f"a tree of shape {list(leaf.shape)}"
     return f"a tree of shape {list(field.shape)}" if field._is_placed else "this call"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import bf16_values
 from ..errors import RuntimeTypeError_
 from ..matrix_value import MatrixValue
-from ..struct_object import Struct
+from ..struct_types import Struct
 
 
 def element_value(field, key, data: bytearray) -> MatrixValue:
     """The vector or matrix that was read at `key`, from its bytes."""
     element = field.element
     if element.dtype.numpy is None:  # bf16: widened
-        wide = (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32)
+        wide = bf16_values(np.frombuffer(data, np.uint16))
         found = wide.reshape(element.shape).view(MatrixValue)
     else:
         found = np.ndarray.__new__(MatrixValue, element.shape, element.dtype.numpy, data)

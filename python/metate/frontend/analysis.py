@@ -25,7 +25,7 @@ def contains_return(statements) -> bool:
 
 
 def contains_break(statements) -> bool:
-    """Of the loop whose body this is."""
+    """Does the loop whose body this is have a break of its own?"""
     return any(isinstance(node, ast.Break) for node in _walk(statements, into_loops=False))
 
 

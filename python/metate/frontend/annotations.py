@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 
-from .. import types as _types
+from .. import value_types as _types
 
 
 def is_tuple_annotation(annotation) -> bool:

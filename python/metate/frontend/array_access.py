@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles, structs
-from .field_access import FieldAccess
+from .evaluator import Evaluator
+from .values import Values
+from .walk import Walk
 
-ARRAYS = (handles.ArrayHandle, handles.StructArrayHandle)
 
+class ArrayAccess:
+    """What arrays say."""
 
-class ArrayAccess(FieldAccess):
-    """The part of the walker that knows arrays."""
+    def __init__(self, walk: Walk, values: Values, evaluator: Evaluator):
+        self.walk, self.builder = walk, walk.builder
+        self.values, self.evaluator = values, evaluator
 
     def array_element(self, array, node):
         """`x[i, j]`: a place, or a struct of places."""
-        indices = self.index_values(node.slice)
+        indices = self.evaluator.index_values(node.slice)
         if array.is_clamped:
             indices = self._clamped(array, indices, node)
         if isinstance(array, handles.ArrayHandle):
-            return self.emit(node, self.builder.array_element, array.native, indices)
-        element = lambda path, _: self.emit(node, self.builder.array_element, array.arrays[path].native, indices)
+            return self.walk.emit(node, self.builder.array_element, array.native, indices)
+        element = lambda path, _: self.walk.emit(node, self.builder.array_element, array.arrays[path].native, indices)
         return structs.from_leaves(array.type, element)
 
     def _clamped(self, array, indices, node):
         """Each index held between the first and the last one. What is wrong about their number, array_element says."""
         flat = []
         for index in indices:
-            flat.extend(self.unpacked(index, node) if index.type.shape else [index])
+            flat.extend(self.values.unpacked(index, node) if index.type.shape else [index])
         return [self._clamped_index(array, k, index, node) if k < array.ndim else index for k, index in enumerate(flat)]
 
     def _clamped_index(self, array, axis, index, node):
-        one, zero = (self.typed_constant(number, _types.i32, node) for number in (1, 0))
-        extent = self.emit(node, self.builder.dimension, array.first.native, axis)
-        last = self.emit(node, self.builder.binary, "-", extent, one)
-        return self.emit(node, self.builder.binary, "max", self.emit(node, self.builder.binary, "min", index, last), zero)
+        one, zero = (self.values.typed_constant(number, _types.i32, node) for number in (1, 0))
+        extent = self.walk.emit(node, self.builder.dimension, array.first.native, axis)
+        last = self.walk.emit(node, self.builder.binary, "-", extent, one)
+        return self.walk.emit(
+            node, self.builder.binary, "max", self.walk.emit(node, self.builder.binary, "min", index, last), zero
+        )
 
     def array_attribute(self, array, name, node):
+        """`x.shape` and the like; of an array of structs also the array of a member."""
         known = {"shape": handles.ShapeHandle(array.first), "ndim": array.ndim}
         if isinstance(array, handles.ArrayHandle):
             element = array.native.element
@@ -47,4 +54,4 @@ class ArrayAccess(FieldAccess):
                 return array.arrays[name]
         if name in known:
             return known[name]
-        raise self.unknown_attribute(array, name, node, list(known))
+        raise self.walk.unknown_attribute(array, name, node, list(known))

@@ -25,15 +25,15 @@ from .requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, R
 
 
 class Captures:
-    """Of one kernel while it is walked.
+    """The captures of one kernel while it is walked.
 
     Args:
-        walker: gives errors their place.
+        walk: has the builder, gives errors their place.
         names: of the kernel's arguments; hidden ones get others.
     """
 
-    def __init__(self, walker, names):
-        self._walker = walker
+    def __init__(self, walk, names):
+        self._walk = walk
         self._taken = set(names)
         self._origins = {}  # id of an object -> (the object, its path from an argument)
         self._fields = {}  # id of a field -> (the field, its handle)
@@ -171,7 +171,7 @@ class Captures:
         handle = handles.FieldHandle(native, placement, name or field.name or "field", field)
         self._fields[id(field)] = field, handle
         for member in placement.members:  # what messages call it
-            self._walker.builder.name_member(native.native, member, handle.name, list(placement.offset))
+            self._walk.builder.name_member(native.native, member, handle.name, list(placement.offset))
         self.requirements.fields.append(CapturedField(self.path_of(field), placement, slot))
         return handle
 
@@ -189,7 +189,7 @@ class Captures:
         found = self._trees.get(id(tree))
         if found is None:
             name = self.unique(name) if name else self.unique("root", 0)
-            native = self._walker.emit(node, self._walker.builder.tree_argument, name, str(type_))
+            native = self._walk.emit(node, self._walk.builder.tree_argument, name, str(type_))
             found = self._trees[id(tree)] = tree, self._add(HiddenTree(name, type_)), handles.TreeHandle(native, type_, name)
         return found[1:]
 
@@ -211,7 +211,7 @@ class Captures:
 
             unique = self.unique(name)
             hidden = HiddenValue(unique, dtype, provider)
-            value = self._walker.builder.value_argument(unique, native_type(dtype))
+            value = self._walk.builder.value_argument(unique, native_type(dtype))
             self._add(hidden)
             found = self._values[name] = hidden, value
         return found[1]

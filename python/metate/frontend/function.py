@@ -27,6 +27,11 @@ class Template:
 template = Template()
 
 
+def is_template(annotation) -> bool:
+    """Is it template() or template itself?"""
+    return isinstance(annotation, Template) or annotation is Template
+
+
 class Function:
     """What @func makes: callable from kernels and other functions only."""
 

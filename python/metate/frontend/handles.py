@@ -105,6 +105,9 @@ class StructArrayHandle:
         return f"array '{self.name}' of {self.ndim} dimensions"
 
 
+ARRAYS = (ArrayHandle, StructArrayHandle)
+
+
 @dataclass(frozen=True)
 class FieldHandle:
     """A field: members of a tree, which is a hidden argument; its indices are the tree's coordinates plus an offset."""
@@ -136,6 +139,10 @@ class StructFieldHandle:
 
     def describe(self):
         return f"struct field '{self.name}'"
+
+
+FIELDS = (FieldHandle, StructFieldHandle)
+LEVELS = (MemberHandle, LevelHandle)
 
 
 @dataclass(frozen=True)
@@ -282,3 +289,8 @@ class Frame:
     @property
     def is_kernel(self):
         return self.caller is None
+
+    @property
+    def nesting(self) -> int:
+        """How many calls it stands in."""
+        return 0 if self.caller is None else self.caller.nesting + 1

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .levels import levels_above
+
 _PLAIN = frozenset((bool, int, float, str, bytes, complex, type(None), type(Ellipsis)))
 _SEQUENCES = (tuple, list, collections.deque)
 MOST_COMPARED = 64  # elements of an array that is compared by its contents; of others each element that is read
@@ -198,23 +200,10 @@ def describe_place(placement) -> str:
         parts.append(f"offset={placement.offset}")
     if len(placement.members) > 1:
         parts.append("soa")
-    levels = _levels_above(placement.tree.branches, placement.members[0])
+    levels = levels_above(placement.tree, placement.members[0])
     if any(level.kind != "dense" for level in levels) or len(levels) > 1:
         parts.append(" ".join(f"{level.kind}{list(level.extents)}" for level in levels))
     others = len(placement.tree.members) - len(placement.members)
     if others:
         parts.append(f"with {others} other{'s' * (others > 1)}")
     return f"field({', '.join(parts)})"
-
-
-def _levels_above(nodes, member):
-    """The levels from the root to a member; None where it is not below."""
-    for node in nodes:
-        if not hasattr(node, "children"):
-            if node.name == member:
-                return []
-            continue
-        below = _levels_above(node.children, member)
-        if below is not None:
-            return [node, *below]
-    return None

@@ -6,7 +6,7 @@ import types as python_types
 
 from metate_native import _compiler
 
-from .. import types as _types
+from .. import value_types as _types
 from ..intrinsics import Intrinsic
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .. import types as _types
+from .. import value_types as _types
+from .arguments import Arguments
+from .values import Values
+from .walk import Walk
 
 
 def keys_of(holdings):
@@ -11,21 +14,26 @@ def keys_of(holdings):
 
 
 class RandomCalls:
-    """The part of the walker that draws numbers."""
+    """Draws numbers."""
+
+    def __init__(self, walk: Walk, values: Values, arguments: Arguments):
+        self.walk, self.builder = walk, walk.builder
+        self.values, self.arguments = values, arguments
 
     def call_random(self, node):
+        """random(dtype): uniform, of floats in [0, 1)."""
         dtype = self._random_type("random", ("dtype",), node)
         return self._random(dtype, node)
 
     def call_randn(self, node):
-        """Of the standard normal distribution, by Box and Muller from two uniform numbers."""
+        """randn(dtype): numbers of the standard normal distribution, by Box and Muller from two uniform ones."""
         dtype = self._random_type("randn", ("dt", "dtype"), node)
         if not dtype.is_float:
-            raise self.error("type", f"randn: expected a float type, got {dtype!r}", node)
+            raise self.walk.error("type", f"randn: expected a float type, got {dtype!r}", node)
         # 1 - u is in (0, 1], where the logarithm is finite. f16 and bf16 are computed in f32: their least number is large.
         wide = dtype if dtype.bits >= 32 else _types.f32
-        number = lambda value: self.typed_constant(value, wide, node)
-        emit, builder = (lambda *arguments: self.emit(node, *arguments)), self.builder
+        number = lambda value: self.values.typed_constant(value, wide, node)
+        emit, builder = (lambda *arguments: self.walk.emit(node, *arguments)), self.builder
         above = emit(builder.binary, "-", number(1.0), self._random(wide, node))
         square = emit(builder.binary, "*", number(-2.0), emit(builder.function, "log", above))
         angle = emit(builder.binary, "*", number(6.283185307179586), self._random(wide, node))
@@ -33,16 +41,16 @@ class RandomCalls:
         return product if wide is dtype else emit(builder.cast, product, dtype.code)
 
     def _random_type(self, name, keywords, node):
-        positional, named = self.arguments(node, names=keywords)
+        positional, named = self.arguments.of(node, names=keywords)
         given = [*positional, *named.values()]
         if len(given) > 1:
-            raise self.error("type", f"{name}: expected at most one type, got {len(given)} arguments", node)
+            raise self.walk.error("type", f"{name}: expected at most one type, got {len(given)} arguments", node)
         if not given or given[0] is None:
-            return self.options.default_fp
+            return self.walk.options.default_fp
         place = node.args[0] if node.args else node.keywords[0].value
-        return self.scalar_type(given[0], place)
+        return self.values.scalar_type(given[0], place)
 
     def _random(self, dtype, node):
-        self.locate(node)
-        key = self.captures.value("random_seed", _types.u64, keys_of)
-        return self.emit(node, self.builder.random, dtype.code, key)
+        self.walk.locate(node)
+        key = self.walk.captures.value("random_seed", _types.u64, keys_of)
+        return self.walk.emit(node, self.builder.random, dtype.code, key)

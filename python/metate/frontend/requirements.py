@@ -55,7 +55,7 @@ class Path:
         return thing
 
     def text(self, names):
-        """As a person writes it; names: of the arguments."""
+        """The path as a person writes it, such as `self.grid[0]`; names: of the arguments."""
         text = names[self.root] if self.root is not None else type(self.fixed).__name__
         for kind, name in self.steps:
             if kind != "asked":

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
+from ..dtypes import scalar_of
 from ..ndarray import ndarray
+from ..tree_builder import SNodeTreeBuilder
+from ..tree_type import TreeType
 from .annotations import leaf_types
 from .diagnostics import located
 from .function import Template, template
@@ -106,12 +109,12 @@ def check_annotations(source):
 
 
 def _is_annotation(annotation):
-    kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType, _types.NDArrayType, _types.TreeType, Template)
+    kinds = (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType, _types.NDArrayType, TreeType, Template)
     return isinstance(annotation, kinds) or _types.is_python_scalar(annotation)
 
 
 def _annotation_hint(annotation):
-    if isinstance(annotation, _types.SNodeTreeBuilder):
+    if isinstance(annotation, SNodeTreeBuilder):
         return "a builder is no type yet: call .build()"
     if annotation is ndarray:
         return "that makes an array; the type of one is ti.types.ndarray(...)"
@@ -163,7 +166,7 @@ def from_annotations(source, options, template_args=None):
         annotation = annotation_of(source, name)
         if name in given:
             annotation = given[name]
-            if not isinstance(annotation, (_types.TreeType, _types.NDArrayType)):
+            if not isinstance(annotation, (TreeType, _types.NDArrayType)):
                 found[name] = StaticParameter(annotation)
                 continue
         if not _fixed(annotation):
@@ -187,10 +190,9 @@ def from_annotations(source, options, template_args=None):
 
 
 def _by_type(annotation, options):
-    if isinstance(annotation, _types.TreeType):
+    if isinstance(annotation, TreeType):
         return TreeParameter(annotation)
-    scalars = {int: options.default_ip, float: options.default_fp, bool: _types.u1}
-    return ValueParameter(scalars.get(annotation, annotation) if isinstance(annotation, type) else annotation)
+    return ValueParameter(scalar_of(annotation, options))
 
 
 def from_arguments(source, arguments, options, describe_array, tree_type_of):
@@ -250,12 +252,6 @@ def _array(name, annotation, argument, describe_array, options):
     if annotation.contiguous is False:
         contiguous = tuple(False for _ in contiguous) if isinstance(contiguous, tuple) else False
     return _array_parameter(element, len(shape), contiguous, annotation.boundary)
-
-
-def scalar_of(dtype, options):
-    """A type that int, float or bool may stand for."""
-    scalars = {int: options.default_ip, float: options.default_fp, bool: _types.u1}
-    return scalars[dtype] if _types.is_python_scalar(dtype) else dtype
 
 
 def _own_element(name, annotation, own, options):

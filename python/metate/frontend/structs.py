@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import types as _types
+from .. import value_types as _types
 from .annotations import leaf_types  # noqa: F401  (offered from here)
 
 

@@ -12,20 +12,28 @@ import string
 
 import numpy as np
 
-from .. import types as _types
+from .. import value_types as _types
 from . import handles
-from .expressions import is_static
+from .arguments import Arguments
+from .evaluator import Evaluator
 from .native import describe
+from .static import is_static
 from .structs import StructValue
+from .values import Values
+from .walk import Walk
 
 _CONVERSIONS = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 _PERCENT = re.compile(r"%(?:(?P<percent>%)|(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?[lhL]*(?P<type>[a-zA-Z]))")
 
 
 class Texts:
-    """The part of the walker that puts texts together."""
+    """Puts texts together."""
 
-    #  -- what a thing looks like ------------------------------------------------------------------------
+    def __init__(self, walk: Walk, values: Values, evaluator: Evaluator, arguments: Arguments):
+        self.walk, self.builder = walk, walk.builder
+        self.values, self.evaluator, self.arguments = values, evaluator, arguments
+
+    #  -- what a thing looks like ------------------------------------------------------------------
 
     def print_parts(self, thing, node):
         """Texts and values that print what an argument stands for, as Python would."""
@@ -36,7 +44,7 @@ class Texts:
         if isinstance(thing, _types.DType) or thing is None:
             return [str(thing)]
         if isinstance(thing, handles.ShapeHandle):
-            thing = tuple(self.unpacked(thing, node))
+            thing = tuple(self.values.unpacked(thing, node))
         if isinstance(thing, StructValue):
             return self.print_struct(thing, node)
         if isinstance(thing, (tuple, list)):
@@ -45,25 +53,32 @@ class Texts:
             for k, element in enumerate(thing):
                 parts.extend([", "] * bool(k) + self.print_parts(element, node))
             return [*parts, ",)" if isinstance(thing, tuple) and len(thing) == 1 else closing]
-        return [self.to_value(thing, node)]
+        return [self.values.to_value(thing, node)]
+
+    def print_struct(self, thing, node):
+        """Texts and values that print a struct."""
+        parts = [f"{thing.type.class_name or 'Struct'}("]
+        for k, (name, part) in enumerate(thing.parts.items()):
+            parts += [f"{', ' * bool(k)}{name}=", *self.print_parts(part, node)]
+        return [*parts, ")"]
 
     def formatted(self, thing, text, node, format_node):
         """What `format(thing, text)` prints; vectors and matrices component by component."""
         if not text:
             return self.print_parts(thing, node)
         if isinstance(thing, str):
-            return [self.compute(format_node, format, thing, text)]
+            return [self.walk.compute(format_node, format, thing, text)]
         if isinstance(thing, handles.ShapeHandle):
-            thing = tuple(self.unpacked(thing, node))
+            thing = tuple(self.values.unpacked(thing, node))
         is_number = isinstance(thing, (bool, int, float, np.generic, np.ndarray))
         if isinstance(thing, (handles.TextParts, StructValue, tuple, list)) or (is_static(thing) and not is_number):
             what = describe(thing)
-            raise self.error("type", f"format '{text}': expected a number, vector, matrix or static text, got {what}", node)
-        value = self.to_value(thing, node)
-        self.emit(format_node, self.builder.check_format, value, self.text(text, format_node))
+            raise self.walk.error("type", f"format '{text}': expected a number, vector, matrix or static text, got {what}", node)
+        value = self.values.to_value(thing, node)
+        self.walk.emit(format_node, self.builder.check_format, value, self.values.text(text, format_node))
         return [(value, text)]
 
-    #  -- f-strings, format, % -----------------------------------------------------------------------------
+    #  -- f-strings, format, % ---------------------------------------------------------------------
 
     def expr_JoinedStr(self, node):
         parts, known = [], []
@@ -72,10 +87,10 @@ class Texts:
                 parts.append(str(part.value))
                 known.append(str(part.value))
                 continue
-            thing = self.expr(part.value)
+            thing = self.evaluator.expr(part.value)
             conversion = _CONVERSIONS[part.conversion]
             if conversion is not None and is_static(thing) and not isinstance(thing, (bool, int, float)):
-                thing = self.compute(part.value, conversion, thing)
+                thing = self.walk.compute(part.value, conversion, thing)
             text = "" if part.format_spec is None else self._format_text(part.format_spec)
             parts.extend(self.formatted(thing, text, part.value, self._format_place(part, text)))
             known.append(self._known_part(thing, text, part) if is_static(thing) else None)
@@ -85,7 +100,7 @@ class Texts:
 
     def _known_part(self, thing, text, part):
         conversion = {"s": str, "r": repr, "a": ascii}.get(chr(part.conversion) if part.conversion > 0 else "", lambda x: x)
-        return self.compute(part.value, lambda: format(conversion(thing), text))
+        return self.walk.compute(part.value, lambda: format(conversion(thing), text))
 
     def _format_text(self, node):
         """The format of a part; widths and the like may be known while compiling: f"{x:{width}.3f}"."""
@@ -94,19 +109,19 @@ class Texts:
             if isinstance(part, ast.Constant):
                 texts.append(str(part.value))
                 continue
-            self.static_depth += 1
-            thing = self.expr(part.value)
-            self.static_depth -= 1
+            self.walk.static_depth += 1
+            thing = self.evaluator.expr(part.value)
+            self.walk.static_depth -= 1
             if not isinstance(thing, (str, int)):
                 known = "a number or text known while compiling"
-                raise self.error("type", f"expected {known} in a format, got {describe(thing)}", part.value)
+                raise self.walk.error("type", f"expected {known} in a format, got {describe(thing)}", part.value)
             texts.append(str(thing))
         return "".join(texts)
 
     def _format_place(self, part, text):
         """A node that covers the format, for carets: the syntax tree does not tell where in a text it stands."""
         value = part.value
-        line = (self.frame.source.line(value.end_lineno) or "").encode()
+        line = (self.walk.frame.source.line(value.end_lineno) or "").encode()
         after = line[value.end_col_offset :]
         found = re.match(rb"[\s)]*(?:![rsa])?:", after) if text else None
         if found is None or not after[found.end() :].startswith(text.encode()):
@@ -119,11 +134,11 @@ class Texts:
 
     def call_format(self, text, node):
         """`"...".format(...)`: the same holes as an f-string's, by position or name."""
-        arguments, keywords = self.arguments(node)
+        arguments, keywords = self.arguments.of(node)
         if is_static(arguments) and is_static(list(keywords.values())):
-            return self.compute(node, lambda: text.format(*arguments, **keywords))
+            return self.walk.compute(node, lambda: text.format(*arguments, **keywords))
         parts, next_one = [], 0
-        for before, name, form, _ in self.compute(node, lambda: list(string.Formatter().parse(text))):
+        for before, name, form, _ in self.walk.compute(node, lambda: list(string.Formatter().parse(text))):
             parts.append(before)
             if name is None:
                 continue
@@ -132,14 +147,14 @@ class Texts:
             things = keywords if not key.isdecimal() else dict(enumerate(arguments))
             index = key if not key.isdecimal() else int(key)
             if index not in things:
-                raise self.error("type", f"format: expected an argument for '{{{name}}}', got none", node)
+                raise self.walk.error("type", f"format: expected an argument for '{{{name}}}', got none", node)
             parts.extend(self.formatted(things[index], form, node, node))
         return handles.TextParts(tuple(parts))
 
     def percent_text(self, text, right, node):
         """`"%.3f" % x`."""
         if is_static(right):
-            return self.compute(node, lambda: text % right)
+            return self.walk.compute(node, lambda: text % right)
         things = list(right) if isinstance(right, tuple) else [right]
         parts, end = [], 0
         for found in _PERCENT.finditer(text):
@@ -148,25 +163,26 @@ class Texts:
             if found["percent"]:
                 parts.append("%")
             elif not things:
-                raise self.error("type", "not enough values for the text's % conversions", node)
+                raise self.walk.error("type", "not enough values for the text's % conversions", node)
             else:
                 parts.extend(self.formatted(things.pop(0), _percent_format(found), node, node))
         if things:
-            raise self.error("type", f"{len(things)} more values than the text has % conversions", node)
+            raise self.walk.error("type", f"{len(things)} more values than the text has % conversions", node)
         return handles.TextParts((*parts, text[end:]))
 
-    #  -- print and assert ---------------------------------------------------------------------------------
+    #  -- print and assert -------------------------------------------------------------------------
 
     def call_print(self, node):
+        """print(..., sep, end)"""
         separator, end = " ", "\n"
         for keyword in node.keywords:
             if keyword.arg not in ("sep", "end"):
-                raise self.error(
+                raise self.walk.error(
                     "type", f"print has no parameter '{keyword.arg}' in kernels", keyword.value, "sep= and end= are known"
                 )
-            text = self.expr(keyword.value)
+            text = self.evaluator.expr(keyword.value)
             if not isinstance(text, str):
-                raise self.error(
+                raise self.walk.error(
                     "type", f"print: {keyword.arg}: expected a text known while compiling, got {describe(text)}", keyword.value
                 )
             separator, end = (text, end) if keyword.arg == "sep" else (separator, text)
@@ -174,24 +190,26 @@ class Texts:
         for k, argument in enumerate(node.args):
             if k:
                 parts.append(separator)
-            parts.extend(self.print_parts(self.expr(argument), argument))
-        self.emit(node, self.builder.print, self._texts([*parts, end], node))
+            parts.extend(self.print_parts(self.evaluator.expr(argument), argument))
+        self.walk.emit(node, self.builder.print, self._texts([*parts, end], node))
 
     def _texts(self, parts, node):
-        return [self.text(part, node) if isinstance(part, str) else part for part in parts]
+        return [self.values.text(part, node) if isinstance(part, str) else part for part in parts]
 
     def statement_Assert(self, node):
         if node.msg is None or isinstance(node.msg, ast.Constant):
             message = ast.unparse(node.test) if node.msg is None else str(node.msg.value)
-            self.emit(node, self.builder.assert_that, self.value(node.test), [self.text(message, node.msg or node)])
+            self.walk.emit(
+                node, self.builder.assert_that, self.evaluator.value(node.test), [self.values.text(message, node.msg or node)]
+            )
             return
         # As in Python, the message is made when the condition does not hold.
-        holds = self.truth(self.expr(node.test), node.test, "assert")
-        self.emit(node, self.builder.begin_if, self.emit(node, self.builder.unary, "not", holds))
-        self.depth += 1
-        parts = self._texts(self.print_parts(self.expr(node.msg), node.msg), node.msg)
-        self.emit(node, self.builder.assert_that, self.emit(node, self.builder.boolean, False), parts)
-        self.depth -= 1
+        holds = self.values.truth(self.evaluator.expr(node.test), node.test, "assert")
+        self.walk.emit(node, self.builder.begin_if, self.walk.emit(node, self.builder.unary, "not", holds))
+        self.walk.depth += 1
+        parts = self._texts(self.print_parts(self.evaluator.expr(node.msg), node.msg), node.msg)
+        self.walk.emit(node, self.builder.assert_that, self.walk.emit(node, self.builder.boolean, False), parts)
+        self.walk.depth -= 1
         self.builder.end_if()
 
 

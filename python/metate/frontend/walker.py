@@ -1,92 +1,171 @@
-"""The walker: one kernel from its syntax tree into a SourceModule, for given parameter types."""
+"""The walker: one kernel from its syntax tree into a SourceModule, for given parameter types.
+
+Here the parts of a walk are put together, those that others use first; and here stands which part's rule
+is for which node of the syntax tree.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ast
 
 from metate_native import _compiler
 
-from .. import types as _types
 from . import analysis, handles
+from .access import Access
+from .arguments import Arguments
+from .array_access import ArrayAccess
+from .assignment import Assignment
+from .blocks import Blocks
+from .branches import Branches
 from .calls import Calls
 from .capture import Captures
+from .closures import Closures
+from .component_access import ComponentAccess
 from .components import ComponentGroups
+from .construction import Construction
 from .containers import Containers
 from .diagnostics import located
+from .evaluator import Evaluator
+from .field_access import FieldAccess
+from .fields import Fields
+from .flags import Flags, StaticReturn
+from .inlining import Inlining
 from .interface import Interface
+from .intrinsic_calls import IntrinsicCalls
+from .jumps import Jumps
+from .lists import Lists
 from .loops import Loops
+from .method_calls import MethodCalls
+from .names import Names
+from .operators import Operators
+from .outside import Outside
+from .places import Places
+from .python_calls import PythonCalls
+from .random_calls import RandomCalls
+from .results import Results
+from .sparse import SparseCalls
 from .specialize import StaticParameter
-from .statements import StaticReturn
 from .struct_ops import StructOperations
+from .texts import Texts
+from .unrolling import Unrolling
+from .values import Values
+from .variables import Variables
+from .walk import FrontendOptions, Walk
 
 
-@dataclass(frozen=True)
-class FrontendOptions:
-    """What a kernel's meaning depends on besides its source and its types."""
+class Walker:
+    """Walks one kernel. Use once.
 
-    default_ip: _types.DType = _types.i32
-    default_fp: _types.DType = _types.f32
-    fast_math: bool = False
-
-
-class Walker(Interface, Calls, StructOperations, ComponentGroups, Containers, Loops):
-    """Walks one kernel. Use once."""
-
-    flag_type = _compiler.DataType(_types.u1.code, [])
+    Attributes:
+        captures: what the kernel uses from outside, once it is walked.
+    """
 
     def __init__(self, module, source, options: FrontendOptions, may_alias: bool):
         definition = source.tree
-        self.options = options
-        self.builder = _compiler.KernelBuilder(
+        builder = _compiler.KernelBuilder(
             module, source.name, source.file, definition.lineno, definition.col_offset + 1,
             options.default_ip.code, options.default_fp.code, may_alias, options.fast_math,
         )  # fmt: skip
-        self.frame = handles.Frame(source, handles.Scope("function"))
-        self.captures = None
-        self.parameters = {}
-        self.result = None
-        self.accumulated = analysis.accumulated_names(definition.body)
-        self.containers = {}  # id -> list, dict or set that the kernel made
-        self.accumulators = {}  # (name, type's name) -> the place of a variable that parallel loops accumulate in
-        self.result_name = None
-        self.inlined = []  # (function, its arguments known while compiling) of each call being walked
-        self.depth = 0  # run-time regions around the current statement
-        self.static_depth = 0  # inside static(...)
-        self.serialize_next = False
-        self.current = source, definition  # the statement being walked, and where it stands
+        accumulated = frozenset(analysis.accumulated_names(definition.body))
+        frame = handles.Frame(source, handles.Scope("function"), accumulated=accumulated)
+        self._walk = Walk(builder, options, frame, definition)
+        self._interface, self._blocks = _parts(self._walk)
+
+    @property
+    def captures(self) -> Captures:
+        return self._walk.captures
 
     def walk(self, parameters):
         """parameters: what each one is specialised on, by name (specialize.py)."""
-        source = self.frame.source
-        definition = source.tree
-        nodes = {
-            argument.arg: argument
-            for argument in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)
-        }
-        self.captures = Captures(self, [name for name, one in parameters.items() if not isinstance(one, StaticParameter)])
+        walk = self._walk
+        walk.captures = Captures(walk, [name for name, one in parameters.items() if not isinstance(one, StaticParameter)])
         try:
-            # What template arguments bring along comes after the kernel's own arguments.
-            ordered = sorted(enumerate(parameters.items()), key=lambda item: isinstance(item[1][1], StaticParameter))
-            for index, (name, parameter) in ordered:
-                if isinstance(parameter, StaticParameter):
-                    self.captures.argument(index, parameter.value)
-                binding = self.declare_parameter(name, parameter, nodes[name])
-                self.frame.scope.names[name] = self.parameters[name] = binding
-            self.declare_result(definition)
-            has_returned = False
-            try:
-                self.block(definition.body)
-            except StaticReturn:
-                has_returned = True
-            if self.result is not None and not has_returned:
-                raise self.error(
-                    "syntax", "expected a return statement at the kernel's end, as its annotation says", definition.returns
-                )
-            self.builder.finish()
+            self._declare(parameters)
+            self._run()
+            walk.builder.finish()
         except RecursionError:
-            self.builder.abandon()
+            walk.builder.abandon()
             hint = "make several statements of the expression, or a @func of the inner branches"
-            raise located("syntax", "nested too deeply to be compiled", *self.current, hint) from None
+            raise located("syntax", "nested too deeply to be compiled", *walk.current, hint) from None
         except BaseException:
-            self.builder.abandon()
+            walk.builder.abandon()
             raise
+
+    def _declare(self, parameters):
+        """The kernel's arguments and results in the IR."""
+        arguments = self._walk.frame.source.tree.args
+        nodes = {one.arg: one for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        # What template arguments bring along comes after the kernel's own arguments.
+        ordered = sorted(enumerate(parameters.items()), key=lambda item: isinstance(item[1][1], StaticParameter))
+        for index, (name, parameter) in ordered:
+            if isinstance(parameter, StaticParameter):
+                self._walk.captures.argument(index, parameter.value)
+            self._interface.declare_parameter(name, parameter, nodes[name])
+        self._interface.declare_result(self._walk.frame.source.tree)
+
+    def _run(self):
+        definition = self._walk.frame.source.tree
+        try:
+            self._blocks.block(definition.body)
+        except StaticReturn:
+            return
+        if self._interface.result is not None:
+            text = "expected a return statement at the kernel's end, as its annotation says"
+            raise self._walk.error("syntax", text, definition.returns)
+
+
+def _parts(walk: Walk) -> tuple[Interface, Blocks]:
+    """Makes the parts of a walk."""
+    groups = ComponentGroups(walk)
+    values, outside = Values(walk, groups), Outside(walk)
+    evaluator = Evaluator(walk, values, outside)
+    arguments = Arguments(walk, values, evaluator)
+    structs = StructOperations(walk, values, evaluator, arguments)
+    places = Places(walk, groups, values, evaluator, structs)
+    texts = Texts(walk, values, evaluator, arguments)
+    random_calls = RandomCalls(walk, values, arguments)
+    operators = Operators(walk, values, evaluator, structs, places, texts)
+    interface = Interface(walk, values, structs, outside)
+    names = Names(walk)
+    variables = Variables(walk, values, structs, places, interface)
+    assignment = Assignment(walk, evaluator, names, values, outside, structs, places, operators, interface, variables)
+    unrolling = Unrolling(walk, evaluator, values, outside)
+    containers = Containers(walk, evaluator, values, unrolling)
+    flags = Flags(walk)
+    blocks = Blocks(walk, evaluator, flags)
+    results = Results(walk, evaluator, values, structs, flags)
+    closures = Closures(walk, evaluator, values)
+    inlining = Inlining(walk, arguments, values, structs, blocks, flags, results)
+    fields = Fields(walk, values)
+    lists = Lists(walk, values, places, fields)
+    sparse = SparseCalls(walk, values, arguments, fields, lists, inlining)
+    field_access = FieldAccess(walk, evaluator, values, outside, arguments, fields, lists, sparse, inlining)
+    arrays = ArrayAccess(walk, values, evaluator)
+    component_access = ComponentAccess(walk, groups, evaluator)
+    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists)
+    construction = Construction(walk, evaluator, values, arguments)
+    intrinsics = IntrinsicCalls(
+        walk, evaluator, values, arguments, structs, places, operators, construction, random_calls, sparse
+    )
+    methods = MethodCalls(walk, values, arguments, places, inlining, field_access, sparse)
+    python_calls = PythonCalls(walk, values, arguments, outside, operators, texts, inlining, construction, intrinsics)
+    calls = Calls(walk, evaluator, structs, inlining, construction, intrinsics, methods, python_calls)
+    branches = Branches(walk, evaluator, values, blocks)
+    jumps = Jumps(walk, evaluator, values, flags, interface, results)
+    loops = Loops(walk, evaluator, arguments, values, blocks, flags, fields, operators, unrolling)
+    ruled = (names, containers, operators, access, calls, closures, texts, assignment, branches, jumps, loops, blocks)
+    evaluator.rules.update({node: getattr(ruled[k], name) for node, k, name in _EXPRESSIONS})
+    blocks.rules.update({node: getattr(ruled[k], name) for node, k, name in _STATEMENTS})
+    return interface, blocks
+
+
+_RULED = (Names, Containers, Operators, Access, Calls, Closures, Texts, Assignment, Branches, Jumps, Loops, Blocks)
+
+
+def _rules(prefix):
+    """(class of node, number of the part in _RULED, name of its rule): a method `expr_Call` is for nodes of class ast.Call."""
+    names = [(k, name) for k, part in enumerate(_RULED) for name in vars(part) if name.startswith(prefix)]
+    return tuple((getattr(ast, name.removeprefix(prefix)), k, name) for k, name in names)
+
+
+_EXPRESSIONS, _STATEMENTS = _rules("expr_"), _rules("statement_")

@@ -241,8 +241,7 @@ def _check_member(member, what: str) -> None:
 def _kind(type_, what: str) -> str:
     """The name that _vdb has for a member's type."""
     scalar, shape = getattr(type_, "dtype", type_), tuple(getattr(type_, "shape", ()))
-    names = {_types.f32: "f32", _types.f64: "f64", _types.i32: "i32", _types.i64: "i64", _types.u1: "u1"}
-    name = names.get(scalar, "") if shape == () else "v3" + names.get(scalar, "") if shape == (3,) else ""
+    name = {(): "", (3,): "v3"}.get(shape, "no ") + getattr(scalar, "name", "")
     if name not in _DTYPES:
         raise _TypeError(f"vdb.{what}: expected a member of {_EXPECTED}, got {type_!r}")
     return name

@@ -81,7 +81,7 @@ def sym_eig2(A, dt: template()):
 
 @func
 def real_eigenvector(A, value, otherwise: template(), dt: template()):
-    """Of the two rows of A - value, the longer one, turned by a quarter."""
+    """The longer of the two rows of A - value, turned by a quarter."""
     x0, y0 = A[0, 1], value - A[0, 0]
     x1, y1 = value - A[1, 1], A[1, 0]
     first, second = x0 * x0 + y0 * y0, x1 * x1 + y1 * y1

@@ -3,11 +3,18 @@
 #define METATE_TARGET_CPU_MAPTASKS_H
 
 #include "metate/Dialect/Metate.h"
-#include "metate/Target/Cpu/Host.h"
+#include "metate/Target/Cpu/Abi.h"
 
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace metate::cpu {
+
+/// Types of the CPU target: LLVM's, and a block is a pointer.
+class CpuTypeConverter : public mlir::LLVMTypeConverter {
+public:
+  explicit CpuTypeConverter(mlir::MLIRContext *context);
+};
 
 /// How a deterministic task is cut whose partial results may be rounded: in pieces of `step` iterations, as
 /// many for any number of workers. Each stores what it has in `results`; combined they are in order.
@@ -24,12 +31,12 @@ struct Pieces {
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
 class KernelMapping {
 public:
-  /// A chunk of a parallel task is at least `chunkNs` of work, estimated; streams of at least
-  /// `nontemporalBytes` bytes are written around the caches.
-  KernelMapping(KernelOp kernel, KernelTypeConverter &converter, uint64_t chunkNs,
-                bool acrossIterations, uint64_t nontemporalBytes)
-      : kernel(kernel), converter(converter), chunkNs(chunkNs), nontemporalBytes(nontemporalBytes),
-        acrossIterations(acrossIterations) {}
+  /// A chunk of a parallel task is at least `leastNanoseconds` of work, estimated; streams of at least
+  /// `leastAround` bytes are written around the caches.
+  KernelMapping(KernelOp kernel, CpuTypeConverter &converter, uint64_t leastNanoseconds,
+                bool acrossIterations, uint64_t leastAround)
+      : kernel(kernel), converter(converter), leastNanoseconds(leastNanoseconds),
+        leastAround(leastAround), acrossIterations(acrossIterations) {}
   void run();
 
 private:
@@ -48,7 +55,7 @@ private:
     bool isInOrder; ///< one worker runs all iterations, one after the other
   };
   Body outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
-               mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
+               mlir::LLVM::LLVMStructType frame, mlir::Value around,
                const std::optional<Pieces> &pieces);
   /// The loops of a body, without or in a loop over pieces; atomics that only accumulate have left them.
   mlir::Operation *buildBody(Code &code, RangeOp range, mlir::LLVM::LLVMFuncOp body,
@@ -63,8 +70,8 @@ private:
   mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
 
   KernelOp kernel;
-  KernelTypeConverter &converter;
-  uint64_t chunkNs, nontemporalBytes;
+  CpuTypeConverter &converter;
+  uint64_t leastNanoseconds, leastAround;
   bool acrossIterations; ///< may iterations become lanes of vectors?
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
@@ -72,6 +79,10 @@ private:
   mlir::scf::ForOp innermost; ///< of the loops built last
   unsigned taskNumber = 0;
 };
+
+/// What a host shows of a value: a print item's kind, and the value widened to 64 bits (of a float,
+/// an f64).
+std::pair<uint32_t, mlir::Value> shownValue(Code &code, mlir::Value value, bool isUnsigned);
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
 void lowerPrints(mlir::LLVM::LLVMFuncOp function, mlir::Value host);
@@ -101,18 +112,21 @@ void makeAlone(mlir::LLVM::LLVMFuncOp body);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors; the loop itself is left with the rest.
-void runAcrossIterations(mlir::scf::ForOp loop);
+void runInLanes(mlir::scf::ForOp loop);
 
 /// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
-/// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `nontemporalBytes`
+/// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `leastBytes`
 /// and are to go around the caches. Null for any other task, and where they never do.
-mlir::Value isNontemporal(RangeOp range, mlir::Value rows, mlir::OpBuilder &builder,
-                          uint64_t nontemporalBytes);
+mlir::Value isAround(RangeOp range, mlir::Value rows, mlir::OpBuilder &builder,
+                     uint64_t leastBytes);
 
-/// Lets the innermost `loop` of such a task's `loops` write around the caches if `nontemporal`: rows of at least
+/// Lets the innermost `loop` of such a task's `loops` write around the caches if `around`: rows of at least
 /// `leastLines` lines.
-void writeNontemporal(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Operation *loops,
-                      mlir::Value nontemporal, int64_t leastLines);
+void writeAround(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Operation *loops,
+                 mlir::Value around, int64_t leastLines);
+
+/// On a write of whole lines: around the caches.
+inline constexpr llvm::StringLiteral aroundAttribute = "metate.around";
 
 /// What a task's work is estimated to be, as values of type index in the entry.
 struct TaskCost {
@@ -128,6 +142,9 @@ void splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
 
 /// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
 void hoistAllocas(mlir::LLVM::LLVMFuncOp function);
+
+/// The host pointer of an entry or task body, loaded at `builder`'s place where need be.
+mlir::Value hostOf(mlir::LLVM::LLVMFuncOp function, Code &code);
 
 } // namespace metate::cpu
 

@@ -1,0 +1,219 @@
+//===- Streams.cpp - stores around the caches -------------------*- C++ -*-===//
+//
+// An ordinary store reads the line that it overwrites. What a task only writes, row by row, and what
+// is far more than the caches hold anyway (fill, copy, a stencil's result) is written around them: whole
+// lines at a time, by non-temporal stores of vectors. In the caches these lose by factors, so that the
+// entry decides by the bytes of this launch.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
+#include "metate/Target/Cpu/Lanes.h"
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+namespace {
+constexpr int64_t lineBytes = 64;
+
+/// A body of more operations computes rather than waits for stores, and the second copy of it costs.
+constexpr size_t mostOperations = 150, mostReads = 16;
+
+int64_t bytesOf(WriteOp write) {
+  return int64_t(write.getValue().getType().getIntOrFloatBitWidth() / 8);
+}
+
+/// The writes of a body if each is a stream of its own and nothing else happens but reads of rows, and of
+/// values that are one for all iterations; else none.
+class Streams {
+public:
+  Streams(Block &body, Value variable) : analysis(body, variable) {
+    if (llvm::range_size(body) > mostOperations || !analysis.run(/*withBytes=*/true) ||
+        !llvm::all_of(body.without_terminator(), [&](Operation &op) { return isCheap(op); }) ||
+        !areApart())
+      writes.clear();
+  }
+
+  /// Iterations that write a line, at least.
+  int64_t lanes() const {
+    int64_t least = lineBytes;
+    for (WriteOp write : writes)
+      least = std::min(least, bytesOf(write));
+    return lineBytes / least;
+  }
+
+  LaneAnalysis analysis;
+  SmallVector<WriteOp> writes;
+
+private:
+  /// Collects the reads and writes on the way.
+  bool isCheap(Operation &op) {
+    if (op.getNumRegions() ||
+        isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+      return false;
+    auto isScalar = [](Type type) { return !isa<VectorType>(type); };
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      reads.push_back(read);
+      return isScalar(read.getType()) && (analysis.isSame(read.getOffset()) ||
+                                          analysis.isRow(read.getOffset(), read.getType()));
+    }
+    if (auto write = dyn_cast<WriteOp>(op)) {
+      writes.push_back(write);
+      Type type = write.getValue().getType();
+      return isScalar(type) && !type.isInteger(1) && analysis.isRow(write.getOffset(), type);
+    }
+    // LLVM vectorises the loop that is left only if it holds no vectors.
+    return llvm::all_of(op.getOperandTypes(), isScalar) &&
+           llvm::all_of(op.getResultTypes(), isScalar);
+  }
+
+  /// Each argument that is written is written once and not read. (A line that was read is in the cache.)
+  bool areApart() {
+    llvm::SmallDenseSet<int64_t> written;
+    for (WriteOp write : writes)
+      if (int64_t(write.getScope()) < 0 || !written.insert(write.getScope()).second)
+        return false;
+    return reads.size() <= mostReads && llvm::none_of(reads, [&](ReadOp read) {
+             return int64_t(read.getScope()) < 0 || written.contains(read.getScope());
+           });
+  }
+
+  SmallVector<ReadOp> reads;
+};
+
+/// Splits the innermost loop of a task.
+class Split {
+public:
+  Split(scf::ForOp loop, Value around, int64_t leastLines, const Streams &streams)
+      : loop(loop), around(around), leastLines(leastLines), streams(streams), builder(loop),
+        loc(loop.getLoc()) {}
+
+  /// [lower, first) one by one, [first, middle) in whole lines around the caches, the rest as ever.
+  void run() {
+    int64_t lanes = streams.lanes();
+    Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), zero = number(0);
+    Value span = make<arith::SubIOp>(upper, lower), skip;
+    Value isWorth =
+        compare(arith::CmpIPredicate::sge, span, number(leastLines * lanes), /*and=*/around);
+    for (WriteOp write : streams.writes) {
+      Value address = addressAt(write, lower), size = number(bytesOf(write));
+      // A line begins after so many bytes: a multiple of the element's, and for all streams the same one.
+      Value missing =
+          make<arith::AndIOp>(make<arith::SubIOp>(zero, address), number(lineBytes - 1));
+      Value elements = make<arith::DivUIOp>(missing, size);
+      Value whole = make<arith::MulIOp>(elements, size);
+      isWorth = compare(arith::CmpIPredicate::eq, whole, missing, isWorth);
+      if (skip)
+        isWorth = compare(arith::CmpIPredicate::eq, elements, skip, isWorth);
+      else
+        skip = elements;
+    }
+    skip = choose(isWorth, skip, zero);
+    Value first = make<arith::AddIOp>(lower, skip);
+    Value rows = make<arith::AndIOp>(make<arith::SubIOp>(upper, first), number(-lanes));
+    Value middle = make<arith::AddIOp>(first, choose(isWorth, rows, zero));
+
+    auto start = cast<scf::ForOp>(builder.clone(*loop));
+    start.getUpperBoundMutable().assign(isMutant(Mutant::StreamStartsLate) ? lower : first);
+    start->setAttr("loop_annotation", asItIs());
+    scf::ForOp wide = Widening(loop, streams.analysis, lanes).run(first, middle);
+    for (WriteOp write : wide.getBody()->getOps<WriteOp>())
+      write->setAttr(aroundAttribute, builder.getUnitAttr());
+    loop.getLowerBoundMutable().assign(middle);
+  }
+
+private:
+  Value number(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  template <typename Op> Value make(Value a, Value b) {
+    return builder.createOrFold<Op>(loc, a, b);
+  }
+  Value choose(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b, Value also) {
+    return make<arith::AndIOp>(also, arith::CmpIOp::create(builder, loc, predicate, a, b));
+  }
+
+  /// The value of an iteration, its arithmetic repeated before the loop.
+  Value at(Value value, IRMapping &mapping) {
+    Operation *op = value.getDefiningOp();
+    if (mapping.contains(value) || !op || op->getBlock() != loop.getBody())
+      return mapping.lookupOrDefault(value);
+    for (Value operand : op->getOperands())
+      at(operand, mapping);
+    builder.clone(*op, mapping);
+    return mapping.lookup(value);
+  }
+
+  /// Where the iteration writes, as a number.
+  Value addressAt(WriteOp write, Value iteration) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), iteration);
+    Value offset = at(write.getOffset(), mapping), block = at(write.getBlock(), mapping);
+    auto cast = [&](Type type, Value value) {
+      return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
+    };
+    Value pointer = cast(LLVM::LLVMPointerType::get(builder.getContext()), block);
+    Value base = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
+    return make<arith::AddIOp>(cast(builder.getIndexType(), base), offset);
+  }
+
+  /// A handful of iterations: neither vectors nor unrolled.
+  LLVM::LoopAnnotationAttr asItIs() {
+    MLIRContext *context = builder.getContext();
+    auto yes = BoolAttr::get(context, true);
+    auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
+    auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
+    return LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, unroll, {}, {}, {}, {}, {}, {},
+                                         {}, {}, {}, {}, {});
+  }
+
+  scf::ForOp loop;
+  Value around;
+  int64_t leastLines;
+  const Streams &streams;
+  OpBuilder builder;
+  Location loc;
+};
+} // namespace
+
+Value cpu::isAround(RangeOp range, Value rows, OpBuilder &builder, uint64_t leastBytes) {
+  Block &body = range.getBody().front();
+  if (leastBytes > uint64_t(std::numeric_limits<int64_t>::max()))
+    return {};
+  Streams streams(body, body.getArguments().back());
+  if (streams.writes.empty())
+    return {};
+  Location loc = range.getLoc();
+  auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); };
+  int64_t each = 0;
+  for (WriteOp write : streams.writes)
+    each += bytesOf(write);
+  Value bytes = builder.createOrFold<arith::MulIOp>(loc, rows, number(each));
+  if (range.getLower().size() > 1) {
+    Value row =
+        builder.createOrFold<arith::SubIOp>(loc, range.getUpper().back(), range.getLower().back());
+    bytes = builder.createOrFold<arith::MulIOp>(loc, bytes, row);
+  }
+  Value around = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, bytes,
+                                                     number(int64_t(leastBytes)));
+  return matchPattern(around, m_Zero()) ? Value() : around;
+}
+
+void cpu::writeAround(LLVM::LLVMFuncOp body, scf::ForOp loop, Operation *loops, Value around,
+                      int64_t leastLines) {
+  Streams streams(*loop.getBody(), loop.getInductionVar());
+  Split(loop, around, leastLines, streams).run();
+  markLanes(body);
+  // Such stores have no order of their own: they are to be seen before the task counts as done.
+  OpBuilder builder(loops->getContext());
+  builder.setInsertionPointAfter(loops);
+  auto isDone = scf::IfOp::create(builder, loops->getLoc(), around, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(isDone.thenBlock());
+  LLVM::FenceOp::create(builder, loops->getLoc(), LLVM::AtomicOrdering::seq_cst, StringRef());
+}

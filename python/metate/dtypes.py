@@ -1,0 +1,162 @@
+"""Scalar types: the one table of them, and what programs may call them.
+
+The compiler's and modules' numbers of types (abi/metate/abi/base.h) are their codes; tests/python/test_types.py joins the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class DType:
+    """A scalar type: one object for each, compared by identity.
+
+    Attributes:
+        name: as written in programs, such as ``f32``.
+        mlir: its spelling in IR: signless ``i32`` for signed integers, ``ui32`` for unsigned ones.
+        bits: width of the value (`u1` is one bit of value in one byte of memory).
+        kind: ``"float"``, ``"int"``, ``"uint"`` or ``"bool"``.
+        code: the number of the type in modules (metate_dtype).
+        numpy: the NumPy dtype, None for `bf16`, which NumPy has not.
+    """
+
+    name: str
+    mlir: str
+    bits: int
+    kind: str
+    code: int
+    numpy: Any
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one value in memory."""
+        return max(self.bits // 8, 1)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer type; `u1` is none."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether it has negative values."""
+        return self.kind in ("int", "float")
+
+    def range(self) -> tuple[int, int]:
+        """Least and greatest value of an integer type or of `u1`."""
+        if self.kind == "int":
+            return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+        if self.kind in ("uint", "bool"):
+            return 0, (1 << self.bits) - 1
+        raise TypeError(f"{self.name} is not an integer type")
+
+    def __call__(self, value):
+        """`value` converted as a cast in a kernel converts it; returns a Python number."""
+        if self.kind == "bool":
+            return bool(value)
+        if self.kind == "float":
+            if self.numpy is None:
+                return float(bf16_values(bf16_bits(float(value))))
+            return float(np.asarray(float(value)).astype(self.numpy))
+        wrapped = int(value) & ((1 << self.bits) - 1)
+        low, high = self.range()
+        return wrapped - (1 << self.bits) if wrapped > high and low < 0 else wrapped
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.mlir
+
+    def __reduce__(self):
+        return (dtype, (self.name,))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+u1 = DType("u1", "i1", 1, "bool", 1, np.dtype(np.bool_))
+i8 = DType("i8", "i8", 8, "int", 2, np.dtype(np.int8))
+i16 = DType("i16", "i16", 16, "int", 3, np.dtype(np.int16))
+i32 = DType("i32", "i32", 32, "int", 4, np.dtype(np.int32))
+i64 = DType("i64", "i64", 64, "int", 5, np.dtype(np.int64))
+u8 = DType("u8", "ui8", 8, "uint", 6, np.dtype(np.uint8))
+u16 = DType("u16", "ui16", 16, "uint", 7, np.dtype(np.uint16))
+u32 = DType("u32", "ui32", 32, "uint", 8, np.dtype(np.uint32))
+u64 = DType("u64", "ui64", 64, "uint", 9, np.dtype(np.uint64))
+f16 = DType("f16", "f16", 16, "float", 10, np.dtype(np.float16))
+bf16 = DType("bf16", "bf16", 16, "float", 11, None)
+f32 = DType("f32", "f32", 32, "float", 12, np.dtype(np.float32))
+f64 = DType("f64", "f64", 64, "float", 13, np.dtype(np.float64))
+
+DTYPES = (u1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64)
+_BY_NAME = {t.name: t for t in DTYPES}
+_BY_CODE = {t.code: t for t in DTYPES}
+_BY_NUMPY = {t.numpy: t for t in DTYPES if t.numpy is not None}
+_LONG_NAMES = dict(
+    uint1=u1, int8=i8, int16=i16, int32=i32, int64=i64, uint8=u8, uint16=u16, uint32=u32, uint64=u64,
+    float16=f16, float32=f32, float64=f64,
+)  # fmt: skip
+int8, int16, int32, int64 = i8, i16, i32, i64
+uint1, uint8, uint16, uint32, uint64 = u1, u8, u16, u32, u64
+float16, float32, float64 = f16, f32, f64
+
+
+def dtype(value: Any) -> DType:
+    """The scalar type that `value` names: a DType, its name, its module number or a NumPy dtype.
+
+    Python's `int`, `float` and `bool` are not accepted: their width is a context's choice.
+    Raises TypeError.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str):
+        found = _BY_NAME.get(value) or _LONG_NAMES.get(value)
+        if found is not None:
+            return found
+    elif isinstance(value, int) and not isinstance(value, bool):
+        if value in _BY_CODE:
+            return _BY_CODE[value]
+    elif isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        found = _BY_NUMPY.get(np.dtype(value).newbyteorder("="))
+        if found is not None:
+            return found
+    raise TypeError(f"expected a scalar type such as mt.f32, got {value!r}")
+
+
+def is_python_scalar(thing: Any) -> bool:
+    """Is it int, float or bool, which stand for scalar types? By identity: what a kernel names may compare as it likes."""
+    return thing is int or thing is float or thing is bool
+
+
+def scalar_of(thing: Any, options: Any) -> Any:
+    """What `int`, `float` and `bool` stand for under options (`default_ip`, `default_fp`); anything else as it is."""
+    if is_python_scalar(thing):
+        return {int: options.default_ip, float: options.default_fp, bool: u1}[thing]
+    return thing
+
+
+def bf16_bits(values: Any) -> np.ndarray:
+    """The 16 bits of the bf16s nearest to `values`, ties to even: u16, of their shape."""
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(values, np.float32).reshape(np.shape(values))
+    bits = single.view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(single), (bits >> 16) | 0x40, rounded).astype(np.uint16)
+
+
+def bf16_values(bits: Any) -> np.ndarray:
+    """The values of bf16s, given their 16 bits: f32, of their shape."""
+    return (np.asarray(bits, np.uint16).astype(np.uint32) << 16).view(np.float32)

@@ -1,0 +1,312 @@
+"""Struct types, and their values outside kernels: `mt.Struct` objects.
+
+A Struct holds numbers, NumPy arrays and other Structs by name. Inside a kernel the front end makes struct
+values instead (frontend/structs.py); nothing here touches memory, the compiler or the runtime.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .default_types import scalar_type
+from .dtypes import DType, dtype
+from .vector_types import MatrixType, VectorType, element_of
+
+
+@dataclass(frozen=True)
+class StructMember:
+    """`s.a`: one member of a struct type, to be placed in a tree."""
+
+    struct: StructType
+    name: str
+
+    @property
+    def type(self) -> Any:
+        """The member's type."""
+        return self.struct.members[self.name]
+
+    def __repr__(self) -> str:
+        return f"<member {self.name}: {self.type!r}>"
+
+
+class StructType:
+    """Named members in order, with methods and defaults. ``s.a`` is a placeable handle of member `a`; `s.members` is a dict.
+
+    Two struct types are equal iff they have equal members in equal order and the same methods. Called from
+    Python it makes a `Struct`; called in a kernel, a struct value.
+
+    Args:
+        members: name -> scalar, vector, matrix or struct type; under `__struct_methods`, methods as below.
+        methods: name -> function whose first parameter is the struct.
+        defaults: name -> value where a call leaves a member out; a member without one is zero.
+        wrapped: the class that @dataclass was put on.
+    """
+
+    __slots__ = ("_class", "_defaults", "_members", "_methods")
+
+    def __init__(self, members, methods=None, defaults=None, wrapped=None):
+        members = dict(members)
+        methods = {**members.pop("__struct_methods", {}), **(methods or {})}
+        checked = {}
+        for name, type_ in members.items():
+            if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name == "members":
+                raise TypeError(f"struct member name: expected an identifier other than 'members', got {name!r}")
+            checked[name] = element_type(type_, f"struct member '{name}'", allow_struct=True)
+        if not checked:
+            raise TypeError("struct: expected at least one member, got none")
+        for name, method in methods.items():
+            if name in checked or not callable(method):
+                what = "another name than a member's" if name in checked else "a function"
+                raise TypeError(f"struct method '{name}': expected {what}, got {method!r}")
+        object.__setattr__(self, "_members", tuple(checked.items()))
+        object.__setattr__(self, "_methods", tuple(sorted(methods.items())))
+        object.__setattr__(self, "_defaults", dict(defaults or {}))
+        object.__setattr__(self, "_class", wrapped)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members' types by their names, in order."""
+        return dict(self._members)
+
+    @property
+    def methods(self) -> dict[str, Any]:
+        """The functions that its values have, by their names."""
+        return dict(self._methods)
+
+    @property
+    def class_name(self) -> str | None:
+        """The name of the class that @dataclass was put on."""
+        return getattr(self._class, "__name__", None)
+
+    def has_members_of(self, other: Any) -> bool:
+        """Equal but for the methods?"""
+        if not isinstance(other, StructType) or [n for n, _ in self._members] != [n for n, _ in other._members]:
+            return False
+        pairs = zip(self.members.values(), other.members.values())
+        return all(a.has_members_of(b) if isinstance(a, StructType) else a == b for a, b in pairs)
+
+    def __call__(self, *values, **named):
+        return make_struct(self, values, named)
+
+    def __mro_entries__(self, bases):
+        """`class B(A)` where A was made by @dataclass derives from A's class."""
+        if self._class is None:
+            raise TypeError("a struct type made by struct(...) has no class to derive from: use @dataclass")
+        return (self._class,)
+
+    def __getattr__(self, name):
+        if not name.startswith("__") and any(name == n for n, _ in object.__getattribute__(self, "_members")):
+            return StructMember(self, name)
+        raise AttributeError(f"struct has no member '{name}': it has {', '.join(n for n, _ in self._members)}")
+
+    def __setattr__(self, name, value):
+        raise AttributeError("a struct type is frozen: build another one")
+
+    def __eq__(self, other):
+        return isinstance(other, StructType) and self._members == other._members and self._methods == other._methods
+
+    def __hash__(self):
+        return hash(("struct", self._members, self._methods))
+
+    def __repr__(self) -> str:
+        return "struct({" + ", ".join(f"{n!r}: {t!r}" for n, t in self._members) + "})"
+
+    def __reduce__(self):
+        if self._class is not None:  # the class itself is no longer under its name
+            return (_by_name, (self._class.__module__, self._class.__qualname__))
+        return (type(self), (self.members, self.methods, self._defaults))
+
+
+def _by_name(module, name):
+    """What stands under a name of a module, which unpickling a dataclass means."""
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+
+
+def element_type(value: Any, what: str, allow_struct: bool = False) -> Any:
+    """Checks that `value` is a scalar, vector or matrix type (or a struct type); returns it. Raises TypeError."""
+    if isinstance(value, (VectorType, MatrixType)) or (allow_struct and isinstance(value, StructType)):
+        return value
+    try:
+        return scalar_type(value)
+    except TypeError:
+        raise TypeError(
+            f"{what}: expected a scalar, vector{', matrix or struct' if allow_struct else ' or matrix'} type, got {value!r}"
+        ) from None
+
+
+class Struct:
+    """Named values, such as what a kernel returns or what an element of a struct field is.
+
+    Args:
+        members: a dict of values, or nothing.
+        named: more of them. Values are numbers, sequences of numbers, dicts and Structs.
+
+    Members are attributes and items alike: ``s.pos``, ``s["pos"]``; both can be assigned. A method of the
+    struct's type is called with the struct as its first argument.
+    """
+
+    def __init__(self, members=None, /, **named):
+        given = {**_entries_of(members if members is not None else {}), **named}
+        given.pop("__struct_methods", None)
+        if not given:
+            raise TypeError("Struct: expected at least one member, got none")
+        entries = {name: _plain(value) for name, value in given.items()}
+        object.__setattr__(self, "_type", None)
+        object.__setattr__(self, "_entries", entries)
+
+    @classmethod
+    def _of(cls, type_, entries):
+        """A struct of a type, of entries that fit it already."""
+        made = cls.__new__(cls)
+        object.__setattr__(made, "_type", type_)
+        object.__setattr__(made, "_entries", entries)
+        return made
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The members by their names, in order."""
+        return dict(self._entries)
+
+    def struct_type(self) -> Any:
+        """The StructType: that it was made by, or one of its values' types."""
+        return self._type or StructType({name: _type_of(value) for name, value in self._entries.items()})
+
+    def keys(self) -> Iterable[str]:
+        """The members' names."""
+        return self._entries.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """(name, value) of each member."""
+        return self._entries.items()
+
+    def to_dict(self) -> dict:
+        """A dict of the members, nested structs as dicts."""
+        return {name: value.to_dict() if isinstance(value, Struct) else value for name, value in self._entries.items()}
+
+    def __getitem__(self, name):
+        if name not in self._entries:
+            raise KeyError(f"no member {name!r}: it has {', '.join(self._entries)}")
+        return self._entries[name]
+
+    def __setitem__(self, name, value):
+        self[name]  # it exists
+        type_ = None if self._type is None else self._type.members[name]
+        self._entries[name] = _plain(value) if type_ is None else fitted(type_, value, f"member '{name}'")
+
+    def __getattr__(self, name):
+        entries = object.__getattribute__(self, "_entries")
+        if name in entries:
+            return entries[name]
+        methods = self._type.methods if self._type is not None else {}
+        if name in methods:
+            method = methods[name]
+            return functools.partial(getattr(getattr(method, "source", None), "function", method), self)
+        raise AttributeError(f"no member '{name}': it has {', '.join(entries)}")
+
+    def __setattr__(self, name, value):
+        if name not in self._entries:
+            raise AttributeError(f"no member '{name}': it has {', '.join(self._entries)}")
+        self[name] = value
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._entries, *(self._type.methods if self._type is not None else ())]
+
+    def __len__(self):
+        return len(self._entries)
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __copy__(self):
+        return Struct._of(self._type, dict(self._entries))
+
+    def __eq__(self, other):
+        if not isinstance(other, Struct):
+            return NotImplemented
+        return self.keys() == other.keys() and all(np.array_equal(value, other[name]) for name, value in self.items())
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+
+
+def make_struct(type_, values, named) -> Struct:
+    """What calling a struct type gives: members by position, by name, from a dict or another struct.
+
+    A member that is not given has its default, or zero. Raises TypeError, ValueError.
+    """
+    given = bind_members(type_, values, named)
+    entries = {}
+    for name, member in type_.members.items():
+        value = given.get(name, type_._defaults.get(name))
+        entries[name] = zero(member) if value is None else fitted(member, value, f"member '{name}'")
+    return Struct._of(type_, entries)
+
+
+def bind_members(type_, values, named) -> dict:
+    """Member -> what was given for it, of a call's arguments. Raises TypeError."""
+    names = list(type_.members)
+    if len(values) == 1 and isinstance(values[0], (dict, Struct)) and not named:
+        values, named = (), dict(values[0].items())
+    if len(values) > len(names):
+        raise TypeError(f"expected at most {len(names)} members ({', '.join(names)}), got {len(values)}")
+    given = dict(zip(names, values))
+    for name, value in named.items():
+        if name not in names:
+            raise TypeError(f"no member '{name}': it has {', '.join(names)}")
+        if name in given:
+            raise TypeError(f"member '{name}' is given twice")
+        given[name] = value
+    return given
+
+
+def fitted(type_, value, what):
+    """A value as a member of the type holds it: a number, an array, or a Struct."""
+    if isinstance(type_, StructType):
+        if not isinstance(value, (Struct, dict)):
+            raise TypeError(f"{what}: expected a struct or a dict of its members, got {value!r}")
+        return make_struct(type_, (value,), {})
+    if isinstance(type_, DType):
+        if np.ndim(value) != 0:
+            raise TypeError(f"{what}: expected a number, got {value!r}")
+        return type_(value)
+    array = np.asarray(value)
+    if array.ndim and array.shape != type_.shape:
+        raise TypeError(f"{what}: expected shape {type_.shape}, got {array.shape}")
+    return type_(array)
+
+
+def zero(type_):
+    """Zero of a scalar, vector or matrix type; a struct of zeros and defaults."""
+    return make_struct(type_, (), {}) if isinstance(type_, StructType) else type_(0)
+
+
+def _entries_of(members):
+    if isinstance(members, (dict, Struct)):
+        return dict(members.items())
+    raise TypeError(f"Struct: expected a dict of members, got {members!r}")
+
+
+def _plain(value):
+    """A member of a struct without a type."""
+    if isinstance(value, dict):
+        return Struct(value)
+    return np.asarray(value) if isinstance(value, (list, tuple)) else value
+
+
+def _type_of(value):
+    if isinstance(value, Struct):
+        return value.struct_type()
+    if isinstance(value, np.ndarray):
+        scalar = dtype(value.dtype)
+        return element_of(scalar, value.shape)
+    if isinstance(value, np.generic):
+        return dtype(value.dtype)
+    return element_type(type(value), "struct member")
