@@ -110,7 +110,9 @@ def compare(first, second):
     """Folders by their records; files of hashes line by line, the first stage that differs of each kernel."""
     if first.is_dir():
         a, b = ({file.name for file in folder.glob("*.mlir")} for folder in (first, second))
-        different = [f"only in {first}: {name}" for name in sorted(a - b)] + [f"only in {second}: {name}" for name in sorted(b - a)]
+        different = [f"only in {first}: {name}" for name in sorted(a - b)] + [
+            f"only in {second}: {name}" for name in sorted(b - a)
+        ]
         count = len(a | b)
     else:
         a, b = (dict(line.rsplit(" ", 1) for line in file.read_text().splitlines()) for file in (first, second))
