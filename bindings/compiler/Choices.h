@@ -5,28 +5,15 @@
 #include "Compiler.h"
 
 #include "metate/Pipelines/Stages.h"
+#include "metate/Target/Targets.h"
 #include "metate/abi/kernel.h"
 
 namespace metate::python {
 
-/// As keywords.
+/// What a call of the compiler is made with.
 struct Choices {
   std::vector<std::string> targets = {"native"};
-  unsigned optLevel = 2;
-  bool hoistLeaves = true;
-  bool proveActivity = true;
-  bool scanMasks = true;
-  bool demoteAtomics = true;
-  bool privateReductions = true;
-  bool acrossIterations = true;
-  bool deterministic = false;
-  uint64_t chunkNanoseconds = 20000;
-  uint64_t nontemporalBytes = uint64_t(64) << 20; // UINT64_MAX: never
-  bool debug = false;
-  bool contract = true;
-  std::string sanitizer; // "", "address" or "thread"
-  std::string slices;    // "", "beside" or "only"
-  bool verify = true;
+  Options options;
 };
 
 CompileOptions optionsOf(const Choices &choices);

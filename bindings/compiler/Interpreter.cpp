@@ -53,7 +53,7 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
   // The interpreter asks for interrupts at each turn of a loop, as debug kernels do.
   for (InterfaceOp interface : lowered->getOps<InterfaceOp>())
     interface.setDebug(true);
-  llvm::Expected<std::string> descriptor = buildDescriptor(*lowered, METATE_FORMAT_IN_MEMORY);
+  llvm::Expected<std::string> descriptor = buildDescriptor(*lowered);
   if (!descriptor)
     return descriptor.takeError();
   mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
@@ -68,9 +68,10 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
   mapToInterpreter(*lowered, *code->module);
   CompileOptions plain = options;
   plain.sanitizer = Sanitizer::None;
+  plain.optLevel = 0; // thunks
   if (llvm::Error error = runStages(*lowered, Stage::Map, Stage::Emit, plain))
     return error;
-  auto thunks = self.jit->add(*lowered);
+  auto thunks = self.jit->add(*lowered, *options.targets.front());
   if (!thunks)
     return thunks.takeError();
   code->thunks = std::move(*thunks);
@@ -87,8 +88,6 @@ std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module
   CompileOptions options = optionsOf(choices);
   if (options.slices != Slices::None)
     stage = std::max(*stage, Stage::Activate); // where slices are made
-  for (Machine &target : options.targets)
-    target.optLevel = 0; // thunks
   interp::Checks checks = checksOf(checkNames, stop);
   std::optional<llvm::Expected<std::unique_ptr<InterpretedCode>>> code;
   {

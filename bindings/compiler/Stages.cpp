@@ -7,6 +7,7 @@
 #include "metate/Module/Module.h"
 #include "metate/Pipelines/Stages.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -24,26 +25,6 @@ nb::bytes treeTypeBlob(const std::string &text) {
   if (!type)
     throwCompileError(error);
   return toBytes(valueOf(layout::treeTypeBlob(type)));
-}
-
-Sanitizer sanitizerOf(const std::string &name) {
-  if (name.empty())
-    return Sanitizer::None;
-  if (name == "address")
-    return Sanitizer::Address;
-  if (name == "thread")
-    return Sanitizer::Thread;
-  throwCompileError("sanitizer: expected 'address' or 'thread', got '" + name + "'");
-}
-
-Slices slicesOf(const std::string &name) {
-  if (name.empty())
-    return Slices::None;
-  if (name == "beside")
-    return Slices::Beside;
-  if (name == "only")
-    return Slices::Only;
-  throwCompileError("slices: expected '', 'beside' or 'only', got '" + name + "'");
 }
 
 void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &options) {
@@ -65,11 +46,14 @@ struct JitHome {
 
 std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const Choices &choices) {
   CompileOptions options = optionsOf(choices);
+  if (options.targets.size() != 1)
+    throwCompileError("targets: expected one, which this machine runs, got " +
+                      std::to_string(options.targets.size()));
   runTo(module, Stage::Import, Stage::Emit, options);
   std::optional<llvm::Expected<std::unique_ptr<JitModule>>> added;
   {
     nb::gil_scoped_release unlocked;
-    added.emplace(home.jit->add(module.op()));
+    added.emplace(home.jit->add(module.op(), *options.targets.front()));
   }
   return valueOf(std::move(*added));
 }
@@ -80,7 +64,7 @@ nb::bytes packUnlocked(SourceModule &module, bool strip) {
     nb::gil_scoped_release unlocked;
     PackOptions packing;
     packing.strip = strip;
-    packed.emplace(pack(module.op(), packing));
+    packed.emplace(pack(module.op(), ownTargets(), packing));
   }
   return toBytes(valueOf(std::move(*packed)));
 }
@@ -98,7 +82,7 @@ nb::tuple packStaticUnlocked(SourceModule &module, bool strip) {
     nb::gil_scoped_release unlocked;
     PackOptions packing;
     packing.strip = strip;
-    packed.emplace(packStatic(module.op(), packing));
+    packed.emplace(packStatic(module.op(), ownTargets(), packing));
   }
   StaticCarrier carrier = valueOf(std::move(*packed));
   nb::list objects;
@@ -145,8 +129,25 @@ nb::object runStagesOnText(const std::string &text, const std::string &start,
   if (from < last)
     runTo(module, from, last, options);
   if (to != Stage::Pack)
-    return nb::cast(dumpModule(module.op()));
+    return nb::cast(dumpModule(module.op(), to, options));
   return packUnlocked(module, strip);
+}
+
+/// (name, type, default, role, documentation) of each option: what python/metate/_options.py is made of.
+std::vector<std::array<std::string, 5>> allOptions() {
+  std::vector<std::array<std::string, 5>> rows;
+  for (const OptionInfo &info : optionTable())
+    rows.push_back({info.name.str(), info.type.str(), info.value.str(),
+                    optionRoleName(info.role).str(), info.documentation.str()});
+  return rows;
+}
+
+std::vector<std::string> perTargetStageNames() {
+  std::vector<std::string> names;
+  for (llvm::StringRef name : stageNames())
+    if (isPerTarget(*parseStage(name)))
+      names.push_back(name.str());
+  return names;
 }
 
 std::vector<std::string> allStageNames() {
@@ -160,48 +161,41 @@ std::vector<std::string> allStageNames() {
 
 CompileOptions optionsOf(const Choices &choices) {
   CompileOptions options;
+  static_cast<Options &>(options) = choices.options;
+  TargetRegistry registry = ownTargets();
   for (const std::string &name : choices.targets)
-    options.targets.push_back(valueOf(parseMachine(name, choices.optLevel)));
-  options.hoistLeaves = choices.hoistLeaves;
-  options.proveActivity = choices.proveActivity;
-  options.scanMasks = choices.scanMasks;
-  options.demoteAtomics = choices.demoteAtomics;
-  options.privateReductions = choices.privateReductions;
-  // Without an optimiser, vectors of sixteen would only be in the way.
-  options.acrossIterations =
-      choices.acrossIterations && choices.optLevel > 0 && choices.sanitizer.empty();
-  options.deterministic = choices.deterministic;
-  options.chunkNanoseconds = choices.chunkNanoseconds;
-  options.nontemporalBytes = choices.optLevel > 0 ? choices.nontemporalBytes : UINT64_MAX;
-  options.debug = choices.debug;
-  options.contract = choices.contract;
-  options.sanitizer = sanitizerOf(choices.sanitizer);
-  options.slices = slicesOf(choices.slices);
-  options.verify = choices.verify;
+    options.targets.push_back(valueOf(registry.parse(name)));
   return options;
 }
 
+/// An option's value as Python has it: enumerators by their names.
+template <typename T> using Shown = std::conditional_t<std::is_enum_v<T>, std::string, T>;
+
+static Shown<Sanitizer> shown(Sanitizer value) { return sanitizerName(value).str(); }
+static Shown<Slices> shown(Slices value) { return slicesName(value).str(); }
+template <typename T> static T shown(T value) { return value; }
+
+template <typename T> static void set(Options &, const char *, T &option, T value) {
+  option = value;
+}
+template <typename T>
+static void set(Options &options, const char *name, T &, const std::string &value) {
+  if (llvm::Error error = setOption(options, name, value))
+    throwCompileError(llvm::toString(std::move(error)));
+}
+
 void bindStages(nb::module_ &module) {
-  nb::class_<Choices>(module, "Choices", "Targets and which optimisations run.")
-      .def(nb::init<>())
-      .def_rw("targets", &Choices::targets,
-              "Names as `parseMachine` reads them: native, x86-64-v3, znver4, ...")
-      .def_rw("opt_level", &Choices::optLevel)
-      .def_rw("hoist_leaves", &Choices::hoistLeaves)
-      .def_rw("prove_activity", &Choices::proveActivity)
-      .def_rw("scan_masks", &Choices::scanMasks)
-      .def_rw("demote_atomics", &Choices::demoteAtomics)
-      .def_rw("private_reductions", &Choices::privateReductions)
-      .def_rw("across_iterations", &Choices::acrossIterations)
-      .def_rw("deterministic", &Choices::deterministic)
-      .def_rw("chunk_ns", &Choices::chunkNanoseconds)
-      .def_rw("nontemporal_bytes", &Choices::nontemporalBytes, "2**64 - 1: never")
-      .def_rw("debug", &Choices::debug)
-      .def_rw("contract", &Choices::contract)
-      .def_rw("sanitizer", &Choices::sanitizer)
-      .def_rw("slices", &Choices::slices,
-              "Kernels that count the slots others take: '' none, 'beside' those, 'only'")
-      .def_rw("verify", &Choices::verify);
+  nb::class_<Choices> choices(module, "Choices", "Targets, and the options of Options.def.");
+  choices.def(nb::init<>())
+      .def_rw("targets", &Choices::targets, "Names of targets: native, x86-64-v3, znver4, ...");
+#define METATE_OPTION(member, name, type, value, role, documentation)                              \
+  choices.def_prop_rw(                                                                             \
+      #name, [](const Choices &self) { return shown(self.options.member); },                       \
+      [](Choices &self, const Shown<type> &given) {                                                \
+        set(self.options, #name, self.options.member, given);                                      \
+      },                                                                                           \
+      documentation);
+#include "metate/Options/Options.def"
   nb::class_<JitModule>(module, "CompiledModule",
                         "Code in this process; it goes when this object does.")
       .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
@@ -222,6 +216,10 @@ void bindStages(nb::module_ &module) {
   module.def("run_stages", &runStagesOnText, nb::arg("text"), nb::arg("start"), nb::arg("stop"),
              nb::arg("choices"), nb::arg("strip") = false);
   module.def("stage_names", &allStageNames);
+  module.def("per_target_stage_names", &perTargetStageNames,
+             "Stages after which a module is one target's.");
+  module.def("option_table", &allOptions,
+             "Rows of Options.def: name, type, default, role, documentation.");
 }
 
 } // namespace metate::python

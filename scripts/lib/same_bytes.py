@@ -70,7 +70,8 @@ def hash_text(data):
 
 
 def without_places(text):
-    return re.sub(r"^#loc.*\n|\s*loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "", text, flags=re.MULTILINE)
+    """Nor the comment on what a dump is."""
+    return re.sub(r"^// after .*\n|^#loc.*\n|\s*loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "", text, flags=re.MULTILINE)
 
 
 def lines_of(file):

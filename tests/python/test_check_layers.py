@@ -87,6 +87,17 @@ def test_targets_and_drivers_do_not_know_one_another(tmp_path):
     assert "runtime/driver/cuda/launch.h:1:" in result.stdout
 
 
+def test_targets_are_known_by_their_interface(tmp_path):
+    shared = {
+        "compiler/metate/Target/C/Emit.h": '#include "metate/Target/Common/Abi.h"\n',
+        "compiler/metate/Target/Common/Abi.h": "",
+    }
+    assert check(tmp_path, SOUND | shared).returncode == 0
+    family = {"compiler/metate/Pipelines/Stages.h": '#include "metate/Target/Cpu/Map.h"\n'}
+    result = check(tmp_path, SOUND | family)
+    assert "compiler/metate/Pipelines/Stages.h:1: compiler/Pipelines may not include compiler/Target/Cpu" in result.stdout
+
+
 def test_circle_between_compiler_folders_is_named(tmp_path):
     circle = {
         "compiler/metate/Layout/Layout.h": '#include "metate/Level/Dense.h"\n',

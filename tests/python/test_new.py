@@ -58,8 +58,10 @@ def test_level(checkout):
 
 def test_target(checkout):
     assert new(checkout, "target", "Wasm").returncode == 0
-    assert "createMapTasksWasm" in tablegen(checkout, "-gen-pass-decls", "compiler/metate/Target/Wasm/Passes.td")
-    assert "Target/Wasm" in (checkout / "compiler/metate/CMakeLists.txt").read_text()
+    family = (checkout / "compiler/metate/Target/Wasm/Wasm.cpp").read_text()
+    assert "std::unique_ptr<TargetFamily> metate::createWasmFamily()" in family and "null" not in family.lower()
+    lines = (checkout / "compiler/metate/Target/Targets.def").read_text().splitlines()
+    assert lines.index("METATE_TARGET(Wasm)") == lines.index("METATE_TARGET(Cpu)") + 1
 
 
 def test_existing_name_changes_nothing(checkout):

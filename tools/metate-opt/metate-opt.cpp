@@ -8,10 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
-#include "metate/Emit/Emit.h"
-#include "metate/Emit/Sanitize.h"
 #include "metate/Module/Module.h"
 #include "metate/Pipelines/Stages.h"
+#include "metate/Target/Targets.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -39,32 +38,31 @@ struct EmitPass : PassWrapper<EmitPass, OperationPass<ModuleOp>> {
     return "stage emit: functions of the LLVM dialect to object code";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    metate::registerEmit(registry);
+    metate::ownTargets().registerDialects(registry);
   }
 
   void runOnOperation() override {
-    SmallVector<metate::Machine> parsed;
-    for (const std::string &name : targets) {
-      llvm::Expected<metate::Machine> target = metate::parseMachine(name, optLevel);
-      if (!target) {
-        getOperation().emitError() << llvm::toString(target.takeError());
-        return signalPassFailure();
-      }
-      parsed.push_back(*target);
-    }
-    metate::EmitOptions options;
-    options.contract = contract;
-    if (std::optional<metate::Sanitizer> known = metate::parseSanitizer(sanitizer)) {
-      options.sanitizer = *known;
-    } else {
-      getOperation().emitError() << "sanitizer: expected 'address' or 'thread', got '" << sanitizer
-                                 << "'";
-      return signalPassFailure();
-    }
-    if (llvm::Error error = metate::emit(getOperation(), parsed, options)) {
+    if (llvm::Error error = run()) {
       getOperation().emitError() << llvm::toString(std::move(error));
       signalPassFailure();
     }
+  }
+
+  llvm::Error run() {
+    metate::TargetRegistry registry = metate::ownTargets();
+    SmallVector<metate::TargetPtr> parsed;
+    for (const std::string &name : targets) {
+      llvm::Expected<metate::TargetPtr> target = registry.parse(name);
+      if (!target)
+        return target.takeError();
+      parsed.push_back(*target);
+    }
+    metate::Options options;
+    options.optLevel = optLevel;
+    options.contract = contract;
+    if (llvm::Error error = metate::setOption(options, "sanitizer", sanitizer))
+      return error;
+    return metate::emitFor(getOperation(), parsed, options);
   }
 
   ListOption<std::string> targets{*this, "target",
@@ -84,9 +82,12 @@ static void registerStagePipelines() {
       {metate::Stage::Layout, "metate-stage-layout"},
       {metate::Stage::Map, "metate-stage-map"}};
   for (auto [stage, name] : stages)
-    PassPipelineRegistration<>(
-        name, ("the passes of stage " + metate::stageName(stage)).str(),
-        [stage = stage](OpPassManager &passes) { metate::buildStage(passes, stage, {}); });
+    PassPipelineRegistration<>(name, ("the passes of stage " + metate::stageName(stage)).str(),
+                               [stage = stage](OpPassManager &passes) {
+                                 metate::TargetPtr native =
+                                     llvm::cantFail(metate::ownTargets().parse("native"));
+                                 metate::buildStage(passes, stage, {}, native.get());
+                               });
 }
 
 /// Options of the stage driver.
@@ -98,11 +99,12 @@ struct StageOptions {
                                  cl::cat(category)};
   cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"),
                                 cl::cat(category)};
-  cl::opt<unsigned> optLevel{"opt-level", cl::desc("0 to 3"), cl::init(2), cl::cat(category)};
+  cl::list<std::string> options{"option",
+                                cl::desc("NAME=VALUE, an option of Options.def; may be repeated"),
+                                cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::desc("after pack: metate (the default), o (an object), h (its C header)"),
       cl::init("metate"), cl::cat(category)};
-  cl::opt<bool> debugKernels{"debug-kernels", cl::desc("debug mode"), cl::cat(category)};
 };
 
 static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage otherwise) {
@@ -115,12 +117,13 @@ static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage other
 }
 
 /// `carrier` by value: LLD resets all command-line options of the process.
-static llvm::Expected<std::string> packAs(ModuleOp module, std::string carrier) {
+static llvm::Expected<std::string> packAs(ModuleOp module, const metate::TargetRegistry &targets,
+                                          std::string carrier) {
   if (carrier == "metate")
-    return metate::pack(module);
+    return metate::pack(module, targets);
   if (carrier != "o" && carrier != "h")
     return llvm::createStringError("emit: expected metate, o or h, got '" + carrier + "'");
-  llvm::Expected<metate::StaticCarrier> packed = metate::packStatic(module);
+  llvm::Expected<metate::StaticCarrier> packed = metate::packStatic(module, targets);
   if (!packed)
     return packed.takeError();
   if (carrier == "h")
@@ -139,20 +142,29 @@ static llvm::Expected<std::string> runDriver(ModuleOp module, const StageOptions
   llvm::Expected<metate::Stage> to = stageOf(options.stopAfter, metate::Stage::Pack);
   if (!to)
     return to.takeError();
+  metate::TargetRegistry registry = metate::ownTargets();
   metate::CompileOptions compile;
-  compile.debug = options.debugKernels;
-  for (const std::string &name : options.targets) {
-    llvm::Expected<metate::Machine> target = metate::parseMachine(name, options.optLevel);
+  for (StringRef option : options.options) {
+    auto [name, value] = option.split('=');
+    if (llvm::Error error = metate::setOption(compile, name, value))
+      return error;
+  }
+  SmallVector<std::string> names(options.targets.begin(), options.targets.end());
+  if (names.empty())
+    names.push_back("native");
+  for (const std::string &name : names) {
+    llvm::Expected<metate::TargetPtr> target = registry.parse(name);
     if (!target)
       return target.takeError();
     compile.targets.push_back(*target);
   }
-  if (compile.targets.empty())
-    compile.targets.push_back(llvm::cantFail(metate::parseMachine("native", options.optLevel)));
-  if (llvm::Error error =
-          metate::runStages(module, *from, std::min(*to, metate::Stage::Emit), compile))
-    return error;
-  return *to == metate::Stage::Pack ? packAs(module, options.emit) : metate::dumpModule(module);
+  metate::Stage last = std::min(*to, metate::Stage::Emit);
+  // A module that has been through emit knows its targets itself.
+  if (*from < last)
+    if (llvm::Error error = metate::runStages(module, *from, last, compile))
+      return error;
+  return *to == metate::Stage::Pack ? packAs(module, registry, options.emit)
+                                    : metate::dumpModule(module, *to, compile);
 }
 
 static LogicalResult runStagesOn(StringRef inputName, StringRef outputName,
@@ -186,8 +198,10 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   DialectRegistry registry;
   metate::registerDialects(registry);
-  metate::registerEmit(registry);
-  metate::registerAllPasses();
+  metate::TargetRegistry targets = metate::ownTargets();
+  targets.registerDialects(registry);
+  targets.registerPasses();
+  metate::registerStagePasses();
   PassRegistration<EmitPass>();
   registerStagePipelines();
   // LLVM's code generator, which is linked in, has an option of this name for its own passes.

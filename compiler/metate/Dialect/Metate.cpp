@@ -34,3 +34,10 @@ void metate::registerDialects(DialectRegistry &registry) {
                   vector::VectorDialect, memref::MemRefDialect, func::FuncDialect,
                   cf::ControlFlowDialect, ub::UBDialect, LLVM::LLVMDialect>();
 }
+
+llvm::SmallVector<llvm::StringRef> metate::entryNames(ModuleOp module) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (InterfaceOp op : module.getOps<InterfaceOp>())
+    names.push_back(op.getEntry());
+  return names;
+}

@@ -10,6 +10,7 @@
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -41,6 +42,9 @@ namespace metate {
 /// Registers the dialects that kernels may use: metate, arith, math, scf, vector, memref, func and
 /// what the later stages add (cf, llvm). Nothing else, so that a context opens quickly.
 void registerDialects(mlir::DialectRegistry &registry);
+
+/// The symbols that a host calls: entries of a module's interfaces, in their order.
+llvm::SmallVector<llvm::StringRef> entryNames(mlir::ModuleOp module);
 
 } // namespace metate
 

@@ -226,10 +226,11 @@ def Metate_SanitizerName : ConfinedAttr<StrAttr, [AttrConstraint<CPred<
 def Metate_ObjectFiles : ConfinedAttr<TypedArrayAttrBase<DenseI8ArrayAttr, "object files, to be linked together">, [ArrayMinCount<1>]>;
 
 def Metate_PayloadOp : Metate_Op<"payload", [Symbol]> {
-  let summary = "object code of all kernels for one target (after the emit stage)";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, Metate_ObjectFiles:$objects,
+  let summary = "code of all kernels for one target (after the emit stage)";
+  let description = [{`family` is the target's: it knows what the objects are, and what to do with them.}];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$family, StrAttr:$triple, StrAttr:$cpu, StrAttr:$features, Metate_ObjectFiles:$objects,
                        OptionalAttr<Metate_SanitizerName>:$sanitizer);
-  let assemblyFormat = "$sym_name $triple $cpu $features $objects (`sanitizer` $sanitizer^)? attr-dict";
+  let assemblyFormat = "$sym_name $family $triple $cpu $features $objects (`sanitizer` $sanitizer^)? attr-dict";
   let extraClassDeclaration = [{
     /// The bytes of each object file.
     ::llvm::SmallVector<::llvm::StringRef> getObjectFiles() {

@@ -1,4 +1,4 @@
-//===- Emit.cpp - stage 7: LLVM dialect to object code ----------*- C++ -*-===//
+//===- Emit.cpp - LLVM dialect to object code -------------------*- C++ -*-===//
 //
 // MLIR's translation to LLVM IR, LLVM's middle end with the target's machine, and its code
 // generator into memory. What the module keeps is the object file, so that a dump after this stage
@@ -61,14 +61,6 @@ static void ensureRegistered(MLIRContext *context) {
 }
 
 static bool isLLVMOp(Operation &op) { return isa<LLVM::LLVMDialect>(op.getDialect()); }
-
-/// The symbols that a host calls, in the interfaces' order.
-static SmallVector<StringRef> entryNames(ModuleOp module) {
-  SmallVector<StringRef> names;
-  for (InterfaceOp op : module.getOps<InterfaceOp>())
-    names.push_back(op.getEntry());
-  return names;
-}
 
 namespace {
 /// Keeps the text of MLIR's diagnostics for an Error.
@@ -213,14 +205,15 @@ static Expected<SmallVector<char, 0>> generate(llvm::Module &module, llvm::Targe
   return object;
 }
 
-/// Nothing undefined outside the allow-list, and every entry defined.
-static Error checkObjects(ArrayRef<StringRef> objects, ArrayRef<StringRef> entries,
-                          Sanitizer sanitizer) {
-  Expected<Symbols> symbols = symbolsOf(objects);
+Error metate::verifyObjects(PayloadOp payload, ArrayRef<StringRef> entries,
+                            llvm::function_ref<bool(StringRef, Sanitizer)> isExternal) {
+  Sanitizer sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));
+  Expected<Symbols> symbols = symbolsOf(payload.getObjectFiles());
   if (!symbols)
     return symbols.takeError();
-  if (Expected<std::vector<std::string>> names = undefinedSymbols(*symbols, sanitizer); !names)
-    return names.takeError();
+  for (const std::string &name : symbols->undefined)
+    if (!isLinkersOwn(name) && !isExternal(name, sanitizer))
+      return undefinedSymbolError(name);
   for (StringRef entry : entries)
     if (!symbols->defined.contains(entry))
       return llvm::createStringError("entry '" + entry + "' is not defined in the object code");
@@ -249,8 +242,8 @@ namespace {
 /// A part on its way through LLVM, in a context of its own: any thread may take it there.
 struct Compilation {
   static Expected<std::unique_ptr<Compilation>> create(const CodePart &part,
-                                                       const metate::Machine &target) {
-    Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
+                                                       const metate::Machine &named) {
+    Expected<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(named);
     if (!machine)
       return machine.takeError();
     auto result = std::make_unique<Compilation>();
@@ -311,11 +304,11 @@ static void inParallel(size_t count, unsigned threads, llvm::function_ref<void(s
 }
 
 static Expected<std::vector<SmallVector<char, 0>>>
-compile(ArrayRef<CodePart> parts, const metate::Machine &target, const EmitOptions &options) {
+compile(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOptions &options) {
   // MLIR's context is one thread's, so translation is this one's.
   SmallVector<std::unique_ptr<Compilation>> compilations;
   for (const CodePart &part : parts) {
-    Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(part, target);
+    Expected<std::unique_ptr<Compilation>> compilation = Compilation::create(part, named);
     if (!compilation)
       return compilation.takeError();
     compilations.push_back(std::move(*compilation));
@@ -326,7 +319,7 @@ compile(ArrayRef<CodePart> parts, const metate::Machine &target, const EmitOptio
   std::vector<SmallVector<char, 0>> objects(parts.size());
   std::vector<std::string> failures(parts.size());
   inParallel(parts.size(), threads, [&](size_t k) {
-    Expected<SmallVector<char, 0>> object = compilations[k]->run(target.optLevel, options);
+    Expected<SmallVector<char, 0>> object = compilations[k]->run(named.optLevel, options);
     if (object)
       objects[k] = std::move(*object);
     else
@@ -348,12 +341,13 @@ static ArrayAttr objectsAttr(Builder &builder, ArrayRef<SmallVector<char, 0>> ob
   return builder.getArrayAttr(attributes);
 }
 
-Error metate::emit(ModuleOp module, ArrayRef<Machine> targets, const EmitOptions &options) {
-  if (targets.empty())
-    return llvm::createStringError("expected at least one target");
+Error metate::emit(ModuleOp module, const Machine &named, const EmitOptions &options) {
   if (!module.getOps<PayloadOp>().empty())
     return llvm::createStringError(
         "the module holds payloads already: it has been through stage emit");
+  Expected<Machine> machine = resolveMachine(named);
+  if (!machine)
+    return machine.takeError();
   ensureRegistered(module.getContext());
   SmallVector<StringRef> entries = entryNames(module);
   std::vector<CodePart> parts = splitCode(module, entries);
@@ -361,45 +355,23 @@ Error metate::emit(ModuleOp module, ArrayRef<Machine> targets, const EmitOptions
     if (Error error = addScopes(*part.code))
       return error;
   OpBuilder builder(module.getContext());
-  SmallVector<OwningOpRef<PayloadOp>> payloads;
   StringAttr sanitizer;
   if (options.sanitizer != Sanitizer::None)
     sanitizer = builder.getStringAttr(sanitizerName(options.sanitizer));
-  for (const Machine &named : targets) {
-    Expected<Machine> target = resolveMachine(named);
-    if (!target)
-      return target.takeError();
-    Expected<std::vector<SmallVector<char, 0>>> objects = compile(parts, *target, options);
-    if (!objects)
-      return objects.takeError();
-    payloads.push_back(PayloadOp::create(
-        builder, module.getLoc(), ("payload" + Twine(payloads.size())).str(), target->triple,
-        target->cpu, target->features, objectsAttr(builder, *objects), sanitizer));
-    if (Error error = checkObjects(payloads.back()->getObjectFiles(), entries, options.sanitizer))
-      return error;
-  }
+  Expected<std::vector<SmallVector<char, 0>>> objects = compile(parts, *machine, options);
+  if (!objects)
+    return objects.takeError();
+  OwningOpRef<PayloadOp> payload =
+      PayloadOp::create(builder, module.getLoc(), "payload0", options.family, machine->triple,
+                        machine->cpu, machine->features, objectsAttr(builder, *objects), sanitizer);
+  auto isExternal = [](StringRef name, Sanitizer kind) {
+    return findExternal(name) || isSanitizerSymbol(name, kind);
+  };
+  if (Error error = verifyObjects(*payload, entries, isExternal))
+    return error;
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
     if (isLLVMOp(op))
       op.erase();
-  for (OwningOpRef<PayloadOp> &payload : payloads)
-    module.push_back(payload.release());
-  return Error::success();
-}
-
-Error metate::verifyEmitted(ModuleOp module) {
-  if (module.getOps<PayloadOp>().empty())
-    return llvm::createStringError("after emit: expected at least one metate.payload");
-  for (Operation &op : *module.getBody())
-    if (isLLVMOp(op))
-      return llvm::createStringError("after emit: operation '" + op.getName().getStringRef() +
-                                     "' is left");
-  SmallVector<StringRef> entries = entryNames(module);
-  for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    if (Error error = checkObjects(payload.getObjectFiles(), entries,
-                                   *parseSanitizer(payload.getSanitizer().value_or(""))))
-      return llvm::joinErrors(
-          llvm::createStringError("after emit: payload '" + payload.getSymName() + "'"),
-          std::move(error));
-  }
+  module.push_back(payload.release());
   return Error::success();
 }

@@ -1,12 +1,13 @@
-//===- Emit.h - stage 7: LLVM dialect to object code ------------*- C++ -*-===//
+//===- Emit.h - LLVM dialect to object code ---------------------*- C++ -*-===//
 //
-// Turns the functions that the map stage left into object files, one per target, kept in the module
-// as `metate.payload` operations. Must not know descriptors or carriers: those are Module's.
+// LLVM's code generation, for the targets that go through it: the functions that the map stage left become object files
+// of one machine, kept in the module as a `metate.payload`. Must not know descriptors or carriers: those are Module's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_EMIT_EMIT_H
 #define METATE_EMIT_EMIT_H
 
+#include "metate/Dialect/Metate.h"
 #include "metate/Emit/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,8 +19,9 @@ namespace metate {
 /// A function attribute of the map stage: its vectors are iterations side by side, not the language's.
 inline constexpr llvm::StringLiteral lanesAttribute = "metate-lanes";
 
-/// What holds for the code of all targets.
 struct EmitOptions {
+  /// Of the target, which its payload names.
+  llvm::StringRef family = "cpu";
   /// Floating-point products and sums may become fused multiply-adds where their flags allow it;
   /// off: each operation rounds on its own, whatever the flags say.
   bool contract = true;
@@ -33,18 +35,17 @@ struct EmitOptions {
 /// context is made from; emit() does it itself on a context that lacks it.
 void registerEmit(mlir::DialectRegistry &registry);
 
-/// Stage emit. Replaces all operations of the LLVM dialect in `module` by one `metate.payload` per
-/// target, named payload0, payload1, ... in the order given. The object code (one file, or of long
-/// modules several that belong together) carries DWARF line tables of the operations' locations,
+/// Replaces all operations of the LLVM dialect in `module` by one `metate.payload`, named payload0. The object code
+/// (one file, or of long modules several that belong together) carries DWARF line tables of the operations' locations,
 /// exports the interfaces' entries (hidden outside the payload) and leaves no symbol undefined but
-/// those of findExternal() and of the sanitizer's runtime. The same module and targets give the same
+/// those of findExternal() and of the sanitizer's runtime. The same module and machine give the same
 /// bytes. On failure the module is left as it was.
-llvm::Error emit(mlir::ModuleOp module, llvm::ArrayRef<Machine> targets,
-                 const EmitOptions &options = {});
+llvm::Error emit(mlir::ModuleOp module, const Machine &machine, const EmitOptions &options = {});
 
-/// The invariant after emit: at least one payload; no LLVM dialect operation; each interface's
-/// entry defined in each payload; no undefined symbol outside the allow-list (of the payload's sanitizer).
-llvm::Error verifyEmitted(mlir::ModuleOp module);
+/// Of a payload of object files: each entry is defined, and no symbol is undefined that its target does not allow (for
+/// code with the payload's sanitizer).
+llvm::Error verifyObjects(PayloadOp payload, llvm::ArrayRef<llvm::StringRef> entries,
+                          llvm::function_ref<bool(llvm::StringRef, Sanitizer)> isExternal);
 
 } // namespace metate
 

@@ -99,19 +99,24 @@ Expected<metate::Symbols> metate::symbolsOf(ArrayRef<StringRef> objects) {
   return symbols;
 }
 
+bool metate::isLinkersOwn(StringRef symbol) {
+  return symbol.empty() || symbol == "_GLOBAL_OFFSET_TABLE_";
+}
+
+Error metate::undefinedSymbolError(StringRef symbol) {
+  return createStringError("undefined symbol '" + symbol +
+                           "' in the object code: a kernel calls only its host's hooks and the C "
+                           "library's memory and math functions");
+}
+
 Expected<std::vector<std::string>> metate::undefinedSymbols(const Symbols &symbols,
                                                             Sanitizer sanitizer) {
   std::vector<std::string> names;
   for (const std::string &name : symbols.undefined) {
-    if (name.empty() || name == "_GLOBAL_OFFSET_TABLE_") // the linker's own
-      continue;
-    if (isSanitizerSymbol(name, sanitizer))
+    if (isLinkersOwn(name) || isSanitizerSymbol(name, sanitizer))
       continue;
     if (!findExternal(name))
-      return createStringError(
-          "undefined symbol '" + name +
-          "' in the object code: a kernel calls only its host's hooks and the C "
-          "library's memory and math functions");
+      return undefinedSymbolError(name);
     names.push_back(name);
   }
   return names;

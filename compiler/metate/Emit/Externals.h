@@ -39,6 +39,12 @@ struct Symbols {
 /// Fails if an object cannot be read.
 llvm::Expected<Symbols> symbolsOf(llvm::ArrayRef<llvm::StringRef> objects);
 
+/// Names that linkers define themselves.
+bool isLinkersOwn(llvm::StringRef symbol);
+
+/// What is said of a symbol outside of an allow-list.
+llvm::Error undefinedSymbolError(llvm::StringRef symbol);
+
 /// Names of the undefined symbols, all of which the C library has, sorted. Fails if there is another
 /// one, naming it; those of `sanitizer`'s runtime are the host's and pass.
 llvm::Expected<std::vector<std::string>> undefinedSymbols(const Symbols &symbols,

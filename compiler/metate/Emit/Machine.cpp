@@ -95,31 +95,37 @@ static std::string hostTriple() {
       .str();
 }
 
+StringRef metate::machineArchitecture(StringRef name) {
+  StringRef arch = name.split(':').first;
+  if (arch == "aarch64" || arch == "arm64")
+    return "aarch64";
+  if (arch == "x86-64" || arch == "x86_64" || arch == "x64" || arch.starts_with("x86-64-v"))
+    return "x86_64";
+  return "";
+}
+
 Expected<metate::Machine> metate::parseMachine(StringRef name, unsigned optLevel) {
-  Machine options;
-  options.optLevel = optLevel;
+  Machine machine;
+  machine.optLevel = optLevel;
   if (name.empty() || name == "native" || name == "host")
-    return options;
+    return machine;
   auto [arch, cpu] = name.split(':');
-  if (arch == "aarch64" || arch == "arm64") {
-    options.triple = "aarch64-unknown-linux-gnu";
-    options.cpu = cpu.empty() ? "generic" : cpu.str();
-  } else if (arch == "x86-64" || arch == "x86_64" || arch == "x64") {
-    options.triple = "x86_64-unknown-linux-gnu";
-    options.cpu = cpu.empty() ? "x86-64" : cpu.str();
-  } else if (arch.starts_with("x86-64-v")) {
-    options.triple = "x86_64-unknown-linux-gnu";
-    options.cpu = arch.str();
+  StringRef known = machineArchitecture(name);
+  if (known == "aarch64") {
+    machine.triple = "aarch64-unknown-linux-gnu";
+    machine.cpu = cpu.empty() ? "generic" : cpu.str();
+  } else if (known == "x86_64") {
+    machine.triple = "x86_64-unknown-linux-gnu";
+    if (arch.starts_with("x86-64-v"))
+      machine.cpu = arch.str();
+    else
+      machine.cpu = cpu.empty() ? "x86-64" : cpu.str();
   } else {
-    options.cpu = arch.str();
+    machine.cpu = arch.str();
   }
-  if (Expected<Machine> resolved = resolveMachine(options); !resolved)
-    return joinErrors(
-        llvm::createStringError("unknown target '" + name +
-                                "'; expected native, x86-64, x86-64-v2, x86-64-v3, "
-                                "x86-64-v4, aarch64, a CPU's name or ARCHITECTURE:CPU"),
-        resolved.takeError());
-  return options;
+  if (Expected<Machine> resolved = resolveMachine(machine); !resolved)
+    return resolved.takeError();
+  return machine;
 }
 
 namespace {

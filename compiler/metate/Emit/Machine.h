@@ -8,6 +8,8 @@
 #ifndef METATE_EMIT_MACHINE_H
 #define METATE_EMIT_MACHINE_H
 
+#include "metate/Options/Options.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -34,10 +36,10 @@ struct Machine {
   bool operator==(const Machine &) const = default;
 };
 
-/// What LLVM instruments generated code for.
-enum class Sanitizer { None, Address, Thread };
+/// The architecture that a machine's name begins with, as LLVM calls it; "" where it names none or another one.
+llvm::StringRef machineArchitecture(llvm::StringRef name);
 
-/// Reads a target's name as users write it: `native` (or `host`), an architecture (`x86-64`,
+/// Reads a machine's name as users write it: `native` (or `host`), an architecture (`x86-64`,
 /// `aarch64`), an x86-64 level (`x86-64-v3`), a CPU of this machine's architecture (`znver4`), or
 /// `ARCHITECTURE:CPU`
 /// (`aarch64:cortex-a72`).

@@ -20,25 +20,6 @@
 using namespace llvm;
 using metate::Sanitizer;
 
-StringRef metate::sanitizerName(Sanitizer sanitizer) {
-  switch (sanitizer) {
-  case Sanitizer::None:
-    return "";
-  case Sanitizer::Address:
-    return "address";
-  case Sanitizer::Thread:
-    return "thread";
-  }
-  llvm_unreachable("a sanitizer without a name");
-}
-
-std::optional<Sanitizer> metate::parseSanitizer(StringRef name) {
-  for (Sanitizer sanitizer : {Sanitizer::None, Sanitizer::Address, Sanitizer::Thread})
-    if (sanitizerName(sanitizer) == name)
-      return sanitizer;
-  return std::nullopt;
-}
-
 static StringRef symbolPrefix(Sanitizer sanitizer) {
   return sanitizer == Sanitizer::Thread ? "__tsan_" : "__asan_";
 }

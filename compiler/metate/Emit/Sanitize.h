@@ -9,20 +9,16 @@
 #ifndef METATE_EMIT_SANITIZE_H
 #define METATE_EMIT_SANITIZE_H
 
-#include "metate/Emit/Machine.h"
+#include "metate/Options/Options.h"
 
-#include <optional>
+#include "llvm/ADT/StringRef.h"
 
 namespace llvm {
 class Module;
-}
+class TargetMachine;
+} // namespace llvm
 
 namespace metate {
-
-/// "thread", "address"; "" for none.
-llvm::StringRef sanitizerName(Sanitizer sanitizer);
-/// The opposite of sanitizerName.
-std::optional<Sanitizer> parseSanitizer(llvm::StringRef name);
 
 /// Whether code instrumented for the sanitizer may leave this symbol to its host.
 bool isSanitizerSymbol(llvm::StringRef name, Sanitizer sanitizer);

@@ -27,6 +27,19 @@ using namespace llvm;
 METATE_TREE_CODE(Tree_x86_64)
 METATE_TREE_CODE(Tree_aarch64)
 
+/// The protocol's bitcode for an architecture: compiled for it, since C has its own idea of each.
+static Expected<StringRef> bitcodeFor(const Triple &triple) {
+  switch (triple.getArch()) {
+  case Triple::x86_64:
+    return Tree_x86_64();
+  case Triple::aarch64:
+    return Tree_aarch64();
+  default:
+    return createStringError("the tree protocol is not compiled for '" + triple.getArchName() +
+                             "': it is missing in compiler/metate/Emit/TreeCode.S");
+  }
+}
+
 static bool isOfProtocol(const Function &function) {
   return function.getName().starts_with("metate_rt_");
 }
@@ -44,9 +57,11 @@ static void keepLinks(Module &module) {
 Error metate::linkTreeProtocol(Module &module) {
   if (none_of(module, isOfProtocol))
     return Error::success();
-  bool arm = module.getTargetTriple().getArch() == Triple::aarch64;
-  Expected<std::unique_ptr<Module>> protocol = getLazyBitcodeModule(
-      MemoryBufferRef(arm ? Tree_aarch64() : Tree_x86_64(), "tree protocol"), module.getContext());
+  Expected<StringRef> bitcode = bitcodeFor(module.getTargetTriple());
+  if (!bitcode)
+    return bitcode.takeError();
+  Expected<std::unique_ptr<Module>> protocol =
+      getLazyBitcodeModule(MemoryBufferRef(*bitcode, "tree protocol"), module.getContext());
   if (!protocol)
     return protocol.takeError();
   (*protocol)->setDataLayout(module.getDataLayout());

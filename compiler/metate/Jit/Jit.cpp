@@ -195,14 +195,23 @@ static Error link(orc::LLJIT &lljit, orc::JITDylib &dylib, PayloadOp payload,
   return Error::success();
 }
 
-Expected<std::unique_ptr<JitModule>> Jit::add(mlir::ModuleOp module) {
+Expected<std::unique_ptr<JitModule>> Jit::add(mlir::ModuleOp module, const Target &target) {
   llvm::SmallVector<PayloadOp> payloads(module.getOps<PayloadOp>());
   if (payloads.size() != 1)
     return llvm::createStringError("expected a module with one payload (stage emit), got " +
                                    llvm::Twine(payloads.size()));
+  if (payloads[0].getFamily() != target.family())
+    return llvm::createStringError("expected a payload for '" + target.family() +
+                                   "', got one for '" + payloads[0].getFamily() + "'");
+  if (!target.hasObjects())
+    return llvm::createStringError("code for '" + target.name() + "' is not for this process");
   if (Error error = session->checkTarget(payloads[0]))
     return error;
-  Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_IN_MEMORY);
+  Expected<Variant> variant = target.variantOf(payloads[0]);
+  if (!variant)
+    return variant.takeError();
+  variant->format = METATE_FORMAT_IN_MEMORY;
+  Expected<std::string> descriptor = buildDescriptor(module, *variant);
   if (!descriptor)
     return descriptor.takeError();
   auto result = std::unique_ptr<JitModule>(new JitModule());
@@ -216,9 +225,7 @@ Expected<std::unique_ptr<JitModule>> Jit::add(mlir::ModuleOp module) {
   orc::JITDylib &dylib = session->lljit->getExecutionSession().createBareJITDylib(name);
   result->code->dylib = &dylib;
   dylib.addToLinkOrder(*session->library);
-  llvm::SmallVector<StringRef> names;
-  for (InterfaceOp op : module.getOps<InterfaceOp>())
-    names.push_back(op.getEntry());
+  llvm::SmallVector<StringRef> names = entryNames(module);
   if (Error error = link(*session->lljit, dylib, payloads[0], names, result->table))
     return error;
   return result;

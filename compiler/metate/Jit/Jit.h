@@ -8,6 +8,7 @@
 #ifndef METATE_JIT_JIT_H
 #define METATE_JIT_JIT_H
 
+#include "metate/Target/Target.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -52,9 +53,9 @@ public:
   Jit(const Jit &) = delete;
   Jit &operator=(const Jit &) = delete;
 
-  /// Links the one payload of an emitted module (stage emit) and builds its descriptor. Fails if
-  /// the payload is for another architecture or for a CPU with features that this machine lacks.
-  llvm::Expected<std::unique_ptr<JitModule>> add(mlir::ModuleOp module);
+  /// Links the one payload of a module that was emitted for `target` and builds its descriptor. Fails if
+  /// the payload is of another family or architecture, or for a CPU with features that this machine lacks.
+  llvm::Expected<std::unique_ptr<JitModule>> add(mlir::ModuleOp module, const Target &target);
 
 private:
   friend class JitModule;

@@ -10,7 +10,6 @@
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
-#include "metate/Module/Variant.h"
 #include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"
 
@@ -50,9 +49,8 @@ private:
 
 class DescriptorBuilder {
 public:
-  DescriptorBuilder(ModuleOp module, metate_format format, PayloadOp only)
-      : module(module), format(format), only(only) {}
-  Expected<std::string> run();
+  explicit DescriptorBuilder(ModuleOp module) : module(module) {}
+  Expected<std::string> run(ArrayRef<Variant> given);
 
 private:
   Error addTypes();
@@ -60,14 +58,12 @@ private:
   Error addTexts();
   void addKernel(InterfaceOp op);
   metate_argument_info makeArgument(ArgumentAttr argument);
-  Error addVariants();
+  void addVariant(const Variant &variant);
   uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
                        ArrayRef<Attribute> attributes);
   std::string assemble();
 
   ModuleOp module;
-  metate_format format;
-  PayloadOp only;
   Strings strings;
   std::vector<metate_type_info> types; // offset: of the blob in `blobs` until assembled
   std::vector<metate_kernel_info> kernels;
@@ -223,22 +219,14 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
   kernels.push_back(kernel);
 }
 
-Error DescriptorBuilder::addVariants() {
-  for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    if (only && payload != only)
-      continue;
-    Expected<Variant> variant = Variant::get(payload);
-    if (!variant)
-      return variant.takeError();
-    variants.push_back({variant->arch,
-                        variant->level,
-                        uint32_t(format),
-                        strings.add(variant->cpu),
-                        strings.add(variant->features),
-                        strings.add(variant->triple),
-                        {}});
-  }
-  return Error::success();
+void DescriptorBuilder::addVariant(const Variant &variant) {
+  variants.push_back({variant.arch,
+                      variant.level,
+                      variant.format,
+                      strings.add(variant.cpu),
+                      strings.add(variant.features),
+                      strings.add(variant.triple),
+                      {}});
 }
 
 /// Appends a table's records at a multiple of 8.
@@ -294,7 +282,7 @@ std::string DescriptorBuilder::assemble() {
   return bytes;
 }
 
-Expected<std::string> DescriptorBuilder::run() {
+Expected<std::string> DescriptorBuilder::run(ArrayRef<Variant> given) {
   if (Error error = addTypes())
     return error;
   if (Error error = addTexts())
@@ -305,12 +293,11 @@ Expected<std::string> DescriptorBuilder::run() {
       return llvm::createStringError("kernel name '" + op.getSymName() + "' is used twice");
     addKernel(op);
   }
-  if (Error error = addVariants())
-    return error;
+  for (const Variant &variant : given)
+    addVariant(variant);
   return assemble();
 }
 
-Expected<std::string> metate::buildDescriptor(ModuleOp module, metate_format format,
-                                              PayloadOp only) {
-  return DescriptorBuilder(module, format, only).run();
+Expected<std::string> metate::buildDescriptor(ModuleOp module, ArrayRef<Variant> variants) {
+  return DescriptorBuilder(module).run(variants);
 }

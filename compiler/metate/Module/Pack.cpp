@@ -1,12 +1,10 @@
 //===- Pack.cpp - stage 8: descriptor and payloads to .metate ---*- C++ -*-===//
 //
-// Writes abi/metate/abi/module.h's carrier: header, section table, descriptor, one shared object a
-// variant, each section at a multiple of 64.
+// Writes abi/metate/abi/module.h's carrier: header, section table, descriptor, what each target makes of its payload;
+// each section at a multiple of 64.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
-#include "metate/Emit/Link.h"
-#include "metate/Emit/Sanitize.h"
 #include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
 
@@ -49,32 +47,39 @@ static std::string writeCarrier(ArrayRef<std::string> contents) {
   return bytes;
 }
 
-Expected<std::string> metate::pack(ModuleOp module, const PackOptions &options) {
-  if (module.getOps<PayloadOp>().empty())
+Expected<std::string> metate::pack(ModuleOp module, const TargetRegistry &targets,
+                                   const PackOptions &options) {
+  SmallVector<std::pair<PayloadOp, TargetPtr>> payloads;
+  SmallVector<Variant> variants;
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    Expected<TargetPtr> target = targets.targetOf(payload);
+    if (!target)
+      return target.takeError();
+    Expected<Variant> variant = (*target)->variantOf(payload);
+    if (!variant)
+      return variant.takeError();
+    payloads.push_back({payload, *target});
+    variants.push_back(std::move(*variant));
+  }
+  if (payloads.empty())
     return llvm::createStringError(
         "the module holds no payload: it has not been through stage emit");
-  Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_SHARED_OBJECT);
+  Expected<std::string> descriptor = buildDescriptor(module, variants);
   if (!descriptor)
     return descriptor;
-  SmallVector<StringRef> entries;
-  for (InterfaceOp op : module.getOps<InterfaceOp>())
-    entries.push_back(op.getEntry());
+  SmallVector<StringRef> entries = entryNames(module);
+  SectionRequest request;
+  request.entries = entries;
+  std::memcpy(request.descriptorHash,
+              descriptor->data() + offsetof(metate_descriptor, signature_hash),
+              sizeof request.descriptorHash);
+  request.strip = options.strip;
   SmallVector<std::string> contents = {*descriptor};
-  for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    SmallVector<StringRef> objects = payload.getObjectFiles();
-    PayloadParts parts = {};
-    parts.triple = payload.getTriple();
-    parts.objects = objects;
-    parts.entries = entries;
-    std::memcpy(parts.descriptorHash,
-                descriptor->data() + offsetof(metate_descriptor, signature_hash),
-                sizeof parts.descriptorHash);
-    parts.sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));
-    parts.strip = options.strip;
-    Expected<std::string> linked = linkPayload(parts);
-    if (!linked)
-      return linked;
-    contents.push_back(std::move(*linked));
+  for (auto &[payload, target] : payloads) {
+    Expected<std::string> section = target->makeSection(payload, request);
+    if (!section)
+      return section;
+    contents.push_back(std::move(*section));
   }
   return writeCarrier(contents);
 }

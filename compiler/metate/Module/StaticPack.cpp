@@ -43,16 +43,33 @@ static Expected<bool> usesMath(ArrayRef<StringRef> objects, Sanitizer sanitizer)
   });
 }
 
-Expected<StaticCarrier> metate::packStatic(ModuleOp module, const PackOptions &options) {
+/// What the descriptor in the object says of it: code that is there already.
+static Expected<Variant> linkedVariant(const TargetRegistry &targets, PayloadOp payload) {
+  Expected<TargetPtr> target = targets.targetOf(payload);
+  if (!target)
+    return target.takeError();
+  if (!(*target)->hasObjects())
+    return llvm::createStringError("a linker takes objects of CPUs, and payload '" +
+                                   payload.getSymName() + "' is for '" + payload.getFamily() +
+                                   "': make a .metate file");
+  Expected<Variant> variant = (*target)->variantOf(payload);
+  if (variant)
+    variant->format = METATE_FORMAT_IN_MEMORY;
+  return variant;
+}
+
+Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry &targets,
+                                           const PackOptions &options) {
   if (module.getOps<PayloadOp>().empty())
     return llvm::createStringError(
         "the module holds no payload: it has not been through stage emit");
-  SmallVector<StringRef> entries;
-  for (InterfaceOp op : module.getOps<InterfaceOp>())
-    entries.push_back(op.getEntry());
+  SmallVector<StringRef> entries = entryNames(module);
   StaticCarrier carrier;
   for (PayloadOp payload : module.getOps<PayloadOp>()) {
-    Expected<std::string> descriptor = buildDescriptor(module, METATE_FORMAT_IN_MEMORY, payload);
+    Expected<Variant> variant = linkedVariant(targets, payload);
+    if (!variant)
+      return variant.takeError();
+    Expected<std::string> descriptor = buildDescriptor(module, *variant);
     if (!descriptor)
       return descriptor.takeError();
     std::vector<uint64_t> aligned((descriptor->size() + 7) / 8);

@@ -5,12 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
-#include "metate/Emit/Emit.h"
 #include "metate/Pipelines/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -100,13 +98,26 @@ static std::string afterLayout(Operation *op) {
   return "";
 }
 
-static std::string afterMap(Operation *op) {
-  if (isa<LLVM::LLVMDialect>(op->getDialect()) || isa<InterfaceOp, NamedTypeOp, TextOp>(op))
-    return "";
-  return "expected LLVM operations, interfaces, named types and texts";
+static llvm::Error verifyEmitted(ModuleOp module, const Target *target) {
+  if (module.getOps<PayloadOp>().empty())
+    return llvm::createStringError("after emit: expected at least one metate.payload");
+  for (Operation &op : *module.getBody())
+    if (!isa<PayloadOp, InterfaceOp, NamedTypeOp, TextOp>(op))
+      return llvm::createStringError("after emit: operation '" + op.getName().getStringRef() +
+                                     "' is left");
+  SmallVector<StringRef> entries = entryNames(module);
+  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+    if (!target || payload.getFamily() != target->family())
+      continue;
+    if (llvm::Error error = target->verifyPayload(payload, entries))
+      return llvm::joinErrors(
+          llvm::createStringError("after emit: payload '" + payload.getSymName() + "'"),
+          std::move(error));
+  }
+  return llvm::Error::success();
 }
 
-llvm::Error metate::verifyStage(ModuleOp module, Stage stage) {
+llvm::Error metate::verifyStage(ModuleOp module, Stage stage, const Target *target) {
   switch (stage) {
   case Stage::Import:
     return checkAll(module, stage, afterImport);
@@ -119,9 +130,9 @@ llvm::Error metate::verifyStage(ModuleOp module, Stage stage) {
   case Stage::Layout:
     return checkAll(module, stage, afterLayout);
   case Stage::Map:
-    return checkAll(module, stage, afterMap);
+    return checkAll(module, stage, [&](Operation *op) { return target->problemAfterMap(op); });
   case Stage::Emit:
-    return verifyEmitted(module);
+    return verifyEmitted(module, target);
   case Stage::Pack:
     break;
   }

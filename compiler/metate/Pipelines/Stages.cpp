@@ -1,11 +1,9 @@
 //===- Stages.cpp - the order of the passes ---------------------*- C++ -*-===//
 #include "metate/Pipelines/Stages.h"
 
-#include "metate/Emit/Emit.h"
-#include "metate/Target/Cpu/Passes.h"
+#include "metate/Pipelines/PerTarget.h"
 #include "metate/Transforms/Passes.h"
 
-#include "mlir/Conversion/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
@@ -28,6 +26,8 @@ std::optional<Stage> metate::parseStage(StringRef name) {
   return std::nullopt;
 }
 
+bool metate::isPerTarget(Stage stage) { return stage == Stage::Layout || stage == Stage::Map; }
+
 static void simplify(OpPassManager &passes, bool debug) {
   // Before anything is dropped or moved.
   if (debug)
@@ -41,31 +41,27 @@ static void simplify(OpPassManager &passes, bool debug) {
   passes.addPass(createLoopInvariantCodeMotionPass());
 }
 
-static void map(OpPassManager &passes, const CompileOptions &options) {
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  // Once what guards a leaf is known to be one value; before loops become branches.
-  passes.addPass(createUnswitchNests());
-  // What guards whole rows has left them: what is left varies from cell to cell.
-  // What is read or written for nothing is a race to the thread sanitizer.
-  passes.addPass(createFlattenRows({/*blend=*/options.sanitizer != Sanitizer::Thread}));
-  passes.addPass(createCanonicalizerPass());
-  MapTasksCpuOptions tasks;
-  // Instrumented code is to run in as many pieces as it can.
-  tasks.leastNanoseconds = options.sanitizer == Sanitizer::None ? options.chunkNanoseconds : 0;
-  tasks.acrossIterations = options.acrossIterations;
-  // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
-  tasks.nontemporalBytes =
-      options.sanitizer == Sanitizer::None ? int64_t(options.nontemporalBytes) : -1;
-  passes.addPass(createMapTasksCpu(tasks));
-  passes.addPass(createSCFToControlFlowPass());
-  // What may stop a kernel ends its block, so it waits for blocks.
-  passes.addPass(createLowerChecksCpu());
-  passes.addPass(createConvertToLLVMCpu());
-  passes.addPass(createReconcileUnrealizedCastsPass());
+static void layoutPasses(OpPassManager &passes, const Options &options,
+                         const LayoutTuning &tuning) {
+  passes.addNestedPass<KernelOp>(createExpandPhilox());
+  if (options.proveActivity)
+    passes.addNestedPass<KernelOp>(createProveActivity());
+  if (options.hoistLeaves) {
+    // Activations leave the nest first: staging then sees which trees the nest still changes.
+    passes.addNestedPass<KernelOp>(createHoistActivations());
+    passes.addNestedPass<KernelOp>(createHoistSlots());
+    passes.addNestedPass<KernelOp>(createActivateLeaves());
+    passes.addNestedPass<KernelOp>(createDeactivateLeaves({tuning.notedCells}));
+    passes.addNestedPass<KernelOp>(createStageLeaves(
+        {tuning.rows, tuning.ownWrites, tuning.tileBytes, tuning.rowBytes, tuning.unrolledParts}));
+  }
+  if (options.scanMasks)
+    passes.addNestedPass<KernelOp>(createScanMasks());
+  passes.addPass(createLowerLayout());
 }
 
-void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions &options) {
+void metate::buildStage(OpPassManager &passes, Stage stage, const Options &options,
+                        const Target *target) {
   switch (stage) {
   case Stage::Simplify:
     return simplify(passes, options.debug);
@@ -83,26 +79,9 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const CompileOptions
     passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));
     return;
   case Stage::Layout:
-    passes.addNestedPass<KernelOp>(createExpandPhilox());
-    if (options.proveActivity)
-      passes.addNestedPass<KernelOp>(createProveActivity());
-    if (options.hoistLeaves) {
-      // Activations leave the nest first: staging then sees which trees the nest still changes.
-      passes.addNestedPass<KernelOp>(createHoistActivations());
-      passes.addNestedPass<KernelOp>(createHoistSlots());
-      passes.addNestedPass<KernelOp>(createActivateLeaves());
-      passes.addNestedPass<KernelOp>(createDeactivateLeaves());
-      // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
-      passes.addNestedPass<KernelOp>(
-          createStageLeaves({/*rows=*/options.sanitizer == Sanitizer::None,
-                             /*ownWrites=*/options.sanitizer != Sanitizer::Thread}));
-    }
-    if (options.scanMasks)
-      passes.addNestedPass<KernelOp>(createScanMasks());
-    passes.addPass(createLowerLayout());
-    return;
+    return layoutPasses(passes, options, target->layoutTuning(options));
   case Stage::Map:
-    return map(passes, options);
+    return target->buildMap(passes, options);
   default:
     llvm_unreachable("a stage without passes");
   }
@@ -127,35 +106,79 @@ private:
 };
 } // namespace
 
-llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
-                              const CompileOptions &options) {
+/// `target`: null up to stage offload.
+static llvm::Error runStage(ModuleOp module, Stage stage, bool isLast, const Options &options,
+                            const Target *target) {
   DiagnosticText diagnostics(module.getContext());
-  if (options.verify)
-    if (llvm::Error error = verifyStage(module, from))
+  if (stage == Stage::Emit) {
+    if (llvm::Error error = target->emit(module, options))
       return error;
-  for (int next = int(from) + 1; next <= int(to); ++next) {
-    Stage stage = Stage(next);
-    if (stage == Stage::Emit) {
-      if (llvm::Error error = emit(module, options.targets, {options.contract, options.sanitizer}))
-        return error;
-    } else {
-      PassManager passes(module.getContext());
-      passes.enableVerifier(false); // after each pass it would be a tenth of all work
-      buildStage(passes, stage, options);
-      bool leaves = next == int(to) || stage == Stage::Map; // to somebody, or to LLVM
-      if (failed(passes.run(module)) || (options.verify && leaves && failed(verify(module))))
-        return llvm::createStringError("stage " + stageName(stage) + " failed\n" +
-                                       diagnostics.text);
-    }
-    if (options.verify)
-      if (llvm::Error error = verifyStage(module, stage))
-        return error;
+  } else {
+    PassManager passes(module.getContext());
+    passes.enableVerifier(false); // after each pass it would be a tenth of all work
+    buildStage(passes, stage, options, target);
+    bool leaves = isLast || stage == Stage::Map; // to somebody, or to the target's code generator
+    if (failed(passes.run(module)) || (options.verify && leaves && failed(verify(module))))
+      return llvm::createStringError("stage " + stageName(stage) + " failed\n" + diagnostics.text);
   }
+  return options.verify ? verifyStage(module, stage, target) : llvm::Error::success();
+}
+
+static llvm::Error runStages(ModuleOp module, Stage from, Stage to, const Options &options,
+                             const Target *target) {
+  for (int next = int(from) + 1; next <= int(to); ++next)
+    if (llvm::Error error =
+            runStage(module, Stage(next), /*isLast=*/next == int(to), options, target))
+      return error;
   return llvm::Error::success();
 }
 
-std::string metate::dumpModule(ModuleOp module) {
-  std::string text;
+/// One target, where a module is one target's.
+static llvm::Error checkTargets(Stage from, Stage to, const CompileOptions &options) {
+  if (to >= Stage::Layout && options.targets.empty())
+    return llvm::createStringError("expected at least one target");
+  for (Stage stage : {from, to})
+    if (isPerTarget(stage) && options.targets.size() > 1)
+      return llvm::createStringError("a module after stage " + stageName(stage) +
+                                     " is one target's: expected one target, got " +
+                                     llvm::Twine(options.targets.size()));
+  return llvm::Error::success();
+}
+
+llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
+                              const CompileOptions &options) {
+  if (llvm::Error error = checkTargets(from, to, options))
+    return error;
+  const Target *only = options.targets.size() == 1 ? options.targets.front().get() : nullptr;
+  if (options.verify)
+    if (llvm::Error error = verifyStage(module, from, only))
+      return error;
+  Stage shared = std::min(to, Stage::Offload);
+  if (llvm::Error error = ::runStages(module, from, shared, options, nullptr))
+    return error;
+  if (to == shared)
+    return llvm::Error::success();
+  return forEachTarget(module, options.targets, [&](ModuleOp copy, const Target &target) {
+    return ::runStages(copy, std::max(from, shared), to, options, &target);
+  });
+}
+
+llvm::Error metate::emitFor(ModuleOp module, llvm::ArrayRef<TargetPtr> targets,
+                            const Options &options) {
+  if (targets.empty())
+    return llvm::createStringError("expected at least one target");
+  return forEachTarget(module, targets, [&](ModuleOp copy, const Target &target) {
+    return runStage(copy, Stage::Emit, /*isLast=*/true, options, &target);
+  });
+}
+
+std::string metate::dumpModule(ModuleOp module, Stage stage, const CompileOptions &options) {
+  std::string text = "// after " + stageName(stage).str();
+  if (isPerTarget(stage) && options.targets.size() == 1)
+    text += " for " + options.targets.front()->name().str();
+  if (std::string changed = changedOptions(options); !changed.empty())
+    text += ": " + changed;
+  text += "\n";
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;
   flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
@@ -164,10 +187,7 @@ std::string metate::dumpModule(ModuleOp module) {
   return text;
 }
 
-void metate::registerAllPasses() {
+void metate::registerStagePasses() {
   registerMetatePasses();
-  registerMetateCpuPasses();
   registerTransformsPasses();
-  registerSCFToControlFlowPass();
-  registerReconcileUnrealizedCastsPass();
 }

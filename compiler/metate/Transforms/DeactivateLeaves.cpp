@@ -18,11 +18,9 @@ namespace metate {
 using namespace mlir;
 using namespace metate;
 
-/// Leaves of more cells would need too much of the stack.
-constexpr int64_t mostCells = 1 << 14;
-
 namespace {
 struct DeactivateLeaves : metate::impl::DeactivateLeavesBase<DeactivateLeaves> {
+  using DeactivateLeavesBase::DeactivateLeavesBase;
   void runOnOperation() override {
     SmallVector<CellsOp> tasks;
     getOperation().walk([&](CellsOp cells) { tasks.push_back(cells); });
@@ -46,7 +44,7 @@ private:
   }
 
   /// The deactivated cell is the one that the iteration is at, in a bitmasked leaf, in the nest's body or under conditions.
-  static bool isAtOwnCell(CellsOp cells, DeactivateOp op) {
+  bool isAtOwnCell(CellsOp cells, DeactivateOp op) {
     for (Operation *parent = op->getParentOp(); parent != cells; parent = parent->getParentOp())
       if (!isa<scf::IfOp>(parent) && !parent->hasAttr("metate.nest"))
         return false;
@@ -66,11 +64,11 @@ private:
   }
 
   /// 0: too many.
-  static int64_t cellsOf(LevelInterface leaf) {
+  int64_t cellsOf(LevelInterface leaf) {
     int64_t cells = 1;
     for (int64_t extent : leaf.getLevelExtents())
-      cells = std::min(cells * extent, mostCells + 1);
-    return cells > mostCells ? 0 : cells;
+      cells = std::min<int64_t>(cells * extent, notedCells + 1);
+    return cells > notedCells ? 0 : cells;
   }
 
   /// May deactivations of the tree that the task walks be made later? Nothing behind one of them asks for the tree's cells, and

@@ -20,13 +20,6 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
-/// A tile beyond this does not stay in the first-level cache beside the rest.
-constexpr int64_t maxTileBytes = 64 * 1024;
-/// A row beyond this would fill the vector registers.
-constexpr int64_t maxRowBytes = 128;
-/// As many neighbours are filled by code of their own, others by loops over all of them.
-constexpr size_t maxParts = 9;
-
 struct Candidate {
   LoadOp load;
   LeafForm form;
@@ -141,7 +134,7 @@ private:
   }
 
   /// The nest's innermost loop goes along the rows of a leaf, and each load reads whole rows in it, moved by a constant.
-  static bool areRows(CellsOp cells, ArrayRef<Candidate> candidates) {
+  bool areRows(CellsOp cells, ArrayRef<Candidate> candidates) {
     scf::ForOp row = nestOf(cells).back();
     LoadOp front = candidates.front().load;
     TreePath path = CellAccess::of(front)->resolve();
@@ -154,7 +147,7 @@ private:
     }
     const layout::Node &leaf = layout->nodes[layout->nodesOf(path)[path.levels.size() - 1]];
     if (int64_t(leaf.cellBytes) != bytes || !llvm::isPowerOf2_64(extent) ||
-        extent * bytes % 16 != 0 || extent * bytes > maxRowBytes ||
+        extent * bytes % 16 != 0 || extent * bytes > rowBytes ||
         boundsOf(row.getInductionVar()) != std::pair(int64_t(0), extent))
       return false;
     return llvm::all_of(candidates, [&](const Candidate &candidate) {
@@ -239,7 +232,7 @@ private:
       shape.push_back(low[k] + extents[k] + high[k]);
       bytes *= shape.back();
     }
-    if (bytes > maxTileBytes)
+    if (bytes > tileBytes)
       return;
     OpBuilder builder(leafPoint(cells));
     SmallVector<Value> base = baseOf(builder, candidates.front());
@@ -259,7 +252,7 @@ private:
   }
 
   /// Which neighbours the loads reach; null where these are many, or all.
-  static DenseI64ArrayAttr partsOf(OpBuilder &builder, ArrayRef<Candidate> candidates) {
+  DenseI64ArrayAttr partsOf(OpBuilder &builder, ArrayRef<Candidate> candidates) {
     std::set<SmallVector<int64_t>> parts;
     int64_t all = 1;
     for (const Candidate &candidate : candidates) {
@@ -283,7 +276,8 @@ private:
         directions.insert(part[k]);
       all *= directions.size();
     }
-    if (parts.size() > maxParts || int64_t(parts.size()) == all || isMutant(Mutant::HaloShort))
+    if (int64_t(parts.size()) > unrolledParts || int64_t(parts.size()) == all ||
+        isMutant(Mutant::HaloShort))
       return {};
     SmallVector<int64_t> flat;
     for (const SmallVector<int64_t> &part : parts)

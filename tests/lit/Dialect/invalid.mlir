@@ -394,7 +394,7 @@ metate.kernel @check_division(%ok: i1, %i: index) {
 // -----
 
 // expected-error @below {{'metate.payload' op attribute 'sanitizer' failed to satisfy constraint: string attribute 'address' or 'thread'}}
-metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "memory"
+metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "memory"
 
 // -----
 

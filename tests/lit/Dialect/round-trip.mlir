@@ -112,10 +112,10 @@ metate.kernel @bytes(%b: !metate.block, %o: index, %x: i32) {
 metate.interface @run entry "metate_run" tasks 2 [#metate.argument<"f", "tree", !s access = 3>, #metate.argument<"v", "vector", f32 element = [3]>, #metate.argument<"x", "ndarray", ui16 element = [2, 2] rank = 3 access = 2 flags = 2>] may_alias
 // CHECK: metate.text 0 "k.py" : 3 : 5 "x must be positive"
 metate.text 0 "k.py" : 3 : 5 "x must be positive"
-// CHECK: metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [array<i8: 127, 69>]
-metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [array<i8: 127, 69>]
-// CHECK: metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "thread"
-metate.payload @payload1 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "thread"
+// CHECK: metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [array<i8: 127, 69>]
+metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "+aes" [array<i8: 127, 69>]
+// CHECK: metate.payload @payload1 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "thread"
+metate.payload @payload1 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69>] sanitizer "thread"
 
 !masked = !metate.tree<#metate.pointer<"i", [16], [#metate.bitmasked<"i", [40], [#metate.place<"a" : f32>]>]>>
 

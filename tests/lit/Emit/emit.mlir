@@ -4,8 +4,8 @@
 // CHECK-NOT: llvm.func
 // CHECK: metate.interface @root entry "metate_entry_root"
 // CHECK-NOT: llvm.func
-// CHECK: metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69, 76, 70,
-// CHECK: metate.payload @payload1 "aarch64-unknown-linux-gnu" "generic" "" [array<i8: 127, 69, 76, 70,
+// CHECK: metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69, 76, 70,
+// CHECK: metate.payload @payload1 "cpu" "aarch64-unknown-linux-gnu" "generic" "" [array<i8: 127, 69, 76, 70,
 module {
   metate.interface @root entry "metate_entry_root" tasks 0 []
   llvm.func @sqrtf(f32) -> f32

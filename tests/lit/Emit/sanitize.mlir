@@ -3,9 +3,9 @@
 // RUN: metate-opt %s --metate-emit="target=aarch64 sanitizer=address opt-level=0" | FileCheck %s --check-prefix=ADDRESS
 // RUN: not metate-opt %s --metate-emit="target=x86-64-v3 sanitizer=memory" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// THREAD: metate.payload @payload0 "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69, 76, 70,
+// THREAD: metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<i8: 127, 69, 76, 70,
 // THREAD-SAME: sanitizer "thread"
-// ADDRESS: metate.payload @payload0 "aarch64-unknown-linux-gnu" "generic" "" [array<i8: 127, 69, 76, 70,
+// ADDRESS: metate.payload @payload0 "cpu" "aarch64-unknown-linux-gnu" "generic" "" [array<i8: 127, 69, 76, 70,
 // ADDRESS-SAME: sanitizer "address"
 // UNKNOWN: sanitizer: expected 'address' or 'thread', got 'memory'
 module {

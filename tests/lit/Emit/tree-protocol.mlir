@@ -3,8 +3,8 @@
 // RUN: metate-opt %s --split-input-file --verify-diagnostics --metate-emit="target=x86-64-v3 sanitizer=thread opt-level=0" | FileCheck %s --check-prefix=THREAD
 
 // CHECK: metate.interface @claim
-// CHECK: metate.payload @payload0 "x86_64-unknown-linux-gnu"
-// CHECK: metate.payload @payload1 "aarch64-unknown-linux-gnu"
+// CHECK: metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu"
+// CHECK: metate.payload @payload1 "cpu" "aarch64-unknown-linux-gnu"
 // THREAD: metate.payload @payload0 {{.*}} sanitizer "thread"
 module {
   metate.interface @claim entry "metate_entry_claim" tasks 0 []

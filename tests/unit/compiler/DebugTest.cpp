@@ -1,9 +1,9 @@
 // Kernels that stop: a host asks them to, or debug mode does. From the import stage through the
 // JIT to launches of the C API.
 #include "metate/Dialect/Metate.h"
-#include "metate/Emit/Emit.h"
 #include "metate/Jit/Jit.h"
 #include "metate/Pipelines/Stages.h"
+#include "metate/Target/Targets.h"
 #include "metate/metate.h"
 
 #include "mlir/Parser/Parser.h"
@@ -59,17 +59,17 @@ protected:
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     mlir::DialectRegistry registry;
     registerDialects(registry);
-    registerEmit(registry);
+    ownTargets().registerDialects(registry);
     context.appendDialectRegistry(registry);
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     CompileOptions options;
     options.debug = debug;
-    options.targets.push_back(llvm::cantFail(parseMachine("native", 2)));
+    options.targets.push_back(llvm::cantFail(ownTargets().parse("native")));
     if (llvm::Error error = runStages(*module, Stage::Import, Stage::Emit, options))
       FAIL() << llvm::toString(std::move(error));
     jit = llvm::cantFail(Jit::create());
-    code = llvm::cantFail(jit->add(*module));
+    code = llvm::cantFail(jit->add(*module, *options.targets.front()));
     metate_print_sink sink{this, [](void *self, const char *, size_t) {
                              auto *test = static_cast<DebugTest *>(self);
                              std::atomic_ref(test->word).store(1, std::memory_order_relaxed);

@@ -66,8 +66,8 @@ public:
         ", !llvm.ptr\n"
         "%z = llvm.mlir.constant(0 : i32) : i32\nllvm.return %z : i32\n}";
     Compiled compiled(text);
-    llvm::cantFail(emit(*compiled.module, named(cpu)));
-    module = llvm::cantFail(jit->add(*compiled.module));
+    llvm::cantFail(emitFor(*compiled.module, {cpu}));
+    module = llvm::cantFail(jit->add(*compiled.module, *named("native")));
   }
   template <typename To, typename From> To run(From value) const {
     metate_slot slots[2] = {};

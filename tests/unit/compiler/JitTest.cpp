@@ -1,6 +1,7 @@
 // The JIT on a hand-written module: calls, many modules, removal, threads, targets that do not fit.
 #include "Saxpy.h"
 
+#include "metate/Emit/Emit.h"
 #include "metate/Jit/Jit.h"
 #include "metate/abi/module.h"
 
@@ -17,8 +18,8 @@ using namespace metate::test;
 static std::unique_ptr<JitModule> compiledBy(Jit &jit, const std::string &text,
                                              const char *cpu = "native") {
   Compiled compiled(text);
-  llvm::cantFail(emit(*compiled.module, named(cpu)));
-  return llvm::cantFail(jit.add(*compiled.module));
+  llvm::cantFail(emitFor(*compiled.module, {cpu}));
+  return llvm::cantFail(jit.add(*compiled.module, *named("native")));
 }
 
 /// y += a * x on a few values; true if the result is right.
@@ -101,21 +102,23 @@ TEST(Jit, IsThreadSafe) {
 TEST(Jit, RefusesAnotherArchitectureAndSeveralPayloads) {
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   Compiled foreign(saxpyText), two(saxpyText);
-  llvm::cantFail(emit(*foreign.module, named("aarch64")));
-  EXPECT_NE(textOf(jit->add(*foreign.module).takeError()).find("the payload is for 'aarch64"),
+  llvm::cantFail(emitFor(*foreign.module, {"aarch64"}));
+  EXPECT_NE(textOf(jit->add(*foreign.module, *named("native")).takeError())
+                .find("the payload is for 'aarch64"),
             std::string::npos);
-  Machine targets[] = {named("x86-64"), named("x86-64-v2")};
-  llvm::cantFail(emit(*two.module, targets));
-  EXPECT_NE(textOf(jit->add(*two.module).takeError()).find("one payload"), std::string::npos);
+  const char *const targets[] = {"x86-64", "x86-64-v2"};
+  llvm::cantFail(emitFor(*two.module, targets));
+  EXPECT_NE(textOf(jit->add(*two.module, *named("native")).takeError()).find("one payload"),
+            std::string::npos);
 }
 
 TEST(Jit, RefusesFeaturesThatTheMachineLacks) {
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   Compiled compiled(saxpyText);
-  Machine target = named("x86-64-v4");
-  target.features = "+amx-tile"; // no machine of the tests may use it without asking the system
-  llvm::cantFail(emit(*compiled.module, target));
-  llvm::Expected<std::unique_ptr<JitModule>> module = jit->add(*compiled.module);
+  Machine machine = llvm::cantFail(parseMachine("x86-64-v4"));
+  machine.features = "+amx-tile"; // no machine of the tests may use it without asking the system
+  llvm::cantFail(emit(*compiled.module, machine));
+  llvm::Expected<std::unique_ptr<JitModule>> module = jit->add(*compiled.module, *named("native"));
   if (llvm::is_contained(llvm::cantFail(machineFeatures(llvm::cantFail(resolveMachine({})))),
                          "amx-tile"))
     GTEST_SKIP() << "this machine has amx-tile";
@@ -150,11 +153,11 @@ TEST(Jit, PrintsWhereTheTimeGoes) {
   auto t0 = now();
   Compiled compiled(saxpyText);
   auto t1 = now();
-  llvm::cantFail(emit(*compiled.module, named("native")));
+  llvm::cantFail(emitFor(*compiled.module, {"native"}));
   auto t2 = now();
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   auto t3 = now();
-  std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module));
+  std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module, *named("native")));
   auto t4 = now();
   std::printf("parse %.2f ms, emit %.2f ms, create %.2f ms, add %.2f ms\n", ms(t0, t1), ms(t1, t2),
               ms(t2, t3), ms(t3, t4));

@@ -15,13 +15,13 @@
 using namespace metate;
 using namespace metate::test;
 
-static std::string packed(const std::string &text, llvm::ArrayRef<Machine> targets,
+static std::string packed(const std::string &text, llvm::ArrayRef<const char *> targets,
                           PackOptions options = {}) {
   Compiled compiled(text);
   if (!compiled.module)
     return "";
-  llvm::cantFail(emit(*compiled.module, targets));
-  return llvm::cantFail(pack(*compiled.module, options));
+  llvm::cantFail(emitFor(*compiled.module, targets));
+  return llvm::cantFail(pack(*compiled.module, ownTargets(), options));
 }
 
 template <typename Record> static Record read(const std::string &bytes, size_t offset) {
@@ -54,7 +54,7 @@ TEST(Descriptor, StatesTypesKernelsArgumentsAndTexts) {
                    "metate.interface @saxpy");
   Compiled compiled(text);
   ASSERT_TRUE(bool(compiled.module));
-  std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY));
+  std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module));
   auto head = read<metate_descriptor>(bytes, 0);
   EXPECT_EQ(head.bytes, bytes.size());
   EXPECT_STREQ(bytes.data() + head.name, "saxpy_module");
@@ -89,7 +89,7 @@ TEST(Descriptor, NamesTreeTypesThatHaveNone) {
   Compiled compiled("metate.interface @k entry \"e\" tasks 1 [#metate.argument<\"t\", \"tree\", " +
                     tree + ">]");
   ASSERT_TRUE(bool(compiled.module));
-  std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY));
+  std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module));
   auto head = read<metate_descriptor>(bytes, 0);
   ASSERT_EQ(head.types.count, 1u);
   EXPECT_STREQ(bytes.data() + read<metate_type_info>(bytes, head.types.offset).name, "tree0");
@@ -98,7 +98,7 @@ TEST(Descriptor, NamesTreeTypesThatHaveNone) {
 TEST(Descriptor, SignatureDependsOnNameAndArguments) {
   auto signature = [](const std::string &text) {
     Compiled compiled(text);
-    std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_IN_MEMORY));
+    std::string bytes = llvm::cantFail(buildDescriptor(*compiled.module));
     return read<metate_kernel_info>(bytes, read<metate_descriptor>(bytes, 0).kernels.offset)
         .signature;
   };
@@ -111,11 +111,9 @@ TEST(Descriptor, SignatureDependsOnNameAndArguments) {
 TEST(Variant, StatesLevelAndFeaturesBeyondIt) {
   Compiled compiled(saxpyText);
   ASSERT_TRUE(bool(compiled.module));
-  Machine targets[] = {named("x86-64"), named("x86-64-v3"), named("znver4"),
-                       named("aarch64:cortex-a72")};
-  llvm::cantFail(emit(*compiled.module, targets));
-  std::string bytes =
-      llvm::cantFail(buildDescriptor(*compiled.module, METATE_FORMAT_SHARED_OBJECT));
+  const char *const targets[] = {"x86-64", "x86-64-v3", "znver4", "aarch64:cortex-a72"};
+  llvm::cantFail(emitFor(*compiled.module, targets));
+  std::string bytes = section(llvm::cantFail(pack(*compiled.module, ownTargets())), 0);
   auto head = read<metate_descriptor>(bytes, 0);
   ASSERT_EQ(head.variants.count, 4u);
   const uint32_t levels[] = {1, 3, 4, 0};
@@ -133,7 +131,7 @@ TEST(Variant, StatesLevelAndFeaturesBeyondIt) {
 }
 
 TEST(Pack, WritesACarrierWithAlignedSections) {
-  Machine targets[] = {named("x86-64-v2"), named("aarch64")};
+  const char *const targets[] = {"x86-64-v2", "aarch64"};
   std::string bytes = packed(saxpyText, targets);
   auto head = read<metate_carrier>(bytes, 0);
   EXPECT_EQ(head.magic, METATE_CARRIER_MAGIC);
@@ -152,17 +150,17 @@ TEST(Pack, WritesACarrierWithAlignedSections) {
 }
 
 TEST(Pack, IsDeterministicAndSurvivesADump) {
-  Machine targets[] = {named("x86-64-v3")};
+  const char *const targets[] = {"x86-64-v3"};
   std::string first = packed(saxpyText, targets);
   EXPECT_EQ(first, packed(saxpyText, targets));
   Compiled compiled(saxpyText);
-  llvm::cantFail(emit(*compiled.module, targets));
+  llvm::cantFail(emitFor(*compiled.module, targets));
   std::string dump;
   llvm::raw_string_ostream stream(dump);
   compiled.module->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
   Compiled again(dump);
   ASSERT_TRUE(bool(again.module));
-  EXPECT_EQ(first, llvm::cantFail(pack(*again.module)));
+  EXPECT_EQ(first, llvm::cantFail(pack(*again.module, ownTargets())));
 }
 
 namespace {
@@ -188,7 +186,7 @@ struct Loaded {
 
 TEST(Pack, PayloadLoadsAndRuns) {
   for (bool strip : {false, true}) {
-    std::string carrier = packed(saxpyText, {named("x86-64")}, {strip});
+    std::string carrier = packed(saxpyText, {"x86-64"}, {strip});
     Loaded loaded(carrier);
     ASSERT_NE(loaded.payload, nullptr);
     EXPECT_EQ(loaded.payload->magic, METATE_PAYLOAD_MAGIC);
@@ -212,7 +210,7 @@ TEST(Pack, MathFunctionsComeFromTheCLibraryByVersion) {
                               "llvm.func @expf(f32) -> f32\n  llvm.func private @saxpy_body");
   text = replaced(text, "llvm.store %sum,",
                   "%e = llvm.call @expf(%sum) : (f32) -> f32\n llvm.store %e,");
-  std::string carrier = packed(text, {named("x86-64")});
+  std::string carrier = packed(text, {"x86-64"});
   std::string object = section(carrier, 1);
   EXPECT_NE(object.find("libm.so.6"), std::string::npos);
   EXPECT_NE(object.find("GLIBC_2.27"), std::string::npos);
@@ -223,28 +221,28 @@ TEST(Pack, MathFunctionsComeFromTheCLibraryByVersion) {
 
 TEST(Pack, ReportsWhatTheLinkerSaysAndCanLinkAgain) {
   Compiled compiled(saxpyText);
-  llvm::cantFail(emit(*compiled.module, named("x86-64")));
+  llvm::cantFail(emitFor(*compiled.module, {"x86-64"}));
   InterfaceOp interface = *compiled.module->getOps<InterfaceOp>().begin();
   interface.setEntry("elsewhere");
-  llvm::Expected<std::string> bytes = pack(*compiled.module);
+  llvm::Expected<std::string> bytes = pack(*compiled.module, ownTargets());
   ASSERT_FALSE(bool(bytes));
   std::string text = textOf(bytes.takeError());
   EXPECT_NE(text.find("linking the payload failed"), std::string::npos) << text;
   EXPECT_NE(text.find("elsewhere"), std::string::npos) << text;
   interface.setEntry("metate_k_saxpy");
-  EXPECT_TRUE(bool(pack(*compiled.module)));
+  EXPECT_TRUE(bool(pack(*compiled.module, ownTargets())));
 }
 
 TEST(Pack, JoinsTheObjectsOfALongModule) {
-  EXPECT_EQ(packed(longTasksText(5), named("x86-64")), packed(longTasksText(5), named("x86-64")));
-  Loaded loaded(packed(longTasksText(5), named("x86-64")));
+  EXPECT_EQ(packed(longTasksText(5), {"x86-64"}), packed(longTasksText(5), {"x86-64"}));
+  Loaded loaded(packed(longTasksText(5), {"x86-64"}));
   ASSERT_NE(loaded.payload, nullptr);
   EXPECT_TRUE(runsLongTasks(loaded.payload->entries[0], 5));
 }
 
 TEST(Pack, RefusesADamagedPayload) {
   Compiled compiled(saxpyText);
-  llvm::cantFail(emit(*compiled.module, named("x86-64")));
+  llvm::cantFail(emitFor(*compiled.module, {"x86-64"}));
   PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
   mlir::Builder builder(payload.getContext());
   auto whole = llvm::cast<mlir::DenseI8ArrayAttr>(payload.getObjects()[0]);
@@ -252,8 +250,8 @@ TEST(Pack, RefusesADamagedPayload) {
   for (size_t bytes : {size_t(0), size_t(3), size_t(64), object.size() / 2}) {
     mlir::Attribute damaged = builder.getDenseI8ArrayAttr(llvm::ArrayRef(object).take_front(bytes));
     payload.setObjectsAttr(builder.getArrayAttr(damaged));
-    EXPECT_NE(textOf(pack(*compiled.module).takeError()), "") << bytes;
+    EXPECT_NE(textOf(pack(*compiled.module, ownTargets()).takeError()), "") << bytes;
     payload.setObjectsAttr(builder.getArrayAttr({whole, damaged}));
-    EXPECT_NE(textOf(pack(*compiled.module).takeError()), "") << bytes;
+    EXPECT_NE(textOf(pack(*compiled.module, ownTargets()).takeError()), "") << bytes;
   }
 }

@@ -3,6 +3,7 @@
 #include "LongTasks.h"
 #include "Saxpy.h"
 
+#include "metate/Emit/Emit.h"
 #include "metate/Emit/Parts.h"
 #include "metate/Jit/Jit.h"
 
@@ -58,7 +59,7 @@ static std::string emitted(const std::string &text, unsigned threads, const char
   Compiled compiled(text);
   EmitOptions options;
   options.threads = threads;
-  EXPECT_EQ(textOf(emit(*compiled.module, named(cpu), options)), "");
+  EXPECT_EQ(textOf(emit(*compiled.module, llvm::cantFail(parseMachine(cpu)), options)), "");
   EXPECT_EQ(textOf(verifyEmitted(*compiled.module)), "");
   PayloadOp payload = *compiled.module->getOps<PayloadOp>().begin();
   EXPECT_EQ(payload.getObjectFiles().size(), 5u);
@@ -94,8 +95,9 @@ TEST(Parts, FindOneAnotherInTheJit) {
     for (unsigned optLevel : {0u, 2u})
       for (int tasks : {1, 2, 5, 12}) {
         Compiled compiled(longTasksText(tasks));
-        ASSERT_EQ(textOf(emit(*compiled.module, named(cpu, optLevel))), "");
-        std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module));
+        ASSERT_EQ(textOf(emitFor(*compiled.module, {cpu}, optimised(optLevel))), "");
+        std::unique_ptr<JitModule> module =
+            llvm::cantFail(jit->add(*compiled.module, *named("native")));
         EXPECT_TRUE(runsLongTasks(module->entries()[0], tasks)) << cpu << " " << tasks;
       }
 }
@@ -108,7 +110,7 @@ TEST(Parts, AnErrorInAnyOfThemIsTold) {
   text.insert(text.rfind(store), "    llvm.call @printf(%to) : (!llvm.ptr) -> ()\n");
   Compiled compiled(text);
   ASSERT_TRUE(bool(compiled.module));
-  std::string error = textOf(emit(*compiled.module, named("x86-64")));
+  std::string error = textOf(emitFor(*compiled.module, {"x86-64"}));
   EXPECT_NE(error.find("undefined symbol 'printf'"), std::string::npos) << error;
   EXPECT_TRUE(compiled.module->getOps<PayloadOp>().empty());
 }

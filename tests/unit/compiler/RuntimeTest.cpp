@@ -53,9 +53,9 @@ static const std::vector<float> expected = {10.5f, 21, 31.5f, 42, 52.5f};
 
 TEST(Runtime, OpensAndRunsAPackedModule) {
   Compiled compiled(saxpyText);
-  Machine targets[] = {named("x86-64"), named("x86-64-v3"), named("aarch64")};
-  llvm::cantFail(emit(*compiled.module, targets));
-  std::string bytes = llvm::cantFail(pack(*compiled.module));
+  const char *const targets[] = {"x86-64", "x86-64-v3", "aarch64"};
+  llvm::cantFail(emitFor(*compiled.module, targets));
+  std::string bytes = llvm::cantFail(pack(*compiled.module, ownTargets()));
   EXPECT_EQ(metate_module_verify(bytes.data(), bytes.size()), METATE_OK) << metate_last_error();
   Opened opened;
   ASSERT_EQ(metate_module_open_bytes(opened.device, bytes.data(), bytes.size(), 0, &opened.module),
@@ -66,9 +66,9 @@ TEST(Runtime, OpensAndRunsAPackedModule) {
 
 TEST(Runtime, OpensAndRunsAJitModule) {
   Compiled compiled(saxpyText);
-  llvm::cantFail(emit(*compiled.module, named("native")));
+  llvm::cantFail(emitFor(*compiled.module, {"native"}));
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
-  std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module));
+  std::unique_ptr<JitModule> module = llvm::cantFail(jit->add(*compiled.module, *named("native")));
   Opened opened;
   ASSERT_EQ(metate_module_open_static(opened.device, module->descriptor().data(),
                                       module->descriptor().size(), module->entries().data(),
@@ -85,8 +85,8 @@ TEST(Runtime, KnowsEveryFeatureThatAVariantMayAsk) {
   for (const char *cpu : {"znver5", "sapphirerapids", "graniterapids-d", "diamondrapids", "bdver4",
                           "arrowlake", "tigerlake"}) {
     Compiled compiled(saxpyText);
-    llvm::cantFail(emit(*compiled.module, named(cpu, 0)));
-    std::string bytes = llvm::cantFail(pack(*compiled.module));
+    llvm::cantFail(emitFor(*compiled.module, {cpu}, optimised(0)));
+    std::string bytes = llvm::cantFail(pack(*compiled.module, ownTargets()));
     Opened opened;
     metate_status status =
         metate_module_open_bytes(opened.device, bytes.data(), bytes.size(), 0, &opened.module);

@@ -4,7 +4,8 @@
 #define METATE_TESTS_COMPILER_SAXPY_H
 
 #include "metate/Dialect/Metate.h"
-#include "metate/Emit/Emit.h"
+#include "metate/Pipelines/Stages.h"
+#include "metate/Target/Targets.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -69,8 +70,24 @@ struct Compiled {
 
 inline std::string textOf(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-inline Machine named(const char *cpu, unsigned optLevel = 2) {
-  Machine options = llvm::cantFail(parseMachine(cpu, optLevel));
+inline TargetPtr named(const char *name) { return llvm::cantFail(ownTargets().parse(name)); }
+
+/// Stage emit for targets by their names.
+inline llvm::Error emitFor(mlir::ModuleOp module, llvm::ArrayRef<const char *> names,
+                           const Options &options = {}) {
+  std::vector<TargetPtr> targets;
+  for (const char *name : names)
+    targets.push_back(named(name));
+  return metate::emitFor(module, targets, options);
+}
+
+inline llvm::Error verifyEmitted(mlir::ModuleOp module) {
+  return verifyStage(module, Stage::Emit, named("native").get());
+}
+
+inline Options optimised(unsigned level) {
+  Options options;
+  options.optLevel = level;
   return options;
 }
 

@@ -10,27 +10,6 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-std::pair<uint32_t, Value> cpu::shownValue(Code &code, Value value, bool isUnsigned) {
-  OpBuilder &builder = code.builder;
-  Type i64 = builder.getI64Type(), f64 = builder.getF64Type();
-  if (isa<IndexType>(value.getType()))
-    return {METATE_PRINT_I64, arith::IndexCastOp::create(builder, code.loc, i64, value)};
-  if (auto number = dyn_cast<FloatType>(value.getType())) {
-    if (number.isF64())
-      return {METATE_PRINT_F64, value};
-    return {METATE_PRINT_F32, arith::ExtFOp::create(builder, code.loc, f64, value)};
-  }
-  if (value.getType().isInteger(1))
-    return {METATE_PRINT_BOOL, arith::ExtUIOp::create(builder, code.loc, i64, value)};
-  isUnsigned |= isMutant(Mutant::PrintedUnsigned);
-  uint32_t kind = isUnsigned ? METATE_PRINT_U64 : METATE_PRINT_I64;
-  if (value.getType().isInteger(64))
-    return {kind, value};
-  if (isUnsigned)
-    return {kind, arith::ExtUIOp::create(builder, code.loc, i64, value)};
-  return {kind, arith::ExtSIOp::create(builder, code.loc, i64, value)};
-}
-
 static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
   auto module = function->getParentOfType<ModuleOp>();
   OpBuilder builder(op);
@@ -75,11 +54,4 @@ void cpu::lowerPrints(LLVM::LLVMFuncOp function, Value host) {
   function.walk([&](PrintOp op) { prints.push_back(op); });
   for (PrintOp op : prints)
     lowerPrint(op, function, host);
-}
-
-Value cpu::hostOf(LLVM::LLVMFuncOp function, Code &code) {
-  // An entry takes the host as its third argument; a body finds it first in its context.
-  if (function.getFunctionType() == entryType(function.getContext()))
-    return function.getArgument(2);
-  return code.load(code.pointer(), function.getArgument(0), 0);
 }

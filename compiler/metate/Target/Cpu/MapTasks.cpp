@@ -19,18 +19,6 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-static LowerToLLVMOptions cpuOptions(MLIRContext *context) {
-  LowerToLLVMOptions options(context);
-  options.overrideIndexBitwidth(64);
-  return options;
-}
-
-CpuTypeConverter::CpuTypeConverter(MLIRContext *context)
-    : LLVMTypeConverter(context, cpuOptions(context)) {
-  addConversion(
-      [](BlockType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
-}
-
 Value KernelMapping::toLLVM(Code &code, Value value) {
   Type type = converter.convertType(value.getType());
   if (type == value.getType())
@@ -265,9 +253,9 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
   using MapTasksCpuBase::MapTasksCpuBase;
 
   void runOnOperation() override {
-    CpuTypeConverter converter(&getContext());
+    KernelTypeConverter converter(&getContext());
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      KernelMapping(kernel, converter, leastNanoseconds, acrossIterations, nontemporalBytes).run();
+      KernelMapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes).run();
   }
 };
 } // namespace

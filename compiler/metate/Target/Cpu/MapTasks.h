@@ -3,18 +3,11 @@
 #define METATE_TARGET_CPU_MAPTASKS_H
 
 #include "metate/Dialect/Metate.h"
-#include "metate/Target/Cpu/Abi.h"
+#include "metate/Target/Cpu/Host.h"
 
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace metate::cpu {
-
-/// Types of the CPU target: LLVM's, and a block is a pointer.
-class CpuTypeConverter : public mlir::LLVMTypeConverter {
-public:
-  explicit CpuTypeConverter(mlir::MLIRContext *context);
-};
 
 /// How a deterministic task is cut whose partial results may be rounded: in pieces of `step` iterations, as
 /// many for any number of workers. Each stores what it has in `results`; combined they are in order.
@@ -31,12 +24,12 @@ struct Pieces {
 /// Maps one kernel: the entry function takes its place, task bodies stand before it.
 class KernelMapping {
 public:
-  /// A chunk of a parallel task is at least `leastNanoseconds` of work, estimated; streams of at least
-  /// `leastAround` bytes are written around the caches.
-  KernelMapping(KernelOp kernel, CpuTypeConverter &converter, uint64_t leastNanoseconds,
-                bool acrossIterations, uint64_t leastAround)
-      : kernel(kernel), converter(converter), leastNanoseconds(leastNanoseconds),
-        leastAround(leastAround), acrossIterations(acrossIterations) {}
+  /// A chunk of a parallel task is at least `chunkNs` of work, estimated; streams of at least
+  /// `nontemporalBytes` bytes are written around the caches.
+  KernelMapping(KernelOp kernel, KernelTypeConverter &converter, uint64_t chunkNs,
+                bool acrossIterations, uint64_t nontemporalBytes)
+      : kernel(kernel), converter(converter), chunkNs(chunkNs), nontemporalBytes(nontemporalBytes),
+        acrossIterations(acrossIterations) {}
   void run();
 
 private:
@@ -55,7 +48,7 @@ private:
     bool isInOrder; ///< one worker runs all iterations, one after the other
   };
   Body outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
-               mlir::LLVM::LLVMStructType frame, mlir::Value around,
+               mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
                const std::optional<Pieces> &pieces);
   /// The loops of a body, without or in a loop over pieces; atomics that only accumulate have left them.
   mlir::Operation *buildBody(Code &code, RangeOp range, mlir::LLVM::LLVMFuncOp body,
@@ -70,8 +63,8 @@ private:
   mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
 
   KernelOp kernel;
-  CpuTypeConverter &converter;
-  uint64_t leastNanoseconds, leastAround;
+  KernelTypeConverter &converter;
+  uint64_t chunkNs, nontemporalBytes;
   bool acrossIterations; ///< may iterations become lanes of vectors?
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
@@ -79,10 +72,6 @@ private:
   mlir::scf::ForOp innermost; ///< of the loops built last
   unsigned taskNumber = 0;
 };
-
-/// What a host shows of a value: a print item's kind, and the value widened to 64 bits (of a float,
-/// an f64).
-std::pair<uint32_t, mlir::Value> shownValue(Code &code, mlir::Value value, bool isUnsigned);
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
 void lowerPrints(mlir::LLVM::LLVMFuncOp function, mlir::Value host);
@@ -112,21 +101,18 @@ void makeAlone(mlir::LLVM::LLVMFuncOp body);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors; the loop itself is left with the rest.
-void runInLanes(mlir::scf::ForOp loop);
+void runAcrossIterations(mlir::scf::ForOp loop);
 
 /// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
-/// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `leastBytes`
+/// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `nontemporalBytes`
 /// and are to go around the caches. Null for any other task, and where they never do.
-mlir::Value isAround(RangeOp range, mlir::Value rows, mlir::OpBuilder &builder,
-                     uint64_t leastBytes);
+mlir::Value isNontemporal(RangeOp range, mlir::Value rows, mlir::OpBuilder &builder,
+                          uint64_t nontemporalBytes);
 
-/// Lets the innermost `loop` of such a task's `loops` write around the caches if `around`: rows of at least
+/// Lets the innermost `loop` of such a task's `loops` write around the caches if `nontemporal`: rows of at least
 /// `leastLines` lines.
-void writeAround(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Operation *loops,
-                 mlir::Value around, int64_t leastLines);
-
-/// On a write of whole lines: around the caches.
-inline constexpr llvm::StringLiteral aroundAttribute = "metate.around";
+void writeNontemporal(mlir::LLVM::LLVMFuncOp body, mlir::scf::ForOp loop, mlir::Operation *loops,
+                      mlir::Value nontemporal, int64_t leastLines);
 
 /// What a task's work is estimated to be, as values of type index in the entry.
 struct TaskCost {
@@ -142,9 +128,6 @@ void splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
 
 /// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
 void hoistAllocas(mlir::LLVM::LLVMFuncOp function);
-
-/// The host pointer of an entry or task body, loaded at `builder`'s place where need be.
-mlir::Value hostOf(mlir::LLVM::LLVMFuncOp function, Code &code);
 
 } // namespace metate::cpu
 

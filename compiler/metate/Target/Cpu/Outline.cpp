@@ -76,10 +76,11 @@ void KernelMapping::mapRange(RangeOp range) {
   Location loc = range.getLoc();
   Code code(builder, loc);
   Value count = rowsOf(range, builder);
-  Value around = kernel.getMayAlias() ? Value() : isAround(range, count, builder, leastAround);
-  if (around)
-    captured.insert(around);
-  TaskCost cost = costOf(range, builder, leastNanoseconds);
+  Value nontemporal =
+      kernel.getMayAlias() ? Value() : isNontemporal(range, count, builder, nontemporalBytes);
+  if (nontemporal)
+    captured.insert(nontemporal);
+  TaskCost cost = costOf(range, builder, chunkNs);
   std::optional<Pieces> pieces;
   if (isDeterministic() && hasRoundedPartials(range))
     pieces = cutInPieces(range, entry, builder, count, cost.grain);
@@ -106,7 +107,7 @@ void KernelMapping::mapRange(RangeOp range) {
   for (auto [k, value] : llvm::enumerate(captured))
     LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 2));
   Value total = toLLVM(code, pieces ? pieces->number : count);
-  Body body = outline(range, captured.getArrayRef(), frame, around, pieces);
+  Body body = outline(range, captured.getArrayRef(), frame, nontemporal, pieces);
   Value grain = pieces ? code.constant(1, 64) : toLLVM(code, cost.grain);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
   Value address =
@@ -155,7 +156,7 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
 }
 
 KernelMapping::Body KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
-                                           LLVM::LLVMStructType frame, Value around,
+                                           LLVM::LLVMStructType frame, Value nontemporal,
                                            const std::optional<Pieces> &pieces) {
   OpBuilder builder(entry);
   Location loc = range.getLoc();
@@ -187,10 +188,10 @@ KernelMapping::Body KernelMapping::outline(RangeOp range, ArrayRef<Value> captur
   else if (!isDeterministic()) // two versions might round differently
     splitOffAlone(body, loops);
   // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
-  if (around)
-    writeAround(body, innermost, loops, inside.lookup(around), leastAround ? 16 : 1);
+  if (nontemporal)
+    writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
   else if (acrossIterations)
-    runInLanes(innermost);
+    runAcrossIterations(innermost);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));

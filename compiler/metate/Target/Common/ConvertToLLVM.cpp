@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
-#include "metate/Target/Cpu/MapTasks.h"
-#include "metate/Target/Cpu/Passes.h"
-#include "metate/Target/Cpu/TreeCalls.h"
+#include "metate/Target/Common/Abi.h"
+#include "metate/Target/Common/Passes.h"
+#include "metate/Target/Common/TreeCalls.h"
 
 #include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -30,13 +30,13 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace metate {
-#define GEN_PASS_DEF_CONVERTTOLLVMCPU
-#include "metate/Target/Cpu/Passes.h.inc"
+#define GEN_PASS_DEF_CONVERTTOLLVM
+#include "metate/Target/Common/Passes.h.inc"
 } // namespace metate
 
 using namespace mlir;
 using namespace metate;
-using namespace metate::cpu;
+using namespace metate::target;
 
 namespace {
 /// Pointer to a byte of a block.
@@ -84,10 +84,11 @@ struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     auto order =
         op.getRelease() ? ordered(LLVM::AtomicOrdering::release) : LLVM::AtomicOrdering::not_atomic;
-    bool isAround = op->hasAttr(aroundAttribute); // and then of whole lines
+    bool isNontemporal = op->hasAttr(nontemporalAttribute); // and then of whole lines
     auto store = LLVM::StoreOp::create(
         rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
-        isAround ? 64 : naturalAlignment(op.getValue().getType()), false, isAround, false, order);
+        isNontemporal ? 64 : naturalAlignment(op.getValue().getType()), false, isNontemporal, false,
+        order);
     copyScopes(op, store);
     rewriter.eraseOp(op);
     return success();
@@ -239,7 +240,7 @@ void keepPowers(ModuleOp module) {
   }
 }
 
-struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
+struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet unroll(context);
@@ -256,7 +257,7 @@ struct ConvertToLLVMCpu : metate::impl::ConvertToLLVMCpuBase<ConvertToLLVMCpu> {
       return signalPassFailure();
 
     addTreeCallees(getOperation());
-    CpuTypeConverter converter(context);
+    KernelTypeConverter converter(context);
     RewritePatternSet patterns(context);
     patterns.add<ConvertRead, ConvertWrite, ConvertCas, ConvertRmw>(converter);
     populateTreeCallPatterns(converter, patterns);

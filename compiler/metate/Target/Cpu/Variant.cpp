@@ -1,5 +1,5 @@
-//===- Variant.cpp - what a payload asks of its machine ---------*- C++ -*-===//
-#include "metate/Module/Variant.h"
+//===- Variant.cpp - what a CPU's payload asks of its machine ----*- C++ -*-===//
+#include "metate/Target/Cpu/Variant.h"
 
 #include "metate/Emit/Machine.h"
 #include "metate/abi/module.h"
@@ -19,8 +19,9 @@ static Expected<std::vector<std::string>> featuresOf(llvm::StringRef triple, llv
   return machineFeatures(options);
 }
 
-Expected<Variant> Variant::get(PayloadOp payload) {
+Expected<Variant> cpu::variantOf(PayloadOp payload) {
   Variant variant;
+  variant.format = METATE_FORMAT_SHARED_OBJECT;
   variant.triple = payload.getTriple().str();
   variant.cpu = payload.getCpu().str();
   llvm::Triple triple(variant.triple);

@@ -16,7 +16,7 @@
 // CHECK: loop_annotation
 // CHECK: scf.for
 // CHECK: metate.read %{{.*}} : vector<16xf32>
-// CHECK: metate.write %{{.*}} metate.around{{.*}} : vector<16xf32>
+// CHECK: metate.write %{{.*}} metate.nontemporal{{.*}} : vector<16xf32>
 // CHECK: scf.for
 // CHECK: metate.write %{{.*}} scope 1 {{.*}} : f32
 // CHECK: scf.if %[[AROUND]]
@@ -26,7 +26,7 @@
 // CHECK: %[[BYTES:.*]] = arith.muli %{{.*}}, %[[FOUR]]
 // CHECK: %[[LEAST:.*]] = arith.constant 67108864 : index
 // CHECK: arith.cmpi sge, %[[BYTES]], %[[LEAST]]
-// OFF-NOT: metate.around
+// OFF-NOT: metate.nontemporal
 // OFF-NOT: llvm.fence
 // LLVM-LABEL: llvm.func internal @metate_entry_copy_task0(
 // LLVM: llvm.store {{.*}} {alias_scopes = {{.*}}, alignment = 64 : i64, {{.*}}nontemporal} : vector<16xf32>, !llvm.ptr
@@ -45,7 +45,7 @@ metate.kernel @copy(%x: memref<?xf32>, %y: memref<?xf32>) {
 
 // Rows of bytes: a line holds 64 of them. Their bytes are all dimensions'.
 // CHECK-LABEL: llvm.func internal @metate_entry_fill_task0(
-// CHECK: metate.write %{{.*}} metate.around{{.*}} : vector<64xi8>
+// CHECK: metate.write %{{.*}} metate.nontemporal{{.*}} : vector<64xi8>
 // CHECK-LABEL: llvm.func @metate_entry_fill(
 metate.kernel @fill(%y: memref<?x?xi8>, %v: i8) {
   %c0 = arith.constant 0 : index
@@ -61,7 +61,7 @@ metate.kernel @fill(%y: memref<?x?xi8>, %v: i8) {
 
 // None of these: what is read too, what is known to be small, what does not lie in a row, what is written
 // under a condition, what may overlap.
-// CHECK-NOT: metate.around
+// CHECK-NOT: metate.nontemporal
 metate.kernel @adds(%x: memref<?xf32>, %y: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf32>

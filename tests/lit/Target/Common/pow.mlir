@@ -1,5 +1,5 @@
 // Functions of a module that takes powers let LLVM make no exp2 of them; others are as they were.
-// RUN: metate-opt %s --split-input-file --metate-convert-to-llvm-cpu | FileCheck %s
+// RUN: metate-opt %s --split-input-file --metate-convert-to-llvm | FileCheck %s
 
 // CHECK-LABEL: llvm.func @power(
 // CHECK-SAME: attributes {passthrough = ["no-builtin-exp2", "no-builtin-exp2f", "no-builtin-exp2l"]}

@@ -7,23 +7,23 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Format.h"
 #include "metate/Dialect/Place.h"
-#include "metate/Target/Cpu/MapTasks.h"
-#include "metate/Target/Cpu/Passes.h"
+#include "metate/Target/Common/Abi.h"
+#include "metate/Target/Common/Passes.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace metate {
-#define GEN_PASS_DEF_LOWERCHECKSCPU
-#include "metate/Target/Cpu/Passes.h.inc"
+#define GEN_PASS_DEF_LOWERCHECKS
+#include "metate/Target/Common/Passes.h.inc"
 } // namespace metate
 
 using namespace mlir;
 using namespace metate;
-using namespace metate::cpu;
+using namespace metate::target;
 
 namespace {
-struct LowerChecksCpu : metate::impl::LowerChecksCpuBase<LowerChecksCpu> {
+struct LowerChecks : metate::impl::LowerChecksBase<LowerChecks> {
   void runOnOperation() override {
     nextText = llvm::range_size(getOperation().getOps<TextOp>());
     SmallVector<Operation *> stops;

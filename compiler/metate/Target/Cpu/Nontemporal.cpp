@@ -1,4 +1,4 @@
-//===- Streams.cpp - stores around the caches -------------------*- C++ -*-===//
+//===- Nontemporal.cpp - stores around the caches -------------------*- C++ -*-===//
 //
 // An ordinary store reads the line that it overwrites. What a task only writes, row by row, and what
 // is far more than the caches hold anyway (fill, copy, a stencil's result) is written around them: whole
@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
-#include "metate/Target/Cpu/Lanes.h"
+#include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,9 +30,9 @@ int64_t bytesOf(WriteOp write) {
 
 /// The writes of a body if each is a stream of its own and nothing else happens but reads of rows, and of
 /// values that are one for all iterations; else none.
-class Streams {
+class NontemporalRows {
 public:
-  Streams(Block &body, Value variable) : analysis(body, variable) {
+  NontemporalRows(Block &body, Value variable) : analysis(body, variable) {
     if (llvm::range_size(body) > mostOperations || !analysis.run(/*withBytes=*/true) ||
         !llvm::all_of(body.without_terminator(), [&](Operation &op) { return isCheap(op); }) ||
         !areApart())
@@ -89,20 +89,21 @@ private:
 /// Splits the innermost loop of a task.
 class Split {
 public:
-  Split(scf::ForOp loop, Value around, int64_t leastLines, const Streams &streams)
-      : loop(loop), around(around), leastLines(leastLines), streams(streams), builder(loop),
-        loc(loop.getLoc()) {}
+  Split(scf::ForOp loop, Value nontemporal, int64_t leastLines,
+        const NontemporalRows &nontemporalRows)
+      : loop(loop), nontemporal(nontemporal), leastLines(leastLines),
+        nontemporalRows(nontemporalRows), builder(loop), loc(loop.getLoc()) {}
 
   /// [lower, first) one by one, [first, middle) in whole lines around the caches, the rest as ever.
   void run() {
-    int64_t lanes = streams.lanes();
+    int64_t lanes = nontemporalRows.lanes();
     Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), zero = number(0);
     Value span = make<arith::SubIOp>(upper, lower), skip;
     Value isWorth =
-        compare(arith::CmpIPredicate::sge, span, number(leastLines * lanes), /*and=*/around);
-    for (WriteOp write : streams.writes) {
+        compare(arith::CmpIPredicate::sge, span, number(leastLines * lanes), /*and=*/nontemporal);
+    for (WriteOp write : nontemporalRows.writes) {
       Value address = addressAt(write, lower), size = number(bytesOf(write));
-      // A line begins after so many bytes: a multiple of the element's, and for all streams the same one.
+      // A line begins after so many bytes: a multiple of the element's, and for all nontemporalRows the same one.
       Value missing =
           make<arith::AndIOp>(make<arith::SubIOp>(zero, address), number(lineBytes - 1));
       Value elements = make<arith::DivUIOp>(missing, size);
@@ -121,9 +122,9 @@ public:
     auto start = cast<scf::ForOp>(builder.clone(*loop));
     start.getUpperBoundMutable().assign(isMutant(Mutant::StreamStartsLate) ? lower : first);
     start->setAttr("loop_annotation", asItIs());
-    scf::ForOp wide = Widening(loop, streams.analysis, lanes).run(first, middle);
+    scf::ForOp wide = Widening(loop, nontemporalRows.analysis, lanes).run(first, middle);
     for (WriteOp write : wide.getBody()->getOps<WriteOp>())
-      write->setAttr(aroundAttribute, builder.getUnitAttr());
+      write->setAttr(nontemporalAttribute, builder.getUnitAttr());
     loop.getLowerBoundMutable().assign(middle);
   }
 
@@ -174,25 +175,25 @@ private:
   }
 
   scf::ForOp loop;
-  Value around;
+  Value nontemporal;
   int64_t leastLines;
-  const Streams &streams;
+  const NontemporalRows &nontemporalRows;
   OpBuilder builder;
   Location loc;
 };
 } // namespace
 
-Value cpu::isAround(RangeOp range, Value rows, OpBuilder &builder, uint64_t leastBytes) {
+Value cpu::isNontemporal(RangeOp range, Value rows, OpBuilder &builder, uint64_t nontemporalBytes) {
   Block &body = range.getBody().front();
-  if (leastBytes > uint64_t(std::numeric_limits<int64_t>::max()))
+  if (nontemporalBytes > uint64_t(std::numeric_limits<int64_t>::max()))
     return {};
-  Streams streams(body, body.getArguments().back());
-  if (streams.writes.empty())
+  NontemporalRows nontemporalRows(body, body.getArguments().back());
+  if (nontemporalRows.writes.empty())
     return {};
   Location loc = range.getLoc();
   auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); };
   int64_t each = 0;
-  for (WriteOp write : streams.writes)
+  for (WriteOp write : nontemporalRows.writes)
     each += bytesOf(write);
   Value bytes = builder.createOrFold<arith::MulIOp>(loc, rows, number(each));
   if (range.getLower().size() > 1) {
@@ -200,20 +201,20 @@ Value cpu::isAround(RangeOp range, Value rows, OpBuilder &builder, uint64_t leas
         builder.createOrFold<arith::SubIOp>(loc, range.getUpper().back(), range.getLower().back());
     bytes = builder.createOrFold<arith::MulIOp>(loc, bytes, row);
   }
-  Value around = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, bytes,
-                                                     number(int64_t(leastBytes)));
-  return matchPattern(around, m_Zero()) ? Value() : around;
+  Value nontemporal = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, bytes,
+                                                          number(int64_t(nontemporalBytes)));
+  return matchPattern(nontemporal, m_Zero()) ? Value() : nontemporal;
 }
 
-void cpu::writeAround(LLVM::LLVMFuncOp body, scf::ForOp loop, Operation *loops, Value around,
-                      int64_t leastLines) {
-  Streams streams(*loop.getBody(), loop.getInductionVar());
-  Split(loop, around, leastLines, streams).run();
+void cpu::writeNontemporal(LLVM::LLVMFuncOp body, scf::ForOp loop, Operation *loops,
+                           Value nontemporal, int64_t leastLines) {
+  NontemporalRows nontemporalRows(*loop.getBody(), loop.getInductionVar());
+  Split(loop, nontemporal, leastLines, nontemporalRows).run();
   markLanes(body);
   // Such stores have no order of their own: they are to be seen before the task counts as done.
   OpBuilder builder(loops->getContext());
   builder.setInsertionPointAfter(loops);
-  auto isDone = scf::IfOp::create(builder, loops->getLoc(), around, /*withElseRegion=*/false);
+  auto isDone = scf::IfOp::create(builder, loops->getLoc(), nontemporal, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(isDone.thenBlock());
   LLVM::FenceOp::create(builder, loops->getLoc(), LLVM::AtomicOrdering::seq_cst, StringRef());
 }

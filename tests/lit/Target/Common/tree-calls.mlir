@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-convert-to-llvm-cpu | FileCheck %s
+// RUN: metate-opt %s --metate-convert-to-llvm | FileCheck %s
 // A call of the tree protocol: one function for each type and level, with the type's blob as a constant.
 
 !t = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>

@@ -1,15 +1,17 @@
 //===- Abi.h - abi/kernel.h as LLVM types and accesses ----------*- C++ -*-===//
 //
-// How generated code sees metate_host and its hooks. Offsets come from the C structs themselves.
+// How generated code sees slots, metate_host and metate_failure, for every target that goes on to LLVM. Offsets come
+// from the C structs themselves. Must not know how a target runs tasks.
 //
 //===----------------------------------------------------------------------===//
-#ifndef METATE_TARGET_CPU_ABI_H
-#define METATE_TARGET_CPU_ABI_H
+#ifndef METATE_TARGET_COMMON_ABI_H
+#define METATE_TARGET_COMMON_ABI_H
 
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 
-namespace metate::cpu {
+namespace metate::target {
 
 /// Shorthand for LLVM dialect code at one place.
 class Code {
@@ -33,23 +35,30 @@ public:
 mlir::LLVM::LLVMFunctionType entryType(mlir::MLIRContext *context);
 mlir::LLVM::LLVMFunctionType bodyType(mlir::MLIRContext *context);
 
-/// Where a task's context says whether one worker runs the whole task (i64, 0 or 1).
-constexpr int64_t aloneOffset = 8;
-
-/// Instead of a number of `loners`: the calling thread runs the task, in order.
-constexpr int64_t inOrder = -1;
-
-/// The module's function (host, count, grain, max_workers, loners, body, context) -> i32 that runs a
-/// task through the host's executor (for one worker where no more than `loners` could come), or
-/// serially: without one, and for a single chunk.
-mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
-
-/// The module's function (host, items, count) that prints through the host's sink, if there is one.
-mlir::LLVM::LLVMFuncOp printItems(mlir::ModuleOp module);
+/// Finds or makes a private function of the module; `fill` writes its body, starting in the entry block.
+mlir::LLVM::LLVMFuncOp helper(mlir::ModuleOp module, llvm::StringRef name,
+                              mlir::LLVM::LLVMFunctionType type,
+                              llvm::function_ref<void(mlir::LLVM::LLVMFuncOp, Code &)> fill);
 
 /// The module's function (host, code, text index, rank, values) -> i32 that records a failed check
 /// and returns the code. `values`: METATE_MAX_RANK indices, then as many extents; not read for rank 0.
 mlir::LLVM::LLVMFuncOp recordFailure(mlir::ModuleOp module);
+
+/// What a host shows of a value: a print item's kind, and the value widened to 64 bits (of a float,
+/// an f64).
+std::pair<uint32_t, mlir::Value> shownValue(Code &code, mlir::Value value, bool isUnsigned);
+
+/// The host pointer of an entry or task body, loaded at `code`'s place where need be.
+mlir::Value hostOf(mlir::LLVM::LLVMFuncOp function, Code &code);
+
+/// Types of targets that go on to LLVM: upstream's, and a block is a pointer.
+class KernelTypeConverter : public mlir::LLVMTypeConverter {
+public:
+  explicit KernelTypeConverter(mlir::MLIRContext *context);
+};
+
+/// On a write of whole lines: nontemporal.
+inline constexpr llvm::StringLiteral nontemporalAttribute = "metate.nontemporal";
 
 /// Address of a metate_host that is all zero.
 mlir::Value noHost(mlir::ModuleOp module, Code &code);
@@ -57,6 +66,6 @@ mlir::Value noHost(mlir::ModuleOp module, Code &code);
 /// Address of a zero-terminated constant text, one global per distinct text.
 mlir::Value textAddress(mlir::ModuleOp module, Code &code, llvm::StringRef text);
 
-} // namespace metate::cpu
+} // namespace metate::target
 
 #endif

@@ -1,4 +1,4 @@
-//===- Lanes.cpp - iterations side by side in vectors -----------*- C++ -*-===//
+//===- AcrossIterations.cpp - iterations side by side in vectors -----------*- C++ -*-===//
 //
 // A task whose iterations each run a long loop in order (n-body, a matrix product): LLVM may not
 // reorder the inner loop's sums, but the iterations have no order. Sixteen of them become the lanes of
@@ -6,7 +6,7 @@
 // for bit.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Target/Cpu/Lanes.h"
+#include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/MapTasks.h"
@@ -282,7 +282,7 @@ void cpu::markLanes(LLVM::LLVMFuncOp function) {
   function.setPassthroughAttr(ArrayAttr::get(function.getContext(), names));
 }
 
-void cpu::runInLanes(scf::ForOp loop) {
+void cpu::runAcrossIterations(scf::ForOp loop) {
   constexpr int64_t lanes = 16;
   LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
   bool pays = llvm::any_of(loop.getBody()->getOps<scf::ForOp>(), hasManyTurns);

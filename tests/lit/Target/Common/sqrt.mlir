@@ -1,5 +1,5 @@
 // A square root is an instruction with the operation's flags, never a call: loops are vectorised over it.
-// RUN: metate-opt %s --metate-convert-to-llvm-cpu | FileCheck %s
+// RUN: metate-opt %s --metate-convert-to-llvm | FileCheck %s
 
 // CHECK-LABEL: llvm.func @roots
 // CHECK-NOT: llvm.call

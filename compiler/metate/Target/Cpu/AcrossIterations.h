@@ -1,10 +1,10 @@
-//===- Lanes.h - iterations as lanes of vectors -----------------*- C++ -*-===//
+//===- AcrossIterations.h - iterations as lanes of vectors -----------------*- C++ -*-===//
 //
-// What Lanes.cpp (long loops side by side) and Streams.cpp (stores around the caches) share.
+// What AcrossIterations.cpp (long loops side by side) and Nontemporal.cpp (stores around the caches) share.
 //
 //===----------------------------------------------------------------------===//
-#ifndef METATE_TARGET_CPU_LANES_H
-#define METATE_TARGET_CPU_LANES_H
+#ifndef METATE_TARGET_CPU_ACROSSITERATIONS_H
+#define METATE_TARGET_CPU_ACROSSITERATIONS_H
 
 #include "metate/Dialect/Metate.h"
 

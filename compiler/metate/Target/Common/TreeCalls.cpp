@@ -4,7 +4,7 @@
 // and the coordinates' array lies: bodies of loops stay small, and LLVM specialises the protocol once.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Target/Cpu/TreeCalls.h"
+#include "metate/Target/Common/TreeCalls.h"
 
 #include "metate/Layout/TypeBlob.h"
 #include "metate/abi/tree.h"
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 using namespace metate;
-using namespace metate::cpu;
+using namespace metate::target;
 
 namespace {
 /// The symbols that one kind of call needs.
@@ -130,7 +130,7 @@ static void addFunction(TreeCallOp call, ModuleOp module, const Callee &callee) 
   LLVM::ReturnOp::create(builder, loc, inner.getResults());
 }
 
-void cpu::addTreeCallees(ModuleOp module) {
+void target::addTreeCallees(ModuleOp module) {
   SmallVector<TreeCallOp> calls;
   module.walk([&](TreeCallOp call) { calls.push_back(call); });
   for (TreeCallOp call : calls) {
@@ -161,6 +161,6 @@ struct ConvertTreeCall : ConvertOpToLLVMPattern<TreeCallOp> {
 };
 } // namespace
 
-void cpu::populateTreeCallPatterns(CpuTypeConverter &converter, RewritePatternSet &patterns) {
+void target::populateTreeCallPatterns(KernelTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<ConvertTreeCall>(converter);
 }

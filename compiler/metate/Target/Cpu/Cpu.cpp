@@ -1,0 +1,152 @@
+//===- Cpu.cpp - CPUs as a family of targets --------------------*- C++ -*-===//
+#include "metate/Target/Cpu/Cpu.h"
+
+#include "metate/Emit/Emit.h"
+#include "metate/Emit/Externals.h"
+#include "metate/Emit/Link.h"
+#include "metate/Emit/Sanitize.h"
+#include "metate/Target/Common/Passes.h"
+#include "metate/Target/Cpu/Passes.h"
+#include "metate/Target/Cpu/Variant.h"
+#include "metate/Transforms/Passes.h"
+#include "metate/abi/module.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+using llvm::Error;
+using llvm::Expected;
+
+static constexpr llvm::StringLiteral familyName = "cpu";
+
+StringRef CpuTarget::family() const { return familyName; }
+
+LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
+  LayoutTuning tuning;
+  // A tile beyond this does not stay in the first-level cache beside the rest.
+  tuning.tileBytes = 64 * 1024;
+  // A row beyond this would fill the vector registers.
+  tuning.rowBytes = 128;
+  // As many neighbours are filled by code of their own, others by loops over all of them.
+  tuning.unrolledParts = 9;
+  // Leaves of more cells would need too much of the stack.
+  tuning.notedCells = 1 << 14;
+  // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
+  tuning.rows = options.sanitizer == Sanitizer::None;
+  tuning.ownWrites = options.sanitizer != Sanitizer::Thread;
+  return tuning;
+}
+
+void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
+  bool isPlain = options.sanitizer == Sanitizer::None;
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  // Once what guards a leaf is known to be one value; before loops become branches.
+  passes.addPass(createUnswitchNests());
+  // What guards whole rows has left them: what is left varies from cell to cell.
+  // What is read or written for nothing is a race to the thread sanitizer.
+  passes.addPass(createFlattenRows({/*blend=*/options.sanitizer != Sanitizer::Thread}));
+  passes.addPass(createCanonicalizerPass());
+  MapTasksCpuOptions tasks;
+  // Instrumented code is to run in as many chunks as it can.
+  tasks.chunkNs = isPlain ? options.chunkNs : 0;
+  // Without an optimiser, vectors of sixteen would only be in the way.
+  tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && isPlain;
+  // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
+  tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
+  passes.addPass(createMapTasksCpu(tasks));
+  passes.addPass(createSCFToControlFlowPass());
+  // What may stop a kernel ends its block, so it waits for blocks.
+  passes.addPass(createLowerChecks());
+  passes.addPass(createConvertToLLVM());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+std::string CpuTarget::problemAfterMap(Operation *op) const {
+  if (isa<LLVM::LLVMDialect>(op->getDialect()) || isa<InterfaceOp, NamedTypeOp, TextOp>(op))
+    return "";
+  return "expected LLVM operations, interfaces, named types and texts";
+}
+
+Error CpuTarget::emit(ModuleOp module, const Options &options) const {
+  Machine wanted = machine;
+  wanted.optLevel = options.optLevel;
+  EmitOptions code;
+  code.contract = options.contract;
+  code.sanitizer = options.sanitizer;
+  code.family = familyName;
+  return metate::emit(module, wanted, code);
+}
+
+bool CpuTarget::isExternal(StringRef symbol, Sanitizer sanitizer) const {
+  return findExternal(symbol) || isSanitizerSymbol(symbol, sanitizer);
+}
+
+Error CpuTarget::verifyPayload(PayloadOp payload, ArrayRef<StringRef> entries) const {
+  return verifyObjects(payload, entries, [&](StringRef symbol, Sanitizer sanitizer) {
+    return isExternal(symbol, sanitizer);
+  });
+}
+
+Expected<Variant> CpuTarget::variantOf(PayloadOp payload) const { return cpu::variantOf(payload); }
+
+Expected<std::string> CpuTarget::makeSection(PayloadOp payload,
+                                             const SectionRequest &request) const {
+  SmallVector<StringRef> objects = payload.getObjectFiles();
+  PayloadParts parts = {};
+  parts.triple = payload.getTriple();
+  parts.objects = objects;
+  parts.entries = request.entries;
+  llvm::copy(request.descriptorHash, parts.descriptorHash);
+  parts.sanitizer = *parseSanitizer(payload.getSanitizer().value_or(""));
+  parts.strip = request.strip;
+  return linkPayload(parts);
+}
+
+namespace {
+struct CpuFamily : TargetFamily {
+  StringRef name() const override { return familyName; }
+
+  StringRef expectedNames() const override {
+    return "native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, a CPU's name or "
+           "ARCHITECTURE:CPU";
+  }
+
+  Expected<TargetPtr> parse(StringRef name) const override {
+    Expected<Machine> machine = parseMachine(name);
+    if (machine)
+      return std::make_shared<CpuTarget>(name.empty() ? "native" : name, *machine);
+    // An architecture of this family's with a CPU that it does not have is a mistake; any other name may be another
+    // family's.
+    if (machineArchitecture(name).empty()) {
+      llvm::consumeError(machine.takeError());
+      return TargetPtr();
+    }
+    return llvm::joinErrors(
+        llvm::createStringError("unknown target '" + name + "'; expected " + expectedNames()),
+        machine.takeError());
+  }
+
+  Expected<TargetPtr> targetOf(PayloadOp payload) const override {
+    Machine machine;
+    machine.triple = payload.getTriple().str();
+    machine.cpu = payload.getCpu().str();
+    machine.features = payload.getFeatures().str();
+    return std::make_shared<CpuTarget>(payload.getCpu(), machine);
+  }
+
+  void registerDialects(DialectRegistry &registry) const override { registerEmit(registry); }
+
+  void registerPasses() const override {
+    registerMetateCommonPasses();
+    registerMetateCpuPasses();
+    registerSCFToControlFlowPass();
+    registerReconcileUnrealizedCastsPass();
+  }
+};
+} // namespace
+
+std::unique_ptr<TargetFamily> metate::createCpuFamily() { return std::make_unique<CpuFamily>(); }

@@ -1,0 +1,27 @@
+//===- Host.h - the host's hooks, called ---------------------------*- C++ -*-===//
+#ifndef METATE_TARGET_CPU_HOST_H
+#define METATE_TARGET_CPU_HOST_H
+
+#include "metate/Target/Common/Abi.h"
+
+namespace metate::cpu {
+
+using namespace target;
+
+/// Where a task's context says whether one worker runs the whole task (i64, 0 or 1).
+constexpr int64_t aloneOffset = 8;
+
+/// Instead of a number of `loners`: the calling thread runs the task, in order.
+constexpr int64_t inOrder = -1;
+
+/// The module's function (host, count, grain, max_workers, loners, body, context) -> i32 that runs a
+/// task through the host's executor (for one worker where no more than `loners` could come), or
+/// serially: without one, and for a single chunk.
+mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
+
+/// The module's function (host, items, count) that prints through the host's sink, if there is one.
+mlir::LLVM::LLVMFuncOp printItems(mlir::ModuleOp module);
+
+} // namespace metate::cpu
+
+#endif
