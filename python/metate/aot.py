@@ -18,13 +18,16 @@ import pathlib
 import types as python_types
 from typing import TYPE_CHECKING, Any
 
-from .context import NEVER, bytes_or_none
+from . import compile_options
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 from .tree_type import TreeType
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from metate_native import _compiler
 
+    from .compile_options import CompilerKeywords
     from .loaded import LoadedModule
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) writes
@@ -51,22 +54,15 @@ class Module:
             ``ARCHITECTURE:CPU``; default: this machine. One payload is made for each; the host
             picks the best one that it can run.
         name: the module's name; default: the file's that it is saved to.
-        sanitizer: ``"thread"`` or ``"address"``: instruments the kernels for hosts that are built with
-            ``-fsanitize=`` of the same name; other hosts refuse to open the module. For tests.
-        contract: whether products and sums may become fused multiply-adds, which round once; without,
-            each operation rounds on its own, as in NumPy.
-        debug: whether the kernels stop at wrong accesses, divisions and activations, with the place in
-            the source.
         reserve: whether kernels that activate cells bring the code that counts them first, for ``t.reserve_for(kernel, ...)``
             and metate_tree_reserve_for.
-        nontemporal_bytes: as of contexts: from so many bytes a launch on, loops write around the caches; more than
-            the hosts' last-level caches; None: never.
-        deterministic: as of contexts: the same bits in every run, for any number of workers.
+        options: the compiler's, as the manual's table has them: ``debug=True``, ``contract=False``, ``deterministic=True``, ...
+            Hosts of kernels with a ``sanitizer`` are built with ``-fsanitize=`` of the same name; others refuse to open the
+            module. ``nontemporal_bytes`` is to be more than the hosts' last-level caches.
     """
 
     def __init__(
-        self, arch=None, *, targets=None, name=None, sanitizer=None, contract=True, debug=False, nontemporal_bytes=1 << 26,
-        deterministic=False, reserve=True,
+        self, arch=None, *, targets=None, name=None, reserve=True, **options: Unpack[CompilerKeywords],
     ):  # fmt: skip
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
@@ -74,15 +70,8 @@ class Module:
         self._name = name
         self._types: dict[str, TreeType] = {}
         self._kernels: dict[str, tuple[object, dict | None, bool]] = {}  # name -> (kernel, specialisation, may_alias)
-        self._level = 2
-        if sanitizer not in (None, "thread", "address"):
-            raise RuntimeValueError_(f"sanitizer: expected 'thread' or 'address', got {sanitizer!r}")
-        self._sanitizer = sanitizer
-        self._contract = bool(contract)
-        self._debug = bool(debug)
-        self._deterministic = bool(deterministic)
+        self._options = compile_options.checked(options, "Module.__init__")
         self._reserve = bool(reserve)
-        self._nontemporal_bytes = bytes_or_none("nontemporal_bytes", nontemporal_bytes)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -172,7 +161,7 @@ class Module:
         """Sets how hard the compiler tries, 0 to 3, as a C compiler's -O; default 2. Raises RuntimeValueError_."""
         if level not in (0, 1, 2, 3) or isinstance(level, bool):
             raise RuntimeValueError_(f"run_optimizations: level: expected 0 to 3, got {level!r}")
-        self._level = level
+        self._options["opt_level"] = level
         return self
 
     def build(self, name: str = "module") -> bytes:
@@ -216,17 +205,8 @@ class Module:
 
     def choices(self) -> _compiler.Choices:
         """Targets, optimisation level and kind of code as the compiler takes them."""
-        from metate_native import _compiler
-
-        choices = _compiler.Choices()
-        choices.targets = list(self._targets)
-        choices.opt_level = self._level
-        choices.sanitizer = self._sanitizer or ""
-        choices.contract = self._contract
-        choices.debug = self._debug
+        choices = compile_options.choices(compile_options.CompilerOptions(**self._options), list(self._targets))
         choices.slices = "beside" if self._reserve else ""
-        choices.deterministic = self._deterministic
-        choices.nontemporal_bytes = NEVER if self._nontemporal_bytes is None else self._nontemporal_bytes
         return choices
 
     def build_static(self, name: str = "module") -> tuple[str, list[bytes]]:

@@ -54,7 +54,7 @@ def run(file: pathlib.Path, arguments=(), *, checks=DEFAULT_CHECKS, stage="impor
     Returns the exit status: CLEAN, FOUND, or FAILED where the program raised or ended with a status of its own.
     """
     options = {"arch": _context.interp, "interp_stage": stage, "checks": tuple(checks), "stop": False}
-    options |= {"debug": False, "sanitizer": ""}  # they would end a launch at what is to be found
+    options |= {"debug": False, "sanitizer": None}  # they would end a launch at what is to be found
     with _stdout_elsewhere() if as_json else contextlib.nullcontext(), _context.impose(**options) as imposed:
         start = time.perf_counter()
         with _progress(file, start):

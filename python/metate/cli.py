@@ -17,7 +17,7 @@ import importlib.util
 import pathlib
 import sys
 
-from . import aot
+from . import aot, compile_options
 from .context import CHECKS, INTERP_STAGES
 from .errors import CompilationError, MetateError, RuntimeValueError_
 from .tree_type import TreeType
@@ -52,13 +52,14 @@ Takes kernels through the compiler stage by stage, and shows the IR.
   emit      object code                                                pack      the .metate file
 
 A dump is text (pack: the module) and holds everything that the next stage needs: fed back with
---start-from it gives the same module, byte for byte."""
+--start-from it gives the same module, byte for byte. After layout and map a module is one target's: its dump is
+FILE.layout.TARGET, and goes on for that target alone."""
 
 STAGES_EXAMPLES = """\
 examples:
   metate stages kernels.py --stop-after simplify                     prints the IR after that stage
   metate stages kernels.py --kernel run1 -o dumps                    dumps/kernels.import ... dumps/kernels.pack
-  metate stages --start-from layout --input dumps/kernels.layout -o again
+  metate stages --start-from layout --input dumps/kernels.layout.native -o again
                                                                      goes on from a dump, perhaps an edited one"""
 
 CHECK = """\
@@ -202,16 +203,7 @@ def _add_common(parser):
     parser.add_argument(
         "--kernel", metavar="NAME", action="append", help="this kernel only; repeat for more (default: all of the file)"
     )
-    parser.add_argument(
-        "-O", "--opt-level", metavar="N", type=int, choices=(0, 1, 2, 3), default=2, help="0 to 3 as in C compilers (default 2)"
-    )
-    parser.add_argument("--debug", action="store_true", help="kernels stop at wrong accesses, and say where")
-    parser.add_argument(
-        "--sanitize",
-        metavar="KIND",
-        choices=("thread", "address"),
-        help="instrument the kernels: thread or address; only for hosts built with the same -fsanitize",
-    )
+    compile_options.add_arguments(parser)
 
 
 def _module_of(parsed) -> aot.Module:
@@ -220,8 +212,7 @@ def _module_of(parsed) -> aot.Module:
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
-    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize, debug=parsed.debug)
-    module.run_optimizations(level=parsed.opt_level)
+    module = aot.Module(targets=parsed.target, **compile_options.given_arguments(parsed))
     kernels = {name: value for name, value in names.items() if isinstance(value, Kernel)}
     for name in parsed.kernel or ():
         if name not in kernels:
@@ -293,6 +284,8 @@ def _doctor(parsed) -> int:
 def _stages(parsed) -> int:
     from metate_native import _compiler
 
+    from .stages import dumps_of
+
     names = _compiler.stage_names()
     stop = parsed.stop_after or (names[-1] if parsed.output else "emit")
     for option, name in (("--stop-after", stop), ("--start-from", parsed.start_from)):
@@ -307,15 +300,19 @@ def _stages(parsed) -> int:
     start, text, choices = _first_dump(parsed, names)
     if names.index(stop) < names.index(start):
         raise UsageError(f"--stop-after: expected {start} or a later stage, got '{stop}'")
-    stem = (parsed.file or parsed.input).stem
-    for name in names[names.index(start) : names.index(stop) + 1]:
-        if name != start:
-            text = _run_stage(_compiler, text, start, name, choices)
-            start = name
-        if parsed.output:
-            _write_dump(parsed.output / f"{stem}.{name}", text)
-    if not parsed.output:
-        sys.stdout.write(text)
+    per_target = _compiler.per_target_stage_names()
+    if start in per_target and len(choices.targets) > 1:
+        raise UsageError(f"--start-from: a dump after {start} is one target's: expected one --target, got {len(choices.targets)}")
+    try:
+        dumps = dumps_of(text, choices, start=start, stop_after=stop)
+    except _compiler.CompileError as error:
+        raise CompilationError(str(error)) from None
+    if parsed.output:
+        stem = parsed.file.stem if parsed.file else parsed.input.name.rpartition(f".{start}")[0] or parsed.input.stem
+        for name, dump in dumps.items():
+            _write_dump(parsed.output / f"{stem}.{name.replace(':', '-')}", dump)
+        return 0
+    sys.stdout.writelines(dump for name, dump in dumps.items() if name.partition(".")[0] == stop)
     return 0
 
 
@@ -326,16 +323,8 @@ def _first_dump(parsed, names):
         return names[0], module.source_module(parsed.file.stem).text(True), module.choices()
     if parsed.start_from == names[-1]:
         raise UsageError("--start-from: expected a stage before pack, which is the last one")
-    module = aot.Module(targets=parsed.target, sanitizer=parsed.sanitize, debug=parsed.debug)
-    module.run_optimizations(level=parsed.opt_level)
+    module = aot.Module(targets=parsed.target, **compile_options.given_arguments(parsed))
     return parsed.start_from, parsed.input.read_text(), module.choices()
-
-
-def _run_stage(compiler, text, start, stop, choices):
-    try:
-        return compiler.run_stages(text, start, stop, choices)
-    except compiler.CompileError as error:
-        raise CompilationError(f"stage {stop}: {error}") from None
 
 
 def _write_dump(file: pathlib.Path, dump) -> None:

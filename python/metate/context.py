@@ -14,10 +14,16 @@ import contextvars
 import platform
 import threading
 import weakref
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from . import compile_options
 from . import dtypes as _types
+from .compile_options import CompilerKeywords, CompilerOptions, one_of
 from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 # Architectures, as Context(arch=) and aot.Module(arch=) take them: names of targets.
 cpu = "native"
@@ -27,17 +33,15 @@ x86_64 = x64
 interp = "interp"  # the reference interpreter
 _MACHINES = {x64: ("x86_64", "AMD64"), arm64: ("aarch64", "arm64")}
 
-SANITIZERS = ("address", "thread")
 CHECKS = (
     "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "division", "nan", "conflict", "order",
 )  # fmt: skip
 _WORD = (1 << 64) - 1
-NEVER = _WORD  # of nontemporal_bytes, as the compiler takes it
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class Options(CompilerOptions):
     """A context's options, checked; see Context."""
 
     arch: str
@@ -46,19 +50,6 @@ class Options:
     default_ip: _types.DType
     default_fp: _types.DType
     fast_math: bool
-    debug: bool
-    sanitizer: str
-    opt_level: int
-    contract: bool
-    hoist_leaves: bool
-    prove_activity: bool
-    scan_masks: bool
-    demote_atomics: bool
-    private_reductions: bool
-    across_iterations: bool
-    deterministic: bool
-    chunk_ns: int
-    nontemporal_bytes: int | None  # None: never
     random_seed: int
     interp_stage: str
     checks: tuple[str, ...]
@@ -121,35 +112,21 @@ class Context:
             has; default: the environment's METATE_NUM_THREADS, else 0.
         default_ip, default_fp: types of integer and floating-point literals.
         fast_math: True lets floating-point operations be reordered.
-        debug: True checks accesses, divisions and activations while kernels run; with ``mt.interp``, `division`
-            and `outside` are among its checks.
-        sanitizer: "address" or "thread": LLVM's instrumentation of kernels; the process must run under it.
-        opt_level: 0 to 3 as in C compilers.
-        contract: False keeps products and sums apart that could become fused multiply-adds.
-        hoist_leaves, prove_activity, scan_masks, demote_atomics, private_reductions, across_iterations: False leaves the
-            optimisation out.
-        deterministic: True makes kernels give the same bits in every run, for any number of threads: sums of floats are taken
-            in pieces of a fixed size, loops over sparse trees first put the slots in order (`t.sort()`), and a loop in which
-            the order of iterations shows (appends, float atomics to shared cells, atomics whose old value is used) runs in order.
         random_seed: an integer; equal seeds give equal random numbers, launch by launch.
-        chunk_ns: a parallel loop is cut into pieces of at least that much work, estimated in nanoseconds; 0: of
-            single iterations.
-        nontemporal_bytes: a parallel loop that writes at least so many bytes in a launch, row by row, and does not read
-            them, writes around the caches; None: no loop does.
         interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
         checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
         stop: True makes the interpreter's first finding an error of the launch.
         print_ir: True prints the IR of each kernel when it is compiled, as it is after the import stage.
+        options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
+            With ``mt.interp``, `debug` adds `division` and `outside` to the checks.
     Raises RuntimeValueError_, RuntimeTypeError_.
     """
 
     __slots__ = ("__weakref__", "_holdings", "_options", "key")
 
     def __init__(
-        self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False, debug=False,
-        sanitizer=None, opt_level=2, contract=True, hoist_leaves=True, prove_activity=True, scan_masks=True,
-        demote_atomics=True, private_reductions=True, across_iterations=True, deterministic=False, chunk_ns=20000,
-        nontemporal_bytes=1 << 26, random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False,
+        self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False,
+        random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False, **options: Unpack[CompilerKeywords],
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",
@@ -158,27 +135,17 @@ class Context:
             default_ip=_literal_type("default_ip", default_ip, "an integer", _types.DType.is_integer),
             default_fp=_literal_type("default_fp", default_fp, "a float", _types.DType.is_float),
             fast_math=bool(fast_math),
-            debug=bool(debug),
-            sanitizer=_one_of("sanitizer", sanitizer, SANITIZERS) if sanitizer is not None else "",
-            opt_level=_one_of("opt_level", opt_level, (0, 1, 2, 3)),
-            contract=bool(contract),
-            hoist_leaves=bool(hoist_leaves),
-            prove_activity=bool(prove_activity),
-            scan_masks=bool(scan_masks),
-            demote_atomics=bool(demote_atomics),
-            private_reductions=bool(private_reductions),
-            across_iterations=bool(across_iterations),
-            deterministic=bool(deterministic),
-            chunk_ns=int(chunk_ns),
-            nontemporal_bytes=bytes_or_none("nontemporal_bytes", nontemporal_bytes),
             random_seed=_seed(random_seed),
-            interp_stage=_one_of("interp_stage", interp_stage, INTERP_STAGES),
+            interp_stage=one_of("interp_stage", interp_stage, INTERP_STAGES),
             checks=_checks(checks),
             stop=bool(stop),
             print_ir=bool(print_ir),
+            **compile_options.checked(options, "Context.__init__"),
         )
         if self._options.arch == interp and self._options.sanitizer:
-            raise RuntimeValueError_(f"sanitizer: expected none with mt.interp, which runs no code of kernels, got {sanitizer!r}")
+            raise RuntimeValueError_(
+                f"sanitizer: expected none with mt.interp, which runs no code of kernels, got {self._options.sanitizer!r}"
+            )
         if _imposed:
             self._options = replace(self._options, **_imposed[-1].options)
         self.reset()
@@ -228,14 +195,14 @@ class Context:
         raise RuntimeError_("context: expected it to be left by the thread that entered it, innermost first")
 
     def __repr__(self) -> str:
-        changed = [f for f in fields(Options) if f.name != "arch" and getattr(self._options, f.name) != getattr(_PLAIN, f.name)]
-        parts = "".join(f", {f.name}={getattr(self._options, f.name)!r}" for f in changed)
+        names = [name for name in option_names() if name != "arch" and getattr(self._options, name) != getattr(_PLAIN, name)]
+        parts = "".join(f", {name}={getattr(self._options, name)!r}" for name in names)
         return f"<context {self._options.arch}{parts}>"
 
 
 def option_names() -> list[str]:
     """Names of what Context takes."""
-    return ["arch", *Context.__init__.__kwdefaults__]
+    return ["arch", *Context.__init__.__kwdefaults__, *compile_options.DEFAULTS]
 
 
 def current() -> Context:
@@ -316,15 +283,6 @@ def _threads(count) -> int | None:
     return count.__index__()
 
 
-def bytes_or_none(name: str, number: object) -> int | None:
-    """`number`, an option's value, if it is a number of bytes or None; or RuntimeValueError_."""
-    if number is None:
-        return None
-    if isinstance(number, bool) or not hasattr(number, "__index__") or not 0 <= number.__index__() < 1 << 63:
-        raise RuntimeValueError_(f"{name}: expected a number of bytes, or None for never, got {number!r}")
-    return number.__index__()
-
-
 def _seed(number) -> int:
     if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise RuntimeTypeError_(f"random_seed: expected an integer, got {number!r}")
@@ -338,16 +296,10 @@ def _literal_type(name, value, expected, kind):
     return found
 
 
-def _one_of(name, value, allowed):
-    if isinstance(value, bool) or value not in allowed:
-        raise RuntimeValueError_(f"{name}: expected one of {', '.join(map(str, allowed))}, got {value!r}")
-    return value
-
-
 def _checks(names) -> tuple[str, ...]:
     if isinstance(names, str):
         names = CHECKS if names == "all" else (names,)
-    return tuple(_one_of("checks", name, CHECKS) for name in names)
+    return tuple(one_of("checks", name, CHECKS) for name in names)
 
 
 # The contexts that the calling thread (or asynchronous task) has entered, innermost last.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from . import compile_options
 from . import context as _context
 from . import value_types as _types
 from .errors import CompilationError, RuntimeError_, RuntimeTypeError_
@@ -49,23 +49,9 @@ def _language(options, fast_math=None):
 
 def _choices(options, debug=None):
     """A context's options as the compiler takes them; debug: None as the context says."""
-    from metate_native import _compiler
-
-    choices = _compiler.Choices()
-    choices.targets = [options.cpu]
-    choices.opt_level = options.opt_level
-    choices.hoist_leaves = options.hoist_leaves
-    choices.prove_activity = options.prove_activity
-    choices.scan_masks = options.scan_masks
-    choices.demote_atomics = options.demote_atomics
-    choices.private_reductions = options.private_reductions
-    choices.across_iterations = options.across_iterations
-    choices.deterministic = options.deterministic
-    choices.chunk_ns = options.chunk_ns
-    choices.nontemporal_bytes = _context.NEVER if options.nontemporal_bytes is None else options.nontemporal_bytes
-    choices.debug = options.debug if debug is None else debug
-    choices.contract = options.contract
-    choices.sanitizer = options.sanitizer
+    choices = compile_options.choices(options, [options.cpu])
+    if debug is not None:
+        choices.debug = debug
     return choices
 
 
@@ -376,25 +362,22 @@ class Kernel:
     def stages(self, *arguments, stop_after=None, target=None) -> dict[str, str]:
         """The IR after each stage, by the stage's name, up to `stop_after` ("import" to "emit").
 
+        After the stages layout and map a module is one target's: their names are ``layout.x86-64-v3`` and the like. For one
+        target `["layout"]` finds them as well.
+
         Args:
             arguments: what the kernel would be called with; without them the annotations must be complete.
-            target: the CPU that code is made for; None: the current context's.
+            target: the target that code is made for, or several; None: the current context's.
         """
-        from metate_native import _compiler
+        from .stages import dumps_of
 
         options = _context.current().options
         parameters = self._specialisation(options, self._bind(arguments, {})) if arguments else None
         text = self._walk(options, parameters)[0].text(True)
-        names = _compiler.stage_names()
         choices = _choices(options, self._debug)
         if target is not None:
-            choices.targets = [target]
-        dumps = {names[0]: text}
-        for before, name in itertools.pairwise(names[:-1]):
-            if stop_after in dumps:
-                break
-            dumps[name] = text = _compiler.run_stages(text, before, name, choices)
-        return dumps
+            choices.targets = [target] if isinstance(target, str) else list(target)
+        return dumps_of(text, choices, stop_after=stop_after or "emit")
 
     def __repr__(self):
         return f"<kernel {self.__name__}>"

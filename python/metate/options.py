@@ -8,14 +8,12 @@ from __future__ import annotations
 import difflib
 import sys
 
+from . import compile_options
 from . import context as _context
 from .errors import RuntimeValueError_
 
 # Backends of Taichi that Metate has none for. Kernels then run on the CPU, and init says so.
 OTHER_ARCHS = ("gpu", "cuda", "vulkan", "metal", "opengl", "gles", "amdgpu", "dx11", "dx12")
-
-# What Taichi's advanced_optimization=False leaves out here.
-ADVANCED = ("hoist_leaves", "prove_activity", "scan_masks", "demote_atomics", "private_reductions")
 
 # Taichi's option -> (what it does here, its value -> a context's options).
 TRANSLATED = {
@@ -23,8 +21,8 @@ TRANSLATED = {
     "check_out_of_bound": ("`debug=True`", lambda on: {"debug": True} if on else {}),
     "make_thread_local": ("`private_reductions`", lambda on: {"private_reductions": on}),
     "advanced_optimization": (
-        "False leaves `hoist_leaves`, `prove_activity`, `scan_masks`, `demote_atomics` and `private_reductions` out",
-        lambda on: {} if on else dict.fromkeys(ADVANCED, False),
+        "False leaves every optimisation out that may be left out",
+        lambda on: {} if on else dict.fromkeys(compile_options.OPTIMISATIONS, False),
     ),
 }
 

@@ -29,10 +29,10 @@ def dumps(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("stage", ["import", "simplify", "activate", "offload", "layout", "map", "emit"])
+@pytest.mark.parametrize("stage", ["import", "simplify", "activate", "offload", "layout.x86-64-v3", "map.x86-64-v3", "emit"])
 def test_a_dump_fed_back_gives_the_same_module(dumps, tmp_path, stage):
     (module,) = dumps.glob("*.pack")
     (dump,) = dumps.glob(f"*.{stage}")
-    stages("--start-from", stage, "--input", dump, "-o", tmp_path, "--target", "x86-64-v3")
+    stages("--start-from", stage.partition(".")[0], "--input", dump, "-o", tmp_path, "--target", "x86-64-v3")
     (again,) = tmp_path.glob("*.pack")
     assert again.read_bytes() == module.read_bytes()

@@ -178,15 +178,31 @@ def test_build_command(kernels, tmp_path):
 def test_every_dump_gives_the_same_module(kernels, tmp_path):
     done = run_cli("stages", kernels, "-o", tmp_path / "all", "--target", "x86-64-v2")
     assert done.returncode == 0, done.stderr
-    stages = "import simplify activate offload layout map emit pack".split()
+    stages = "import simplify activate offload layout.x86-64-v2 map.x86-64-v2 emit pack".split()
     dumps = [tmp_path / "all" / f"some_kernels.{stage}" for stage in stages]
     assert [pathlib.Path(line) for line in done.stdout.split()] == dumps
     check_module(dumps[-1])
     for stage, dump in zip(stages[:-1], dumps):
         again = tmp_path / "again" / stage
-        done = run_cli("stages", "--start-from", stage, "--input", dump, "-o", again, "--target", "x86-64-v2")
+        done = run_cli("stages", "--start-from", stage.partition(".")[0], "--input", dump, "-o", again, "--target", "x86-64-v2")
         assert done.returncode == 0, done.stderr
         assert (again / "some_kernels.pack").read_bytes() == dumps[-1].read_bytes(), f"the dump of {stage}"
+
+
+def test_dumps_of_two_targets(kernels, tmp_path):
+    two = ("--target", "x86-64-v2", "--target", "x86-64-v3")
+    assert run_cli("stages", kernels, "-o", tmp_path / "all", *two).returncode == 0
+    names = "import simplify activate offload layout.x86-64-v2 layout.x86-64-v3 map.x86-64-v2 map.x86-64-v3 emit pack".split()
+    assert {file.name for file in (tmp_path / "all").iterdir()} == {f"some_kernels.{name}" for name in names}
+    (tmp_path / "built").mkdir()
+    assert run_cli("build", kernels, "-o", tmp_path / "built/some_kernels.metate", *two).returncode == 0
+    assert (tmp_path / "built/some_kernels.metate").read_bytes() == (tmp_path / "all/some_kernels.pack").read_bytes()
+    dump = tmp_path / "all/some_kernels.map.x86-64-v3"
+    assert dump.read_text().startswith("// after map for x86-64-v3: slices=beside\n")
+    refused = run_cli("stages", "--start-from", "map", "--input", dump, "-o", tmp_path / "again", *two)
+    assert refused.returncode == 2 and "a dump after map is one target's: expected one --target, got 2" in refused.stderr
+    printed = run_cli("stages", kernels, "--stop-after", "layout", *two, "--no-scan-masks").stdout
+    assert printed.count("// after layout for x86-64-v") == 2 and "x86-64-v3: scan_masks=false" in printed
 
 
 def test_stop_after_prints_the_dump(kernels, capsys):

@@ -1,14 +1,18 @@
 """mt.init: Taichi's options, other backends, sync and reset."""
 
+import argparse
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import metate as mt
-from metate import options
+from metate import compile_options, options
+from metate._options import TABLE, CompilerOptions
 from metate.errors import RuntimeTypeError_, RuntimeValueError_
+from metate_native import _compiler
 
 # All that Taichi 1.7.4 takes: attributes of its CompileConfig, and what init handles itself.
 TAICHI = """
@@ -28,7 +32,8 @@ TAICHI = """
     vk_api_version log_level gdb_trigger short_circuit_operators print_full_traceback unrolling_limit require_version
     enable_fallback
 """.split()
-MANUAL = (Path(__file__).resolve().parents[2] / "docs/manual.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+MANUAL = (ROOT / "docs/manual.md").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +59,45 @@ def test_the_manual_lists_every_option():
         assert all(f"`{name}`" in row for name in names), f"docs/manual.md: a row with {reason} and {', '.join(names)}"
     for name, (what, _) in options.TRANSLATED.items():
         assert f"| `{name}` | {what} |" in MANUAL
+
+
+def test_what_is_made_of_the_compilers_table_is_up_to_date():
+    done = subprocess.run([ROOT / "scripts/make-options", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    rows = {name: (type_, role == "Optimisation", text) for name, type_, _, role, text in _compiler.option_table()}
+    for row in TABLE:
+        assert rows[row.name] == (row.type, row.is_optimisation, row.documentation)
+    assert {name for name in rows if name not in compile_options.DEFAULTS} == {"slices", "verify"}
+
+
+def test_defaults_are_the_compilers():
+    made, plain = compile_options.choices(CompilerOptions(), ["native"]), _compiler.Choices()
+    assert all(getattr(made, name) == getattr(plain, name) for name in compile_options.DEFAULTS)
+
+
+@pytest.mark.parametrize("name", compile_options.DEFAULTS)
+def test_every_option_reaches_contexts_modules_the_command_line_and_dumps(name):
+    default = compile_options.DEFAULTS[name]
+    value = not default if isinstance(default, bool) else "thread" if name == "sanitizer" else 1
+    flag = "--" + name.replace("_", "-")
+    flags = [flag if value else f"--no-{flag[2:]}"] if isinstance(default, bool) else [flag, str(value)]
+    parser = argparse.ArgumentParser()
+    compile_options.add_arguments(parser)
+    assert compile_options.given_arguments(parser.parse_args(flags)) == compile_options.DEFAULTS | {name: value}
+    context = mt.Context(**{name: value})
+    assert getattr(context.options, name) == value and f"{name}={value!r}" in repr(context)
+    assert getattr(mt.aot.Module(**{name: value}).choices(), name) == value
+    text = str(value).lower() if isinstance(value, bool) else value
+    dump = _compiler.run_stages("module {}", "import", "simplify", compile_options.choices(context.options, ["native"]))
+    assert dump.splitlines()[0] == f"// after simplify: {name}={text}"
+
+
+def test_unknown_options_are_refused():
+    for make in (mt.Context, mt.aot.Module):
+        with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword argument 'scan_mask'"):
+            make(scan_mask=False)
+    with pytest.raises(_compiler.CompileError, match="sanitizer: expected 'address' or 'thread', got 'memory'"):
+        _compiler.Choices().sanitizer = "memory"
 
 
 def test_options_that_mean_something_here():

@@ -75,7 +75,7 @@ def test_the_jit_refuses_without_the_sanitizer():
 
 
 def test_unknown_names_are_refused(kernel_file, tmp_path):
-    with pytest.raises(RuntimeValueError_, match=r"sanitizer: expected 'thread' or 'address', got 'memory'"):
+    with pytest.raises(RuntimeValueError_, match=r"sanitizer: expected one of address, thread, got 'memory'"):
         mt.aot.Module(sanitizer="memory")
     built = run(sys.executable, "-m", "metate.cli", "build", kernel_file, "-o", tmp_path / "m", "--sanitize", "memory")
     assert built.returncode == 2 and "--sanitize" in built.stderr
