@@ -33,7 +33,7 @@ struct metate_tree {
     return block + offset;
   }
   // The tree as the protocol sees it: with constants of our own.
-  metate_view view() const { return {block, type->blob, pools, nullptr, nullptr, 0}; }
+  metate_view view() const { return {block, type->blob, pools, nullptr, 0}; }
   // {state, next, coordinate[]} of a slot.
   uint32_t *record(uint32_t number, uint32_t slot) const {
     return reinterpret_cast<uint32_t *>(block + pools[number].meta +

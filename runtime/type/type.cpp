@@ -123,7 +123,7 @@ void release(const metate_type *type) {
 }
 
 void fillCell(const metate_type &type, uint32_t level, uint8_t *cell) {
-  metate_view view{nullptr, type.blob, nullptr, nullptr, nullptr, 0};
+  metate_view view{nullptr, type.blob, nullptr, nullptr, 0};
   metate_view_fill_cell(&view, level, cell);
 }
 

@@ -81,7 +81,6 @@ protected:
             static_cast<const metate_tree_type *>(info.blob),
             nullptr,
             nullptr,
-            nullptr,
             0};
   }
 };

@@ -25,25 +25,26 @@ METATE_VIEW_INLINE int metate_view_matches(const metate_view *view, uint32_t lev
                                            const uint32_t *key, uint32_t any) {
   if (slot == METATE_TOMBSTONE || !metate_view_valid(view, level, slot))
     return 0;
-  const uint32_t *record = metate_view_record(view, level, slot);
-  int same = __atomic_load_n(&record[1], __ATOMIC_RELAXED) == any;
+  const METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+  int same = METATE_ATOMIC_LOAD(&record[1], RELAXED) == any;
   for (uint32_t k = 0; k < metate_view_level(view, level)->coordinate_count; ++k)
     same &= record[2 + k] == key[k];
   return same;
 }
 
 /* The bucket that holds the slot with these coordinates, or NULL. */
-METATE_VIEW_INLINE uint32_t *metate_view_hash_bucket(const metate_view *view, uint32_t level,
-                                                     const uint8_t *container, const uint32_t *key,
-                                                     uint32_t *slot) {
-  uint32_t any = __atomic_load_n((const uint32_t *)container, __ATOMIC_ACQUIRE);
+METATE_VIEW_INLINE METATE_BLOCK uint32_t *
+metate_view_hash_bucket(const metate_view *view, uint32_t level,
+                        const METATE_BLOCK uint8_t *container, const uint32_t *key,
+                        uint32_t *slot) {
+  uint32_t any = METATE_ATOMIC_LOAD((const METATE_BLOCK uint32_t *)container, ACQUIRE);
   uint32_t buckets = metate_view_buckets(view, level);
-  uint32_t *table = metate_view_table(view, level);
+  METATE_BLOCK uint32_t *table = metate_view_table(view, level);
   if (!any)
     return NULL;
   uint32_t at = metate_view_home(key, metate_view_level(view, level)->coordinate_count, buckets);
   for (uint32_t probe = 0; probe < buckets; ++probe, at = (at + 1) & (buckets - 1)) {
-    *slot = __atomic_load_n(&table[at], __ATOMIC_ACQUIRE);
+    *slot = METATE_ATOMIC_LOAD(&table[at], ACQUIRE);
     if (!*slot)
       return NULL;
     if (metate_view_matches(view, level, *slot, key, any))
@@ -54,7 +55,8 @@ METATE_VIEW_INLINE uint32_t *metate_view_hash_bucket(const metate_view *view, ui
 
 /* The slot with these coordinates below the container; 0: inactive. */
 METATE_VIEW_INLINE uint32_t metate_view_hash_find(const metate_view *view, uint32_t level,
-                                                  const uint8_t *container, const uint32_t *key) {
+                                                  const METATE_BLOCK uint8_t *container,
+                                                  const uint32_t *key) {
   uint32_t slot = 0;
   return metate_view_hash_bucket(view, level, container, key, &slot) ? slot : 0;
 }
@@ -63,30 +65,30 @@ METATE_VIEW_INLINE uint32_t metate_view_hash_find(const metate_view *view, uint3
  * and made anew has another. The top bit keeps it apart from slot numbers, which `next` of a
  * deactivated slot holds. */
 METATE_VIEW_INLINE uint32_t metate_view_hash_stamp(const metate_view *view, uint32_t level,
-                                                   uint8_t *container) {
-  uint32_t any = __atomic_load_n((uint32_t *)container, __ATOMIC_ACQUIRE);
+                                                   METATE_BLOCK uint8_t *container) {
+  uint32_t any = METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container, ACQUIRE);
   if (any)
     return any;
-  uint32_t *stamps = &metate_view_pool_of(view, level)->stamps;
-  uint32_t count = __atomic_add_fetch(stamps, 1u, __ATOMIC_RELAXED), stamp = count | 0x80000000u;
+  METATE_BLOCK uint32_t *stamps = &metate_view_pool_of(view, level)->stamps;
+  uint32_t count = METATE_ATOMIC_ADD_FETCH(stamps, 1u, RELAXED), stamp = count | 0x80000000u;
   if (!count) /* over: the count keeps its top bit, so that check knows that all have been given */
-    __atomic_fetch_or(stamps, 0x80000000u, __ATOMIC_RELAXED);
-  return __atomic_compare_exchange_n((uint32_t *)container, &any, stamp, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)
+    METATE_ATOMIC_FETCH_OR(stamps, 0x80000000u, RELAXED);
+  return METATE_ATOMIC_COMPARE_EXCHANGE((METATE_BLOCK uint32_t *)container, &any, stamp, 0, ACQ_REL,
+                                        ACQUIRE)
              ? stamp
              : any;
 }
 
 /* As metate_view_claim, of a hash level's cell. */
 METATE_VIEW_INLINE uint32_t metate_view_hash_claim(const metate_view *view, uint32_t level,
-                                                   uint8_t *container, const uint32_t *key,
-                                                   int strict) {
+                                                   METATE_BLOCK uint8_t *container,
+                                                   const uint32_t *key, int strict) {
   uint32_t buckets = metate_view_buckets(view, level), mine = 0;
-  uint32_t *table = metate_view_table(view, level);
+  METATE_BLOCK uint32_t *table = metate_view_table(view, level);
   uint32_t any = metate_view_hash_stamp(view, level, container);
   uint32_t at = metate_view_home(key, metate_view_level(view, level)->coordinate_count, buckets);
   for (uint32_t probe = 0; probe < buckets; ++probe, at = (at + 1) & (buckets - 1)) {
-    uint32_t found = __atomic_load_n(&table[at], __ATOMIC_ACQUIRE);
+    uint32_t found = METATE_ATOMIC_LOAD(&table[at], ACQUIRE);
     if (!found) {
       if (!mine) {
         mine = metate_view_take(view, level);
@@ -94,8 +96,7 @@ METATE_VIEW_INLINE uint32_t metate_view_hash_claim(const metate_view *view, uint
           break;
         metate_view_prepare(view, level, mine, key, any);
       }
-      if (__atomic_compare_exchange_n(&table[at], &found, mine, 0, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE))
+      if (METATE_ATOMIC_COMPARE_EXCHANGE(&table[at], &found, mine, 0, ACQ_REL, ACQUIRE))
         return metate_view_count(view, level) || !strict ? mine : 0;
     }
     if (metate_view_matches(view, level, found, key, any)) {
@@ -124,7 +125,7 @@ METATE_VIEW_INLINE uint32_t metate_view_axis_position(const metate_level *level)
 
 /* The slot of a list's chunk, claimed if need be. */
 METATE_VIEW_INLINE uint32_t metate_view_chunk_claim(const metate_view *view, uint32_t level,
-                                                    uint8_t *container, uint32_t chunk,
+                                                    METATE_BLOCK uint8_t *container, uint32_t chunk,
                                                     const uint32_t *key) {
   const metate_level *own = metate_view_level(view, level);
   uint32_t first[METATE_MAX_AXES];
@@ -137,30 +138,31 @@ METATE_VIEW_INLINE uint32_t metate_view_chunk_claim(const metate_view *view, uin
 /* Activates cell `index` and all before it; the slot of its chunk, 0: exhausted. Then the list ends
  * with the last chunk that there was. */
 METATE_VIEW_INLINE uint32_t metate_view_dynamic_activate(const metate_view *view, uint32_t level,
-                                                         uint8_t *container, uint64_t index,
-                                                         const uint32_t *key, int strict) {
+                                                         METATE_BLOCK uint8_t *container,
+                                                         uint64_t index, const uint32_t *key,
+                                                         int strict) {
   const metate_level *own = metate_view_level(view, level);
-  uint32_t *length = (uint32_t *)container, slot = 0, reached = 0, beyond = 0;
+  METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
+  uint32_t slot = 0, reached = 0, beyond = 0;
   uint32_t chunk = (uint32_t)(index / own->slot_cells);
-  uint32_t known = __atomic_load_n(length, __ATOMIC_ACQUIRE);
+  uint32_t known = METATE_ATOMIC_LOAD(length, ACQUIRE);
   if (index < known) {
-    slot = __atomic_load_n(metate_view_chunk_links(container) + chunk, __ATOMIC_ACQUIRE);
+    slot = METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE);
     if (slot)
       return slot;
   }
   uint32_t next = known / own->slot_cells < chunk ? known / own->slot_cells : chunk;
   for (; next <= chunk; ++next) {
-    int there = __atomic_load_n(metate_view_chunk_links(container) + next, __ATOMIC_RELAXED) != 0;
+    int there = METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + next, RELAXED) != 0;
     slot = metate_view_chunk_claim(view, level, container, next, key);
     if (!slot)
       break;
-    beyond |= !there && __atomic_load_n(&metate_view_pool_of(view, level)->used, __ATOMIC_RELAXED) >
+    beyond |= !there && METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->used, RELAXED) >
                             metate_view_capacity(view, level);
   }
   reached = slot ? (uint32_t)index + 1 : next * own->slot_cells;
   while (known < reached) {
-    if (!__atomic_compare_exchange_n(length, &known, reached, 1, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE))
+    if (!METATE_ATOMIC_COMPARE_EXCHANGE(length, &known, reached, 1, ACQ_REL, ACQUIRE))
       continue;
     metate_view_change(view);
     break;
@@ -168,23 +170,13 @@ METATE_VIEW_INLINE uint32_t metate_view_dynamic_activate(const metate_view *view
   return strict && beyond ? 0 : slot;
 }
 
-/* Lets others work for some hundred cycles. */
-METATE_VIEW_INLINE void metate_view_pause(uint32_t turns) {
-  for (uint32_t k = 0; k < turns; ++k) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-  }
-}
-
 /* A new last cell of the list: its index, or -1 where the list or the pool is full. */
 METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t level,
-                                              uint8_t *container, const uint32_t *key) {
+                                              METATE_BLOCK uint8_t *container,
+                                              const uint32_t *key) {
   const metate_level *own = metate_view_level(view, level);
-  uint32_t *length = (uint32_t *)container;
-  uint32_t known = __atomic_load_n(length, __ATOMIC_ACQUIRE);
+  METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
+  uint32_t known = METATE_ATOMIC_LOAD(length, ACQUIRE);
   for (uint32_t turns = 8;; turns = turns < 64 ? 2 * turns : turns) {
     if (known >= own->cells) {
       metate_view_report(view, level, 0);
@@ -192,37 +184,36 @@ METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t 
     }
     /* The chunk before the length: what is below a length is always there. */
     uint32_t chunk = known / own->slot_cells;
-    if (!__atomic_load_n(metate_view_chunk_links(container) + chunk, __ATOMIC_ACQUIRE) &&
+    if (!METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE) &&
         !metate_view_chunk_claim(view, level, container, chunk, key))
       return -1;
-    if (__atomic_compare_exchange_n(length, &known, known + 1, 1, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
+    if (METATE_ATOMIC_COMPARE_EXCHANGE(length, &known, known + 1, 1, ACQ_REL, ACQUIRE)) {
       metate_view_change(view);
       return known;
     }
     /* Another worker is at the same list: while he has its line to himself he appends many times. */
     metate_view_pause(turns);
-    known = __atomic_load_n(length, __ATOMIC_ACQUIRE);
+    known = METATE_ATOMIC_LOAD(length, ACQUIRE);
   }
 }
 
 /* ---- deactivation ------------------------------------------------------------------------------- */
 
 METATE_VIEW_INLINE void metate_view_unlink(const metate_view *view, uint32_t level,
-                                           uint32_t *link) {
-  if (!__atomic_load_n(link, __ATOMIC_RELAXED))
+                                           METATE_BLOCK uint32_t *link) {
+  if (!METATE_ATOMIC_LOAD(link, RELAXED))
     return;
-  uint32_t slot = __atomic_exchange_n(link, 0u, __ATOMIC_ACQ_REL);
+  uint32_t slot = METATE_ATOMIC_EXCHANGE(link, 0u, ACQ_REL);
   if (slot)
     metate_view_retire(view, level, slot);
 }
 
 METATE_VIEW_FUNCTION void metate_view_clear_list(const metate_view *view, uint32_t level,
-                                                 uint8_t *container) {
+                                                 METATE_BLOCK uint8_t *container) {
   const metate_level *own = metate_view_level(view, level);
   /* The length first: nobody reads a link that is being taken away. */
-  if (__atomic_load_n((uint32_t *)container, __ATOMIC_RELAXED) &&
-      __atomic_exchange_n((uint32_t *)container, 0u, __ATOMIC_ACQ_REL))
+  if (METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container, RELAXED) &&
+      METATE_ATOMIC_EXCHANGE((METATE_BLOCK uint32_t *)container, 0u, ACQ_REL))
     metate_view_change(view);
   for (uint32_t k = 0, chunks = metate_view_chunks(own); k < chunks; ++k)
     metate_view_unlink(view, level, metate_view_chunk_links(container) + k);
@@ -230,69 +221,80 @@ METATE_VIEW_FUNCTION void metate_view_clear_list(const metate_view *view, uint32
 
 /* All hash cells below a container are given up: the stamp goes, collect finds the slots. */
 METATE_VIEW_INLINE void metate_view_clear_hash(const metate_view *view, uint32_t level,
-                                               uint8_t *container) {
-  if (!__atomic_load_n((uint32_t *)container, __ATOMIC_RELAXED))
+                                               METATE_BLOCK uint8_t *container) {
+  if (!METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container, RELAXED))
     return;
-  __atomic_add_fetch(&metate_view_pool_of(view, level)->orphans, 1u, __ATOMIC_RELAXED);
-  __atomic_exchange_n((uint32_t *)container, 0u, __ATOMIC_ACQ_REL);
+  METATE_ATOMIC_ADD_FETCH(&metate_view_pool_of(view, level)->orphans, 1u, RELAXED);
+  METATE_ATOMIC_EXCHANGE((METATE_BLOCK uint32_t *)container, 0u, ACQ_REL);
   metate_view_change(view);
 }
 
-/* Gives up what is active inside one cell; with `fill` its members read as background afterwards. */
+/* Gives up what is active in one container of a level that is inline in a cell that goes. */
+METATE_VIEW_INLINE void metate_view_clear_container(const metate_view *view, uint32_t level,
+                                                    METATE_BLOCK uint8_t *container) {
+  const metate_level *own = metate_view_level(view, level);
+  switch (own->kind) {
+  case METATE_LEVEL_POINTER:
+    for (uint64_t n = 0; n < own->cells; ++n)
+      metate_view_unlink(view, level, (METATE_BLOCK uint32_t *)container + n);
+    break;
+  case METATE_LEVEL_DYNAMIC:
+    metate_view_clear_list(view, level, container);
+    break;
+  case METATE_LEVEL_HASH:
+    metate_view_clear_hash(view, level, container);
+    break;
+  case METATE_LEVEL_BITMASKED:
+    for (uint32_t k = 0, words = metate_view_mask_words(own); k < words; ++k)
+      METATE_ATOMIC_STORE(metate_view_mask(own, container) + k, 0u, RELAXED);
+    break;
+  default:
+    break;
+  }
+}
+
+/* Gives up what is active inside one cell; with `fill` its members read as background afterwards. Level by level: the
+ * containers of each, in the cell and in the cells inside of it. */
 METATE_VIEW_FUNCTION void metate_view_clear_cell(const metate_view *view, uint32_t level,
-                                                 uint8_t *cell, int fill) {
-  for (uint32_t i = level + 1, end = metate_view_subtree_end(view, level); i < end; ++i) {
-    const metate_level *child = metate_view_level(view, i);
-    uint8_t *container = cell + child->offset;
-    if (child->parent != level)
+                                                 METATE_BLOCK uint8_t *cell, int fill) {
+  for (uint32_t i = level + 1, next, end = metate_view_subtree_end(view, level); i < end;
+       i = next) {
+    const metate_level *inner = metate_view_level(view, i);
+    int values = inner->pool == METATE_NONE && metate_view_inert(view, i);
+    /* What a pool holds is collected with its slots, and values are filled as wholes. */
+    next = values || inner->pool != METATE_NONE ? metate_view_subtree_end(view, i) : i + 1;
+    if (values && !fill && inner->kind != METATE_LEVEL_BITMASKED)
       continue;
-    switch (child->kind) {
-    case METATE_LEVEL_PLACE:
-      if (fill)
-        metate_view_fill_cell(view, i, container);
-      break;
-    case METATE_LEVEL_POINTER:
-      for (uint64_t n = 0; n < child->cells; ++n)
-        metate_view_unlink(view, i, (uint32_t *)container + n);
-      break;
-    case METATE_LEVEL_DYNAMIC:
-      metate_view_clear_list(view, i, container);
-      break;
-    case METATE_LEVEL_HASH:
-      metate_view_clear_hash(view, i, container);
-      break;
-    default: /* dense, bitmasked */
-      if (child->kind == METATE_LEVEL_BITMASKED)
-        for (uint32_t k = 0, words = metate_view_mask_words(child); k < words; ++k)
-          __atomic_store_n(metate_view_mask(child, container) + k, 0u, __ATOMIC_RELAXED);
-      if (fill && metate_view_inert(view, i))
-        metate_view_fill_cells(view, i, container, child->cells);
-      else if (fill || !metate_view_inert(view, i))
-        for (uint64_t n = 0; n < child->cells; ++n)
-          metate_view_clear_cell(view, i, container + n * child->cell_bytes, fill);
+    for (uint64_t n = 0, count = metate_view_inline_count(view, level, i); n < count; ++n) {
+      METATE_BLOCK uint8_t *container = metate_view_inline_container(view, level, i, cell, n, 0);
+      metate_view_clear_container(view, i, container);
+      if (values && fill)
+        metate_view_fill_cells(view, i, container, inner->cells);
     }
   }
 }
 
 METATE_VIEW_INLINE void metate_view_hash_deactivate(const metate_view *view, uint32_t level,
-                                                    const uint8_t *container, const uint32_t *key) {
+                                                    const METATE_BLOCK uint8_t *container,
+                                                    const uint32_t *key) {
   uint32_t slot = 0;
-  uint32_t *bucket = metate_view_hash_bucket(view, level, container, key, &slot);
-  if (!bucket || !__atomic_compare_exchange_n(bucket, &slot, METATE_TOMBSTONE, 0, __ATOMIC_ACQ_REL,
-                                              __ATOMIC_RELAXED))
+  METATE_BLOCK uint32_t *bucket = metate_view_hash_bucket(view, level, container, key, &slot);
+  if (!bucket ||
+      !METATE_ATOMIC_COMPARE_EXCHANGE(bucket, &slot, METATE_TOMBSTONE, 0, ACQ_REL, RELAXED))
     return;
-  __atomic_add_fetch(&metate_view_pool_of(view, level)->tombs, 1u, __ATOMIC_RELAXED);
+  METATE_ATOMIC_ADD_FETCH(&metate_view_pool_of(view, level)->tombs, 1u, RELAXED);
   metate_view_retire(view, level, slot);
 }
 
 /* The mask bit goes first: who tests it meanwhile reads a cell that is background soon. */
 METATE_VIEW_INLINE void metate_view_mask_deactivate(const metate_view *view, uint32_t level,
-                                                    uint8_t *container, uint64_t linear) {
+                                                    METATE_BLOCK uint8_t *container,
+                                                    uint64_t linear) {
   const metate_level *own = metate_view_level(view, level);
-  uint32_t *word = metate_view_mask(own, container) + linear / 32;
+  METATE_BLOCK uint32_t *word = metate_view_mask(own, container) + linear / 32;
   uint32_t bit = 1u << linear % 32;
-  if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit) ||
-      !(__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit))
+  if (!(METATE_ATOMIC_LOAD(word, RELAXED) & bit) ||
+      !(METATE_ATOMIC_FETCH_AND(word, ~bit, ACQ_REL) & bit))
     return;
   metate_view_change(view);
   metate_view_clear_cell(view, level, container + linear * own->cell_bytes, 1);
@@ -300,7 +302,8 @@ METATE_VIEW_INLINE void metate_view_mask_deactivate(const metate_view *view, uin
 
 /* Runs of ones in a word of a mask: the background in their cells, which hold values alone. `first` is the cell of bit 0. */
 METATE_VIEW_INLINE void metate_view_fill_bits(const metate_view *view, uint32_t level,
-                                              uint8_t *container, uint64_t first, uint64_t bits) {
+                                              METATE_BLOCK uint8_t *container, uint64_t first,
+                                              uint64_t bits) {
   uint64_t bytes = metate_view_level(view, level)->cell_bytes;
   if (bits == 0xffffffffu) { /* so many that compilers know how many */
     metate_view_fill_cells(view, level, container + first * bytes, 32);
@@ -317,13 +320,14 @@ METATE_VIEW_INLINE void metate_view_fill_bits(const metate_view *view, uint32_t 
 /* As metate_view_mask_deactivate, of several cells: those of `bits` in each of the words [begin, end) of the mask. Of a
  * level without pools below. */
 METATE_VIEW_INLINE void metate_view_mask_deactivate_bits(const metate_view *view, uint32_t level,
-                                                         uint8_t *container, uint64_t begin,
-                                                         uint64_t end, uint32_t bits) {
-  uint32_t *mask = metate_view_mask(metate_view_level(view, level), container);
+                                                         METATE_BLOCK uint8_t *container,
+                                                         uint64_t begin, uint64_t end,
+                                                         uint32_t bits) {
+  METATE_BLOCK uint32_t *mask = metate_view_mask(metate_view_level(view, level), container);
   for (uint64_t word = begin; word < end; ++word) {
-    uint32_t active = __atomic_load_n(mask + word, __ATOMIC_RELAXED) & bits;
+    uint32_t active = METATE_ATOMIC_LOAD(mask + word, RELAXED) & bits;
     if (active)
-      active &= __atomic_fetch_and(mask + word, ~bits, __ATOMIC_ACQ_REL);
+      active &= METATE_ATOMIC_FETCH_AND(mask + word, ~bits, ACQ_REL);
     if (!active)
       continue;
     metate_view_change(view);
@@ -332,23 +336,25 @@ METATE_VIEW_INLINE void metate_view_mask_deactivate_bits(const metate_view *view
 }
 
 METATE_VIEW_INLINE void metate_view_mask_activate(const metate_view *view, uint32_t level,
-                                                  uint8_t *container, uint64_t linear) {
-  uint32_t *word = metate_view_mask(metate_view_level(view, level), container) + linear / 32;
+                                                  METATE_BLOCK uint8_t *container,
+                                                  uint64_t linear) {
+  METATE_BLOCK uint32_t *word =
+      metate_view_mask(metate_view_level(view, level), container) + linear / 32;
   uint32_t bit = 1u << linear % 32;
-  if (__atomic_load_n(word, __ATOMIC_ACQUIRE) & bit)
+  if (METATE_ATOMIC_LOAD(word, ACQUIRE) & bit)
     return;
-  __atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL);
+  METATE_ATOMIC_FETCH_OR(word, bit, ACQ_REL);
   metate_view_change(view);
 }
 
 /* Deactivates one cell of any level with activity; of a dynamic level the whole list. `linear` is the
  * cell's index in the container, `key` its coordinates (hash). */
 METATE_VIEW_INLINE void metate_view_deactivate(const metate_view *view, uint32_t level,
-                                               uint8_t *container, uint64_t linear,
+                                               METATE_BLOCK uint8_t *container, uint64_t linear,
                                                const uint32_t *key) {
   switch (metate_view_level(view, level)->kind) {
   case METATE_LEVEL_POINTER:
-    metate_view_unlink(view, level, (uint32_t *)container + linear);
+    metate_view_unlink(view, level, (METATE_BLOCK uint32_t *)container + linear);
     break;
   case METATE_LEVEL_BITMASKED:
     metate_view_mask_deactivate(view, level, container, linear);

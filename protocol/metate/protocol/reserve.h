@@ -4,7 +4,7 @@
 #define METATE_PROTOCOL_RESERVE_H
 
 #include "metate/abi/reservation.h"
-#include "metate/protocol/task.h"
+#include "metate/protocol/paths.h"
 
 /* The record with these coordinates, made if there is none (*fresh = 1); NULL: no room. */
 METATE_VIEW_FUNCTION metate_reserved *metate_reservation_enter(metate_reservation *counted,
@@ -17,11 +17,11 @@ METATE_VIEW_FUNCTION metate_reserved *metate_reservation_enter(metate_reservatio
   uint32_t at = metate_view_home(key, axes, counted->bucket_count) + level * 0x9e3779b1u;
   *fresh = 0;
   for (uint32_t probe = 0; probe <= mask; ++probe, ++at) {
-    uint32_t found = __atomic_load_n(&buckets[at & mask], __ATOMIC_ACQUIRE);
+    uint32_t found = METATE_ATOMIC_LOAD(&buckets[at & mask], ACQUIRE);
     if (!found) {
       if (!mine) {
-        if (__atomic_load_n(&counted->taken, __ATOMIC_RELAXED) <= counted->record_count)
-          mine = __atomic_add_fetch(&counted->taken, 1u, __ATOMIC_RELAXED);
+        if (METATE_ATOMIC_LOAD(&counted->taken, RELAXED) <= counted->record_count)
+          mine = METATE_ATOMIC_ADD_FETCH(&counted->taken, 1u, RELAXED);
         if (!mine || mine > counted->record_count)
           return NULL;
         metate_reserved *own = records + (mine - 1);
@@ -31,8 +31,7 @@ METATE_VIEW_FUNCTION metate_reserved *metate_reservation_enter(metate_reservatio
         for (uint32_t k = 0; k < axes; ++k)
           own->key[k] = key[k];
       }
-      if (__atomic_compare_exchange_n(&buckets[at & mask], &found, mine, 0, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
+      if (METATE_ATOMIC_COMPARE_EXCHANGE(&buckets[at & mask], &found, mine, 0, ACQ_REL, ACQUIRE)) {
         *fresh = 1;
         return records + (mine - 1);
       }
@@ -57,59 +56,75 @@ METATE_VIEW_INLINE int metate_reserve_slot(const metate_view *view, uint32_t lev
   metate_view_key(own, along, key);
   metate_reservation_enter(counted, tree, 2 * level, key, own->coordinate_count, &fresh);
   if (fresh)
-    __atomic_add_fetch(&metate_reservation_missing(counted)[tree * counted->pools + own->pool],
-                       (uint64_t)1, __ATOMIC_RELAXED);
+    METATE_ATOMIC_ADD_FETCH(&metate_reservation_missing(counted)[tree * counted->pools + own->pool],
+                            (uint64_t)1, RELAXED);
   return fresh;
 }
 
-/* Counts the slots from the root down to this cell that are not there; the cell, or NULL: not active. */
-METATE_VIEW_FUNCTION uint8_t *metate_reserve_cell(const metate_view *view, uint32_t level,
-                                                  const int64_t *along, metate_reservation *counted,
-                                                  uint32_t tree) {
+/* The cell with this index in a list, counted with all chunks up to it. `along` is the cell's. */
+METATE_VIEW_INLINE METATE_BLOCK uint8_t *
+metate_reserve_in_list(const metate_view *view, uint32_t level, METATE_BLOCK uint8_t *list,
+                       uint64_t n, const int64_t *along, metate_reservation *counted,
+                       uint32_t tree) {
   const metate_level *own = metate_view_level(view, level);
-  uint64_t n = 0;
-  if (own->kind == METATE_LEVEL_ROOT)
-    return metate_view_container(view, level, along, METATE_VIEW_FIND, &n);
-  int64_t outer[METATE_MAX_AXES];
+  uint64_t length = list ? METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)list, ACQUIRE) : 0;
+  uint64_t linked = (length + own->slot_cells - 1) / own->slot_cells;
+  int64_t chunk[METATE_MAX_AXES];
   for (uint32_t k = 0; k < METATE_MAX_AXES; ++k)
-    outer[k] = along[k];
-  n = metate_view_ascend(own, outer);
-  uint8_t *container = metate_reserve_cell(view, own->parent, outer, counted, tree);
-  uint32_t key[METATE_MAX_AXES], slot = 0;
-  if (container)
-    container += own->offset;
+    chunk[k] = along[k];
+  /* The last chunk first: who finds it counted knows that the others are or will be. */
+  for (uint64_t chunks = n / own->slot_cells + 1; chunks > linked; --chunks) {
+    chunk[own->axes[0]] = (int64_t)chunks - 1;
+    if (!metate_reserve_slot(view, level, chunk, counted, tree))
+      break;
+  }
+  if (n >= length)
+    return NULL;
+  uint32_t slot = METATE_ATOMIC_LOAD(metate_view_chunk_links(list) + n / own->slot_cells, ACQUIRE);
+  return metate_view_in_slot(view, level, slot, n % own->slot_cells);
+}
+
+/* The cell that the next step of a path leads to from a container (NULL: of a cell that is not active), counted if it is not
+ * there. */
+METATE_VIEW_INLINE METATE_BLOCK uint8_t *
+metate_reserve_step(const metate_view *view, const metate_view_path *path, uint32_t step,
+                    METATE_BLOCK uint8_t *container, metate_reservation *counted, uint32_t tree) {
+  uint32_t level = path->levels[step], key[METATE_MAX_AXES], slot = 0;
+  const metate_level *own = metate_view_level(view, level);
+  uint64_t n = path->linear[step];
   switch (own->kind) {
   case METATE_LEVEL_POINTER:
-    slot = container ? __atomic_load_n((uint32_t *)container + n, __ATOMIC_ACQUIRE) : 0;
+    slot = container ? METATE_ATOMIC_LOAD((METATE_BLOCK uint32_t *)container + n, ACQUIRE) : 0;
     break;
   case METATE_LEVEL_HASH:
-    metate_view_key(own, along, key);
+    metate_view_key(own, path->along, key);
     slot = container ? metate_view_hash_find(view, level, container, key) : 0;
     break;
-  case METATE_LEVEL_DYNAMIC: {
-    uint64_t length = container ? __atomic_load_n((uint32_t *)container, __ATOMIC_ACQUIRE) : 0;
-    uint64_t linked = (length + own->slot_cells - 1) / own->slot_cells;
-    int64_t *at = &outer[own->axes[0]]; /* `outer` is free again: the chunk's place */
-    for (uint32_t k = 0; k < METATE_MAX_AXES; ++k)
-      outer[k] = along[k];
-    /* The last chunk first: who finds it counted knows that the others are or will be. */
-    for (uint64_t chunks = n / own->slot_cells + 1; chunks > linked; --chunks) {
-      *at = (int64_t)chunks - 1;
-      if (!metate_reserve_slot(view, level, outer, counted, tree))
-        break;
-    }
-    if (n >= length)
-      return NULL;
-    slot =
-        __atomic_load_n(metate_view_chunk_links(container) + n / own->slot_cells, __ATOMIC_ACQUIRE);
-    return metate_view_in_slot(view, level, slot, n % own->slot_cells);
-  }
+  case METATE_LEVEL_DYNAMIC:
+    return metate_reserve_in_list(view, level, container, n, path->along, counted, tree);
   default: /* what is not active below a bit holds background: links that are 0 */
     return container ? container + n * own->cell_bytes : NULL;
   }
   if (!slot)
-    metate_reserve_slot(view, level, along, counted, tree);
+    metate_reserve_slot(view, level, path->along, counted, tree);
   return metate_view_in_slot(view, level, slot, 0);
+}
+
+/* Counts the slots from the root down to this cell that are not there; the cell, or NULL: not active. */
+METATE_VIEW_FUNCTION METATE_BLOCK uint8_t *metate_reserve_cell(const metate_view *view,
+                                                               uint32_t level, const int64_t *along,
+                                                               metate_reservation *counted,
+                                                               uint32_t tree) {
+  metate_view_path path;
+  metate_view_find_path(view, level, along, &path);
+  METATE_BLOCK uint8_t *cell = metate_view_root(view);
+  for (uint32_t step = 0; step < path.count; ++step) {
+    METATE_BLOCK uint8_t *container =
+        cell ? cell + metate_view_level(view, path.levels[step])->offset : NULL;
+    metate_view_descend(view, &path, step);
+    cell = metate_reserve_step(view, &path, step, container, counted, tree);
+  }
+  return cell;
 }
 
 /* Counts one more cell of a list (coordinate along it: 0). */
@@ -123,21 +138,21 @@ METATE_VIEW_FUNCTION void metate_reserve_append(const metate_view *view, uint32_
   for (uint32_t k = 0; k < METATE_MAX_AXES; ++k)
     outer[k] = along[k];
   metate_view_ascend(own, outer);
-  const uint8_t *list = metate_reserve_cell(view, own->parent, outer, counted, tree);
+  const METATE_BLOCK uint8_t *list = metate_reserve_cell(view, own->parent, outer, counted, tree);
   uint64_t length =
-      list ? __atomic_load_n((const uint32_t *)(list + own->offset), __ATOMIC_ACQUIRE) : 0;
+      list ? METATE_ATOMIC_LOAD((const METATE_BLOCK uint32_t *)(list + own->offset), ACQUIRE) : 0;
   metate_view_key(own, along, key);
   metate_reserved *record =
       metate_reservation_enter(counted, tree, 2 * level + 1, key, own->coordinate_count, &fresh);
   if (!record)
     return;
-  uint64_t index = length + __atomic_fetch_add(&record->count, 1u, __ATOMIC_RELAXED);
+  uint64_t index = length + METATE_ATOMIC_FETCH_ADD(&record->count, 1u, RELAXED);
   if (index >= own->cells) {
-    __atomic_store_n(&counted->full_tree, tree, __ATOMIC_RELAXED);
-    __atomic_store_n(&counted->full, level + 1, __ATOMIC_RELEASE);
+    METATE_ATOMIC_STORE(&counted->full_tree, tree, RELAXED);
+    METATE_ATOMIC_STORE(&counted->full, level + 1, RELEASE);
   } else if (index % own->slot_cells == 0) {
-    __atomic_add_fetch(&metate_reservation_missing(counted)[tree * counted->pools + own->pool],
-                       (uint64_t)1, __ATOMIC_RELAXED);
+    METATE_ATOMIC_ADD_FETCH(&metate_reservation_missing(counted)[tree * counted->pools + own->pool],
+                            (uint64_t)1, RELAXED);
   }
 }
 

@@ -7,39 +7,18 @@
 
 /* The top of a stack of free slots, or 0. */
 METATE_VIEW_INLINE uint32_t metate_view_pop(const metate_view *view, uint32_t level,
-                                            uint64_t *stack) {
+                                            METATE_BLOCK uint64_t *stack) {
   uint32_t physical = metate_view_physical(view, level);
-  uint64_t head = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
+  uint64_t head = METATE_ATOMIC_LOAD(stack, ACQUIRE);
   while ((uint32_t)head) {
     uint32_t slot = (uint32_t)head;
     if (slot > physical)
       return 0; /* a damaged list: as good as an empty one */
     /* May read a slot that another worker has just taken: then the exchange fails. */
-    uint32_t next = __atomic_load_n(metate_view_record(view, level, slot) + 1, __ATOMIC_RELAXED);
+    uint32_t next = METATE_ATOMIC_LOAD(metate_view_record(view, level, slot) + 1, RELAXED);
     uint64_t popped = ((head >> 32) + 1) << 32 | next;
-    if (__atomic_compare_exchange_n(stack, &head, popped, 1, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (METATE_ATOMIC_COMPARE_EXCHANGE(stack, &head, popped, 1, ACQ_REL, ACQUIRE))
       return slot;
-  }
-  return 0;
-}
-
-/* Up to `most` slots from the top of the free list, linked as they are there: the first one, or 0. */
-METATE_VIEW_INLINE uint32_t metate_view_pop_run(const metate_view *view, uint32_t level,
-                                                uint32_t most, uint32_t *last) {
-  uint64_t *stack = &metate_view_pool_of(view, level)->free_head;
-  uint32_t physical = metate_view_physical(view, level);
-  uint64_t head = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
-  while ((uint32_t)head && (uint32_t)head <= physical) {
-    uint32_t next = (uint32_t)head;
-    /* As above: where the exchange succeeds nobody has taken any of them meanwhile. */
-    for (uint32_t n = 0; n < most && next && next <= physical; ++n) {
-      *last = next;
-      next = __atomic_load_n(metate_view_record(view, level, next) + 1, __ATOMIC_RELAXED);
-    }
-    uint32_t first = (uint32_t)head;
-    if (__atomic_compare_exchange_n(stack, &head, ((head >> 32) + 1) << 32 | next, 1,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-      return first;
   }
   return 0;
 }
@@ -47,37 +26,58 @@ METATE_VIEW_INLINE uint32_t metate_view_pop_run(const metate_view *view, uint32_
 /* Up to `most` slots that were never handed out, in ascending order: the first one, or 0. */
 METATE_VIEW_INLINE uint32_t metate_view_raise(const metate_view *view, uint32_t level,
                                               uint32_t most, uint32_t *last) {
-  uint32_t *high_water = &metate_view_pool_of(view, level)->high_water;
+  METATE_BLOCK uint32_t *high_water = &metate_view_pool_of(view, level)->high_water;
   uint32_t physical = metate_view_physical(view, level);
-  uint32_t high = __atomic_load_n(high_water, __ATOMIC_RELAXED);
+  uint32_t high = METATE_ATOMIC_LOAD(high_water, RELAXED);
   while (high < physical) {
     *last = most < physical - high ? high + most : physical;
-    if (!__atomic_compare_exchange_n(high_water, &high, *last, 1, __ATOMIC_RELAXED,
-                                     __ATOMIC_RELAXED))
+    if (!METATE_ATOMIC_COMPARE_EXCHANGE(high_water, &high, *last, 1, RELAXED, RELAXED))
       continue;
     for (uint32_t slot = high + 1; slot < *last; ++slot)
-      __atomic_store_n(metate_view_record(view, level, slot) + 1, slot + 1, __ATOMIC_RELAXED);
+      METATE_ATOMIC_STORE(metate_view_record(view, level, slot) + 1, slot + 1, RELAXED);
     return high + 1;
   }
   return 0;
 }
 
 /* Slots `first` to `last`, linked by `next`, onto a stack of free slots. */
-METATE_VIEW_INLINE void metate_view_push(const metate_view *view, uint32_t level, uint64_t *stack,
-                                         uint32_t first, uint32_t last) {
-  uint32_t *next = metate_view_record(view, level, last) + 1;
-  uint64_t head = __atomic_load_n(stack, __ATOMIC_RELAXED), pushed;
+METATE_VIEW_INLINE void metate_view_push(const metate_view *view, uint32_t level,
+                                         METATE_BLOCK uint64_t *stack, uint32_t first,
+                                         uint32_t last) {
+  METATE_BLOCK uint32_t *next = metate_view_record(view, level, last) + 1;
+  uint64_t head = METATE_ATOMIC_LOAD(stack, RELAXED), pushed;
   do {
-    __atomic_store_n(next, (uint32_t)head, __ATOMIC_RELAXED);
+    METATE_ATOMIC_STORE(next, (uint32_t)head, RELAXED);
     pushed = ((head >> 32) + 1) << 32 | first;
-  } while (
-      !__atomic_compare_exchange_n(stack, &head, pushed, 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  } while (!METATE_ATOMIC_COMPARE_EXCHANGE(stack, &head, pushed, 1, ACQ_REL, RELAXED));
+}
+
+#if !METATE_DEVICE /* magazines */
+/* Up to `most` slots from the top of the free list, linked as they are there: the first one, or 0. */
+METATE_VIEW_INLINE uint32_t metate_view_pop_run(const metate_view *view, uint32_t level,
+                                                uint32_t most, uint32_t *last) {
+  METATE_BLOCK uint64_t *stack = &metate_view_pool_of(view, level)->free_head;
+  uint32_t physical = metate_view_physical(view, level);
+  uint64_t head = METATE_ATOMIC_LOAD(stack, ACQUIRE);
+  while ((uint32_t)head && (uint32_t)head <= physical) {
+    uint32_t next = (uint32_t)head;
+    /* As above: where the exchange succeeds nobody has taken any of them meanwhile. */
+    for (uint32_t n = 0; n < most && next && next <= physical; ++n) {
+      *last = next;
+      next = METATE_ATOMIC_LOAD(metate_view_record(view, level, next) + 1, RELAXED);
+    }
+    uint32_t first = (uint32_t)head;
+    if (METATE_ATOMIC_COMPARE_EXCHANGE(stack, &head, ((head >> 32) + 1) << 32 | next, 1, ACQ_REL,
+                                       ACQUIRE))
+      return first;
+  }
+  return 0;
 }
 
 /* How many slots a worker takes at once: few where few are left, so that each worker finds some. A host
  * takes one by one. */
 METATE_VIEW_INLINE uint32_t metate_view_run(const metate_view *view, uint32_t level) {
-  uint32_t used = __atomic_load_n(&metate_view_pool_of(view, level)->used, __ATOMIC_RELAXED);
+  uint32_t used = METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->used, RELAXED);
   uint32_t physical = metate_view_physical(view, level),
            left = used < physical ? physical - used : 0;
   uint32_t most = left / (4 * METATE_MAGAZINES) + 1;
@@ -90,57 +90,67 @@ METATE_VIEW_INLINE uint32_t metate_view_run(const metate_view *view, uint32_t le
  * magazine. */
 METATE_VIEW_FUNCTION uint32_t metate_view_refill(const metate_view *view, uint32_t level,
                                                  uint32_t magazine) {
-  metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   uint32_t most = metate_view_run(view, level), last = 0;
   /* From here on, until the run lies in the magazine, others do not see it. */
   if (most > 1)
-    __atomic_add_fetch(&pool->moves_begun, 1u, __ATOMIC_SEQ_CST);
+    METATE_ATOMIC_ADD_FETCH(&pool->moves_begun, 1u, SEQ_CST);
   uint32_t first = metate_view_pop_run(view, level, most, &last);
   if (!first)
     first = metate_view_raise(view, level, most, &last);
   if (first && first != last) { /* `last` of a run that was not got means nothing */
-    uint32_t rest = __atomic_load_n(metate_view_record(view, level, first) + 1, __ATOMIC_RELAXED);
-    if (!(__atomic_load_n(&pool->loaded, __ATOMIC_RELAXED) >> magazine & 1))
-      __atomic_fetch_or(&pool->loaded, 1u << magazine, __ATOMIC_RELAXED);
+    uint32_t rest = METATE_ATOMIC_LOAD(metate_view_record(view, level, first) + 1, RELAXED);
+    if (!(METATE_ATOMIC_LOAD(&pool->loaded, RELAXED) >> magazine & 1))
+      METATE_ATOMIC_FETCH_OR(&pool->loaded, 1u << magazine, RELAXED);
     metate_view_push(view, level, &pool->magazines[magazine].head, rest, last);
   }
   if (most > 1)
-    __atomic_add_fetch(&pool->moves_ended, 1u, __ATOMIC_SEQ_CST);
+    METATE_ATOMIC_ADD_FETCH(&pool->moves_ended, 1u, SEQ_CST);
   return first;
 }
 
 /* A slot from wherever there is one; 0: there was none at one point in time. */
 METATE_VIEW_FUNCTION uint32_t metate_view_search(const metate_view *view, uint32_t level) {
-  metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   for (;;) {
-    uint32_t ended = __atomic_load_n(&pool->moves_ended, __ATOMIC_SEQ_CST), last = 0;
-    uint32_t begun = __atomic_load_n(&pool->moves_begun, __ATOMIC_SEQ_CST), slot = 0;
+    uint32_t ended = METATE_ATOMIC_LOAD(&pool->moves_ended, SEQ_CST), last = 0;
+    uint32_t begun = METATE_ATOMIC_LOAD(&pool->moves_begun, SEQ_CST), slot = 0;
     for (uint32_t m = 0; m < METATE_MAGAZINES && !slot; ++m)
       slot = metate_view_pop(view, level, &pool->magazines[m].head);
     if (!slot)
       slot = metate_view_raise(view, level, 1, &last);
     if (!slot) /* the last one: nobody fills a magazine but from here, and that is a move */
       slot = metate_view_pop(view, level, &pool->free_head);
-    if (slot || (begun == ended && __atomic_load_n(&pool->moves_begun, __ATOMIC_SEQ_CST) == begun))
+    if (slot || (begun == ended && METATE_ATOMIC_LOAD(&pool->moves_begun, SEQ_CST) == begun))
       return slot;
     /* Else a run is, or was, in another worker's hands. */
     if (view->pools)
       return 0; /* no task runs: a damaged block */
   }
 }
+#endif
 
-/* A slot of the pool that nobody else has, or 0. */
+/* A slot of the pool that nobody else has, or 0. A device's workers, thousands of them, have no magazines: what is not in
+ * the free list then is linked or in another worker's hand. */
 METATE_VIEW_FUNCTION uint32_t metate_view_take(const metate_view *view, uint32_t level) {
+#if METATE_DEVICE
+  METATE_BLOCK uint64_t *stack = &metate_view_pool_of(view, level)->free_head;
+  uint32_t last = 0, slot = metate_view_pop(view, level, stack);
+  if (!slot)
+    slot = metate_view_raise(view, level, 1, &last);
+  return slot ? slot : metate_view_pop(view, level, stack); /* what came back meanwhile */
+#else
   uint32_t magazine = view->worker % METATE_MAGAZINES;
   metate_pool *pool = metate_view_pool_of(view, level);
   uint32_t slot = metate_view_pop(view, level, &pool->magazines[magazine].head);
   if (!slot)
     slot = metate_view_refill(view, level, magazine);
   return slot ? slot : metate_view_search(view, level);
+#endif
 }
 
 /* Empties all magazines of a pool, without a word about what was in them. */
-METATE_VIEW_INLINE void metate_view_forget_magazines(metate_pool *pool) {
+METATE_VIEW_INLINE void metate_view_forget_magazines(METATE_BLOCK metate_pool *pool) {
   for (uint32_t m = 0; m < METATE_MAGAZINES; ++m)
     pool->magazines[m].head = (pool->magazines[m].head >> 32) << 32;
   pool->loaded = 0;
@@ -149,7 +159,7 @@ METATE_VIEW_INLINE void metate_view_forget_magazines(metate_pool *pool) {
 /* Slots in magazines go back to the free list, the lowest to the top; those at the high water mark are as
  * if they had never been handed out. Where no task runs. */
 METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t level) {
-  metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   uint32_t physical = metate_view_physical(view, level), left = physical;
   uint32_t slots[METATE_MAGAZINE_SLOTS], high = pool->high_water;
   for (;;) {
@@ -157,7 +167,7 @@ METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t l
     for (uint32_t m = 1; m < METATE_MAGAZINES; ++m)
       if ((uint32_t)pool->magazines[m].head > (uint32_t)pool->magazines[best].head)
         best = m;
-    uint64_t *head = &pool->magazines[best].head;
+    METATE_BLOCK uint64_t *head = &pool->magazines[best].head;
     for (slot = (uint32_t)*head; slot && slot <= physical && left && count < METATE_MAGAZINE_SLOTS;
          --left) {
       slots[count++] = slot;
@@ -173,35 +183,35 @@ METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t l
     if (count)
       metate_view_push(view, level, &pool->free_head, slots[0], slots[count - 1]);
   }
-  __atomic_store_n(&pool->high_water, high, __ATOMIC_RELAXED);
+  METATE_ATOMIC_STORE(&pool->high_water, high, RELAXED);
   metate_view_forget_magazines(pool);
 }
 
 /* A slot that was taken and never linked goes back. */
 METATE_VIEW_FUNCTION void metate_view_give_back(const metate_view *view, uint32_t level,
                                                 uint32_t slot) {
-  metate_pool *pool = metate_view_pool_of(view, level);
-  uint32_t *record = metate_view_record(view, level, slot);
-  __atomic_store_n(&record[0], 0u, __ATOMIC_RELAXED);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+  METATE_ATOMIC_STORE(&record[0], 0u, RELAXED);
   metate_view_push(view, level, &pool->free_head, slot, slot);
 }
 
 /* Fills a slot that was taken. The state last: a loop over the pool may look at it [release]. */
 METATE_VIEW_INLINE void metate_view_prepare(const metate_view *view, uint32_t level, uint32_t slot,
                                             const uint32_t *key, uint32_t next) {
-  uint32_t *record = metate_view_record(view, level, slot);
+  METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
   metate_view_fill_slot(view, level, slot);
-  __atomic_store_n(&record[1], next, __ATOMIC_RELAXED);
+  METATE_ATOMIC_STORE(&record[1], next, RELAXED);
   for (uint32_t k = 0; k < metate_view_level(view, level)->coordinate_count; ++k)
     record[2 + k] = key[k];
-  __atomic_store_n(&record[0], metate_view_header(view)->epoch, __ATOMIC_RELEASE);
+  METATE_ATOMIC_STORE(&record[0], metate_view_header(view)->epoch, RELEASE);
 }
 
 /* Counts a slot that was linked: 1, or 0 where it is beyond the capacity (it is kept: it sits in a
  * slack slot). */
 METATE_VIEW_INLINE int metate_view_count(const metate_view *view, uint32_t level) {
-  metate_pool *pool = metate_view_pool_of(view, level);
-  uint32_t used = __atomic_add_fetch(&pool->used, 1u, __ATOMIC_RELAXED);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
+  uint32_t used = METATE_ATOMIC_ADD_FETCH(&pool->used, 1u, RELAXED);
   metate_view_change(view);
   if (used <= metate_view_capacity(view, level))
     return 1;
@@ -210,7 +220,7 @@ METATE_VIEW_INLINE int metate_view_count(const metate_view *view, uint32_t level
 }
 
 METATE_VIEW_FUNCTION void metate_view_exhausted(const metate_view *view, uint32_t level) {
-  uint64_t used = __atomic_load_n(&metate_view_pool_of(view, level)->used, __ATOMIC_RELAXED);
+  uint64_t used = METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->used, RELAXED);
   uint64_t least = metate_view_capacity(view, level) + 1ull;
   metate_view_report(view, level, used > least ? used : least);
 }
@@ -218,19 +228,20 @@ METATE_VIEW_FUNCTION void metate_view_exhausted(const metate_view *view, uint32_
 /* The slot of a link, claimed if it is 0; 0 where the pool is exhausted and, with `strict`, where the
  * slot is beyond the capacity. */
 METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t level,
-                                              uint32_t *link, const uint32_t *key, int strict) {
-  uint32_t linked = __atomic_load_n(link, __ATOMIC_ACQUIRE);
+                                              METATE_BLOCK uint32_t *link, const uint32_t *key,
+                                              int strict) {
+  uint32_t linked = METATE_ATOMIC_LOAD(link, ACQUIRE);
   if (linked)
     return linked;
   uint32_t slot = metate_view_take(view, level);
   if (!slot) {
-    linked = __atomic_load_n(link, __ATOMIC_ACQUIRE); /* another may have linked it meanwhile */
+    linked = METATE_ATOMIC_LOAD(link, ACQUIRE); /* another may have linked it meanwhile */
     if (!linked)
       metate_view_exhausted(view, level);
     return linked;
   }
   metate_view_prepare(view, level, slot, key, 0);
-  if (!__atomic_compare_exchange_n(link, &linked, slot, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  if (!METATE_ATOMIC_COMPARE_EXCHANGE(link, &linked, slot, 0, ACQ_REL, ACQUIRE)) {
     metate_view_give_back(view, level, slot);
     return linked;
   }
@@ -240,15 +251,14 @@ METATE_VIEW_INLINE uint32_t metate_view_claim(const metate_view *view, uint32_t 
 /* A slot that nothing links any more waits for the end of the task. */
 METATE_VIEW_FUNCTION void metate_view_retire(const metate_view *view, uint32_t level,
                                              uint32_t slot) {
-  metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   if (!metate_view_valid(view, level, slot))
     return;
-  uint32_t *record = metate_view_record(view, level, slot);
-  uint32_t head = __atomic_load_n(&pool->pending, __ATOMIC_RELAXED);
+  METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+  uint32_t head = METATE_ATOMIC_LOAD(&pool->pending, RELAXED);
   do {
-    __atomic_store_n(&record[1], head, __ATOMIC_RELAXED);
-  } while (!__atomic_compare_exchange_n(&pool->pending, &head, slot, 1, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED));
+    METATE_ATOMIC_STORE(&record[1], head, RELAXED);
+  } while (!METATE_ATOMIC_COMPARE_EXCHANGE(&pool->pending, &head, slot, 1, RELEASE, RELAXED));
   metate_view_change(view);
 }
 

@@ -40,16 +40,16 @@ METATE_VIEW_INLINE int metate_view_precedes(const metate_level *own, const uint3
 METATE_VIEW_FUNCTION int metate_view_in_order(const metate_view *view, uint32_t level) {
   const metate_level *own = metate_view_level(view, level);
   for (uint32_t slot = 1, high = metate_view_high_water(view, level); slot <= high; ++slot) {
-    const uint32_t *record = metate_view_record(view, level, slot);
-    if (!record[0] ||
-        (slot > 1 &&
-         !metate_view_precedes(own, metate_view_record(view, level, slot - 1) + 2, record + 2)))
+    const METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
+    if (!record[0] || (slot > 1 && !metate_view_precedes(
+                                       own, metate_view_key_of(view, level, slot - 1), record + 2)))
       return 0;
   }
   return 1;
 }
 
-METATE_VIEW_INLINE void metate_view_swap(uint8_t *left, uint8_t *right, uint64_t bytes) {
+METATE_VIEW_INLINE void metate_view_swap(METATE_BLOCK uint8_t *left, METATE_BLOCK uint8_t *right,
+                                         uint64_t bytes) {
   uint8_t part[256]; /* of what moves: what was moved last is still in the cache */
   for (uint64_t step; bytes; left += step, right += step, bytes -= step) {
     step = bytes < sizeof part ? bytes : sizeof part;
@@ -61,7 +61,8 @@ METATE_VIEW_INLINE void metate_view_swap(uint8_t *left, uint8_t *right, uint64_t
 
 METATE_VIEW_INLINE void metate_view_swap_records(const metate_view *view, uint32_t level,
                                                  uint32_t left, uint32_t right) {
-  uint32_t *a = metate_view_record(view, level, left), *b = metate_view_record(view, level, right);
+  METATE_BLOCK uint32_t *a = metate_view_record(view, level, left),
+                        *b = metate_view_record(view, level, right);
   for (uint32_t k = 0, count = metate_record_bytes(metate_view_level(view, level)) / 4; k < count;
        ++k) {
     uint32_t word = a[k];
@@ -74,7 +75,7 @@ METATE_VIEW_INLINE void metate_view_swap_records(const metate_view *view, uint32
 METATE_VIEW_FUNCTION uint32_t metate_view_gather(const metate_view *view, uint32_t level) {
   uint32_t active = 0;
   for (uint32_t slot = 1, high = metate_view_high_water(view, level); slot <= high; ++slot) {
-    uint32_t *record = metate_view_record(view, level, slot);
+    METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
     record[1] = slot;
     if (record[0] && ++active != slot)
       metate_view_swap_records(view, level, active, slot);
@@ -88,8 +89,8 @@ METATE_VIEW_FUNCTION void metate_view_sort_few(const metate_view *view, uint32_t
   const metate_level *own = metate_view_level(view, level);
   for (uint32_t slot = first + 1; slot <= last; ++slot)
     for (uint32_t at = slot;
-         at > first && metate_view_precedes(own, metate_view_record(view, level, at) + 2,
-                                            metate_view_record(view, level, at - 1) + 2);
+         at > first && metate_view_precedes(own, metate_view_key_of(view, level, at),
+                                            metate_view_key_of(view, level, at - 1));
          --at)
       metate_view_swap_records(view, level, at, at - 1);
 }
@@ -99,10 +100,10 @@ METATE_VIEW_FUNCTION void metate_view_sort_few(const metate_view *view, uint32_t
 METATE_VIEW_FUNCTION uint32_t metate_view_part(const metate_view *view, uint32_t level,
                                                uint32_t first, uint32_t last) {
   const metate_level *own = metate_view_level(view, level);
-  const uint32_t *key = metate_view_record(view, level, first) + 2;
+  const uint32_t *key = metate_view_key_of(view, level, first);
   uint32_t difference[METATE_MAX_AXES] = {0};
   for (uint32_t slot = first + 1; slot <= last; ++slot) {
-    const uint32_t *other = metate_view_record(view, level, slot) + 2;
+    const uint32_t *other = metate_view_key_of(view, level, slot);
     for (uint32_t k = 0; k < own->coordinate_count; ++k)
       difference[k] |= key[k] ^ other[k];
   }
@@ -163,7 +164,8 @@ METATE_VIEW_FUNCTION int metate_view_move_slots(const metate_view *view, uint32_
   /* From each slot that was free on, to one that becomes free: records behind have the numbers. */
   for (uint32_t at = active + 1, high = metate_view_high_water(view, level); at <= high; ++at)
     for (uint32_t hole = metate_view_record(view, level, at)[1]; hole <= active; moved = 1) {
-      uint32_t *from = metate_view_record(view, level, hole) + 1, source = *from;
+      METATE_BLOCK uint32_t *from = metate_view_record(view, level, hole) + 1;
+      uint32_t source = *from;
       __builtin_memcpy(metate_view_slot(view, level, hole), metate_view_slot(view, level, source),
                        bytes);
       *from = hole;
@@ -172,7 +174,8 @@ METATE_VIEW_FUNCTION int metate_view_move_slots(const metate_view *view, uint32_
   /* What is left are cycles: what the first one had travels along, and is the last one's. */
   for (uint32_t first = 1; first <= active; ++first)
     for (uint32_t at = first;;) {
-      uint32_t *from = metate_view_record(view, level, at) + 1, source = *from;
+      METATE_BLOCK uint32_t *from = metate_view_record(view, level, at) + 1;
+      uint32_t source = *from;
       *from = at;
       if (source == first || source == at)
         break;
@@ -190,13 +193,14 @@ metate_view_relink(const metate_view *view, uint32_t level, uint32_t active) {
   const metate_level *own = metate_view_level(view, level);
   for (uint32_t slot = 1; slot <= active; ++slot) {
     uint64_t linear = 0;
-    uint32_t *words = (uint32_t *)metate_view_home_container(view, level, slot, &linear);
+    METATE_BLOCK uint32_t *words =
+        (METATE_BLOCK uint32_t *)metate_view_home_container(view, level, slot, &linear);
     if (!words)
       continue; /* a damaged block */
     if (own->kind == METATE_LEVEL_HASH)
       metate_view_record(view, level, slot)[1] = *words;
     else if (own->kind == METATE_LEVEL_DYNAMIC)
-      metate_view_chunk_links((uint8_t *)words)[linear / own->slot_cells] = slot;
+      metate_view_chunk_links((METATE_BLOCK uint8_t *)words)[linear / own->slot_cells] = slot;
     else
       words[linear] = slot;
   }
@@ -206,7 +210,7 @@ metate_view_relink(const metate_view *view, uint32_t level, uint32_t active) {
 
 /* One pool, after those before it. Nonzero: a slot has another number. */
 METATE_VIEW_FUNCTION int metate_view_sort_pool(const metate_view *view, uint32_t level) {
-  metate_pool *pool = metate_view_pool_of(view, level);
+  METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   uint32_t high = metate_view_high_water(view, level), active = metate_view_gather(view, level);
   uint64_t bytes = metate_record_bytes(metate_view_level(view, level));
   metate_view_sort_records(view, level, active);
@@ -214,25 +218,25 @@ METATE_VIEW_FUNCTION int metate_view_sort_pool(const metate_view *view, uint32_t
   if (moved || metate_view_level(view, level)->kind == METATE_LEVEL_HASH)
     metate_view_relink(view, level, active);
   __builtin_memset(metate_view_record(view, level, active + 1), 0, (high - active) * bytes);
-  __atomic_store_n(&pool->high_water, active, __ATOMIC_RELAXED);
-  __atomic_store_n(&pool->free_head, ((pool->free_head >> 32) + 1) << 32, __ATOMIC_RELAXED);
+  METATE_ATOMIC_STORE(&pool->high_water, active, RELAXED);
+  METATE_ATOMIC_STORE(&pool->free_head, ((pool->free_head >> 32) + 1) << 32, RELAXED);
   metate_view_forget_magazines(pool);
   return moved;
 }
 
 METATE_VIEW_INLINE int metate_view_is_sorted(const metate_view *view) {
-  const metate_tree_header *header = metate_view_header(view);
-  return !__atomic_load_n(&header->changed, __ATOMIC_RELAXED) &&
-         header->sorted == __atomic_load_n(&header->topology, __ATOMIC_RELAXED);
+  const METATE_BLOCK metate_tree_header *header = metate_view_header(view);
+  return !METATE_ATOMIC_LOAD(&header->changed, RELAXED) &&
+         header->sorted == METATE_ATOMIC_LOAD(&header->topology, RELAXED);
 }
 
 /* Notes that all pools are in order; `moved`: slots have other numbers than before. */
 METATE_VIEW_INLINE void metate_view_note_sorted(const metate_view *view, int moved) {
-  metate_tree_header *header = metate_view_header(view);
+  METATE_BLOCK metate_tree_header *header = metate_view_header(view);
   if (moved)
     metate_view_change(view);
   metate_view_settle(view);
-  header->sorted = __atomic_load_n(&header->topology, __ATOMIC_RELAXED);
+  header->sorted = METATE_ATOMIC_LOAD(&header->topology, RELAXED);
 }
 
 /* Puts the slots of all pools in order where the set of active cells has changed since they were. By

@@ -45,6 +45,7 @@
 #define METATE_PROTOCOL_TREE_H
 
 #include "metate/protocol/cells.h"
+#include "metate/protocol/paths.h"
 #include "metate/protocol/sort.h"
 #include "metate/protocol/task.h"
 #include "metate/protocol/view.h"

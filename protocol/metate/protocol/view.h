@@ -3,15 +3,8 @@
 #ifndef METATE_PROTOCOL_VIEW_H
 #define METATE_PROTOCOL_VIEW_H
 
-#include "metate/abi/kernel.h"
 #include "metate/abi/tree.h"
-
-#ifdef __cplusplus /* hosts: small rather than specialised */
-#define METATE_VIEW_INLINE static inline __attribute__((unused))
-#else
-#define METATE_VIEW_INLINE static inline __attribute__((always_inline, unused))
-#endif
-#define METATE_VIEW_FUNCTION static __attribute__((unused))
+#include "metate/protocol/machine.h"
 
 /* One pool's constants, as a host has computed them. */
 typedef struct metate_view_pool {
@@ -29,12 +22,11 @@ typedef struct metate_view_pool {
 } metate_view_pool;
 
 typedef struct metate_view {
-  uint8_t *block;
+  METATE_BLOCK uint8_t *block;
   const metate_tree_type *type;
   const metate_view_pool *pools; /* NULL: read them from the block */
   uint32_t *broken; /* set where a slot number of a checked view is not followed; may be NULL */
-  const metate_host *host; /* whose workers walk over many slots; NULL: the calling one alone */
-  uint32_t worker;         /* whose magazines slots come from */
+  uint32_t worker;  /* whose magazines slots come from */
 } metate_view;
 
 /* ---- where things are --------------------------------------------------------------------------- */
@@ -42,12 +34,13 @@ typedef struct metate_view {
 METATE_VIEW_INLINE const metate_level *metate_view_level(const metate_view *view, uint32_t level) {
   return (const metate_level *)(view->type + 1) + level;
 }
-METATE_VIEW_INLINE metate_tree_header *metate_view_header(const metate_view *view) {
-  return (metate_tree_header *)view->block;
+METATE_VIEW_INLINE METATE_BLOCK metate_tree_header *metate_view_header(const metate_view *view) {
+  return (METATE_BLOCK metate_tree_header *)view->block;
 }
 /* The record of a level's pool in the block. */
-METATE_VIEW_INLINE metate_pool *metate_view_pool_of(const metate_view *view, uint32_t level) {
-  return (metate_pool *)(view->block + sizeof(metate_tree_header)) +
+METATE_VIEW_INLINE METATE_BLOCK metate_pool *metate_view_pool_of(const metate_view *view,
+                                                                 uint32_t level) {
+  return (METATE_BLOCK metate_pool *)(view->block + sizeof(metate_tree_header)) +
          metate_view_level(view, level)->pool;
 }
 METATE_VIEW_INLINE const metate_view_pool *metate_view_own(const metate_view *view,
@@ -66,13 +59,14 @@ METATE_VIEW_INLINE uint32_t metate_view_buckets(const metate_view *view, uint32_
   return view->pools ? metate_view_own(view, level)->buckets
                      : metate_view_pool_of(view, level)->table_buckets;
 }
-METATE_VIEW_INLINE uint32_t *metate_view_table(const metate_view *view, uint32_t level) {
+METATE_VIEW_INLINE METATE_BLOCK uint32_t *metate_view_table(const metate_view *view,
+                                                            uint32_t level) {
   uint64_t offset = view->pools ? metate_view_own(view, level)->table
                                 : metate_view_pool_of(view, level)->table_offset;
-  return (uint32_t *)(view->block + offset);
+  return (METATE_BLOCK uint32_t *)(view->block + offset);
 }
-METATE_VIEW_INLINE uint8_t *metate_view_slot(const metate_view *view, uint32_t level,
-                                             uint32_t slot) {
+METATE_VIEW_INLINE METATE_BLOCK uint8_t *metate_view_slot(const metate_view *view, uint32_t level,
+                                                          uint32_t slot) {
   uint64_t offset = view->pools ? metate_view_own(view, level)->slots
                                 : metate_view_pool_of(view, level)->slots_offset;
   /* Without an ambient slot the offset of slot 0 may be below 0: the sum comes first. */
@@ -80,12 +74,17 @@ METATE_VIEW_INLINE uint8_t *metate_view_slot(const metate_view *view, uint32_t l
   return view->block + offset;
 }
 /* {state, next, coordinate[], of a dynamic level: cells at entry} of a slot. */
-METATE_VIEW_INLINE uint32_t *metate_view_record(const metate_view *view, uint32_t level,
-                                                uint32_t slot) {
+METATE_VIEW_INLINE METATE_BLOCK uint32_t *metate_view_record(const metate_view *view,
+                                                             uint32_t level, uint32_t slot) {
   uint64_t offset = view->pools ? metate_view_own(view, level)->meta
                                 : metate_view_pool_of(view, level)->meta_offset;
   uint64_t bytes = metate_record_bytes(metate_view_level(view, level));
-  return (uint32_t *)(view->block + offset + slot * bytes);
+  return (METATE_BLOCK uint32_t *)(view->block + offset + slot * bytes);
+}
+/* The coordinates of a slot, as its metadata has them. */
+METATE_VIEW_INLINE const uint32_t *metate_view_key_of(const metate_view *view, uint32_t level,
+                                                      uint32_t slot) {
+  return (const uint32_t *)(metate_view_record(view, level, slot) + 2);
 }
 /* May this number of a slot be followed? */
 METATE_VIEW_INLINE int metate_view_valid(const metate_view *view, uint32_t level, uint32_t slot) {
@@ -93,7 +92,7 @@ METATE_VIEW_INLINE int metate_view_valid(const metate_view *view, uint32_t level
 }
 /* Slots that may have been handed out; bounded whatever the block says. */
 METATE_VIEW_INLINE uint32_t metate_view_high_water(const metate_view *view, uint32_t level) {
-  uint32_t high = __atomic_load_n(&metate_view_pool_of(view, level)->high_water, __ATOMIC_RELAXED);
+  uint32_t high = METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->high_water, RELAXED);
   uint32_t most = metate_view_physical(view, level);
   return high < most ? high : most;
 }
@@ -103,11 +102,12 @@ METATE_VIEW_INLINE uint32_t metate_view_mask_words(const metate_level *level) {
 METATE_VIEW_INLINE uint32_t metate_view_chunks(const metate_level *level) {
   return (uint32_t)((level->cells + level->slot_cells - 1) / level->slot_cells);
 }
-METATE_VIEW_INLINE uint32_t *metate_view_mask(const metate_level *level, uint8_t *container) {
-  return (uint32_t *)(container + level->mask);
+METATE_VIEW_INLINE METATE_BLOCK uint32_t *metate_view_mask(const metate_level *level,
+                                                           METATE_BLOCK uint8_t *container) {
+  return (METATE_BLOCK uint32_t *)(container + level->mask);
 }
-METATE_VIEW_INLINE uint32_t *metate_view_chunk_links(uint8_t *container) {
-  return (uint32_t *)container + 2;
+METATE_VIEW_INLINE METATE_BLOCK uint32_t *metate_view_chunk_links(METATE_BLOCK uint8_t *container) {
+  return (METATE_BLOCK uint32_t *)container + 2;
 }
 /* The last record of the subtree of `level`, plus one. */
 METATE_VIEW_INLINE uint32_t metate_view_subtree_end(const metate_view *view, uint32_t level) {
@@ -132,50 +132,92 @@ METATE_VIEW_INLINE uint32_t metate_view_level_of_pool(const metate_view *view, u
   return level;
 }
 
-/* body(context, begin, end, worker) over [0, count), by the host's workers where that is worth it. What a body
- * does may be done again: it is, where the executor gives up. */
-METATE_VIEW_INLINE void metate_view_parallel(const metate_view *view, int64_t count, int64_t grain,
-                                             metate_task_body body, void *context) {
-  const metate_host *host = view->host;
-  if (!host || !host->parallel_for || count < 2 * grain ||
-      host->parallel_for(host->executor_self, count, grain, host->max_workers, body, context) !=
-          METATE_OK)
-    body(context, 0, count, 0);
-}
-
 /* ---- status and topology ------------------------------------------------------------------------ */
 
 /* Sets the sticky status; needed = 0: a list is at its largest length. */
 METATE_VIEW_FUNCTION void metate_view_report(const metate_view *view, uint32_t level,
                                              uint64_t needed) {
-  metate_tree_header *header = metate_view_header(view);
+  METATE_BLOCK metate_tree_header *header = metate_view_header(view);
   uint32_t pool = metate_view_level(view, level)->pool, expected = METATE_OK;
-  if (__atomic_compare_exchange_n(&header->status, &expected, (uint32_t)METATE_E_CAPACITY, 0,
-                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    __atomic_store_n(&header->status_level, pool, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&header->status_level, __ATOMIC_RELAXED) != pool)
+  if (METATE_ATOMIC_COMPARE_EXCHANGE(&header->status, &expected, (uint32_t)METATE_E_CAPACITY, 0,
+                                     RELAXED, RELAXED))
+    METATE_ATOMIC_STORE(&header->status_level, pool, RELAXED);
+  if (METATE_ATOMIC_LOAD(&header->status_level, RELAXED) != pool)
     return; /* needed counts for the pool that status_level names */
-  uint64_t known = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
-  while (known < needed && !__atomic_compare_exchange_n(&header->status_needed, &known, needed, 1,
-                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  uint64_t known = METATE_ATOMIC_LOAD(&header->status_needed, RELAXED);
+  while (known < needed && !METATE_ATOMIC_COMPARE_EXCHANGE(&header->status_needed, &known, needed,
+                                                           1, RELAXED, RELAXED)) {
   }
 }
 
 /* Notes that the set of active cells changes. Test first: the line stays shared. */
 METATE_VIEW_INLINE void metate_view_change(const metate_view *view) {
-  uint32_t *changed = &metate_view_header(view)->changed;
-  if (!__atomic_load_n(changed, __ATOMIC_RELAXED))
-    __atomic_store_n(changed, 1u, __ATOMIC_RELAXED);
+  METATE_BLOCK uint32_t *changed = &metate_view_header(view)->changed;
+  if (!METATE_ATOMIC_LOAD(changed, RELAXED))
+    METATE_ATOMIC_STORE(changed, 1u, RELAXED);
+}
+
+/* ---- inside one cell ---------------------------------------------------------------------------- */
+
+/* Does the container of `inner`, a level below `level`, lie in the very cell, with no pool between? */
+METATE_VIEW_INLINE int metate_view_is_inline(const metate_view *view, uint32_t level,
+                                             uint32_t inner) {
+  for (uint32_t at = metate_view_level(view, inner)->parent; at != level;
+       at = metate_view_level(view, at)->parent)
+    if (metate_view_level(view, at)->pool != METATE_NONE)
+      return 0;
+  return 1;
+}
+
+/* How many containers of `inner`, which is inline, a cell of `level` has. */
+METATE_VIEW_INLINE uint64_t metate_view_inline_count(const metate_view *view, uint32_t level,
+                                                     uint32_t inner) {
+  uint64_t count = 1;
+  for (uint32_t at = metate_view_level(view, inner)->parent; at != level;
+       at = metate_view_level(view, at)->parent)
+    count *= metate_view_level(view, at)->cells;
+  return count;
+}
+
+/* The nth of these containers, row-major from the outermost level on. With `active`: NULL where a mask between says
+ * that the cell it lies in is not active. */
+METATE_VIEW_INLINE METATE_BLOCK uint8_t *
+metate_view_inline_container(const metate_view *view, uint32_t level, uint32_t inner,
+                             METATE_BLOCK uint8_t *cell, uint64_t n, int active) {
+  uint64_t containers = metate_view_inline_count(view, level, inner);
+  for (uint32_t at = level, next = inner;; at = next, next = inner) {
+    while (metate_view_level(view, next)->parent != at)
+      next = metate_view_level(view, next)->parent;
+    const metate_level *own = metate_view_level(view, next);
+    METATE_BLOCK uint8_t *container = cell + own->offset;
+    if (next == inner)
+      return container;
+    containers /= own->cells;
+    uint64_t k = n / containers;
+    n -= k * containers;
+    if (active && own->kind == METATE_LEVEL_BITMASKED &&
+        !(metate_view_mask(own, container)[k / 32] >> k % 32 & 1))
+      return NULL;
+    cell = container + k * own->cell_bytes;
+  }
 }
 
 /* ---- background --------------------------------------------------------------------------------- */
 
+/* `count` cells of so many bytes take what the first one holds: copies of what is filled already, doubling. */
+METATE_VIEW_INLINE void metate_view_repeat(METATE_BLOCK uint8_t *first, uint64_t bytes,
+                                           uint64_t count) {
+  for (uint64_t done = bytes, total = count * bytes, step; done < total; done += step) {
+    step = done < total - done ? done : total - done;
+    __builtin_memcpy(first + done, first, step);
+  }
+}
+
 /* Writes the background of one cell: links, masks and lengths 0, members their background. Not while
- * another worker may follow a link in it. */
-METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32_t level,
-                                                 uint8_t *first, uint64_t count);
+ * another worker may follow a link in it. Inner levels come first: then each is filled in the first cell around it, and
+ * repeated with it. */
 METATE_VIEW_FUNCTION void metate_view_fill_cell(const metate_view *view, uint32_t level,
-                                                uint8_t *cell) {
+                                                METATE_BLOCK uint8_t *cell) {
   const metate_level *own = metate_view_level(view, level);
   if (own->kind == METATE_LEVEL_PLACE) {
     __builtin_memcpy(cell, (const uint8_t *)view->type + own->background, own->cell_bytes);
@@ -184,46 +226,42 @@ METATE_VIEW_FUNCTION void metate_view_fill_cell(const metate_view *view, uint32_
   __builtin_memset(cell, 0, own->cell_bytes);
   if (own->flags & METATE_LEVEL_ZERO)
     return;
-  for (uint32_t i = level + 1, end = metate_view_subtree_end(view, level); i < end; ++i) {
-    const metate_level *child = metate_view_level(view, i);
-    if (child->parent != level || child->flags & METATE_LEVEL_ZERO)
+  for (uint32_t i = metate_view_subtree_end(view, level) - 1; i > level; --i) {
+    const metate_level *inner = metate_view_level(view, i);
+    if (inner->flags & METATE_LEVEL_ZERO || inner->pool != METATE_NONE ||
+        !metate_view_is_inline(view, level, i))
       continue;
-    if (child->kind == METATE_LEVEL_DENSE || child->kind == METATE_LEVEL_BITMASKED ||
-        child->kind == METATE_LEVEL_PLACE)
-      metate_view_fill_cells(view, i, cell + child->offset, child->cells);
+    METATE_BLOCK uint8_t *container = metate_view_inline_container(view, level, i, cell, 0, 0);
+    if (inner->kind == METATE_LEVEL_PLACE)
+      __builtin_memcpy(container, (const uint8_t *)view->type + inner->background,
+                       inner->cell_bytes);
+    metate_view_repeat(container, inner->cell_bytes, inner->cells);
   }
 }
 
 /* The same, of cells that lie together. */
 METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32_t level,
-                                                 uint8_t *first, uint64_t count) {
+                                                 METATE_BLOCK uint8_t *first, uint64_t count) {
   const metate_level *own = metate_view_level(view, level);
-  uint64_t total = count * own->cell_bytes;
   if (own->flags & METATE_LEVEL_ZERO) {
-    __builtin_memset(first, 0, total);
+    __builtin_memset(first, 0, count * own->cell_bytes);
     return;
   }
   if (count)
     metate_view_fill_cell(view, level, first);
-  /* One cell, then copies of what is filled already, doubling. */
-  for (uint64_t done = own->cell_bytes, step; done < total; done += step) {
-    step = done < total - done ? done : total - done;
-    __builtin_memcpy(first + done, first, step);
-  }
+  metate_view_repeat(first, own->cell_bytes, count);
 }
 
 METATE_VIEW_INLINE void metate_view_fill_slot(const metate_view *view, uint32_t level,
                                               uint32_t slot) {
   const metate_level *own = metate_view_level(view, level);
-  uint8_t *to = metate_view_slot(view, level, slot);
-  if (own->flags & METATE_LEVEL_ZERO) {
+  METATE_BLOCK uint8_t *to = metate_view_slot(view, level, slot);
+  if (own->flags & METATE_LEVEL_ZERO)
     __builtin_memset(to, 0, own->slot_bytes);
-  } else if (own->flags & METATE_LEVEL_AMBIENT) {
+  else if (own->flags & METATE_LEVEL_AMBIENT)
     __builtin_memcpy(to, metate_view_slot(view, level, 0), own->slot_bytes);
-  } else {
-    for (uint32_t k = 0; k < own->slot_cells; ++k)
-      metate_view_fill_cell(view, level, to + k * own->cell_bytes);
-  }
+  else
+    metate_view_fill_cells(view, level, to, own->slot_cells);
 }
 
 #endif

@@ -143,7 +143,7 @@ int32_t metate_support_block_reset(const metate_tree_type *type, void *block, ui
   if (!budget)
     return METATE_E_TOO_SMALL;
   metate_tree_header *header = block;
-  metate_view view = {base, type, NULL, NULL, NULL, 0};
+  metate_view view = {base, type, NULL, NULL, 0};
   zero(base, root + type->root_bytes);
   header->abi_version = METATE_ABI_VERSION;
   header->pool_count = type->pool_count;
