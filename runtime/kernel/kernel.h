@@ -3,7 +3,7 @@
 #define METATE_RUNTIME_KERNEL_KERNEL_H
 
 #include "device/device.h"
-#include "module/descriptor.h"
+#include "format/descriptor.h"
 #include "support/uses.h"
 #include "type/type.h"
 

@@ -3,8 +3,8 @@
 #define METATE_RUNTIME_MODULE_MODULE_H
 
 #include "driver/cpu/driver.h"
+#include "format/carrier.h"
 #include "kernel/kernel.h"
-#include "module/carrier.h"
 
 struct metate_module {
   metate_device *device;

@@ -5,8 +5,8 @@
 #define METATE_RUNTIME_TYPE_TYPE_H
 
 #include "device/device.h"
+#include "format/blob.h"
 #include "metate/protocol/tree.h"
-#include "type/blob.h"
 
 namespace metate {
 

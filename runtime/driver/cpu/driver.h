@@ -3,7 +3,7 @@
 #define METATE_RUNTIME_DRIVER_CPU_DRIVER_H
 
 #include "driver/cpu/features.h"
-#include "module/carrier.h"
+#include "format/carrier.h"
 #include "os/os.h"
 
 namespace metate::cpu {

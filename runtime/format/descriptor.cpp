@@ -1,10 +1,10 @@
 // Verification of module descriptors: every table, string, index and count is inside its bounds and
 // agrees with what it describes. It cannot be switched off.
-#include "module/descriptor.h"
+#include "format/descriptor.h"
 
+#include "format/blob.h"
 #include "support/checked.h"
 #include "support/hash.h"
-#include "type/blob.h"
 
 #include <cstddef>
 

@@ -1,8 +1,8 @@
 // The verifier of .metate files. It looks at bytes only: nothing is mapped, nothing is run.
-#ifndef METATE_RUNTIME_MODULE_CARRIER_H
-#define METATE_RUNTIME_MODULE_CARRIER_H
+#ifndef METATE_RUNTIME_FORMAT_CARRIER_H
+#define METATE_RUNTIME_FORMAT_CARRIER_H
 
-#include "module/descriptor.h"
+#include "format/descriptor.h"
 
 namespace metate {
 

@@ -1,7 +1,7 @@
 // The verifier of type blobs (abi/metate/abi/tree.h). Nothing else in the runtime reads a blob that
 // did not pass it; after it, offsets, products and references may be used without further checks.
-#ifndef METATE_RUNTIME_TYPE_BLOB_H
-#define METATE_RUNTIME_TYPE_BLOB_H
+#ifndef METATE_RUNTIME_FORMAT_BLOB_H
+#define METATE_RUNTIME_FORMAT_BLOB_H
 
 #include "support/status.h"
 

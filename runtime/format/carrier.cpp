@@ -1,5 +1,5 @@
 // Verification of .metate files (abi/metate/abi/module.h, "The carrier file").
-#include "module/carrier.h"
+#include "format/carrier.h"
 
 #include "support/checked.h"
 #include "support/hash.h"

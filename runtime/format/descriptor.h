@@ -1,7 +1,7 @@
 // The verifier and reader of module descriptors (abi/metate/abi/module.h). What it accepted may be
 // read in place without further checks.
-#ifndef METATE_RUNTIME_MODULE_DESCRIPTOR_H
-#define METATE_RUNTIME_MODULE_DESCRIPTOR_H
+#ifndef METATE_RUNTIME_FORMAT_DESCRIPTOR_H
+#define METATE_RUNTIME_FORMAT_DESCRIPTOR_H
 
 #include "support/status.h"
 

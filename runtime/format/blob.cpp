@@ -1,6 +1,6 @@
 // Verification of type blobs: every offset in range, every product without overflow, every level
 // inside its parent and beside its siblings, every derived field equal to what it is derived from.
-#include "type/blob.h"
+#include "format/blob.h"
 
 #include "support/checked.h"
 #include "support/hash.h"
