@@ -63,9 +63,11 @@ struct DtypeRow {
   uint32_t bytes;
 };
 // Indexed by metate_dtype.
-constexpr DtypeRow dtypes[] = {{"?", 0},   {"u1", 1},   {"i8", 1},  {"i16", 2}, {"i32", 4},
-                               {"i64", 8}, {"u8", 1},   {"u16", 2}, {"u32", 4}, {"u64", 8},
-                               {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+constexpr DtypeRow dtypes[] = {{"?", 0},
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type) {#name, (bits + 7) / 8},
+                               METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
+};
 const DtypeRow &row(uint32_t dtype) {
   return dtypes[dtype < sizeof dtypes / sizeof *dtypes ? dtype : 0];
 }

@@ -46,9 +46,12 @@ def test_scalar_types_are_singletons(scalar):
 
 def test_scalar_types_are_the_borders_and_the_compilers():
     """One table on each side of the border: names, numbers and bits agree."""
-    header = (ROOT / "abi/metate/abi/base.h").read_text()
-    numbers = dict(re.findall(r"\bMETATE_(U1|B?F\d+|[IU]\d+) = (\d+)", header))
-    assert {t.name.upper(): str(t.code) for t in types.DTYPES} == numbers
+    table = (ROOT / "abi/metate/abi/dtypes.h").read_text()
+    rows = re.findall(r"X\((\w+), (\d+), (\w+), (\d+), (\w+), \w+\)", table)
+    kinds = {"BOOL": "bool", "INT": "int", "UINT": "uint", "FLOAT": "float", "BFLOAT": "float"}
+    assert [(upper, name, int(code), int(bits), kinds[kind]) for upper, code, name, bits, kind in rows] == [
+        (t.name.upper(), t.name, t.code, t.bits, t.kind) for t in types.DTYPES
+    ]
     assert [_compiler.DataType(t.code, []).name for t in types.DTYPES] == [t.name for t in types.DTYPES]
     widths = {t.name: int(re.sub(r"\D", "", t.name.removeprefix("bf"))) for t in types.DTYPES}
     assert {t.name: t.bits for t in types.DTYPES} == widths

@@ -5,6 +5,8 @@
 #ifndef METATE_ABI_BASE_H
 #define METATE_ABI_BASE_H
 
+#include "metate/abi/dtypes.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,19 +47,10 @@ typedef enum metate_status {
 
 /* Scalar types. A vector or matrix is a scalar type with rows and columns. */
 typedef enum metate_dtype {
-  METATE_U1 = 1, /* boolean, one byte in memory, 0 or 1 */
-  METATE_I8 = 2,
-  METATE_I16 = 3,
-  METATE_I32 = 4,
-  METATE_I64 = 5,
-  METATE_U8 = 6,
-  METATE_U16 = 7,
-  METATE_U32 = 8,
-  METATE_U64 = 9,
-  METATE_F16 = 10,
-  METATE_BF16 = 11,
-  METATE_F32 = 12,
-  METATE_F64 = 13
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type) METATE_##NAME = code,
+  METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
+      METATE_DTYPE_LAST = METATE_F64
 } metate_dtype;
 
 /* Most axes a tree and most dimensions an array can have. */

@@ -10,25 +10,28 @@ using namespace metate;
 using namespace metate::frontend;
 
 namespace {
+enum class Kind { BOOL, INT, UINT, FLOAT, BFLOAT };
+
 struct ScalarInfo {
   const char *name;
   unsigned bits;
-  bool isFloat;
-  bool isSigned;
+  Kind kind;
 };
 } // namespace
 
 /// Indexed by metate_dtype.
-static constexpr ScalarInfo scalars[] = {
-    {"", 0, false, false},     {"u1", 1, false, false},   {"i8", 8, false, true},
-    {"i16", 16, false, true},  {"i32", 32, false, true},  {"i64", 64, false, true},
-    {"u8", 8, false, false},   {"u16", 16, false, false}, {"u32", 32, false, false},
-    {"u64", 64, false, false}, {"f16", 16, true, true},   {"bf16", 16, true, true},
-    {"f32", 32, true, true},   {"f64", 64, true, true},
+static constexpr ScalarInfo scalars[] = {{"", 0, Kind::BOOL},
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type) {#name, bits, Kind::KIND},
+                                         METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
 };
 
-bool frontend::isFloat(Scalar scalar) { return scalars[scalar].isFloat; }
-bool frontend::isSigned(Scalar scalar) { return scalars[scalar].isSigned; }
+bool frontend::isFloat(Scalar scalar) {
+  return scalars[scalar].kind == Kind::FLOAT || scalars[scalar].kind == Kind::BFLOAT;
+}
+bool frontend::isSigned(Scalar scalar) {
+  return scalars[scalar].kind == Kind::INT || isFloat(scalar);
+}
 bool frontend::isInteger(Scalar scalar) { return !isFloat(scalar) && scalar != METATE_U1; }
 unsigned frontend::bitWidth(Scalar scalar) { return scalars[scalar].bits; }
 StringRef frontend::scalarName(Scalar scalar) { return scalars[scalar].name; }

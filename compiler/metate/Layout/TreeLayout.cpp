@@ -18,20 +18,20 @@ uint64_t layout::scalarBytes(Type type) {
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
+/// The kind of a scalar type as dtypes.h has it; signless integers are signed ones of memory.
+static bool isOfKind(Type scalar, StringRef kind) {
+  if (auto integer = dyn_cast<IntegerType>(scalar))
+    return kind == (integer.getWidth() == 1 ? "BOOL" : integer.isUnsigned() ? "UINT" : "INT");
+  return kind == (isa<BFloat16Type>(scalar) ? "BFLOAT" : "FLOAT");
+}
+
 uint32_t layout::dtypeOf(Type scalar) {
-  if (isa<Float16Type>(scalar))
-    return METATE_F16;
-  if (isa<BFloat16Type>(scalar))
-    return METATE_BF16;
-  if (scalar.isF32())
-    return METATE_F32;
-  if (scalar.isF64())
-    return METATE_F64;
-  auto integer = cast<IntegerType>(scalar);
-  if (integer.getWidth() == 1)
-    return METATE_U1;
-  unsigned log = llvm::Log2_32(integer.getWidth()) - 3;
-  return (integer.isUnsigned() ? METATE_U8 : METATE_I8) + log;
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type)                                           \
+  if (scalar.getIntOrFloatBitWidth() == bits && isOfKind(scalar, #KIND))                           \
+    return METATE_##NAME;
+  METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
+  llvm_unreachable("the dialect has no other scalar types");
 }
 
 uint64_t Node::containerBytes() const {

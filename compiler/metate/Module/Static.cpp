@@ -133,10 +133,12 @@ static std::string parameterName(StringRef name) {
 }
 
 StringRef metate::staticScalar(uint32_t dtype) {
-  static const char *const names[] = {"void",     "uint8_t",  "int8_t",   "int16_t",  "int32_t",
-                                      "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t",
-                                      "uint16_t", "uint16_t", "float",    "double"};
-  return names[dtype <= METATE_F64 ? dtype : 0];
+  static const char *const names[] = {"void",
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type) #type,
+                                      METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
+  };
+  return names[dtype <= METATE_DTYPE_LAST ? dtype : 0];
 }
 
 Error StaticModule::claim(const std::string &symbol, const std::string &of) {

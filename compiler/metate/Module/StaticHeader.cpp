@@ -29,9 +29,12 @@ static std::string comment(StringRef text) {
 }
 
 static StringRef dtypeName(uint32_t dtype) {
-  static const char *const names[] = {"?",   "u1",  "i8",  "i16", "i32",  "i64", "u8",
-                                      "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
-  return names[dtype <= METATE_F64 ? dtype : 0];
+  static const char *const names[] = {"?",
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type) #name,
+                                      METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
+  };
+  return names[dtype <= METATE_DTYPE_LAST ? dtype : 0];
 }
 
 /// How a type that C lacks is spelled in bits.

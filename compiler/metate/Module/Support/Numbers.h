@@ -12,23 +12,13 @@ typedef struct number_type {
 
 /* By metate_dtype. */
 static inline const number_type *number_of(uint32_t dtype) {
-  static const number_type types[] = {
-      {"?", 0, 0},
-      {"u1", METATE_DL_BOOL, 8},
-      {"i8", METATE_DL_INT, 8},
-      {"i16", METATE_DL_INT, 16},
-      {"i32", METATE_DL_INT, 32},
-      {"i64", METATE_DL_INT, 64},
-      {"u8", METATE_DL_UINT, 8},
-      {"u16", METATE_DL_UINT, 16},
-      {"u32", METATE_DL_UINT, 32},
-      {"u64", METATE_DL_UINT, 64},
-      {"f16", METATE_DL_FLOAT, 16},
-      {"bf16", METATE_DL_BFLOAT, 16},
-      {"f32", METATE_DL_FLOAT, 32},
-      {"f64", METATE_DL_FLOAT, 64},
+  static const number_type types[] = {{"?", 0, 0},
+#define METATE_DTYPE(NAME, code, name, bits, KIND, type)                                           \
+  {#name, METATE_DL_##KIND, (bits + 7) / 8 * 8},
+                                      METATE_DTYPES(METATE_DTYPE)
+#undef METATE_DTYPE
   };
-  return &types[dtype <= METATE_F64 ? dtype : 0];
+  return &types[dtype <= METATE_DTYPE_LAST ? dtype : 0];
 }
 
 static inline int is_float(uint32_t dtype) { return dtype >= METATE_F16; }
