@@ -17,7 +17,7 @@ import time
 
 from . import coverage
 from .case import Case
-from .generate import generate
+from .generate import SORTED, generate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BATCH = 20
@@ -48,6 +48,13 @@ def _parsed(arguments):
         "--variants",
         default="rotate",
         help="all, rotate (each batch some of them), or names separated by commas (default rotate)",
+    )
+    parser.add_argument(
+        "--sorted",
+        type=float,
+        default=SORTED,
+        metavar="SHARE",
+        help=f"of trees with slots, those whose slots are put in order before and after launches (default {SORTED})",
     )
     parser.add_argument(
         "--save", type=pathlib.Path, default=ROOT / "tests" / "differential" / "regressions", help="where failures go"
@@ -83,12 +90,12 @@ def make_session(variants: str, only=None):
     return Session([v for v in VARIANTS if v.name in names])
 
 
-def cases_of(seed: int, child: int, jobs: int, count: int):
+def cases_of(seed: int, child: int, jobs: int, count: int, sorted_share: float = SORTED):
     """The batches of one checking process; each case depends on the seed and the ones before it."""
     wanted = coverage.Wanted(child, jobs)
     batch = []
     for k in range(child, count, jobs):
-        case = generate(seed * _STRIDE + k, f"k{k}", wanted)
+        case = generate(seed * _STRIDE + k, f"k{k}", wanted, sorted_share)
         wanted.add(case)
         batch.append(case)
         if len(batch) == BATCH:
@@ -106,7 +113,7 @@ def _check(options) -> int:
     """Checks every batch after the first `skip`; says so on standard output, one JSON object a line."""
     seen = set()
     with make_session(options.variants) as session:
-        for number, batch in enumerate(cases_of(options.seed, options.child, options.jobs, options.count)):
+        for number, batch in enumerate(cases_of(options.seed, options.child, options.jobs, options.count, options.sorted)):
             if number < options.skip:
                 continue
             _say(begin=number, names=[case.name for case in batch])
@@ -226,7 +233,7 @@ class Run:
     def _start(self, *more):
         o = self.options
         command = [sys.executable, "-m", "differential", "--count", str(o.count), "--seed", str(o.seed), "--jobs", str(o.jobs)]
-        command += ["--variants", o.variants, "--save", str(o.save), "--reduce", str(o.reduce), *more]
+        command += ["--variants", o.variants, "--sorted", str(o.sorted), "--save", str(o.save), "--reduce", str(o.reduce), *more]
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
         )
@@ -258,7 +265,7 @@ class Run:
     def _find_crash(self, child, number, code) -> None:
         """Which kernel of the batch ends its process? Each is run in one of its own and the culprit saved."""
         o = self.options
-        for k, batch in enumerate(cases_of(o.seed, child, o.jobs, o.count)):
+        for k, batch in enumerate(cases_of(o.seed, child, o.jobs, o.count, o.sorted)):
             if k != number:
                 continue
             found = [case for case in batch if self._crashes(case)]

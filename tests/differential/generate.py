@@ -23,11 +23,15 @@ from .table import Type
 _STORED = tuple(s for s in table.ALL if s != "bf16")  # what NumPy has
 
 
-def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
-    """One case. `wanted` (coverage.Wanted) draws it towards what was not covered yet."""
+SORTED = 0.2  # share of trees with slots whose slots are put in order around launches
+
+
+def generate(seed: int, name: str = "kernel", wanted=None, sorted_share: float = SORTED) -> Case:
+    """One case. `wanted` (coverage.Wanted) draws it towards what was not covered yet; `sorted_share`: see SORTED."""
     rng = random.Random(seed)
     gaps = wanted.gaps(rng) if wanted is not None and rng.random() < wanted.share else None
     generator = Generator(rng, wanted, is_whole=gaps is None and rng.random() < 0.45)
+    generator.sorted_share = sorted_share
     if gaps:
         return generator.gap_case(name, seed, gaps)
     if rng.random() < 0.05:
@@ -39,6 +43,7 @@ def generate(seed: int, name: str = "kernel", wanted=None) -> Case:
 class Generator(Patterns, Places, Statements):
     def __init__(self, rng, wanted=None, is_whole=False):
         super().__init__(rng, is_whole, wanted)
+        self.sorted_share = SORTED
         self.inputs: list[Array] = []
         self.mutable: list[Array] = []
         self.outputs: dict = {}
@@ -176,7 +181,7 @@ class Generator(Patterns, Places, Statements):
         sparse = [member for member in sparse if type_.list_of(member.name) is None]  # lists end as a whole
         if sparse and rng.random() < 0.2:
             made.gone = [[m.name, self._somewhere(m)] for m in rng.choices(sparse, k=3)]
-        made.is_sorted = rng.random() < 0.2 and any(member.pools for member in type_.members.values())
+        made.is_sorted = rng.random() < self.sorted_share and any(member.pools for member in type_.members.values())
         return made
 
     def _somewhere(self, member):
