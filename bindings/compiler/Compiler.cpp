@@ -57,7 +57,6 @@ NB_MODULE(_compiler, module) {
   bindBuilder(module);
   bindStages(module);
   bindInterpreter(module);
-#ifdef METATE_MUTANTS
-  bindMutants(module);
-#endif
+  if (bindMutants)
+    bindMutants(module);
 }

@@ -21,7 +21,8 @@ namespace nb = nanobind;
 void bindBuilder(nb::module_ &module);
 void bindStages(nb::module_ &module);
 void bindInterpreter(nb::module_ &module);
-void bindMutants(nb::module_ &module); // a build with METATE_MUTANTS only
+/// Null but in the twin with deliberate faults (tests/mutants), which alone has Mutants.cpp.
+__attribute__((weak)) void bindMutants(nb::module_ &module);
 
 } // namespace metate::python
 

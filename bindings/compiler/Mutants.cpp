@@ -1,4 +1,4 @@
-// The list of deliberate faults, for tests/mutants. Only a build with METATE_MUTANTS has this file.
+// The list of deliberate faults, for tests/mutants. Only the twin of _compiler that can be wrong has this file.
 #include "Compiler.h"
 
 #include "metate/Mutants/Mutants.h"

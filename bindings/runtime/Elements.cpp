@@ -199,14 +199,14 @@ int writeSlot(PyObject *object, PyObject *key, PyObject *value) {
   return -1;
 }
 
-PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void *>(&readSlot)},
-                       {Py_mp_ass_subscript, reinterpret_cast<void *>(&writeSlot)},
-                       {0, nullptr}};
+PyType_Slot elementSlots[] = {{Py_mp_subscript, reinterpret_cast<void *>(&readSlot)},
+                              {Py_mp_ass_subscript, reinterpret_cast<void *>(&writeSlot)},
+                              {0, nullptr}};
 
 } // namespace
 
 void bindElements(nb::module_ &module) {
-  nb::class_<Elements>(module, "Elements", nb::type_slots(slots),
+  nb::class_<Elements>(module, "Elements", nb::type_slots(elementSlots),
                        "A field's elements by Python keys; vectors and matrices as their bytes.")
       .def(nb::init<nb::object, const std::vector<uint32_t> &, const std::vector<uint32_t> &,
                     std::vector<int64_t>, std::string>(),

@@ -2,8 +2,8 @@
 
 For each row of Mutants.def (but those that only the thread sanitizer sees) one process with the fault runs
 its probe and one runs kernels until two variants disagree: first the one in cases/, which a search found before,
-then random ones; a process without a fault must find nothing in any of those cases. Needs build-mutants
-(`scripts/build mutants`). Prints a table; exit code 1 unless all are caught.
+then random ones; a process without a fault must find nothing in any of those cases. Needs the twin
+of the compiler (`scripts/build dev mutants`). Prints a table; exit code 1 unless all are caught.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BUILD = ROOT / "build-mutants"
+BUILD = ROOT / "build" / "mutants"
 CASES = HERE / "cases"  # the kernel that showed each fault, reduced; --record writes those of the faults it finds
 CATCH_SECONDS = 1200
 
@@ -44,7 +44,7 @@ def faults():
     environment = dict(os.environ, PYTHONPATH=str(BUILD / "python"))
     done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"tests/mutants: build-mutants is missing or stale; run scripts/build mutants\n{done.stderr}")
+        sys.exit(f"tests/mutants: build/mutants is missing or stale; run scripts/build dev mutants\n{done.stderr}")
     return [tuple(row) for row in json.loads(done.stdout)]
 
 

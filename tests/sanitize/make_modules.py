@@ -2,7 +2,7 @@
 
     make_modules.py FOLDER                all of them
     make_modules.py FOLDER --weak NAME    thread-weak-NAME.metate alone, from a compiler that is wrong itself
-                                          (METATE_MUTANT=RelaxedPublish with build-mutants)
+                                          (METATE_MUTANT=RelaxedPublish with build/mutants)
 
 thread.metate, thread0.metate (-O0), thread-debug.metate (checked accesses), likewise address*.metate, and
 thread-weak-*.metate: an order of the activations weakened in the text between two stages, which
