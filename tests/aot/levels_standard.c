@@ -147,7 +147,7 @@ static void compare_blocks(const char *name, uint64_t bytes, int32_t (*reset)(vo
   free(theirs);
 }
 
-/* ---- the direct level with the hooks of abi/kernel.h ---- */
+/* ---- the direct level with the hooks of metate/abi/kernel.h ---- */
 
 typedef struct calls {
   int tasks, chunks;

@@ -1,6 +1,6 @@
 //===- TreeCells.cpp - which cells of a tree are active, and their values -*- C++ -*-===//
 //
-// The rules of data-model.md, one after another. A cell is active where every level on the way to
+// The rules of docs/semantics.md about trees, one after another. A cell is active where every level on the way to
 // it says so: pointer, bitmasked and hash levels have a set of active cells, a dynamic level a
 // length for each of its lists.
 //

@@ -1,4 +1,4 @@
-//===- Abi.h - abi/kernel.h as LLVM types and accesses ----------*- C++ -*-===//
+//===- Abi.h - metate/abi/kernel.h as LLVM types and accesses ---*- C++ -*-===//
 //
 // How generated code sees slots, metate_host and metate_failure, for every target that goes on to LLVM. Offsets come
 // from the C structs themselves. Must not know how a target runs tasks.
