@@ -1,6 +1,12 @@
-"""scripts/new writes skeletons that the table generator accepts, and never overwrites anything."""
+"""scripts/new writes skeletons that compile, whose tests fail until they are filled in, and never overwrites anything.
 
+Here the generated sources are compiled alone, against what the build has; with METATE_TEST_SCAFFOLDS=1 (scripts/test --long) a
+copy of the checkout is built with each of them, and its generated test must fail with the words that it should.
+"""
+
+import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,6 +14,9 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+from compile_commands import entries  # noqa: E402
+
 INCLUDES = ["-I/usr/lib/llvm-22/include", "-Icompiler/metate/Dialect", "-Icompiler"]
 
 
@@ -34,11 +43,32 @@ def tablegen(checkout, action, file, *options):
     ).stdout
 
 
+def compiles(checkout, source, like, generated):
+    """Is the source, with the headers `generated` {path: text} of the table generator, accepted by the compiler of `like`?"""
+    for path, text in generated.items():
+        target = checkout / "generated" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    command = entries(ROOT / "build")[f"{ROOT}/compiler/metate/{like}"]["command"]
+    own = [part for part in shlex.split(command) if part.startswith(("-D", "-std", "-W", "-I", "-isystem", "/usr/lib/llvm"))]
+    own = [part for part in own if part not in ("-Winvalid-pch",) and not part.startswith(f"-I{ROOT}/compiler")]
+    copied = [f"-I{checkout}/generated", f"-I{checkout}/compiler", f"-I{ROOT}/build/compiler"]
+    header = ["-include", f"{checkout}/compiler/metate/Pch.h"]
+    done = subprocess.run(
+        ["clang++-22", "-fsyntax-only", *copied, *own, *header, str(checkout / source)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_pass(checkout):
     assert new(checkout, "pass", "FuseLoops").returncode == 0
     assert "createFuseLoops" in tablegen(checkout, "-gen-pass-decls", "compiler/metate/Transforms/Passes.td")
     assert "FuseLoops.cpp" in (checkout / "compiler/metate/Transforms/CMakeLists.txt").read_text()
-    assert "--metate-fuse-loops" in (checkout / "tests/lit/Transforms/fuse-loops.mlir").read_text()
+    test = (checkout / "tests/lit/Transforms/fuse-loops.mlir").read_text()
+    assert "--metate-fuse-loops" in test and "// CHECK: say what FuseLoops makes of it" in test
+    passes = "compiler/metate/Transforms/Passes.td"
+    generated = {"metate/Transforms/Passes.h.inc": tablegen(checkout, "-gen-pass-decls", passes, "-name", "Metate")}
+    compiles(checkout, "compiler/metate/Transforms/FuseLoops.cpp", "Transforms/Offload.cpp", generated)
 
 
 def test_op(checkout):
@@ -70,3 +100,34 @@ def test_existing_name_changes_nothing(checkout):
     assert result.returncode != 0 and "already" in result.stderr
     assert (checkout / "compiler/metate/Transforms/Passes.td").read_text() == before
     assert not (checkout / "tests").exists()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A copy of the checkout, configured to build metate-opt."""
+    if not os.environ.get("METATE_TEST_SCAFFOLDS"):
+        pytest.skip("METATE_TEST_SCAFFOLDS=1 builds each skeleton: minutes")
+    folder = tmp_path_factory.mktemp("scaffolds") / "checkout"
+    ignored = shutil.ignore_patterns("build*", "out", ".git", ".venv")
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    subprocess.run(["cmake", "--preset", "dev"], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "test", "words"),
+    [
+        (("pass", "FuseLoops"), "Transforms/fuse-loops.mlir", "say what FuseLoops makes of it"),
+        (("op", "prefetch"), "Dialect/prefetch-invalid.mlir", 'expected error "X1" was not produced'),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+)
+def test_a_skeleton_is_built_and_its_test_fails_for_the_right_reason(whole, arguments, test, words):
+    made = new(whole, *arguments)
+    assert made.returncode == 0, made.stderr
+    built = subprocess.run(["ninja", "-C", "build", "metate-opt"], cwd=whole, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout[-4000:]
+    lit = [ROOT / ".venv/bin/lit", "-v", f"tests/lit/{test}"]
+    done = subprocess.run(lit, cwd=whole, capture_output=True, text=True)
+    assert done.returncode != 0 and words in done.stdout, done.stdout
