@@ -18,6 +18,25 @@ def rng(request):
     return seeded.generator(request.node.nodeid)
 
 
+def pytest_addoption(parser):
+    group = parser.getgroup("sample", "a part of the tests: scripts/test --quick")
+    group.addoption("--share", type=float, default=1.0, help="of the tests, drawn by --share-seed")
+    group.addoption("--share-seed", type=int, default=0)
+    group.addoption("--whole", action="append", default=[], metavar="PATH", help="a file or folder of which all tests run")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keeps the share; a test is drawn by its name alone, so that workers and runs agree."""
+    share, seed = config.getoption("--share"), config.getoption("--share-seed")
+    if share >= 1:
+        return
+    whole = tuple(config.getoption("--whole"))
+    drawn = lambda item: seeded.generator(f"{seed} {item.nodeid}").random() < share
+    kept = {item for item in items if item.nodeid.startswith(whole) or drawn(item)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
 def pytest_configure(config):
     hypothesis.settings.load_profile("long" if seeded.seed() else "suite")
 

@@ -1,12 +1,13 @@
 """Records kernels' IR after import and hashes what the compiler makes of it: see scripts/same-bytes.
 
 A record is a file a kernel, `HASH.mlir`, with the options it was compiled with on its first line. Hashes are of the dumps
-without places, which moves of Python code in the programs would change, and of a module's bytes for one named CPU, so that they are
-the same on every machine. Must not know any kernel.
+without places, which moves of Python code in the programs would change, and of a module's bytes for one named CPU, so that they
+are the same on every machine. Must not know any kernel.
 """
 
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -35,8 +36,10 @@ class Finder:
             lower = module.Kernel._lower
             def keep(self, compiler, source, options, counts):
                 text = source.text(True)
-                head = json.dumps({name: getattr(options, name) for name in KEPT if hasattr(options, name)} | {"counts": bool(counts)})
-                file = pathlib.Path(os.environ["METATE_RECORD"]) / (hashlib.sha256((head + text).encode()).hexdigest()[:20] + ".mlir")
+                kept = {name: getattr(options, name) for name in KEPT if hasattr(options, name)}
+                head = json.dumps(kept | {"counts": bool(counts)})
+                name = hashlib.sha256((head + text).encode()).hexdigest()[:20]
+                file = pathlib.Path(os.environ["METATE_RECORD"]) / f"{name}.mlir"
                 file.write_text("// " + head + "\\n" + text)
                 return lower(self, compiler, source, options, counts)
             module.Kernel._lower = keep
@@ -88,7 +91,7 @@ def lines_of(file):
     lines = []
     names = _compiler.stage_names()
     try:
-        for before, stage in zip(names, names[1:-2]):
+        for before, stage in itertools.pairwise(names[:-2]):
             text = _compiler.run_stages(text, before, stage, choices)
             lines.append(f"{file.stem} {stage} {hash_text(without_places(text))}")
         packed = _compiler.run_stages(file.read_text().split("\n", 1)[1], names[0], names[-1], choices)

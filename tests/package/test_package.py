@@ -1,7 +1,8 @@
 """`pip install .` into a fresh environment, from which Metate works without its checkout and without a network.
 
-The wheel takes the binaries that `build` has (METATE_PREBUILT) through the same install rules as one that is built
-from source. NumPy is the checkout's, the only thing that the fresh environment borrows.
+The wheel is the one that `pip install .` makes, by the same backend and install rules, of the binaries that `build` has
+(METATE_PREBUILT); METATE_PACKAGE_FROM_SOURCE=1 compiles them anew (scripts/test --long). NumPy is the checkout's, the only
+thing that the fresh environment borrows.
 """
 
 import ast
@@ -31,11 +32,12 @@ def run(*command, **options):
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """A virtual environment with the package; its folder."""
-    pytest.importorskip("scikit_build_core", reason="scikit-build-core is not installed (scripts/setup)")
     folder = tmp_path_factory.mktemp("package")
+    from_source = os.environ.get("METATE_PACKAGE_FROM_SOURCE")
+    binaries = () if from_source else (f"--config-settings=cmake.define.METATE_PREBUILT={ROOT / 'build'}",)
     run(
         *(*PIP, "wheel", ROOT, "--no-build-isolation", "--no-deps", "--no-index", "-w", folder / "wheel"),
-        f"--config-settings=cmake.define.METATE_PREBUILT={ROOT / 'build'}",
+        *binaries,
         f"--config-settings=build-dir={folder / 'build'}",
         cwd=folder,
     )

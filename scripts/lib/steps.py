@@ -1,0 +1,176 @@
+"""The steps of scripts/test: what runs, what it needs, and what it may cost. The runner (run_tests.py) knows no step.
+
+A budget is CPU time, user and system, of a clean build without ccache: other programs on the machine hardly change it, and the
+sum of all budgets over two cores is the time of the suite on a quiet machine. test_suite.py holds the sum to BUDGET.
+"""
+
+import dataclasses
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
+RUFF = str(ROOT / ".venv" / "bin" / "ruff")
+CORES = str(os.cpu_count() or 1)
+BUDGET = 3600  # CPU seconds of the suite; 2400 are 20 minutes on two cores
+INTERPRETED = ("tests/e2e", "tests/compat", "--ignore=tests/e2e/test_trees.py")
+DIFFERENTIAL = "tests/differential/test_differential.py"
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """`{junit}`, `{seed}` and `{quick...}` in the command are replaced by the runner.
+
+    Attributes:
+        junit: the command writes counts; without, the step is one test.
+        budget: CPU seconds; 0 is no limit, of a long step.
+        cores: how many it keeps busy; steps that want one run beside each other.
+        is_long: only with --long, or by name.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    junit: bool = False
+    budget: int = 10
+    cores: int = 1
+    environment: tuple[tuple[str, str], ...] = ()
+    is_long: bool = False
+
+    @property
+    def seconds(self) -> int:
+        """When a step that hangs is stopped: far beyond what a loaded machine makes of its budget."""
+        return max(1200, 10 * self.budget) if self.budget else 12 * 3600
+
+
+def pytest(*arguments: str) -> tuple[str, ...]:
+    """Files go to as many processes as there are cores: tests of a file share kernels and fixtures."""
+    return (PYTHON, "-m", "pytest", "-q", "-ra", "-n", CORES, "--dist", "loadfile", "--junit-xml={junit}", *arguments)
+
+
+def ctest(folder: str, *arguments: str) -> tuple[str, ...]:
+    return (
+        *("ctest", "--test-dir", folder, "-j", CORES, "--output-on-failure", "--no-tests=error"),
+        *("--output-junit", "{junit}", *arguments),
+    )
+
+
+SANITIZERS = (
+    ("ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1:halt_on_error=1"),
+    ("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1"),
+    ("TSAN_OPTIONS", "halt_on_error=1"),
+    ("METATE_SANITIZED_MODULES", str(ROOT / "out" / "test-sanitize")),
+)
+DAMAGED = ("METATE_TEST_MODULE", str(ROOT / "out" / "test-damage" / "ab.metate"))
+
+GATES = (
+    Step("check-layers", ("scripts/check-layers",), budget=10),
+    Step("format", ("scripts/format", "--check"), budget=30),
+    Step("types", (str(ROOT / ".venv/bin/basedpyright"),), budget=60),
+)
+SUITE = (
+    *GATES,
+    # The tree protocol as models, in all their states, and the faults that the models must find.
+    Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 110),
+    Step("build-dev", ("scripts/build", "dev"), budget=1150, cores=2),
+    Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",), budget=5),
+    # A module of the real compiler, for the damage tests beside the ones that their builder makes.
+    Step("damage-module", (PYTHON, "examples/rfc/rfc.py", "--save", "out/test-damage"), ("build-dev",), budget=10),
+    # Instrumented kernels, for the sanitizers' builds.
+    Step("sanitized-modules", (PYTHON, "tests/sanitize/make_modules.py", "out/test-sanitize"), ("build-dev",), budget=20),
+    # The files that were changed, by clang-tidy; it prints which.
+    Step("tidy", (PYTHON, "scripts/lib/tidy.py"), ("build-dev",), budget=120),
+    Step("ctest-dev", ctest("build"), ("build-dev",), True, 60, 2),
+    Step(
+        "lit",
+        (str(ROOT / ".venv/bin/lit"), "-v", "-j", CORES, "--xunit-xml-output", "{junit}", "tests/lit"),
+        *(("build-dev",), True, 60, 2),
+    ),
+    Step("pytest", pytest("--durations=10", "tests", "examples", f"--ignore={DIFFERENTIAL}"), ("build-dev",), True, 450, 2),
+    # Random kernels: processes of their own, one a core.
+    Step(
+        "differential",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", DIFFERENTIAL),
+        *(("build-dev",), True, 250, 2),
+    ),
+    # The same programs, and what they must give, in the reference interpreter.
+    Step(
+        "pytest-interpreted",
+        pytest(*INTERPRETED),
+        *(("build-dev",), True, 220, 2),
+        environment=(("METATE_TEST_INTERP", "import"),),
+    ),
+    # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
+    Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 80),
+    Step(
+        "demo-knot-256",
+        ("scripts/demo", "--no-build", "--mesh=knot", "--resolution=256", "--check", "--out=out/test-knot"),
+        ("build-dev",),
+        budget=40,
+    ),
+    Step("build-asan", ("scripts/build", "asan"), budget=140, cores=2),
+    Step(
+        "ctest-asan",
+        ctest("build-asan"),
+        *(("build-asan", "damage-module", "sanitized-modules"), True, 40, 2),
+        (*SANITIZERS, DAMAGED),
+    ),
+    Step("build-tsan", ("scripts/build", "tsan"), budget=120, cores=2),
+    # All but the damage tests, which have one thread and take their time.
+    Step(
+        "ctest-tsan",
+        ctest("build-tsan", "-E", "^damage"),
+        *(("build-tsan", "sanitized-modules"), True, 30, 2),
+        SANITIZERS,
+    ),
+    # A twin of the compiler with deliberate faults (Mutants.def): the differential tester must catch each of them.
+    Step("build-mutants", ("scripts/build", "dev", "mutants"), ("build-dev",), budget=220, cores=2),
+    Step(
+        "mutants",
+        (PYTHON, "tests/mutants/run.py", "--seed", "7", "--junit", "{junit}"),
+        *(("build-mutants",), True, 200, 2),
+    ),
+    Step("build-runtime-only", ("scripts/build", "runtime-only"), budget=60, cores=2),
+)
+LONG = (
+    Step(
+        "fuzz-kernels",
+        ("scripts/fuzz-kernels", "--count", "20000", "--seed", "{seed}", "--jobs", CORES),
+        *(("build-dev",), False, 0, 2),
+        is_long=True,
+    ),
+    # Slots in order, before and after each launch and in deterministic kernels, in every kernel.
+    Step(
+        "fuzz-kernels-sorted",
+        (
+            *("scripts/fuzz-kernels", "--count", "20000", "--seed", "{seed}", "--jobs", CORES, "--sorted", "1"),
+            *("--variants", "O0,deterministic,deterministic 4 workers,interpreter after import"),
+        ),
+        *(("build-dev",), False, 0, 2),
+        is_long=True,
+    ),
+    Step(
+        "mutants-fresh",
+        (PYTHON, "tests/mutants/run.py", "--fresh", "--seed", "{seed}", "--junit", "{junit}"),
+        *(("build-mutants",), True, 0, 2),
+        is_long=True,
+    ),
+    Step("fuzz-bytes", ("scripts/fuzz", "all", "--runs", "1000000"), ("build-dev",), budget=0, is_long=True),
+    # The wheel that `pip install .` makes, compiled from source.
+    Step(
+        "package-from-source",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/package"),
+        *(("build-dev",), True, 0, 2),
+        (("METATE_PACKAGE_FROM_SOURCE", "1"),),
+        is_long=True,
+    ),
+    # Each skeleton of scripts/new in a copy of the checkout, built.
+    Step(
+        "scaffolds",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/python/test_new.py"),
+        *(("build-dev",), True, 0, 2),
+        (("METATE_TEST_SCAFFOLDS", "1"),),
+        is_long=True,
+    ),
+)
+STEPS = (*SUITE, *LONG)
