@@ -77,11 +77,8 @@ protected:
     auto about = describe(tree);
     auto info = sized<metate_type_description>();
     metate_type_describe(about.type, &info);
-    return {static_cast<uint8_t *>(about.block),
-            static_cast<const metate_tree_type *>(info.blob),
-            nullptr,
-            nullptr,
-            0};
+    return {static_cast<uint8_t *>(about.block), static_cast<const metate_tree_type *>(info.blob),
+            nullptr, nullptr, 0};
   }
 };
 

@@ -1,4 +1,4 @@
-//===- Abi.cpp - abi/kernel.h as LLVM types and accesses --------*- C++ -*-===//
+//===- Abi.cpp - metate/abi/kernel.h as LLVM types and accesses -*- C++ -*-===//
 #include "metate/Target/Common/Abi.h"
 
 #include "metate/Dialect/Metate.h"
