@@ -1,6 +1,5 @@
 // Tree for Python: binding, host access to cells, statistics, the block as a
-// buffer. Layout and links are libmetate's; of a block only the header
-// is read here.
+// buffer. Layout and links are libmetate's: of a block nothing is read here.
 #include "Tree.h"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -121,9 +120,9 @@ struct Exhaustion {
   uint32_t status;
   uint64_t needed;
   explicit Exhaustion(const Tree &tree) {
-    const auto *header = static_cast<const metate_tree_header *>(tree.describe().block);
-    status = __atomic_load_n(&header->status, __ATOMIC_RELAXED);
-    needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
+    metate_tree_description info = tree.describe();
+    status = info.status;
+    needed = info.slots_needed;
   }
   bool operator==(const Exhaustion &) const = default;
 };
@@ -247,6 +246,11 @@ Tree::Tree(std::shared_ptr<Type> ofType, const std::string &path, nb::handle cap
 
 int Tree::getBuffer(PyObject *self, Py_buffer *view, int flags) {
   metate_tree_description info = describe();
+  if (info.elsewhere) {
+    view->obj = nullptr;
+    PyErr_SetString(PyExc_BufferError, "the tree's block lies where the host cannot read it");
+    return -1;
+  }
   bool readOnly = info.flags & METATE_BIND_READ_ONLY;
   if (PyBuffer_FillInfo(view, self, info.block, Py_ssize_t(info.bytes), readOnly, flags) != 0)
     return -1;
@@ -377,9 +381,8 @@ PyType_Slot bufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(&getBuff
 
 void setCapacityError(const Tree &tree, const std::string &text) {
   metate_tree_description info = tree.describe();
-  const auto *header = static_cast<const metate_tree_header *>(info.block);
-  uint32_t pool = __atomic_load_n(&header->status_level, __ATOMIC_RELAXED);
-  uint64_t needed = __atomic_load_n(&header->status_needed, __ATOMIC_RELAXED);
+  uint32_t pool = info.exhausted_pool;
+  uint64_t needed = info.slots_needed;
   metate_pool_stats stats{};
   stats.struct_size = sizeof(stats);
   check(metate_tree_stats(tree.get(), pool, &stats), Subject::Tree);
@@ -418,10 +421,7 @@ void bindTree(nb::module_ &module) {
       .def_prop_ro("_handle", &Tree::getType)
       .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
       .def("_status", [](const Tree &self) { return self.describe().status; })
-      .def("_root_offset",
-           [](const Tree &self) {
-             return static_cast<const metate_tree_header *>(self.describe().block)->root_offset;
-           })
+      .def("_root_offset", [](const Tree &self) { return self.describe().root_offset; })
       .def("_workers", [](const Tree &self) { return self.describe().workers; })
       .def("_topology_version", [](const Tree &self) { return self.describe().topology_version; })
       .def("_stats", &stats, "(level, name, capacity, used, high water, bytes) of each pool.")

@@ -84,7 +84,7 @@ typedef struct metate_device_hooks {
 
 typedef struct metate_device_info {
   uint32_t struct_size;
-  uint32_t arch;         /* METATE_ARCH_* */
+  uint32_t arch;         /* METATE_ARCH_*; 0 = a device of another kind */
   uint32_t level;        /* x86-64: 1..4 */
   uint32_t worker_count; /* 1 without an executor; 0 when the executor does not say */
   char name[64];         /* "x86-64-v3 (AuthenticAMD)" */
@@ -95,6 +95,11 @@ typedef struct metate_device_info {
 /* The host's CPU with the given hooks (copied). hooks NULL = all NULL. */
 METATE_API metate_status metate_device_open(const metate_device_hooks *hooks,
                                             metate_device **device);
+/* As metate_device_open, of the machine that a driver of this libmetate stands for: "cpu" is the host's.
+ * METATE_E_UNSUPPORTED: there is no such driver, or no such machine. */
+METATE_API metate_status metate_device_open_driver(const char *driver,
+                                                   const metate_device_hooks *hooks,
+                                                   metate_device **device);
 METATE_API metate_status metate_device_describe(const metate_device *device,
                                                 metate_device_info *info);
 /* METATE_E_BUSY while objects of the device live. */
@@ -104,7 +109,7 @@ METATE_API metate_status metate_device_close(metate_device *device);
 
 typedef struct metate_memory_info {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t elsewhere; /* nonzero: an address of the device's, whose bytes the host cannot reach */
   void *data;
   uint64_t bytes;
 } metate_memory_info;
@@ -296,6 +301,12 @@ typedef struct metate_tree_description {
   uint32_t ready;            /* 0 until it was reset or adopted */
   uint32_t status;           /* the sticky status: METATE_OK or METATE_E_CAPACITY */
   uint64_t topology_version; /* changes whenever the set of active cells changes */
+  /* a host that was compiled without what follows may leave it away, by its struct_size */
+  uint32_t
+      elsewhere; /* nonzero: `block` is an address of the device's, which the host cannot read */
+  uint32_t exhausted_pool; /* of `status`: the pool that is too small; METATE_NONE */
+  uint64_t slots_needed;   /* of `status`: at least so many slots there; 0 = a list is full */
+  uint64_t root_offset;    /* of the root cell from the block's start */
 } metate_tree_description;
 
 typedef struct metate_pool_stats {

@@ -74,9 +74,11 @@ public:
     metate_tree_describe(get(), &info);
     return info;
   }
-  /// The whole block.
+  /// The whole block; empty where the host cannot read it.
   std::span<std::byte> block() const {
     auto info = describe();
+    if (info.elsewhere)
+      return {};
     return {static_cast<std::byte *>(info.block), info.bytes};
   }
   uint64_t topology_version() const { return describe().topology_version; }

@@ -62,13 +62,55 @@ void BoundRanges::clear(const metate_allocator &allocator) {
   count = capacity = 0;
 }
 
-static metate_status checkHooks(const metate_device_hooks &hooks) {
+static metate_status checkHooks(const char *function, const metate_device_hooks &hooks) {
   if (hooks.allocator && (!hooks.allocator->allocate || !hooks.allocator->release))
-    return failNull("metate_device_open", "hooks->allocator->allocate or ->release");
+    return failNull(function, "hooks->allocator->allocate or ->release");
   if (hooks.executor && !hooks.executor->parallel_for)
-    return failNull("metate_device_open", "hooks->executor->parallel_for");
+    return failNull(function, "hooks->executor->parallel_for");
   if (hooks.print && !hooks.print->text)
-    return failNull("metate_device_open", "hooks->print->text");
+    return failNull(function, "hooks->print->text");
+  return METATE_OK;
+}
+
+static metate_status findDriver(const char *name, const Driver **found) {
+  char known[128] = "none";
+  size_t used = 0;
+  for (const Driver *const *driver = drivers; *driver; ++driver) {
+    if (strcmp((*driver)->name, name) == 0) {
+      *found = *driver;
+      return METATE_OK;
+    }
+    if (used < sizeof known)
+      used += size_t(
+          snprintf(known + used, sizeof known - used, "%s'%s'", used ? ", " : "", (*driver)->name));
+  }
+  return fail(METATE_E_UNSUPPORTED,
+              "metate_device_open_driver: driver: expected one of this libmetate's (%s), got '%s'",
+              known, name);
+}
+
+static metate_status open(const char *function, const Driver &driver,
+                          const metate_device_hooks &hooks, metate_device **device) {
+  METATE_TRY(checkHooks(function, hooks));
+  metate_allocator allocator{nullptr, os::allocate, os::deallocate};
+  if (hooks.allocator)
+    allocator = *hooks.allocator;
+  void *place = allocator.allocate(allocator.self, sizeof(metate_device), alignof(metate_device));
+  if (!place)
+    return fail(METATE_E_OUT_OF_MEMORY, "%s: the allocator refused %zu bytes", function,
+                sizeof(metate_device));
+  metate_device *opened = new (place) metate_device();
+  opened->allocator = allocator;
+  opened->executor = hooks.executor ? *hooks.executor : metate_executor{};
+  opened->sink = hooks.print ? *hooks.print : metate_print_sink{};
+  opened->driver = &driver;
+  metate_status status = driver.open(allocator, &opened->machine);
+  if (status != METATE_OK) {
+    opened->~metate_device();
+    allocator.release(allocator.self, opened, sizeof(metate_device), alignof(metate_device));
+    return status;
+  }
+  *device = opened;
   return METATE_OK;
 }
 
@@ -83,21 +125,21 @@ metate_status metate_device_open(const metate_device_hooks *hooks, metate_device
   if (!hooks)
     hooks = &none;
   METATE_REQUIRE_STRUCT(hooks);
-  METATE_TRY(checkHooks(*hooks));
-  metate_allocator allocator{nullptr, os::allocate, os::deallocate};
-  if (hooks->allocator)
-    allocator = *hooks->allocator;
-  void *place = allocator.allocate(allocator.self, sizeof(metate_device), alignof(metate_device));
-  if (!place)
-    return fail(METATE_E_OUT_OF_MEMORY, "metate_device_open: the allocator refused %zu bytes",
-                sizeof(metate_device));
-  metate_device *opened = new (place) metate_device();
-  opened->allocator = allocator;
-  opened->executor = hooks->executor ? *hooks->executor : metate_executor{};
-  opened->sink = hooks->print ? *hooks->print : metate_print_sink{};
-  opened->machine = cpu::detect();
-  *device = opened;
-  return METATE_OK;
+  return open(__func__, *drivers[0], *hooks, device);
+}
+
+metate_status metate_device_open_driver(const char *driver, const metate_device_hooks *hooks,
+                                        metate_device **device) {
+  METATE_REQUIRE(driver);
+  METATE_REQUIRE(device);
+  metate_device_hooks none{};
+  none.struct_size = sizeof none;
+  if (!hooks)
+    hooks = &none;
+  METATE_REQUIRE_STRUCT(hooks);
+  const Driver *found = nullptr;
+  METATE_TRY(findDriver(driver, &found));
+  return open(__func__, *found, *hooks, device);
 }
 
 metate_status metate_device_describe(const metate_device *device, metate_device_info *info) {
@@ -105,11 +147,9 @@ metate_status metate_device_describe(const metate_device *device, metate_device_
   METATE_REQUIRE_STRUCT(info);
   metate_device_info filled{};
   filled.struct_size = sizeof filled;
-  filled.arch = device->machine.arch;
-  filled.level = device->machine.level;
   filled.worker_count = device->executor.parallel_for ? device->executor.worker_count : 1;
   filled.live_objects = device->live.load(std::memory_order_relaxed);
-  cpu::nameOf(device->machine, filled.name, sizeof filled.name);
+  device->driver->describe(device->machine, &filled);
   *info = filled;
   return METATE_OK;
 }
@@ -124,6 +164,7 @@ metate_status metate_device_close(metate_device *device) {
                 live);
   metate_allocator allocator = device->allocator;
   device->bound.clear(allocator);
+  device->driver->close(device->machine);
   device->~metate_device();
   allocator.release(allocator.self, device, sizeof(metate_device), alignof(metate_device));
   return METATE_OK;

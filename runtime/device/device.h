@@ -3,7 +3,7 @@
 #ifndef METATE_RUNTIME_DEVICE_DEVICE_H
 #define METATE_RUNTIME_DEVICE_DEVICE_H
 
-#include "driver/cpu/features.h"
+#include "driver/driver.h"
 #include "os/os.h"
 #include "support/status.h"
 
@@ -40,11 +40,14 @@ struct metate_device {
   metate_allocator allocator;
   metate_executor executor;
   metate_print_sink sink;
-  metate::cpu::Machine machine;
+  const metate::Driver *driver = nullptr;
+  void *machine = nullptr; // the driver's own
   std::atomic<uint32_t> live{0};
   metate::os::Mutex printMutex;
   metate::os::Mutex boundMutex;
   metate::BoundRanges bound; // guarded by boundMutex
+  metate::os::Mutex stagedMutex{
+      /*recursive=*/true}; // held while the host works on a copy of memory that lies elsewhere
 
   void *allocate(uint64_t bytes, uint64_t align) {
     return allocator.allocate(allocator.self, bytes ? bytes : 1, align);
@@ -90,6 +93,11 @@ public:
     length = count;
     return METATE_OK;
   }
+  void clear() {
+    device.release(items, length * sizeof(T), alignof(T));
+    items = nullptr;
+    length = 0;
+  }
   T *data() { return items; }
   const T *data() const { return items; }
   uint64_t size() const { return length; }
@@ -103,6 +111,22 @@ private:
   T *items = nullptr;
   uint64_t length = 0;
 };
+
+// Bytes of a device's memory, wherever they lie.
+inline metate_status readRegion(const metate_device &device, const Region &region, uint64_t offset,
+                                void *to, uint64_t bytes) {
+  if (!region.host)
+    return device.driver->read(device.machine, region.address + offset, to, bytes);
+  __builtin_memcpy(to, region.host + offset, bytes);
+  return METATE_OK;
+}
+inline metate_status writeRegion(const metate_device &device, const Region &region, uint64_t offset,
+                                 const void *from, uint64_t bytes) {
+  if (!region.host)
+    return device.driver->write(device.machine, region.address + offset, from, bytes);
+  __builtin_memcpy(region.host + offset, from, bytes);
+  return METATE_OK;
+}
 
 inline unsigned long long show(uint64_t value) { return value; }
 

@@ -13,7 +13,7 @@ namespace metate {
 static Extent extentOf(const metate_argument &argument) {
   if (argument.kind == METATE_ARGUMENT_TREE) {
     const metate_tree *tree = argument.value.tree;
-    uint64_t begin = reinterpret_cast<uintptr_t>(tree->block);
+    uint64_t begin = tree->memory.address;
     return {begin, begin + tree->layout.bytes};
   }
   if (argument.kind != METATE_ARGUMENT_NDARRAY)

@@ -3,7 +3,7 @@
 #include "kernel/kernel.h"
 
 #include "support/checked.h"
-#include "tree/tree.h"
+#include "tree/staged.h"
 
 #include <cstdio>
 #include <cstring>
@@ -253,10 +253,30 @@ metate_status packArray(const metate_kernel &kernel, uint32_t index,
   return METATE_OK;
 }
 
+// metate_view_is_sorted, wherever the block lies.
+metate_status isSorted(const metate_tree &tree, bool *sorted) {
+  uint32_t changed = 0;
+  uint64_t topology = 0, when = 0;
+  METATE_TRY(loadWord(tree, METATE_HEADER_WORD(changed), &changed));
+  METATE_TRY(loadWord(tree, METATE_HEADER_WORD(topology), &topology));
+  METATE_TRY(loadWord(tree, METATE_HEADER_WORD(sorted), &when));
+  *sorted = !changed && when == topology;
+  return METATE_OK;
+}
+
+// The tree lies on a device of another driver, or on another device whose memory is its own.
+metate_status failDevice(const metate_kernel &kernel, uint32_t index, const metate_tree &tree) {
+  return fail(METATE_E_INVALID_ARGUMENT,
+              "%s: the tree is bound on another device ('%s') than the kernel runs on ('%s'): bind "
+              "it there",
+              Where(kernel, index).text, tree.device->driver->name, kernel.device->driver->name);
+}
+
 // A deterministic kernel moves slots that are not in order: not under other launches' feet.
 metate_status checkSortable(const metate_kernel &kernel, uint32_t index, const metate_tree &tree) {
-  metate_view view = tree.view();
-  if (metate_view_is_sorted(&view))
+  bool sorted = false;
+  METATE_TRY(isSorted(tree, &sorted));
+  if (sorted)
     return METATE_OK;
   if (tree.readOnly())
     return fail(
@@ -283,6 +303,9 @@ metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate
   const metate_tree_type *wanted = kernel.types[info.type]->blob, *bound = tree->type->blob;
   if (wanted->hash[0] != bound->hash[0] || wanted->hash[1] != bound->hash[1])
     return failType(kernel, index, argument);
+  if (tree->device != kernel.device &&
+      (tree->isElsewhere() || tree->device->driver != kernel.device->driver))
+    return failDevice(kernel, index, *tree);
   if (!tree->ready)
     return fail(METATE_E_INVALID_ARGUMENT,
                 "%s: the tree was not reset: call metate_tree_reset first",
@@ -292,7 +315,7 @@ metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate
                 Where(kernel, index).text);
   if (info.access & METATE_ACCESS_SORT)
     METATE_TRY(checkSortable(kernel, index, *tree));
-  slots[0].p = tree->block;
+  slots[0].u = tree->memory.address;
   return METATE_OK;
 }
 

@@ -3,7 +3,7 @@
 #include "kernel/kernel.h"
 
 #include "print/format.h"
-#include "tree/tree.h"
+#include "tree/staged.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -32,11 +32,16 @@ private:
   size_t used = 0;
 };
 
-bool isExhausted(const metate_kernel &kernel, const metate_argument *arguments, uint32_t index) {
-  if (!activates(kernel, index))
-    return false;
-  const metate_tree_header &header = arguments[index].value.tree->header();
-  return __atomic_load_n(&header.status, __ATOMIC_RELAXED) != METATE_OK;
+// The sticky status of an argument that is a tree whose cells are activated; of others METATE_OK.
+Sticky stickyOf(const metate_kernel &kernel, const metate_argument *arguments, uint32_t index) {
+  Sticky sticky;
+  if (activates(kernel, index) && readSticky(*arguments[index].value.tree, &sticky) != METATE_OK)
+    sticky.status = METATE_OK;
+  return sticky;
+}
+
+metate_status failExhausted(const metate_tree &tree, const Sticky &sticky, const char *who) {
+  return failCapacity(*tree.type, tree.pools, sticky.number, sticky.needed, who);
 }
 
 // An assert's message, with its values where it has holes for them. A message comes from a module's bytes: what is no hole
@@ -92,17 +97,22 @@ void addShape(Text *text, const metate_failure &failure, uint32_t rank) {
 metate_status failExhausted(const metate_kernel &kernel, const metate_argument *arguments,
                             const char *what, const char *who) {
   const metate_tree *tree = nullptr;
+  Sticky found;
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (!isExhausted(kernel, arguments, i))
+    Sticky sticky = stickyOf(kernel, arguments, i);
+    if (sticky.status == METATE_OK)
       continue;
     const char *name = kernel.argumentName(i);
     bool isNamed = strncmp(what, name, strlen(name)) == 0 && what[strlen(name)] == '.';
-    if (!tree || isNamed)
+    if (!tree || isNamed) {
       tree = arguments[i].value.tree;
+      found = sticky;
+    }
     if (isNamed)
       break;
   }
-  return tree ? failCapacity(*tree, who) : fail(METATE_E_CAPACITY, "%sa pool is exhausted", who);
+  return tree ? failExhausted(*tree, found, who)
+              : fail(METATE_E_CAPACITY, "%sa pool is exhausted", who);
 }
 
 } // namespace
@@ -114,12 +124,13 @@ bool activates(const metate_kernel &kernel, uint32_t index) {
 
 metate_status reportCapacity(const metate_kernel &kernel, const metate_argument *arguments) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (!isExhausted(kernel, arguments, i))
+    Sticky sticky = stickyOf(kernel, arguments, i);
+    if (sticky.status == METATE_OK)
       continue;
     char who[128];
     snprintf(who, sizeof who, "kernel '%s' argument %u '%s': ", kernel.name, i,
              kernel.argumentName(i));
-    return failCapacity(*arguments[i].value.tree, who);
+    return failExhausted(*arguments[i].value.tree, sticky, who);
   }
   return METATE_OK;
 }

@@ -13,8 +13,11 @@ struct metate_kernel {
   const metate_argument_info *arguments = nullptr;
   const char *name = nullptr;
   const void *descriptor = nullptr;
-  metate_type *const *types = nullptr;  // of the module, by type index
-  metate_entry entry = nullptr;         // NULL in a module opened for queries
+  metate_type *const *types = nullptr; // of the module, by type index
+  metate_entry entry =
+      nullptr; // a function of this process; NULL: `code` is launched by its driver
+  const metate::Code *code = nullptr;   // the module's; NULL in one opened for queries
+  uint32_t number = 0;                  // in the descriptor
   const metate_kernel *slice = nullptr; // counts the slots that it takes; NULL: there is none
   metate::Uses *uses = nullptr;         // the module's
   uint32_t trees = 0;                   // arguments that are trees
@@ -46,6 +49,9 @@ metate_status reportCapacity(const metate_kernel &kernel, const metate_argument 
 // The status and text of what the kernel recorded.
 metate_status reportFailure(const metate_kernel &kernel, const metate_argument *arguments,
                             const metate_failure &failure);
+
+// Refuses a kernel whose code is not there.
+metate_status checkCode(const metate_kernel &kernel);
 
 // Refuses a written argument whose bytes meet another argument's.
 metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments);

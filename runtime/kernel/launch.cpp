@@ -21,25 +21,55 @@ uint32_t workerBound(const metate_kernel &kernel, const metate_argument *argumen
   return bound;
 }
 
-void clearSticky(const metate_kernel &kernel, const metate_argument *arguments) {
+metate_status clearSticky(const metate_kernel &kernel, const metate_argument *arguments) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (!activates(kernel, i))
       continue;
-    metate_tree_header &header = arguments[i].value.tree->header();
-    __atomic_store_n(&header.status_needed, uint64_t(0), __ATOMIC_RELAXED);
-    __atomic_store_n(&header.status_level, METATE_NONE, __ATOMIC_RELAXED);
-    __atomic_store_n(&header.status, uint32_t(METATE_OK), __ATOMIC_RELAXED);
+    const metate_tree &tree = *arguments[i].value.tree;
+    METATE_TRY(storeWord(tree, METATE_HEADER_WORD(status_needed), uint64_t(0)));
+    METATE_TRY(storeWord(tree, METATE_HEADER_WORD(status_level), uint32_t(METATE_NONE)));
+    METATE_TRY(storeWord(tree, METATE_HEADER_WORD(status), uint32_t(METATE_OK)));
   }
+  return METATE_OK;
+}
+
+// Has an entry left something to settle in a tree that lies elsewhere?
+metate_status isUnsettled(const metate_tree &tree, bool *unsettled) {
+  uint32_t changed = 0;
+  METATE_TRY(loadWord(tree, METATE_HEADER_WORD(changed), &changed));
+  for (uint32_t number = 0; !changed && number < tree.type->poolCount(); ++number)
+    METATE_TRY(loadWord(tree, poolWord(number, offsetof(metate_pool, loaded)), &changed));
+  *unsettled = changed;
+  return METATE_OK;
+}
+
+__attribute__((noinline)) metate_status settleElsewhere(const metate_tree &tree) {
+  bool unsettled = false;
+  METATE_TRY(isUnsettled(tree, &unsettled));
+  if (!unsettled)
+    return METATE_OK;
+  return onHost(tree, Use::changes, [](const Block &block) {
+    metate_view view = block.view();
+    metate_view_settle(&view);
+    return METATE_OK;
+  });
 }
 
 // Trees whose set of active cells has changed get another topology version.
-void settle(const metate_kernel &kernel, const metate_argument *arguments) {
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
-    if (kernel.arguments[i].kind == METATE_ARGUMENT_TREE &&
-        (kernel.arguments[i].access & METATE_ACCESS_WRITE)) {
-      metate_view view = arguments[i].value.tree->view();
-      metate_view_settle(&view);
+metate_status settle(const metate_kernel &kernel, const metate_argument *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (kernel.arguments[i].kind != METATE_ARGUMENT_TREE ||
+        !(kernel.arguments[i].access & METATE_ACCESS_WRITE))
+      continue;
+    const metate_tree &tree = *arguments[i].value.tree;
+    if (tree.isElsewhere()) {
+      METATE_TRY(settleElsewhere(tree));
+      continue;
     }
+    metate_view view = blockOf(tree).view();
+    metate_view_settle(&view);
+  }
+  return METATE_OK;
 }
 
 metate_status report(const metate_kernel &kernel, const metate_argument *arguments, int32_t code,
@@ -63,10 +93,10 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
   metate_failure failure; // only its code is read before it is filled
   metate_host host = hostOf(kernel, workerBound(kernel, arguments), failure, interrupt);
   if (kernel.activates)
-    clearSticky(kernel, arguments);
-  int32_t code = kernel.entry(slots, scratch, &host);
+    METATE_TRY(clearSticky(kernel, arguments));
+  int32_t code = enter(kernel, slots, scratch, host);
   if (kernel.trees)
-    settle(kernel, arguments);
+    METATE_TRY(settle(kernel, arguments));
   if (code == METATE_OK && failure.code == METATE_OK && !kernel.activates)
     return METATE_OK;
   return report(kernel, arguments, code, failure);
@@ -79,21 +109,15 @@ metate_status runWithScratch(const metate_kernel &kernel, const metate_argument 
   if (!bytes)
     return run(kernel, arguments, slots, nullptr, interrupt);
   uint64_t align = kernel.info->scratch_align ? kernel.info->scratch_align : METATE_BLOCK_ALIGN;
-  void *scratch = kernel.device->allocate(bytes, align);
-  if (!scratch)
+  const Driver &driver = *kernel.device->driver;
+  Region scratch;
+  if (driver.create(kernel.device->machine, bytes, align, &scratch) != METATE_OK)
     return fail(METATE_E_OUT_OF_MEMORY, "kernel '%s': the allocator refused %llu bytes of scratch",
                 kernel.name, show(bytes));
-  metate_status status = run(kernel, arguments, slots, scratch, interrupt);
-  kernel.device->release(scratch, bytes, align);
+  metate_status status = run(kernel, arguments, slots,
+                             reinterpret_cast<void *>(uintptr_t(scratch.address)), interrupt);
+  driver.release(kernel.device->machine, scratch);
   return status;
-}
-
-metate_status checkCode(const metate_kernel &kernel) {
-  if (kernel.entry)
-    return METATE_OK;
-  return fail(METATE_E_UNSUPPORTED,
-              "kernel '%s': its module was opened with METATE_MODULE_QUERY_ONLY: no code is mapped",
-              kernel.name);
 }
 
 // The largest arguments, out of the fast path.
@@ -107,6 +131,14 @@ __attribute__((noinline)) metate_status launchLarge(const metate_kernel &kernel,
 }
 
 } // namespace
+
+metate_status metate::checkCode(const metate_kernel &kernel) {
+  if (kernel.code)
+    return METATE_OK;
+  return fail(METATE_E_UNSUPPORTED,
+              "kernel '%s': its module was opened with METATE_MODULE_QUERY_ONLY: no code is mapped",
+              kernel.name);
+}
 
 metate_status metate_kernel_launch(const metate_kernel *kernel, const metate_argument *arguments,
                                    uint32_t count) {
@@ -150,6 +182,11 @@ metate_status metate_kernel_direct(const metate_kernel *kernel, uint64_t signatu
                 "kernel '%s': expected the signature 0x%016llx, got 0x%016llx: the caller was "
                 "written for other arguments",
                 kernel->name, show(kernel->info->signature), show(signature));
+  if (!kernel->entry)
+    return fail(
+        METATE_E_UNSUPPORTED,
+        "kernel '%s': its code runs on a device: it has no entry in this process: launch it",
+        kernel->name);
   *entry = kernel->entry;
   return METATE_OK;
 }

@@ -13,32 +13,27 @@ namespace {
 constexpr uint64_t firstRecords = 4096;
 constexpr uint64_t growth = 8;
 
-// What one slice counted, while it lives.
+// What one slice counted, while it lives: memory of the kernel's device, and what the host reads of it.
 class Counts {
 public:
-  Counts(const metate_kernel &kernel, const metate_tree &tree) : kernel(kernel), tree(tree) {}
+  Counts(const metate_kernel &kernel, const metate_tree &tree)
+      : kernel(kernel), tree(tree), copy(*kernel.device) {}
   Counts(const Counts &) = delete;
   Counts &operator=(const Counts &) = delete;
-  ~Counts() { kernel.device->release(counted, bytes, METATE_BLOCK_ALIGN); }
+  ~Counts() { release(); }
 
   // Room for so many cells; what was counted before is forgotten.
   metate_status make(const metate_argument *arguments, uint64_t records) {
-    kernel.device->release(counted, bytes, METATE_BLOCK_ALIGN);
-    counted = nullptr;
+    release();
     metate_reservation head{};
     head.trees = kernel.info->argument_count;
     head.pools = tree.type->poolCount();
     head.record_count = uint32_t(records);
     for (head.bucket_count = 1; head.bucket_count < 2 * records;)
       head.bucket_count *= 2;
-    uint64_t fixed = sizeof head + 4ull * ((head.trees + 1) / 2 * 2) +
-                     8ull * head.trees * head.pools + 4ull * head.bucket_count;
-    bytes = fixed + records * sizeof(metate_reserved);
-    counted = static_cast<metate_reservation *>(kernel.device->allocate(bytes, METATE_BLOCK_ALIGN));
-    if (!counted)
-      return fail(METATE_E_OUT_OF_MEMORY,
-                  "kernel '%s': the allocator refused %llu bytes to count its slots in",
-                  kernel.name, show(bytes));
+    fixed = sizeof head + 4ull * ((head.trees + 1) / 2 * 2) + 8ull * head.trees * head.pools +
+            4ull * head.bucket_count;
+    METATE_TRY(create(fixed + records * sizeof(metate_reserved)));
     memset(counted, 0, fixed);
     *counted = head;
     for (uint32_t i = 0; i < head.trees; ++i)
@@ -46,18 +41,20 @@ public:
           kernel.arguments[i].kind == METATE_ARGUMENT_TREE && arguments[i].value.tree == &tree
               ? first(arguments)
               : METATE_NONE;
-    return METATE_OK;
+    return memory.host ? METATE_OK : writeRegion(*kernel.device, memory, 0, counted, fixed);
+  }
+  // After the slice has run.
+  metate_status fetch() {
+    return memory.host ? METATE_OK : readRegion(*kernel.device, memory, 0, counted, fixed);
   }
 
   bool isComplete() const { return counted->taken <= counted->record_count; }
   uint64_t records() const { return counted->record_count; }
-  uint64_t address() const { return reinterpret_cast<uintptr_t>(counted); }
+  uint64_t address() const { return memory.address; }
   // The level of a list that would be too long; METATE_NONE.
   uint32_t fullLevel() const { return counted->full ? counted->full - 1 : METATE_NONE; }
-  uint64_t needed(const metate_argument *arguments, uint32_t pool) const {
-    uint64_t missing =
-        metate_reservation_missing(counted)[uint64_t(first(arguments)) * counted->pools + pool];
-    return __atomic_load_n(&tree.pool(pool).used, __ATOMIC_RELAXED) + missing;
+  uint64_t missing(const metate_argument *arguments, uint32_t pool) const {
+    return metate_reservation_missing(counted)[uint64_t(first(arguments)) * counted->pools + pool];
   }
   // The first argument that is the tree; the count if none is.
   uint32_t first(const metate_argument *arguments) const {
@@ -69,10 +66,33 @@ public:
   }
 
 private:
+  metate_status create(uint64_t bytes) {
+    metate_device &device = *kernel.device;
+    if (device.driver->create(device.machine, bytes, METATE_BLOCK_ALIGN, &memory) != METATE_OK)
+      return fail(METATE_E_OUT_OF_MEMORY,
+                  "kernel '%s': the allocator refused %llu bytes to count its slots in",
+                  kernel.name, show(bytes));
+    made = true;
+    if (!memory.host)
+      METATE_TRY(copy.allocate(fixed / sizeof(uint64_t) + 1));
+    counted = static_cast<metate_reservation *>(memory.host ? static_cast<void *>(memory.host)
+                                                            : copy.data());
+    return METATE_OK;
+  }
+  void release() {
+    if (made)
+      kernel.device->driver->release(kernel.device->machine, memory);
+    made = false;
+    copy.clear();
+  }
+
   const metate_kernel &kernel;
   const metate_tree &tree;
+  Region memory;
+  bool made = false;
+  Array<uint64_t> copy; // of memory that lies elsewhere, without the records
   metate_reservation *counted = nullptr;
-  uint64_t bytes = 0;
+  uint64_t fixed = 0; // bytes before the records
 };
 
 // A slice that fails an assertion says why there is none; an interpreted one as a whole message.
@@ -112,9 +132,10 @@ metate_status count(const metate_kernel &kernel, const metate_argument *argument
     slots[kernel.info->slot_count].u = counts.address();
     metate_failure failure; // only its code is read before it is filled
     metate_host host = hostOf(kernel, 0, failure, nullptr);
-    int32_t code = kernel.slice->entry(slots, nullptr, &host);
+    int32_t code = enter(*kernel.slice, slots, nullptr, host);
     if (code != METATE_OK || failure.code != METATE_OK)
       return reportSlice(kernel, arguments, code, failure);
+    METATE_TRY(counts.fetch());
     if (counts.isComplete())
       return METATE_OK;
     if (records > UINT32_MAX / 2 / growth)
@@ -127,17 +148,19 @@ metate_status count(const metate_kernel &kernel, const metate_argument *argument
 metate_status compare(const metate_kernel &kernel, const metate_argument *arguments,
                       const metate_tree &tree, const Counts *counts, uint32_t *slots) {
   char levels[400] = "";
-  size_t used = 0;
+  size_t wrote = 0;
   for (uint32_t pool = 0; pool < tree.type->poolCount(); ++pool) {
-    uint64_t needed = counts ? counts->needed(arguments, pool) : tree.pool(pool).used;
+    uint32_t used = 0;
+    METATE_TRY(loadWord(tree, poolWord(pool, offsetof(metate_pool, used)), &used));
+    uint64_t needed = used + (counts ? counts->missing(arguments, pool) : 0);
     uint32_t capacity = tree.pools[pool].capacity;
     if (slots)
       slots[pool] = needed < UINT32_MAX ? uint32_t(needed) : UINT32_MAX;
-    if (needed > capacity && used < sizeof levels)
-      used += size_t(snprintf(levels + used, sizeof levels - used,
-                              "%slevel '%s' needs %llu slots, its capacity is %u", used ? "; " : "",
-                              tree.type->levelName(tree.type->poolLevels[pool]), show(needed),
-                              capacity));
+    if (needed > capacity && wrote < sizeof levels)
+      wrote += size_t(snprintf(levels + wrote, sizeof levels - wrote,
+                               "%slevel '%s' needs %llu slots, its capacity is %u",
+                               wrote ? "; " : "", tree.type->levelName(tree.type->poolLevels[pool]),
+                               show(needed), capacity));
   }
   uint32_t full = counts ? counts->fullLevel() : METATE_NONE;
   if (full != METATE_NONE)
@@ -145,7 +168,7 @@ metate_status compare(const metate_kernel &kernel, const metate_argument *argume
                 "kernel '%s': level '%s': a list would be longer than its %llu "
                 "cells: no capacity helps",
                 kernel.name, tree.type->levelName(full), show(tree.type->levels[full].cells));
-  if (used)
+  if (wrote)
     return fail(METATE_E_CAPACITY, "kernel '%s': %s: migrate the tree to capacities that suffice",
                 kernel.name, levels);
   return METATE_OK;
@@ -183,11 +206,7 @@ metate_status metate_tree_reserve_for(const metate_tree *tree, const metate_kern
     return fail(METATE_E_UNSUPPORTED,
                 "kernel '%s': its module was built without the code that counts slots (reserve)",
                 kernel->name);
-  if (!kernel->slice->entry)
-    return fail(
-        METATE_E_UNSUPPORTED,
-        "kernel '%s': its module was opened with METATE_MODULE_QUERY_ONLY: no code is mapped",
-        kernel->name);
+  METATE_TRY(checkCode(*kernel));
   Counts counts(*kernel, *tree);
   METATE_TRY(::count(*kernel, arguments, packed.data(), counts));
   return compare(*kernel, arguments, *tree, &counts, slots);

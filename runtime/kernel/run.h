@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 #include "print/print.h"
-#include "tree/tree.h"
+#include "tree/staged.h"
 
 namespace metate {
 
@@ -50,6 +50,16 @@ inline metate_host hostOf(const metate_kernel &kernel, uint32_t workers, metate_
   host.failure = &failure;
   host.interrupt = interrupt;
   return host;
+}
+
+// Runs the code of a kernel, where it is a function of this process without asking its driver.
+inline int32_t enter(const metate_kernel &kernel, const metate_slot *slots, void *scratch,
+                     const metate_host &host) {
+  if (kernel.entry)
+    return kernel.entry(slots, scratch, &host);
+  return kernel.device->driver->launch(
+      kernel.device->machine, *kernel.code,
+      {kernel.number, kernel.info->slot_count, slots, scratch, &host});
 }
 
 // A launch while it runs, as its module and its trees count it.

@@ -19,7 +19,7 @@ void destroy(metate_module *module) {
     device->release(module->kernels, head.kernels.count * sizeof *module->kernels, 8);
     device->release(module->payloadBytes, head.variants.count * sizeof *module->payloadBytes, 8);
   }
-  os::unload(&module->code.object);
+  device->driver->unload(device->machine, &module->code);
   device->release(module->copy, module->descriptorBytes, 64);
   device->drop(module);
 }
@@ -69,7 +69,8 @@ void linkSlices(metate_module &module) {
   }
 }
 
-metate_status makeKernels(metate_module &module, const metate_entry *entries) {
+// Without `code` in a module that is opened for queries.
+metate_status makeKernels(metate_module &module, const Code *code) {
   Descriptor descriptor = module.description();
   uint32_t count = descriptor.header().kernels.count;
   module.kernels = makeArray<metate_kernel>(module.device, count);
@@ -84,8 +85,10 @@ metate_status makeKernels(metate_module &module, const metate_entry *entries) {
     kernel.descriptor = module.descriptor;
     kernel.types = module.types;
     kernel.uses = &module.uses;
-    kernel.entry = entries ? entries[i] : nullptr;
-    if (entries && !kernel.entry)
+    kernel.code = code;
+    kernel.number = i;
+    kernel.entry = code && code->entries ? code->entries[i] : nullptr;
+    if (code && code->entries && !kernel.entry)
       return fail(METATE_E_NULL, "the entry of kernel '%s' is NULL", kernel.name);
     for (uint32_t k = 0; k < kernel.info->argument_count; ++k) {
       const metate_argument_info &argument = kernel.arguments[k];
@@ -118,10 +121,14 @@ metate_status adoptCarrier(metate_module &module, const void *carrier, uint32_t 
     module.payloadBytes[i] = payloadOf(carrier, i).bytes;
   METATE_TRY(makeTypes(module));
   if (!(flags & METATE_MODULE_QUERY_ONLY)) {
-    METATE_TRY(cpu::choose(module.device->machine, module.description(), &module.variant));
-    METATE_TRY(cpu::load(module.description(), payloadOf(carrier, module.variant), &module.code));
+    const Driver &driver = *module.device->driver;
+    void *machine = module.device->machine;
+    METATE_TRY(chooseVariant(driver, machine, module.description(), &module.variant));
+    METATE_TRY(driver.load(machine, module.description(), module.variant,
+                           payloadOf(carrier, module.variant), &module.code));
+    return makeKernels(module, &module.code);
   }
-  return makeKernels(module, module.code.entries);
+  return makeKernels(module, nullptr);
 }
 
 metate_status finish(metate_module *made, metate_status status, metate_module **module) {
@@ -198,7 +205,7 @@ metate_status metate_module_open_static(metate_device *device, const void *descr
                 "metate_module_open_static: entry_count: expected %u, got %u",
                 head.header().kernels.count, entry_count);
   if (head.header().variants.count)
-    METATE_TRY(cpu::check(device->machine, head, 0));
+    METATE_TRY(checkVariant(*device->driver, device->machine, head, 0));
   auto *made = device->make<metate_module>(device);
   if (!made)
     return failMemory();
@@ -208,7 +215,9 @@ metate_status metate_module_open_static(metate_device *device, const void *descr
   made->payloadBytes = makeArray<uint64_t>(device, head.header().variants.count);
   metate_status status = made->payloadBytes ? makeTypes(*made) : failMemory();
   if (status == METATE_OK)
-    status = makeKernels(*made, entries);
+    status = device->driver->adopt(device->machine, head, entries, &made->code);
+  if (status == METATE_OK)
+    status = makeKernels(*made, &made->code);
   return finish(made, status, module);
 }
 

@@ -2,7 +2,6 @@
 #ifndef METATE_RUNTIME_MODULE_MODULE_H
 #define METATE_RUNTIME_MODULE_MODULE_H
 
-#include "driver/cpu/driver.h"
 #include "format/carrier.h"
 #include "kernel/kernel.h"
 
@@ -12,7 +11,7 @@ struct metate_module {
   uint64_t descriptorBytes = 0;
   uint8_t *copy = nullptr; // the descriptor's memory when the module owns it
   uint32_t variant = METATE_NONE;
-  metate::cpu::Code code;
+  metate::Code code; // nothing in a module opened for queries
   metate_type **types = nullptr;
   metate_kernel *kernels = nullptr;
   uint64_t *payloadBytes = nullptr; // of each variant

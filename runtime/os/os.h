@@ -52,7 +52,15 @@ bool hasSymbol(const char *name);
 
 class Mutex {
 public:
-  Mutex() { pthread_mutex_init(&mutex, nullptr); }
+  // recursive: the thread that holds it may lock it again.
+  explicit Mutex(bool recursive = false) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes,
+                              recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_DEFAULT);
+    pthread_mutex_init(&mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+  }
   ~Mutex() { pthread_mutex_destroy(&mutex); }
   Mutex(const Mutex &) = delete;
   Mutex &operator=(const Mutex &) = delete;

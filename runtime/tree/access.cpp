@@ -2,6 +2,7 @@
 // coordinate and size is checked; a block that was damaged after it was bound gives
 // METATE_E_CORRUPT, not a crash.
 #include "tree/access.h"
+#include "tree/staged.h"
 #include "tree/walk.h"
 
 #include <cstring>
@@ -87,27 +88,27 @@ metate_status checkCoordinates(const char *function, const metate_tree *tree, ui
   return METATE_OK;
 }
 
-metate_status failLink(const metate_tree *tree) {
-  return fail(METATE_E_CORRUPT, "tree of type '%s': a link leaves its pool", tree->type->shown());
+metate_status failLink(const metate_type &type) {
+  return fail(METATE_E_CORRUPT, "tree of type '%s': a link leaves its pool", type.shown());
 }
 
 } // namespace metate
 
-static uint64_t activeCount(const metate_tree &tree, uint32_t level) {
-  const metate_type &type = *tree.type;
+static uint64_t activeCount(const Block &block, uint32_t level) {
+  const metate_type &type = *block.type;
   const LevelFacts &facts = type.facts[level];
   uint64_t count = 0;
   bool slots = type.levels[level].pool != METATE_NONE;
   uint32_t owner = slots ? type.levels[level].pool : facts.ownerPool;
   if (slots ? type.levels[level].kind == METATE_LEVEL_DYNAMIC : !facts.everyCell) {
     auto visit = [&](const uint8_t *, const int64_t *) { return ++count != 0; };
-    eachActive(tree, level, visit);
+    eachActive(block, level, visit);
     return count;
   }
   if (owner == METATE_NONE)
     return facts.cellsPerOwner;
-  for (uint32_t slot = 1, high = tree.highWater(owner); slot <= high; ++slot)
-    count += __atomic_load_n(tree.record(owner, slot), __ATOMIC_ACQUIRE) != 0;
+  for (uint32_t slot = 1, high = block.highWater(owner); slot <= high; ++slot)
+    count += __atomic_load_n(block.record(owner, slot), __ATOMIC_ACQUIRE) != 0;
   return slots ? count : count * facts.cellsPerOwner;
 }
 
@@ -119,11 +120,13 @@ metate_status metate_tree_is_active(const metate_tree *tree, uint32_t level,
   METATE_TRY(checkLevel(__func__, tree, level, false));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
-  Found found = find(*tree, level, along);
-  if (found.corrupt)
-    return failLink(tree);
-  *active = found.cell != nullptr;
-  return METATE_OK;
+  return onHost(*tree, Use::reads, [&](const Block &block) {
+    Found found = find(block, level, along);
+    if (found.corrupt)
+      return failLink(*block.type);
+    *active = found.cell != nullptr;
+    return METATE_OK;
+  });
 }
 
 metate_status metate_tree_activate(metate_tree *tree, uint32_t level, const int64_t *coordinates,
@@ -134,8 +137,10 @@ metate_status metate_tree_activate(metate_tree *tree, uint32_t level, const int6
   METATE_TRY(checkLevel(__func__, tree, level, false));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
-  uint8_t *cell;
-  return activate(*tree, level, along, &cell);
+  return onHost(*tree, Use::changes, [&](const Block &block) {
+    uint8_t *cell;
+    return activate(block, level, along, &cell);
+  });
 }
 
 metate_status metate_tree_read(const metate_tree *tree, uint32_t level, const int64_t *coordinates,
@@ -147,11 +152,13 @@ metate_status metate_tree_read(const metate_tree *tree, uint32_t level, const in
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
-  Found found = find(*tree, level, along);
-  if (found.corrupt)
-    return failLink(tree);
-  memcpy(value, found.cell ? found.cell : tree->type->background(level), value_bytes);
-  return METATE_OK;
+  return onHost(*tree, Use::reads, [&](const Block &block) {
+    Found found = find(block, level, along);
+    if (found.corrupt)
+      return failLink(*block.type);
+    memcpy(value, found.cell ? found.cell : block.type->background(level), value_bytes);
+    return METATE_OK;
+  });
 }
 
 metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t *coordinates,
@@ -166,10 +173,12 @@ metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t
       checkBooleans(__func__, tree, level, static_cast<const uint8_t *>(value), value_bytes));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
-  uint8_t *cell;
-  METATE_TRY(activate(*tree, level, along, &cell));
-  memcpy(cell, value, value_bytes);
-  return METATE_OK;
+  return onHost(*tree, Use::changes, [&](const Block &block) {
+    uint8_t *cell;
+    METATE_TRY(activate(block, level, along, &cell));
+    memcpy(cell, value, value_bytes);
+    return METATE_OK;
+  });
 }
 
 metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_t capacity,
@@ -192,8 +201,10 @@ metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_
     ++filled;
     return true;
   };
-  if (capacity && (coordinates || values))
-    eachActive(*tree, level, visit);
-  *count = activeCount(*tree, level);
-  return METATE_OK;
+  return onHost(*tree, Use::reads, [&](const Block &block) {
+    if (capacity && (coordinates || values))
+      eachActive(block, level, visit);
+    *count = activeCount(block, level);
+    return METATE_OK;
+  });
 }

@@ -24,7 +24,7 @@ metate_status checkBooleans(const char *function, const metate_tree *tree, uint3
 metate_status checkCoordinates(const char *function, const metate_tree *tree, uint32_t level,
                                const int64_t *coordinates, uint32_t count, int64_t *along);
 // METATE_E_CORRUPT: a slot number was not followed.
-metate_status failLink(const metate_tree *tree);
+metate_status failLink(const metate_type &type);
 
 } // namespace metate
 

@@ -30,17 +30,16 @@ uint8_t *homeContainer(const metate_view &view, uint32_t level, uint32_t slot, u
   return metate_view_home_container(&view, level, slot, linear);
 }
 
-Found find(const metate_tree &tree, uint32_t level, const int64_t *along) {
-  metate_view view = tree.view();
+Found find(const Block &block, uint32_t level, const int64_t *along) {
+  metate_view view = block.view();
   uint32_t broken = 0;
   view.broken = &broken;
   uint8_t *cell = metate_view_cell(&view, level, along, METATE_VIEW_FIND);
   return {cell, broken != 0};
 }
 
-metate_status activate(const metate_tree &tree, uint32_t level, const int64_t *along,
-                       uint8_t **cell) {
-  metate_view view = tree.view();
+metate_status activate(const Block &block, uint32_t level, const int64_t *along, uint8_t **cell) {
+  metate_view view = block.view();
   uint32_t broken = 0;
   view.broken = &broken;
   *cell = metate_view_cell(&view, level, along, METATE_VIEW_ACTIVATE);
@@ -48,27 +47,30 @@ metate_status activate(const metate_tree &tree, uint32_t level, const int64_t *a
   if (*cell)
     return METATE_OK;
   if (!broken)
-    return failCapacity(tree, "");
+    return failCapacity(block, "");
   return fail(METATE_E_CORRUPT, "tree of type '%s': a link above level '%s' leaves its pool",
-              tree.type->shown(), tree.type->levelName(level));
+              block.type->shown(), block.type->levelName(level));
 }
 
-metate_status failCapacity(const metate_tree &tree, const char *who) {
-  const metate_tree_header &header = tree.header();
-  uint32_t number = __atomic_load_n(&header.status_level, __ATOMIC_RELAXED);
-  uint64_t needed = __atomic_load_n(&header.status_needed, __ATOMIC_RELAXED);
-  if (number >= tree.type->poolCount())
+metate_status failCapacity(const metate_type &type, const PoolLayout *pools, uint32_t number,
+                           uint64_t needed, const char *who) {
+  if (number >= type.poolCount())
     return fail(METATE_E_CORRUPT, "%stree of type '%s': the block's status names no pool", who,
-                tree.type->shown());
+                type.shown());
   if (needed == 0)
     return fail(METATE_E_CAPACITY, "%slevel '%s': a list is full: it has %llu cells", who,
-                tree.type->levelName(tree.type->poolLevels[number]),
-                show(tree.type->poolLevel(number).cells));
+                type.levelName(type.poolLevels[number]), show(type.poolLevel(number).cells));
   return fail(METATE_E_CAPACITY,
               "%slevel '%s' needs at least %llu slots, its capacity is %u: bind the tree with a "
               "larger capacity",
-              who, tree.type->levelName(tree.type->poolLevels[number]), show(needed),
-              tree.pools[number].capacity);
+              who, type.levelName(type.poolLevels[number]), show(needed), pools[number].capacity);
+}
+
+metate_status failCapacity(const Block &block, const char *who) {
+  const metate_tree_header &header = block.header();
+  return failCapacity(*block.type, block.pools,
+                      __atomic_load_n(&header.status_level, __ATOMIC_RELAXED),
+                      __atomic_load_n(&header.status_needed, __ATOMIC_RELAXED), who);
 }
 
 } // namespace metate

@@ -4,6 +4,7 @@
 // active is background. Nothing is written, and nothing outside the given bytes is read. The device's
 // allocator gives a bit for each slot in use and four bytes for each stamp.
 #include "support/checked.h"
+#include "tree/staged.h"
 #include "tree/walk.h"
 
 #include <algorithm>
@@ -21,12 +22,12 @@ struct Bits {
 
 class Checker {
 public:
-  Checker(const metate_type &type, const metate_tree &tree)
-      : type(type), tree(tree), storage(*type.device), offsets(*type.device),
-        pattern(*type.device) {}
+  explicit Checker(const Block &block)
+      : type(*block.type), block(block), storage(*block.type->device), offsets(*block.type->device),
+        pattern(*block.type->device) {}
 
   metate_status run() {
-    const metate_tree_header &header = tree.header();
+    const metate_tree_header &header = block.header();
     if (header.epoch == 0 || (header.status != METATE_OK && header.status != METATE_E_CAPACITY) ||
         (header.status != METATE_OK && header.status_level >= type.poolCount()))
       return corrupt("its epoch or status is impossible");
@@ -38,7 +39,7 @@ public:
       METATE_TRY(checkStates(number));
       METATE_TRY(checkFreeList(number));
       METATE_TRY(checkAmbient(number));
-      if (!header.changed && header.sorted == header.topology && !isInOrder(tree, number))
+      if (!header.changed && header.sorted == header.topology && !isInOrder(block, number))
         return corrupt(number, "its slots are not in order, as it says");
     }
     for (uint32_t level = 0; level < type.levelCount(); ++level) {
@@ -52,7 +53,7 @@ public:
 
 private:
   const metate_type &type;
-  const metate_tree &tree;
+  const Block &block;
   Array<uint64_t> storage;
   Array<uint64_t> offsets; // of each pool's bits in storage
   Array<uint8_t> pattern;
@@ -70,15 +71,15 @@ private:
     METATE_TRY(offsets.allocate(type.poolCount()));
     uint64_t words = 0, largest = 1;
     for (uint32_t number = 0; number < type.poolCount(); ++number) {
-      const metate_pool &pool = tree.pool(number);
-      if (pool.high_water > tree.pools[number].physical || pool.used > pool.high_water)
+      const metate_pool &pool = block.pool(number);
+      if (pool.high_water > block.pools[number].physical || pool.used > pool.high_water)
         return corrupt(number, "its counters are larger than the pool");
       if (pool.pending || pool.tombs || pool.orphans != pool.orphans_seen)
         return corrupt(number, "cells that were deactivated have not been collected");
       offsets[number] = words;
       words += pool.high_water / 64 + 1;
-      if (tree.pools[number].ambient && tree.pools[number].slot_bytes > largest)
-        largest = tree.pools[number].slot_bytes;
+      if (block.pools[number].ambient && block.pools[number].slot_bytes > largest)
+        largest = block.pools[number].slot_bytes;
     }
     METATE_TRY(storage.allocate(words));
     return pattern.allocate(largest);
@@ -88,9 +89,9 @@ private:
   template <typename Visit> bool eachOwner(uint32_t owner, const Visit &visit) {
     int64_t along[METATE_MAX_AXES] = {};
     if (owner == METATE_NONE)
-      return visit(tree.root(), along);
-    for (uint32_t slot = 1; slot <= tree.pool(owner).high_water; ++slot)
-      if (bits(owner).test(slot) && !eachInSlot(tree, owner, slot, visit))
+      return visit(block.root(), along);
+    for (uint32_t slot = 1; slot <= block.pool(owner).high_water; ++slot)
+      if (bits(owner).test(slot) && !eachInSlot(block, owner, slot, visit))
         return false;
     return true;
   }
@@ -121,7 +122,7 @@ private:
     }
     if (problem)
       return corrupt(number, problem);
-    if (linked != tree.pool(number).used)
+    if (linked != block.pool(number).used)
       return corrupt(number, "it has another number of links than it says");
     return METATE_OK;
   }
@@ -129,7 +130,7 @@ private:
   // One link that is not 0; `along` are the coordinates of the slot's first cell.
   const char *linkProblem(uint32_t number, uint32_t slot, const int64_t *along, uint32_t &linked) {
     Bits seen = bits(number);
-    if (slot > tree.pool(number).high_water)
+    if (slot > block.pool(number).high_water)
       return "a link leaves the pool";
     if (seen.test(slot))
       return "a slot has two parents";
@@ -137,7 +138,7 @@ private:
     ++linked;
     int64_t own[METATE_MAX_AXES];
     memcpy(own, along, sizeof own);
-    slotCoordinates(tree, number, slot, own);
+    slotCoordinates(block, number, slot, own);
     return memcmp(own, along, sizeof own) ? "a slot's coordinates are not its link's" : nullptr;
   }
 
@@ -182,7 +183,7 @@ private:
         return problem;
       uint64_t there = length - first < level.slot_cells ? length - first : level.slot_cells;
       for (uint64_t n = there; n < level.slot_cells; ++n)
-        if (!isBackground(type.poolLevels[number], tree.slot(number, slot) + n * level.cell_bytes))
+        if (!isBackground(type.poolLevels[number], block.slot(number, slot) + n * level.cell_bytes))
           return "a cell beyond its list's length is not background";
     }
     return nullptr;
@@ -200,7 +201,7 @@ private:
   // A stamp that was not given yet might be given again, and none was given twice (before the count
   // of them has gone around).
   metate_status checkStamps(uint32_t number) {
-    uint32_t given = tree.pool(number).stamps, count = 0, next = 0;
+    uint32_t given = block.pool(number).stamps, count = 0, next = 0;
     bool known = eachStamp(number, [&](uint32_t any) {
       ++count;
       return any >> 31 && (given >> 31 || (any & INT32_MAX) <= given);
@@ -223,15 +224,15 @@ private:
   }
 
   const char *tableProblem(uint32_t number, uint32_t &linked) {
-    metate_view view = tree.view();
-    uint32_t at = type.poolLevels[number], buckets = tree.pools[number].buckets;
+    metate_view view = block.view();
+    uint32_t at = type.poolLevels[number], buckets = block.pools[number].buckets;
     const uint32_t *table = metate_view_table(&view, at);
     Bits seen = bits(number);
     for (uint32_t n = 0; n < buckets; ++n) {
       uint32_t slot = table[n];
       if (!slot)
         continue;
-      if (slot > tree.pool(number).high_water)
+      if (slot > block.pool(number).high_water)
         return "its table leaves the pool";
       if (seen.test(slot))
         return "a slot is in its table twice";
@@ -242,7 +243,7 @@ private:
       uint64_t index = 0;
       const uint8_t *container = homeContainer(view, at, slot, &index);
       uint32_t first = 0;
-      if (metate_view_hash_bucket(&view, at, container, tree.record(number, slot) + 2, &first) !=
+      if (metate_view_hash_bucket(&view, at, container, block.record(number, slot) + 2, &first) !=
           &table[n])
         return "its table does not find a slot by its coordinates";
     }
@@ -253,11 +254,11 @@ private:
   // inside of the tree along the axes that have bounds.
   bool isInActiveContainer(uint32_t number, uint32_t slot) {
     const LevelFacts &facts = type.facts[type.poolLevels[number]];
-    const uint32_t *record = tree.record(number, slot);
+    const uint32_t *record = block.record(number, slot);
     for (uint32_t k = 0; k < facts.pathRank; ++k)
       if (facts.shape[k] && int64_t(record[2 + k]) >= facts.shape[k])
         return false;
-    metate_view view = tree.view();
+    metate_view view = block.view();
     uint64_t index = 0;
     const uint8_t *container = homeContainer(view, type.poolLevels[number], slot, &index);
     uint32_t any = 0;
@@ -314,11 +315,11 @@ private:
   }
 
   metate_status checkStates(uint32_t number) {
-    uint32_t high = tree.pool(number).high_water;
-    for (uint32_t slot = 0; slot <= tree.pools[number].physical; ++slot) {
-      uint32_t state = tree.record(number, slot)[0];
+    uint32_t high = block.pool(number).high_water;
+    for (uint32_t slot = 0; slot <= block.pools[number].physical; ++slot) {
+      uint32_t state = block.record(number, slot)[0];
       bool linked = slot && slot <= high && bits(number).test(slot);
-      if ((state != 0) != linked || state > tree.header().epoch)
+      if ((state != 0) != linked || state > block.header().epoch)
         return corrupt(number, "a slot's state is not its link's");
     }
     return METATE_OK;
@@ -326,14 +327,14 @@ private:
 
   // Every slot handed out is linked or free, on the list or in a magazine. Marking what is free finds cycles.
   metate_status checkFreeList(uint32_t number) {
-    const metate_pool &pool = tree.pool(number);
+    const metate_pool &pool = block.pool(number);
     Bits seen = bits(number);
     Array<uint64_t> marks(*type.device);
     METATE_TRY(marks.allocate(pool.high_water / 64 + 1));
     Bits free{marks.data()};
     uint64_t count = 0;
     auto mark = [&](uint64_t head) {
-      for (uint32_t slot = uint32_t(head); slot; slot = tree.record(number, slot)[1]) {
+      for (uint32_t slot = uint32_t(head); slot; slot = block.record(number, slot)[1]) {
         if (slot > pool.high_water || seen.test(slot) || free.test(slot))
           return false;
         free.set(slot);
@@ -353,11 +354,11 @@ private:
   }
 
   metate_status checkAmbient(uint32_t number) {
-    const PoolLayout &pool = tree.pools[number];
+    const PoolLayout &pool = block.pools[number];
     if (!pool.ambient)
       return METATE_OK;
     fillSlot(type, type.poolLevels[number], pattern.data());
-    if (memcmp(pattern.data(), tree.slot(number, 0), pool.slot_bytes) != 0)
+    if (memcmp(pattern.data(), block.slot(number, 0), pool.slot_bytes) != 0)
       return corrupt(number, "its ambient slot is not background");
     return METATE_OK;
   }
@@ -383,14 +384,14 @@ private:
 
 } // namespace
 
-metate_status readLayout(const metate_type &type, const uint8_t *block, uint64_t bytes,
+metate_status readLayout(const metate_type &type, const uint8_t *start, uint64_t bytes,
                          PoolLayout *pools, BlockLayout *layout) {
   uint64_t tables = sizeof(metate_tree_header) + uint64_t(type.poolCount()) * sizeof(metate_pool);
   if (bytes < tables)
     return fail(METATE_E_TOO_SMALL, "block of type '%s': expected at least %llu bytes, got %llu",
                 type.shown(), show(tables), show(bytes));
-  const auto &header = *reinterpret_cast<const metate_tree_header *>(block);
-  const auto *stored = reinterpret_cast<const metate_pool *>(block + sizeof header);
+  const auto &header = *reinterpret_cast<const metate_tree_header *>(start);
+  const auto *stored = reinterpret_cast<const metate_pool *>(start + sizeof header);
   if (header.magic != METATE_TREE_MAGIC)
     return fail(METATE_E_CORRUPT, "block of type '%s': wrong magic number: not a tree's block",
                 type.shown());
@@ -422,14 +423,20 @@ metate_status readLayout(const metate_type &type, const uint8_t *block, uint64_t
   return METATE_OK;
 }
 
-metate_status checkBlock(const metate_type &type, const uint8_t *block, const BlockLayout &layout,
-                         const PoolLayout *pools) {
-  // A view for the accessors; the block is never written through it.
-  metate_tree view(&type, const_cast<uint8_t *>(block));
-  view.layout = layout;
-  view.pools = const_cast<PoolLayout *>(pools);
-  return Checker(type, view).run();
+metate_status claimedLayout(metate_tree &tree, uint64_t bytes) {
+  if (!tree.isElsewhere())
+    return readLayout(*tree.type, tree.memory.host, bytes, tree.pools, &tree.layout);
+  uint64_t tables =
+      sizeof(metate_tree_header) + uint64_t(tree.type->poolCount()) * sizeof(metate_pool);
+  Array<uint64_t> start(*tree.device);
+  METATE_TRY(start.allocate(tables / sizeof(uint64_t)));
+  METATE_TRY(
+      readRegion(*tree.device, tree.memory, 0, start.data(), bytes < tables ? bytes : tables));
+  return readLayout(*tree.type, reinterpret_cast<const uint8_t *>(start.data()), bytes, tree.pools,
+                    &tree.layout);
 }
+
+metate_status checkBlock(const Block &block) { return Checker(block).run(); }
 
 } // namespace metate
 
@@ -441,10 +448,12 @@ metate_status metate_tree_check(const metate_type *type, const void *block, uint
   if (reinterpret_cast<uintptr_t>(block) % METATE_BLOCK_ALIGN)
     return fail(METATE_E_MISALIGNED, "block of type '%s': expected an address aligned to %u bytes",
                 type->shown(), METATE_BLOCK_ALIGN);
+  metate_tree tree(type);
+  METATE_TRY(type->device->driver->wrap(type->device->machine, const_cast<void *>(block), bytes,
+                                        &tree.memory));
   Array<PoolLayout> pools(*type->device);
   METATE_TRY(pools.allocate(type->poolCount()));
-  BlockLayout layout;
-  const auto *start = static_cast<const uint8_t *>(block);
-  METATE_TRY(readLayout(*type, start, bytes, pools.data(), &layout));
-  return checkBlock(*type, start, layout, pools.data());
+  tree.pools = pools.data();
+  METATE_TRY(claimedLayout(tree, bytes));
+  return onHost(tree, Use::checks, checkBlock);
 }

@@ -3,6 +3,7 @@
 // copied, not cells. A block that was damaged after it was bound gives METATE_E_CORRUPT.
 #include "support/checked.h"
 #include "tree/access.h"
+#include "tree/staged.h"
 #include "tree/walk.h"
 
 #include <cstring>
@@ -158,13 +159,13 @@ metate_status failOutside(const metate_type &type) {
 // Copies between the cells of a member and an array with these strides, box by box. Inactive cells
 // below a bitmasked level are copied too: they hold background.
 template <Direction direction>
-metate_status copyBoxes(const metate_tree &tree, uint32_t level, uint8_t *array,
+metate_status copyBoxes(const Block &block, uint32_t level, uint8_t *array,
                         const uint64_t *stride) {
-  const metate_type &type = *tree.type;
+  const metate_type &type = *block.type;
   const LevelFacts &facts = type.facts[level];
   Box box = boxOf(type, level, stride);
   bool inside = true;
-  eachOwner(tree, facts.ownerPool, [&](uint8_t *cell, const int64_t *along) {
+  eachOwner(block, facts.ownerPool, [&](uint8_t *cell, const int64_t *along) {
     uint64_t at = 0;
     for (uint32_t k = 0; k < facts.pathRank; ++k) {
       uint32_t axis = facts.pathAxes[k];
@@ -180,10 +181,10 @@ metate_status copyBoxes(const metate_tree &tree, uint32_t level, uint8_t *array,
 }
 
 // The active cells alone, one by one, take their values from the array.
-metate_status copyActive(const metate_tree &tree, uint32_t level, const uint8_t *array,
+metate_status copyActive(const Block &block, uint32_t level, const uint8_t *array,
                          const uint64_t *stride) {
-  const LevelFacts &facts = tree.type->facts[level];
-  uint64_t bytes = tree.type->levels[level].cell_bytes;
+  const LevelFacts &facts = block.type->facts[level];
+  uint64_t bytes = block.type->levels[level].cell_bytes;
   bool inside = true;
   auto visit = [&](uint8_t *cell, const int64_t *along) {
     uint64_t at = 0;
@@ -196,15 +197,15 @@ metate_status copyActive(const metate_tree &tree, uint32_t level, const uint8_t 
       memcpy(cell, array + at, bytes);
     return inside;
   };
-  eachActive(tree, level, visit);
-  return inside ? METATE_OK : failOutside(*tree.type);
+  eachActive(block, level, visit);
+  return inside ? METATE_OK : failOutside(*block.type);
 }
 
-metate_status copyToCells(const metate_tree &tree, uint32_t level, const uint8_t *array,
+metate_status copyToCells(const Block &block, uint32_t level, const uint8_t *array,
                           const uint64_t *stride) {
-  if (tree.type->facts[level].everyCell)
-    return copyBoxes<Direction::ToCells>(tree, level, const_cast<uint8_t *>(array), stride);
-  return copyActive(tree, level, array, stride);
+  if (block.type->facts[level].everyCell)
+    return copyBoxes<Direction::ToCells>(block, level, const_cast<uint8_t *>(array), stride);
+  return copyActive(block, level, array, stride);
 }
 
 // Row-major strides of the dense array, after its size was compared with the caller's.
@@ -244,7 +245,9 @@ metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level, vo
   else if (facts.ownerPool != METATE_NONE)
     for (uint64_t at = 0; at < bytes; at += cellBytes)
       memcpy(to + at, tree->type->background(level), cellBytes);
-  return copyBoxes<Direction::ToArray>(*tree, level, to, stride);
+  return onHost(*tree, Use::reads, [&](const Block &block) {
+    return copyBoxes<Direction::ToArray>(block, level, to, stride);
+  });
 }
 
 metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level, const void *values,
@@ -258,7 +261,8 @@ metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level, const v
   METATE_TRY(denseStrides(__func__, tree, level, bytes, stride));
   auto *from = static_cast<const uint8_t *>(values);
   METATE_TRY(checkBooleans(__func__, tree, level, from, bytes));
-  return copyToCells(*tree, level, from, stride);
+  return onHost(*tree, Use::changes,
+                [&](const Block &block) { return copyToCells(block, level, from, stride); });
 }
 
 metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *value,
@@ -272,5 +276,6 @@ metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *va
   auto *from = static_cast<const uint8_t *>(value);
   METATE_TRY(checkBooleans(__func__, tree, level, from, value_bytes));
   uint64_t stride[METATE_MAX_AXES] = {}; // every cell takes the same bytes
-  return copyToCells(*tree, level, from, stride);
+  return onHost(*tree, Use::changes,
+                [&](const Block &block) { return copyToCells(block, level, from, stride); });
 }

@@ -1,6 +1,7 @@
 // A tree into other memory: with other capacities, into a file, and out of one.
 #include "support/checked.h"
 #include "tree/access.h"
+#include "tree/staged.h"
 
 #include <cstdio>
 #include <cstring>
@@ -10,7 +11,7 @@ namespace metate {
 
 namespace {
 
-void copyPool(const metate_tree &from, metate_tree &to, uint32_t number, uint32_t high) {
+void copyPool(const Block &from, const Block &to, uint32_t number, uint32_t high) {
   metate_pool &pool = to.pool(number);
   const metate_pool &old = from.pool(number);
   uint32_t recordBytes = from.pools[number].record_bytes;
@@ -30,7 +31,7 @@ void copyPool(const metate_tree &from, metate_tree &to, uint32_t number, uint32_
 
 } // namespace
 
-metate_status copyTree(const metate_tree &from, metate_tree &to) {
+metate_status copyBlock(const Block &from, const Block &to) {
   const metate_type &type = *from.type;
   for (uint32_t number = 0; number < type.poolCount(); ++number) {
     uint32_t high = highestInUse(from, number), used = from.pool(number).used;
@@ -62,7 +63,7 @@ metate_status copyTree(const metate_tree &from, metate_tree &to) {
 using namespace metate;
 
 // Would the new memory hold all slots if they had the numbers from 1 on? As they are it does not.
-static bool fitsSorted(const metate_tree &from, const metate_tree &to) {
+static bool fitsSorted(const Block &from, const metate_tree &to) {
   bool fits = true;
   for (uint32_t number = 0; number < from.type->poolCount(); ++number) {
     if (from.pool(number).used > to.pools[number].capacity)
@@ -70,6 +71,15 @@ static bool fitsSorted(const metate_tree &from, const metate_tree &to) {
     fits = fits && highestInUse(from, number) <= to.pools[number].physical;
   }
   return !fits;
+}
+
+// What a tree holds into a fresh one; put in order before where it does not fit otherwise.
+static metate_status copyInto(const metate_tree &tree, const metate_tree &made) {
+  return onHost(tree, tree.readOnly() ? Use::reads : Use::changes, [&](const Block &from) {
+    if (!tree.readOnly() && fitsSorted(from, made))
+      METATE_TRY(sortBlock(from));
+    return onHost(made, Use::changes, [&](const Block &to) { return copyBlock(from, to); });
+  });
 }
 
 metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t bytes,
@@ -84,17 +94,14 @@ metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t byte
   METATE_TRY(memory ? metate_tree_bind(tree->type, memory, bytes, capacities,
                                        flags | METATE_BIND_RESET, &made)
                     : metate_tree_new(tree->type, capacities, &made));
-  metate_status status = METATE_OK;
-  if (!tree->readOnly() && fitsSorted(*tree, *made))
-    status = metate_tree_sort(tree);
-  if (status == METATE_OK)
-    status = copyTree(*tree, *made);
+  metate_status status = copyInto(*tree, *made);
   if (status == METATE_OK) { // the handle goes on with the new memory, the other ends with the old
-    std::swap(tree->block, made->block);
+    std::swap(tree->memory, made->memory);
     std::swap(tree->flags, made->flags);
     std::swap(tree->zeroed, made->zeroed);
-    std::swap(tree->ownBytes, made->ownBytes);
-    std::swap(tree->ownMargin, made->ownMargin);
+    std::swap(tree->own, made->own);
+    std::swap(tree->file, made->file);
+    std::swap(tree->fileBytes, made->fileBytes);
     std::swap(tree->layout, made->layout);
     std::swap(tree->pools, made->pools);
   }
@@ -103,25 +110,24 @@ metate_status metate_tree_migrate(metate_tree *tree, void *memory, uint64_t byte
 }
 
 // Capacities that just hold what is in use: a saved block is small.
-static metate_status planFile(const metate_tree &tree, uint64_t *slots, metate_tree &saved) {
-  uint32_t workers = tree.layout.workers;
-  for (uint32_t number = 0; number < tree.type->poolCount(); ++number) {
-    uint32_t high = highestInUse(tree, number), used = tree.pool(number).used;
+static metate_status planFile(const Block &block, uint64_t *slots, PoolLayout *pools,
+                              BlockLayout *layout) {
+  for (uint32_t number = 0; number < block.type->poolCount(); ++number) {
+    uint32_t high = highestInUse(block, number), used = block.pool(number).used;
     slots[number] = high > used ? high : used;
     slots[number] += !slots[number];
   }
-  return layOut(*tree.type, workers, slots, saved.pools, &saved.layout);
+  return layOut(*block.type, block.layout.workers, slots, pools, layout);
 }
 
-static metate_status writeFile(const metate_tree &tree, const char *path) {
-  const metate_type &type = *tree.type;
+static metate_status writeFile(const Block &block, const char *path) {
+  const metate_type &type = *block.type;
   Array<uint64_t> slots(*type.device);
   Array<PoolLayout> pools(*type.device);
   METATE_TRY(slots.allocate(type.poolCount()));
   METATE_TRY(pools.allocate(type.poolCount()));
-  metate_tree saved(&type, nullptr);
-  saved.pools = pools.data();
-  METATE_TRY(planFile(tree, slots.data(), saved));
+  Block saved{&type, nullptr, pools.data(), {}};
+  METATE_TRY(planFile(block, slots.data(), pools.data(), &saved.layout));
   metate_tree_file head{};
   head.magic = METATE_FILE_MAGIC;
   head.abi_version = METATE_ABI_VERSION;
@@ -133,10 +139,11 @@ static metate_status writeFile(const metate_tree &tree, const char *path) {
   METATE_TRY(os::createFile(path, bytes, &data));
   memcpy(data, &head, sizeof head);
   memcpy(data + sizeof head, type.blob, type.blob->bytes);
-  saved.block = data + head.block_offset;
-  saved.zeroed = true;
-  resetBlock(saved);
-  metate_status status = copyTree(tree, saved);
+  saved.data = data + head.block_offset;
+  Fresh fresh;
+  fresh.zeroed = true;
+  resetBlock(saved, fresh);
+  metate_status status = copyBlock(block, saved);
   os::release(data, bytes);
   return status;
 }
@@ -149,7 +156,8 @@ metate_status metate_tree_save(const metate_tree *tree, const char *path) {
   Array<char> part(*tree->device); // a save that is cut short leaves an older file alone
   METATE_TRY(part.allocate(strlen(path) + 6));
   snprintf(part.data(), strlen(path) + 6, "%s.part", path);
-  metate_status status = writeFile(*tree, part.data());
+  metate_status status =
+      onHost(*tree, Use::reads, [&](const Block &block) { return writeFile(block, part.data()); });
   if (status == METATE_OK)
     status = os::renameFile(part.data(), path);
   if (status != METATE_OK)
@@ -176,6 +184,37 @@ static metate_status checkFile(const metate_type &type, const uint8_t *data, uin
   return METATE_OK;
 }
 
+// A tree in the mapped file, which goes with it.
+static metate_status bindFile(const metate_type &type, uint8_t *data, uint64_t bytes,
+                              uint64_t offset, uint32_t flags, metate_tree **tree) {
+  METATE_TRY(metate_tree_bind(&type, data + offset, bytes - offset, nullptr,
+                              METATE_BIND_ADOPT | METATE_BIND_READ_ONLY | flags, tree));
+  (*tree)->file = data;
+  (*tree)->fileBytes = bytes;
+  return METATE_OK;
+}
+
+// A tree of its own with what the mapped file holds.
+static metate_status copyFile(const metate_type &type, uint8_t *start, uint64_t bytes,
+                              uint32_t flags, const metate_capacities *capacities,
+                              metate_tree **tree) {
+  Array<PoolLayout> pools(*type.device);
+  METATE_TRY(pools.allocate(type.poolCount()));
+  Block saved{&type, start, pools.data(), {}};
+  METATE_TRY(readLayout(type, start, bytes, pools.data(), &saved.layout));
+  if (!(flags & METATE_BIND_TRUST))
+    METATE_TRY(checkBlock(saved));
+  metate_tree *made = nullptr;
+  METATE_TRY(metate_tree_new(&type, capacities, &made));
+  metate_status status =
+      onHost(*made, Use::changes, [&](const Block &block) { return copyBlock(saved, block); });
+  if (status == METATE_OK)
+    *tree = made;
+  else
+    metate_tree_unbind(made);
+  return status;
+}
+
 metate_status metate_tree_load(const metate_type *type, const char *path,
                                const metate_capacities *capacities, uint32_t flags,
                                metate_tree **tree) {
@@ -193,29 +232,15 @@ metate_status metate_tree_load(const metate_type *type, const char *path,
   uint64_t bytes = 0;
   METATE_TRY(os::mapFile(path, &data, &bytes));
   metate_status status = checkFile(*type, data, bytes, path);
-  metate_tree *mapped = nullptr, *made = nullptr;
-  uint64_t offset = status ? 0 : reinterpret_cast<const metate_tree_file *>(data)->block_offset;
-  if (status == METATE_OK)
-    status = metate_tree_bind(
-        type, data + offset, bytes - offset, nullptr,
-        METATE_BIND_ADOPT | METATE_BIND_READ_ONLY | (flags & METATE_BIND_TRUST), &mapped);
-  if (status != METATE_OK) {
+  if (status == METATE_OK) {
+    uint64_t offset = reinterpret_cast<const metate_tree_file *>(data)->block_offset;
+    flags &= METATE_BIND_TRUST;
+    if (readOnly)
+      status = bindFile(*type, data, bytes, offset, flags, tree);
+    else
+      status = copyFile(*type, data + offset, bytes - offset, flags, capacities, tree);
+  }
+  if (status != METATE_OK || !readOnly)
     os::release(data, bytes);
-    return status;
-  }
-  mapped->ownBytes = bytes; // the file goes with the tree
-  mapped->ownMargin = offset;
-  if (!readOnly) {
-    status = metate_tree_new(type, capacities, &made);
-    if (status == METATE_OK)
-      status = copyTree(*mapped, *made);
-    metate_tree_unbind(mapped);
-    if (status != METATE_OK) {
-      if (made)
-        metate_tree_unbind(made);
-      return status;
-    }
-  }
-  *tree = readOnly ? mapped : made;
-  return METATE_OK;
+  return status;
 }

@@ -1,6 +1,7 @@
 // Host calls that take cells away, and lists: the protocol's deactivation (protocol/metate/protocol/tree.h), with the
 // collection that ends a task after each of them. No launch may be running on the tree.
 #include "tree/access.h"
+#include "tree/staged.h"
 #include "tree/walk.h"
 
 #include <cstring>
@@ -61,16 +62,17 @@ void inChunks(const metate_device &device, int64_t count, int64_t grain, const B
 }
 
 // No bucket of a hash level's table stays, so that runs of them go as wholes.
-void clearTable(const metate_tree &tree, const metate_view &view, uint32_t level) {
-  uint32_t pool = tree.type->levels[level].pool, mask = tree.pools[pool].buckets - 1;
+void clearTable(const Block &block, const metate_view &view, uint32_t level) {
+  uint32_t pool = block.type->levels[level].pool, mask = block.pools[pool].buckets - 1;
   uint32_t *table = metate_view_table(&view, level);
-  uint32_t count = tree.type->levels[level].coordinate_count, high = tree.highWater(pool);
+  uint32_t count = block.type->levels[level].coordinate_count, high = block.highWater(pool);
   if (high > mask / 16)
-    return inChunks(*tree.device, mask + int64_t(1), slotGrain, [&](int64_t begin, int64_t end) {
-      memset(table + begin, 0, uint64_t(end - begin) * sizeof *table);
-    });
+    return inChunks(*block.type->device, mask + int64_t(1), slotGrain,
+                    [&](int64_t begin, int64_t end) {
+                      memset(table + begin, 0, uint64_t(end - begin) * sizeof *table);
+                    });
   for (uint32_t slot = 1; slot <= high; ++slot) {
-    const uint32_t *record = tree.record(pool, slot);
+    const uint32_t *record = block.record(pool, slot);
     if (!record[0])
       continue;
     uint32_t home = metate_view_home(record + 2, count, mask + 1);
@@ -82,15 +84,15 @@ void clearTable(const metate_tree &tree, const metate_view &view, uint32_t level
 }
 
 // All slots that were ever handed out are free, the lowest first.
-void freeSlots(const metate_tree &tree, const metate_view &view, uint32_t number) {
-  uint32_t level = tree.type->poolLevels[number];
-  if (tree.type->levels[level].kind == METATE_LEVEL_HASH)
-    clearTable(tree, view, level);
-  metate_pool &pool = tree.pool(number);
-  uint32_t high = tree.highWater(number);
-  inChunks(*tree.device, high, slotGrain, [&](int64_t begin, int64_t end) {
+void freeSlots(const Block &block, const metate_view &view, uint32_t number) {
+  uint32_t level = block.type->poolLevels[number];
+  if (block.type->levels[level].kind == METATE_LEVEL_HASH)
+    clearTable(block, view, level);
+  metate_pool &pool = block.pool(number);
+  uint32_t high = block.highWater(number);
+  inChunks(*block.type->device, high, slotGrain, [&](int64_t begin, int64_t end) {
     for (uint32_t slot = uint32_t(begin) + 1; slot <= end; ++slot) {
-      uint32_t *record = tree.record(number, slot);
+      uint32_t *record = block.record(number, slot);
       record[0] = 0;
       record[1] = slot < high ? slot + 1 : 0;
     }
@@ -103,9 +105,9 @@ void freeSlots(const metate_tree &tree, const metate_view &view, uint32_t number
   pool.orphans_seen = pool.orphans;
 }
 
-// Every container of a level with a pool is as in a fresh tree.
-void clearContainers(const metate_tree &tree, uint32_t level) {
-  const metate_type &type = *tree.type;
+// Every container of a level with a pool is as in a fresh block.
+void clearContainers(const Block &block, uint32_t level) {
+  const metate_type &type = *block.type;
   const metate_level &own = type.levels[level];
   uint64_t bytes = own.cells * sizeof(uint32_t); // links
   if (own.kind == METATE_LEVEL_HASH)
@@ -114,26 +116,26 @@ void clearContainers(const metate_tree &tree, uint32_t level) {
     bytes = (2ull + metate_view_chunks(&own)) * sizeof(uint32_t);
   Nest nest = nestAbove(type, level);
   auto visit = [&](uint8_t *cell, const int64_t *) {
-    inChunks(*tree.device, int64_t(bytes), slotGrain * 8, [&](int64_t begin, int64_t end) {
+    inChunks(*block.type->device, int64_t(bytes), slotGrain * 8, [&](int64_t begin, int64_t end) {
       memset(cell + own.offset + begin, 0, uint64_t(end - begin));
     });
     return true;
   };
-  eachOwner(tree, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
+  eachOwner(block, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
     return walk(type, nest, 0, cell, along, visit);
   });
 }
 
 // Every cell of a level with a pool goes, and so does all that is below it: pools as wholes.
-void clearPool(const metate_tree &tree, const metate_view &view, uint32_t level) {
-  clearContainers(tree, level);
+void clearPool(const Block &block, const metate_view &view, uint32_t level) {
+  clearContainers(block, level);
   for (uint32_t i = level, end = metate_view_subtree_end(&view, level); i < end; ++i)
-    if (tree.type->levels[i].pool != METATE_NONE)
-      freeSlots(tree, view, tree.type->levels[i].pool);
+    if (block.type->levels[i].pool != METATE_NONE)
+      freeSlots(block, view, block.type->levels[i].pool);
 }
 
-void clearMasked(const metate_tree &tree, const metate_view &view, uint32_t level) {
-  const metate_type &type = *tree.type;
+void clearMasked(const Block &block, const metate_view &view, uint32_t level) {
+  const metate_type &type = *block.type;
   const metate_level &own = type.levels[level];
   Nest nest = nestAbove(type, level);
   auto visit = [&](uint8_t *cell, const int64_t *) {
@@ -141,33 +143,48 @@ void clearMasked(const metate_tree &tree, const metate_view &view, uint32_t leve
       deactivateCell(view, level, cell + own.offset, n, nullptr);
     return true;
   };
-  eachOwner(tree, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
+  eachOwner(block, type.facts[level].ownerPool, [&](uint8_t *cell, const int64_t *along) {
     return walk(type, nest, 0, cell, along, visit);
   });
 }
 
 // The level's own cells or, where it has no activity, those of the levels next below.
-void clearAll(const metate_tree &tree, const metate_view &view, uint32_t level) {
-  const metate_level *levels = tree.type->levels;
+void clearAll(const Block &block, const metate_view &view, uint32_t level) {
+  const metate_level *levels = block.type->levels;
   if (levels[level].pool != METATE_NONE)
-    return clearPool(tree, view, level);
+    return clearPool(block, view, level);
   if (levels[level].kind == METATE_LEVEL_BITMASKED)
-    return clearMasked(tree, view, level);
-  for (uint32_t i = level + 1; i < tree.type->levelCount() && levels[i].parent >= level; ++i)
+    return clearMasked(block, view, level);
+  for (uint32_t i = level + 1; i < block.type->levelCount() && levels[i].parent >= level; ++i)
     if (levels[i].parent == level)
-      clearAll(tree, view, i);
+      clearAll(block, view, i);
 }
 
 } // namespace
+
+// A cell of a level with activity goes, if it is there; of a dynamic level the whole list.
+static metate_status clearOne(const Block &block, uint32_t level, const int64_t *along) {
+  metate_view view = block.view();
+  uint32_t broken = 0, key[METATE_MAX_AXES];
+  uint64_t linear = 0;
+  view.broken = &broken;
+  uint8_t *container = containerOf(view, level, along, METATE_VIEW_FIND, &linear);
+  if (broken)
+    return failLink(*block.type);
+  if (!container)
+    return METATE_OK;
+  metate_view_key(&block.type->levels[level], along, key);
+  deactivateCell(view, level, container, linear, key);
+  collect(view); // what was unlinked goes back to its pools at once
+  return METATE_OK;
+}
 
 metate_status metate_tree_deactivate(metate_tree *tree, uint32_t level, const int64_t *coordinates,
                                      uint32_t count) {
   METATE_REQUIRE(tree);
   METATE_TRY(checkChange(__func__, tree, level));
   const metate_level *levels = tree->type->levels;
-  metate_view view = tree->view();
   int64_t along[METATE_MAX_AXES];
-  uint64_t linear = 0;
   if (levels[level].kind == METATE_LEVEL_DYNAMIC) {
     METATE_TRY(checkList(__func__, tree, level, coordinates, count, along));
   } else {
@@ -183,18 +200,8 @@ metate_status metate_tree_deactivate(metate_tree *tree, uint32_t level, const in
                         : "%s: level '%s': its cells are always active",
                   __func__, tree->type->levelName(named));
   }
-  uint32_t broken = 0;
-  view.broken = &broken;
-  uint8_t *container = containerOf(view, level, along, METATE_VIEW_FIND, &linear);
-  if (broken)
-    return failLink(tree);
-  if (!container)
-    return METATE_OK;
-  uint32_t key[METATE_MAX_AXES];
-  metate_view_key(&levels[level], along, key);
-  deactivateCell(view, level, container, linear, key);
-  collect(view); // what was unlinked goes back to its pools at once
-  return METATE_OK;
+  return onHost(*tree, Use::changes,
+                [&](const Block &block) { return clearOne(block, level, along); });
 }
 
 metate_status metate_tree_deactivate_all(metate_tree *tree, uint32_t level) {
@@ -203,10 +210,12 @@ metate_status metate_tree_deactivate_all(metate_tree *tree, uint32_t level) {
   if (tree->type->levels[level].kind == METATE_LEVEL_PLACE)
     return fail(METATE_E_INVALID_ARGUMENT, "%s: '%s' is a member: expected a level", __func__,
                 tree->type->levelName(level));
-  metate_view view = tree->view();
-  clearAll(*tree, view, level);
-  collect(view); // what was unlinked goes back to its pools at once
-  return METATE_OK;
+  return onHost(*tree, Use::changes, [&](const Block &block) {
+    metate_view view = block.view();
+    clearAll(block, view, level);
+    collect(view); // what was unlinked goes back to its pools at once
+    return METATE_OK;
+  });
 }
 
 metate_status metate_tree_append(metate_tree *tree, uint32_t level, const int64_t *coordinates,
@@ -217,18 +226,20 @@ metate_status metate_tree_append(metate_tree *tree, uint32_t level, const int64_
   METATE_TRY(checkWritable(__func__, tree));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkList(__func__, tree, level, coordinates, count, along));
-  metate_view view = tree->view();
-  uint32_t broken = 0, key[METATE_MAX_AXES];
-  uint64_t linear = 0;
-  view.broken = &broken;
-  uint8_t *container = containerOf(view, level, along, METATE_VIEW_ACTIVATE, &linear);
-  metate_view_key(&tree->type->levels[level], along, key);
-  int64_t got = container ? appendCell(view, level, container, key) : -1;
-  metate_view_settle(&view);
-  if (got < 0)
-    return broken ? failLink(tree) : failCapacity(*tree, "");
-  *index = uint64_t(got);
-  return METATE_OK;
+  return onHost(*tree, Use::changes, [&](const Block &block) {
+    metate_view view = block.view();
+    uint32_t broken = 0, key[METATE_MAX_AXES];
+    uint64_t linear = 0;
+    view.broken = &broken;
+    uint8_t *container = containerOf(view, level, along, METATE_VIEW_ACTIVATE, &linear);
+    metate_view_key(&block.type->levels[level], along, key);
+    int64_t got = container ? appendCell(view, level, container, key) : -1;
+    metate_view_settle(&view);
+    if (got < 0)
+      return broken ? failLink(*block.type) : failCapacity(block, "");
+    *index = uint64_t(got);
+    return METATE_OK;
+  });
 }
 
 metate_status metate_tree_length(const metate_tree *tree, uint32_t level,
@@ -238,16 +249,18 @@ metate_status metate_tree_length(const metate_tree *tree, uint32_t level,
   METATE_TRY(checkReady(__func__, tree));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkList(__func__, tree, level, coordinates, count, along));
-  metate_view view = tree->view();
-  uint32_t broken = 0;
-  uint64_t linear = 0;
-  view.broken = &broken;
-  const uint8_t *list = containerOf(view, level, along, METATE_VIEW_FIND, &linear);
-  if (broken)
-    return failLink(tree);
-  uint64_t there =
-      list ? __atomic_load_n(reinterpret_cast<const uint32_t *>(list), __ATOMIC_ACQUIRE) : 0;
-  uint64_t most = tree->type->levels[level].cells;
-  *length = there < most ? there : most; // a damaged block says any number
-  return METATE_OK;
+  return onHost(*tree, Use::reads, [&](const Block &block) {
+    metate_view view = block.view();
+    uint32_t broken = 0;
+    uint64_t linear = 0;
+    view.broken = &broken;
+    const uint8_t *list = containerOf(view, level, along, METATE_VIEW_FIND, &linear);
+    if (broken)
+      return failLink(*block.type);
+    uint64_t there =
+        list ? __atomic_load_n(reinterpret_cast<const uint32_t *>(list), __ATOMIC_ACQUIRE) : 0;
+    uint64_t most = block.type->levels[level].cells;
+    *length = there < most ? there : most; // a damaged block says any number
+    return METATE_OK;
+  });
 }

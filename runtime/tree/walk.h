@@ -71,21 +71,21 @@ bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cel
 }
 
 // The slot's coordinates, as the block has them, by axis number; the axes of other levels stay.
-inline void slotCoordinates(const metate_tree &tree, uint32_t pool, uint32_t slot, int64_t *along) {
-  const metate_level &level = tree.type->poolLevel(pool);
-  const uint32_t *record = tree.record(pool, slot);
+inline void slotCoordinates(const Block &block, uint32_t pool, uint32_t slot, int64_t *along) {
+  const metate_level &level = block.type->poolLevel(pool);
+  const uint32_t *record = block.record(pool, slot);
   for (uint32_t k = 0; k < level.coordinate_count; ++k)
     along[level.path_axes[k]] = int32_t(record[2 + k]);
 }
 
 // Active cells of a list's slot: of the last chunk as many as the length says.
-inline uint32_t cellsInSlot(const metate_tree &tree, uint32_t pool, uint32_t slot) {
-  const metate_level &level = tree.type->poolLevel(pool);
+inline uint32_t cellsInSlot(const Block &block, uint32_t pool, uint32_t slot) {
+  const metate_level &level = block.type->poolLevel(pool);
   if (level.kind != METATE_LEVEL_DYNAMIC)
     return 1;
-  metate_view view = tree.view();
+  metate_view view = block.view();
   uint64_t first = 0;
-  const uint8_t *list = homeContainer(view, tree.type->poolLevels[pool], slot, &first);
+  const uint8_t *list = homeContainer(view, block.type->poolLevels[pool], slot, &first);
   uint32_t length =
       list ? __atomic_load_n(reinterpret_cast<const uint32_t *>(list), __ATOMIC_ACQUIRE) : 0;
   if (length <= first || first % level.slot_cells)
@@ -97,12 +97,12 @@ inline uint32_t cellsInSlot(const metate_tree &tree, uint32_t pool, uint32_t slo
 
 // visit(cell, along) for every active cell in one slot.
 template <typename Visit>
-bool eachInSlot(const metate_tree &tree, uint32_t pool, uint32_t slot, const Visit &visit) {
-  const metate_level &level = tree.type->poolLevel(pool);
+bool eachInSlot(const Block &block, uint32_t pool, uint32_t slot, const Visit &visit) {
+  const metate_level &level = block.type->poolLevel(pool);
   int64_t along[METATE_MAX_AXES] = {};
-  slotCoordinates(tree, pool, slot, along);
-  uint8_t *cell = tree.slot(pool, slot);
-  for (uint32_t k = 0, count = cellsInSlot(tree, pool, slot); k < count; ++k) {
+  slotCoordinates(block, pool, slot, along);
+  uint8_t *cell = block.slot(pool, slot);
+  for (uint32_t k = 0, count = cellsInSlot(block, pool, slot); k < count; ++k) {
     if (!visit(cell, along))
       return false;
     cell += level.cell_bytes;
@@ -113,30 +113,29 @@ bool eachInSlot(const metate_tree &tree, uint32_t pool, uint32_t slot, const Vis
 
 // visit(cell, along) for the root cell (owner METATE_NONE), or for every active cell of a pool.
 // Stops as soon as a visit returns false.
-template <typename Visit>
-void eachOwner(const metate_tree &tree, uint32_t owner, const Visit &visit) {
+template <typename Visit> void eachOwner(const Block &block, uint32_t owner, const Visit &visit) {
   int64_t along[METATE_MAX_AXES] = {};
   if (owner == METATE_NONE) {
-    visit(tree.root(), along);
+    visit(block.root(), along);
     return;
   }
-  uint32_t high = tree.highWater(owner);
+  uint32_t high = block.highWater(owner);
   for (uint32_t slot = 1; slot <= high; ++slot)
-    if (__atomic_load_n(tree.record(owner, slot), __ATOMIC_ACQUIRE))
-      if (!eachInSlot(tree, owner, slot, visit))
+    if (__atomic_load_n(block.record(owner, slot), __ATOMIC_ACQUIRE))
+      if (!eachInSlot(block, owner, slot, visit))
         return;
 }
 
 // visit(cell, along) for every active cell of a level: the pool is walked, not the links.
-template <typename Visit> void eachActive(const metate_tree &tree, uint32_t level, Visit &visit) {
-  const metate_type &type = *tree.type;
+template <typename Visit> void eachActive(const Block &block, uint32_t level, Visit &visit) {
+  const metate_type &type = *block.type;
   uint32_t owner = type.levels[level].pool;
   Nest nest; // empty for a level with a pool: its cells are in the slots
   if (owner == METATE_NONE) {
     owner = type.facts[level].ownerPool;
     nest = nestOf(type, level);
   }
-  eachOwner(tree, owner, [&](uint8_t *cell, const int64_t *along) {
+  eachOwner(block, owner, [&](uint8_t *cell, const int64_t *along) {
     return walk(type, nest, 0, cell, along, visit);
   });
 }

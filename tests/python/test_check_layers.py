@@ -15,7 +15,8 @@ SOUND = {
     "protocol/metate/protocol/view.h": '#include "metate/abi/tree.h"\n',
     "include/metate/metate.h": '#include "metate/abi/tree.h"\n',
     "runtime/device/device.h": '#include "metate/metate.h"\n#include <memory>\n',
-    "runtime/driver/cpu/features.h": '#include "device/device.h"\n',
+    "runtime/driver/driver.h": '#include "metate/metate.h"\n',
+    "runtime/driver/cpu/features.h": '#include "driver/driver.h"\n',
     "compiler/metate/Dialect/Ops.h": '#include "mlir/IR/OpDefinition.h"\n',
     "compiler/metate/Interp/Machine.h": '#include "metate/Dialect/Ops.h"\n',
     "compiler/metate/Transforms/Passes.h": '#include "metate/Dialect/Ops.h"\n',
@@ -113,10 +114,13 @@ def test_circle_between_files_of_a_layer_is_named(tmp_path):
         "abi/metate/abi/base.h": '#include "metate/abi/tree.h"\n',
         "bindings/vdb/Grids.h": '#include "Files.h"\n',
         "bindings/vdb/Files.h": '#include "Grids.h"\n',
+        "runtime/tree/tree.h": '#include "type/type.h"\n',
+        "runtime/type/type.h": '#include "tree/tree.h"\n',
     }
     result = check(tmp_path, SOUND | circle)
     assert "base and tree include each other in a circle" in result.stdout
     assert "Grids and Files include each other in a circle" in result.stdout
+    assert "tree and type include each other in a circle" in result.stdout
 
 
 @pytest.mark.parametrize("late", ["from .types import f32\n", "def late():\n    from . import types\n"])

@@ -1,19 +1,124 @@
-// Choosing and loading CPU code. Nothing of a payload is interpreted here: the system's loader maps
-// it, after the file's hash matched, and the symbol it exports must name this very descriptor.
-#include "driver/cpu/driver.h"
+// The CPU driver: which variant of a module this machine can run, and its code in this process.
+// Nothing of a payload is interpreted here: the system's loader maps it, after the file's hash
+// matched, and the symbol it exports must name this very descriptor. Memory is the host's own.
+#include "driver/driver.h"
+#include "driver/cpu/features.h"
+#include "os/os.h"
+#include "support/checked.h"
 
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 namespace metate::cpu {
 
 namespace {
 
-// Why a variant cannot run here; "" when it can. `features` counts what it asks beyond its level.
-struct Verdict {
-  char reason[160] = "";
-  uint32_t features = 0;
+// Address space on both sides of a tree's own memory. Kernels without debug check no coordinates:
+// what reads a row outside of a dense tree finds these pages, and does not crash.
+constexpr uint64_t marginBytes = 2 << 20;
+// The most that a tree reserves. Address space, not memory: 64 GiB lets two thousand trees live in a
+// 47-bit address space.
+constexpr uint64_t policyBytes = uint64_t(64) << 30;
+// Under an address-space limit a tree takes at most this part of what is left, so that several fit.
+constexpr uint64_t limitedPart = 8;
+
+struct Cpu {
+  metate_allocator allocator;
+  Machine machine;
 };
+
+const Machine &machineOf(const void *self) { return static_cast<const Cpu *>(self)->machine; }
+void *pointer(uint64_t address) { return reinterpret_cast<void *>(uintptr_t(address)); }
+
+metate_status open(const metate_allocator &allocator, void **self) {
+  void *place = allocator.allocate(allocator.self, sizeof(Cpu), alignof(Cpu));
+  if (!place)
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %zu bytes for a device",
+                sizeof(Cpu));
+  *self = new (place) Cpu{allocator, detect()};
+  return METATE_OK;
+}
+
+void close(void *self) {
+  metate_allocator allocator = static_cast<Cpu *>(self)->allocator;
+  allocator.release(allocator.self, self, sizeof(Cpu), alignof(Cpu));
+}
+
+void describe(const void *self, metate_device_info *info) {
+  info->arch = machineOf(self).arch;
+  info->level = machineOf(self).level;
+  nameOf(machineOf(self), info->name, sizeof info->name);
+}
+
+// ---- memory
+
+Region regionOf(void *data, uint64_t bytes, uint64_t align, Origin origin) {
+  return {reinterpret_cast<uintptr_t>(data), static_cast<uint8_t *>(data), bytes, align, origin};
+}
+
+metate_status create(void *self, uint64_t bytes, uint64_t align, Region *region) {
+  const metate_allocator &allocator = static_cast<Cpu *>(self)->allocator;
+  void *data = allocator.allocate(allocator.self, bytes ? bytes : 1, align);
+  if (!data)
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %llu bytes aligned to %llu",
+                static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(align));
+  *region = regionOf(data, bytes, align, Origin::allocated);
+  return METATE_OK;
+}
+
+metate_status reserve(void *, uint64_t bytes, Region *region) {
+  Checked rounded = Checked(bytes ? bytes : 1).alignedTo(os::pageBytes());
+  void *data = rounded.fitsIn(SIZE_MAX) ? os::reserve(rounded.value()) : nullptr;
+  if (!data)
+    return fail(METATE_E_OUT_OF_MEMORY, "the system refused %llu bytes",
+                static_cast<unsigned long long>(bytes));
+  *region = regionOf(data, rounded.value(), 0, Origin::reserved);
+  return METATE_OK;
+}
+
+metate_status wrap(void *, void *address, uint64_t bytes, Region *region) {
+  *region = regionOf(address, bytes, 0, Origin::wrapped);
+  return METATE_OK;
+}
+
+void release(void *self, const Region &region) {
+  const metate_allocator &allocator = static_cast<Cpu *>(self)->allocator;
+  if (region.origin == Origin::allocated)
+    allocator.release(allocator.self, region.host, region.bytes ? region.bytes : 1, region.align);
+  else if (region.origin == Origin::reserved)
+    os::release(region.host, region.bytes);
+}
+
+metate_status read(void *, uint64_t address, void *to, uint64_t bytes) {
+  memcpy(to, pointer(address), bytes);
+  return METATE_OK;
+}
+
+metate_status write(void *, uint64_t address, const void *from, uint64_t bytes) {
+  memcpy(pointer(address), from, bytes);
+  return METATE_OK;
+}
+
+metate_status zero(void *, uint64_t address, uint64_t bytes) {
+  memset(pointer(address), 0, bytes);
+  return METATE_OK;
+}
+
+Room room(const void *) {
+  uint64_t left = os::addressSpaceLeft();
+  if (left == UINT64_MAX)
+    return {policyBytes, marginBytes};
+  return {left / limitedPart < policyBytes ? left / limitedPart : policyBytes, 0};
+}
+
+void discard(void *, uint64_t address, uint64_t bytes) { os::discard(pointer(address), bytes); }
+
+void scatter(void *, uint64_t address, uint64_t bytes) {
+  os::keepPagesSmall(pointer(address), bytes);
+}
+
+// ---- code
 
 // Instrumented code calls its sanitizer's runtime, which a process has from its start or not at all.
 // False when the feature is none of these.
@@ -49,15 +154,16 @@ void checkFeatures(const Machine &machine, const char *list, bool lenient, Verdi
       snprintf(verdict->reason, sizeof verdict->reason, "%s %.*s",
                has == Has::no ? "this CPU lacks" : "this libmetate does not know the feature",
                int(size), name);
-    verdict->features += size != 0;
+    verdict->rank += size != 0;
     list += length + (list[length] == ',');
   }
 }
 
-Verdict judge(const Machine &machine, const Descriptor &descriptor, uint32_t index,
-              bool inProcess) {
+Verdict judge(const void *self, const Descriptor &descriptor, uint32_t index, bool inProcess) {
+  const Machine &machine = machineOf(self);
   const metate_variant_info &variant = descriptor.variants()[index];
   Verdict verdict;
+  verdict.rank = uint64_t(variant.level) << 32; // then what it asks for beyond its level
   if (!inProcess && variant.format != METATE_FORMAT_SHARED_OBJECT)
     snprintf(verdict.reason, sizeof verdict.reason, "its code is not in the file");
   else if (variant.arch != machine.arch)
@@ -71,58 +177,13 @@ Verdict judge(const Machine &machine, const Descriptor &descriptor, uint32_t ind
   return verdict;
 }
 
-} // namespace
-
-metate_status choose(const Machine &machine, const Descriptor &descriptor, uint32_t *variant) {
-  uint32_t count = descriptor.header().variants.count;
-  uint32_t best = METATE_NONE;
-  Verdict bestVerdict;
-  char reasons[512] = "";
-  size_t used = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    Verdict verdict = judge(machine, descriptor, i, /*inProcess=*/false);
-    const metate_variant_info &info = descriptor.variants()[i];
-    if (*verdict.reason) {
-      int wrote = snprintf(reasons + used, sizeof reasons - used, "%svariant %u (%s): %s",
-                           used ? "; " : "", i, descriptor.text(info.cpu), verdict.reason);
-      if (wrote > 0)
-        used = used + size_t(wrote) < sizeof reasons ? used + size_t(wrote) : sizeof reasons - 1;
-      continue;
-    }
-    bool better = best == METATE_NONE || info.level > descriptor.variants()[best].level ||
-                  (info.level == descriptor.variants()[best].level &&
-                   verdict.features > bestVerdict.features);
-    if (better) {
-      best = i;
-      bestVerdict = verdict;
-    }
-  }
-  if (best == METATE_NONE)
-    return fail(METATE_E_UNSUPPORTED,
-                "module '%s' has no variant that this machine can run: %s: build it for this CPU, "
-                "or open it with METATE_MODULE_QUERY_ONLY",
-                descriptor.text(descriptor.header().name), count ? reasons : "it has none");
-  *variant = best;
-  return METATE_OK;
-}
-
-metate_status check(const Machine &machine, const Descriptor &descriptor, uint32_t variant) {
-  Verdict verdict = judge(machine, descriptor, variant, /*inProcess=*/true);
-  if (!*verdict.reason)
-    return METATE_OK;
-  return fail(
-      METATE_E_UNSUPPORTED,
-      "module '%s' is linked for %s, which this machine cannot run: %s: build it for this CPU",
-      descriptor.text(descriptor.header().name),
-      descriptor.text(descriptor.variants()[variant].cpu), verdict.reason);
-}
-
-metate_status load(const Descriptor &descriptor, Span payload, Code *code) {
-  Code loaded;
-  METATE_TRY(os::load(payload.data, payload.bytes, &loaded.object));
+metate_status load(void *self, const Descriptor &descriptor, uint32_t, Span payload, Code *code) {
+  const metate_allocator &allocator = static_cast<Cpu *>(self)->allocator;
+  os::SharedObject object;
+  METATE_TRY(os::load(payload.data, payload.bytes, &object));
   const metate_descriptor &head = descriptor.header();
   const auto *found =
-      static_cast<const metate_payload *>(os::symbol(loaded.object, METATE_PAYLOAD_SYMBOL));
+      static_cast<const metate_payload *>(os::symbol(object, METATE_PAYLOAD_SYMBOL));
   const char *problem = nullptr;
   if (!found)
     problem = "it does not export " METATE_PAYLOAD_SYMBOL;
@@ -134,13 +195,50 @@ metate_status load(const Descriptor &descriptor, Span payload, Code *code) {
   else if (found->kernel_count != head.kernels.count || (found->kernel_count && !found->entries))
     problem = "it has another number of kernels";
   if (problem) {
-    os::unload(&loaded.object);
+    os::unload(&object);
     return fail(METATE_E_CORRUPT, "the code of module '%s': %s", descriptor.text(head.name),
                 problem);
   }
-  loaded.entries = found->entries;
-  *code = loaded;
+  void *kept = allocator.allocate(allocator.self, sizeof object, alignof(os::SharedObject));
+  if (!kept) {
+    os::unload(&object);
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %zu bytes", sizeof object);
+  }
+  code->entries = found->entries;
+  code->handle = new (kept) os::SharedObject(object);
   return METATE_OK;
 }
 
+metate_status adopt(void *, const Descriptor &, const metate_entry *entries, Code *code) {
+  code->entries = entries;
+  return METATE_OK;
+}
+
+void unload(void *self, Code *code) {
+  const metate_allocator &allocator = static_cast<Cpu *>(self)->allocator;
+  auto *object = static_cast<os::SharedObject *>(code->handle);
+  if (!object)
+    return;
+  os::unload(object);
+  allocator.release(allocator.self, object, sizeof *object, alignof(os::SharedObject));
+  *code = {};
+}
+
+int32_t launch(void *, const Code &code, const Launch &launch) {
+  return code.entries[launch.kernel](launch.slots, launch.scratch, launch.host);
+}
+
+} // namespace
+
 } // namespace metate::cpu
+
+namespace metate {
+
+extern const Driver cpuDriver;
+const Driver cpuDriver = {
+    "cpu",        cpu::open, cpu::close, cpu::describe, cpu::create, cpu::reserve, cpu::wrap,
+    cpu::release, cpu::read, cpu::write, cpu::zero,     cpu::room,   cpu::discard, cpu::scatter,
+    cpu::judge,   cpu::load, cpu::adopt, cpu::unload,   cpu::launch,
+};
+
+} // namespace metate

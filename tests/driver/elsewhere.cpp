@@ -1,0 +1,189 @@
+// The smallest thing that fulfils the driver's table: the host's own machine, whose memory the host cannot reach. Pages of
+// `elsewhere` may be touched while the driver reads, writes or runs something, and at no other time: whoever
+// dereferences a block that lies there crashes. A driver of a real device looks like this one, with copies in place
+// of unlocked pages.
+#include "driver/driver.h"
+#include "os/os.h"
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <sys/mman.h>
+#include <vector>
+
+namespace metate {
+
+extern const Driver cpuDriver;
+
+namespace {
+
+constexpr uint64_t pageBytes = 4096;
+
+// Code of the CPU's driver, or entries of the process.
+struct Kernels {
+  Code code;
+  std::vector<metate_entry> entries;
+};
+
+struct Elsewhere {
+  void *cpu = nullptr;
+  os::Mutex mutex;                     // one at a time: reads, writes and launches
+  std::map<uint64_t, uint64_t> pieces; // bytes by address, whole pages
+
+  bool holds(uint64_t address, uint64_t bytes) const {
+    auto after = pieces.upper_bound(address);
+    if (after == pieces.begin())
+      return false;
+    --after;
+    return bytes <= after->second && address - after->first <= after->second - bytes;
+  }
+  void protect(int access) const {
+    for (auto [address, bytes] : pieces)
+      mprotect(reinterpret_cast<void *>(address), bytes, access);
+  }
+};
+
+Elsewhere &of(void *self) { return *static_cast<Elsewhere *>(self); }
+
+// Memory is within reach while one of these lives.
+class Unlocked {
+public:
+  explicit Unlocked(Elsewhere &machine) : machine(machine), lock(machine.mutex) {
+    machine.protect(PROT_READ | PROT_WRITE);
+  }
+  ~Unlocked() { machine.protect(PROT_NONE); }
+
+private:
+  Elsewhere &machine;
+  os::Lock lock;
+};
+
+metate_status open(const metate_allocator &allocator, void **self) {
+  auto *machine = new Elsewhere;
+  *self = machine;
+  return cpuDriver.open(allocator, &machine->cpu);
+}
+
+void close(void *self) {
+  cpuDriver.close(of(self).cpu);
+  delete &of(self);
+}
+
+void describe(const void *, metate_device_info *info) {
+  snprintf(info->name, sizeof info->name, "elsewhere");
+}
+
+metate_status reserve(void *self, uint64_t bytes, Region *region) {
+  uint64_t whole = (bytes / pageBytes + 1) * pageBytes;
+  void *data = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED)
+    return fail(METATE_E_OUT_OF_MEMORY, "elsewhere has no %llu bytes",
+                static_cast<unsigned long long>(bytes));
+  *region = {reinterpret_cast<uintptr_t>(data), nullptr, bytes, pageBytes, Origin::reserved};
+  os::Lock lock(of(self).mutex);
+  of(self).pieces[region->address] = whole;
+  return METATE_OK;
+}
+
+metate_status create(void *self, uint64_t bytes, uint64_t align, Region *region) {
+  if (align > pageBytes)
+    return fail(METATE_E_OUT_OF_MEMORY, "elsewhere aligns to at most 4096 bytes");
+  return reserve(self, bytes, region);
+}
+
+metate_status wrap(void *self, void *address, uint64_t bytes, Region *region) {
+  *region = {reinterpret_cast<uintptr_t>(address), nullptr, bytes, 0, Origin::wrapped};
+  os::Lock lock(of(self).mutex);
+  if (of(self).holds(region->address, bytes))
+    return METATE_OK;
+  return fail(METATE_E_INVALID_ARGUMENT,
+              "memory: expected %llu bytes of the device's, which metate_memory_create gives",
+              static_cast<unsigned long long>(bytes));
+}
+
+void release(void *self, const Region &region) {
+  if (region.origin == Origin::wrapped)
+    return;
+  os::Lock lock(of(self).mutex);
+  munmap(reinterpret_cast<void *>(region.address), of(self).pieces[region.address]);
+  of(self).pieces.erase(region.address);
+}
+
+metate_status access(void *self, uint64_t address, uint64_t bytes) {
+  return of(self).holds(address, bytes)
+             ? METATE_OK
+             : fail(METATE_E_INTERNAL, "an access that leaves the device's memory");
+}
+
+metate_status read(void *self, uint64_t address, void *to, uint64_t bytes) {
+  Unlocked unlocked(of(self));
+  METATE_TRY(access(self, address, bytes));
+  memcpy(to, reinterpret_cast<const void *>(address), bytes);
+  return METATE_OK;
+}
+
+metate_status write(void *self, uint64_t address, const void *from, uint64_t bytes) {
+  Unlocked unlocked(of(self));
+  METATE_TRY(access(self, address, bytes));
+  memcpy(reinterpret_cast<void *>(address), from, bytes);
+  return METATE_OK;
+}
+
+metate_status zero(void *self, uint64_t address, uint64_t bytes) {
+  Unlocked unlocked(of(self));
+  METATE_TRY(access(self, address, bytes));
+  memset(reinterpret_cast<void *>(address), 0, bytes);
+  return METATE_OK;
+}
+
+Room room(const void *) { return {uint64_t(8) << 20, 0}; }
+
+Verdict judge(const void *self, const Descriptor &descriptor, uint32_t variant, bool inProcess) {
+  return cpuDriver.judge(of(const_cast<void *>(self)).cpu, descriptor, variant, inProcess);
+}
+
+metate_status load(void *self, const Descriptor &descriptor, uint32_t variant, Span payload,
+                   Code *code) {
+  auto *kernels = new Kernels;
+  metate_status status = cpuDriver.load(of(self).cpu, descriptor, variant, payload, &kernels->code);
+  if (status != METATE_OK) {
+    delete kernels;
+    return status;
+  }
+  kernels->entries.assign(kernels->code.entries,
+                          kernels->code.entries + descriptor.header().kernels.count);
+  *code = {nullptr, kernels};
+  return METATE_OK;
+}
+
+metate_status adopt(void *, const Descriptor &descriptor, const metate_entry *entries, Code *code) {
+  auto *kernels = new Kernels;
+  kernels->entries.assign(entries, entries + descriptor.header().kernels.count);
+  *code = {nullptr, kernels};
+  return METATE_OK;
+}
+
+void unload(void *self, Code *code) {
+  auto *kernels = static_cast<Kernels *>(code->handle);
+  if (!kernels)
+    return;
+  cpuDriver.unload(of(self).cpu, &kernels->code);
+  delete kernels;
+  *code = {};
+}
+
+int32_t launch(void *self, const Code &code, const Launch &launch) {
+  Unlocked unlocked(of(self));
+  metate_entry entry = static_cast<const Kernels *>(code.handle)->entries[launch.kernel];
+  return entry(launch.slots, launch.scratch, launch.host);
+}
+
+} // namespace
+
+extern const Driver elsewhereDriver;
+const Driver elsewhereDriver = {
+    "elsewhere", open, close,   describe, create, reserve, wrap,  release, read,   write,
+    zero,        room, nullptr, nullptr,  judge,  load,    adopt, unload,  launch,
+};
+
+} // namespace metate
