@@ -144,7 +144,7 @@ def test_the_support_code_under_address_sanitizer(built, tmp_path, rng):
     for name in ("Block", "Packed"):
         objects.append(tmp_path / f"{name}.o")
         run("clang-22", "-std=c11", "-O1", *SANITIZE, "-Wall", "-Wextra", "-Werror",
-            f"-I{ROOT / 'compiler'}", *ABI, "-c", support / f"{name}.c", "-o", objects[-1])  # fmt: skip
+            f"-I{ROOT / 'compiler'}", *ABI, f"-I{ROOT / 'protocol'}", "-c", support / f"{name}.c", "-o", objects[-1])  # fmt: skip
     host = tmp_path / "host"
     run("clang-22", "-std=c11", *SANITIZE, f"-I{ROOT / 'compiler'}",
         *ABI, f"-I{built}", HERE / "support_test.c", *objects, built / "levels.o", "-lm", "-o", host)  # fmt: skip
