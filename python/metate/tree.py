@@ -290,7 +290,7 @@ class Member:
         """The member as a field: kernels read and write it by `template()` arguments or where they close over it, whatever
         its name and its tree's type are. It has elements and arrays like any field; its levels are the tree's.
         """
-        from .fields.field import field_over
+        from .fields.new_field import field_over
 
         return field_over(self._tree, self._name)
 

@@ -20,8 +20,8 @@ TYPES = [
     (mt.i32, np.int32),
     (mt.u64, np.uint64),
 ]
-AROUND = ({"nontemporal_bytes": 0}, {"nontemporal_bytes": 0} | PIECES)
-WAYS = (*AROUND, {"nontemporal_bytes": None})
+NONTEMPORAL = ({"nontemporal_bytes": 0}, {"nontemporal_bytes": 0} | PIECES)
+WAYS = (*NONTEMPORAL, {"nontemporal_bytes": None})
 
 
 @mt.kernel

@@ -6,7 +6,6 @@ Memory, layout and activation are the tree's. Struct fields are struct_field.py'
 from __future__ import annotations
 
 import contextlib
-import sys
 from typing import Any
 
 import numpy as np
@@ -370,25 +369,3 @@ class MatrixField(Field):
     """A field of vectors or matrices."""
 
     __slots__ = ()
-
-
-def new_field(type_: Any, name: str = "", offset: Any = None) -> Field:
-    """A field of a scalar, vector or matrix type that has no place yet."""
-    kind = ScalarField if isinstance(type_, DType) else MatrixField
-    return kind(type_, name, offset, caller())
-
-
-def field_over(tree: Any, member: str) -> Field:
-    """A field whose elements are those of a member of a tree's instance, which it keeps alive; see Member.field."""
-    info = tree.type.members[member]
-    made = new_field(info.type, member)
-    made._lay_over(tree, Placement(tree.type, (member,), info.type, info.shape, (0,) * len(info.shape)))
-    return made
-
-
-def caller() -> str | None:
-    """FILE:LINE of the code that made the field, for messages."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("metate."):
-        frame = frame.f_back
-    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

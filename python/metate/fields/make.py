@@ -8,7 +8,7 @@ from .. import value_types as _types
 from ..default_types import scalar_type
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 from .builder import FieldsBuilder
-from .field import caller, new_field
+from .new_field import caller, new_field
 from .placement import Layout
 from .struct_field import StructField
 
