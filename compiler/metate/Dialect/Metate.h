@@ -22,6 +22,8 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "metate/Dialect/Marks.h"
+
 #include "metate/Dialect/MetateDialect.h.inc"
 
 #include "metate/Dialect/MetateEnums.h.inc"

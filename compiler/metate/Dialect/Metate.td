@@ -29,6 +29,8 @@ def Metate_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let hasOperationAttrVerify = 1; // Marks.cpp
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributesAndTypes();";
 }
 

@@ -10,12 +10,7 @@ def Metate_KernelOp : Metate_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
   let summary = "a kernel: what a host launches";
   let description = [{
     Arguments are trees, memrefs (ndarrays; elements that are vectors add trailing static
-    dimensions), scalars and vectors by value. Argument attributes: `metate.name` (string),
-    `metate.type` (the scalar type with its sign, where the signless one loses it),
-    `metate.element` (element dimensions of an array of vectors), `metate.result` (unit: the array
-    receives the kernel's return value), `metate.members` (of a tree: by member its `name` in messages and the `offset` from its
-    coordinates to the user's indices). From the activate stage on also `metate.access`
-    (METATE_ACCESS_* bits). `debug`: wrong accesses stop the kernel (metate-insert-checks). Top-level statements run in order; each `metate.range` and `metate.for_each` directly in the body is parallel.
+    dimensions), scalars and vectors by value. Argument attributes are those of Marks.def. `debug`: wrong accesses stop the kernel (metate-insert-checks). Top-level statements run in order; each `metate.range` and `metate.for_each` directly in the body is parallel.
     Constraint (K1): the result list is empty. (K2): argument types are trees, memrefs, blocks, scalars, vectors.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,

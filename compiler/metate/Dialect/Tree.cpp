@@ -118,7 +118,7 @@ static void collectNames(Attribute node, unsigned depth, SmallVectorImpl<std::st
 }
 
 ShownMember metate::shownMember(KernelOp kernel, unsigned argument, StringRef path) {
-  auto members = kernel.getArgAttrOfType<DictionaryAttr>(argument, "metate.members");
+  auto members = kernel.getArgAttrOfType<DictionaryAttr>(argument, mark::members);
   auto shown = members ? members.getAs<DictionaryAttr>(path) : DictionaryAttr();
   auto name = shown ? shown.getAs<StringAttr>("name") : StringAttr();
   if (name) {
@@ -127,7 +127,7 @@ ShownMember metate::shownMember(KernelOp kernel, unsigned argument, StringRef pa
       llvm::append_range(result.offset, offset.asArrayRef());
     return result;
   }
-  auto given = kernel.getArgAttrOfType<StringAttr>(argument, "metate.name");
+  auto given = kernel.getArgAttrOfType<StringAttr>(argument, mark::name);
   std::string text = given ? given.str() : "arg" + std::to_string(argument);
   return {path.empty() ? text : text + "." + path.str(), {}};
 }

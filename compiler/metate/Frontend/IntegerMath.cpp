@@ -61,7 +61,7 @@ KernelValue KernelBuilder::integerDivision(StringRef op, const KernelValue &left
   // The user's divisor, compared with zero: debug mode and the interpreter look for the mark.
   auto marked = [&] {
     auto compare = arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::eq, b, zero);
-    compare->setAttr("metate.divisor", builder.getUnitAttr());
+    setMark(compare, mark::divisor);
     return compare.getResult();
   };
   if (known && known->isZero()) {

@@ -50,11 +50,11 @@ void KernelBuilder::leaveCall() {
 
 Value KernelBuilder::addArgument(StringRef name, Type type, ArrayRef<NamedAttribute> extra) {
   SmallVector<NamedAttribute> attributes(extra);
-  attributes.push_back(builder.getNamedAttr("metate.name", builder.getStringAttr(name)));
+  attributes.push_back(builder.getNamedAttr(mark::name, builder.getStringAttr(name)));
   DictionaryAttr added = builder.getDictionaryAttr(attributes);
   // Results stay last: arguments may be added while the body is being written.
   auto isResult = [](Attribute other) {
-    return cast<DictionaryAttr>(other).contains("metate.result");
+    return cast<DictionaryAttr>(other).contains(mark::result);
   };
   size_t at = argumentAttributes.size();
   if (!isResult(added))
@@ -67,8 +67,8 @@ Value KernelBuilder::addArgument(StringRef name, Type type, ArrayRef<NamedAttrib
 static void addSign(OpBuilder &builder, Scalar scalar,
                     SmallVectorImpl<NamedAttribute> &attributes) {
   if (isInteger(scalar) && !isSigned(scalar))
-    attributes.push_back(builder.getNamedAttr(
-        "metate.type", TypeAttr::get(signedType(builder.getContext(), scalar))));
+    attributes.push_back(
+        builder.getNamedAttr(mark::type, TypeAttr::get(signedType(builder.getContext(), scalar))));
 }
 
 KernelValue KernelBuilder::valueArgument(StringRef name, const DataType &type) {
@@ -83,7 +83,7 @@ KernelArray KernelBuilder::arrayArgument(StringRef name, const DataType &element
   addSign(builder, element.scalar, attributes);
   if (!element.isScalar())
     attributes.push_back(
-        builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(element.shape)));
+        builder.getNamedAttr(mark::element, builder.getDenseI64ArrayAttr(element.shape)));
   SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
   shape.append(element.shape.begin(), element.shape.end());
   MemRefLayoutAttrInterface layout;
@@ -109,25 +109,25 @@ void KernelBuilder::nameMember(const KernelTree &tree, StringRef member, StringR
   Attribute &attributes = argumentAttributes[cast<BlockArgument>(tree.ir).getArgNumber()];
   NamedAttrList all(cast<DictionaryAttr>(attributes));
   NamedAttrList members;
-  if (auto named = dyn_cast_or_null<DictionaryAttr>(all.get("metate.members")))
+  if (auto named = dyn_cast_or_null<DictionaryAttr>(all.get(mark::members)))
     members = NamedAttrList(named);
   members.set(member, builder.getDictionaryAttr(
                           {builder.getNamedAttr("name", builder.getStringAttr(shown)),
                            builder.getNamedAttr("offset", builder.getDenseI64ArrayAttr(offset))}));
-  all.set("metate.members", members.getDictionary(context()));
+  all.set(mark::members, members.getDictionary(context()));
   attributes = all.getDictionary(context());
 }
 
 Reference KernelBuilder::resultArgument(const DataType &type, StringRef name) {
   SmallVector<NamedAttribute> attributes = {
-      builder.getNamedAttr("metate.result", builder.getUnitAttr())};
+      builder.getNamedAttr(mark::result, builder.getUnitAttr())};
   addSign(builder, type.scalar, attributes);
   SmallVector<int64_t> shape(type.shape.begin(), type.shape.end());
   Reference reference;
   reference.kind = Reference::Kind::Array;
   if (!type.isScalar())
     attributes.push_back(
-        builder.getNamedAttr("metate.element", builder.getDenseI64ArrayAttr(type.shape)));
+        builder.getNamedAttr(mark::element, builder.getDenseI64ArrayAttr(type.shape)));
   auto memref = MemRefType::get(shape, registerType(context(), type.scalar));
   reference.base = addArgument(name, memref, attributes);
   reference.whole = reference.type = type;

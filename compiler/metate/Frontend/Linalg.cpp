@@ -115,7 +115,7 @@ SmallVector<Value> KernelBuilder::elementChoices(const DataType &type,
                                                          constant(index.type, position[axis]));
       // The user's index, compared with zero: debug mode and the interpreter look for the mark.
       if (auto compare = equals.getDefiningOp<arith::CmpIOp>(); compare && k == 0)
-        compare->setAttr(index.type.isSigned() ? "metate.component" : "metate.unsigned_component",
+        compare->setAttr(index.type.isSigned() ? mark::component : mark::unsignedComponent,
                          builder.getI64IntegerAttr(type.shape[axis]));
       isIt = isIt ? builder.createOrFold<arith::AndIOp>(loc(), isIt, equals) : equals;
     }

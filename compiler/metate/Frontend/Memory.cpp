@@ -129,7 +129,7 @@ Value KernelBuilder::atomicOfMember(arith::AtomicRMWKind kind, const Reference &
     auto made = AtomicOp::create(builder, loc(), kind, value, reference.base, reference.path,
                                  reference.indices, componentValues(reference), active);
     if (subtracts)
-      made->setAttr("metate.subtracts", builder.getUnitAttr());
+      setMark(made, mark::subtracts);
     return made.getOld();
   };
   if (reference.isActive || !leavesInactive(reference))
@@ -241,7 +241,7 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
   // Subtracting is adding the negative; the mark says so to who looks for results that wrap.
   auto marked = [&](auto made) {
     if (op == "sub")
-      made->setAttr("metate.subtracts", builder.getUnitAttr());
+      setMark(made, mark::subtracts);
     return made.getResult();
   };
   if (op == "sub" && given.type.isFloat())

@@ -81,7 +81,7 @@ template <typename Op> static bool wraps(Value a, Value b, bool isSigned) {
 /// left to it.
 template <typename Op>
 Value KernelBuilder::integerArithmetic(const DataType &type, Value a, Value b) {
-  NamedAttribute mark(type.isSigned() ? "metate.signed" : "metate.unsigned", builder.getUnitAttr());
+  NamedAttribute mark(type.isSigned() ? mark::isSigned : mark::isUnsigned, builder.getUnitAttr());
   if (wraps<Op>(a, b, type.isSigned()))
     return Op::create(builder, loc(), TypeRange{a.getType()}, ValueRange{a, b}, mark);
   return builder.createOrFold<Op>(loc(), TypeRange{a.getType()}, ValueRange{a, b},

@@ -144,14 +144,14 @@ void KernelBuilder::markCast(Value result, const KernelValue &value, Scalar to, 
   Operation *op = result.getDefiningOp();
   bool isNew = op && result != value.ir && op->getBlock() == builder.getInsertionBlock() &&
                std::next(op->getIterator()) == builder.getInsertionPoint();
-  if (!isNew || op->hasAttr("metate.cast") || to == METATE_U1 ||
+  if (!isNew || op->hasAttr(mark::cast) || to == METATE_U1 ||
       (isLossless(value.type.scalar, to) && isExact(value.type.scalar, to)) ||
       isa<arith::ConstantOp>(op))
     return;
-  op->setAttr("metate.cast", builder.getTypeArrayAttr({signedType(context(), value.type.scalar),
-                                                       signedType(context(), to)}));
+  op->setAttr(mark::cast, builder.getTypeArrayAttr({signedType(context(), value.type.scalar),
+                                                    signedType(context(), to)}));
   if (isExplicit)
-    op->setAttr("metate.explicit", builder.getUnitAttr());
+    setMark(op, mark::isExplicit);
 }
 
 KernelValue KernelBuilder::cast(const KernelValue &value, Scalar to, bool isExplicit) {

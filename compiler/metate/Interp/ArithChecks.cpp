@@ -35,8 +35,8 @@ static void judgeOverflow(Machine &machine, Operation *op, char symbol, Type sca
 }
 
 void interp::checkOverflow(Machine &machine, Operation *op, char symbol, uint64_t a, uint64_t b) {
-  bool isUnsigned = op->hasAttr("metate.unsigned");
-  if (!isUnsigned && !op->hasAttr("metate.signed"))
+  bool isUnsigned = op->hasAttr(mark::isUnsigned);
+  if (!isUnsigned && !op->hasAttr(mark::isSigned))
     return;
   Type scalar = scalarOf(op->getResult(0).getType());
   unsigned width = widthOf(scalar);
@@ -49,7 +49,7 @@ void interp::checkOverflow(Machine &machine, Operation *atomic, arith::AtomicRMW
   using K = arith::AtomicRMWKind;
   if (kind != K::addi && kind != K::muli)
     return;
-  bool isUnsigned = shown.isUnsignedInteger(), subtracts = atomic->hasAttr("metate.subtracts");
+  bool isUnsigned = shown.isUnsignedInteger(), subtracts = atomic->hasAttr(mark::subtracts);
   unsigned width = widthOf(shown);
   if (subtracts) // what was written, before it was negated
     value = wrap(0 - value, width);
@@ -69,7 +69,7 @@ static arith::CmpIOp findMark(Value condition) {
   if (!op)
     return {};
   if (auto mark = dyn_cast<arith::CmpIOp>(op))
-    return op->hasAttr("metate.divisor") ? mark : arith::CmpIOp();
+    return op->hasAttr(mark::divisor) ? mark : arith::CmpIOp();
   if (!isa<arith::OrIOp>(op)) // two guards that have become one
     return {};
   arith::CmpIOp left = findMark(op->getOperand(0));
@@ -118,7 +118,7 @@ void interp::checkDivision(Machine &machine, Operation *division, bool isUnsigne
 }
 
 void interp::checkDivisor(Machine &machine, arith::CmpIOp mark) {
-  if (mark->hasAttr("metate.divisor") && mark->use_empty())
+  if (mark->hasAttr(mark::divisor) && mark->use_empty())
     reportDivision(machine, mark, "an integer is");
 }
 
@@ -190,7 +190,7 @@ static void reportLoss(Machine &machine, Operation *op, Loss loss, Type from, ui
 }
 
 void interp::checkCast(Machine &machine, Operation *op) {
-  auto types = op->getAttrOfType<ArrayAttr>("metate.cast");
+  auto types = op->getAttrOfType<ArrayAttr>(mark::cast);
   if (!types)
     return;
   Type from = cast<TypeAttr>(types[0]).getValue(), to = cast<TypeAttr>(types[1]).getValue();
@@ -201,7 +201,7 @@ void interp::checkCast(Machine &machine, Operation *op) {
                    &after = machine.components(op->getResult(0));
   for (auto [a, b] : llvm::zip(before, after)) {
     Loss loss = lossOf(from, a, to, b);
-    if (loss != Loss::None && !(loss == Loss::Fraction && op->hasAttr("metate.explicit")))
+    if (loss != Loss::None && !(loss == Loss::Fraction && op->hasAttr(mark::isExplicit)))
       reportLoss(machine, op, loss, from, a, to, b);
   }
 }

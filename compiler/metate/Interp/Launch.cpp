@@ -21,7 +21,7 @@ Launch::Launch(const KernelRecord &kernel, const RuleTable &rules, const Checks 
 }
 
 std::string Launch::nameOf(unsigned number) {
-  auto name = kernel.op.getArgAttrOfType<StringAttr>(number, "metate.name");
+  auto name = kernel.op.getArgAttrOfType<StringAttr>(number, mark::name);
   return name ? name.str() : "arg" + std::to_string(number);
 }
 
@@ -45,11 +45,11 @@ void Launch::bindArray(BlockArgument argument, const metate_argument_info &info,
   array.name = nameOf(argument.getArgNumber());
   array.element = array.shown = cast<MemRefType>(argument.getType()).getElementType();
   unsigned number = argument.getArgNumber();
-  if (auto type = kernel.op.getArgAttrOfType<TypeAttr>(number, "metate.type"))
+  if (auto type = kernel.op.getArgAttrOfType<TypeAttr>(number, mark::type))
     array.shown = type.getValue();
-  if (auto element = kernel.op.getArgAttrOfType<DenseI64ArrayAttr>(number, "metate.element"))
+  if (auto element = kernel.op.getArgAttrOfType<DenseI64ArrayAttr>(number, mark::element))
     array.componentRank = element.size();
-  if (kernel.op.getArgAttr(number, "metate.result"))
+  if (kernel.op.getArgAttr(number, mark::result))
     array.name = "the returned value";
   array.memory = static_cast<uint8_t *>(slots[0].p);
   array.isWritten = info.access & METATE_ACCESS_WRITE;

@@ -95,7 +95,7 @@ Value ByteBuilder::readInteger(Value offset, unsigned width, bool acquire, bool 
 void ByteBuilder::write(Value value, Value offset, bool release) {
   auto write = WriteOp::create(builder, loc, value, block, offset, uint64_t(scope), release);
   if (onlyWriter)
-    write->setAttr("metate.only_writer", builder.getUnitAttr());
+    setMark(write, mark::onlyWriter);
 }
 
 Value ByteBuilder::compareExchange(Value offset, Value expected, Value desired) {
@@ -107,7 +107,7 @@ Value ByteBuilder::atomic(arith::AtomicRMWKind kind, Value offset, Value value) 
   auto rmw =
       RmwOp::create(builder, loc, value.getType(), kind, value, block, offset, uint64_t(scope));
   if (reduction)
-    rmw->setAttr("metate.reduction", builder.getUnitAttr());
+    setMark(rmw, mark::reduction);
   return rmw;
 }
 
@@ -130,7 +130,7 @@ Value ByteBuilder::readValue(Type type, Value offset) {
     return isNonzero(readInteger(offset, 8));
   auto read = ReadOp::create(builder, loc, type, block, offset, uint64_t(scope), false, false);
   if (knownSlot)
-    read->setAttr("metate.known_slot", builder.getUnitAttr());
+    setMark(read, mark::knownSlot);
   return read;
 }
 

@@ -17,12 +17,35 @@ using namespace metate;
 /// Says why an operation must not be there; empty: it may.
 using Check = llvm::function_ref<std::string(Operation *)>;
 
+/// Discardable attributes stand from the stage that sets them to the one that consumes them.
+static std::string misplacedMark(ArrayRef<NamedAttribute> attributes, Stage stage) {
+  for (NamedAttribute attribute : attributes)
+    if (const Mark *mark = findMark(attribute.getName()))
+      if (stage < *parseStage(mark->first) || stage > *parseStage(mark->last))
+        return ("expected '" + mark->name + "' after the stages " + mark->first + " to " +
+                mark->last + " only")
+            .str();
+  return "";
+}
+
+static std::string misplacedMark(Operation *op, Stage stage) {
+  if (isa<LLVM::LLVMDialect>(op->getDialect())) // has what it was made of had
+    return "";
+  std::string reason = misplacedMark(llvm::to_vector(op->getDiscardableAttrs()), stage);
+  auto kernel = reason.empty() ? dyn_cast<KernelOp>(op) : KernelOp();
+  for (unsigned k = 0; kernel && reason.empty() && k < kernel.getNumArguments(); ++k)
+    reason = misplacedMark(function_interface_impl::getArgAttrs(kernel, k), stage);
+  return reason;
+}
+
 static llvm::Error checkAll(ModuleOp module, Stage stage, Check check) {
   std::string text;
   module->walk([&](Operation *op) {
     if (op == module)
       return WalkResult::advance();
     std::string reason = check(op);
+    if (reason.empty())
+      reason = misplacedMark(op, stage);
     if (reason.empty())
       return WalkResult::advance();
     llvm::raw_string_ostream(text) << op->getLoc() << ": after stage " << stageName(stage) << ": "
@@ -64,7 +87,7 @@ static std::string afterActivate(Operation *op) {
   if (auto kernel = dyn_cast<KernelOp>(op))
     for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
       if (isa<TreeType, MemRefType>(kernel.getArgumentTypes()[k]) &&
-          !kernel.getArgAttr(k, "metate.access"))
+          !kernel.getArgAttr(k, mark::access))
         return "expected each argument's access to be known";
   return afterSimplify(op);
 }

@@ -29,7 +29,7 @@ std::optional<ActivationSlice::Problem> ActivationSlice::run() {
 void ActivationSlice::countInstead() {
   kernel.walk([&](Operation *op) {
     if (auto loop = dyn_cast<ForEachOp>(op))
-      loop->removeAttr("metate.changes_topology"); // the slice does not
+      loop->removeAttr(mark::changesTopology); // the slice does not
     std::optional<CellAccess> change = changedCell(op);
     if (!change || isa<DeactivateOp>(op))
       return;

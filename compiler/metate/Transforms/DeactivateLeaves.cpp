@@ -46,7 +46,7 @@ private:
   /// The deactivated cell is the one that the iteration is at, in a bitmasked leaf, in the nest's body or under conditions.
   bool isAtOwnCell(CellsOp cells, DeactivateOp op) {
     for (Operation *parent = op->getParentOp(); parent != cells; parent = parent->getParentOp())
-      if (!isa<scf::IfOp>(parent) && !parent->hasAttr("metate.nest"))
+      if (!isa<scf::IfOp>(parent) && !parent->hasAttr(mark::nest))
         return false;
     CellAccess access = *changedCell(op);
     TreePath path = access.resolve();

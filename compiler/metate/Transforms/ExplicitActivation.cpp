@@ -217,7 +217,16 @@ private:
                  isMutant(Mutant::EveryChangeOwn);
         }))
       return;
-    loop->setAttr("metate.changes_topology", UnitAttr::get(&getContext()));
+    setMark(loop, mark::changesTopology);
+  }
+
+  static int64_t accessOf(CellOpInterface cell) {
+    int64_t bits = 0;
+    if (cell.readsMember() || cell.asksActivity())
+      bits |= METATE_ACCESS_READ;
+    if (cell.writesMember() || cell.changesActivity())
+      bits |= METATE_ACCESS_WRITE;
+    return cell.activates() ? bits | METATE_ACCESS_ACTIVATE : bits;
   }
 
   void recordAccess() {
@@ -240,14 +249,14 @@ private:
           .Case<memref::AtomicRMWOp>([&](auto rmw) {
             access[rmw.getMemref()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE;
           });
-      if (auto loop = dyn_cast<ForEachOp>(op); loop && loop->hasAttr("metate.changes_topology"))
+      if (auto loop = dyn_cast<ForEachOp>(op); loop && loop->hasAttr(mark::changesTopology))
         access[loop.getTree()] |= METATE_ACCESS_WRITE;
     });
     KernelOp kernel = getOperation();
     Builder builder(&getContext());
     for (BlockArgument argument : kernel.getBody().getArguments())
       if (isa<TreeType, MemRefType>(argument.getType()))
-        kernel.setArgAttr(argument.getArgNumber(), "metate.access",
+        kernel.setArgAttr(argument.getArgNumber(), mark::access,
                           builder.getI64IntegerAttr(access.lookup(argument)));
   }
 

@@ -243,7 +243,7 @@ SmallVector<Value> FixedSlot::local(ByteBuilder &bytes, const TreePath &path) co
 
 scf::ForOp metate::slotNestOf(Operation *op) {
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && loop->hasAttr(slotNestAttribute))
+    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && loop->hasAttr(mark::slots))
       return loop;
   return {};
 }

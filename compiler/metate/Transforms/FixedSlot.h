@@ -53,13 +53,7 @@ struct FixedSlot {
   llvm::SmallVector<mlir::Value> local(ByteBuilder &bytes, const TreePath &path) const;
 };
 
-/// Marks the outermost loop of a nest that metate-hoist-slots has looked at: slots are looked up before it.
-inline constexpr llvm::StringRef slotNestAttribute = "metate.slots";
-
-/// Marks an activation whose slot is active and known: what is left are the bits below it.
-inline constexpr llvm::StringRef linkedAttribute = "metate.linked";
-
-/// The outermost loop of the marked nest that an operation stands in, or null.
+/// The outermost loop of the nest, marked `metate.slots`, that an operation stands in; or null.
 mlir::scf::ForOp slotNestOf(mlir::Operation *op);
 
 } // namespace metate

@@ -28,7 +28,7 @@ bool mayRunAlways(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) // a tile: its indices are inside by construction
     return isa_and_present<memref::AllocaOp>(load.getMemRef().getDefiningOp());
   if (isa<ReadOp>(op))
-    return op->hasAttr("metate.known_slot");
+    return op->hasAttr(mark::knownSlot);
   return op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op);
 }
 
@@ -48,7 +48,7 @@ struct FlattenRows : metate::impl::FlattenRowsBase<FlattenRows> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> rows;
     getOperation().walk([&](scf::ForOp loop) {
-      if (loop->hasAttr("metate.row"))
+      if (loop->hasAttr(mark::row))
         rows.push_back(loop);
     });
     for (scf::ForOp row : rows)
@@ -60,7 +60,7 @@ private:
   /// stored.
   bool isBlended(Operation &op) const {
     auto write = dyn_cast<WriteOp>(op);
-    return blend && write && write->hasAttr("metate.only_writer") && !write.getRelease() &&
+    return blend && write && write->hasAttr(mark::onlyWriter) && !write.getRelease() &&
            !isa<VectorType>(write.getValue().getType());
   }
 
@@ -88,7 +88,7 @@ private:
 
   /// What stands under the bits of a bitmasked leaf (metate-scan-masks): arithmetic and stores.
   static bool isMasked(scf::IfOp branch) {
-    if (!branch->hasAttr("metate.masked"))
+    if (!branch->hasAttr(mark::masked))
       return false;
     bool isShort = llvm::range_size(*branch.thenBlock()) <= maxOperations, stored = false;
     bool possible = isShort && branch.getNumResults() == 0 && !branch.elseBlock() &&
@@ -99,7 +99,7 @@ private:
                       return mayRunAlways(&op) && staysVector(&op) && !(stored && isa<ReadOp>(op));
                     });
     if (!possible)
-      branch->removeAttr("metate.masked");
+      branch->removeAttr(mark::masked);
     return possible;
   }
 
@@ -122,13 +122,13 @@ private:
         keepStores(branch);
     }
     bool straight = llvm::all_of(*row.getBody(), [](Operation &op) {
-      if (op.hasAttr("metate.masked"))
+      if (op.hasAttr(mark::masked))
         return true;
       bool ordered = isa<ReadOp>(op) && op.hasAttr("acquire");
       return op.getNumRegions() == 0 && staysVector(&op) && !ordered;
     });
     if (straight)
-      row->setAttr("metate.straight", UnitAttr::get(&getContext()));
+      setMark(row, mark::straight);
   }
 
   static void blendWrite(WriteOp write, Value condition, bool wanted) {
@@ -137,7 +137,7 @@ private:
         ReadOp::create(builder, write.getLoc(), write.getValue().getType(), write.getBlock(),
                        write.getOffset(), write.getScope(), /*acquire=*/false,
                        /*invariant=*/false);
-    old.getDefiningOp()->setAttr("metate.known_slot", builder.getUnitAttr());
+    setMark(old.getDefiningOp(), mark::knownSlot);
     Value value = write.getValue();
     if (!isMutant(Mutant::MaskIgnored))
       value = arith::SelectOp::create(builder, write.getLoc(), condition, wanted ? value : old,

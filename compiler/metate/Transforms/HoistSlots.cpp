@@ -184,7 +184,7 @@ private:
     bool hasNest =
         range
             .walk([](scf::ForOp loop) {
-              return loop->hasAttr("metate.nest") ? WalkResult::interrupt() : WalkResult::advance();
+              return loop->hasAttr(mark::nest) ? WalkResult::interrupt() : WalkResult::advance();
             })
             .wasInterrupted();
     if (hasNest)
@@ -233,13 +233,13 @@ private:
     for (auto [lower, upper] :
          llvm::zip(range.getLower().take_back(inner), range.getUpper().take_back(inner))) {
       row = scf::ForOp::create(builder, loc, lower, upper, one);
-      row->setAttr("metate.nest", builder.getUnitAttr());
+      setMark(row, mark::nest);
       nest = nest ? nest : row;
       variables.push_back(row.getInductionVar());
       builder.setInsertionPointToStart(row.getBody());
     }
-    row->setAttr("metate.row", builder.getUnitAttr());
-    nest->setAttr(slotNestAttribute, builder.getUnitAttr());
+    setMark(row, mark::row);
+    setMark(nest, mark::slots);
     Block &from = range.getBody().front();
     from.getTerminator()->erase();
     for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
@@ -327,7 +327,7 @@ private:
       activate.erase();
       return;
     }
-    activate->setAttr(linkedAttribute, builder.getUnitAttr());
+    setMark(activate, mark::linked);
     builder.setInsertionPoint(activate);
     // In a slot that is there a bit can always be set.
     auto branch = scf::IfOp::create(builder, loc, once.getActive());

@@ -158,7 +158,7 @@ private:
   /// Dimensions of an array argument's elements.
   unsigned elementRank(Value array) {
     auto element = getOperation().getArgAttrOfType<DenseI64ArrayAttr>(
-        cast<BlockArgument>(array).getArgNumber(), "metate.element");
+        cast<BlockArgument>(array).getArgNumber(), mark::element);
     return element ? element.size() : 0;
   }
 
@@ -240,7 +240,7 @@ private:
 
   /// The front end marks the comparison of a divisor with zero.
   void checkDivision(arith::CmpIOp compare) {
-    if (!compare->hasAttr("metate.divisor"))
+    if (!compare->hasAttr(mark::divisor))
       return;
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(compare);
@@ -261,8 +261,8 @@ private:
 
   /// The front end marks an index of a local vector or matrix, where it compares it, with the extent.
   void checkComponent(arith::CmpIOp compare) {
-    auto extent = compare->getAttrOfType<IntegerAttr>("metate.component");
-    auto ofUnsigned = compare->getAttrOfType<IntegerAttr>("metate.unsigned_component");
+    auto extent = compare->getAttrOfType<IntegerAttr>(mark::component);
+    auto ofUnsigned = compare->getAttrOfType<IntegerAttr>(mark::unsignedComponent);
     if (!extent && !ofUnsigned)
       return;
     OpBuilder builder(compare);

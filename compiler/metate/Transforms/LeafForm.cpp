@@ -132,7 +132,7 @@ SmallVector<scf::ForOp> metate::nestOf(CellsOp cells) {
   Block *block = &cells.getBody().front();
   while (true) {
     auto loops = block->getOps<scf::ForOp>();
-    auto next = llvm::find_if(loops, [](scf::ForOp loop) { return loop->hasAttr("metate.nest"); });
+    auto next = llvm::find_if(loops, [](scf::ForOp loop) { return loop->hasAttr(mark::nest); });
     if (next == loops.end())
       return nest;
     nest.push_back(*next);
@@ -154,7 +154,7 @@ bool metate::runsForEveryCell(CellsOp cells, Operation *op) {
 bool metate::runsForEveryActiveCell(CellsOp cells, Operation *op) {
   auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
   auto test = branch ? branch.getCondition().getDefiningOp<IsActiveOp>() : IsActiveOp();
-  return runsForEveryCell(cells, test && test->hasAttr("metate.own") ? branch : op);
+  return runsForEveryCell(cells, test && test->hasAttr(mark::own) ? branch : op);
 }
 
 bool metate::holdsForHalf(Value condition) {

@@ -76,9 +76,9 @@ Value KernelLowering::leafOffset(Operation *op, const CellAccess &access, const 
 
 Value KernelLowering::activeInLeaf(IsActiveOp op, const CellAccess &access, const TreePath &path,
                                    Argument &argument) {
-  if (op->hasAttr("metate.scanned"))
+  if (op->hasAttr(mark::scanned))
     return activeInRow(op, access, path, argument);
-  auto leaf = leafOf(op, access, path, argument, op->hasAttr("metate.own"));
+  auto leaf = leafOf(op, access, path, argument, op->hasAttr(mark::own));
   if (!leaf)
     return {};
   OpBuilder builder(op);
@@ -202,7 +202,7 @@ void KernelLowering::lowerCells(CellsOp cells) {
   }
   Value zero = bytes.index(0);
   auto range = RangeOp::create(builder, loc, ValueRange(zero), ValueRange(highWater));
-  range->setAttr("metate.cells", builder.getUnitAttr());
+  range->setAttr(mark::cells, builder.getUnitAttr());
   builder.setInsertionPointToStart(&range.getBody().front());
   Value slot = bytes.add(range.getBody().getArgument(0), isMutant(Mutant::LastSlotSkipped) ? 0 : 1);
   Value record = bytes.add(meta, bytes.multiply(slot, node.metaBytes()));

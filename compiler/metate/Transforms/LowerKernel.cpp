@@ -11,7 +11,7 @@ using namespace metate;
 namespace header = metate::layout::header;
 
 static int64_t accessOf(KernelOp kernel, unsigned number) {
-  auto access = kernel.getArgAttrOfType<IntegerAttr>(number, "metate.access");
+  auto access = kernel.getArgAttrOfType<IntegerAttr>(number, mark::access);
   return access ? access.getInt() : 0;
 }
 
@@ -49,7 +49,7 @@ void KernelLowering::noteInnerChanges() {
     bool isAbove =
         isa<ActivateOp>(op) && cells && op->getParentOp() == cells && !nestOf(cells).empty();
     Operation *scope = cells ? cells.getOperation() : slotNestOf(op).getOperation();
-    if (!change || !scope || isAbove || op->hasAttr(linkedAttribute))
+    if (!change || !scope || isAbove || op->hasAttr(mark::linked))
       return;
     TreePath path = change->resolve();
     bool takes = isa<DeactivateOp>(op) && hasPools(path.levels[path.lastActivity()]);
@@ -119,9 +119,9 @@ LogicalResult KernelLowering::flattenArguments() {
 
 Attribute KernelLowering::interfaceOf(unsigned number) {
   Type type = kernel.getArgumentTypes()[number];
-  auto name = kernel.getArgAttrOfType<StringAttr>(number, "metate.name");
-  auto sign = kernel.getArgAttrOfType<TypeAttr>(number, "metate.type");
-  auto element = kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, "metate.element");
+  auto name = kernel.getArgAttrOfType<StringAttr>(number, mark::name);
+  auto sign = kernel.getArgAttrOfType<TypeAttr>(number, mark::type);
+  auto element = kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, mark::element);
   std::string text = name ? name.str() : "arg" + std::to_string(number);
   int64_t access = accessOf(kernel, number);
   auto make = [&](StringRef kind, Type scalar, ArrayRef<int64_t> shape, int64_t rank,
@@ -137,7 +137,7 @@ Attribute KernelLowering::interfaceOf(unsigned number) {
   if (!array)
     return make("scalar", type, {}, 0, 0);
   int64_t flags = array.getLayout().isIdentity() ? METATE_ARGUMENT_CONTIGUOUS : 0;
-  if (kernel.getArgAttr(number, "metate.result"))
+  if (kernel.getArgAttr(number, mark::result))
     flags |= METATE_ARGUMENT_RESULT;
   return make("ndarray", array.getElementType(),
               element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
@@ -191,7 +191,7 @@ void KernelLowering::returnStatus() {
     activates.push_back(cast<BlockArgument>(found->second.block).getArgNumber() - oldCount);
   }
   // The target bounds the number of workers by these trees' slack slots.
-  kernel->setAttr("metate.activates", builder.getDenseI64ArrayAttr(activates));
+  kernel->setAttr(mark::activates, builder.getDenseI64ArrayAttr(activates));
 }
 
 //===-- helpers -------------------------------------------------------------===//
@@ -326,7 +326,7 @@ void KernelLowering::lowerArrayAccess(Operation *op, Value array, ValueRange ind
     op->erase();
     return;
   }
-  bytes.reduction = op->hasAttr("metate.reduction");
+  bytes.reduction = op->hasAttr(mark::reduction);
   Value offset = arrayOffset(bytes, argument, cast<MemRefType>(array.getType()), indices);
   if (auto load = dyn_cast<memref::LoadOp>(op))
     op->replaceAllUsesWith(ValueRange(bytes.readValue(load.getType(), offset)));
@@ -404,7 +404,7 @@ void KernelLowering::lowerStore(StoreOp op) {
 void KernelLowering::lowerAtomic(AtomicOp op) {
   TREE_ADDRESS(op);
   Type member = signlessType(path.place.getType());
-  bytes.reduction = op->hasAttr("metate.reduction");
+  bytes.reduction = op->hasAttr(mark::reduction);
   auto body = [&](Value offset) {
     Value at = componentOffset(bytes, offset, member, op.getComponents());
     return SmallVector<Value>{atomicAt(bytes, op.getKind(), at, op.getValue())};
@@ -426,9 +426,9 @@ void KernelLowering::lowerIsActive(IsActiveOp op) {
   Value active;
   if (path.lastActivity() > path.lastPool())
     active = activeInLeaf(op, access, path, argument);
-  else if (op->hasAttr("metate.own") && op.getEntry())
+  else if (op->hasAttr(mark::own) && op.getEntry())
     active = activeAtEntry(op, path, argument);
-  else if (op->hasAttr("metate.own"))
+  else if (op->hasAttr(mark::own))
     active = activeInList(op, path, argument);
   op.replaceAllUsesWith(active ? active : address.isActive(op.getEntry()));
   op.erase();
@@ -508,7 +508,7 @@ void KernelLowering::lowerActivate(ActivateOp op) {
   TREE_ADDRESS(op);
   bytes.strict = op.getStrict();
   Value active;
-  if (op->hasAttr(linkedAttribute))
+  if (op->hasAttr(mark::linked))
     active = activateInSlot(op, access, path, argument);
   op.replaceAllUsesWith(active ? active : address.activate());
   op.erase();

@@ -28,7 +28,7 @@ struct Offload : metate::impl::OffloadBase<Offload> {
   void runOnOperation() override {
     // What only counts cells changes nothing, and gives one number in any order.
     if (deterministic && !getOperation().getSymName().ends_with(METATE_SLICE_SUFFIX))
-      getOperation()->setAttr("metate.deterministic", UnitAttr::get(&getContext()));
+      setMark(getOperation(), mark::deterministic);
     for (ForEachOp loop :
          llvm::make_early_inc_range(getOperation().getBody().front().getOps<ForEachOp>()))
       lowerLoop(loop);
@@ -44,9 +44,9 @@ private:
 
   void lowerLoop(ForEachOp loop) {
     TreePath path = *findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
-    if (getOperation()->hasAttr("metate.deterministic") && path.lastPool() >= 0)
+    if (getOperation()->hasAttr(mark::deterministic) && path.lastPool() >= 0)
       sort(loop);
-    if (loop->hasAttr("metate.changes_topology"))
+    if (loop->hasAttr(mark::changesTopology))
       snapshot(loop, path);
     if (path.lastPool() < 0)
       lowerToRange(loop, path);
@@ -63,9 +63,9 @@ private:
     if (!tree)
       return;
     KernelOp kernel = getOperation();
-    auto known = kernel.getArgAttrOfType<IntegerAttr>(tree.getArgNumber(), "metate.access");
+    auto known = kernel.getArgAttrOfType<IntegerAttr>(tree.getArgNumber(), mark::access);
     int64_t access = (known ? known.getInt() : 0) | METATE_ACCESS_SORT;
-    kernel.setArgAttr(tree.getArgNumber(), "metate.access", builder.getI64IntegerAttr(access));
+    kernel.setArgAttr(tree.getArgNumber(), mark::access, builder.getI64IntegerAttr(access));
   }
 
   /// Is it said by a bit or a length below the last pool's links, not by a slot, whether a cell is active?
@@ -90,8 +90,8 @@ private:
     if (isTested(path)) {
       auto active = IsActiveOp::create(
           builder, loop.getLoc(), loop.getTree(), loop.getPath(), coordinates,
-          loop->hasAttr("metate.changes_topology") && !isMutant(Mutant::LiveSetVisited));
-      active->setAttr("metate.own", builder.getUnitAttr());
+          loop->hasAttr(mark::changesTopology) && !isMutant(Mutant::LiveSetVisited));
+      setMark(active, mark::own);
       auto branch = scf::IfOp::create(builder, loop.getLoc(), active, /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
     }
@@ -143,7 +143,7 @@ private:
     unsigned depth = path.lastPool();
     auto cells =
         CellsOp::create(builder, loc, loop.getTree(), (loop.getPath() + "@" + Twine(depth)).str(),
-                        loop->hasAttr("metate.changes_topology"));
+                        loop->hasAttr(mark::changesTopology));
     TreePath slotPath = *findPath(cast<TreeType>(loop.getTree().getType()), cells.getLevel());
     builder.setInsertionPointToStart(&cells.getBody().front());
     SmallVector<Value> coordinates(path.rank(), constant(builder, loc, 0));
@@ -166,7 +166,7 @@ private:
       addNest(builder, loc, path, level, coordinates);
     // The innermost loop runs along a row of the leaf.
     if (auto row = dyn_cast<scf::ForOp>(builder.getInsertionBlock()->getParentOp()))
-      row->setAttr("metate.row", builder.getUnitAttr());
+      setMark(row, mark::row);
     inlineBody(loop, builder, path, coordinates);
   }
 
@@ -195,7 +195,7 @@ private:
                unsigned axis, int64_t extent, SmallVector<Value> &coordinates) {
     Value zero = constant(builder, loc, 0), one = constant(builder, loc, 1);
     auto nest = scf::ForOp::create(builder, loc, zero, constant(builder, loc, extent), one);
-    nest->setAttr("metate.nest", builder.getUnitAttr());
+    setMark(nest, mark::nest);
     builder.setInsertionPointToStart(nest.getBody());
     addLocal(builder, loc, path, level, axis, nest.getInductionVar(), coordinates);
   }

@@ -110,7 +110,7 @@ private:
       });
       if (!alone)
         continue;
-      access.op->setAttr("metate.reduction", UnitAttr::get(&getContext()));
+      setMark(access.op, mark::reduction);
       ++marked;
     }
   }

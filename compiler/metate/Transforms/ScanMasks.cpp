@@ -28,7 +28,7 @@ struct ScanMasks : metate::impl::ScanMasksBase<ScanMasks> {
   void runOnOperation() override {
     SmallVector<IsActiveOp> tests;
     getOperation().walk([&](IsActiveOp test) {
-      if (test->hasAttr("metate.own") && isRow(test))
+      if (test->hasAttr(mark::own) && isRow(test))
         tests.push_back(test);
     });
     for (IsActiveOp test : tests)
@@ -40,7 +40,7 @@ private:
   static bool isRow(IsActiveOp test) {
     auto row = dyn_cast<scf::ForOp>(test->getParentOp());
     auto cells = test->getParentOfType<CellsOp>();
-    if (!row || !row->hasAttr("metate.row") || !cells)
+    if (!row || !row->hasAttr(mark::row) || !cells)
       return false;
     CellAccess access = *CellAccess::of(test);
     TreePath path = access.resolve();
@@ -94,10 +94,10 @@ private:
 
   void mark(IsActiveOp test) {
     Builder builder(&getContext());
-    test->setAttr("metate.scanned", builder.getUnitAttr());
+    setMark(test, mark::scanned);
     for (Operation *user : test->getUsers())
       if (isa<scf::IfOp>(user))
-        user->setAttr("metate.masked", builder.getUnitAttr());
+        setMark(user, mark::masked);
     ++scanned;
     if (scf::IfOp branch = splittable(test); branch && splitLeaves)
       splitFull(test, branch);

@@ -48,7 +48,7 @@ private:
     OpBuilder::atBlockEnd(getOperation().getBody()).insert(slice);
     Builder builder(&getContext());
     unsigned number = slice.getNumArguments();
-    auto name = builder.getNamedAttr("metate.name", builder.getStringAttr("counts"));
+    auto name = builder.getNamedAttr(mark::name, builder.getStringAttr("counts"));
     if (failed(slice.insertArgument(number, builder.getI64Type(), builder.getDictionaryAttr(name),
                                     kernel.getLoc())))
       return failure();
@@ -84,7 +84,7 @@ private:
     Builder builder(slice.getContext());
     for (BlockArgument argument : slice.getBody().getArguments())
       if (isa<TreeType, MemRefType>(argument.getType()))
-        slice.setArgAttr(argument.getArgNumber(), "metate.access",
+        slice.setArgAttr(argument.getArgNumber(), mark::access,
                          builder.getI64IntegerAttr(argument.use_empty() ? 0 : METATE_ACCESS_READ));
   }
 };

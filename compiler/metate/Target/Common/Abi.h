@@ -57,9 +57,6 @@ public:
   explicit KernelTypeConverter(mlir::MLIRContext *context);
 };
 
-/// On a write of whole lines: nontemporal.
-inline constexpr llvm::StringLiteral nontemporalAttribute = "metate.nontemporal";
-
 /// Address of a metate_host that is all zero.
 mlir::Value noHost(mlir::ModuleOp module, Code &code);
 

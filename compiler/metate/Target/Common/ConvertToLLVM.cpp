@@ -84,7 +84,7 @@ struct ConvertWrite : ConvertOpToLLVMPattern<WriteOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     auto order =
         op.getRelease() ? ordered(LLVM::AtomicOrdering::release) : LLVM::AtomicOrdering::not_atomic;
-    bool isNontemporal = op->hasAttr(nontemporalAttribute); // and then of whole lines
+    bool isNontemporal = op->hasAttr(mark::nontemporal); // and then of whole lines
     auto store = LLVM::StoreOp::create(
         rewriter, op.getLoc(), adaptor.getValue(), addressOf(op, adaptor, rewriter),
         isNontemporal ? 64 : naturalAlignment(op.getValue().getType()), false, isNontemporal, false,

@@ -26,7 +26,7 @@ using namespace metate::cpu;
 static constexpr int64_t leastTurns = 17;
 
 static bool hasManyTurns(scf::ForOp loop) {
-  if (loop->hasAttr("metate.nest")) // cells of a slot, which are vectors themselves
+  if (loop->hasAttr(mark::nest)) // cells of a slot, which are vectors themselves
     return false;
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||

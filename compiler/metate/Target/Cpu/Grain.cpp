@@ -33,7 +33,7 @@ constexpr size_t longest = 100;
 /// A conditional that only chooses what is accumulated (Conditionals.cpp).
 bool isChoice(Operation &op) {
   auto mayStay = [](Operation *inner) {
-    return isa<scf::IfOp, ReadOp, memref::LoadOp>(inner) || inner->hasAttr("metate.reduction") ||
+    return isa<scf::IfOp, ReadOp, memref::LoadOp>(inner) || inner->hasAttr(mark::reduction) ||
            (inner->getNumRegions() == 0 && isMemoryEffectFree(inner));
   };
   auto visit = [&](Operation *inner) {
@@ -48,7 +48,7 @@ public:
       : range(range), builder(builder), loc(range.getLoc()), alone(alone) {
     // Straight code is computed as vectors, if it is not long.
     auto isBranch = [](Operation &op) {
-      return op.getNumRegions() && !op.hasAttr("metate.nest") && !isChoice(op);
+      return op.getNumRegions() && !op.hasAttr(mark::nest) && !isChoice(op);
     };
     Block &body = range.getBody().front();
     isStraight = llvm::range_size(body) < longest && llvm::none_of(body, isBranch);
@@ -71,7 +71,7 @@ private:
   int64_t ofOperation(Operation &op) const {
     int64_t factor = isStraight ? 1 : 8;
     if (auto rmw = dyn_cast<RmwOp>(op)) {
-      if (rmw->hasAttr("metate.reduction"))
+      if (rmw->hasAttr(mark::reduction))
         return 30 * factor;
       // Floats go through a compare-exchange.
       return alone ? 500 : isa<FloatType>(rmw.getValue().getType()) ? 10000 : 5000;
@@ -165,8 +165,7 @@ TaskCost cpu::costOf(RangeOp range, OpBuilder &builder, uint64_t nanoseconds) {
   Value work = estimate.ofIteration(), loners = one;
   if (range
           .walk([](RmwOp rmw) {
-            return rmw->hasAttr("metate.reduction") ? WalkResult::advance()
-                                                    : WalkResult::interrupt();
+            return rmw->hasAttr(mark::reduction) ? WalkResult::advance() : WalkResult::interrupt();
           })
           .wasInterrupted()) {
     Value plain = Estimate(range, builder, /*alone=*/true).ofIteration();

@@ -88,7 +88,7 @@ Value KernelMapping::loadArgument(Code &code, Type type, unsigned &slot) {
 
 /// At most as many workers as each tree that may be activated has slack slots.
 Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
-  auto trees = kernel->getAttrOfType<DenseI64ArrayAttr>("metate.activates");
+  auto trees = kernel->getAttrOfType<DenseI64ArrayAttr>(mark::activates);
   Value least;
   for (int64_t number : trees ? trees.asArrayRef() : ArrayRef<int64_t>()) {
     Value block = toLLVM(code, arguments[number]);
@@ -115,9 +115,9 @@ static void annotateRows(KernelOp kernel) {
   auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, false),
                                                 {}, {}, {}, {}, {}, {});
   kernel.walk([&](scf::ForOp loop) {
-    if (!loop->removeAttr("metate.row"))
+    if (!loop->removeAttr(mark::row))
       return;
-    bool straight = bool(loop->removeAttr("metate.straight"));
+    bool straight = bool(loop->removeAttr(mark::straight));
     loop->setAttr(
         "loop_annotation",
         LLVM::LoopAnnotationAttr::get(context, {}, straight ? vectorize : LLVM::LoopVectorizeAttr(),

@@ -54,7 +54,7 @@ private:
   mlir::Operation *buildBody(Code &code, RangeOp range, mlir::LLVM::LLVMFuncOp body,
                              const std::optional<Pieces> &pieces,
                              llvm::function_ref<mlir::Value(mlir::Value)> inside);
-  bool isDeterministic() { return kernel->hasAttr("metate.deterministic"); }
+  bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::ValueRange lower,
                               mlir::ValueRange upper, mlir::Value begin, mlir::Value end);

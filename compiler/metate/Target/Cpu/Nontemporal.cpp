@@ -124,7 +124,7 @@ public:
     start->setAttr("loop_annotation", asItIs());
     scf::ForOp wide = Widening(loop, nontemporalRows.analysis, lanes).run(first, middle);
     for (WriteOp write : wide.getBody()->getOps<WriteOp>())
-      write->setAttr(nontemporalAttribute, builder.getUnitAttr());
+      setMark(write, mark::nontemporal);
     loop.getLowerBoundMutable().assign(middle);
   }
 

@@ -247,7 +247,7 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower
   }
   Block &from = range.getBody().front();
   // Cells of a leaf lie together: those are what vectors are made of, not the leaves.
-  auto isNest = [](scf::ForOp loop) { return loop->hasAttr("metate.nest"); };
+  auto isNest = [](scf::ForOp loop) { return loop->hasAttr(mark::nest); };
   if (llvm::any_of(from.getOps<scf::ForOp>(), isNest))
     variables.back().getParentBlock()->getParentOp()->setAttr("loop_annotation",
                                                               dontVectorize(range.getContext()));

@@ -22,7 +22,7 @@ static bool isRounded(RmwOp rmw) {
 static SmallVector<RmwOp> partialsOf(RangeOp range) {
   SmallVector<RmwOp> partials;
   range.walk([&](RmwOp rmw) {
-    if (rmw->hasAttr("metate.reduction"))
+    if (rmw->hasAttr(mark::reduction))
       partials.push_back(rmw);
   });
   return partials;

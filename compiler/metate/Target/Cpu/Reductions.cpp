@@ -82,7 +82,7 @@ public:
   SmallVector<RmwOp> run() {
     SmallVector<RmwOp> work, merges;
     loops->walk([&](RmwOp rmw) {
-      if (rmw->hasAttr("metate.reduction") && rmw.getOld().use_empty())
+      if (rmw->hasAttr(mark::reduction) && rmw.getOld().use_empty())
         work.push_back(rmw);
     });
     llvm::SetVector<RmwOp> steps;

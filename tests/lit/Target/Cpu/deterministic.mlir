@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --start-from=import --stop-after=map | FileCheck %s
+// RUN: metate-opt %s --start-from=import --stop-after=simplify | metate-opt --metate-explicit-activation --metate-demote-atomics --metate-private-reductions --metate-offload=deterministic | metate-opt --start-from=offload --stop-after=map | FileCheck %s
 // Tasks of deterministic kernels: partial results by pieces that no executor decides; in order where the order shows.
 
 // Each piece stores what it has; called without any, the body combines them one after the other, with nothing atomic.
@@ -12,7 +12,7 @@
 // CHECK: llvm.alloca %{{.*}} x i8 {alignment = 64 : i64}
 // CHECK: llvm.call @metate_run_task(
 // CHECK: llvm.call @metate_entry_sum_task0(
-metate.kernel @sum(%x: memref<?xf32>, %s: memref<f32>) attributes {metate.deterministic} {
+metate.kernel @sum(%x: memref<?xf32>, %s: memref<f32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
   metate.range (%i) = (%c0) to (%n) {
@@ -29,7 +29,7 @@ metate.kernel @sum(%x: memref<?xf32>, %s: memref<f32>) attributes {metate.determ
 // CHECK-LABEL: llvm.func @metate_entry_count(
 // CHECK-NOT: llvm.mlir.constant(-1 : i64)
 // CHECK: llvm.call @metate_run_task(
-metate.kernel @count(%x: memref<?xi32>, %s: memref<?xi32>) attributes {metate.deterministic} {
+metate.kernel @count(%x: memref<?xi32>, %s: memref<?xi32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xi32>
   metate.range (%i) = (%c0) to (%n) {
@@ -47,7 +47,7 @@ metate.kernel @count(%x: memref<?xi32>, %s: memref<?xi32>) attributes {metate.de
 // CHECK-LABEL: llvm.func @metate_entry_scatter(
 // CHECK: %[[ORDER:.*]] = llvm.mlir.constant(-1 : i64)
 // CHECK: llvm.call @metate_run_task(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[ORDER]],
-metate.kernel @scatter(%x: memref<?xf32>, %s: memref<?xf32>, %k: memref<?xi32>) attributes {metate.deterministic} {
+metate.kernel @scatter(%x: memref<?xf32>, %s: memref<?xf32>, %k: memref<?xi32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
   metate.range (%i) = (%c0) to (%n) {
@@ -65,7 +65,7 @@ metate.kernel @scatter(%x: memref<?xf32>, %s: memref<?xf32>, %k: memref<?xi32>) 
 // CHECK-NOT: llvm.atomicrmw
 // CHECK-LABEL: llvm.func @metate_entry_number(
 // CHECK: llvm.mlir.constant(-1 : i64)
-metate.kernel @number(%x: memref<?xi32>, %s: memref<i32>) attributes {metate.deterministic} {
+metate.kernel @number(%x: memref<?xi32>, %s: memref<i32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : i32
   %n = memref.dim %x, %c0 : memref<?xi32>

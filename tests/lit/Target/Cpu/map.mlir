@@ -118,7 +118,7 @@ metate.kernel @blocks(%f: !blocks, %v: f32) {
 // CHECK: llvm.call @metate_collect_[[TYPE]]_1(
 // CHECK: llvm.call @metate_settle_[[TYPE]]_0(
 // CHECK-NEXT: llvm.return %[[STATUS]]
-metate.kernel @stops(%f: !t {metate.access = 2 : i64}, %i: index, %b: i1) {
+metate.kernel @stops(%f: !t, %i: index, %b: i1) {
   metate.deactivate %f["a"][%i] : !t
   metate.assert %b, "b"
   metate.return
