@@ -21,21 +21,11 @@ using namespace metate;
 
 #include "metate/Dialect/MetateAttrInterfaces.cpp.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "metate/Dialect/MetateAttrs.cpp.inc"
-
-#define GET_TYPEDEF_CLASSES
-#include "metate/Dialect/MetateTypes.cpp.inc"
-
-void MetateDialect::registerAttributesAndTypes() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "metate/Dialect/MetateAttrs.cpp.inc"
-      >();
-  addTypes<
-#define GET_TYPEDEF_LIST
-#include "metate/Dialect/MetateTypes.cpp.inc"
-      >();
+ArrayRef<int64_t> metate::unboundedExtents(unsigned axes) {
+  static constexpr int64_t extents[8] = {unboundedExtent, unboundedExtent, unboundedExtent,
+                                         unboundedExtent, unboundedExtent, unboundedExtent,
+                                         unboundedExtent, unboundedExtent};
+  return ArrayRef(extents).take_front(axes);
 }
 
 /// (A1), (A3), (A4): what every level has.
@@ -70,33 +60,23 @@ static LogicalResult verifyLevel(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-#define METATE_LEVEL_METHODS(Class)                                                                \
-  StringRef Class::getLevelAxes() const { return getAxes(); }                                      \
-  ArrayRef<Attribute> Class::getLevelChildren() const { return getChildren(); }                    \
-  StringRef Class::getGivenName() const { return getName() ? getName().getValue() : StringRef(); } \
-  StringRef Class::getKindName() const { return getMnemonic(); }                                   \
-  uint32_t Class::getKindCode() const { return kindCode; }                                         \
-  bool Class::hasPool() const { return pool; }                                                     \
-  bool Class::hasActivity() const { return !std::is_same_v<Class, DenseAttr>; }                    \
-  bool Class::isUnbounded() const { return std::is_same_v<Class, HashAttr>; }
+// After verifyLevel, which levels without anything of their own are verified by.
+#define GET_ATTRDEF_CLASSES
+#include "metate/Dialect/MetateAttrs.cpp.inc"
 
-#define METATE_LEVEL(Class)                                                                        \
-  METATE_LEVEL_METHODS(Class)                                                                      \
-  ArrayRef<int64_t> Class::getLevelExtents() const { return getExtents(); }                        \
-  LogicalResult Class::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,        \
-                              ArrayRef<int64_t> extents, ArrayRef<Attribute> children,             \
-                              StringAttr name) {                                                   \
-    return verifyLevel(emitError, axes, extents, children);                                        \
-  }
-METATE_LEVEL(DenseAttr)
-METATE_LEVEL(BitmaskedAttr)
-METATE_LEVEL(PointerAttr)
-METATE_LEVEL_METHODS(DynamicAttr)
-METATE_LEVEL_METHODS(HashAttr)
-#undef METATE_LEVEL
-#undef METATE_LEVEL_METHODS
+#define GET_TYPEDEF_CLASSES
+#include "metate/Dialect/MetateTypes.cpp.inc"
 
-ArrayRef<int64_t> DynamicAttr::getLevelExtents() const { return getExtents(); }
+void MetateDialect::registerAttributesAndTypes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "metate/Dialect/MetateAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "metate/Dialect/MetateTypes.cpp.inc"
+      >();
+}
 
 LogicalResult DynamicAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
                                   ArrayRef<int64_t> extents, ArrayRef<Attribute> children,
@@ -109,13 +89,6 @@ LogicalResult DynamicAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
     return emitError() << "(A11) a chunk of a dynamic level has 1 to " << extents[0]
                        << " cells, got " << chunk;
   return success();
-}
-
-ArrayRef<int64_t> HashAttr::getLevelExtents() const {
-  static constexpr int64_t extents[8] = {unboundedExtent, unboundedExtent, unboundedExtent,
-                                         unboundedExtent, unboundedExtent, unboundedExtent,
-                                         unboundedExtent, unboundedExtent};
-  return ArrayRef(extents).take_front(getAxes().size());
 }
 
 LogicalResult HashAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
@@ -167,7 +140,7 @@ struct TreeVerifier {
 
   LogicalResult split(LevelInterface level, SplitAxis &axis, unsigned number, int64_t extent) {
     char letter = char('i' + number);
-    bool isList = isa<DynamicAttr>(level);
+    bool isList = level.isList();
     if (level.isUnbounded() && axis.isSplit)
       return emitError() << "(A10) axis '" << letter
                          << "' of a hash level is split by a level above it";

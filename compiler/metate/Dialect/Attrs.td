@@ -5,16 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-include "Interfaces.td"
-
-class Metate_LevelAttr<string cppName, string levelName, int levelCode, bit pool>
-    : AttrDef<Metate_Dialect, cppName, [DeclareAttrInterfaceMethods<Metate_LevelInterface>]> {
+/// `capabilities`: the questions of LevelInterface to which the level says yes.
+class Metate_LevelAttr<string cppName, string levelName, int levelCode, list<string> capabilities, string extents,
+                       string slotCells> : AttrDef<Metate_Dialect, cppName, [Metate_LevelInterface]> {
   let mnemonic = levelName;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static constexpr uint32_t kindCode = }] # levelCode # [{;
-    static constexpr bool pool = }] # !if(pool, "true", "false") # [{;
-  }];
+    ::llvm::StringRef getLevelAxes() const { return getAxes(); }
+    ::llvm::ArrayRef<int64_t> getLevelExtents() const { return }] # extents # [{; }
+    ::llvm::ArrayRef<::mlir::Attribute> getLevelChildren() const { return getChildren(); }
+    ::llvm::StringRef getGivenName() const { return getName() ? getName().getValue() : ::llvm::StringRef(); }
+    ::llvm::StringRef getKindName() const { return getMnemonic(); }
+    uint32_t getKindCode() const { return kindCode; }
+    int64_t getSlotCells() const { return }] # slotCells # [{; }
+  }] # !foldl("", ["hasPool", "hasActivity", "hasMask", "isList", "isUnbounded"], text, question,
+         text # "  bool " # question # "() const { return " #
+         !if(!empty(!filter(one, capabilities, !eq(one, question))), "false", "true") # "; }\n");
   dag axesParameter = (ins StringRefParameter<"axis letters, ascending">:$axes);
   dag extentsParameter = (ins ArrayRefParameter<"int64_t", "cells along each axis">:$extents);
   dag childrenParameter = (ins ArrayRefParameter<"::mlir::Attribute", "child levels and places">:$children);
@@ -22,27 +29,35 @@ class Metate_LevelAttr<string cppName, string levelName, int levelCode, bit pool
 }
 
 /// A level with extents and nothing else of its own.
-class Metate_Level<string cppName, string levelName, int levelCode, bit pool>
-    : Metate_LevelAttr<cppName, levelName, levelCode, pool> {
+class Metate_Level<string cppName, string levelName, int levelCode, list<string> capabilities>
+    : Metate_LevelAttr<cppName, levelName, levelCode, capabilities, "getExtents()", "hasPool() ? 1 : 0"> {
   let parameters = !con(axesParameter, extentsParameter, childrenParameter, nameParameter);
   let assemblyFormat = [{
     `<` $axes `,` `[` $extents `]` `,` `[` $children `]` (`,` `name` `=` $name^)? `>`
   }];
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::llvm::StringRef axes, ::llvm::ArrayRef<int64_t> extents, ::llvm::ArrayRef<::mlir::Attribute> children,
+        ::mlir::StringAttr name) {
+      return verifyLevel(emitError, axes, extents, children);
+    }
+  }];
 }
 
-def Metate_DenseAttr : Metate_Level<"Dense", "dense", 2, 0> {
+def Metate_DenseAttr : Metate_Level<"Dense", "dense", 2, []> {
   let summary = "all cells present, stored inline, always active";
 }
 
-def Metate_PointerAttr : Metate_Level<"Pointer", "pointer", 3, 1> {
+def Metate_PointerAttr : Metate_Level<"Pointer", "pointer", 3, ["hasPool", "hasActivity"]> {
   let summary = "a u32 link per cell into a pool of slots; an inactive cell reads its background";
 }
 
-def Metate_BitmaskedAttr : Metate_Level<"Bitmasked", "bitmasked", 5, 0> {
+def Metate_BitmaskedAttr : Metate_Level<"Bitmasked", "bitmasked", 5, ["hasActivity", "hasMask"]> {
   let summary = "all cells present, stored inline, with a bit each; an inactive cell reads its background";
 }
 
-def Metate_DynamicAttr : Metate_LevelAttr<"Dynamic", "dynamic", 6, 1> {
+def Metate_DynamicAttr : Metate_LevelAttr<"Dynamic", "dynamic", 6, ["hasPool", "hasActivity", "isList"], "getExtents()",
+                                          "getChunk()"> {
   let summary = "a list that grows along one axis: a length, and slots of `chunk` cells";
   let description = [{
     `#metate.dynamic<"j", [1024], [...], chunk = 32>`: the cells below the length are active. The extent is the greatest length.
@@ -54,7 +69,8 @@ def Metate_DynamicAttr : Metate_LevelAttr<"Dynamic", "dynamic", 6, 1> {
   }];
 }
 
-def Metate_HashAttr : Metate_LevelAttr<"Hash", "hash", 7, 1> {
+def Metate_HashAttr : Metate_LevelAttr<"Hash", "hash", 7, ["hasPool", "hasActivity", "isUnbounded"],
+                                       "unboundedExtents(getAxes().size())", "1"> {
   let summary = "cells at any 32-bit coordinates, found through a table from coordinates to slots";
   let parameters = !con(axesParameter, childrenParameter, nameParameter);
   let assemblyFormat = [{

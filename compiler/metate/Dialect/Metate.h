@@ -30,11 +30,26 @@
 
 #include "metate/Dialect/MetateAttrInterfaces.h.inc"
 
+namespace metate {
+/// The extent of an unbounded level along each of its axes: as many as there are 32-bit coordinates.
+inline constexpr int64_t unboundedExtent = int64_t(1) << 32;
+/// The extents of such a level.
+llvm::ArrayRef<int64_t> unboundedExtents(unsigned axes);
+} // namespace metate
+
 #define GET_ATTRDEF_CLASSES
 #include "metate/Dialect/MetateAttrs.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "metate/Dialect/MetateTypes.h.inc"
+
+#include "metate/Dialect/MetateOpInterfaces.h.inc"
+
+namespace metate {
+/// Of operations that none is left of after the layout stage.
+template <typename Op>
+class LoweredByLayout : public mlir::OpTrait::TraitBase<Op, LoweredByLayout> {};
+} // namespace metate
 
 #define GET_OP_CLASSES
 #include "metate/Dialect/MetateOps.h.inc"

@@ -34,6 +34,7 @@ def Metate_Dialect : Dialect {
   let extraClassDeclaration = "void registerAttributesAndTypes();";
 }
 
+include "Interfaces.td"
 include "Enums.td"
 include "Attrs.td"
 include "Ops.td"

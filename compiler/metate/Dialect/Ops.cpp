@@ -18,6 +18,8 @@ using namespace metate;
 
 #include "metate/Dialect/MetateEnums.cpp.inc"
 
+#include "metate/Dialect/MetateOpInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "metate/Dialect/MetateOps.cpp.inc"
 
@@ -323,7 +325,7 @@ LogicalResult DeactivateOp::verify() {
   int depth = path->lastActivity();
   if (depth < 0)
     return emitOpError("(C5) every cell of '") << getPath() << "' is always active";
-  if (!isa<DynamicAttr>(path->levels[depth]))
+  if (!path->levels[depth].isList())
     return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
   if (path->place || size_t(depth) + 1 != path->levels.size())
     return emitOpError("(C6) expected the dynamic level '")
@@ -336,7 +338,7 @@ LogicalResult DeactivateOp::verify() {
 static LogicalResult verifyList(Operation *op, TreeType type, StringRef name,
                                 ValueRange coordinates) {
   std::optional<TreePath> path = findPath(type, name);
-  if (!path || path->place || !isa<DynamicAttr>(path->levels.back()))
+  if (!path || path->place || !path->levels.back().isList())
     return op->emitOpError() << "(C7) expected a dynamic level, got '" << name << "'; the tree has "
                              << knownNames(type);
   return verifyParentCell(op, *path, name, coordinates);

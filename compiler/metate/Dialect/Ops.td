@@ -55,7 +55,8 @@ def Metate_RangeOp : Metate_Op<"range", [SingleBlock, AutomaticAllocationScope, 
   let skipDefaultBuilders = 1;
 }
 
-def Metate_ForEachOp : Metate_Op<"for_each", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects]> {
+def Metate_ForEachOp : Metate_Op<"for_each", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects,
+    Metate_CellOpInterface, Metate_LoweredByLayout]> {
   let summary = "struct-for: a parallel loop over the active cells of a member or level";
   let description = [{
     `metate.for_each (%i, %j) in %f["a"] : type { ... }`: visits each cell that was active at entry once, in
@@ -69,17 +70,21 @@ def Metate_ForEachOp : Metate_Op<"for_each", [SingleBlock, AutomaticAllocationSc
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$tree, "::llvm::StringRef":$path)>];
   let skipDefaultBuilders = 1;
+  let extraClassDeclaration =
+    Metate_CellAnswers<["asksActivity"], "getOperation()->getOperands().drop_front()", "false">.text;
 }
 
-class Metate_CellOp<string mnemonic, list<Trait> traits = []> : Metate_Op<mnemonic, traits> {
-  code commonDeclaration = [{
-    ::metate::TreeType getTreeType() { return ::llvm::cast<::metate::TreeType>(getTree().getType()); }
-  }];
+/// `answers`: the questions of CellOpInterface to which the operation says yes.
+class Metate_CellOp<string mnemonic, list<string> answers, list<Trait> traits = [], string coordinates = "getCoordinates()",
+                    string needsActivation = "false">
+    : Metate_Op<mnemonic, !listconcat(traits, [Metate_CellOpInterface, Metate_LoweredByLayout])> {
   let hasVerifier = 1;
-  let extraClassDeclaration = commonDeclaration;
+  let extraClassDeclaration = [{
+    ::metate::TreeType getTreeType() { return ::llvm::cast<::metate::TreeType>(getTree().getType()); }
+  }] # Metate_CellAnswers<answers, coordinates, needsActivation>.text;
 }
 
-def Metate_LoadOp : Metate_CellOp<"load", [AttrSizedOperandSegments]> {
+def Metate_LoadOp : Metate_CellOp<"load", ["namesCell", "readsMember"], [AttrSizedOperandSegments]> {
   let summary = "reads a member of a cell; an inactive cell gives the background and stays inactive";
   let description = [{
     `%v = metate.load %f["a"][%i, %j] : !metate.tree<...> -> f32`. With components (`component [%c]`: one index for a
@@ -95,7 +100,7 @@ def Metate_LoadOp : Metate_CellOp<"load", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Metate_StoreOp : Metate_CellOp<"store", [AttrSizedOperandSegments]> {
+def Metate_StoreOp : Metate_CellOp<"store", ["namesCell", "writesMember"], [AttrSizedOperandSegments], "getCoordinates()", "!getActive()"> {
   let summary = "writes a member of a cell and activates the cell";
   let description = [{
     With the unit attribute `active` (set by the activate stage) the cell is known to be active. Constraints C1-C3 of load.
@@ -106,7 +111,8 @@ def Metate_StoreOp : Metate_CellOp<"store", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Metate_AtomicOp : Metate_CellOp<"atomic", [AttrSizedOperandSegments, AllTypesMatch<["value", "old"]>]> {
+def Metate_AtomicOp : Metate_CellOp<"atomic", ["namesCell", "readsMember", "writesMember"],
+    [AttrSizedOperandSegments, AllTypesMatch<["value", "old"]>], "getCoordinates()", "!getActive()"> {
   let summary = "read-modify-write of a member, indivisible per component and relaxed; activates the cell";
   let description = [{
     Yields the old value; of an activation that failed, the background. Constraints C1-C3 of load.
@@ -119,7 +125,7 @@ def Metate_AtomicOp : Metate_CellOp<"atomic", [AttrSizedOperandSegments, AllType
   }];
 }
 
-def Metate_IsActiveOp : Metate_CellOp<"is_active"> {
+def Metate_IsActiveOp : Metate_CellOp<"is_active", ["namesCell", "asksActivity"]> {
   let summary = "true if the cell of a member or level is active";
   let description = [{
     A cell of a dynamic level is active below the list's length. `entry`: as it was when the task began (bitmasked and dynamic
@@ -130,7 +136,7 @@ def Metate_IsActiveOp : Metate_CellOp<"is_active"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` (`entry` $entry^)? attr-dict `:` type($tree)";
 }
 
-def Metate_ActivateOp : Metate_CellOp<"activate"> {
+def Metate_ActivateOp : Metate_CellOp<"activate", ["namesCell", "activates"]> {
   let summary = "activates the cell of a member or level; false if a pool on the way is exhausted or a coordinate is outside";
   let description = [{
     A cell of a dynamic level: the list grows to hold it. `strict`: false also where this activation was the one that a pool had no
@@ -141,7 +147,7 @@ def Metate_ActivateOp : Metate_CellOp<"activate"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` (`strict` $strict^)? attr-dict `:` type($tree)";
 }
 
-def Metate_DeactivateOp : Metate_CellOp<"deactivate"> {
+def Metate_DeactivateOp : Metate_CellOp<"deactivate", ["deactivates"]> {
   let summary = "deactivates a cell with all below it, which reads its background from then on";
   let description = [{
     `metate.deactivate %f["a"][%i, %j] : type`: the path names a member or level; deactivated is the cell of the last level on it
@@ -154,11 +160,11 @@ def Metate_DeactivateOp : Metate_CellOp<"deactivate"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
 }
 
-class Metate_ListOp<string mnemonic, list<Trait> traits = []> : Metate_CellOp<mnemonic, traits> {
+class Metate_ListOp<string mnemonic, list<string> answers> : Metate_CellOp<mnemonic, answers> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree)";
 }
 
-def Metate_AppendOp : Metate_ListOp<"append"> {
+def Metate_AppendOp : Metate_ListOp<"append", ["activates"]> {
   let summary = "reserves the next cell of a list and activates it; yields its index, -1 if there is none";
   let description = [{
     `%k = metate.append %f["list"][%i] : type`: the path is a dynamic level, the coordinates are those of its parent cell, which is
@@ -170,14 +176,14 @@ def Metate_AppendOp : Metate_ListOp<"append"> {
   let results = (outs I32:$index);
 }
 
-def Metate_LengthOp : Metate_ListOp<"length"> {
+def Metate_LengthOp : Metate_ListOp<"length", ["asksActivity"]> {
   let summary = "cells of a list; 0 of one whose parent cell is inactive or outside";
   let description = [{Constraints C7 and C2 of append.}];
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
   let results = (outs I32:$length);
 }
 
-def Metate_UsedOp : Metate_CellOp<"used"> {
+def Metate_UsedOp : Metate_CellOp<"used", ["asksActivity"], [], "getOperation()->getOperands().drop_front()"> {
   let summary = "slots of a level that are in use";
   let description = [{
     `%n = metate.used %f["blocks"] : type`: active cells of a pointer or hash level, chunks of a dynamic one. Those that a task gives up
@@ -189,7 +195,7 @@ def Metate_UsedOp : Metate_CellOp<"used"> {
   let assemblyFormat = "$tree `[` $path `]` attr-dict `:` type($tree)";
 }
 
-def Metate_ReserveOp : Metate_CellOp<"reserve", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Metate_ReserveOp : Metate_CellOp<"reserve", [], [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "counts the slots that activating a cell, or appending to a list, would take; changes nothing";
   let description = [{
     `metate.reserve %f["a"][%i, %j] in %counts : type`: of a kernel's slice (metate-slice-activations). Slots that are not there are

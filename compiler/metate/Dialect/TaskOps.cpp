@@ -75,7 +75,7 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult SnapshotOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getLevel());
-  if (!path || path->place || !isa<BitmaskedAttr, DynamicAttr>(path->levels.back()))
+  if (!path || path->place || !path->levels.back().hasEntryCopy())
     return emitOpError("(N1) expected a bitmasked or dynamic level, got '") << getLevel() << "'";
   return success();
 }
@@ -84,7 +84,7 @@ LogicalResult SnapshotOp::verify() {
 static LevelInterface leafLevel(TreeType tree, StringRef name) {
   std::optional<TreePath> path = findPath(tree, name);
   if (!path || path->lastPool() < 0 || size_t(path->lastPool()) + 2 != path->levels.size() ||
-      !isa<DenseAttr, BitmaskedAttr>(path->levels.back()))
+      path->levels.back().hasPool())
     return {};
   return path->levels.back();
 }
@@ -94,7 +94,7 @@ static LogicalResult verifyWords(Operation *op, LevelInterface leaf, ArrayRef<in
   int64_t cells = 1;
   for (int64_t extent : leaf.getLevelExtents())
     cells *= extent;
-  if (isa<BitmaskedAttr>(leaf) && int64_t(words.size()) == (cells + 31) / 32 &&
+  if (leaf.hasMask() && int64_t(words.size()) == (cells + 31) / 32 &&
       (cells % 32 == 0 || uint32_t(words.back()) >> cells % 32 == 0))
     return success();
   return op->emitOpError("(V3) expected words of the mask of a bitmasked leaf of ")
@@ -127,7 +127,7 @@ LogicalResult ActivateLeafOp::verify() {
 template <typename Op> static LogicalResult verifyLeaf(Op op) {
   auto type = cast<TreeType>(op.getTree().getType());
   LevelInterface leaf = leafLevel(type, op.getPath());
-  if (!leaf || !isa<BitmaskedAttr>(leaf) || hasPools(leaf))
+  if (!leaf || !leaf.hasMask() || hasPools(leaf))
     return op.emitOpError("(V1) expected a bitmasked level right below the last pool, and none "
                           "below it, got '")
            << op.getPath() << "'";
@@ -150,8 +150,7 @@ LogicalResult DeactivateWordOp::verify() { return verifyLeaf(*this); }
 static bool isPlainLeaf(const std::optional<TreePath> &path) {
   int pool = path ? path->lastPool() : -1;
   return path && path->place && pool >= 0 && size_t(pool) + 2 == path->levels.size() &&
-         isa<DenseAttr, BitmaskedAttr>(path->levels.back()) &&
-         levelAxes(path->levels.back()) == path->axes;
+         !path->levels.back().hasPool() && levelAxes(path->levels.back()) == path->axes;
 }
 
 LogicalResult StageLeafOp::verify() {
@@ -191,7 +190,7 @@ LogicalResult IsLeafFullOp::verify() {
   std::optional<TreePath> path = findPath(cast<TreeType>(getTree().getType()), getPath());
   std::optional<TreePath> slots =
       findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
-  if (getTree() != cells.getTree() || !path || !slots || !isa<BitmaskedAttr>(path->levels.back()) ||
+  if (getTree() != cells.getTree() || !path || !slots || !path->levels.back().hasMask() ||
       path->levels.size() != slots->levels.size() + 1 ||
       ArrayRef(path->levels).drop_back() != ArrayRef(slots->levels))
     return emitOpError("(V5) expected a bitmasked level right below '")

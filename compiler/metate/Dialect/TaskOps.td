@@ -12,7 +12,8 @@ def Metate_SerialOp : Metate_Op<"serial", [SingleBlock, AutomaticAllocationScope
   let hasVerifier = 1;
 }
 
-def Metate_CellsOp : Metate_Op<"cells", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects, HasParent<"KernelOp">]> {
+def Metate_CellsOp : Metate_Op<"cells", [SingleBlock, AutomaticAllocationScope, RecursiveMemoryEffects, HasParent<"KernelOp">,
+    Metate_LoweredByLayout]> {
   let summary = "a task over the active slots of one pool";
   let description = [{
     `metate.cells (%slot, %bi, %bj) in %f["pointer0"] : type { nest }`: %slot is the slot number, the others the slot's first
@@ -29,7 +30,7 @@ def Metate_CellsOp : Metate_Op<"cells", [SingleBlock, AutomaticAllocationScope, 
   let skipDefaultBuilders = 1;
 }
 
-def Metate_CollectOp : Metate_Op<"collect"> {
+def Metate_CollectOp : Metate_Op<"collect", [Metate_LoweredByLayout]> {
   let summary = "frees the slots that the tasks before have deactivated";
   let description = [{
     In a serial task after one with a metate.deactivate. `sweep`: that task also wrote at cells not proved its own, so that cells that
@@ -39,7 +40,7 @@ def Metate_CollectOp : Metate_Op<"collect"> {
   let assemblyFormat = "$tree (`sweep` $sweep^)? attr-dict `:` type($tree)";
 }
 
-def Metate_SnapshotOp : Metate_Op<"snapshot"> {
+def Metate_SnapshotOp : Metate_Op<"snapshot", [Metate_LoweredByLayout]> {
   let summary = "notes which cells of a level are active, for metate.is_active entry in the task that follows";
   let description = [{
     In a serial task before one that changes the topology it walks. Constraint (N1): the level is bitmasked or dynamic.
@@ -49,7 +50,7 @@ def Metate_SnapshotOp : Metate_Op<"snapshot"> {
   let hasVerifier = 1;
 }
 
-def Metate_SortOp : Metate_Op<"sort"> {
+def Metate_SortOp : Metate_Op<"sort", [Metate_LoweredByLayout]> {
   let summary = "puts a tree's slots in the order of their coordinates, where they are not";
   let description = [{
     In a serial task of a deterministic kernel, before a task over the slots of a pool: that task then visits them in the same order
@@ -59,7 +60,7 @@ def Metate_SortOp : Metate_Op<"sort"> {
   let assemblyFormat = "$tree attr-dict `:` type($tree)";
 }
 
-def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
+def Metate_StageLeafOp : Metate_Op<"stage_leaf", [Metate_LoweredByLayout]> {
   let summary = "copies one leaf of a member with a halo into a local tile";
   let description = [{
     `%t = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] : type -> memref<10x10xf32>`: element (x, y)
@@ -76,7 +77,7 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high (`parts` $parts^)? attr-dict `:` type($tree) `->` type($tile)";
 }
 
-def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments]> {
+def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments, Metate_LoweredByLayout]> {
   let summary = "copies one row of a member, moved along itself, from a leaf and its neighbours";
   let description = [{
     `%r = metate.stage_row %f["a"][%bi, %bj, %bk] at [%i, %j] shift -1 halo [1, 0] to [0, 0] : type -> memref<8xf32>`: element z is the member at
@@ -94,7 +95,7 @@ def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments]> {
+def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments, Metate_LoweredByLayout]> {
   let summary = "activates many cells of one leaf: those that are active in another leaf, those that are named, or all";
   let description = [{
     `%ok = metate.activate_leaf %g["y"] [%bi, %bj] like %f["x"] : tree, tree`: before the nest of a metate.cells. The leaf of %f["x"] is that of the slot
@@ -114,7 +115,7 @@ def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments
   }];
 }
 
-def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">]> {
+def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">, Metate_LoweredByLayout]> {
   let summary = "tells whether all cells of the leaf are active";
   let description = [{
     `%all = metate.is_leaf_full %f["x"] : tree`: before the nest of a metate.cells, of the leaf in the slot which the task is at. `entry`: as it was
@@ -127,7 +128,7 @@ def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">]> {
   let assemblyFormat = "$tree `[` $path `]` (`entry` $entry^)? attr-dict `:` type($tree)";
 }
 
-def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf"> {
+def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf", [Metate_LoweredByLayout]> {
   let summary = "deactivates many cells of one leaf";
   let description = [{
     `metate.deactivate_leaf %f["x@1"] [%bi, %bj] cells [-1, 15] : tree`: those cells whose bits are set in these words of a mask, of the leaf with the
@@ -140,7 +141,7 @@ def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf"> {
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` `cells` $cells attr-dict `:` type($tree)";
 }
 
-def Metate_DeactivateWordOp : Metate_Op<"deactivate_word"> {
+def Metate_DeactivateWordOp : Metate_Op<"deactivate_word", [Metate_LoweredByLayout]> {
   let summary = "deactivates some of 32 cells of one leaf";
   let description = [{
     `metate.deactivate_word %f["x@1"] [%bi, %bj] word %w bits %b : tree`: those whose bits are set in %b, of word %w of the mask of the leaf with the cell

@@ -13,9 +13,6 @@
 
 namespace metate {
 
-/// The extent of an unbounded level along each of its axes: as many as there are 32-bit coordinates.
-inline constexpr int64_t unboundedExtent = int64_t(1) << 32;
-
 /// The way from the root to a level or a member.
 struct TreePath {
   /// Levels from the root's child down; for a level's path, that level is the last.

@@ -125,7 +125,7 @@ KernelValue KernelBuilder::activate(const KernelTree &tree, StringRef path,
 bool KernelBuilder::listCoordinates(const KernelTree &tree, StringRef level,
                                     ArrayRef<KernelValue> indices, SmallVectorImpl<Value> &result) {
   std::optional<TreePath> found = findPath(tree.type(), level);
-  if (!found || found->place || !isa<DynamicAttr>(found->levels.back())) {
+  if (!found || found->place || !found->levels.back().isList()) {
     fail("expected a dynamic level, got '" + level + "'; the tree has " + knownNames(tree.type()));
     return false;
   }
@@ -153,7 +153,7 @@ void KernelBuilder::deactivate(const KernelTree &tree, StringRef path,
          "make one of them a pointer, bitmasked, dynamic or hash level");
     return;
   }
-  if (found && isa<DynamicAttr>(found->levels[last])) {
+  if (found && found->levels[last].isList()) {
     if (found->place || size_t(last) + 1 != found->levels.size()) {
       fail("deactivate: '" + path + "' is in a list, whose cells cannot be deactivated one by one",
            "deactivate the whole list: level '" + levelName(found->levels[last], last) +

@@ -70,7 +70,9 @@ struct TreeNode {
   /// Nodes whose cells can be inactive, from the root down to here, itself included.
   llvm::SmallVector<int> sparse;
 
-  bool isList() const { return level && llvm::isa<DynamicAttr>(level); }
+  /// Of a list: cells in a chunk.
+  int64_t chunk() const { return level.getSlotCells(); }
+  bool isList() const { return level && level.isList(); }
 };
 
 /// The nodes of a tree type, and how paths name them.

@@ -17,16 +17,13 @@ static uint32_t poolOf(const TreeShape &shape, int node) {
   });
 }
 
-static int64_t chunkOf(const TreeNode &list) { return cast<DynamicAttr>(list.level).getChunk(); }
-
 /// The chunks of a list down to the one with the cell.
 static void wantChunks(Tree &tree, int list, const Coordinates &cell) {
   const TreeNode &info = tree.shape.nodes[list];
   unsigned axis = tree.shape.listAxis(list);
   int64_t length = tree.length(list, tree.shape.ancestor(list, info.parent, cell));
   Coordinates chunk = cell;
-  for (chunk[axis] = cell[axis] / chunkOf(info); chunk[axis] * chunkOf(info) >= length;
-       --chunk[axis])
+  for (chunk[axis] = cell[axis] / info.chunk(); chunk[axis] * info.chunk() >= length; --chunk[axis])
     tree.wanted[list].insert(chunk);
 }
 
@@ -50,7 +47,7 @@ static bool wantAppend(Tree &tree, int list, const Coordinates &parent) {
   int64_t index = tree.length(list, parent) + tree.appends[list][parent]++;
   if (index >= info.level.getLevelExtents().front())
     return false;
-  tree.appendedChunks[list] += index % chunkOf(info) == 0;
+  tree.appendedChunks[list] += index % info.chunk() == 0;
   return true;
 }
 

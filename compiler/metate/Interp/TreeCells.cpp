@@ -100,12 +100,10 @@ bool Tree::claim(Level &level) {
   return true;
 }
 
-static int64_t chunkOf(const TreeNode &list) { return cast<DynamicAttr>(list.level).getChunk(); }
-
 /// As far as there are chunks.
 bool Tree::grow(int list, const Coordinates &parent, int64_t wanted) {
   Level &level = levels[list];
-  int64_t chunk = chunkOf(shape.nodes[list]), before = length(list, parent);
+  int64_t chunk = shape.nodes[list].chunk(), before = length(list, parent);
   if (wanted <= before)
     return true;
   int64_t chunks = llvm::divideCeil(uint64_t(before), uint64_t(chunk));
@@ -214,7 +212,7 @@ void Tree::drop(int top, int anchor, const Coordinates &cell) {
     } else if (info.isList()) {
       Level &level = levels[node];
       eraseBelow(level.lengths, shape, info.parent, anchor, cell, [&](auto found) {
-        level.retired += llvm::divideCeil(uint64_t(found->second), uint64_t(chunkOf(info)));
+        level.retired += llvm::divideCeil(uint64_t(found->second), uint64_t(info.chunk()));
       });
     } else if (info.level.hasActivity()) {
       Level &level = levels[node];
@@ -244,7 +242,7 @@ void Tree::clear(int list, const Coordinates &parent) {
   auto found = level.lengths.find(parent);
   if (found == level.lengths.end())
     return;
-  level.retired += llvm::divideCeil(uint64_t(found->second), uint64_t(chunkOf(shape.nodes[list])));
+  level.retired += llvm::divideCeil(uint64_t(found->second), uint64_t(shape.nodes[list].chunk()));
   level.lengths.erase(found);
   isChanged = true;
   drop(list, shape.nodes[list].parent, parent);
@@ -363,7 +361,7 @@ std::vector<Coordinates> Tree::slots(int number) const {
   const Level &level = levels.at(number);
   std::vector<Coordinates> result(level.active.begin(), level.active.end());
   if (info.isList())
-    visitLists(shape, number, level.lengths, chunkOf(info),
+    visitLists(shape, number, level.lengths, info.chunk(),
                [&](const Coordinates &at) { result.push_back(at); });
   std::sort(result.begin(), result.end());
   return result;

@@ -82,7 +82,7 @@ static std::string afterSimplify(Operation *op) {
 }
 
 static std::string afterActivate(Operation *op) {
-  if (isa<StoreOp, AtomicOp>(op) && !op->hasAttr("active"))
+  if (auto cell = dyn_cast<CellOpInterface>(op); cell && cell.needsActivation())
     return "expected every store and atomic to be active";
   if (auto kernel = dyn_cast<KernelOp>(op))
     for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
@@ -105,9 +105,7 @@ static std::string afterOffload(Operation *op) {
 }
 
 static std::string afterLayout(Operation *op) {
-  if (isa<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp, DeactivateOp, AppendOp, LengthOp,
-          UsedOp, ReserveOp, CollectOp, SnapshotOp, SortOp, CellsOp, StageLeafOp, StageRowOp,
-          ActivateLeafOp, IsLeafFullOp, DeactivateLeafOp, DeactivateWordOp, ForEachOp>(op))
+  if (op->hasTrait<LoweredByLayout>())
     return "expected no operations on cells";
   if (isa<PhiloxOp>(op))
     return "expected random words to have become arithmetic";

@@ -56,7 +56,7 @@ static Value arrayOf(Operation *op) {
 
 void ActivationSlice::findWrites() {
   kernel.walk([&](Operation *op) {
-    if (isa<StoreOp, AtomicOp>(op) || changedCell(op) ||
+    if (writesMember(op) || changedCell(op) ||
         (isa<memref::StoreOp, memref::AtomicRMWOp>(op) && arrayOf(op)))
       writes.push_back(op);
   });
@@ -68,8 +68,8 @@ void ActivationSlice::mark(Operation *op) {
   if (isa<KernelOp>(op) || !live.insert(op).second)
     return;
   mark(op->getParentOp());
-  if (isa<LoadOp, IsActiveOp, LengthOp, UsedOp, ForEachOp>(op) ||
-      (isa<memref::LoadOp>(op) && arrayOf(op)))
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if ((cell && cell.onlyReads()) || (isa<memref::LoadOp>(op) && arrayOf(op)))
     reads.push_back(op);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     llvm::append_range(work,

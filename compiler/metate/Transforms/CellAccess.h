@@ -1,15 +1,12 @@
 //===- CellAccess.h - what the cell operations have in common ---*- C++ -*-===//
 //
-// A view of metate.load / store / atomic / is_active / activate as "tree, path, coordinates", for
-// passes that ask the same question of all of them.
+// A view of operations that name a cell as "tree, path, coordinates", for passes that ask the same question of all of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TRANSFORMS_CELLACCESS_H
 #define METATE_TRANSFORMS_CELLACCESS_H
 
 #include "metate/Dialect/Tree.h"
-
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace metate {
 
@@ -20,11 +17,12 @@ struct CellAccess {
 
   /// The access that an operation makes, or nullopt if it is no cell operation.
   static std::optional<CellAccess> of(mlir::Operation *op) {
-    return llvm::TypeSwitch<mlir::Operation *, std::optional<CellAccess>>(op)
-        .Case<LoadOp, StoreOp, AtomicOp, IsActiveOp, ActivateOp>([](auto cell) {
-          return CellAccess{cell.getTree(), cell.getPath(), cell.getCoordinates()};
-        })
-        .Default([](mlir::Operation *) { return std::nullopt; });
+    auto cell = llvm::dyn_cast<CellOpInterface>(op);
+    return cell && cell.namesCell() ? std::optional(from(cell)) : std::nullopt;
+  }
+  /// What an operation names: a cell, or a list by its parent cell.
+  static CellAccess from(CellOpInterface cell) {
+    return {cell.getTree(), cell.getPath(), cell.getCellCoordinates()};
   }
 
   TreePath resolve() const { return *findPath(llvm::cast<TreeType>(tree.getType()), path); }
@@ -41,13 +39,22 @@ inline llvm::ArrayRef<LevelInterface> activityLevels(const TreePath &path) {
   return llvm::ArrayRef(path.levels).take_front(path.lastActivity() + 1);
 }
 
+/// Does the operation write a member of a tree?
+inline bool writesMember(mlir::Operation *op) {
+  auto cell = llvm::dyn_cast<CellOpInterface>(op);
+  return cell && cell.writesMember();
+}
+
+/// Does the operation ask which cells of the tree are active?
+inline bool asksActivity(KernelOp kernel, mlir::Operation *op, mlir::Value tree) {
+  auto cell = llvm::dyn_cast<CellOpInterface>(op);
+  return cell && cell.asksActivity() && mayBeSameTree(kernel, cell.getTree(), tree);
+}
+
 /// The cell whose activity an operation may change (of a list: its parent cell), or nullopt.
 inline std::optional<CellAccess> changedCell(mlir::Operation *op) {
-  return llvm::TypeSwitch<mlir::Operation *, std::optional<CellAccess>>(op)
-      .Case<ActivateOp, AppendOp, DeactivateOp>([](auto cell) {
-        return CellAccess{cell.getTree(), cell.getPath(), cell.getCoordinates()};
-      })
-      .Default([](mlir::Operation *) { return std::nullopt; });
+  auto cell = llvm::dyn_cast<CellOpInterface>(op);
+  return cell && cell.changesActivity() ? std::optional(CellAccess::from(cell)) : std::nullopt;
 }
 
 /// True if something inside of `scope` may deactivate cells of the tree.

@@ -24,8 +24,8 @@ private:
   /// nothing.
   static std::optional<std::pair<Value, OperandRange>> writeOf(Operation *op) {
     if (auto cell = CellAccess::of(op))
-      return isa<StoreOp, AtomicOp>(op) ? std::optional(std::pair(cell->tree, cell->coordinates))
-                                        : std::nullopt;
+      return writesMember(op) ? std::optional(std::pair(cell->tree, cell->coordinates))
+                              : std::nullopt;
     if (auto store = dyn_cast<memref::StoreOp>(op))
       return std::pair(store.getMemRef(), store.getIndices());
     if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))

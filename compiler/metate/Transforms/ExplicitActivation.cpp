@@ -24,7 +24,7 @@ struct ExplicitActivation : metate::impl::ExplicitActivationBase<ExplicitActivat
   void runOnOperation() override {
     SmallVector<Operation *> writes;
     getOperation().walk([&](Operation *op) {
-      if (isa<StoreOp, AtomicOp>(op) && !op->hasAttr("active"))
+      if (auto cell = dyn_cast<CellOpInterface>(op); cell && cell.needsActivation())
         writes.push_back(op);
     });
     for (Operation *op : writes)
@@ -232,17 +232,9 @@ private:
   void recordAccess() {
     llvm::DenseMap<Value, int64_t> access;
     getOperation().walk([&](Operation *op) {
+      if (auto cell = dyn_cast<CellOpInterface>(op))
+        access[cell.getTree()] |= accessOf(cell);
       TypeSwitch<Operation *>(op)
-          .Case<LoadOp, IsActiveOp, LengthOp, UsedOp, ForEachOp>(
-              [&](auto read) { access[read.getTree()] |= METATE_ACCESS_READ; })
-          .Case<StoreOp>([&](StoreOp store) { access[store.getTree()] |= METATE_ACCESS_WRITE; })
-          .Case<AtomicOp>([&](AtomicOp rmw) {
-            access[rmw.getTree()] |= METATE_ACCESS_READ | METATE_ACCESS_WRITE;
-          })
-          .Case<ActivateOp, AppendOp>([&](auto op) {
-            access[op.getTree()] |= METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
-          })
-          .Case<DeactivateOp>([&](DeactivateOp op) { access[op.getTree()] |= METATE_ACCESS_WRITE; })
           .Case<memref::LoadOp>([&](auto load) { access[load.getMemRef()] |= METATE_ACCESS_READ; })
           .Case<memref::StoreOp>(
               [&](auto store) { access[store.getMemRef()] |= METATE_ACCESS_WRITE; })

@@ -78,7 +78,9 @@ private:
       Value target = llvm::TypeSwitch<Operation *, Value>(op)
                          .Case<memref::StoreOp>([](auto store) { return store.getMemRef(); })
                          .Case<memref::AtomicRMWOp>([](auto rmw) { return rmw.getMemref(); })
-                         .Case<StoreOp, AtomicOp>([](auto cell) { return cell.getTree(); })
+                         .Case<CellOpInterface>([](CellOpInterface cell) {
+                           return cell.writesMember() ? cell.getTree() : Value();
+                         })
                          .Default([](Operation *) { return Value(); });
       bool same = target && (target == place ||
                              (kernel.getMayAlias() && isa<MemRefType>(target.getType()) ==
@@ -280,9 +282,8 @@ private:
   bool asksActivity(RangeOp range, Value tree) {
     return range
         .walk([&](Operation *op) {
-          bool same = isa<IsActiveOp, LengthOp, UsedOp>(op) &&
-                      mayBeSameTree(getOperation(), op->getOperand(0), tree);
-          return same ? WalkResult::interrupt() : WalkResult::advance();
+          return metate::asksActivity(getOperation(), op, tree) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
         })
         .wasInterrupted();
   }

@@ -71,14 +71,14 @@ private:
   /// Is it said by a bit or a length below the last pool's links, not by a slot, whether a cell is active?
   static bool isTested(const TreePath &path) {
     int depth = path.lastActivity();
-    return depth > path.lastPool() || (depth >= 0 && isa<DynamicAttr>(path.levels[depth]));
+    return depth > path.lastPool() || (depth >= 0 && path.levels[depth].isList());
   }
 
   /// Notes which cells are active when the loop begins: slots have an epoch, bits and lengths are copied.
   void snapshot(ForEachOp loop, const TreePath &path) {
     OpBuilder builder(loop);
     for (int depth = std::max(path.lastPool(), 0); depth < int(path.levels.size()); ++depth)
-      if (isa<BitmaskedAttr, DynamicAttr>(path.levels[depth]))
+      if (path.levels[depth].hasEntryCopy())
         SnapshotOp::create(builder, loop.getLoc(), loop.getTree(),
                            builder.getStringAttr(loop.getPath() + "@" + Twine(depth)));
   }
@@ -159,9 +159,8 @@ private:
                            .getResult();
     }
     // The cells of a list's chunk lie in its slot.
-    if (auto list = dyn_cast<DynamicAttr>(path.levels[depth]))
-      addLoop(builder, loc, path, depth, levelAxes(path.levels[depth])[0], list.getChunk(),
-              coordinates);
+    if (LevelInterface pool = path.levels[depth]; pool.isList())
+      addLoop(builder, loc, path, depth, levelAxes(pool)[0], pool.getSlotCells(), coordinates);
     for (unsigned level = depth + 1; level < path.levels.size(); ++level)
       addNest(builder, loc, path, level, coordinates);
     // The innermost loop runs along a row of the leaf.
@@ -258,10 +257,9 @@ private:
         ->walk([&](Operation *op) {
           auto access = CellAccess::of(op);
           auto change = changedCell(op);
-          bool changes =
-              (isa<StoreOp, AtomicOp>(op) && mayBeSameTree(getOperation(), access->tree, tree)) ||
-              (change && !isa<DeactivateOp>(op) &&
-               mayBeSameTree(getOperation(), change->tree, tree));
+          bool changes = (writesMember(op) && mayBeSameTree(getOperation(), access->tree, tree)) ||
+                         (change && !isa<DeactivateOp>(op) &&
+                          mayBeSameTree(getOperation(), change->tree, tree));
           return changes ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

@@ -132,8 +132,7 @@ private:
                 *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel()), 0,
                 llvm::to_vector_of<Value>(cells.getBody().getArguments().drop_front())};
     int depth = own.path.lastPool();
-    while (depth >= 0 &&
-           (!own.path.levels[depth].hasActivity() || isa<DynamicAttr>(own.path.levels[depth])))
+    while (depth >= 0 && (!own.path.levels[depth].hasActivity() || own.path.levels[depth].isList()))
       --depth;
     if (depth < 0)
       return;

@@ -46,7 +46,7 @@ private:
     TreePath path = access.resolve();
     LevelInterface leaf = path.levels.back();
     int64_t extent = leaf.getLevelExtents().back();
-    if (!isa<BitmaskedAttr>(leaf) || extent > 32 || !llvm::isPowerOf2_64(extent))
+    if (!leaf.hasMask() || extent > 32 || !llvm::isPowerOf2_64(extent))
       return false;
     std::optional<LeafForm> form = LeafForm::of(cells, access);
     if (!form || !form->staysInLeaf())

@@ -15,13 +15,9 @@ static std::string lineOf(Operation *op) {
 
 /// What the user calls the array, member or level.
 static std::string nameOf(Operation *op) {
-  if (auto cell = CellAccess::of(op))
-    return accessName(cell->tree, cell->path).name;
-  if (auto change = changedCell(op))
-    return accessName(change->tree, change->path).name;
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<LengthOp, UsedOp, ForEachOp>(
-          [](auto o) { return accessName(o.getTree(), o.getPath()).name; })
+      .Case<CellOpInterface>(
+          [](CellOpInterface cell) { return accessName(cell.getTree(), cell.getPath()).name; })
       .Case<memref::LoadOp>([](auto o) { return accessName(o.getMemRef()).name; })
       .Default([](Operation *) { return std::string("an argument"); });
 }
@@ -40,7 +36,8 @@ void ActivationSlice::findProblem() {
     for (Operation *write : writes) {
       if (!mayChange(write, read) || !mayPrecede(write, read))
         continue;
-      bool isSet = isa<IsActiveOp, LengthOp, UsedOp, ForEachOp>(read);
+      auto cell = dyn_cast<CellOpInterface>(read);
+      bool isSet = cell && cell.asksActivity();
       return refuse(read, (isSet ? "which cells of '" : "'") + nameOf(read) +
                               (isSet ? "' are active here" : "' here") +
                               ", which the kernel itself changes (" + lineOf(write) + ")");
@@ -48,23 +45,18 @@ void ActivationSlice::findProblem() {
   kernel.walk([&](Operation *op) {
     if (auto append = dyn_cast<AppendOp>(op))
       refuseMixedLists(append);
-    if (isa<ActivateOp, AppendOp>(op))
+    if (auto cell = dyn_cast<CellOpInterface>(op); cell && cell.activates())
       refuseLateSlots(op);
   });
 }
 
 static TreePath pathOf(Operation *op) {
-  auto find = [](auto o) { return *findPath(cast<TreeType>(o.getTree().getType()), o.getPath()); };
-  return llvm::TypeSwitch<Operation *, TreePath>(op)
-      .Case<LoadOp, StoreOp, AtomicOp, IsActiveOp, LengthOp, UsedOp, ForEachOp>(find)
-      .Case<ActivateOp, AppendOp, DeactivateOp>(find);
+  return CellAccess::from(cast<CellOpInterface>(op)).resolve();
 }
 
 static Value treeOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<LoadOp, StoreOp, AtomicOp, IsActiveOp, LengthOp, UsedOp, ForEachOp, ActivateOp,
-            AppendOp, DeactivateOp>([](auto o) { return o.getTree(); })
-      .Default([](Operation *) { return Value(); });
+  auto cell = dyn_cast<CellOpInterface>(op);
+  return cell ? cell.getTree() : Value();
 }
 
 /// Is there a level on both paths whose cells can be inactive?
@@ -90,7 +82,7 @@ bool ActivationSlice::mayChange(Operation *write, Operation *read) {
     return false;
   if (isa<LoadOp>(read)) {
     // An activated cell reads as it did before: as its background.
-    if (isa<StoreOp, AtomicOp>(write))
+    if (writesMember(write))
       return CellAccess::of(write)->path == CellAccess::of(read)->path;
     return isa<DeactivateOp>(write) && shareActivity(write, read);
   }
@@ -100,7 +92,11 @@ bool ActivationSlice::mayChange(Operation *write, Operation *read) {
 /// Indices of an access, components of elements included.
 static std::optional<SmallVector<Value>> indicesOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<SmallVector<Value>>>(op)
-      .Case<LoadOp, StoreOp, AtomicOp>([](auto o) { return llvm::to_vector(o.getCoordinates()); })
+      .Case<CellOpInterface>([](CellOpInterface cell) -> std::optional<SmallVector<Value>> {
+        if (!cell.readsMember() && !cell.writesMember())
+          return std::nullopt;
+        return llvm::to_vector_of<Value>(cell.getCellCoordinates());
+      })
       .Case<memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(
           [](auto o) { return llvm::to_vector(o.getIndices()); })
       .Default([](Operation *) { return std::nullopt; });
