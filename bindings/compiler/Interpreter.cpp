@@ -46,9 +46,14 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
                                                            Stage stage,
                                                            const CompileOptions &options,
                                                            const interp::Checks &checks) {
+  mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
+  if (llvm::Error error = runStages(*interpreted, Stage::Import, stage, options))
+    return error;
   // The interface is the compiler's, so that a kernel looks the same to its host on any target.
-  mlir::OwningOpRef<mlir::ModuleOp> lowered = source.clone();
-  if (llvm::Error error = runStages(*lowered, Stage::Import, Stage::Layout, options))
+  mlir::OwningOpRef<mlir::ModuleOp> lowered = interpreted->clone();
+  if (llvm::Error error = runStages(*lowered, stage, Stage::Offload, options))
+    return error;
+  if (llvm::Error error = recordInterfaces(*lowered))
     return error;
   // The interpreter asks for interrupts at each turn of a loop, as debug kernels do.
   for (InterfaceOp interface : lowered->getOps<InterfaceOp>())
@@ -56,9 +61,6 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
   llvm::Expected<std::string> descriptor = buildDescriptor(*lowered);
   if (!descriptor)
     return descriptor.takeError();
-  mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
-  if (llvm::Error error = runStages(*interpreted, Stage::Import, stage, options))
-    return error;
   auto code = std::make_unique<InterpretedCode>();
   auto module =
       InterpretedModule::create(std::move(interpreted), *descriptor, checks, self.workspace);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Level/Bitmasked.h"
+#include "metate/Level/Mask.h"
 
 #include "metate/Mutants/Mutants.h"
 
@@ -28,7 +29,7 @@ static std::pair<Value, Value> bitOf(ByteBuilder &bytes, const layout::Node &nod
 }
 
 Value BitmaskedLowering::bitsFrom(ByteBuilder &bytes, const layout::Node &node,
-                                  const CellQuery &query) {
+                                  const CellQuery &query) const {
   auto [at, position] = positionOf(bytes, node, query);
   Value word = bytes.readInteger(at, 32, query.concurrent);
   return arith::ShRUIOp::create(bytes.builder, bytes.loc, word, position);
@@ -54,15 +55,11 @@ Cell BitmaskedLowering::activate(ByteBuilder &bytes, const layout::Node &node,
   // Test first: most cells are active already, and their words stay shared by all caches.
   Value active = isSet(bytes, bytes.readInteger(at, 32, /*acquire=*/true), bit);
   Value inactive = arith::XOrIOp::create(builder, bytes.loc, active, bytes.integer(1, 1));
-  auto branch = scf::IfOp::create(builder, bytes.loc, inactive);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  if (isMutant(Mutant::MaskBitAssigned))
-    bytes.atomic(arith::AtomicRMWKind::assign, at, bit);
-  else
-    bytes.atomic(arith::AtomicRMWKind::ori, at, bit);
-  bytes.markChanged();
-  builder.setInsertionPointAfter(branch);
+  setWhereMissing(bytes, inactive, [&] {
+    auto kind = isMutant(Mutant::MaskBitAssigned) ? arith::AtomicRMWKind::assign
+                                                  : arith::AtomicRMWKind::ori;
+    bytes.atomic(kind, at, bit);
+  });
   return {bytes.add(query.container, bytes.multiply(query.linear, node.cellBytes)), Value(), false};
 }
 

@@ -14,9 +14,8 @@ public:
                 const CellQuery &query) const override;
   void deactivate(ByteBuilder &bytes, const layout::Node &node,
                   const CellQuery &query) const override;
-
-  /// i32: the bits from the cell's on, as far as its word goes.
-  static mlir::Value bitsFrom(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query);
+  mlir::Value bitsFrom(ByteBuilder &bytes, const layout::Node &node,
+                       const CellQuery &query) const override;
 };
 
 } // namespace metate

@@ -1,19 +1,12 @@
 //===- ByteBuilder.cpp - byte-addressed code for one block ------*- C++ -*-===//
 #include "metate/Level/ByteBuilder.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace metate;
-
-/// The constant a value is, if it is one.
-static std::optional<int64_t> constantOf(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
-}
 
 Value ByteBuilder::index(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
@@ -25,9 +18,9 @@ Value ByteBuilder::integer(int64_t value, unsigned width) {
 }
 
 Value ByteBuilder::add(Value a, Value b) {
-  if (constantOf(a) == 0)
+  if (getConstantIntValue(a) == 0)
     return b;
-  if (constantOf(b) == 0)
+  if (getConstantIntValue(b) == 0)
     return a;
   return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
 }
@@ -37,7 +30,7 @@ Value ByteBuilder::add(Value a, int64_t b) { return b == 0 ? a : add(a, index(b)
 Value ByteBuilder::multiply(Value a, int64_t b) {
   if (b == 1)
     return a;
-  if (auto constant = constantOf(a))
+  if (auto constant = getConstantIntValue(a))
     return index(*constant * b);
   return arith::MulIOp::create(builder, loc, a, index(b), arith::IntegerOverflowFlags::nsw);
 }

@@ -12,7 +12,6 @@ public:
   Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
   Cell activate(ByteBuilder &bytes, const layout::Node &node,
                 const CellQuery &query) const override;
-  void deactivate(ByteBuilder &, const layout::Node &, const CellQuery &) const override {}
 };
 
 } // namespace metate

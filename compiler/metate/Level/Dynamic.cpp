@@ -5,10 +5,17 @@ using namespace mlir;
 using namespace metate;
 namespace header = metate::layout::header;
 
-/// The length of the list, as an index.
-static Value lengthOf(ByteBuilder &bytes, const CellQuery &query) {
+Value DynamicLowering::length(ByteBuilder &bytes, const layout::Node &,
+                              const CellQuery &query) const {
   uint64_t at = query.entry ? header::listEntryLength() : header::listLength();
-  return bytes.toIndex(bytes.readInteger(bytes.add(query.container, at), 32, query.concurrent));
+  return bytes.readInteger(bytes.add(query.container, at), 32, query.concurrent);
+}
+
+Value DynamicLowering::append(ByteBuilder &bytes, const layout::Node &node,
+                              const CellQuery &query) const {
+  Value index = bytes.call("append", node, query.container, query.coordinates(), std::nullopt,
+                           bytes.builder.getI64Type());
+  return arith::TruncIOp::create(bytes.builder, bytes.loc, bytes.builder.getI32Type(), index);
 }
 
 /// Byte offset of the link of the cell's chunk.
@@ -28,7 +35,8 @@ Cell DynamicLowering::locate(ByteBuilder &bytes, const layout::Node &node,
   Value index = query.linear;
   if (query.inside)
     index = bytes.select(query.inside, index, bytes.index(0));
-  Value active = bytes.compare(arith::CmpIPredicate::ult, index, lengthOf(bytes, query));
+  Value active =
+      bytes.compare(arith::CmpIPredicate::ult, index, bytes.toIndex(length(bytes, node, query)));
   Value link = bytes.readInteger(linkOf(bytes, node, query.container, index), 32, query.concurrent);
   // The length may have been read before the list was emptied, the link after it.
   if (query.unlinked && !query.entry)
@@ -45,7 +53,8 @@ Cell DynamicLowering::activate(ByteBuilder &bytes, const layout::Node &node,
   OpBuilder &builder = bytes.builder;
   CellQuery live = query;
   live.concurrent = true;
-  Value there = bytes.compare(arith::CmpIPredicate::ult, query.linear, lengthOf(bytes, live));
+  Value there = bytes.compare(arith::CmpIPredicate::ult, query.linear,
+                              bytes.toIndex(length(bytes, node, live)));
   auto branch = scf::IfOp::create(builder, bytes.loc, builder.getI32Type(), there, true);
   {
     OpBuilder::InsertionGuard guard(builder);

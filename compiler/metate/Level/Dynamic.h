@@ -15,6 +15,10 @@ public:
                 const CellQuery &query) const override;
   void deactivate(ByteBuilder &bytes, const layout::Node &node,
                   const CellQuery &query) const override;
+  mlir::Value length(ByteBuilder &bytes, const layout::Node &node,
+                     const CellQuery &query) const override;
+  mlir::Value append(ByteBuilder &bytes, const layout::Node &node,
+                     const CellQuery &query) const override;
 };
 
 } // namespace metate

@@ -35,6 +35,22 @@ const LevelLowering &metate::levelLowering(uint32_t kind) {
   }
 }
 
+void LevelLowering::deactivate(ByteBuilder &, const layout::Node &, const CellQuery &) const {
+  llvm_unreachable("a level whose cells are always active");
+}
+
+Value LevelLowering::bitsFrom(ByteBuilder &, const layout::Node &, const CellQuery &) const {
+  llvm_unreachable("a level without a mask");
+}
+
+Value LevelLowering::length(ByteBuilder &, const layout::Node &, const CellQuery &) const {
+  llvm_unreachable("a level that is no list");
+}
+
+Value LevelLowering::append(ByteBuilder &, const layout::Node &, const CellQuery &) const {
+  llvm_unreachable("a level that is no list");
+}
+
 Value metate::backgroundValue(ByteBuilder &bytes, PlaceAttr place) {
   Type type = signlessType(place.getType());
   TypedAttr background = place.getBackground();

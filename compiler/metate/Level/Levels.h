@@ -2,7 +2,8 @@
 //
 // One LevelLowering per kind, in a file of its own; this list is the only place that knows them
 // all. A level turns "container and cell index" into the byte offset of the cell, tells whether the
-// cell is active, and activates it. It must not know paths, members or passes.
+// cell is active, and activates it. Other functions a level may or may not have: LevelInterface says which.
+// It must not know paths, members or passes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_LEVEL_LEVELS_H
@@ -44,9 +45,21 @@ public:
   virtual Cell activate(ByteBuilder &bytes, const layout::Node &node,
                         const CellQuery &query) const = 0;
 
-  /// Makes an active cell inactive (of a list: all of its cells).
+  /// Makes an active cell inactive (of a list: all of its cells). Of levels with activity.
   virtual void deactivate(ByteBuilder &bytes, const layout::Node &node,
-                          const CellQuery &query) const = 0;
+                          const CellQuery &query) const;
+
+  /// i32: the bits from the cell's on, as far as its word goes. Of levels with a mask.
+  virtual mlir::Value bitsFrom(ByteBuilder &bytes, const layout::Node &node,
+                               const CellQuery &query) const;
+
+  /// i32: cells of the list in `query.container`. Of lists.
+  virtual mlir::Value length(ByteBuilder &bytes, const layout::Node &node,
+                             const CellQuery &query) const;
+
+  /// i32: the index of a new last cell, -1 if there is none. Of lists.
+  virtual mlir::Value append(ByteBuilder &bytes, const layout::Node &node,
+                             const CellQuery &query) const;
 };
 
 /// The lowering of a level kind (metate_level_kind).

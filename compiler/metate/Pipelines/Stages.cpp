@@ -57,6 +57,7 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   }
   if (options.scanMasks)
     passes.addNestedPass<KernelOp>(createScanMasks());
+  passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
 }
 
@@ -161,6 +162,15 @@ llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
   return forEachTarget(module, options.targets, [&](ModuleOp copy, const Target &target) {
     return ::runStages(copy, std::max(from, shared), to, options, &target);
   });
+}
+
+llvm::Error metate::recordInterfaces(ModuleOp module) {
+  DiagnosticText diagnostics(module.getContext());
+  PassManager passes(module.getContext());
+  passes.addPass(createRecordInterfaces());
+  if (failed(passes.run(module)))
+    return llvm::createStringError("metate-record-interfaces failed\n" + diagnostics.text);
+  return llvm::Error::success();
 }
 
 llvm::Error metate::emitFor(ModuleOp module, llvm::ArrayRef<TargetPtr> targets,

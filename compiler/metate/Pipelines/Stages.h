@@ -48,6 +48,10 @@ llvm::Error verifyStage(mlir::ModuleOp module, Stage stage, const Target *target
 /// Errors carry the text of the diagnostics.
 llvm::Error runStages(mlir::ModuleOp module, Stage from, Stage to, const CompileOptions &options);
 
+/// Adds the interfaces of kernels to a module that has left offload: what hosts and descriptors need, for a target that
+/// lowers nothing.
+llvm::Error recordInterfaces(mlir::ModuleOp module);
+
 /// Stage emit alone, for a module after stage map whose code does for all targets: written by hand, for tests.
 llvm::Error emitFor(mlir::ModuleOp module, llvm::ArrayRef<TargetPtr> targets,
                     const Options &options = {});

@@ -41,8 +41,7 @@ private:
   /// The path ends in one level that its last pool's slots hold.
   static bool endsInLeaf(const TreePath &path) {
     return path.lastPool() >= 0 && size_t(path.lastPool()) + 2 == path.levels.size() &&
-           !isa<DynamicAttr>(path.levels[path.lastPool()]) &&
-           isa<DenseAttr, BitmaskedAttr>(path.levels.back());
+           path.levels[path.lastPool()].hasSlotForEachCell() && !path.levels.back().hasPool();
   }
 
   /// Does the nest ask about the tree's cells, other than whether the own one is active? The bits
@@ -78,13 +77,13 @@ private:
         asksActivity(cells, own, activate.getTree()) || mayStopInside(cells, activate))
       return;
     Operation *body = own ? activate->getParentOp()->getParentOp() : activate->getParentOp();
-    bool hasBits = isa<BitmaskedAttr>(path.levels.back());
+    bool hasBits = path.levels.back().hasMask();
     // Of every cell of a leaf one slot: metate-hoist-activations.
     if (body != nestOf(cells).back() || (!own && !hasBits))
       return;
     if (own) {
       TreePath walked = CellAccess::of(own)->resolve();
-      if (!endsInLeaf(walked) || !isa<BitmaskedAttr>(walked.levels.back()) ||
+      if (!endsInLeaf(walked) || !walked.levels.back().hasMask() ||
           levelAxes(walked.levels.back()) != levelAxes(path.levels.back()) ||
           walked.levels.back().getLevelExtents() != path.levels.back().getLevelExtents())
         return;
@@ -96,11 +95,7 @@ private:
   void merge(CellsOp cells, ActivateOp activate, IsActiveOp own, const LeafForm &form) {
     OpBuilder builder(leafPoint(cells));
     Location loc = activate.getLoc();
-    SmallVector<Value> base;
-    for (auto [slot, scale] : llvm::zip(form.slot, form.scale)) {
-      Value factor = arith::ConstantIndexOp::create(builder, loc, slot ? scale : 0);
-      base.push_back(slot ? arith::MulIOp::create(builder, loc, slot, factor).getResult() : factor);
-    }
+    SmallVector<Value> base = form.base(builder, loc);
     auto once = ActivateLeafOp::create(builder, loc, builder.getI1Type(), activate.getTree(),
                                        activate.getPathAttr(), base, own ? own.getTree() : Value(),
                                        own ? own.getPathAttr() : StringAttr(),

@@ -52,7 +52,7 @@ private:
     TreePath path = access.resolve();
     TreePath walked = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
     LevelInterface leaf = path.levels.back();
-    if (op.getTree() != cells.getTree() || path.lastPool() < 0 || !isa<BitmaskedAttr>(leaf) ||
+    if (op.getTree() != cells.getTree() || path.lastPool() < 0 || !leaf.hasMask() ||
         hasPools(leaf) || walked.levels != ArrayRef(path.levels).drop_back() || cellsOf(leaf) == 0)
       return false;
     std::optional<LeafForm> form = LeafForm::of(cells, access);
@@ -111,10 +111,7 @@ private:
     int64_t words = (cellsOf(leaf) + 31) / 32;
     OpBuilder builder(leafPoint(cells));
     Location loc = work.front().getLoc();
-    SmallVector<Value> base;
-    for (auto [slot, scale] : llvm::zip(form.slot, form.scale))
-      base.push_back(slot ? sum(builder, loc, slot, scale, {})
-                          : arith::ConstantIndexOp::create(builder, loc, 0).getResult());
+    SmallVector<Value> base = form.base(builder, loc);
     Value flags =
         memref::AllocaOp::create(builder, loc, MemRefType::get({words * 32}, builder.getI8Type()),
                                  ValueRange(), builder.getI64IntegerAttr(64));

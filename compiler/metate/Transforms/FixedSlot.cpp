@@ -4,6 +4,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LeafForm.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -11,13 +12,6 @@ using namespace metate;
 
 /// Operands beyond these bounds tell nothing: sums and products of two of them do not wrap in i32.
 constexpr int64_t most = (int64_t(1) << 30) - 1;
-
-static std::optional<int64_t> constantOf(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
-}
 
 static std::optional<IntegerRange> bounded(int64_t least, int64_t greatest) {
   if (least > greatest || least < -most || greatest > most)
@@ -46,7 +40,7 @@ static std::optional<IntegerRange> rangeWith(Operation *op, int64_t right) {
 }
 
 std::optional<IntegerRange> IntegerRange::of(Value value) {
-  if (auto constant = constantOf(value))
+  if (auto constant = getConstantIntValue(value))
     return bounded(*constant, *constant);
   if (auto bounds = boundsOf(value))
     return bounded(bounds->first, bounds->second - 1);
@@ -65,7 +59,7 @@ std::optional<IntegerRange> IntegerRange::of(Value value) {
                : bounded(left->least - right->greatest, left->greatest - right->least);
   }
   if (op->getNumOperands() == 2)
-    if (auto right = constantOf(op->getOperand(1)))
+    if (auto right = getConstantIntValue(op->getOperand(1)))
       return rangeWith(op, *right);
   return std::nullopt;
 }
@@ -74,7 +68,7 @@ std::optional<IntegerRange> IntegerRange::of(Value value) {
 static bool isMultiple(Value value, int64_t divisor) {
   if (divisor == 1)
     return true;
-  if (auto constant = constantOf(value))
+  if (auto constant = getConstantIntValue(value))
     return *constant % divisor == 0;
   Operation *op = value.getDefiningOp();
   if (!op || (!value.getType().isIndex() && !llvm::isPowerOf2_64(divisor)))
@@ -85,7 +79,7 @@ static bool isMultiple(Value value, int64_t divisor) {
     return isMultiple(op->getOperand(0), divisor) && isMultiple(op->getOperand(1), divisor);
   std::optional<int64_t> right;
   if (op->getNumOperands() == 2)
-    right = constantOf(op->getOperand(1));
+    right = getConstantIntValue(op->getOperand(1));
   if (!right)
     return false;
   if (isa<arith::MulIOp>(op))
@@ -128,7 +122,7 @@ public:
 
 private:
   bool add(Value value) {
-    if (auto known = constantOf(value)) {
+    if (auto known = getConstantIntValue(value)) {
       constant += *known;
       return constant > -most && constant < most;
     }
@@ -163,7 +157,7 @@ std::optional<FixedCoordinate> FixedCoordinate::of(Value coordinate, int64_t ext
 std::optional<FixedSlot> FixedSlot::of(const TreePath &path, OperandRange coordinates,
                                        llvm::function_ref<bool(Value)> isFixed) {
   int depth = path.lastPool();
-  if (depth < 0 || isa<DynamicAttr>(path.levels[depth]))
+  if (depth < 0 || !path.levels[depth].hasSlotForEachCell())
     return std::nullopt;
   SmallVector<bool> splitAbove(8, false);
   for (LevelInterface level : ArrayRef(path.levels).take_front(depth + 1))

@@ -33,9 +33,8 @@ private:
   bool asksActivity(CellsOp cells, Value tree) {
     return cells
         .walk([&](Operation *op) {
-          bool asks = isa<IsActiveOp, LengthOp, UsedOp>(op) &&
-                      mayBeSameTree(getOperation(), op->getOperand(0), tree);
-          return asks ? WalkResult::interrupt() : WalkResult::advance();
+          return metate::asksActivity(getOperation(), op, tree) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
         })
         .wasInterrupted();
   }
@@ -56,7 +55,7 @@ private:
     if (path.lastPool() < 0)
       return;
     bool isLeafs = (path.lastActivity() == path.lastPool() &&
-                    !isa<DynamicAttr>(path.levels[path.lastPool()])) ||
+                    path.levels[path.lastPool()].hasSlotForEachCell()) ||
                    isMutant(Mutant::OneBitForAll);
     std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(activate));
     if (!isLeafs || mayDeactivate(getOperation(), cells, activate.getTree()) || !form ||
@@ -66,15 +65,7 @@ private:
     // The leaf's first cell stands for all of them.
     OpBuilder builder(leafPoint(cells));
     Location loc = activate.getLoc();
-    SmallVector<Value> base;
-    for (auto [slot, extent] : llvm::zip(form->slot, form->extents)) {
-      if (!slot) {
-        base.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
-        continue;
-      }
-      Value factor = arith::ConstantIndexOp::create(builder, loc, extent);
-      base.push_back(arith::MulIOp::create(builder, loc, slot, factor));
-    }
+    SmallVector<Value> base = form->base(builder, loc);
     auto once = ActivateOp::create(builder, loc, activate.getActive().getType(), activate.getTree(),
                                    activate.getPathAttr(), base, activate.getStrictAttr());
     activate.replaceAllUsesWith(once.getOperation());

@@ -11,6 +11,7 @@
 
 #include "metate/abi/base.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 namespace metate {
@@ -65,16 +66,9 @@ struct Bounded {
   int64_t end() const { return isUnbounded() ? INT32_MAX + int64_t(1) : extent; }
 };
 
-std::optional<int64_t> constantOf(Value value) {
-  APInt constant;
-  if (!value || !matchPattern(value, m_ConstantInt(&constant)))
-    return std::nullopt;
-  return constant.getSExtValue();
-}
-
 /// Is every value below `upper` below the bound?
 bool isWithin(Value upper, const Bounded &bounded) {
-  if (std::optional<int64_t> constant = constantOf(upper))
+  if (std::optional<int64_t> constant = getConstantIntValue(upper))
     return !ShapedType::isDynamic(bounded.extent) && *constant <= bounded.end();
   auto dim = upper.getDefiningOp<memref::DimOp>();
   return dim && bounded.array && dim.getSource() == bounded.array &&
@@ -82,7 +76,7 @@ bool isWithin(Value upper, const Bounded &bounded) {
 }
 
 bool isKnownInside(const Bounded &bounded) {
-  if (std::optional<int64_t> constant = constantOf(bounded.index))
+  if (std::optional<int64_t> constant = getConstantIntValue(bounded.index))
     return *constant >= bounded.least() && !ShapedType::isDynamic(bounded.extent) &&
            *constant < bounded.end();
   auto variable = dyn_cast<BlockArgument>(bounded.index);
@@ -90,7 +84,7 @@ bool isKnownInside(const Bounded &bounded) {
     return false;
   Operation *parent = variable.getOwner()->getParentOp();
   unsigned number = variable.getArgNumber();
-  auto isFromZero = [](Value lower) { return constantOf(lower).value_or(-1) >= 0; };
+  auto isFromZero = [](Value lower) { return getConstantIntValue(lower).value_or(-1) >= 0; };
   if (auto loop = dyn_cast<ForEachOp>(parent)) {
     auto path = findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
     int64_t walked = path->extents[number];
@@ -182,7 +176,7 @@ private:
 
   void checkDeactivation(DeactivateOp op) {
     TreePath path = *findPath(op.getTreeType(), op.getPath());
-    if (op.getCoordinates().size() < path.rank() || isa<DynamicAttr>(path.levels.back()))
+    if (op.getCoordinates().size() < path.rank() || path.levels.back().isList())
       return checkParent(op, op.getTree(), op.getPath(), op.getCoordinates());
     SmallVector<Bounded> bounds;
     for (auto [index, extent] : llvm::zip_equal(op.getCoordinates(), path.extents))

@@ -113,25 +113,6 @@ private:
 };
 } // namespace
 
-SmallVector<MaskRun> metate::runsOf(ArrayRef<int32_t> words) {
-  SmallVector<MaskRun> runs;
-  for (int64_t first = 0, end; first < int64_t(words.size()); first = end) {
-    end = first + 1;
-    while (end < int64_t(words.size()) && words[end] == words[first])
-      ++end;
-    if (words[first] != 0)
-      runs.push_back({first, end, words[first]});
-  }
-  return runs;
-}
-
-MaskWords metate::allCells(int64_t cells) {
-  MaskWords words((cells + 31) / 32, -1);
-  if (cells % 32 != 0)
-    words.back() = int32_t((uint32_t(1) << cells % 32) - 1);
-  return words;
-}
-
 /// The local part of a coordinate in all iterations.
 static std::optional<Enumeration::Values> localValues(Enumeration &nest, FixedCoordinate coordinate,
                                                       int64_t extent) {
@@ -156,7 +137,7 @@ static std::optional<Enumeration::Values> localValues(Enumeration &nest, FixedCo
 std::optional<MaskWords> metate::cellsReached(const TreePath &path, const FixedSlot &slot,
                                               ValueRange variables) {
   unsigned depth = path.lastPool();
-  if (depth + 2 != path.levels.size() || !isa<BitmaskedAttr>(path.levels.back()))
+  if (depth + 2 != path.levels.size() || !path.levels.back().hasMask())
     return std::nullopt;
   LevelInterface leaf = path.levels.back();
   int64_t cells = 1;

@@ -8,23 +8,10 @@
 #ifndef METATE_TRANSFORMS_LEAFCELLS_H
 #define METATE_TRANSFORMS_LEAFCELLS_H
 
+#include "metate/Level/Mask.h"
 #include "metate/Transforms/FixedSlot.h"
 
 namespace metate {
-
-/// The words of a mask, bit c % 32 of word c / 32 for cell c.
-using MaskWords = llvm::SmallVector<int32_t>;
-
-/// Consecutive words of a mask that have the same bits.
-struct MaskRun {
-  int64_t first, end;
-  int32_t bits;
-};
-/// Without words that are 0.
-llvm::SmallVector<MaskRun> runsOf(llvm::ArrayRef<int32_t> words);
-
-/// All cells of a leaf of so many.
-MaskWords allCells(int64_t cells);
 
 /// The cells of the leaf that the access reaches in all iterations of the loops whose variables these are, with constant bounds.
 /// nullopt: the path is not one of cells of a bitmasked level right below the last pool, or they depend on more than these

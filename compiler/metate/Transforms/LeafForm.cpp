@@ -1,5 +1,6 @@
 //===- LeafForm.cpp - coordinates as base + local + constant ----*- C++ -*-===//
 #include "metate/Transforms/LeafForm.h"
+#include "metate/Level/ByteBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,6 +51,19 @@ int64_t LinearForm::coefficient(Value value) const {
     if (term == value)
       return coefficient;
   return 0;
+}
+
+LinearForm LinearForm::without(Value value) const {
+  LinearForm rest = *this;
+  llvm::erase_if(rest.terms, [&](auto &term) { return term.first == value; });
+  return rest;
+}
+
+Value LinearForm::emit(ByteBuilder &bytes) const {
+  Value sum = bytes.index(constant);
+  for (auto &[term, coefficient] : terms)
+    sum = bytes.add(sum, bytes.multiply(term, coefficient));
+  return sum;
 }
 
 std::optional<std::pair<int64_t, int64_t>> metate::boundsOf(Value variable) {
@@ -103,7 +117,7 @@ static bool isAtOwnCell(CellsOp cells, const CellAccess &access) {
   if (!form || !form->isOwnCell(cells, path))
     return false;
   TreePath slots = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
-  auto isList = [](LevelInterface level) { return isa<DynamicAttr>(level); };
+  auto isList = [](LevelInterface level) { return level.isList(); };
   if (llvm::any_of(path.levels, isList) || llvm::any_of(slots.levels, isList))
     return false;
   return llvm::all_of(cells.getBody().getArguments().drop_front(),
@@ -116,7 +130,7 @@ bool metate::isOnlyWriter(KernelOp kernel, CellsOp cells, StoreOp store) {
     return false;
   return !cells
               .walk([&](Operation *op) {
-                if (!isa<StoreOp, AtomicOp>(op))
+                if (!writesMember(op))
                   return WalkResult::advance();
                 CellAccess other = *CellAccess::of(op);
                 bool meets = other.path == access.path &&
@@ -179,6 +193,14 @@ Operation *metate::leafPoint(CellsOp cells) {
   return nest.empty() ? &cells.getBody().front().front() : nest.front().getOperation();
 }
 
+SmallVector<Value> LeafForm::base(OpBuilder &builder, Location loc) const {
+  return llvm::map_to_vector(llvm::zip(slot, scale), [&](auto axis) -> Value {
+    auto [along, cells] = axis;
+    Value factor = arith::ConstantIndexOp::create(builder, loc, along ? cells : 0);
+    return along ? arith::MulIOp::create(builder, loc, along, factor).getResult() : factor;
+  });
+}
+
 bool LeafForm::staysInLeaf() const {
   return llvm::all_of(llvm::zip(extents, least, greatest), [](auto axis) {
     auto [extent, low, high] = axis;
@@ -236,8 +258,8 @@ std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
   if (depth < 0)
     return std::nullopt;
   // Chunks of one list begin where those of another do not.
-  auto list = dyn_cast<DynamicAttr>(path.levels[depth]);
-  if (list && slots.levels != ArrayRef(path.levels).take_front(depth + 1))
+  LevelInterface pool = path.levels[depth];
+  if (pool.isList() && slots.levels != ArrayRef(path.levels).take_front(depth + 1))
     return std::nullopt;
   SmallVector<scf::ForOp> nest = nestOf(cells);
   SmallVector<bool> splitAbove(8, false);
@@ -247,7 +269,8 @@ std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
   LeafForm form;
   for (auto [k, axis] : llvm::enumerate(path.axes)) {
     int64_t scale = path.extentBelow(depth, k);
-    int64_t extent = list && levelAxes(list)[0] == axis ? scale * list.getChunk() : scale;
+    int64_t extent =
+        pool.isList() && levelAxes(pool)[0] == axis ? scale * pool.getSlotCells() : scale;
     LinearForm linear = LinearForm::of(access.coordinates[k]);
     Value slot;
     for (auto [n, slotAxis] : llvm::enumerate(slots.axes)) {

@@ -14,6 +14,8 @@
 
 namespace metate {
 
+class ByteBuilder;
+
 /// Constant bounds of a loop variable: [least, end).
 std::optional<std::pair<int64_t, int64_t>> boundsOf(mlir::Value variable);
 
@@ -24,6 +26,10 @@ struct LinearForm {
 
   static LinearForm of(mlir::Value value);
   int64_t coefficient(mlir::Value value) const;
+  /// The same without one of its terms.
+  LinearForm without(mlir::Value value) const;
+  /// Its value, computed anew.
+  mlir::Value emit(ByteBuilder &bytes) const;
 
   /// Quotient and remainder by a positive constant, where the loops' constant bounds tell them apart
   /// (4 * block + cell, with cell in [0, 4)).
@@ -42,6 +48,9 @@ struct LeafForm {
   llvm::SmallVector<mlir::Value> slot;
   /// Coordinate minus the slot's first: what remains are the nest's variables.
   llvm::SmallVector<LinearForm> local;
+
+  /// The first cell of the leaf, along each axis.
+  llvm::SmallVector<mlir::Value> base(mlir::OpBuilder &builder, mlir::Location loc) const;
 
   /// True if every iteration stays in the leaf of the own slot coordinates.
   bool staysInLeaf() const;

@@ -1,6 +1,15 @@
 //===- LowerLayout.cpp - trees and arrays become bytes ----------*- C++ -*-===//
-#include "metate/Transforms/LowerKernel.h"
+//
+// A dialect conversion of each kernel, in two steps: operations on cells and arrays, then the tasks over slots. Between
+// them a kernel has both signatures (LoweredArguments).
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/LayoutPatterns.h"
 #include "metate/Transforms/Passes.h"
+
+#include "metate/abi/module.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace metate {
 #define GEN_PASS_DEF_LOWERLAYOUT
@@ -9,13 +18,103 @@ namespace metate {
 
 using namespace mlir;
 using namespace metate;
+namespace header = metate::layout::header;
 
 namespace {
 struct LowerLayout : metate::impl::LowerLayoutBase<LowerLayout> {
   void runOnOperation() override {
-    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      if (failed(KernelLowering(kernel).run()))
+    for (KernelOp kernel : getOperation().getOps<KernelOp>())
+      if (failed(lower(kernel)))
         return signalPassFailure();
+  }
+
+private:
+  static LogicalResult lower(KernelOp kernel) {
+    KernelLayout layout(kernel);
+    if (failed(layout.arguments.add()))
+      return failure();
+    layout.slots.noteInnerChanges();
+    noteOnlyWriters(layout);
+    if (failed(lowerCells(layout)) || failed(lowerTasks(layout)))
+      return failure();
+    settle(layout);
+    returnStatus(layout);
+    layout.arguments.eraseOld();
+    return success();
+  }
+
+  static void noteOnlyWriters(KernelLayout &layout) {
+    layout.kernel.walk([&](StoreOp store) {
+      auto cells = store->getParentOfType<CellsOp>();
+      if (cells && isOnlyWriter(layout.kernel, cells, store))
+        layout.onlyWriters.insert(store);
+    });
+  }
+
+  static LogicalResult lowerCells(KernelLayout &layout) {
+    ConversionTarget target(*layout.kernel.getContext());
+    target.markUnknownOpDynamicallyLegal(
+        [](Operation *op) { return isa<CellsOp>(op) || !op->hasTrait<LoweredByLayout>(); });
+    // Local tiles and variables stay.
+    target.addDynamicallyLegalDialect<memref::MemRefDialect>([&](Operation *op) {
+      return llvm::none_of(op->getOperands(),
+                           [&](Value operand) { return layout.arguments.find(operand); });
+    });
+    RewritePatternSet patterns(layout.kernel.getContext());
+    addAccessPatterns(patterns, layout);
+    addActivityPatterns(patterns, layout);
+    addLeafPatterns(patterns, layout);
+    addTilePatterns(patterns, layout);
+    addArrayPatterns(patterns, layout);
+    addTaskEdgePatterns(patterns, layout);
+    return convert(layout.kernel, target, std::move(patterns));
+  }
+
+  static LogicalResult lowerTasks(KernelLayout &layout) {
+    ConversionTarget target(*layout.kernel.getContext());
+    target.markUnknownOpDynamicallyLegal(
+        [](Operation *op) { return !op->hasTrait<LoweredByLayout>(); });
+    RewritePatternSet patterns(layout.kernel.getContext());
+    addTaskPatterns(patterns, layout);
+    return convert(layout.kernel, target, std::move(patterns));
+  }
+
+  static LogicalResult convert(KernelOp kernel, ConversionTarget &target,
+                               RewritePatternSet &&patterns) {
+    ConversionConfig config;
+    config.allowPatternRollback =
+        false; // each pattern succeeds, and the next looks at what it made
+    config.foldingMode = DialectConversionFoldingMode::Never; // the map stage canonicalises
+    return applyPartialConversion(kernel, target, FrozenRewritePatternSet(std::move(patterns)),
+                                  config);
+  }
+
+  /// Whoever calls the entry, a topology that changed gets another number.
+  static void settle(KernelLayout &layout) {
+    OpBuilder builder(layout.kernel.getBody().front().getTerminator());
+    for (BlockArgument old : layout.arguments.old())
+      if (LoweredArgument *argument = layout.arguments.find(old); argument && argument->changes)
+        layout.arguments.bytesFor(*argument, builder, layout.kernel.getLoc())
+            .call("settle", 0, {}, {}, std::nullopt);
+  }
+
+  /// The launch fails if a pool of a tree that it may activate was exhausted.
+  static void returnStatus(KernelLayout &layout) {
+    KernelOp kernel = layout.kernel;
+    OpBuilder builder(kernel.getBody().front().getTerminator());
+    SmallVector<int64_t> activates;
+    for (BlockArgument old : layout.arguments.old()) {
+      LoweredArgument *argument = layout.arguments.find(old);
+      auto access = kernel.getArgAttrOfType<IntegerAttr>(old.getArgNumber(), mark::access);
+      if (!argument || !argument->layout || !access || !(access.getInt() & METATE_ACCESS_ACTIVATE))
+        continue;
+      ByteBuilder bytes = layout.arguments.bytesFor(*argument, builder, kernel.getLoc());
+      Value status = bytes.readInteger(bytes.index(header::status()), 32, /*acquire=*/true);
+      ReturnStatusOp::create(builder, kernel.getLoc(), status);
+      activates.push_back(layout.arguments.numberOf(*argument));
+    }
+    // The target bounds the number of workers by these trees' slack slots.
+    kernel->setAttr(mark::activates, builder.getDenseI64ArrayAttr(activates));
   }
 };
 } // namespace

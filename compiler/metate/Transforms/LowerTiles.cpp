@@ -1,10 +1,10 @@
 //===- LowerTiles.cpp - leaves and rows staged on the stack -----*- C++ -*-===//
 //
-// The part of KernelLowering that copies what a nest reads of neighbour leaves: tiles, a leaf with its halo, and rows.
+// Copies what a nest reads of neighbour leaves: tiles, a leaf with its halo, and rows.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
-#include "metate/Transforms/LowerKernel.h"
+#include "metate/Transforms/LayoutPatterns.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -164,19 +164,6 @@ private:
 };
 } // namespace
 
-void KernelLowering::lowerStageLeaf(StageLeafOp op) {
-  Argument &argument = arguments.find(op.getTree())->second;
-  OpBuilder builder(op);
-  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
-  TreePath path = *findPath(cast<TreeType>(op.getTree().getType()), op.getPath());
-  Value tile =
-      memref::AllocaOp::create(builder, op.getLoc(), cast<MemRefType>(op.getTile().getType()),
-                               ValueRange(), builder.getI64IntegerAttr(64));
-  TileFiller(bytes, *argument.layout, path, op, tile).fill(argument.concurrent);
-  op.replaceAllUsesWith(tile);
-  op.erase();
-}
-
 namespace {
 /// Reads whole rows of a leaf and of its neighbours.
 struct RowReader {
@@ -251,27 +238,52 @@ struct RowReader {
 };
 } // namespace
 
-void KernelLowering::lowerStageRow(StageRowOp op) {
-  Argument &argument = arguments.find(op.getTree())->second;
-  auto cells = op->getParentOfType<CellsOp>();
-  // Behind the slots, which may have been looked up right before this loop.
-  OpBuilder builder(nestOf(cells).back());
-  ByteBuilder bytes = bytesFor(argument, builder, op.getLoc());
-  CellAccess access{op.getTree(), op.getPath(), op.getBase()};
-  TreePath path = access.resolve();
-  LeafForm form = *LeafForm::of(cells, access);
-  SmallVector<unsigned> nodes = argument.layout->nodesOf(path);
-  const layout::TreeLayout &layout = *argument.layout;
-  auto slotOf = [&](ArrayRef<int64_t> direction) {
-    return neighbourSlot(cells, form, access, path, direction, argument);
-  };
-  RowReader reader{bytes,        layout.nodes[nodes[path.levels.size() - 1]],
-                   op,           int64_t(layout.nodes[nodes.back()].offset),
-                   form.extents, slotOf};
-  Value row =
-      memref::AllocaOp::create(builder, op.getLoc(), cast<MemRefType>(op.getRow().getType()),
-                               ValueRange(), builder.getI64IntegerAttr(64));
-  vector::StoreOp::create(builder, op.getLoc(), reader.shifted(), row, bytes.index(0));
-  op.replaceAllUsesWith(row);
-  op.erase();
+/// A local array for what is copied.
+static Value makeTile(OpBuilder &builder, Location loc, Type type) {
+  return memref::AllocaOp::create(builder, loc, cast<MemRefType>(type), ValueRange(),
+                                  builder.getI64IntegerAttr(64));
+}
+
+namespace {
+struct LowerStageLeaf : LayoutPattern<StageLeafOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult matchAndRewrite(StageLeafOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    LoweredArgument &argument = kernel.arguments[op.getTree()];
+    ByteBuilder bytes = bytesFor(argument, rewriter, op);
+    TreePath path = *findPath(argument.type, op.getPath());
+    Value tile = makeTile(rewriter, op.getLoc(), op.getTile().getType());
+    TileFiller(bytes, *argument.layout, path, op, tile).fill(argument.concurrent);
+    rewriter.replaceOp(op, tile);
+    return success();
+  }
+};
+
+struct LowerStageRow : LayoutPattern<StageRowOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult matchAndRewrite(StageRowOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    LoweredArgument &argument = kernel.arguments[op.getTree()];
+    auto cells = op->getParentOfType<CellsOp>();
+    // Behind the slots, which may have been looked up right before this loop.
+    rewriter.setInsertionPoint(nestOf(cells).back());
+    ByteBuilder bytes = bytesFor(argument, rewriter, op);
+    CellAccess access{op.getTree(), op.getPath(), op.getBase()};
+    TreePath path = access.resolve();
+    LeafForm form = *LeafForm::of(cells, access);
+    auto slotOf = [&](ArrayRef<int64_t> direction) {
+      return kernel.slots.neighbourOf(rewriter, cells, form, access, path, direction);
+    };
+    int64_t member = argument.node(argument.layout->nodesOf(path).back()).offset;
+    RowReader reader{bytes, argument.node(argument.leafOf(path)), op, member, form.extents, slotOf};
+    Value row = makeTile(rewriter, op.getLoc(), op.getRow().getType());
+    vector::StoreOp::create(rewriter, op.getLoc(), reader.shifted(), row, bytes.index(0));
+    rewriter.replaceOp(op, row);
+    return success();
+  }
+};
+} // namespace
+
+void metate::addTilePatterns(RewritePatternSet &patterns, KernelLayout &kernel) {
+  patterns.add<LowerStageLeaf, LowerStageRow>(kernel);
 }

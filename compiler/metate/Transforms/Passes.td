@@ -175,11 +175,20 @@ def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
     Statistic<"split", "split", "bodies with a copy for full leaves">];
 }
 
+def RecordInterfaces : Metate_Pass<"metate-record-interfaces"> {
+  let summary = "what the host of each kernel sees becomes a metate.interface";
+  let description = [{
+    `metate.kernel @k(%x: memref<?xf32> {metate.name = "x"})` becomes the kernel @metate_entry_k, and behind it stands
+    `metate.interface @k entry "metate_entry_k" ...` with its arguments. The last pass that sees arguments as the front end wrote them.
+  }];
+}
+
 def LowerLayout : Metate_Pass<"metate-lower-layout"> {
   let summary = "trees and arrays become bytes at offsets of a block";
   let description = [{
     Every offset comes from Layout/, every walk from Level/. A kernel's arguments are flattened: a tree to its block; an array to
-    its block, extents and strides. Its interface is recorded as `metate.interface`.
+    its block, extents and strides. A dialect conversion: behind it no operation has the trait LoweredByLayout.
+    Must run after record-interfaces, which reads the arguments that go.
   }];
 }
 

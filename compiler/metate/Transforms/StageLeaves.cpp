@@ -42,7 +42,7 @@ private:
         .walk([&](Operation *op) {
           auto access = CellAccess::of(op);
           auto change = changedCell(op);
-          bool isStore = isa<StoreOp, AtomicOp>(op) && access->path == member &&
+          bool isStore = writesMember(op) && access->path == member &&
                          mayBeSameTree(getOperation(), access->tree, tree);
           if (isStore && isa<StoreOp>(op) && access->tree == tree) {
             std::optional<LeafForm> form = LeafForm::of(cells, *access);
@@ -164,7 +164,8 @@ private:
   void stageRows(CellsOp cells, ArrayRef<Candidate> candidates) {
     scf::ForOp loop = nestOf(cells).back();
     OpBuilder before(leafPoint(cells)), builder(loop);
-    SmallVector<Value> base = baseOf(before, candidates.front());
+    SmallVector<Value> base =
+        candidates.front().form.base(before, LoadOp(candidates.front().load).getLoc());
     for (const Candidate &candidate : candidates) {
       const LeafForm &form = candidate.form;
       LoadOp load = candidate.load;
@@ -189,16 +190,6 @@ private:
               memref::LoadOp::create(inside, load.getLoc(), row.getRow(), loop.getInductionVar()));
       ++rowsStaged;
     }
-  }
-
-  /// The first cell of the leaf.
-  static SmallVector<Value> baseOf(OpBuilder &builder, const Candidate &candidate) {
-    Location loc = LoadOp(candidate.load).getLoc();
-    SmallVector<Value> base;
-    for (auto [slot, extent] : llvm::zip(candidate.form.slot, candidate.form.extents))
-      base.push_back(arith::MulIOp::create(builder, loc, slot,
-                                           arith::ConstantIndexOp::create(builder, loc, extent)));
-    return base;
   }
 
   static Value valueOf(OpBuilder &builder, Location loc, const LinearForm &form, int64_t shift) {
@@ -235,7 +226,8 @@ private:
     if (bytes > tileBytes)
       return;
     OpBuilder builder(leafPoint(cells));
-    SmallVector<Value> base = baseOf(builder, candidates.front());
+    SmallVector<Value> base =
+        candidates.front().form.base(builder, LoadOp(candidates.front().load).getLoc());
     auto tile = StageLeafOp::create(
         builder, front.getLoc(), MemRefType::get(shape, front.getType()), front.getTree(),
         front.getPathAttr(), base, builder.getDenseI64ArrayAttr(low),

@@ -1,6 +1,5 @@
 //===- TreeAddress.cpp - from coordinates to bytes --------------*- C++ -*-===//
 #include "metate/Transforms/TreeAddress.h"
-#include "metate/Level/Bitmasked.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LeafForm.h"
 
@@ -47,14 +46,6 @@ Value TreeAddress::inside() {
   return all;
 }
 
-/// The form's value, computed anew.
-static Value valueOf(ByteBuilder &bytes, const LinearForm &form) {
-  Value sum = bytes.index(form.constant);
-  for (auto &[term, coefficient] : form.terms)
-    sum = bytes.add(sum, bytes.multiply(term, coefficient));
-  return sum;
-}
-
 /// In the nest over a tree's own levels both are the nest's variables, so that addresses stay linear in
 /// them.
 Value TreeAddress::digit(unsigned position, int64_t below, int64_t extent) {
@@ -63,9 +54,9 @@ Value TreeAddress::digit(unsigned position, int64_t below, int64_t extent) {
     return coordinate;
   if (auto upper = LinearForm::of(coordinate).divide(below)) {
     if (extent == 0)
-      return valueOf(bytes, upper->first);
+      return upper->first.emit(bytes);
     if (auto digit = upper->first.divide(extent))
-      return valueOf(bytes, digit->second);
+      return digit->second.emit(bytes);
   }
   Value index =
       isSigned(position) ? bytes.divideFloor(coordinate, below) : bytes.divide(coordinate, below);
@@ -225,7 +216,7 @@ Value TreeAddress::bitsInSlot(unsigned depth, Value offset, bool entry) {
     CellQuery query{
         bytes.add(offset, node.offset), linearIndex(level, depth + 1), {}, {}, concurrent, entry};
     if (level + 1 == path.levels.size())
-      return BitmaskedLowering::bitsFrom(bytes, node, query);
+      return levelLowering(node.kind).bitsFrom(bytes, node, query);
     offset = levelLowering(node.kind).locate(bytes, node, query).offset;
   }
 }
@@ -295,8 +286,9 @@ Value TreeAddress::length() {
   Walk walk;
   Value none = bytes.integer(0, 32);
   auto body = [&](Value offset) {
-    Value at = bytes.add(offset, layout.nodes[nodes[depth]].offset + layout::header::listLength());
-    Value length = bytes.readInteger(at, 32, concurrent);
+    const layout::Node &node = layout.nodes[nodes[depth]];
+    CellQuery query{bytes.add(offset, node.offset), {}, {}, {}, concurrent};
+    Value length = levelLowering(node.kind).length(bytes, node, query);
     return SmallVector<Value>{walk.inside ? bytes.select(walk.inside, length, none) : length};
   };
   auto otherwise = [&] { return SmallVector<Value>{none}; };
@@ -316,9 +308,9 @@ Value TreeAddress::append() {
   scf::YieldOp::create(builder, bytes.loc, none);
   builder.setInsertionPointToStart(branch.thenBlock());
   auto body = [&](Value offset) {
-    Value index = bytes.call("append", node, bytes.add(offset, node.offset),
-                             levelCoordinates(depth), std::nullopt, builder.getI64Type());
-    return SmallVector<Value>{arith::TruncIOp::create(builder, bytes.loc, type, index)};
+    auto own = [&] { return levelCoordinates(depth); };
+    CellQuery query{bytes.add(offset, node.offset), {}, own};
+    return SmallVector<Value>{levelLowering(node.kind).append(bytes, node, query)};
   };
   auto otherwise = [&] { return SmallVector<Value>{none}; };
   Walk walk{Walk::Activate, {}, depth, type, body, otherwise, {}};

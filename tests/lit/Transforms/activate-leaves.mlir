@@ -1,5 +1,5 @@
 // RUN: metate-opt %s --metate-activate-leaves | FileCheck %s
-// RUN: metate-opt %s --metate-activate-leaves --metate-scan-masks --metate-lower-layout --canonicalize --cse | FileCheck %s --check-prefix=BYTES
+// RUN: metate-opt %s --metate-activate-leaves --metate-scan-masks --metate-record-interfaces --metate-lower-layout --canonicalize --cse | FileCheck %s --check-prefix=BYTES
 
 !leaf = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !pair = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>, #metate.bitmasked<"ij", [8, 8], [#metate.place<"b" : f32>]>]>>

@@ -1,6 +1,6 @@
 // RUN: metate-opt %s --metate-offload=deterministic | FileCheck %s
 // RUN: metate-opt %s --metate-offload | FileCheck %s --check-prefix=PLAIN
-// RUN: metate-opt %s --metate-offload=deterministic --metate-lower-layout | FileCheck %s --check-prefix=LAYOUT
+// RUN: metate-opt %s --metate-offload=deterministic --metate-record-interfaces --metate-lower-layout | FileCheck %s --check-prefix=LAYOUT
 
 !sparse = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [4], [#metate.place<"a" : f32>]>]>>
 !list = !metate.tree<#metate.dynamic<"i", [64], [#metate.place<"a" : f32>], chunk = 8>>

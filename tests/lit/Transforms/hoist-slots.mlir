@@ -1,5 +1,5 @@
 // RUN: metate-opt %s --metate-hoist-slots | FileCheck %s
-// RUN: metate-opt %s --metate-hoist-slots --metate-lower-layout | FileCheck %s --check-prefix=BYTES
+// RUN: metate-opt %s --metate-hoist-slots --metate-record-interfaces --metate-lower-layout | FileCheck %s --check-prefix=BYTES
 // RUN: metate-opt %s --metate-hoist-slots=words=false | FileCheck %s --check-prefix=CELLS
 
 !t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>

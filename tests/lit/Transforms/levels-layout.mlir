@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-lower-layout | FileCheck %s
+// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout | FileCheck %s
 
 !leaf = !metate.tree<#metate.pointer<"i", [16], [#metate.bitmasked<"i", [64], [#metate.place<"a" : f32>]>]>>
 !root = !metate.tree<#metate.bitmasked<"i", [64], [#metate.place<"a" : f32, background = 2.5 : f32>]>>

@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-lower-layout | FileCheck %s
+// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout | FileCheck %s
 
 // Where a kernel deactivates cells of a tree, another worker may have given up a cell since it was activated: its slot is
 // looked up again, nothing is written where there is none (slot 0), and an atomic gives the background. Elsewhere stores

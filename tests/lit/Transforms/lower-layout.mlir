@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-lower-layout | FileCheck %s
+// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout | FileCheck %s
 
 !t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32, background = 1.5 : f32>, #metate.place<"b" : f32>]>]>>
 !big = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [32768], [#metate.place<"a" : f32, background = 1.5 : f32>]>]>>

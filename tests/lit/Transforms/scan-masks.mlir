@@ -1,7 +1,7 @@
-// RUN: metate-opt %s --metate-scan-masks=split-leaves=false --metate-lower-layout --canonicalize --cse | FileCheck %s
-// RUN: metate-opt %s --metate-scan-masks=split-leaves=false --metate-lower-layout --canonicalize --cse --metate-flatten-rows | FileCheck %s --check-prefix=ROW
+// RUN: metate-opt %s --metate-scan-masks=split-leaves=false --metate-record-interfaces --metate-lower-layout --canonicalize --cse | FileCheck %s
+// RUN: metate-opt %s --metate-scan-masks=split-leaves=false --metate-record-interfaces --metate-lower-layout --canonicalize --cse --metate-flatten-rows | FileCheck %s --check-prefix=ROW
 // RUN: metate-opt %s --metate-scan-masks | FileCheck %s --check-prefix=SPLIT
-// RUN: metate-opt %s --metate-scan-masks --metate-lower-layout --canonicalize --cse --metate-unswitch-nests --canonicalize --metate-flatten-rows | FileCheck %s --check-prefix=FULL
+// RUN: metate-opt %s --metate-scan-masks --metate-record-interfaces --metate-lower-layout --canonicalize --cse --metate-unswitch-nests --canonicalize --metate-flatten-rows | FileCheck %s --check-prefix=FULL
 
 !leaf = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !odd = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [6, 6], [#metate.place<"a" : f32>]>]>>

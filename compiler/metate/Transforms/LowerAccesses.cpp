@@ -1,0 +1,179 @@
+//===- LowerAccesses.cpp - members of cells to bytes ------------*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/LayoutPatterns.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// Of an operation on a list the coordinates are its parent cell's: 0 along the list.
+static SmallVector<Value> coordinatesOf(ByteBuilder &bytes, const TreePath &path,
+                                        ValueRange coordinates) {
+  SmallVector<Value> all = llvm::to_vector(coordinates);
+  if (all.size() == path.rank())
+    return all;
+  unsigned axis = levelAxes(path.levels.back())[0]; // a list's own
+  all.insert(all.begin() + (llvm::find(path.axes, axis) - path.axes.begin()), bytes.index(0));
+  return all;
+}
+
+CellSite::CellSite(KernelLayout &kernel, OpBuilder &builder, CellOpInterface op)
+    : access(CellAccess::from(op)), argument(kernel.arguments[access.tree]), path(access.resolve()),
+      bytes(kernel.arguments.bytesFor(argument, builder, op.getLoc())),
+      address(bytes, *argument.layout, path, coordinatesOf(bytes, path, access.coordinates),
+              argument.concurrent, argument.unlinked) {}
+
+static Value componentOffset(ByteBuilder &bytes, Value offset, Type member, ValueRange components) {
+  if (components.empty())
+    return offset;
+  auto vector = cast<VectorType>(member);
+  Value linear = components[0];
+  if (components.size() == 2)
+    linear = bytes.add(
+        bytes.multiply(components[0],
+                       vector.getDimSize(isMutant(Mutant::MatrixComponentSwapped) ? 0 : 1)),
+        components[1]);
+  return bytes.add(offset, bytes.multiply(linear, layout::scalarBytes(vector.getElementType())));
+}
+
+/// The background of a place, or of one component of it.
+static Value backgroundOf(ByteBuilder &bytes, PlaceAttr place, ValueRange components) {
+  Value background = backgroundValue(bytes, place);
+  if (components.empty())
+    return background;
+  // Through memory-free selection: a component of a constant vector.
+  auto elements = vector::ToElementsOp::create(bytes.builder, bytes.loc, background);
+  Value linear = components[0], picked = elements.getElements()[0];
+  if (components.size() == 2)
+    linear = bytes.add(bytes.multiply(linear, cast<VectorType>(place.getType()).getDimSize(1)),
+                       components[1]);
+  for (auto [k, element] : llvm::enumerate(elements.getElements()))
+    picked = bytes.select(bytes.compare(arith::CmpIPredicate::eq, linear, bytes.index(k)), element,
+                          picked);
+  return picked;
+}
+
+/// A boolean is a byte of 0 or 1: its arithmetic is logic.
+static arith::AtomicRMWKind booleanKind(arith::AtomicRMWKind kind) {
+  switch (kind) {
+  case arith::AtomicRMWKind::addi:
+    return arith::AtomicRMWKind::xori;
+  case arith::AtomicRMWKind::maxu:
+  case arith::AtomicRMWKind::mins: // where signed, true is -1
+    return arith::AtomicRMWKind::ori;
+  case arith::AtomicRMWKind::maxs:
+  case arith::AtomicRMWKind::minu:
+  case arith::AtomicRMWKind::muli:
+    return arith::AtomicRMWKind::andi;
+  default:
+    return kind;
+  }
+}
+
+Value metate::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Value offset, Value value) {
+  OpBuilder &builder = bytes.builder;
+  if (auto vector = dyn_cast<VectorType>(value.getType())) {
+    int64_t size = layout::scalarBytes(vector.getElementType());
+    SmallVector<Value> old;
+    auto components = vector::ToElementsOp::create(builder, bytes.loc, value);
+    for (auto [k, component] : llvm::enumerate(components.getElements()))
+      old.push_back(atomicAt(bytes, kind, bytes.add(offset, int64_t(k) * size), component));
+    return vector::FromElementsOp::create(builder, bytes.loc, vector, old);
+  }
+  if (!value.getType().isInteger(1))
+    return bytes.atomic(kind, offset, value);
+  Value byte = arith::ExtUIOp::create(builder, bytes.loc, builder.getI8Type(), value);
+  return bytes.isNonzero(bytes.atomic(booleanKind(kind), offset, byte));
+}
+
+/// The member's byte offset where its slot is looked up once; null where it is not.
+static Value offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *op, CellSite &site) {
+  auto place = kernel.slots.find(builder, op, site.access, site.path, /*isOwn=*/false);
+  if (!place)
+    return {};
+  ByteBuilder bytes = kernel.arguments.bytesFor(site.argument, builder, op->getLoc());
+  return TreeAddress(bytes, *site.argument.layout, site.path, place->local,
+                     site.argument.concurrent)
+      .offsetInSlot(site.path.lastPool(), place->slot);
+}
+
+namespace {
+struct LowerLoad : LayoutPattern<LoadOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult matchAndRewrite(LoadOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    ByteBuilder &bytes = site.bytes;
+    Type member = signlessType(site.path.place.getType());
+    Type type = op.getValue().getType();
+    auto readAt = [&](Value offset) {
+      return bytes.readValue(type, componentOffset(bytes, offset, member, op.getComponents()));
+    };
+    Value result;
+    if (Value offset = offsetInSlot(kernel, rewriter, op, site)) {
+      bytes.knownSlot = op.getComponents().empty();
+      result = readAt(offset);
+    } else {
+      auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };
+      auto otherwise = [&] {
+        return SmallVector<Value>{backgroundOf(bytes, site.path.place, op.getComponents())};
+      };
+      result = site.address.read(type, body, otherwise).front();
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct LowerStore : LayoutPattern<StoreOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult matchAndRewrite(StoreOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    ByteBuilder &bytes = site.bytes;
+    Type member = signlessType(site.path.place.getType());
+    auto body = [&](Value offset) -> SmallVector<Value> {
+      bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents()));
+      return {};
+    };
+    if (Value offset = offsetInSlot(kernel, rewriter, op, site)) {
+      bytes.onlyWriter = kernel.onlyWriters.contains(op);
+      body(offset);
+    } else {
+      site.address.visitActive({}, body, [] { return SmallVector<Value>(); });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerAtomic : LayoutPattern<AtomicOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult matchAndRewrite(AtomicOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    ByteBuilder &bytes = site.bytes;
+    Type member = signlessType(site.path.place.getType());
+    bytes.reduction = op->hasAttr(mark::reduction);
+    auto body = [&](Value offset) {
+      Value at = componentOffset(bytes, offset, member, op.getComponents());
+      return SmallVector<Value>{atomicAt(bytes, op.getKind(), at, op.getValue())};
+    };
+    auto otherwise = [&] {
+      return SmallVector<Value>{backgroundOf(bytes, site.path.place, op.getComponents())};
+    };
+    SmallVector<Value> old;
+    if (Value offset = offsetInSlot(kernel, rewriter, op, site))
+      old = body(offset);
+    else
+      old = site.address.visitActive(op.getValue().getType(), body, otherwise);
+    rewriter.replaceOp(op, old.front());
+    return success();
+  }
+};
+} // namespace
+
+void metate::addAccessPatterns(RewritePatternSet &patterns, KernelLayout &kernel) {
+  patterns.add<LowerLoad, LowerStore, LowerAtomic>(kernel);
+}
