@@ -168,7 +168,7 @@ const char *placementProblem(const Reader &reader, uint32_t index, const metate_
   if (level.kind == METATE_LEVEL_BITMASKED && align < 4)
     align = 4;
   if (!(cells + level.offset).fitsIn(maxCellBytes) ||
-      !(Checked(containerBytes(level)) + level.offset).fitsIn(parent.cell_bytes))
+      !(Checked(metate_level_container_bytes(&level)) + level.offset).fitsIn(parent.cell_bytes))
     return "it does not fit into its parent's cell";
   if (level.offset % align || align > parent.cell_align)
     return "it is misaligned in its parent's cell";
@@ -180,8 +180,9 @@ const char *overlapProblem(const Reader &reader, uint32_t index) {
   const metate_level &level = reader.level(index);
   for (uint32_t other = level.parent + 1; other < index; ++other) {
     const metate_level &sibling = reader.level(other);
-    if (sibling.parent == level.parent && level.offset < sibling.offset + containerBytes(sibling) &&
-        sibling.offset < level.offset + containerBytes(level))
+    if (sibling.parent == level.parent &&
+        level.offset < sibling.offset + metate_level_container_bytes(&sibling) &&
+        sibling.offset < level.offset + metate_level_container_bytes(&level))
       return "it overlaps a sibling";
   }
   return nullptr;

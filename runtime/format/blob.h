@@ -20,27 +20,6 @@ inline const metate_level *levelsOf(const metate_tree_type *type) {
 // `blob` is 8-byte aligned and `bytes` long.
 metate_status verifyTypeBlob(const void *blob, uint64_t bytes);
 
-// Links of a dynamic level's list.
-inline uint64_t chunksOf(const metate_level &level) {
-  return (level.cells + level.slot_cells - 1) / level.slot_cells;
-}
-
-// Bytes that a level occupies inside one cell of its parent.
-inline uint64_t containerBytes(const metate_level &level) {
-  switch (level.kind) {
-  case METATE_LEVEL_POINTER:
-    return level.cells * 4;
-  case METATE_LEVEL_BITMASKED:
-    return level.mask + 2 * 4 * ((level.cells + 31) / 32);
-  case METATE_LEVEL_DYNAMIC:
-    return 8 + 4 * chunksOf(level);
-  case METATE_LEVEL_HASH:
-    return 4;
-  default:
-    return level.cells * level.cell_bytes;
-  }
-}
-
 } // namespace metate
 
 #endif

@@ -165,7 +165,7 @@ private:
                           uint32_t &linked) {
     const metate_level &level = type.poolLevel(number);
     const auto *words = reinterpret_cast<const uint32_t *>(container);
-    uint64_t length = words[0], chunks = chunksOf(level);
+    uint64_t length = words[0], chunks = metate_level_chunks(&level);
     if (length > level.cells)
       return "a list is longer than it can be";
     int64_t own[METATE_MAX_AXES];
@@ -282,7 +282,7 @@ private:
       }
       bool list = child.kind == METATE_LEVEL_DYNAMIC;
       if (child.pool != METATE_NONE) {
-        uint64_t links = containerBytes(child) / 4;
+        uint64_t links = metate_level_container_bytes(&child) / 4;
         for (uint64_t n = 0; n < links; ++n)
           if (reinterpret_cast<const uint32_t *>(container)[n] && !(list && n == 1))
             return false;

@@ -50,7 +50,7 @@ void derive(metate_type &type) {
     }
     bool isList = levels[i].kind == METATE_LEVEL_DYNAMIC;
     facts.cellsPerOwner = (above * levels[i].cells).value();
-    facts.fanout = (above * (isList ? chunksOf(levels[i]) : levels[i].cells)).value();
+    facts.fanout = (above * (isList ? metate_level_chunks(&levels[i]) : levels[i].cells)).value();
     if (levels[i].pool != METATE_NONE)
       type.poolLevels[levels[i].pool] = i;
     Checked natural = facts.fanout;

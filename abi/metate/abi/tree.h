@@ -137,6 +137,32 @@ static inline uint32_t metate_record_bytes(const metate_level *level) {
   return 4 * (2 + level->coordinate_count + (level->kind == METATE_LEVEL_DYNAMIC));
 }
 
+/* Links of a dynamic level's list: slots that its greatest length takes. */
+static inline uint64_t metate_level_chunks(const metate_level *level) {
+  return (level->cells + level->slot_cells - 1) / level->slot_cells;
+}
+
+/* Bytes of one of a bitmasked level's two masks: whole words. */
+static inline uint64_t metate_level_mask_bytes(const metate_level *level) {
+  return 4 * ((level->cells + 31) / 32);
+}
+
+/* Bytes that a level occupies inside one cell of its parent. */
+static inline uint64_t metate_level_container_bytes(const metate_level *level) {
+  switch (level->kind) {
+  case METATE_LEVEL_POINTER: /* links */
+    return 4 * level->cells;
+  case METATE_LEVEL_BITMASKED: /* cells, then the live and the entry mask */
+    return level->mask + 2 * metate_level_mask_bytes(level);
+  case METATE_LEVEL_DYNAMIC: /* length, length at entry, links */
+    return 8 + 4 * metate_level_chunks(level);
+  case METATE_LEVEL_HASH: /* a stamp */
+    return 4;
+  default:
+    return level->cells * level->cell_bytes;
+  }
+}
+
 /* First record of a type blob, 64 bytes. */
 typedef struct metate_tree_type {
   uint32_t magic; /* METATE_TREE_TYPE_MAGIC */

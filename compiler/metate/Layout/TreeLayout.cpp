@@ -1,8 +1,6 @@
 //===- TreeLayout.cpp - a tree type in bytes --------------------*- C++ -*-===//
 #include "metate/Layout/TreeLayout.h"
 
-#include "metate/abi/tree.h"
-
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -34,25 +32,56 @@ uint32_t layout::dtypeOf(Type scalar) {
   llvm_unreachable("the dialect has no other scalar types");
 }
 
-uint64_t Node::containerBytes() const {
-  switch (kind) {
-  case METATE_LEVEL_POINTER:
-    return cells * 4;
-  case METATE_LEVEL_BITMASKED:
-    return maskOffset + 2 * maskBytes();
-  case METATE_LEVEL_DYNAMIC:
-    return header::listLink(chunks());
-  case METATE_LEVEL_HASH:
-    return 4;
-  default:
-    return cells * cellBytes;
+static void fillAxes(uint8_t *to, ArrayRef<unsigned> axes) {
+  for (auto [k, axis] : llvm::enumerate(axes))
+    to[k] = uint8_t(axis);
+}
+
+metate_level Node::record() const {
+  metate_level record = {};
+  record.kind = kind;
+  record.flags = (ambient ? METATE_LEVEL_AMBIENT : 0) | (zero ? METATE_LEVEL_ZERO : 0);
+  record.parent = parent < 0 ? METATE_NONE : parent;
+  record.pool = pool < 0 ? METATE_NONE : pool;
+  record.axis_count = axes.size();
+  fillAxes(record.axes, axes);
+  for (auto [k, extent] : llvm::enumerate(extents))
+    record.extents[k] = level.isUnbounded() ? 0 : uint32_t(extent);
+  record.offset = offset;
+  record.cells = cells;
+  record.cell_bytes = cellBytes;
+  record.cell_align = cellAlign;
+  record.slot_bytes = slotBytes;
+  record.slot_cells = slotCells;
+  record.mask = maskOffset;
+  if (pool >= 0)
+    record.coordinate_count = pathAxes.size();
+  if (pool >= 0 || place) {
+    if (place)
+      record.path_rank = pathAxes.size();
+    fillAxes(record.path_axes, pathAxes);
   }
+  if (!place)
+    return record;
+  record.dtype = dtypeOf(scalarType(place.getType()));
+  record.rows = record.columns = 1;
+  if (auto vector = dyn_cast<VectorType>(place.getType())) {
+    record.element_rank = vector.getRank();
+    record.rows = vector.getDimSize(0);
+    record.columns = vector.getRank() == 2 ? vector.getDimSize(1) : 1;
+  }
+  return record;
+}
+
+uint64_t Node::containerBytes() const {
+  metate_level own = record();
+  return metate_level_container_bytes(&own);
 }
 
 uint64_t Node::containerAlign() const {
   if (pool >= 0)
     return 4;
-  return kind == METATE_LEVEL_BITMASKED ? std::max<uint64_t>(cellAlign, 4) : cellAlign;
+  return level && level.hasMask() ? std::max<uint64_t>(cellAlign, 4) : cellAlign;
 }
 
 /// Is this background all zero bytes? -0.0 is not.
@@ -153,14 +182,13 @@ private:
     node.pathAxes.erase(llvm::unique(node.pathAxes), node.pathAxes.end());
     if (level.hasPool()) {
       node.pool = result.poolCount++;
-      auto list = dyn_cast<DynamicAttr>(attribute);
-      node.slotCells = list ? list.getChunk() : 1;
+      node.slotCells = level.getSlotCells();
     }
     result.nodes[index] = node;
     placeChildren(index, level.getLevelChildren(), depth + 1);
     Node &done = result.nodes[index];
     uint64_t bytes = multiply(done.cells, done.pool < 0 ? done.cellBytes : 4);
-    if (done.kind == METATE_LEVEL_BITMASKED)
+    if (level.hasMask())
       done.maskOffset = llvm::alignTo(bytes, 4);
     return {overflow ? 1 : done.containerBytes(), done.containerAlign(), index};
   }
@@ -231,9 +259,7 @@ uint64_t header::poolPending(unsigned pool) { return poolAt(pool, offsetof(metat
 
 uint64_t header::slotState() { return 0; }
 uint64_t header::slotNext() { return 4; }
-uint64_t Node::metaBytes() const {
-  return metaEntry() + (kind == METATE_LEVEL_DYNAMIC ? sizeof(uint32_t) : 0);
-}
+uint64_t Node::metaBytes() const { return metaEntry() + (level.isList() ? sizeof(uint32_t) : 0); }
 uint64_t header::slotCoordinate(unsigned k) { return 8 + 4 * uint64_t(k); }
 
 uint64_t header::listLength() { return 0; }

@@ -8,6 +8,7 @@
 #define METATE_LAYOUT_TREELAYOUT_H
 
 #include "metate/Dialect/Tree.h"
+#include "metate/abi/tree.h"
 
 #include "llvm/Support/Error.h"
 
@@ -34,14 +35,14 @@ struct Node {
   bool ambient = false;    ///< the pool has an ambient slot 0
   bool zero = false;       ///< the background of a cell is all zero bytes
 
+  /// The record, without its name and background, which lie behind all records.
+  metate_level record() const;
   /// Bytes of slot metadata: state, next, then one coordinate per path axis.
   uint64_t metaBytes() const;
   /// Of a dynamic level: where metadata has the slot's number of cells when a task began.
   uint64_t metaEntry() const { return 4 * (2 + pathAxes.size()); }
   /// Bitmasked: bytes of one of its two masks.
   uint64_t maskBytes() const { return 4 * ((cells + 31) / 32); }
-  /// Dynamic: links of a list.
-  uint64_t chunks() const { return (cells + slotCells - 1) / slotCells; }
   /// Bytes and alignment of the container in the parent's cell.
   uint64_t containerBytes() const;
   uint64_t containerAlign() const;

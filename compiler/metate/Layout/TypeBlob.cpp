@@ -39,53 +39,13 @@ static std::string backgroundBytes(const Node &node) {
   return bytes;
 }
 
-static void fillAxes(uint8_t *to, ArrayRef<unsigned> axes) {
-  for (auto [k, axis] : llvm::enumerate(axes))
-    to[k] = uint8_t(axis);
-}
-
-static metate_level recordOf(const Node &node) {
-  metate_level record = {};
-  record.kind = node.kind;
-  record.flags = (node.ambient ? METATE_LEVEL_AMBIENT : 0) | (node.zero ? METATE_LEVEL_ZERO : 0);
-  record.parent = node.parent < 0 ? METATE_NONE : node.parent;
-  record.pool = node.pool < 0 ? METATE_NONE : node.pool;
-  record.axis_count = node.axes.size();
-  fillAxes(record.axes, node.axes);
-  for (auto [k, extent] : llvm::enumerate(node.extents))
-    record.extents[k] = node.level.isUnbounded() ? 0 : uint32_t(extent);
-  record.offset = node.offset;
-  record.cells = node.cells;
-  record.cell_bytes = node.cellBytes;
-  record.cell_align = node.cellAlign;
-  record.slot_bytes = node.slotBytes;
-  record.slot_cells = node.slotCells;
-  record.mask = node.maskOffset;
-  if (node.pool >= 0)
-    record.coordinate_count = node.pathAxes.size();
-  if (node.pool >= 0 || node.place) {
-    if (node.place)
-      record.path_rank = node.pathAxes.size();
-    fillAxes(record.path_axes, node.pathAxes);
-  }
-  if (!node.place)
-    return record;
-  record.dtype = dtypeOf(scalarType(node.place.getType()));
-  record.rows = record.columns = 1;
-  if (auto vector = dyn_cast<VectorType>(node.place.getType())) {
-    record.element_rank = vector.getRank();
-    record.rows = vector.getDimSize(0);
-    record.columns = vector.getRank() == 2 ? vector.getDimSize(1) : 1;
-  }
-  return record;
-}
-
 llvm::Expected<std::string> layout::treeTypeBlob(TreeType type) {
   llvm::Expected<TreeLayout> layout = TreeLayout::get(type);
   if (!layout)
     return layout.takeError();
 
-  SmallVector<metate_level> records = llvm::map_to_vector(layout->nodes, recordOf);
+  SmallVector<metate_level> records =
+      llvm::map_to_vector(layout->nodes, [](const Node &node) { return node.record(); });
   size_t tailAt = sizeof(metate_tree_type) + records.size() * sizeof(metate_level);
   std::string tail;
   auto addString = [&](StringRef text) {

@@ -189,7 +189,8 @@ TEST_F(LayoutTest, SlotsChunksAndMasksAreWhereOneExpects) {
   EXPECT_EQ(masked.maskOffset, 36u); // 35 cells of a byte, then two masks of two words
   EXPECT_EQ(masked.maskBytes(), 8u);
   EXPECT_EQ(list.offset, 52u);
-  EXPECT_EQ(list.chunks(), 32u);
+  metate_level record = list.record();
+  EXPECT_EQ(metate_level_chunks(&record), 32u);
   EXPECT_EQ(list.slotBytes, 384u);
   EXPECT_EQ(list.containerBytes(), 136u); // two lengths, 32 links
   EXPECT_EQ(layout.nodes[1].slotBytes, 192u);
