@@ -29,7 +29,7 @@ static std::string misplacedMark(ArrayRef<NamedAttribute> attributes, Stage stag
 }
 
 static std::string misplacedMark(Operation *op, Stage stage) {
-  if (isa<LLVM::LLVMDialect>(op->getDialect())) // has what it was made of had
+  if (stage >= Stage::Map) // the target's operations have what those that they were made of had
     return "";
   std::string reason = misplacedMark(llvm::to_vector(op->getDiscardableAttrs()), stage);
   auto kernel = reason.empty() ? dyn_cast<KernelOp>(op) : KernelOp();
