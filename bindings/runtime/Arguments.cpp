@@ -465,6 +465,23 @@ nb::object Frame::reserveFor(const Kernel &kernel, const Tree &tree) {
   return nb::make_tuple(nb::str(launch.text().c_str()), counted);
 }
 
+nb::object Frame::plan(const Kernel &kernel) {
+  WithResults given(*this, kernel);
+  metate_plan plan{};
+  plan.struct_size = sizeof plan;
+  std::vector<metate_planned_pool> pools;
+  for (int turn = 0; turn < 2; ++turn) { // the first one says how many there are
+    check(metate_kernel_plan(kernel.get(), given.all, uint32_t(given.total), &plan));
+    pools.resize(plan.pool_count);
+    plan.pools = pools.data();
+  }
+  nb::list found;
+  for (const metate_planned_pool &pool : pools)
+    found.append(nb::make_tuple(pool.name, pool.bytes, pool.align,
+                                pool.kind == METATE_POOL_WORKER ? "worker" : "launch"));
+  return nb::make_tuple(plan.max_workers, found);
+}
+
 void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total) {
   Launch launch;
   int32_t status;

@@ -40,6 +40,8 @@ public:
   /// Whether a launch of what was bound last would find room in the tree: (text, "" if so; slots that each
   /// of its pools needs). Throws.
   nb::object reserveFor(const Kernel &kernel, const Tree &tree);
+  /// What a launch of what was bound last needs: (workers, [(name, bytes, align, kind) of each pool]). Throws.
+  nb::object plan(const Kernel &kernel);
   /// Did that get as far as the kernel, which may have ended early?
   bool hasLaunched() const { return launched; }
 

@@ -63,6 +63,11 @@ public:
     return frame.reserveFor(*binding->instance->kernel, tree);
   }
 
+  nb::object plan() {
+    std::shared_ptr<Binding> binding = find();
+    return frame.plan(*binding->instance->kernel);
+  }
+
 private:
   std::shared_ptr<Binding> find() {
     std::shared_ptr<Target> target = self->targets.find(given, count);
@@ -263,12 +268,10 @@ PyObject *call(PyObject *object, PyObject *const *arguments, size_t flags, PyObj
   return nullptr;
 }
 
-PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count) {
+/// What `work` gives, or NULL with a Python error.
+template <typename Work> PyObject *withErrors(Work work) {
   try {
-    if (count < 1 || !nb::isinstance<Tree>(given[0]) || !nb::inst_ready(given[0]))
-      throwNamed("RuntimeTypeError_", "reserve_for: expected a tree", METATE_E_TYPE_MISMATCH);
-    const Tree &tree = *nb::inst_ptr<Tree>(nb::handle(given[0]));
-    return Call(cast(object), given + 1, size_t(count - 1)).reserveFor(tree).release().ptr();
+    return nb::object(work()).release().ptr();
   } catch (nb::python_error &error) {
     error.restore();
   } catch (const std::bad_alloc &) {
@@ -277,6 +280,19 @@ PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count)
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
+}
+
+PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count) {
+  return withErrors([&] {
+    if (count < 1 || !nb::isinstance<Tree>(given[0]) || !nb::inst_ready(given[0]))
+      throwNamed("RuntimeTypeError_", "reserve_for: expected a tree", METATE_E_TYPE_MISMATCH);
+    const Tree &tree = *nb::inst_ptr<Tree>(nb::handle(given[0]));
+    return Call(cast(object), given + 1, size_t(count - 1)).reserveFor(tree);
+  });
+}
+
+PyObject *plan(PyObject *object, PyObject *const *given, Py_ssize_t count) {
+  return withErrors([&] { return Call(cast(object), given, size_t(count)).plan(); });
 }
 
 PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -377,6 +393,8 @@ PyMethodDef methods[] = {
     {"reserve_for", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&reserveFor)),
      METH_FASTCALL,
      "Of a tree and the kernel's arguments: (text, slots) of metate_tree_reserve_for."},
+    {"plan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&plan)), METH_FASTCALL,
+     "Of the kernel's arguments: (max_workers, pools) of metate_kernel_plan."},
     {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {

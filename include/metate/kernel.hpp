@@ -98,6 +98,32 @@ struct Reservation {
   Capacities capacities(uint32_t workers = 0) const { return Capacities(room, workers); }
 };
 
+/// What a launch needs: metate_kernel_plan. Names live as long as the module.
+struct Plan {
+  uint32_t max_workers = 0; ///< that it may use; 0: no bound
+  std::vector<metate_planned_pool> pools;
+};
+
+/// Memory for a launch's pools, and how it may be ended early; what it names must outlive the launch.
+///
+///   metate::Plan plan = kernel.plan(x, y);
+///   metate::LaunchOptions options;
+///   for (const metate_planned_pool &pool : plan.pools)
+///     options.pools.push_back({arena.take(pool.bytes, pool.align), pool.bytes});
+///   kernel.launch_with(options, x, y);
+struct LaunchOptions {
+  std::vector<metate_pool_memory> pools;
+  const uint32_t *interrupt = nullptr;
+
+  metate_launch_options get() const {
+    auto options = sized<metate_launch_options>();
+    options.pool_count = uint32_t(pools.size());
+    options.pools = pools.data();
+    options.interrupt = interrupt;
+    return options;
+  }
+};
+
 /// A kernel of a module.
 class Kernel {
 public:
@@ -124,16 +150,38 @@ public:
   /// try_launch that ends early, with METATE_E_INTERRUPTED, once `*interrupt` is not zero.
   template <typename... Values>
   Status try_launch_interruptible(const uint32_t *interrupt, Values &&...values) const {
-    if constexpr (sizeof...(Values) == 0) {
-      return Status::of(metate_kernel_launch_interruptible(raw, nullptr, 0, interrupt));
-    } else {
-      Argument arguments[] = {Argument(values)...};
-      metate_argument list[sizeof...(Values)];
-      for (size_t i = 0; i < sizeof...(Values); ++i)
-        list[i] = arguments[i].get();
-      return Status::of(
-          metate_kernel_launch_interruptible(raw, list, uint32_t(sizeof...(Values)), interrupt));
-    }
+    return withList(
+        [&](const metate_argument *list, uint32_t count) {
+          return Status::of(metate_kernel_launch_interruptible(raw, list, count, interrupt));
+        },
+        std::forward<Values>(values)...);
+  }
+  /// try_launch with the caller's memory for the kernel's pools; see LaunchOptions.
+  template <typename... Values>
+  Status try_launch_with(const LaunchOptions &options, Values &&...values) const {
+    metate_launch_options raw_options = options.get();
+    return withList(
+        [&](const metate_argument *list, uint32_t count) {
+          return Status::of(metate_kernel_launch_with(raw, list, count, &raw_options));
+        },
+        std::forward<Values>(values)...);
+  }
+  /// Checks the arguments and says what a launch with them needs; runs nothing.
+  template <typename... Values> Result<Plan> try_plan(Values &&...values) const {
+    return withList(
+        [&](const metate_argument *list, uint32_t count) -> Result<Plan> {
+          Plan plan;
+          auto info = sized<metate_plan>();
+          for (int turn = 0; turn < 2; ++turn) { // the first one says how many there are
+            if (metate_status code = metate_kernel_plan(raw, list, count, &info))
+              return Status::of(code);
+            plan.pools.resize(info.pool_count);
+            info.pools = plan.pools.data();
+          }
+          plan.max_workers = info.max_workers;
+          return plan;
+        },
+        std::forward<Values>(values)...);
   }
   /// Would a launch with these arguments, of which the tree is one, find room in it? Changes nothing.
   ///
@@ -173,6 +221,13 @@ public:
     unwrap(try_launch(std::forward<Values>(values)...));
   }
   template <typename... Values>
+  void launch_with(const LaunchOptions &options, Values &&...values) const {
+    unwrap(try_launch_with(options, std::forward<Values>(values)...));
+  }
+  template <typename... Values> Plan plan(Values &&...values) const {
+    return unwrap(try_plan(std::forward<Values>(values)...));
+  }
+  template <typename... Values>
   Reservation reserve_for(const Tree &tree, Values &&...values) const {
     return unwrap(try_reserve_for(tree, std::forward<Values>(values)...));
   }
@@ -181,6 +236,19 @@ public:
 #endif
 
 private:
+  /// Calls use(list, count) with the arguments as the C API takes them.
+  template <typename Use, typename... Values> static auto withList(Use use, Values &&...values) {
+    if constexpr (sizeof...(Values) == 0) {
+      return use(static_cast<const metate_argument *>(nullptr), 0u);
+    } else {
+      Argument arguments[] = {Argument(values)...};
+      metate_argument list[sizeof...(Values)];
+      for (size_t i = 0; i < sizeof...(Values); ++i)
+        list[i] = arguments[i].get();
+      return use(static_cast<const metate_argument *>(list), uint32_t(sizeof...(Values)));
+    }
+  }
+
   const metate_kernel *raw;
 };
 

@@ -19,6 +19,7 @@
 #include "metate/abi/base.h"
 #include "metate/abi/kernel.h"
 #include "metate/abi/module.h"
+#include "metate/abi/pool.h"
 #include "metate/abi/tree.h"
 
 #if defined(__GNUC__)
@@ -484,12 +485,36 @@ typedef struct metate_argument_description {
   int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extents, -1 = any */
 } metate_argument_description;
 
+/* Memory that a launch needs besides its arguments (metate/abi/pool.h). */
+typedef struct metate_planned_pool {
+  const char *name; /* what it is for; it lives as long as the module */
+  uint64_t bytes;   /* exactly; of all workers together */
+  uint64_t align;
+  uint32_t kind; /* metate_pool_kind */
+  uint32_t reserved;
+} metate_planned_pool;
+
 typedef struct metate_plan {
   uint32_t struct_size;
   uint32_t max_workers; /* workers a launch with these arguments may use; 0 = no bound */
-  uint64_t scratch_bytes;
-  uint64_t scratch_align;
+  uint32_t pool_count;  /* in: the room in `pools`; out: how many pools the kernel has */
+  uint32_t reserved;
+  metate_planned_pool *pools; /* the caller's; NULL where there is no room */
 } metate_plan;
+
+/* The caller's memory for one pool. Its contents need not be kept from one launch to the next. */
+typedef struct metate_pool_memory {
+  void *data; /* NULL: from the device's allocator, for the time of the launch */
+  uint64_t bytes;
+} metate_pool_memory;
+
+typedef struct metate_launch_options {
+  uint32_t struct_size;
+  uint32_t
+      pool_count; /* 0: all pools come from the device's allocator; else as many as the kernel has */
+  const metate_pool_memory *pools; /* in the order of metate_kernel_plan */
+  const uint32_t *interrupt;       /* as of metate_kernel_launch_interruptible; NULL: never */
+} metate_launch_options;
 
 METATE_API metate_status metate_kernel_describe(const metate_kernel *kernel,
                                                 metate_kernel_description *info);
@@ -499,7 +524,7 @@ METATE_API metate_status metate_kernel_argument_info(const metate_kernel *kernel
 METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel,
                                             const metate_argument *arguments, uint32_t count,
                                             metate_plan *plan);
-/* Checks the arguments, runs the kernel, returns when it is done. Scratch comes from the device's
+/* Checks the arguments, runs the kernel, returns when it is done. Its pools come from the device's
  * allocator. METATE_E_CAPACITY: a pool was exhausted, every other write was done; METATE_E_ASSERT.
  * A kernel compiled with debug stops instead, with the place in metate_last_error(), at a failed
  * activation (METATE_E_CAPACITY), an access outside (METATE_E_OUT_OF_RANGE) and an integer division
@@ -516,6 +541,11 @@ METATE_API metate_status metate_kernel_launch_interruptible(const metate_kernel 
                                                             const metate_argument *arguments,
                                                             uint32_t count,
                                                             const uint32_t *interrupt);
+/* metate_kernel_launch with memory for the kernel's pools. A pool that is too small (METATE_E_TOO_SMALL), misaligned
+ * (METATE_E_MISALIGNED), or overlaps an argument or another pool (METATE_E_ALIAS) is refused before anything runs. */
+METATE_API metate_status metate_kernel_launch_with(const metate_kernel *kernel,
+                                                   const metate_argument *arguments, uint32_t count,
+                                                   const metate_launch_options *options);
 /* Will the launch find room in this tree, one of its arguments? slots[pool] (may be NULL) becomes how many
  * slots each of pool_count pools needs: those in use and one for each cell that the kernel would
  * activate, counted by the kernel itself without changing anything. METATE_OK: a launch with these

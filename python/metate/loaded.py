@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from metate_native import _runtime
 
@@ -18,6 +19,24 @@ from .tree_instances import type_from_handle
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) wrote
 _TREE = 4  # metate_argument_kind: METATE_ARGUMENT_TREE
+
+
+@dataclass(frozen=True)
+class PlannedPool:
+    """Memory that a launch needs: a ``"launch"`` one for all of it, or one for each ``"worker"``, `bytes` of all together."""
+
+    name: str
+    bytes: int
+    align: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a launch needs: `max_workers` it may use (0: no bound), and its pools, which C and C++ hosts may bring themselves."""
+
+    max_workers: int
+    pools: tuple[PlannedPool, ...]
 
 
 class LoadedKernel:
@@ -51,6 +70,11 @@ class LoadedKernel:
     def _reserve_for(self, tree, arguments, keywords):
         """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
         return self._dispatcher.reserve_for(tree, *self._given(arguments, keywords))
+
+    def plan(self, *arguments, **keywords) -> Plan:
+        """What a launch with these arguments needs besides them; runs nothing. Raises as a call does."""
+        workers, pools = self._dispatcher.plan(*self._given(arguments, keywords))
+        return Plan(workers, tuple(PlannedPool(*pool) for pool in pools))
 
     def _given(self, arguments, keywords):
         """One argument for each parameter."""

@@ -42,12 +42,13 @@ struct Verdict {
   uint64_t rank = 0;
 };
 
-// One launch of a kernel, by its number in the descriptor. `scratch` is an address on the device.
+// One launch of a kernel, by its number in the descriptor. `pools` holds addresses on the device, for each pool that the
+// kernel plans; it is not read where it plans none.
 struct Launch {
   uint32_t kernel;
   uint32_t slotCount;
   const metate_slot *slots;
-  void *scratch;
+  void *const *pools;
   const metate_host *host;
 };
 

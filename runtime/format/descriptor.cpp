@@ -63,7 +63,7 @@ private:
                   {head.variants, sizeof(metate_variant_info)},
                   {head.texts, sizeof(metate_text)},
                   {head.dims, 0},
-                  {head.pools, 0},
+                  {head.pools, sizeof(metate_pool_info)},
                   {head.graphs, 0}};
     for (const auto &entry : tables) {
       const metate_table &table = entry.table;
@@ -155,8 +155,8 @@ private:
       return corrupt("kernel", index, "it stands behind a slice");
     if (kernel.source != METATE_NONE && kernel.source >= head.texts.count)
       return corrupt("kernel", index, "its source is outside the texts");
-    if (kernel.scratch_align && !isPowerOfTwo(kernel.scratch_align))
-      return corrupt("kernel", index, "its scratch alignment is no power of two");
+    if (!inRange(kernel.first_pool, kernel.pool_count, head.pools.count))
+      return corrupt("kernel", index, "its pools are outside their table");
     uint64_t slot = 0;
     for (uint32_t i = 0; i < kernel.argument_count; ++i) {
       const metate_argument_info &argument = descriptor.arguments()[kernel.first_argument + i];
@@ -168,7 +168,54 @@ private:
     }
     if (slot != kernel.slot_count)
       return corrupt("kernel", index, "it has another number of slots than its arguments");
+    return checkPools(index);
+  }
+
+  // A kernel's pools are of all variants, or stand in the variants' order.
+  metate_status checkPools(uint32_t index) {
+    const metate_kernel_info &kernel = descriptor.kernels()[index];
+    const metate_pool_info *pools = descriptor.pools() + kernel.first_pool;
+    if (kernel.pool_count && (kernel.flags & METATE_KERNEL_SLICE))
+      return corrupt("kernel", index, "it is a slice, which plans no pools");
+    for (uint32_t i = 0; i < kernel.pool_count; ++i) {
+      const metate_pool_info &pool = pools[i];
+      if (!isText(pool.name))
+        return corrupt("kernel", index, "the name of a pool is outside the descriptor");
+      if (pool.kind != METATE_POOL_LAUNCH && pool.kind != METATE_POOL_WORKER)
+        return fail(METATE_E_UNSUPPORTED, "module descriptor: kernel %u: pool kind %u is unknown",
+                    index, pool.kind);
+      if (!isPowerOfTwo(pool.align))
+        return corrupt("kernel", index, "the alignment of a pool is no power of two");
+      bool isOfAll = pool.variant == METATE_NONE;
+      if (isOfAll != (pools[0].variant == METATE_NONE) ||
+          (!isOfAll && pool.variant >= head.variants.count) ||
+          (i && pool.variant < pools[i - 1].variant))
+        return corrupt("kernel", index, "its pools are not in the order of the variants");
+      bool isBehind = false;
+      for (uint32_t factor : pool.factors) {
+        if ((isBehind && factor != METATE_NONE) ||
+            (factor != METATE_NONE && !isSizeSlot(kernel, factor)))
+          return corrupt("kernel", index, "the size of a pool is of what is no integer");
+        isBehind |= factor == METATE_NONE;
+      }
+    }
     return METATE_OK;
+  }
+
+  // Does the slot hold an integer that sizes may be made of: a scalar, or an array's extent?
+  bool isSizeSlot(const metate_kernel_info &kernel, uint32_t slot) {
+    for (uint32_t i = 0; i < kernel.argument_count; ++i) {
+      const metate_argument_info &argument = descriptor.arguments()[kernel.first_argument + i];
+      uint32_t at = slot - argument.first_slot;
+      if (slot < argument.first_slot || at >= argument.slot_count)
+        continue;
+      if (argument.kind == METATE_ARGUMENT_NDARRAY)
+        return at >= 1 && at <= argument.rank;
+      return argument.kind == METATE_ARGUMENT_SCALAR && argument.dtype != METATE_F16 &&
+             argument.dtype != METATE_BF16 && argument.dtype != METATE_F32 &&
+             argument.dtype != METATE_F64 && argument.dtype != METATE_U64; // may be no int64
+    }
+    return false;
   }
 
   metate_status checkVariant(uint32_t index) {

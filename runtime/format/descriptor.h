@@ -3,6 +3,7 @@
 #ifndef METATE_RUNTIME_FORMAT_DESCRIPTOR_H
 #define METATE_RUNTIME_FORMAT_DESCRIPTOR_H
 
+#include "metate/abi/pool.h"
 #include "support/status.h"
 
 namespace metate {
@@ -23,6 +24,7 @@ public:
   const metate_argument_info *arguments() const {
     return table<metate_argument_info>(head->arguments);
   }
+  const metate_pool_info *pools() const { return table<metate_pool_info>(head->pools); }
   const metate_variant_info *variants() const { return table<metate_variant_info>(head->variants); }
   // Kernels that hosts are offered: the slices stand behind them.
   uint32_t kernelCount() const {

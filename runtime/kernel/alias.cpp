@@ -79,6 +79,16 @@ static bool areInterleaved(const metate_argument &a, const metate_argument &b) {
   return false;
 }
 
+uint32_t argumentWithin(const metate_kernel &kernel, const metate_argument *arguments,
+                        const Extent &extent) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    Extent own = extentOf(arguments[i]);
+    if (own.begin < extent.end && extent.begin < own.end)
+      return i;
+  }
+  return METATE_NONE;
+}
+
 metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments) {
   const uint32_t writing = METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE;
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "format/descriptor.h"
+#include "metate/abi/pool.h"
 #include "support/uses.h"
 #include "type/type.h"
 
@@ -20,6 +21,9 @@ struct metate_kernel {
   uint32_t number = 0;                  // in the descriptor
   const metate_kernel *slice = nullptr; // counts the slots that it takes; NULL: there is none
   metate::Uses *uses = nullptr;         // the module's
+  const metate_pool_info *pools = nullptr; // that the code in use plans
+  uint32_t poolCount = 0;
+  bool perWorker = false; // some of them are a worker's
   uint32_t trees = 0;                   // arguments that are trees
   bool writes = false;                  // some ndarray or tree is written
   bool activates = false;               // some tree's cells may be activated
@@ -55,6 +59,9 @@ metate_status checkCode(const metate_kernel &kernel);
 
 // Refuses a written argument whose bytes meet another argument's.
 metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments);
+// The first argument that has bytes in an extent; METATE_NONE.
+uint32_t argumentWithin(const metate_kernel &kernel, const metate_argument *arguments,
+                        const Extent &extent);
 
 } // namespace metate
 

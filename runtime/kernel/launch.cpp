@@ -1,6 +1,6 @@
 // Launching kernels. The usual launch touches the kernel, the arguments and the stack: no search,
 // no lock, no allocation.
-#include "kernel/run.h"
+#include "kernel/pools.h"
 
 using namespace metate;
 
@@ -89,45 +89,59 @@ metate_status report(const metate_kernel &kernel, const metate_argument *argumen
 }
 
 metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
-                  const metate_slot *slots, void *scratch, const uint32_t *interrupt) {
-  metate_failure failure; // only its code is read before it is filled
-  metate_host host = hostOf(kernel, workerBound(kernel, arguments), failure, interrupt);
+                  const metate_slot *slots, void *const *pools, const metate_host &host) {
   if (kernel.activates)
     METATE_TRY(clearSticky(kernel, arguments));
-  int32_t code = enter(kernel, slots, scratch, host);
+  int32_t code = enter(kernel, slots, pools, host);
   if (kernel.trees)
     METATE_TRY(settle(kernel, arguments));
+  const metate_failure &failure = *host.failure;
   if (code == METATE_OK && failure.code == METATE_OK && !kernel.activates)
     return METATE_OK;
   return report(kernel, arguments, code, failure);
 }
 
-metate_status runWithScratch(const metate_kernel &kernel, const metate_argument *arguments,
-                             const metate_slot *slots, const uint32_t *interrupt) {
+// Out of the fast path: few kernels plan memory.
+__attribute__((noinline)) metate_status runWithPools(const metate_kernel &kernel,
+                                                     const metate_argument *arguments,
+                                                     const metate_slot *slots,
+                                                     const metate_host &host,
+                                                     const metate_launch_options *options) {
+  Pools pools(kernel);
+  METATE_TRY(pools.take(arguments, slots, host.max_workers, options));
+  return run(kernel, arguments, slots, pools.addresses(), host);
+}
+
+metate_status runPacked(const metate_kernel &kernel, const metate_argument *arguments,
+                        const metate_slot *slots, const metate_launch_options *options) {
   Running counted(kernel, arguments);
-  uint64_t bytes = kernel.info->scratch_bytes;
-  if (!bytes)
-    return run(kernel, arguments, slots, nullptr, interrupt);
-  uint64_t align = kernel.info->scratch_align ? kernel.info->scratch_align : METATE_BLOCK_ALIGN;
-  const Driver &driver = *kernel.device->driver;
-  Region scratch;
-  if (driver.create(kernel.device->machine, bytes, align, &scratch) != METATE_OK)
-    return fail(METATE_E_OUT_OF_MEMORY, "kernel '%s': the allocator refused %llu bytes of scratch",
-                kernel.name, show(bytes));
-  metate_status status = run(kernel, arguments, slots,
-                             reinterpret_cast<void *>(uintptr_t(scratch.address)), interrupt);
-  driver.release(kernel.device->machine, scratch);
-  return status;
+  metate_failure failure; // only its code is read before it is filled
+  metate_host host = hostOf(kernel, workerBound(kernel, arguments), failure,
+                            options ? options->interrupt : nullptr);
+  if (kernel.poolCount || (options && options->pool_count))
+    return runWithPools(kernel, arguments, slots, host, options);
+  return run(kernel, arguments, slots, nullptr, host);
 }
 
 // The largest arguments, out of the fast path.
 __attribute__((noinline)) metate_status launchLarge(const metate_kernel &kernel,
                                                     const metate_argument *arguments,
-                                                    const uint32_t *interrupt) {
+                                                    const metate_launch_options *options) {
   Array<metate_slot> slots(*kernel.device);
   METATE_TRY(slots.allocate(kernel.info->slot_count));
   METATE_TRY(pack(kernel, arguments, slots.data()));
-  return runWithScratch(kernel, arguments, slots.data(), interrupt);
+  return runPacked(kernel, arguments, slots.data(), options);
+}
+
+metate_status launch(const metate_kernel &kernel, const metate_argument *arguments, uint32_t count,
+                     const metate_launch_options *options) {
+  METATE_TRY(checkCount(kernel, arguments, count));
+  METATE_TRY(checkCode(kernel));
+  if (kernel.info->slot_count > stackSlots)
+    return launchLarge(kernel, arguments, options);
+  metate_slot slots[stackSlots]; // written before it is read: pack fills what the kernel reads
+  METATE_TRY(pack(kernel, arguments, slots));
+  return runPacked(kernel, arguments, slots, options);
 }
 
 } // namespace
@@ -142,33 +156,47 @@ metate_status metate::checkCode(const metate_kernel &kernel) {
 
 metate_status metate_kernel_launch(const metate_kernel *kernel, const metate_argument *arguments,
                                    uint32_t count) {
-  return metate_kernel_launch_interruptible(kernel, arguments, count, nullptr);
+  METATE_REQUIRE(kernel);
+  return launch(*kernel, arguments, count, nullptr);
 }
 
 metate_status metate_kernel_launch_interruptible(const metate_kernel *kernel,
                                                  const metate_argument *arguments, uint32_t count,
                                                  const uint32_t *interrupt) {
   METATE_REQUIRE(kernel);
-  METATE_TRY(checkCount(*kernel, arguments, count));
-  METATE_TRY(checkCode(*kernel));
-  if (kernel->info->slot_count > stackSlots)
-    return launchLarge(*kernel, arguments, interrupt);
-  metate_slot slots[stackSlots]; // written before it is read: pack fills what the kernel reads
-  METATE_TRY(pack(*kernel, arguments, slots));
-  return runWithScratch(*kernel, arguments, slots, interrupt);
+  metate_launch_options options{};
+  options.interrupt = interrupt;
+  return launch(*kernel, arguments, count, &options);
+}
+
+metate_status metate_kernel_launch_with(const metate_kernel *kernel,
+                                        const metate_argument *arguments, uint32_t count,
+                                        const metate_launch_options *options) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE_STRUCT(options);
+  return launch(*kernel, arguments, count, options);
 }
 
 metate_status metate_kernel_plan(const metate_kernel *kernel, const metate_argument *arguments,
                                  uint32_t count, metate_plan *plan) {
   METATE_REQUIRE(kernel);
   METATE_REQUIRE_STRUCT(plan);
+  if (plan->pool_count)
+    METATE_REQUIRE(plan->pools);
   METATE_TRY(checkCount(*kernel, arguments, count));
   Array<metate_slot> slots(*kernel->device);
   METATE_TRY(slots.allocate(kernel->info->slot_count));
   METATE_TRY(pack(*kernel, arguments, slots.data()));
-  uint32_t align = kernel->info->scratch_align;
-  *plan = {sizeof *plan, workerBound(*kernel, arguments), kernel->info->scratch_bytes,
-           kernel->info->scratch_bytes && !align ? METATE_BLOCK_ALIGN : align};
+  uint32_t bound = workerBound(*kernel, arguments);
+  metate_failure failure;
+  uint32_t workers = hostOf(*kernel, bound, failure, nullptr).max_workers;
+  for (uint32_t i = 0; i < kernel->poolCount && i < plan->pool_count; ++i) {
+    const metate_pool_info &pool = kernel->pools[i];
+    plan->pools[i] = {kernel->description().text(pool.name),
+                      metate_pool_total(&pool, slots.data(), workers), pool.align, pool.kind, 0};
+  }
+  plan->max_workers = kernel->perWorker ? workers : bound;
+  plan->pool_count = kernel->poolCount;
   return METATE_OK;
 }
 

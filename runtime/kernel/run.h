@@ -41,6 +41,9 @@ inline metate_host hostOf(const metate_kernel &kernel, uint32_t workers, metate_
   if (!host.max_workers ||
       (device.executor.worker_count && device.executor.worker_count < host.max_workers))
     host.max_workers = device.executor.worker_count;
+  // A worker's pool is for a number of them; an executor that does not say its number has one.
+  if (kernel.perWorker && (!host.max_workers || !device.executor.parallel_for))
+    host.max_workers = 1;
   host.executor_self = device.executor.self;
   host.parallel_for = device.executor.parallel_for;
   if (device.sink.text) {
@@ -53,13 +56,13 @@ inline metate_host hostOf(const metate_kernel &kernel, uint32_t workers, metate_
 }
 
 // Runs the code of a kernel, where it is a function of this process without asking its driver.
-inline int32_t enter(const metate_kernel &kernel, const metate_slot *slots, void *scratch,
+inline int32_t enter(const metate_kernel &kernel, const metate_slot *slots, void *const *pools,
                      const metate_host &host) {
   if (kernel.entry)
-    return kernel.entry(slots, scratch, &host);
+    return kernel.entry(slots, pools, &host);
   return kernel.device->driver->launch(
       kernel.device->machine, *kernel.code,
-      {kernel.number, kernel.info->slot_count, slots, scratch, &host});
+      {kernel.number, kernel.info->slot_count, slots, pools, &host});
 }
 
 // A launch while it runs, as its module and its trees count it.

@@ -69,6 +69,19 @@ void linkSlices(metate_module &module) {
   }
 }
 
+// The pools that the code in use plans; in a module for queries, the first variant's.
+void choosePools(const metate_module &module, metate_kernel &kernel) {
+  uint32_t variant = module.variant == METATE_NONE ? 0 : module.variant;
+  const metate_pool_info *all = module.description().pools() + kernel.info->first_pool;
+  for (uint32_t i = 0; i < kernel.info->pool_count; ++i) {
+    if (all[i].variant != METATE_NONE && all[i].variant != variant)
+      continue;
+    kernel.pools = kernel.pools ? kernel.pools : &all[i];
+    ++kernel.poolCount;
+    kernel.perWorker |= all[i].kind == METATE_POOL_WORKER;
+  }
+}
+
 // Without `code` in a module that is opened for queries.
 metate_status makeKernels(metate_module &module, const Code *code) {
   Descriptor descriptor = module.description();
@@ -99,6 +112,7 @@ metate_status makeKernels(metate_module &module, const Code *code) {
       kernel.activates |=
           argument.kind == METATE_ARGUMENT_TREE && (argument.access & METATE_ACCESS_ACTIVATE);
     }
+    choosePools(module, kernel);
   }
   linkSlices(module);
   return METATE_OK;

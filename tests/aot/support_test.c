@@ -94,8 +94,8 @@ static const metate_argument_info *info_at(uint32_t index) {
 }
 
 /* Reads and writes the corners of every array that was let through. */
-static int32_t entry(const metate_slot *slots, void *scratch, const metate_host *host) {
-  (void)scratch;
+static int32_t entry(const metate_slot *slots, void *const *pools, const metate_host *host) {
+  (void)pools;
   (void)host;
   ++entered;
   for (uint32_t k = 0; k < kernel->argument_count; ++k) {
@@ -216,7 +216,7 @@ static void check_calls(void) {
     int32_t given = (int32_t)(draw(30) ? count : draw(12));
     arguments = realloc(arguments, (count ? count : 1) * sizeof *arguments);
     int32_t code =
-        metate_support_call_packed(head, number, entry, slots, arguments, given, &result);
+        metate_support_call_packed(head, number, entry, slots, NULL, arguments, given, &result);
     if (code != 0 && code != -1)
       fail("a packed call returns 0 or -1", code);
     for (uint32_t k = 0; k < count; ++k)

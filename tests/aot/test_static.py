@@ -179,7 +179,7 @@ def test_the_header_says_what_each_parameter_is(built):
     assert "levels_nested_sometimes_at" not in header and "levels_sparse_a_at" not in header  # they may not be there
     assert "block of a tree 'sparse' (levels_sparse_BYTES bytes); written, cells are activated" in header
     assert "Kernel 'rotate'" in header and "Arguments may overlap." in header
-    assert "int32_t levels_positive(int32_t x, int32_t int_, int32_t *result, void *scratch," in header
+    assert "int32_t levels_positive(int32_t x, int32_t int_, int32_t *result, void *const *pools," in header
     assert "-lm" not in header  # none of these kernels calls libm
 
 
@@ -331,7 +331,8 @@ def grow(by: ti.f32):
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith(f"{tmp_path / 'app.o'}: ") and said[1] == f"{tmp_path / 'app.h'}: its C header"
     assert (
-        "int32_t app_grow(float by, void *x, void *scratch, const struct metate_host *host);" in (tmp_path / "app.h").read_text()
+        "int32_t app_grow(float by, void *x, void *const *pools, const struct metate_host *host);"
+        in (tmp_path / "app.h").read_text()
     )
     assert cli.main(["build", str(source), "-o", f"{tmp_path}/out/", "--emit", "a"]) == 0
     assert (tmp_path / "out" / "module.a").read_bytes().startswith(b"!<arch>") and (tmp_path / "out" / "module.h").exists()

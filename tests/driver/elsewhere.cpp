@@ -175,7 +175,7 @@ void unload(void *self, Code *code) {
 int32_t launch(void *self, const Code &code, const Launch &launch) {
   Unlocked unlocked(of(self));
   metate_entry entry = static_cast<const Kernels *>(code.handle)->entries[launch.kernel];
-  return entry(launch.slots, launch.scratch, launch.host);
+  return entry(launch.slots, launch.pools, launch.host);
 }
 
 } // namespace

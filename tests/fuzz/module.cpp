@@ -161,7 +161,7 @@ void map(const Host &device, const Bytes &file) {
       finding("kernel %u has no entry", i);
     auto plan = sized<metate_plan>();
     if (i == 0 && about.argument_count == 0 && !metate_kernel_plan(kernel, nullptr, 0, &plan) &&
-        plan.scratch_bytes < 4096)
+        plan.pool_count == 0)
       require(metate_kernel_launch(kernel, nullptr, 0), "launch of the empty kernel");
   }
   require(metate_module_close(module), "close");

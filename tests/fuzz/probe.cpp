@@ -8,10 +8,10 @@ namespace metate::fuzz {
 
 Probe *Probe::current = nullptr;
 
-static int32_t enter(const metate_slot *slots, void *scratch, const metate_host *host) {
+static int32_t enter(const metate_slot *slots, void *const *pools, const metate_host *host) {
   if (!Probe::current)
     finding("a kernel ran that nobody launched");
-  return Probe::current->run(slots, scratch, host);
+  return Probe::current->run(slots, pools, host);
 }
 
 #define ENTER8 enter, enter, enter, enter, enter, enter, enter, enter
@@ -23,6 +23,17 @@ void touchText(const char *text) {
     finding("a text is NULL");
   volatile size_t length = std::strlen(text);
   (void)length;
+}
+
+std::vector<metate_planned_pool> planOf(const metate_kernel *kernel,
+                                        const std::vector<metate_argument> &arguments) {
+  auto plan = metate::sized<metate_plan>();
+  uint32_t count = uint32_t(arguments.size());
+  require(metate_kernel_plan(kernel, arguments.data(), count, &plan), "plan");
+  std::vector<metate_planned_pool> pools(plan.pool_count);
+  plan.pools = pools.data();
+  require(metate_kernel_plan(kernel, arguments.data(), count, &plan), "plan");
+  return pools;
 }
 
 void touch(void *memory, uint64_t bytes, bool write) {
@@ -216,17 +227,18 @@ static void print(const metate_host *host, test::Random &random) {
   host->print(host->print_self, items, count);
 }
 
-int32_t Probe::run(const metate_slot *slots, void *scratch, const metate_host *host) {
+int32_t Probe::run(const metate_slot *slots, void *const *pools, const metate_host *host) {
   ++runs;
   if (!host || host->struct_size != sizeof *host || !host->failure)
     finding("a kernel without its host's hooks");
-  auto plan = metate::sized<metate_plan>();
-  require(metate_kernel_plan(kernel, arguments.list.data(), about.argument_count, &plan), "plan");
-  if ((plan.scratch_bytes != 0) != (scratch != nullptr) ||
-      (scratch && reinterpret_cast<uintptr_t>(scratch) % plan.scratch_align))
-    finding("scratch of %llu bytes is not what the plan says",
-            static_cast<unsigned long long>(plan.scratch_bytes));
-  touch(scratch, std::min<uint64_t>(plan.scratch_bytes, 1 << 20), true);
+  std::vector<metate_planned_pool> planned = planOf(kernel, arguments.list);
+  if (!planned.empty() && !pools)
+    finding("a kernel with %zu pools got none", planned.size());
+  for (size_t i = 0; i < planned.size(); ++i) {
+    if (reinterpret_cast<uintptr_t>(pools[i]) % planned[i].align)
+      finding("pool %zu is not aligned as the plan says", i);
+    touch(pools[i], std::min<uint64_t>(planned[i].bytes, 1 << 20), true);
+  }
   for (uint32_t i = 0; i < about.argument_count; ++i) {
     auto info = metate::sized<metate_argument_description>();
     require(metate_kernel_argument_info(kernel, i, &info), "argument");

@@ -12,6 +12,10 @@ namespace metate::fuzz {
 
 // Entries for open_static; all of them run the probe that lives on this thread.
 constexpr uint32_t probeEntries = 64;
+/// What the kernel plans for these arguments.
+std::vector<metate_planned_pool> planOf(const metate_kernel *kernel,
+                                        const std::vector<metate_argument> &arguments);
+
 extern const metate_entry probeEntry[probeEntries];
 
 // An array with the memory that it may reach: `bytes` bytes at `memory`.
@@ -65,7 +69,7 @@ public:
   void failNext(test::Random &random);
   // What the launch of a failing kernel must say.
   void requireFailure(metate_status status) const;
-  int32_t run(const metate_slot *slots, void *scratch, const metate_host *host);
+  int32_t run(const metate_slot *slots, void *const *pools, const metate_host *host);
   static Probe *current;
 
 private:

@@ -94,7 +94,11 @@ ModuleSpec seedModule() {
       {"trees", {tree("f", 0, read), tree("g", 1, activate)}, METATE_KERNEL_NO_ALIAS},
       {"total", {array("x", METATE_F64, 3, read), result}, METATE_KERNEL_HAS_RESULT},
       {"many", many},
-      {"scratch", {array("x", METATE_U16, 8, write)}, METATE_KERNEL_NO_ALIAS, METATE_NONE, 100},
+      {"pools",
+       {array("x", METATE_U16, 8, write)},
+       METATE_KERNEL_NO_ALIAS,
+       METATE_NONE,
+       {{"scratch", METATE_POOL_LAUNCH, 100, 16, 2, {1, 2}}, {"tile", METATE_POOL_WORKER, 40, 64}}},
   };
   spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};
   return spec;

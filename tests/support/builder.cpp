@@ -263,6 +263,13 @@ metate_argument_info argumentInfo(const ArgumentSpec &spec, uint32_t slot) {
   return info;
 }
 
+metate_pool_info poolInfo(const PoolSpec &spec) {
+  metate_pool_info info{0, spec.kind, spec.variant, spec.align, spec.bytes, spec.scale, {}};
+  for (uint32_t k = 0; k < METATE_POOL_FACTORS; ++k)
+    info.factors[k] = k < spec.factors.size() ? spec.factors[k] : METATE_NONE;
+  return info;
+}
+
 } // namespace
 
 Bytes descriptor(const ModuleSpec &module) {
@@ -271,6 +278,7 @@ Bytes descriptor(const ModuleSpec &module) {
   std::vector<metate_argument_info> arguments;
   std::vector<metate_variant_info> variants(module.variants.size());
   std::vector<metate_text> texts(module.texts.size());
+  std::vector<metate_pool_info> pools;
   for (size_t i = 0; i < kernels.size(); ++i) {
     const KernelSpec &spec = module.kernels[i];
     kernels[i].flags = spec.flags;
@@ -278,7 +286,10 @@ Bytes descriptor(const ModuleSpec &module) {
     kernels[i].argument_count = uint32_t(spec.arguments.size());
     kernels[i].task_count = 1;
     kernels[i].source = spec.source;
-    kernels[i].scratch_bytes = spec.scratchBytes;
+    kernels[i].first_pool = uint32_t(pools.size());
+    kernels[i].pool_count = uint32_t(spec.pools.size());
+    for (const PoolSpec &pool : spec.pools)
+      pools.push_back(poolInfo(pool));
     kernels[i].signature = XXH3_64bits(spec.name.data(), spec.name.size());
     for (const ArgumentSpec &argument : spec.arguments) {
       arguments.push_back(argumentInfo(argument, kernels[i].slot_count));
@@ -295,6 +306,7 @@ Bytes descriptor(const ModuleSpec &module) {
   head.arguments = writer.table(arguments);
   head.variants = writer.table(variants);
   head.texts = writer.table(texts);
+  head.pools = writer.table(pools);
   for (size_t i = 0; i < types.size(); ++i) {
     const Bytes &blob = module.types[i].second;
     types[i].kind = 1;
@@ -310,6 +322,8 @@ Bytes descriptor(const ModuleSpec &module) {
     kernels[i].name = writer.text(module.kernels[i].name);
     for (const ArgumentSpec &argument : module.kernels[i].arguments)
       arguments[next++].name = writer.text(argument.name);
+    for (size_t k = 0; k < module.kernels[i].pools.size(); ++k)
+      pools[kernels[i].first_pool + k].name = writer.text(module.kernels[i].pools[k].name);
   }
   for (size_t i = 0; i < texts.size(); ++i)
     texts[i] = {writer.text(module.texts[i].file), module.texts[i].line, module.texts[i].column,
@@ -338,6 +352,7 @@ Bytes descriptor(const ModuleSpec &module) {
   store(head.arguments, arguments);
   store(head.variants, variants);
   store(head.texts, texts);
+  store(head.pools, pools);
   sealDescriptor(out.data(), out.size());
   return out;
 }

@@ -3,6 +3,7 @@
 #ifndef METATE_TESTS_BUILDER_H
 #define METATE_TESTS_BUILDER_H
 
+#include "metate/abi/pool.h"
 #include "metate/metate.h"
 
 #include <cstdint>
@@ -83,12 +84,22 @@ struct ArgumentSpec {
   std::vector<int64_t> fixed = {};
 };
 
+struct PoolSpec {
+  std::string name;
+  uint32_t kind = METATE_POOL_LAUNCH;
+  uint64_t bytes = 0;
+  uint32_t align = 1;
+  uint64_t scale = 0;
+  std::vector<uint32_t> factors = {}; // slots
+  uint32_t variant = METATE_NONE;
+};
+
 struct KernelSpec {
   std::string name;
   std::vector<ArgumentSpec> arguments;
   uint32_t flags = 0;
   uint32_t source = METATE_NONE;
-  uint64_t scratchBytes = 0;
+  std::vector<PoolSpec> pools = {};
 };
 
 struct TextSpec {

@@ -119,9 +119,9 @@ int32_t treeStatus(void *tree) {
       __atomic_load_n(&static_cast<metate_tree_header *>(tree)->status, __ATOMIC_RELAXED));
 }
 
-int32_t empty(const metate_slot *, void *, const metate_host *) { return METATE_OK; }
+int32_t empty(const metate_slot *, void *const *, const metate_host *) { return METATE_OK; }
 
-int32_t fill(const metate_slot *slots, void *, const metate_host *host) {
+int32_t fill(const metate_slot *slots, void *const *, const metate_host *host) {
   Grid grid = aos(slots[0].p);
   float scale = slots[1].f;
   auto body = [&](int64_t n) -> int32_t {
@@ -138,7 +138,7 @@ int32_t fill(const metate_slot *slots, void *, const metate_host *host) {
   return treeStatus(slots[0].p);
 }
 
-int32_t run1(const metate_slot *slots, void *, const metate_host *host) {
+int32_t run1(const metate_slot *slots, void *const *, const metate_host *host) {
   Grid grid = aos(slots[0].p);
   for (uint32_t number = 1; number <= grid.pool->high_water; ++number) {
     uint32_t *record = grid.record(number);
@@ -173,7 +173,7 @@ int32_t run1(const metate_slot *slots, void *, const metate_host *host) {
   return METATE_OK;
 }
 
-int32_t axpy(const metate_slot *slots, void *, const metate_host *host) {
+int32_t axpy(const metate_slot *slots, void *const *, const metate_host *host) {
   const auto *x = static_cast<const float *>(slots[0].p);
   int64_t n = slots[1].i, step = slots[2].i;
   auto *y = static_cast<float *>(slots[3].p);
@@ -186,7 +186,7 @@ int32_t axpy(const metate_slot *slots, void *, const metate_host *host) {
   return forEach(host, n, 1, body);
 }
 
-int32_t checkPositive(const metate_slot *slots, void *, const metate_host *host) {
+int32_t checkPositive(const metate_slot *slots, void *const *, const metate_host *host) {
   const auto *x = static_cast<const int32_t *>(slots[0].p);
   for (int64_t i = 0; i < slots[1].i; ++i)
     if (x[i * slots[2].i] <= 0) {
@@ -200,7 +200,7 @@ int32_t checkPositive(const metate_slot *slots, void *, const metate_host *host)
   return METATE_OK;
 }
 
-int32_t echo(const metate_slot *slots, void *, const metate_host *) {
+int32_t echo(const metate_slot *slots, void *const *, const metate_host *) {
   auto *out = static_cast<double *>(slots[9].p);
   for (int k = 0; k < 3; ++k)
     out[k] = slots[k].f;
@@ -212,7 +212,7 @@ int32_t echo(const metate_slot *slots, void *, const metate_host *) {
 }
 
 // ab_soa: two pools, links of a at 0 and of b at 36; slots of 25 * 4 and 25 * 12 bytes.
-int32_t copy(const metate_slot *slots, void *, const metate_host *host) {
+int32_t copy(const metate_slot *slots, void *const *, const metate_host *host) {
   Grid from = aos(slots[0].p);
   Grid a(slots[1].p, 0, 0, 100), b(slots[1].p, 1, 36, 300);
   auto body = [&](int64_t n) -> int32_t {
@@ -231,7 +231,7 @@ int32_t copy(const metate_slot *slots, void *, const metate_host *host) {
   return treeStatus(slots[1].p);
 }
 
-int32_t total(const metate_slot *slots, void *, const metate_host *) {
+int32_t total(const metate_slot *slots, void *const *, const metate_host *) {
   const auto *x = static_cast<const double *>(slots[0].p);
   double sum = 0;
   for (int64_t i = 0; i < slots[1].i; ++i)
@@ -240,15 +240,23 @@ int32_t total(const metate_slot *slots, void *, const metate_host *) {
   return METATE_OK;
 }
 
-int32_t failWith(const metate_slot *slots, void *, const metate_host *) {
+int32_t failWith(const metate_slot *slots, void *const *, const metate_host *) {
   return int32_t(slots[0].i);
 }
 
-int32_t scratchUser(const metate_slot *slots, void *scratch, const metate_host *) {
+// Fills its pools to their last byte: scratch has 1000 bytes and 8 for each of out, a worker's tile 40.
+int32_t poolUser(const metate_slot *slots, void *const *pools, const metate_host *host) {
   auto *out = static_cast<uint64_t *>(slots[0].p);
-  std::memset(scratch, 7, 1000);
+  auto *scratch = static_cast<unsigned char *>(pools[0]),
+       *tiles = static_cast<unsigned char *>(pools[1]);
+  uint64_t bytes = 1000 + 8 * uint64_t(slots[1].i), workers = host->max_workers;
+  std::memset(scratch, 7, bytes);
+  std::memset(tiles, 9, 64 * workers);
   out[0] = reinterpret_cast<uintptr_t>(scratch);
-  out[1] = static_cast<unsigned char *>(scratch)[999];
+  out[1] = reinterpret_cast<uintptr_t>(tiles);
+  out[2] = workers;
+  out[3] = scratch[bytes - 1];
+  out[4] = tiles[64 * workers - 1];
   return METATE_OK;
 }
 
@@ -256,5 +264,5 @@ int32_t scratchUser(const metate_slot *slots, void *scratch, const metate_host *
 
 extern "C" {
 const metate_entry metate_test_entries[TEST_KERNELS] = {empty, fill, run1,  axpy,     checkPositive,
-                                                        echo,  copy, total, failWith, scratchUser};
+                                                        echo,  copy, total, failWith, poolUser};
 }

@@ -69,7 +69,11 @@ ModuleSpec testModuleSpec() {
       {"copy", {tree("f", 0, read), tree("g", 1, activate)}, METATE_KERNEL_NO_ALIAS},
       {"total", {array("x", METATE_F64, read), result}, METATE_KERNEL_HAS_RESULT},
       {"fail_with", {scalar("code", METATE_I32)}},
-      {"scratch", {array("out", METATE_U64, write)}, 0, METATE_NONE, 1000},
+      {"pools",
+       {array("out", METATE_U64, write)},
+       0,
+       METATE_NONE,
+       {{"scratch", METATE_POOL_LAUNCH, 1000, 8, 8, {1}}, {"tile", METATE_POOL_WORKER, 40, 64}}},
   };
   spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};
   spec.variants = {{METATE_ARCH_X86_64, 1, METATE_FORMAT_SHARED_OBJECT, "x86-64", ""}};

@@ -286,7 +286,7 @@ TEST_F(LaunchTest, failedAssertsCarryPlaceAndText) {
 
 // In the place of fail_with: an entry that records what the test says.
 static metate_failure recorded;
-static int32_t record(const metate_slot *, void *, const metate_host *host) {
+static int32_t record(const metate_slot *, void *const *, const metate_host *host) {
   *host->failure = recorded;
   return int32_t(recorded.code);
 }
@@ -334,7 +334,7 @@ TEST_F(LaunchTest, recordedFailuresAreTold) {
 
 // The word comes to the kernel as it was given; NULL where there is none.
 static const uint32_t *seenWord;
-static int32_t look(const metate_slot *, void *, const metate_host *host) {
+static int32_t look(const metate_slot *, void *const *, const metate_host *host) {
   seenWord = host->interrupt;
   return host->interrupt && *host->interrupt ? METATE_E_INTERRUPTED : METATE_OK;
 }
@@ -386,19 +386,6 @@ TEST_F(LaunchTest, resultsAreTheLastArgument) {
   auto argument = sized<metate_argument_description>();
   ASSERT_OK(metate_kernel_argument_info(kernel("total"), 1, &argument));
   EXPECT_EQ(argument.flags, unsigned(METATE_ARGUMENT_RESULT));
-}
-
-TEST_F(LaunchTest, scratchComesFromTheAllocator) {
-  uint64_t out[2] = {};
-  int64_t n = 2;
-  metate_array view{out, METATE_U64, 1, 0, 0, &n, nullptr};
-  metate_argument argument = arrayArgument(view);
-  auto plan = sized<metate_plan>();
-  ASSERT_OK(metate_kernel_plan(kernel("scratch"), &argument, 1, &plan));
-  EXPECT_EQ(plan.scratch_bytes, 1000u);
-  ASSERT_OK(launch("scratch", {argument}));
-  EXPECT_EQ(out[0] % plan.scratch_align, 0u);
-  EXPECT_EQ(out[1], 7u);
 }
 
 TEST_F(LaunchTest, planBoundsTheWorkersByTheSlack) {

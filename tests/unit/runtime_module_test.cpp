@@ -224,6 +224,9 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
   auto argument = [](Head head, Bytes &bytes, uint32_t index) {
     return bytes.at<metate_argument_info>(head->arguments.offset) + index;
   };
+  auto pool = [](Head head, Bytes &bytes, uint32_t index) {
+    return bytes.at<metate_pool_info>(head->pools.offset) + index;
+  };
   // arguments: 0 f, 1 scale, 2 f, 3 x, 4 y, 5 s, 6 x, 7 v, 8 m, 9 c, 10 on, 11 out
   const std::pair<const char *, std::function<void(Head, Bytes &)>> edits[] = {
       {"magic", [](Head head, Bytes &) { head->magic ^= 1; }},
@@ -254,7 +257,17 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
       {"fewer arguments", [&](Head h, Bytes &b) { kernel(h, b)->argument_count -= 1; }},
       {"slot count", [&](Head h, Bytes &b) { kernel(h, b)->slot_count += 1; }},
       {"source", [&](Head h, Bytes &b) { kernel(h, b)->source = 2; }},
-      {"scratch align", [&](Head h, Bytes &b) { kernel(h, b)->scratch_align = 3; }},
+      {"first pool", [&](Head h, Bytes &b) { kernel(h, b)->first_pool = ~0u; }},
+      {"pool count", [&](Head h, Bytes &b) { kernel(h, b)->pool_count = 3; }},
+      {"pool name", [&](Head h, Bytes &b) { pool(h, b, 0)->name = ~0u; }},
+      {"pool align", [&](Head h, Bytes &b) { pool(h, b, 0)->align = 3; }},
+      {"pool without align", [&](Head h, Bytes &b) { pool(h, b, 0)->align = 0; }},
+      {"pool variant", [&](Head h, Bytes &b) { pool(h, b, 1)->variant = 0; }},
+      {"pools' variants",
+       [&](Head h, Bytes &b) { pool(h, b, 0)->variant = pool(h, b, 1)->variant = 1; }},
+      {"pool factor", [&](Head h, Bytes &b) { pool(h, b, 0)->factors[0] = 0; }},
+      {"pool stride", [&](Head h, Bytes &b) { pool(h, b, 0)->factors[0] = 2; }},
+      {"pool factor behind", [&](Head h, Bytes &b) { pool(h, b, 0)->factors[2] = 1; }},
       {"argument name", [&](Head h, Bytes &b) { argument(h, b, 7)->name = ~0u; }},
       {"argument kind", [&](Head h, Bytes &b) { argument(h, b, 7)->kind = 9; }},
       {"argument dtype", [&](Head h, Bytes &b) { argument(h, b, 9)->dtype = 0; }},

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<metate_print_item> items;
 
-int32_t printItems(const metate_slot *, void *, const metate_host *host) {
+int32_t printItems(const metate_slot *, void *const *, const metate_host *host) {
   if (host->print)
     host->print(host->print_self, items.data(), uint32_t(items.size()));
   return METATE_OK;

@@ -84,6 +84,41 @@ std::string accessOf(uint32_t access) {
   return text;
 }
 
+/// "1000 + 8 * x.shape[0] bytes, aligned to 64": sizes depend on arguments, which are not known here.
+std::string showPool(const Kernel &kernel, const metate_pool_info &pool) {
+  std::string text = pool.scale ? "" : std::to_string(pool.bytes);
+  if (pool.scale)
+    text = (pool.bytes ? std::to_string(pool.bytes) + " + " : "") + std::to_string(pool.scale);
+  for (uint32_t slot : pool.factors) {
+    if (slot == METATE_NONE)
+      break;
+    for (const auto &argument : kernel.arguments())
+      if (slot - argument.first_slot < argument.slot_count)
+        text += std::string(" * ") + argument.name +
+                (argument.kind == METATE_ARGUMENT_NDARRAY
+                     ? ".shape[" + std::to_string(slot - argument.first_slot - 1) + "]"
+                     : "");
+  }
+  text += " bytes, aligned to " + std::to_string(pool.align);
+  if (pool.kind == METATE_POOL_WORKER)
+    text += ", for each worker";
+  if (pool.variant != METATE_NONE)
+    text += ", of variant " + std::to_string(pool.variant);
+  return text;
+}
+
+void showPools(const Module &module, const Kernel &kernel, uint32_t number) {
+  const auto *base = static_cast<const char *>(module.describe().descriptor);
+  const auto *head = reinterpret_cast<const metate_descriptor *>(base);
+  const auto &info =
+      reinterpret_cast<const metate_kernel_info *>(base + head->kernels.offset)[number];
+  const auto *pools = reinterpret_cast<const metate_pool_info *>(base + head->pools.offset);
+  for (uint32_t k = 0; k < info.pool_count; ++k) {
+    const metate_pool_info &pool = pools[info.first_pool + k];
+    std::printf("    pool %-9s %s\n", base + pool.name, showPool(kernel, pool).c_str());
+  }
+}
+
 void showKernels(const Module &module) {
   std::printf("\nkernels\n");
   for (uint32_t i = 0; i < module.describe().kernel_count; ++i) {
@@ -101,6 +136,7 @@ void showKernels(const Module &module) {
       std::printf("    %-14s %-24s %s%s\n", argument.name, showArgument(argument).c_str(),
                   accessOf(argument.access).c_str(),
                   argument.flags & METATE_ARGUMENT_RESULT ? " (result)" : "");
+    showPools(module, kernel, i);
   }
 }
 

@@ -101,8 +101,11 @@ typedef struct metate_host {
   void *reserved;
 } metate_host;
 
-/* A kernel. `scratch` is NULL when the kernel's descriptor plans none. Returns a metate_status. */
-typedef int32_t (*metate_entry)(const metate_slot *slots, void *scratch, const metate_host *host);
+/* A kernel. `pools` holds an address for each pool that the kernel plans for this code, in their order (pool.h); it is
+ * not read where there is none. A kernel with a worker's pool runs on at most host->max_workers workers, for which the
+ * pool has room; 0 of them, and a NULL host, mean one. Returns a metate_status. */
+typedef int32_t (*metate_entry)(const metate_slot *slots, void *const *pools,
+                                const metate_host *host);
 
 /* What a shared-object payload exports, as data, under the name METATE_PAYLOAD_SYMBOL. */
 #define METATE_PAYLOAD_SYMBOL "metate_payload"
@@ -123,7 +126,7 @@ typedef struct metate_payload {
 struct metate_static_module {
   const void *descriptor;
   uint64_t bytes; /* of the descriptor */
-  int32_t (*const *entries)(const union metate_slot *slots, void *scratch,
+  int32_t (*const *entries)(const union metate_slot *slots, void *const *pools,
                             const struct metate_host *host);
   uint32_t entry_count;
   uint32_t reserved;

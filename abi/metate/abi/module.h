@@ -66,7 +66,7 @@ typedef struct metate_descriptor {
   metate_table variants;      /* metate_variant_info */
   metate_table texts;         /* metate_text */
   metate_table dims;          /* reserved for bounded dimensions */
-  metate_table pools;         /* reserved for planned scratch */
+  metate_table pools;         /* metate_pool_info (pool.h) */
   metate_table graphs;        /* reserved */
   uint32_t producer;          /* string: compiler name and version */
   uint32_t reserved[5];
@@ -102,8 +102,9 @@ typedef struct metate_kernel_info {
   uint32_t argument_count;
   uint32_t slot_count; /* 8-byte argument slots */
   uint32_t task_count;
-  uint64_t scratch_bytes; /* constant part of the scratch; 0 today */
-  uint32_t scratch_align;
+  uint32_t first_pool; /* into `pools`: memory that its code plans, see pool.h */
+  uint32_t pool_count; /* of all variants together */
+  uint32_t reserved;
   uint32_t source;    /* index into texts: where the kernel is defined; METATE_NONE */
   uint64_t signature; /* hash of the kernel's name and arguments: guards the direct pointer */
 } metate_kernel_info;

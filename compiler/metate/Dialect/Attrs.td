@@ -107,6 +107,30 @@ def Metate_BlockType : TypeDef<Metate_Dialect, "Block"> {
   let summary = "bytes of one argument: a tree's block or an array's data (from the layout stage on)";
 }
 
+def Metate_PoolAttr : AttrDef<Metate_Dialect, "Pool"> {
+  let mnemonic = "pool";
+  let summary = "memory that a kernel's code plans, as the module descriptor will state it";
+  let description = [{
+    Its size in bytes is bytes + scale * the product of the integers in the slots `factors`, rounded up to align; a worker's
+    pool has so many for each worker. variant: the number of the payload whose code plans it; -1: that of each.
+    Constraint (M1): the alignment is a power of two, at most 4096; sizes are not negative. (M2): at most METATE_POOL_FACTORS factors, and
+    none without a scale. (M3): the name is letters, digits and underscores, as C has them.
+  }];
+  let parameters = (ins
+    StringRefParameter<"what it is for">:$name,
+    EnumParameter<Metate_PoolKind>:$kind,
+    "int64_t":$bytes,
+    "int64_t":$align,
+    DefaultValuedParameter<"int64_t", "0">:$scale,
+    OptionalArrayRefParameter<"int64_t">:$factors,
+    DefaultValuedParameter<"int64_t", "-1">:$variant
+  );
+  let genVerifyDecl = 1;
+  let assemblyFormat = [{
+    `<` $name `,` $kind `bytes` $bytes `align` $align (`scale` $scale^)? (`factors` `[` $factors^ `]`)? (`variant` $variant^)? `>`
+  }];
+}
+
 def Metate_ArgumentAttr : AttrDef<Metate_Dialect, "Argument"> {
   let mnemonic = "argument";
   let summary = "one argument of a kernel's interface, as the module descriptor will state it";

@@ -15,4 +15,10 @@ def Metate_CheckKind : I32EnumAttr<"CheckKind", "what a check is for: the metate
   let cppNamespace = "::metate";
 }
 
+def Metate_PoolKind : I32EnumAttr<"PoolKind", "whose a planned pool is: metate_pool_kind of abi/metate/abi/pool.h", [
+    I32EnumAttrCase<"Launch", 1, "launch">,
+    I32EnumAttrCase<"Worker", 2, "worker">]> {
+  let cppNamespace = "::metate";
+}
+
 #endif

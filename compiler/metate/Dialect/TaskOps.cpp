@@ -6,6 +6,7 @@
 #include "metate/Dialect/Tree.h"
 #include "metate/abi/base.h"
 #include "metate/abi/module.h"
+#include "metate/abi/pool.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -71,6 +72,56 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT)))
     return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
   return success();
+}
+
+void InterfaceOp::build(OpBuilder &builder, OperationState &state, StringRef name, StringRef entry,
+                        ArrayAttr arguments, int64_t tasks, bool mayAlias, bool debug) {
+  build(builder, state, builder.getStringAttr(name), builder.getStringAttr(entry), arguments,
+        builder.getI64IntegerAttr(tasks), mayAlias ? builder.getUnitAttr() : UnitAttr(),
+        debug ? builder.getUnitAttr() : UnitAttr(), ArrayAttr());
+}
+
+//===-- planned memory ------------------------------------------------------===//
+
+LogicalResult PoolAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                               PoolKind, int64_t bytes, int64_t align, int64_t scale,
+                               ArrayRef<int64_t> factors, int64_t variant) {
+  constexpr int64_t largestAlign = 4096; // a page: what hosts can give
+  if (align < 1 || align > largestAlign || !llvm::isPowerOf2_64(uint64_t(align)) || bytes < 0 ||
+      scale < 0 || variant < -1)
+    return emitError() << "(M1) pool '" << name << "': expected sizes of at least 0 and a power of "
+                       << "two up to 4096 as alignment, got bytes " << bytes << ", scale " << scale
+                       << ", align " << align;
+  if (factors.size() > METATE_POOL_FACTORS || (!factors.empty() && !scale))
+    return emitError() << "(M2) pool '" << name << "': expected at most "
+                       << int(METATE_POOL_FACTORS) << " factors of a scale, got " << factors.size()
+                       << " of " << scale;
+  if (name.empty() || llvm::isDigit(name[0]) ||
+      !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+    return emitError() << "(M3) expected a pool's name of letters, digits and underscores, got '"
+                       << name << "'";
+  return success();
+}
+
+LogicalResult PoolOp::verify() {
+  SmallVector<int64_t> slots(getFactors().size());
+  if (failed(PoolAttr::verify([&] { return emitOpError("(Q1) "); }, getName(), getKind(),
+                              getBytes(), getAlign(), getScale(), slots, -1)))
+    return failure();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  for (Value factor : getFactors()) {
+    auto argument = dyn_cast<BlockArgument>(factor);
+    if (!argument || !kernel || argument.getOwner() != &kernel.getBody().front())
+      return emitOpError("(Q2) expected factors that are arguments of the kernel");
+  }
+  if (getKind() == PoolKind::Worker && !(*this)->getParentOfType<RangeOp>())
+    return emitOpError("(Q3) expected a worker's pool in a task");
+  return success();
+}
+
+/// A worker's own memory is what it is only where he works.
+Speculation::Speculatability PoolOp::getSpeculatability() {
+  return getKind() == PoolKind::Launch ? Speculation::Speculatable : Speculation::NotSpeculatable;
 }
 
 LogicalResult SnapshotOp::verify() {

@@ -205,13 +205,42 @@ def Metate_ReturnStatusOp : Metate_Op<"return_status", [MemoryEffects<[MemRead, 
   let assemblyFormat = "$status attr-dict";
 }
 
+//===-- planned memory (layout stage) ---------------------------------------===//
+
+def Metate_PoolOp : Metate_Op<"pool", [NoMemoryEffect, DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
+  let summary = "the memory of a planned pool: the host's, for the time of the launch";
+  let description = [{
+    `%p = metate.pool "tile" worker bytes 64 align 64 scale 8 by (%n)`: 64 + 8 * %n bytes, for each worker his own. metate-plan-pools
+    gives pools their numbers (`index`) and the interface their list; operations of one name mean one pool. What it holds at first is not
+    defined. Constraint (Q1): the sizes and the name are those of a #metate.pool. (Q2): factors are arguments of the kernel, of an integer type
+    or index. (Q3): a worker's pool stands in a task.
+  }];
+  let arguments = (ins StrAttr:$name, Metate_PoolKind:$kind, I64Attr:$bytes, I64Attr:$align, DefaultValuedAttr<I64Attr, "0">:$scale,
+    Variadic<AnySignlessIntegerOrIndex>:$factors, OptionalAttr<I64Attr>:$index);
+  let results = (outs Metate_BlockType:$block);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $name $kind `bytes` $bytes `align` $align (`scale` $scale^ `by` `(` $factors `:` type($factors) `)`)? (`index` $index^)? attr-dict
+  }];
+}
+
+def Metate_WorkerPartOp : Metate_Op<"worker_part", [NoMemoryEffect]> {
+  let summary = "in a task: the part of a worker's pool that is the worker's who runs this";
+  let arguments = (ins Metate_BlockType:$pool, Index:$bytes);
+  let results = (outs Metate_BlockType:$part);
+  let assemblyFormat = "$pool `each` $bytes attr-dict";
+}
+
 //===-- interface and payload (layout to pack) -----------------------------===//
 
 def Metate_InterfaceOp : Metate_Op<"interface", [Symbol]> {
   let summary = "a kernel as its host sees it; the symbol is the kernel's name";
   let description = [{`entry` is the symbol of the compiled entry (metate_entry).}];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$entry, TypedArrayAttrBase<Metate_ArgumentAttr, "an array of #metate.argument">:$arguments, I64Attr:$task_count, UnitAttr:$may_alias, UnitAttr:$debug);
-  let assemblyFormat = "$sym_name `entry` $entry `tasks` $task_count $arguments (`may_alias` $may_alias^)? (`debug` $debug^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$entry, TypedArrayAttrBase<Metate_ArgumentAttr, "an array of #metate.argument">:$arguments, I64Attr:$task_count, UnitAttr:$may_alias, UnitAttr:$debug,
+    OptionalAttr<TypedArrayAttrBase<Metate_PoolAttr, "an array of #metate.pool">>:$pools);
+  let assemblyFormat = "$sym_name `entry` $entry `tasks` $task_count $arguments (`may_alias` $may_alias^)? (`debug` $debug^)? (`pools` $pools^)? attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$entry, "::mlir::ArrayAttr":$arguments, "int64_t":$tasks,
+    "bool":$mayAlias, "bool":$debug)>];
 }
 
 def Metate_TextOp : Metate_Op<"text"> {

@@ -11,6 +11,7 @@
 #include "metate/Module/Hash.h"
 #include "metate/Module/Module.h"
 #include "metate/abi/kernel.h"
+#include "metate/abi/pool.h"
 #include "metate/abi/tree.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -49,7 +50,7 @@ private:
 
 class DescriptorBuilder {
 public:
-  explicit DescriptorBuilder(ModuleOp module) : module(module) {}
+  DescriptorBuilder(ModuleOp module, std::optional<int64_t> only) : module(module), only(only) {}
   Expected<std::string> run(ArrayRef<Variant> given);
 
 private:
@@ -57,6 +58,7 @@ private:
   Error addType(StringRef name, TreeType type);
   Error addTexts();
   void addKernel(InterfaceOp op);
+  void addPools(InterfaceOp op, metate_kernel_info &kernel);
   metate_argument_info makeArgument(ArgumentAttr argument);
   void addVariant(const Variant &variant);
   uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
@@ -64,12 +66,14 @@ private:
   std::string assemble();
 
   ModuleOp module;
+  std::optional<int64_t> only; // the payload that it goes with
   Strings strings;
   std::vector<metate_type_info> types; // offset: of the blob in `blobs` until assembled
   std::vector<metate_kernel_info> kernels;
   std::vector<metate_argument_info> arguments;
   std::vector<metate_variant_info> variants;
   std::vector<metate_text> texts;
+  std::vector<metate_pool_info> pools;
   std::string blobs;
   uint32_t typeOf(ArgumentAttr argument) const;
 
@@ -188,6 +192,28 @@ uint64_t DescriptorBuilder::signatureOf(StringRef name, ArrayRef<metate_argument
   return hashOf(key);
 }
 
+void DescriptorBuilder::addPools(InterfaceOp op, metate_kernel_info &kernel) {
+  if (!op.getPools())
+    return;
+  kernel.first_pool = uint32_t(pools.size());
+  for (PoolAttr pool : op.getPoolsAttr().getAsRange<PoolAttr>()) {
+    bool isOfOne = pool.getVariant() >= 0;
+    if (only && isOfOne && pool.getVariant() != *only)
+      continue;
+    metate_pool_info info = {};
+    info.name = strings.add(pool.getName());
+    info.kind = uint32_t(pool.getKind());
+    info.variant = isOfOne && !only ? uint32_t(pool.getVariant()) : METATE_NONE;
+    info.align = uint32_t(pool.getAlign());
+    info.bytes = uint64_t(pool.getBytes());
+    info.scale = uint64_t(pool.getScale());
+    std::fill(std::begin(info.factors), std::end(info.factors), METATE_NONE);
+    llvm::copy(pool.getFactors(), info.factors);
+    pools.push_back(info);
+    ++kernel.pool_count;
+  }
+}
+
 void DescriptorBuilder::addKernel(InterfaceOp op) {
   metate_kernel_info kernel = {};
   kernel.name = strings.add(op.getSymName());
@@ -198,8 +224,8 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
   kernel.first_argument = uint32_t(arguments.size());
   kernel.argument_count = uint32_t(op.getArguments().size());
   kernel.task_count = uint32_t(op.getTaskCount());
-  kernel.scratch_align = 1;
   kernel.source = METATE_NONE;
+  addPools(op, kernel);
   for (Attribute attribute : op.getArguments()) {
     metate_argument_info info = makeArgument(cast<ArgumentAttr>(attribute));
     info.first_slot = kernel.slot_count;
@@ -240,11 +266,12 @@ static metate_table append(std::string &bytes, const std::vector<Record> &record
 
 std::string DescriptorBuilder::assemble() {
   uint32_t name = strings.add(module.getSymName().value_or("module")), made = strings.add(producer);
-  size_t tables =
-      llvm::alignTo(sizeof(metate_descriptor), 8) + types.size() * sizeof(metate_type_info) +
-      kernels.size() * sizeof(metate_kernel_info) +
-      arguments.size() * sizeof(metate_argument_info) +
-      variants.size() * sizeof(metate_variant_info) + texts.size() * sizeof(metate_text);
+  size_t tables = llvm::alignTo(sizeof(metate_descriptor), 8) +
+                  types.size() * sizeof(metate_type_info) +
+                  kernels.size() * sizeof(metate_kernel_info) +
+                  arguments.size() * sizeof(metate_argument_info) +
+                  variants.size() * sizeof(metate_variant_info) +
+                  texts.size() * sizeof(metate_text) + pools.size() * sizeof(metate_pool_info);
   uint32_t blobBase = uint32_t(llvm::alignTo(tables, 8)),
            stringBase = uint32_t(blobBase + blobs.size());
   auto resolve = [&](auto &...numbers) { (Strings::resolve(numbers, stringBase), ...); };
@@ -261,6 +288,8 @@ std::string DescriptorBuilder::assemble() {
     resolve(variant.cpu, variant.features, variant.triple);
   for (metate_text &text : texts)
     resolve(text.file, text.text);
+  for (metate_pool_info &pool : pools)
+    resolve(pool.name);
 
   metate_descriptor head = {};
   head.magic = METATE_DESCRIPTOR_MAGIC;
@@ -273,6 +302,7 @@ std::string DescriptorBuilder::assemble() {
   head.arguments = append(bytes, arguments);
   head.variants = append(bytes, variants);
   head.texts = append(bytes, texts);
+  head.pools = append(bytes, pools);
   bytes.resize(blobBase);
   bytes += blobs;
   bytes += strings.bytes; // never empty: it holds the producer; so the last byte is a string's end
@@ -298,6 +328,7 @@ Expected<std::string> DescriptorBuilder::run(ArrayRef<Variant> given) {
   return assemble();
 }
 
-Expected<std::string> metate::buildDescriptor(ModuleOp module, ArrayRef<Variant> variants) {
-  return DescriptorBuilder(module).run(variants);
+Expected<std::string> metate::buildDescriptor(ModuleOp module, ArrayRef<Variant> variants,
+                                              std::optional<int64_t> payload) {
+  return DescriptorBuilder(module, payload).run(variants);
 }

@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,11 @@ namespace metate {
 
 /// The descriptor's bytes: types, kernels, arguments and texts of `module` (any stage from layout
 /// on) and the given variants. The module's name is its
-/// symbol name, "module" without one. The value belongs in memory aligned to 8.
+/// symbol name, "module" without one. The value belongs in memory aligned to 8. `payload`: the descriptor goes with the
+/// code of this one alone, so that pools of the others are left out.
 llvm::Expected<std::string> buildDescriptor(mlir::ModuleOp module,
-                                            llvm::ArrayRef<Variant> variants = {});
+                                            llvm::ArrayRef<Variant> variants = {},
+                                            std::optional<int64_t> payload = std::nullopt);
 
 struct PackOptions {
   /// Drops the line tables and symbols from the payloads.

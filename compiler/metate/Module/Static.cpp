@@ -127,7 +127,7 @@ static std::string parameterName(StringRef name) {
   // Leading underscores, and the names that every direct entry has.
   if (text[0] == '_')
     text = "p" + text;
-  if (isReserved(text) || text == "scratch" || text == "host")
+  if (isReserved(text) || text == "pools" || text == "host")
     text += "_";
   return text;
 }
@@ -225,6 +225,7 @@ Error StaticModule::addParameters(StaticKernel &kernel) {
 
 Error StaticModule::addKernels() {
   llvm::ArrayRef<metate_argument_info> arguments = table<metate_argument_info>(header().arguments);
+  llvm::ArrayRef<metate_pool_info> pools = table<metate_pool_info>(header().pools);
   for (const metate_kernel_info &info : table<metate_kernel_info>(header().kernels)) {
     if (info.flags & METATE_KERNEL_SLICE)
       break; // they stand last, and libmetate alone calls them
@@ -234,6 +235,7 @@ Error StaticModule::addKernels() {
                                           "underscores, as C has them: pass name= to add_kernel");
     StaticKernel kernel{&info,
                         arguments.slice(info.first_argument, info.argument_count),
+                        pools.slice(info.first_pool, info.pool_count),
                         name + "_" + own,
                         "__tvm_ffi_" + name + "_" + own,
                         {}};

@@ -8,6 +8,7 @@
 #define METATE_MODULE_STATIC_H
 
 #include "metate/abi/module.h"
+#include "metate/abi/pool.h"
 #include "metate/abi/tree.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -41,6 +42,7 @@ struct StaticParameter {
 struct StaticKernel {
   const metate_kernel_info *info;
   llvm::ArrayRef<metate_argument_info> arguments;
+  llvm::ArrayRef<metate_pool_info> pools;
   std::string direct; ///< symbol of the direct entry: MODULE_KERNEL
   std::string packed; ///< symbol of the packed entry
   std::vector<StaticParameter> parameters;

@@ -226,10 +226,13 @@ void Writer::addPacked(const StaticKernel &kernel, unsigned number, Function *en
   IRBuilder<> builder(&function->getEntryBlock());
   Value *slots =
       builder.CreateAlloca(i64, ConstantInt::get(i64, std::max(1u, kernel.info->slot_count)));
+  // Of each pool the address, and behind these where it begins and ends.
+  Value *pools = builder.CreateAlloca(
+      i64, ConstantInt::get(i64, std::max<size_t>(1, 3 * kernel.pools.size())));
   builder.CreateRet(
       builder.CreateCall(support("metate_support_call_packed", i32,
-                                 {pointer, i32, pointer, pointer, pointer, i32, pointer}),
-                         {descriptor, ConstantInt::get(i32, number), entry, slots,
+                                 {pointer, i32, pointer, pointer, pointer, pointer, i32, pointer}),
+                         {descriptor, ConstantInt::get(i32, number), entry, slots, pools,
                           function->getArg(1), function->getArg(2), function->getArg(3)}));
 }
 

@@ -121,7 +121,9 @@ static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, boo
          "misaligned, 8 a\n"
       << " * tree's pool is exhausted, 14 a failed assertion. They may be called from any number "
          "of threads.\n *\n"
-      << " * scratch: NULL; these kernels plan none.\n"
+      << " * pools: NULL, or of a kernel that plans memory an address for each of its pools, which "
+         "are\n"
+      << " * listed with it; what they hold need not be kept from one call to the next.\n"
       << " * host: NULL (serial and silent), or the hooks of metate/abi/kernel.h: executor, "
          "prints,\n"
       << " * where a failure is recorded. Arguments are not checked here: the packed entries and\n"
@@ -136,7 +138,7 @@ static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, boo
          "m.bytes,\n"
       << " * m.entries, m.entry_count, &module). */\n"
       << "struct metate_static_module {\n  const void *descriptor;\n  uint64_t bytes;\n"
-      << "  int32_t (*const *entries)(const union metate_slot *slots, void *scratch,\n"
+      << "  int32_t (*const *entries)(const union metate_slot *slots, void *const *pools,\n"
       << "                            const struct metate_host *host);\n"
       << "  uint32_t entry_count;\n  uint32_t reserved;\n};\n#endif\n"
       << "extern const struct metate_static_module " << module.moduleSymbol() << ";\n";
@@ -244,7 +246,7 @@ static void writePrototype(llvm::raw_ostream &out, const StaticKernel &kernel) {
   std::vector<std::string> pieces;
   for (const StaticParameter &parameter : kernel.parameters)
     pieces.push_back(parameter.type + parameter.name + parameter.suffix + ",");
-  pieces.push_back("void *scratch,");
+  pieces.push_back("void *const *pools,");
   pieces.push_back("const struct metate_host *host);");
   std::string line = "int32_t " + kernel.direct + "(" + pieces[0];
   for (const std::string &piece : llvm::drop_begin(pieces)) {
@@ -255,6 +257,60 @@ static void writePrototype(llvm::raw_ostream &out, const StaticKernel &kernel) {
     line += " " + piece;
   }
   out << line << "\n";
+}
+
+/// "n" of a factor: the direct entry's parameter in that slot, or the extent that is always the same.
+static std::string factorName(const StaticKernel &kernel, uint32_t slot) {
+  unsigned argument = 0;
+  while (slot >= kernel.arguments[argument].first_slot + kernel.arguments[argument].slot_count)
+    ++argument;
+  const metate_argument_info &info = kernel.arguments[argument];
+  unsigned dimension = slot - info.first_slot - 1;
+  bool isArray = info.kind == METATE_ARGUMENT_NDARRAY;
+  for (const StaticParameter &parameter : kernel.parameters)
+    if (parameter.argument == argument &&
+        (isArray ? parameter.kind == StaticParameter::Extent && parameter.dimension == dimension
+                 : parameter.kind == StaticParameter::Itself))
+      return parameter.name;
+  return std::to_string(info.fixed[dimension]);
+}
+
+/// Sizes as macros, so that memory may be an array: constant where the size is, else of the direct entry's
+/// parameters, and of how many workers there are.
+static void writePools(llvm::raw_ostream &out, const StaticModule &module,
+                       const StaticKernel &kernel) {
+  if (kernel.pools.empty())
+    return;
+  out << "\n/* Memory that '" << module.text(kernel.info->name)
+      << "' plans: pools[k] is the address of pool k. */\n#define " << kernel.direct << "_POOLS "
+      << kernel.pools.size() << "\n";
+  for (auto [k, pool] : llvm::enumerate(kernel.pools)) {
+    std::vector<std::string> parameters;
+    std::string size = "UINT64_C(" + std::to_string(pool.scale) + ")";
+    for (uint32_t slot : pool.factors) {
+      if (slot == METATE_NONE)
+        break;
+      std::string name = factorName(kernel, slot);
+      if (!llvm::isDigit(name[0]) && !llvm::is_contained(parameters, name))
+        parameters.push_back(name);
+      size += " * (uint64_t)((" + name + ") > 0 ? (" + name + ") : 0)";
+    }
+    std::string align = "UINT64_C(" + std::to_string(pool.align) + ")";
+    size = "((UINT64_C(" + std::to_string(pool.bytes) + ") + " + size + " + " + align + " - 1) / " +
+           align + " * " + align + ")";
+    if (pool.kind == METATE_POOL_WORKER) {
+      parameters.push_back("workers");
+      size = "(" + size + " * (uint64_t)(workers))";
+    }
+    std::string prefix = kernel.direct + "_" + module.text(pool.name).str();
+    out << "/* pool " << k << ", '" << module.text(pool.name) << "'"
+        << (pool.kind == METATE_POOL_WORKER
+                ? ": for host->max_workers workers; for one where that is 0 or the host NULL"
+                : "")
+        << " */\n#define " << prefix << "_BYTES"
+        << (parameters.empty() ? "" : "(" + llvm::join(parameters, ", ") + ")") << " " << size
+        << "\n#define " << prefix << "_ALIGN " << pool.align << "\n";
+  }
 }
 
 static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
@@ -276,7 +332,9 @@ static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
       out << " *   " << comment(describe(module, kernel, parameter, types)) << "\n";
   out << " * Signature 0x" << llvm::utohexstr(kernel.info->signature, true, 16) << ". */\n";
   writePrototype(out, kernel);
-  out << "/* The same by tvm-ffi's calling convention (TVMFFISafeCallType), arguments checked. */\n"
+  out << "/* The same by tvm-ffi's calling convention (TVMFFISafeCallType), arguments checked"
+      << (kernel.pools.empty() ? "" : "; its pools, arrays of\n * u8, are its last arguments")
+      << ". */\n"
       << "int32_t " << kernel.packed
       << "(void *self, const void *arguments, int32_t count,\n            void *result);\n";
 }
@@ -289,7 +347,7 @@ std::string metate::staticHeader(const StaticModule &module, bool math) {
     writeType(out, module, type);
   llvm::ArrayRef<metate_text> texts = module.table<metate_text>(module.header().texts);
   for (const StaticKernel &kernel : module.kernels)
-    writeKernel(out, module, kernel, module.types, texts);
+    writeKernel(out, module, kernel, module.types, texts), writePools(out, module, kernel);
   out << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;
 }

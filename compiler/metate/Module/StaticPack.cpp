@@ -65,11 +65,11 @@ Expected<StaticCarrier> metate::packStatic(ModuleOp module, const TargetRegistry
         "the module holds no payload: it has not been through stage emit");
   SmallVector<StringRef> entries = entryNames(module);
   StaticCarrier carrier;
-  for (PayloadOp payload : module.getOps<PayloadOp>()) {
+  for (auto [number, payload] : llvm::enumerate(module.getOps<PayloadOp>())) {
     Expected<Variant> variant = linkedVariant(targets, payload);
     if (!variant)
       return variant.takeError();
-    Expected<std::string> descriptor = buildDescriptor(module, *variant);
+    Expected<std::string> descriptor = buildDescriptor(module, *variant, number);
     if (!descriptor)
       return descriptor.takeError();
     std::vector<uint64_t> aligned((descriptor->size() + 7) / 8);

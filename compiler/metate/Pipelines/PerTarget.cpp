@@ -38,6 +38,33 @@ static Error checkSameDescription(ModuleOp first, const Target &firstTarget, Mod
   return Error::success();
 }
 
+/// The pools of each kernel of one copy: what a target's code plans is its own. The interfaces are left without.
+static SmallVector<ArrayAttr> takePools(ModuleOp module) {
+  SmallVector<ArrayAttr> pools;
+  for (InterfaceOp interface : module.getOps<InterfaceOp>()) {
+    pools.push_back(interface.getPoolsAttr());
+    interface.removePoolsAttr();
+  }
+  return pools;
+}
+
+/// A kernel's pools of all targets: one list where they are the same, else one behind the other with their variants.
+static ArrayAttr joinPools(MLIRContext *context, ArrayRef<SmallVector<ArrayAttr>> ofTargets,
+                           size_t kernel) {
+  if (llvm::all_of(ofTargets, [&](const auto &pools) {
+        return pools[kernel] == ofTargets.front()[kernel];
+      }))
+    return ofTargets.front()[kernel];
+  SmallVector<Attribute> all;
+  for (auto [variant, pools] : llvm::enumerate(ofTargets))
+    if (pools[kernel])
+      for (PoolAttr pool : pools[kernel].getAsRange<PoolAttr>())
+        all.push_back(PoolAttr::get(context, pool.getName(), pool.getKind(), pool.getBytes(),
+                                    pool.getAlign(), pool.getScale(), pool.getFactors(),
+                                    int64_t(variant)));
+  return ArrayAttr::get(context, all);
+}
+
 /// Moves what the copies have become into the module.
 static void join(ModuleOp module, MutableArrayRef<OwningOpRef<ModuleOp>> copies) {
   Block *body = module.getBody();
@@ -59,14 +86,19 @@ Error metate::forEachTarget(ModuleOp module, ArrayRef<TargetPtr> targets,
   if (targets.size() == 1)
     return work(module, *targets.front());
   SmallVector<OwningOpRef<ModuleOp>> copies;
+  SmallVector<SmallVector<ArrayAttr>> pools;
   for (const TargetPtr &target : targets) {
     copies.push_back(module.clone());
     if (Error error = work(*copies.back(), *target))
       return error;
+    pools.push_back(takePools(*copies.back()));
     if (Error error =
             checkSameDescription(*copies.front(), *targets.front(), *copies.back(), *target))
       return error;
   }
   join(module, copies);
+  for (auto [k, interface] : llvm::enumerate(module.getOps<InterfaceOp>()))
+    if (ArrayAttr joined = joinPools(module.getContext(), pools, k))
+      interface.setPoolsAttr(joined);
   return Error::success();
 }

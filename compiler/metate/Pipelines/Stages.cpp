@@ -59,6 +59,8 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
     passes.addNestedPass<KernelOp>(createScanMasks());
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
+  // Once every pool is there.
+  passes.addPass(createPlanPools());
 }
 
 void metate::buildStage(OpPassManager &passes, Stage stage, const Options &options,

@@ -175,6 +175,14 @@ def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
     Statistic<"split", "split", "bodies with a copy for full leaves">];
 }
 
+def PlanPools : Metate_Pass<"metate-plan-pools", "::mlir::ModuleOp"> {
+  let summary = "the memory that a kernel's code plans has numbers, and its interface a list of it";
+  let description = [{
+    Before: `metate.pool "tile" worker bytes 64 align 64`; after: the same with `index 0`, and `pools [#metate.pool<"tile", ...>]` at the
+    kernel's interface. Operations of one name share one pool, of the largest of their sizes. Runs when all pools are there, after layout.
+  }];
+}
+
 def RecordInterfaces : Metate_Pass<"metate-record-interfaces"> {
   let summary = "what the host of each kernel sees becomes a metate.interface";
   let description = [{

@@ -47,10 +47,9 @@ static void recordInterface(KernelOp kernel) {
   int64_t tasks = llvm::count_if(kernel.getBody().front(),
                                  [](Operation &op) { return isa<RangeOp, CellsOp, SerialOp>(op); });
   std::string entry = ("metate_entry_" + kernel.getSymName()).str();
-  InterfaceOp::create(builder, kernel.getLoc(), builder.getStringAttr(kernel.getSymName()),
-                      builder.getStringAttr(entry), builder.getArrayAttr(arguments),
-                      builder.getI64IntegerAttr(tasks), kernel.getMayAliasAttr(),
-                      kernel.getDebugAttr());
+  InterfaceOp::create(builder, kernel.getLoc(), kernel.getSymName(), entry,
+                      builder.getArrayAttr(arguments), tasks, kernel.getMayAlias(),
+                      kernel.getDebug());
   SymbolTable::setSymbolName(kernel, entry);
 }
 

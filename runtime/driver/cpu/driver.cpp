@@ -225,7 +225,7 @@ void unload(void *self, Code *code) {
 }
 
 int32_t launch(void *, const Code &code, const Launch &launch) {
-  return code.entries[launch.kernel](launch.slots, launch.scratch, launch.host);
+  return code.entries[launch.kernel](launch.slots, launch.pools, launch.host);
 }
 
 } // namespace

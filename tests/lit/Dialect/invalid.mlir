@@ -792,3 +792,43 @@ metate.kernel @full_without_bits(%f: !f) {
   }
   metate.return
 }
+
+// -----
+
+// expected-error @below {{(M1) pool 'x': expected sizes of at least 0 and a power of two up to 4096 as alignment, got bytes 8, scale 0, align 3}}
+#p = #metate.pool<"x", launch bytes 8 align 3>
+
+// -----
+
+// expected-error @below {{(M2) pool 'x': expected at most 4 factors of a scale, got 1 of 0}}
+#p = #metate.pool<"x", launch bytes 8 align 8 factors [1]>
+
+// -----
+
+// expected-error @below {{(M3) expected a pool's name of letters, digits and underscores, got 'x y'}}
+#p = #metate.pool<"x y", launch bytes 8 align 8>
+
+// -----
+
+metate.kernel @k() {
+  // expected-error @below {{(Q1) (M1) pool 'x'}}
+  %p = metate.pool "x" launch bytes 8 align 0
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%n: i32) {
+  %m = arith.addi %n, %n : i32
+  // expected-error @below {{(Q2) expected factors that are arguments of the kernel}}
+  %p = metate.pool "x" launch bytes 8 align 8 scale 4 by (%m : i32)
+  metate.return
+}
+
+// -----
+
+metate.kernel @k() {
+  // expected-error @below {{(Q3) expected a worker's pool in a task}}
+  %p = metate.pool "x" worker bytes 8 align 8
+  metate.return
+}

@@ -49,7 +49,7 @@ inline std::string longTasksText(int tasks, int steps = longTaskSteps,
             "] : (!llvm.ptr) -> !llvm.ptr, i64\n"
             "    llvm.store %all, %to : i64, !llvm.ptr\n    llvm.return\n  }\n";
   }
-  text += "  llvm.func @metate_k_long(%slots: !llvm.ptr, %scratch: !llvm.ptr, %host: !llvm.ptr) -> "
+  text += "  llvm.func @metate_k_long(%slots: !llvm.ptr, %pools: !llvm.ptr, %host: !llvm.ptr) -> "
           "i32 {\n";
   for (int k = 0; k < tasks; ++k) {
     std::string number = std::to_string(k);

@@ -44,7 +44,7 @@ module @saxpy_module {
   ^exit:
     llvm.return %zero : i32
   } loc("saxpy.py":4:1)
-  llvm.func @metate_k_saxpy(%slots: !llvm.ptr, %scratch: !llvm.ptr, %host: !llvm.ptr) -> i32 {
+  llvm.func @metate_k_saxpy(%slots: !llvm.ptr, %pools: !llvm.ptr, %host: !llvm.ptr) -> i32 {
     %zero64 = llvm.mlir.constant(0 : i64) : i64
     %zero = llvm.mlir.constant(0 : i32) : i32
     %n_slot = llvm.getelementptr %slots[2] : (!llvm.ptr) -> !llvm.ptr, i64

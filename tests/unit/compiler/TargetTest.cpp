@@ -5,6 +5,7 @@
 #include "Saxpy.h"
 
 #include "metate/Module/Module.h"
+#include "metate/abi/pool.h"
 
 #include "metate/Jit/Jit.h"
 #include <cstring>
@@ -45,6 +46,10 @@ struct BytesTarget : Target {
       if (!llvm::isa<InterfaceOp, NamedTypeOp, TextOp>(op))
         op.erase();
     auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
+    if (name() == "bytes-frame") // keeps in memory what others have in registers
+      for (InterfaceOp interface : module.getOps<InterfaceOp>())
+        interface.setPoolsAttr(builder.getArrayAttr(PoolAttr::get(
+            builder.getContext(), "frame", PoolKind::Launch, 64, 16, 0, {}, -1)));
     if (name() == "bytes-text")
       TextOp::create(builder, module.getLoc(), 0, "k.py", 1, 1, "a text of one target alone");
     mlir::Attribute object = builder.getDenseI8ArrayAttr({'c', 'o', 'd', 'e'});
@@ -201,4 +206,25 @@ TEST(Targets, MustDescribeAModuleAlike) {
   EXPECT_NE(error.find("targets 'bytes' and 'bytes-text' describe the module differently"),
             std::string::npos)
       << error;
+}
+
+static std::vector<metate_pool_info> poolsFor(std::initializer_list<const char *> names) {
+  std::string descriptor = sectionOf(packedFor(names), 0);
+  metate_descriptor head;
+  std::memcpy(&head, descriptor.data(), sizeof head);
+  std::vector<metate_pool_info> pools(head.pools.count);
+  if (!pools.empty())
+    std::memcpy(pools.data(), descriptor.data() + head.pools.offset,
+                pools.size() * sizeof(metate_pool_info));
+  return pools;
+}
+
+TEST(Targets, PlanPoolsOfTheirOwn) {
+  EXPECT_TRUE(poolsFor({"x86-64-v2", "bytes"}).empty());
+  std::vector<metate_pool_info> one = poolsFor({"x86-64-v2", "bytes-frame"});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].variant, 1u);
+  std::vector<metate_pool_info> same = poolsFor({"bytes-frame", "bytes-frame"});
+  ASSERT_EQ(same.size(), 1u);
+  EXPECT_EQ(same[0].variant, METATE_NONE);
 }

@@ -16,6 +16,7 @@ typedef struct call {
   const metate_kernel_info *kernel;
   const metate_argument_info *infos;
   metate_slot *slots;
+  const metate_pool_info *pools;
 } call;
 
 static const char *string_of(const call *at, uint32_t offset) {

@@ -4,6 +4,7 @@
  * also takes strides in any order and direction; here they fall from dimension to dimension. */
 #include "metate/Module/Support/Alias.h"
 #include "metate/Module/Support/Call.h"
+#include "metate/Module/Support/Pools.h"
 
 static int32_t pack_scalar(const call *at, uint32_t index, const metate_ffi_any *value) {
   const metate_argument_info *info = &at->infos[index];
@@ -208,13 +209,18 @@ static int32_t check_alias(const call *at) {
 
 static int32_t fail_count(const call *at, uint32_t wanted, int32_t count) {
   text message = {.used = 0};
+  uint32_t total = wanted + at->kernel->pool_count;
   put_kernel(&message, at);
   put(&message, ": expected ");
-  put_unsigned(&message, wanted);
-  put(&message, wanted == 1 ? " argument (" : " arguments (");
+  put_unsigned(&message, total);
+  put(&message, total == 1 ? " argument (" : " arguments (");
   for (uint32_t k = 0; k < wanted; ++k) {
     put(&message, k ? ", " : "");
     put(&message, name_of(at, k));
+  }
+  for (uint32_t k = 0; k < at->kernel->pool_count; ++k) {
+    put(&message, wanted || k ? ", pool " : "pool ");
+    put(&message, string_of(at, at->pools[k].name));
   }
   put(&message, "), got ");
   put_signed(&message, count);
@@ -336,13 +342,15 @@ static int32_t take_result(const call *at, uint32_t index, const void *cell,
 }
 
 int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t kernel,
-                                   metate_entry entry, metate_slot *slots,
+                                   metate_entry entry, metate_slot *slots, void **pools,
                                    const metate_ffi_any *arguments, int32_t count,
                                    metate_ffi_any *result) {
   const char *base = (const char *)descriptor;
   call at = {descriptor, (const metate_kernel_info *)(base + descriptor->kernels.offset) + kernel,
-             (const metate_argument_info *)(base + descriptor->arguments.offset), slots};
+             (const metate_argument_info *)(base + descriptor->arguments.offset), slots,
+             (const metate_pool_info *)(base + descriptor->pools.offset)};
   at.infos += at.kernel->first_argument;
+  at.pools += at.kernel->first_pool;
   uint32_t total = at.kernel->argument_count, results = 0, wanted = total;
   for (uint32_t k = 0; k < total; ++k)
     results += (at.infos[k].flags & METATE_ARGUMENT_RESULT) != 0;
@@ -351,19 +359,21 @@ int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t
   uint64_t cell = 0;
   if (returns)
     slots[at.infos[--wanted].first_slot].p = &cell;
-  if (count < 0 || (uint32_t)count != wanted)
+  if (count < 0 || (uint32_t)count != wanted + at.kernel->pool_count)
     return fail_count(&at, wanted, count);
   for (uint32_t k = 0; k < wanted; ++k)
     if (pack(&at, k, &arguments[k]))
       return -1;
   if ((at.kernel->flags & METATE_KERNEL_NO_ALIAS) && check_alias(&at))
     return -1;
+  if (pack_pools(&at, arguments + wanted, (extent *)(void *)(pools + at.kernel->pool_count), pools))
+    return -1;
   for (uint32_t k = 0; k < wanted; ++k)
     if (at.infos[k].access & METATE_ACCESS_ACTIVATE)
       metate_support_clear_status(slots[at.infos[k].first_slot].p);
   metate_failure failure = {.code = METATE_OK, .text = METATE_NONE};
   metate_host host = {.struct_size = sizeof host, .failure = &failure};
-  int32_t code = entry(slots, NULL, &host);
+  int32_t code = entry(slots, pools, &host);
   if (code == METATE_OK)
     code = (int32_t)failure.code;
   if (code != METATE_OK)

@@ -8,6 +8,7 @@
 
 #include "metate/abi/kernel.h"
 #include "metate/abi/module.h"
+#include "metate/abi/pool.h"
 #include "metate/abi/tree.h"
 
 #ifdef __cplusplus
@@ -83,10 +84,10 @@ METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, shape) == 24, "DLTensor.shape");
 METATE_STATIC_ASSERT(offsetof(metate_dl_tensor, byte_offset) == 40, "DLTensor.byte_offset");
 
 /* One kernel of the descriptor called by tvm-ffi's convention, serially: checks every argument,
- * packs them into `slots` (the kernel's slot_count of them) and calls the entry. Returns 0, or -1
- * after an error was raised through TVMFFIErrorSetRaisedFromCStr, if the process has it. */
+ * packs them into `slots` (the kernel's slot_count of them) and calls the entry. The kernel's pools are its last arguments;
+ * `pools` has room for three words for each. Returns 0, or -1 after an error was raised through TVMFFIErrorSetRaisedFromCStr, if the process has it. */
 int32_t metate_support_call_packed(const metate_descriptor *descriptor, uint32_t kernel,
-                                   metate_entry entry, metate_slot *slots,
+                                   metate_entry entry, metate_slot *slots, void **pools,
                                    const metate_ffi_any *arguments, int32_t count,
                                    metate_ffi_any *result);
 

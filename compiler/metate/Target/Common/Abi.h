@@ -30,7 +30,7 @@ public:
   mlir::Value isNull(mlir::Value pointer);
 };
 
-/// The entry's type: (slots, scratch, host) -> i32; and a task body's: (context, begin, end,
+/// The entry's type: (slots, pools, host) -> i32; and a task body's: (context, begin, end,
 /// worker) -> i32.
 mlir::LLVM::LLVMFunctionType entryType(mlir::MLIRContext *context);
 mlir::LLVM::LLVMFunctionType bodyType(mlir::MLIRContext *context);

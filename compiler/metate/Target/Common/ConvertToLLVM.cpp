@@ -7,6 +7,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Abi.h"
 #include "metate/Target/Common/Passes.h"
+#include "metate/Target/Common/Pools.h"
 #include "metate/Target/Common/TreeCalls.h"
 
 #include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
@@ -261,6 +262,7 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     RewritePatternSet patterns(context);
     patterns.add<ConvertRead, ConvertWrite, ConvertCas, ConvertRmw>(converter);
     populateTreeCallPatterns(converter, patterns);
+    populatePoolPatterns(converter, patterns);
     arith::populateArithExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);

@@ -200,7 +200,10 @@ void KernelMapping::run() {
   }
   TreeSlots collected = treesOf(kernel, "collect", slots);
   TreeSlots changed = treesOf(kernel, "settle", slots);
+  bool hasWorkersPools = mapPools(code, slots);
   workers = maxWorkers(code, values);
+  if (hasWorkersPools)
+    workers = workersOfPools(code, workers);
   for (auto [argument, value] : llvm::zip(kernel.getBody().getArguments(), values))
     argument.replaceAllUsesWith(value);
   for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))

@@ -35,6 +35,10 @@ public:
 private:
   void annotateScopes();
   mlir::Value loadArgument(Code &code, mlir::Type type, unsigned &slot);
+  /// Pools become addresses; true if some are a worker's.
+  bool mapPools(Code &code, llvm::ArrayRef<unsigned> slots);
+  mlir::Value poolBytes(Code &code, PoolOp pool, llvm::ArrayRef<unsigned> slots);
+  mlir::Value workersOfPools(Code &code, mlir::Value workers);
   mlir::Value maxWorkers(Code &code, llvm::ArrayRef<mlir::Value> arguments);
   void mapOperation(mlir::Operation &op);
   void mapRange(RangeOp range);

@@ -1,0 +1,53 @@
+/* Memory that kernels plan: what a launch needs besides its arguments, for what one task leaves for another, for tiles
+ * of workers, for checkpoints. It is the caller's, or comes from the device's allocator; kernels allocate nothing. */
+#ifndef METATE_ABI_POOL_H
+#define METATE_ABI_POOL_H
+
+#include "metate/abi/kernel.h"
+
+typedef enum metate_pool_kind {
+  METATE_POOL_LAUNCH = 1, /* one for the launch */
+  METATE_POOL_WORKER = 2  /* one for each worker, at multiples of its size rounded up to `align` */
+} metate_pool_kind;
+
+enum { METATE_POOL_FACTORS = 4 };
+
+/* A kernel's pools stand together in the descriptor: either they are of all variants, or those of variant 0 stand before those of
+ * variant 1, and so on. What a pool holds when a launch begins is not defined. Its size in bytes is
+ *   bytes + scale * (the product of the integers in the slots `factors`; a negative one counts as 0)
+ * so that it may grow with an array's extents; the slots are those of integer scalars and of extents. */
+typedef struct metate_pool_info {
+  uint32_t name;    /* string: what it is for; a kernel's pools have a name each */
+  uint32_t kind;    /* metate_pool_kind */
+  uint32_t variant; /* whose code plans it; METATE_NONE: that of every one */
+  uint32_t align;   /* a power of two */
+  uint64_t bytes;
+  uint64_t scale;                        /* 0: the size is fixed */
+  uint32_t factors[METATE_POOL_FACTORS]; /* numbers of slots; METATE_NONE behind the last */
+} metate_pool_info;
+METATE_STATIC_ASSERT(sizeof(metate_pool_info) == 48, "metate_pool_info is 48 bytes");
+
+/* The size of one pool (of one worker's) for these arguments, rounded up to its alignment; UINT64_MAX: more than there is. */
+static inline uint64_t metate_pool_bytes(const metate_pool_info *pool, const metate_slot *slots) {
+  uint64_t bytes = pool->scale;
+  for (uint32_t k = 0; k < METATE_POOL_FACTORS && pool->factors[k] != METATE_NONE; ++k) {
+    int64_t factor = slots[pool->factors[k]].i;
+    if (__builtin_mul_overflow(bytes, factor > 0 ? (uint64_t)factor : 0, &bytes))
+      return UINT64_MAX;
+  }
+  if (__builtin_add_overflow(bytes, pool->bytes, &bytes) ||
+      __builtin_add_overflow(bytes, (uint64_t)pool->align - 1, &bytes))
+    return UINT64_MAX;
+  return bytes & ~((uint64_t)pool->align - 1);
+}
+
+/* Of all workers together, of a worker's pool; else as metate_pool_bytes. */
+static inline uint64_t metate_pool_total(const metate_pool_info *pool, const metate_slot *slots,
+                                         uint32_t workers) {
+  uint64_t bytes = metate_pool_bytes(pool, slots);
+  if (pool->kind == METATE_POOL_WORKER && __builtin_mul_overflow(bytes, (uint64_t)workers, &bytes))
+    return UINT64_MAX;
+  return bytes;
+}
+
+#endif

@@ -1,0 +1,70 @@
+//===- Pools.cpp - the host's memory for a launch ---------------*- C++ -*-===//
+//
+// A pool's address is the entry's second argument's; a worker's part of one is as far behind it as the sizes of
+// abi/metate/abi/pool.h say, which the host asks for.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "metate/abi/kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+/// metate_pool_bytes of the host, which has looked for overflow.
+Value KernelMapping::poolBytes(Code &code, PoolOp pool, ArrayRef<unsigned> slots) {
+  OpBuilder &builder = code.builder;
+  Type i64 = builder.getI64Type();
+  Value bytes = code.constant(pool.getScale(), 64);
+  for (Value factor : pool.getFactors()) {
+    unsigned slot = slots[cast<BlockArgument>(factor).getArgNumber()];
+    Value number = code.load(i64, entry.getArgument(0), int64_t(sizeof(metate_slot)) * slot);
+    number = LLVM::SMaxOp::create(builder, code.loc, number, code.constant(0, 64));
+    bytes = LLVM::MulOp::create(builder, code.loc, bytes, number);
+  }
+  int64_t align = pool.getAlign();
+  bytes =
+      LLVM::AddOp::create(builder, code.loc, bytes, code.constant(pool.getBytes() + align - 1, 64));
+  return LLVM::AndOp::create(builder, code.loc, bytes, code.constant(-align, 64));
+}
+
+bool KernelMapping::mapPools(Code &code, ArrayRef<unsigned> slots) {
+  SmallVector<PoolOp> pools;
+  kernel.walk([&](PoolOp pool) { pools.push_back(pool); });
+  bool isPerWorker = false;
+  for (PoolOp pool : pools) {
+    assert(pool.getIndex() && "metate-plan-pools gives pools their numbers");
+    Value address = fromLLVM(
+        code,
+        code.load(code.pointer(), entry.getArgument(1), int64_t(sizeof(void *)) * *pool.getIndex()),
+        pool.getType());
+    if (pool.getKind() == PoolKind::Worker) {
+      isPerWorker = true;
+      Value each = fromLLVM(code, poolBytes(code, pool, slots), code.builder.getIndexType());
+      OpBuilder there(pool);
+      address = WorkerPartOp::create(there, pool.getLoc(), pool.getType(), address, each);
+    }
+    pool.replaceAllUsesWith(address);
+    pool.erase();
+  }
+  return isPerWorker;
+}
+
+/// At most as many workers as the host's pools are for: those that it says, and one where it says none.
+Value KernelMapping::workersOfPools(Code &code, Value workers) {
+  OpBuilder &builder = code.builder;
+  Value host = entry.getArgument(2);
+  host = LLVM::SelectOp::create(builder, code.loc, code.isNull(host),
+                                noHost(kernel->getParentOfType<ModuleOp>(), code), host);
+  Value most = code.load(builder.getI32Type(), host, offsetof(metate_host, max_workers));
+  most = LLVM::UMaxOp::create(builder, code.loc, most, code.constant(1, 32));
+  // No bound is 0, and the largest number when one is taken off.
+  Value one = code.constant(1, 32);
+  Value less =
+      LLVM::UMinOp::create(builder, code.loc, LLVM::SubOp::create(builder, code.loc, most, one),
+                           LLVM::SubOp::create(builder, code.loc, workers, one));
+  return LLVM::AddOp::create(builder, code.loc, less, one);
+}
