@@ -17,16 +17,16 @@ struct metate_kernel {
   metate_type *const *types = nullptr; // of the module, by type index
   metate_entry entry =
       nullptr; // a function of this process; NULL: `code` is launched by its driver
-  const metate::Code *code = nullptr;   // the module's; NULL in one opened for queries
-  uint32_t number = 0;                  // in the descriptor
-  const metate_kernel *slice = nullptr; // counts the slots that it takes; NULL: there is none
-  metate::Uses *uses = nullptr;         // the module's
+  const metate::Code *code = nullptr;      // the module's; NULL in one opened for queries
+  uint32_t number = 0;                     // in the descriptor
+  const metate_kernel *slice = nullptr;    // counts the slots that it takes; NULL: there is none
+  metate::Uses *uses = nullptr;            // the module's
   const metate_pool_info *pools = nullptr; // that the code in use plans
   uint32_t poolCount = 0;
   bool perWorker = false; // some of them are a worker's
-  uint32_t trees = 0;                   // arguments that are trees
-  bool writes = false;                  // some ndarray or tree is written
-  bool activates = false;               // some tree's cells may be activated
+  uint32_t trees = 0;     // arguments that are trees
+  bool writes = false;    // some ndarray or tree is written
+  bool activates = false; // some tree's cells may be activated
 
   metate::Descriptor description() const { return metate::Descriptor(descriptor); }
   const char *argumentName(uint32_t index) const {

@@ -113,8 +113,8 @@ def Metate_PoolAttr : AttrDef<Metate_Dialect, "Pool"> {
   let description = [{
     Its size in bytes is bytes + scale * the product of the integers in the slots `factors`, rounded up to align; a worker's
     pool has so many for each worker. variant: the number of the payload whose code plans it; -1: that of each.
-    Constraint (M1): the alignment is a power of two, at most 4096; sizes are not negative. (M2): at most METATE_POOL_FACTORS factors, and
-    none without a scale. (M3): the name is letters, digits and underscores, as C has them.
+    Constraint (B1): the alignment is a power of two, at most 4096; sizes are not negative. (B2): at most METATE_POOL_FACTORS factors, and
+    none without a scale. (B3): the name is letters, digits and underscores, as C has them.
   }];
   let parameters = (ins
     StringRefParameter<"what it is for">:$name,

@@ -89,16 +89,16 @@ LogicalResult PoolAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   constexpr int64_t largestAlign = 4096; // a page: what hosts can give
   if (align < 1 || align > largestAlign || !llvm::isPowerOf2_64(uint64_t(align)) || bytes < 0 ||
       scale < 0 || variant < -1)
-    return emitError() << "(M1) pool '" << name << "': expected sizes of at least 0 and a power of "
+    return emitError() << "(B1) pool '" << name << "': expected sizes of at least 0 and a power of "
                        << "two up to 4096 as alignment, got bytes " << bytes << ", scale " << scale
                        << ", align " << align;
   if (factors.size() > METATE_POOL_FACTORS || (!factors.empty() && !scale))
-    return emitError() << "(M2) pool '" << name << "': expected at most "
+    return emitError() << "(B2) pool '" << name << "': expected at most "
                        << int(METATE_POOL_FACTORS) << " factors of a scale, got " << factors.size()
                        << " of " << scale;
   if (name.empty() || llvm::isDigit(name[0]) ||
       !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-    return emitError() << "(M3) expected a pool's name of letters, digits and underscores, got '"
+    return emitError() << "(B3) expected a pool's name of letters, digits and underscores, got '"
                        << name << "'";
   return success();
 }

@@ -51,9 +51,8 @@ static SmallVector<ArrayAttr> takePools(ModuleOp module) {
 /// A kernel's pools of all targets: one list where they are the same, else one behind the other with their variants.
 static ArrayAttr joinPools(MLIRContext *context, ArrayRef<SmallVector<ArrayAttr>> ofTargets,
                            size_t kernel) {
-  if (llvm::all_of(ofTargets, [&](const auto &pools) {
-        return pools[kernel] == ofTargets.front()[kernel];
-      }))
+  if (llvm::all_of(ofTargets,
+                   [&](const auto &pools) { return pools[kernel] == ofTargets.front()[kernel]; }))
     return ofTargets.front()[kernel];
   SmallVector<Attribute> all;
   for (auto [variant, pools] : llvm::enumerate(ofTargets))

@@ -795,23 +795,23 @@ metate.kernel @full_without_bits(%f: !f) {
 
 // -----
 
-// expected-error @below {{(M1) pool 'x': expected sizes of at least 0 and a power of two up to 4096 as alignment, got bytes 8, scale 0, align 3}}
+// expected-error @below {{(B1) pool 'x': expected sizes of at least 0 and a power of two up to 4096 as alignment, got bytes 8, scale 0, align 3}}
 #p = #metate.pool<"x", launch bytes 8 align 3>
 
 // -----
 
-// expected-error @below {{(M2) pool 'x': expected at most 4 factors of a scale, got 1 of 0}}
+// expected-error @below {{(B2) pool 'x': expected at most 4 factors of a scale, got 1 of 0}}
 #p = #metate.pool<"x", launch bytes 8 align 8 factors [1]>
 
 // -----
 
-// expected-error @below {{(M3) expected a pool's name of letters, digits and underscores, got 'x y'}}
+// expected-error @below {{(B3) expected a pool's name of letters, digits and underscores, got 'x y'}}
 #p = #metate.pool<"x y", launch bytes 8 align 8>
 
 // -----
 
 metate.kernel @k() {
-  // expected-error @below {{(Q1) (M1) pool 'x'}}
+  // expected-error @below {{(Q1) (B1) pool 'x'}}
   %p = metate.pool "x" launch bytes 8 align 0
   metate.return
 }
