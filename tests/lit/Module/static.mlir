@@ -16,7 +16,7 @@
 // CHECK: block of a tree 'cells' (demo_cells_BYTES bytes); written, cells are activated
 // CHECK: by: f64
 // CHECK: long_: u8
-// CHECK: int32_t demo_fill(void *f, double by, uint8_t long_, void *scratch,
+// CHECK: int32_t demo_fill(void *f, double by, uint8_t long_, void *const *pools,
 // CHECK: int32_t __tvm_ffi_demo_fill(
 
 // SYMBOLS-DAG: w TVMFFIErrorSetRaisedFromCStr

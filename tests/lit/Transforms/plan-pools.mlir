@@ -2,11 +2,11 @@
 
 // One name is one pool, of the largest size; factors are numbers of the entry's slots: the vector takes three.
 // CHECK-LABEL: metate.kernel @metate_entry_plan
-// CHECK: metate.pool "all" launch bytes 96 align 64 scale 4 by ({{.*}}) index 0
-// CHECK: metate.pool "all" launch bytes 96 align 64 scale 4 by ({{.*}}) index 0
+// CHECK: metate.pool "all" launch bytes 96 align 64 scale 4 by({{.*}}) index 0
+// CHECK: metate.pool "all" launch bytes 96 align 64 scale 4 by({{.*}}) index 0
 // CHECK: metate.pool "tile" worker bytes 64 align 16 index 1
 // CHECK: metate.interface @plan
-// CHECK-SAME: pools [#metate.pool<"all", launch bytes 96 align 64 scale 4 factors [3]>, #metate.pool<"tile", worker bytes 64 align 16>]
+// CHECK-SAME: pools [#metate.pool<"all", launch bytes 96 align 64 scale 4 factors[3]>, #metate.pool<"tile", worker bytes 64 align 16>]
 metate.kernel @plan(%v: vector<3xf32>, %n: i64) {
   %c0 = arith.constant 0 : index
   %end = arith.index_cast %n : i64 to index

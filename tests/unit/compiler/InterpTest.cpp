@@ -23,6 +23,8 @@ static const llvm::StringSet<> later = {"metate.stage_leaf",
                                         "metate.cas",
                                         "metate.tree_call",
                                         "metate.return_status",
+                                        "metate.pool",
+                                        "metate.worker_part",
                                         "metate.interface",
                                         "metate.text",
                                         "metate.payload"};

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 using namespace metate;
+using namespace metate::test;
 
 /// A value of the option that is not the default's, as text.
 static std::string other(const OptionInfo &info) {
