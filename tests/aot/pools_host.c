@@ -80,7 +80,8 @@ static int32_t packed(float *x, float *y, void *copy, int64_t copy_bytes, void *
 }
 
 int main(void) {
-  float x[N], y[N];
+  float x[N];
+  _Alignas(64) float y[N];
   for (int i = 0; i < N; ++i)
     x[i] = 0.25f * (float)(i * i % 97);
   static unsigned char

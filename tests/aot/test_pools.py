@@ -101,6 +101,6 @@ def test_a_host_brings_the_memory(tmp_path, flags):
     assert lines[4:] == [
         "-1 ValueError: kernel 'mirror' pool 'copy': expected at least 4032 bytes",
         "-1 ValueError: kernel 'mirror' pool 'copy': expected an address aligned to 64 bytes",
-        "-1 ValueError: kernel 'mirror' pool 'copy': expected an address aligned to 64 bytes",
+        "-1 ValueError: kernel 'mirror' pool 'copy': it overlaps argument 2: pass memory of its own",
         "-1 ValueError: kernel 'mirror' pool 'tile': it overlaps pool 0: pass memory of its own",
     ]

@@ -10,7 +10,7 @@
 // CHECK: llvm.getelementptr inbounds %arg1[8]
 // The size of a part, rounded up to its alignment, of the slot that holds n.
 // CHECK: %[[COUNT:.*]] = llvm.intr.smax(%{{.*}}, %{{.*}})
-// CHECK: %[[BYTES:.*]] = llvm.mul %{{.*}}, %[[COUNT]]
+// CHECK: %[[BYTES:.*]] = llvm.mul %[[COUNT]], %{{.*}}
 // CHECK: %[[SUM:.*]] = llvm.add %[[BYTES]], %{{.*}}
 // CHECK: llvm.and %[[SUM]], %{{.*}}
 // As many workers as the host's pools are for: one where it says none.
