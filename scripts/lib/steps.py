@@ -71,13 +71,13 @@ GATES = (
 SUITE = (
     *GATES,
     # The tree protocol as models, in all their states, and the faults that the models must find.
-    Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 110),
-    Step("build-dev", ("scripts/build", "dev"), budget=1150, cores=2),
+    Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 130),
+    Step("build-dev", ("scripts/build", "dev"), budget=900, cores=2),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",), budget=5),
     # A module of the real compiler, for the damage tests beside the ones that their builder makes.
     Step("damage-module", (PYTHON, "examples/rfc/rfc.py", "--save", "out/test-damage"), ("build-dev",), budget=10),
     # Instrumented kernels, for the sanitizers' builds.
-    Step("sanitized-modules", (PYTHON, "tests/sanitize/make_modules.py", "out/test-sanitize"), ("build-dev",), budget=20),
+    Step("sanitized-modules", (PYTHON, "tests/sanitize/make_modules.py", "out/test-sanitize"), ("build-dev",), budget=45),
     # The files that were changed, by clang-tidy; it prints which.
     Step("tidy", (PYTHON, "scripts/lib/tidy.py"), ("build-dev",), budget=120),
     Step("ctest-dev", ctest("build"), ("build-dev",), True, 60, 2),
@@ -91,7 +91,7 @@ SUITE = (
     Step(
         "differential",
         (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", DIFFERENTIAL),
-        *(("build-dev",), True, 250, 2),
+        *(("build-dev",), True, 330, 2),
     ),
     # The same programs, and what they must give, in the reference interpreter.
     Step(
