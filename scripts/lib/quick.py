@@ -63,7 +63,7 @@ def plan(since: str | None, seed: int | None) -> list[Step]:
     kernels = ("scripts/fuzz-kernels", "--count", KERNELS, "--seed", str(seed), "--jobs", CORES, "--save", "out/quick")
     chosen = [
         *(step for step in GATES),
-        *(step for step in STEPS if step.name in {"build-dev", "tidy", *names}),
+        *(step for step in STEPS if step.name in {"build-dev", "types", "tidy", *names}),
         Step("pytest-sampled", sampled, ("build-dev",), True, 250, 2),
         Step("kernels-sampled", kernels, ("build-dev",), budget=60, cores=2),
     ]

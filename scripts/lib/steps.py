@@ -66,13 +66,14 @@ DAMAGED = ("METATE_TEST_MODULE", str(ROOT / "out" / "test-damage" / "ab.metate")
 GATES = (
     Step("check-layers", ("scripts/check-layers",), budget=10),
     Step("format", ("scripts/format", "--check"), budget=30),
-    Step("types", (str(ROOT / ".venv/bin/basedpyright"),), budget=60),
 )
 SUITE = (
     *GATES,
     # The tree protocol as models, in all their states, and the faults that the models must find.
     Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 130),
     Step("build-dev", ("scripts/build", "dev"), budget=900, cores=2),
+    # Behind the build: the extensions' modules are there then.
+    Step("types", (str(ROOT / ".venv/bin/basedpyright"),), ("build-dev",), budget=60),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",), budget=5),
     # A module of the real compiler, for the damage tests beside the ones that their builder makes.
     Step("damage-module", (PYTHON, "examples/rfc/rfc.py", "--save", "out/test-damage"), ("build-dev",), budget=10),
