@@ -1,28 +1,24 @@
 //===- ByteBuilder.h - byte-addressed code for one block --------*- C++ -*-===//
 //
-// Small helpers with which the level lowerings write reads, writes and address arithmetic on the
-// block of one tree. Knows offsets of abi/metate/abi/tree.h through Layout only.
+// Small helpers with which the level lowerings write reads and writes of the block of one tree. Knows offsets of abi/metate/abi/tree.h through Layout only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_LEVEL_BYTEBUILDER_H
 #define METATE_LEVEL_BYTEBUILDER_H
 
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Level/IndexBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Builders.h"
 
 namespace metate {
 
-class ByteBuilder {
+class ByteBuilder : public IndexBuilder {
 public:
   ByteBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value block, int64_t scope)
-      : builder(builder), loc(loc), block(block), scope(scope) {}
+      : IndexBuilder(builder, loc), block(block), scope(scope) {}
 
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
   mlir::Value block;
   /// Number of the kernel argument the block belongs to; -1 = unknown.
   int64_t scope;
@@ -34,31 +30,12 @@ public:
   /// Where the byte offset of a pool's slot 0 is already known; unset: read from the header.
   std::function<mlir::Value(unsigned pool)> knownSlotsBase;
 
-  mlir::Value index(int64_t value);
-  mlir::Value integer(int64_t value, unsigned width);
-  /// Sums and products of `index` values, folded where a side is a neutral constant.
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value multiply(mlir::Value a, int64_t b);
-  mlir::Value subtract(mlir::Value a, mlir::Value b);
-  mlir::Value divide(mlir::Value a, int64_t b);
-  /// Of signed values, rounded down.
-  mlir::Value divideFloor(mlir::Value a, int64_t b);
-  mlir::Value remainder(mlir::Value a, int64_t b);
-  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
-  mlir::Value isNonzero(mlir::Value value);
-  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
-  /// Unsigned conversion to `index`.
-  mlir::Value toIndex(mlir::Value value);
-  mlir::Value toSignedIndex(mlir::Value value);
-  mlir::Value toInteger(mlir::Value index, unsigned width);
-
   mlir::Value readInteger(mlir::Value offset, unsigned width, bool acquire = false,
                           bool invariant = false);
   void write(mlir::Value value, mlir::Value offset, bool release = false);
   mlir::Value compareExchange(mlir::Value offset, mlir::Value expected, mlir::Value desired);
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value offset, mlir::Value value);
-  /// Calls metate_rt_<callee> (protocol/metate/protocol/tree.h): numbers and coordinates are of type index, the
+  /// Calls metate_rt_<callee> (Emit/Support/Tree.c): numbers and coordinates are of type index, the
   /// result of an integer type or none; `number` is that of a level's record, mostly.
   mlir::Value call(llvm::StringRef callee, uint64_t number, mlir::ValueRange numbers,
                    mlir::ValueRange coordinates, std::optional<bool> flag, mlir::Type result = {});

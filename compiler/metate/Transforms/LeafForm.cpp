@@ -1,6 +1,6 @@
 //===- LeafForm.cpp - coordinates as base + local + constant ----*- C++ -*-===//
 #include "metate/Transforms/LeafForm.h"
-#include "metate/Level/ByteBuilder.h"
+#include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,10 +59,16 @@ LinearForm LinearForm::without(Value value) const {
   return rest;
 }
 
-Value LinearForm::emit(ByteBuilder &bytes) const {
-  Value sum = bytes.index(constant);
+LinearForm LinearForm::plus(int64_t shift) const {
+  LinearForm moved = *this;
+  moved.constant += shift;
+  return moved;
+}
+
+Value LinearForm::emit(IndexBuilder &at) const {
+  Value sum = at.index(constant);
   for (auto &[term, coefficient] : terms)
-    sum = bytes.add(sum, bytes.multiply(term, coefficient));
+    sum = at.add(sum, at.multiply(term, coefficient));
   return sum;
 }
 

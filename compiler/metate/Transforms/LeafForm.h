@@ -14,7 +14,7 @@
 
 namespace metate {
 
-class ByteBuilder;
+class IndexBuilder;
 
 /// Constant bounds of a loop variable: [least, end).
 std::optional<std::pair<int64_t, int64_t>> boundsOf(mlir::Value variable);
@@ -28,8 +28,10 @@ struct LinearForm {
   int64_t coefficient(mlir::Value value) const;
   /// The same without one of its terms.
   LinearForm without(mlir::Value value) const;
+  /// The same with another constant: what is there and `shift`.
+  LinearForm plus(int64_t shift) const;
   /// Its value, computed anew.
-  mlir::Value emit(ByteBuilder &bytes) const;
+  mlir::Value emit(IndexBuilder &at) const;
 
   /// Quotient and remainder by a positive constant, where the loops' constant bounds tell them apart
   /// (4 * block + cell, with cell in [0, 4)).

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
@@ -173,9 +174,10 @@ private:
       if (form.staysInLeaf() && form.local.back().constant == 0 && !isMutant(Mutant::StaleTile))
         continue;
       SmallVector<Value> at;
+      IndexBuilder index(builder, load.getLoc());
       SmallVector<int64_t> low, high;
       for (unsigned k = 0; k + 1 < form.extents.size(); ++k) {
-        at.push_back(valueOf(builder, load.getLoc(), form.local[k], 0));
+        at.push_back(form.local[k].emit(index));
         low.push_back(std::max<int64_t>(0, -form.least[k]));
         high.push_back(std::max<int64_t>(0, form.greatest[k] - form.extents[k] +
                                                 !isMutant(Mutant::HaloShort)));
@@ -190,16 +192,6 @@ private:
               memref::LoadOp::create(inside, load.getLoc(), row.getRow(), loop.getInductionVar()));
       ++rowsStaged;
     }
-  }
-
-  static Value valueOf(OpBuilder &builder, Location loc, const LinearForm &form, int64_t shift) {
-    Value index = arith::ConstantIndexOp::create(builder, loc, form.constant + shift);
-    for (auto &[term, coefficient] : form.terms) {
-      Value factor = arith::ConstantIndexOp::create(builder, loc, coefficient);
-      Value scaled = coefficient == 1 ? term : arith::MulIOp::create(builder, loc, term, factor);
-      index = arith::AddIOp::create(builder, loc, scaled, index);
-    }
-    return index;
   }
 
   static void replace(LoadOp load, Value value) {
@@ -235,9 +227,10 @@ private:
     for (const Candidate &candidate : candidates) {
       LoadOp load = candidate.load;
       OpBuilder inside(load);
+      IndexBuilder index(inside, load.getLoc());
       SmallVector<Value> indices;
       for (auto [form, shift] : llvm::zip(candidate.form.local, low))
-        indices.push_back(valueOf(inside, load.getLoc(), form, shift));
+        indices.push_back(form.plus(shift).emit(index));
       replace(load, memref::LoadOp::create(inside, load.getLoc(), tile.getTile(), indices));
       ++staged;
     }
