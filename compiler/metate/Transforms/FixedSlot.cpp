@@ -2,6 +2,7 @@
 #include "metate/Transforms/FixedSlot.h"
 #include "metate/Level/ByteBuilder.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -10,61 +11,7 @@
 using namespace mlir;
 using namespace metate;
 
-/// Operands beyond these bounds tell nothing: sums and products of two of them do not wrap in i32.
-constexpr int64_t most = (int64_t(1) << 30) - 1;
-
-static std::optional<IntegerRange> bounded(int64_t least, int64_t greatest) {
-  if (least > greatest || least < -most || greatest > most)
-    return std::nullopt;
-  return IntegerRange{least, greatest};
-}
-
-/// Of an operation whose right-hand side is a constant.
-static std::optional<IntegerRange> rangeWith(Operation *op, int64_t right) {
-  // A mask bounds whatever it is put on.
-  if (isa<arith::AndIOp, arith::RemUIOp>(op) && right > 0)
-    return bounded(0, isa<arith::AndIOp>(op) ? right : right - 1);
-  auto left = IntegerRange::of(op->getOperand(0));
-  if (!left)
-    return std::nullopt;
-  bool isNatural = left->least >= 0;
-  if (isa<arith::MulIOp>(op) && right >= 0 && right <= (int64_t(1) << 30))
-    return bounded(left->least * right, left->greatest * right);
-  if (isa<arith::ShRSIOp, arith::ShRUIOp>(op) && isNatural && right >= 0 && right < 31)
-    return IntegerRange{left->least >> right, left->greatest >> right};
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) && isNatural && right > 0)
-    return IntegerRange{left->least / right, left->greatest / right};
-  if (isa<arith::RemSIOp>(op) && isNatural && right > 0)
-    return IntegerRange{0, std::min(left->greatest, right - 1)};
-  return std::nullopt;
-}
-
-std::optional<IntegerRange> IntegerRange::of(Value value) {
-  if (auto constant = getConstantIntValue(value))
-    return bounded(*constant, *constant);
-  if (auto bounds = boundsOf(value))
-    return bounded(bounds->first, bounds->second - 1);
-  Operation *op = value.getDefiningOp();
-  // Narrow integers wrap below `most`.
-  if (!op || (!value.getType().isIndex() && value.getType().getIntOrFloatBitWidth() < 32))
-    return std::nullopt;
-  if (isa<arith::IndexCastOp>(op))
-    return of(op->getOperand(0)); // fits either type
-  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    auto left = of(op->getOperand(0)), right = of(op->getOperand(1));
-    if (!left || !right)
-      return std::nullopt;
-    return isa<arith::AddIOp>(op)
-               ? bounded(left->least + right->least, left->greatest + right->greatest)
-               : bounded(left->least - right->greatest, left->greatest - right->least);
-  }
-  if (op->getNumOperands() == 2)
-    if (auto right = getConstantIntValue(op->getOperand(1)))
-      return rangeWith(op, *right);
-  return std::nullopt;
-}
-
-/// Is the value a multiple of `divisor`, whether or not it has wrapped?
+/// Is the value a multiple of `divisor`, whether or not it has wrapped? Upstream's range analysis knows bounds and no strides.
 static bool isMultiple(Value value, int64_t divisor) {
   if (divisor == 1)
     return true;
@@ -124,7 +71,7 @@ private:
   bool add(Value value) {
     if (auto known = getConstantIntValue(value)) {
       constant += *known;
-      return constant > -most && constant < most;
+      return std::abs(constant) < IntegerRange::most;
     }
     if (isFixed(value) && isMultiple(value, extent)) {
       result.base.push_back(value);

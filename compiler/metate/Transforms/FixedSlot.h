@@ -16,12 +16,6 @@ namespace metate {
 
 class ByteBuilder;
 
-/// Least and greatest value of an integer, as far as constants, masks and constant loop bounds tell.
-struct IntegerRange {
-  int64_t least = 0, greatest = 0;
-  static std::optional<IntegerRange> of(mlir::Value value);
-};
-
 /// One coordinate as base + local. Both are sums, in the type of their terms (i32 wraps) and then of type index.
 struct FixedCoordinate {
   llvm::SmallVector<mlir::Value> base, local; ///< terms

@@ -1,6 +1,7 @@
 //===- LeafCells.cpp - which cells of a leaf a nest reaches -----*- C++ -*-===//
 #include "metate/Transforms/LeafCells.h"
 
+#include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
 
 #include "mlir/IR/Matchers.h"
@@ -44,7 +45,7 @@ public:
   /// 0: the bounds are not known, or there are too many.
   int64_t iterations() const { return count; }
 
-  /// nullopt: the value depends on something else, or on an operation that is not known here.
+  /// Signed. nullopt: the value depends on something else, or on an operation that has no range of its operands'.
   std::optional<Values> valuesOf(Value value) {
     if (auto found = known.find(value); found != known.end())
       return found->second;
@@ -52,62 +53,35 @@ public:
     if (matchPattern(value, m_ConstantInt(&constant)))
       return Values(count, constant.getSExtValue());
     Operation *op = value.getDefiningOp();
-    Type type = value.getType();
-    unsigned width = type.isIndex() ? 64 : type.isInteger() ? type.getIntOrFloatBitWidth() : 0;
-    if (!op || width < 32 || op->getNumOperands() == 0 || op->getNumOperands() > 2)
+    if (!op || op->getNumOperands() == 0)
       return std::nullopt;
     SmallVector<Values> operands;
     for (Value operand : op->getOperands()) {
-      std::optional<Values> values = valuesOf(operand);
+      std::optional<Values> values =
+          operand.getType().isIntOrIndex() ? valuesOf(operand) : std::nullopt;
       if (!values)
         return std::nullopt;
       operands.push_back(std::move(*values));
     }
     Values result(count);
+    SmallVector<ConstantIntRanges> at(operands.size(), ConstantIntRanges::maxRange(1));
     for (int64_t k = 0; k < count; ++k) {
-      std::optional<int64_t> one = evaluate(op, operands.front()[k], operands.back()[k]);
+      for (auto [one, values, operand] : llvm::zip(at, operands, op->getOperands())) {
+        unsigned width = ConstantIntRanges::getStorageBitwidth(operand.getType());
+        one = ConstantIntRanges::constant(APInt(width, values[k], /*isSigned=*/true));
+      }
+      // Of constants upstream's ranges are constants: no attribute is made for each iteration, as folding would.
+      std::optional<ConstantIntRanges> range = resultRange(op, at);
+      std::optional<APInt> one = range ? range->getConstantValue() : std::nullopt;
       if (!one)
         return std::nullopt;
-      result[k] = llvm::SignExtend64(uint64_t(*one), width);
+      result[k] = one->getSExtValue();
     }
     known[value] = result;
     return result;
   }
 
 private:
-  /// Of two natural numbers or, where signs do not matter, of any.
-  static std::optional<int64_t> evaluate(Operation *op, int64_t left, int64_t right) {
-    if (isa<arith::IndexCastOp>(op))
-      return left;
-    if (isa<arith::AddIOp>(op))
-      return int64_t(uint64_t(left) + uint64_t(right));
-    if (isa<arith::SubIOp>(op))
-      return int64_t(uint64_t(left) - uint64_t(right));
-    if (isa<arith::MulIOp>(op))
-      return int64_t(uint64_t(left) * uint64_t(right));
-    if (isa<arith::AndIOp>(op))
-      return left & right;
-    if (isa<arith::OrIOp>(op))
-      return left | right;
-    if (isa<arith::XOrIOp>(op))
-      return left ^ right;
-    if (left < 0 || right < 0)
-      return std::nullopt;
-    if (isa<arith::ShLIOp>(op) && right < 31 && left < (int64_t(1) << 31))
-      return left << right;
-    if (isa<arith::ShRSIOp, arith::ShRUIOp>(op) && right < 31)
-      return left >> right;
-    if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) && right > 0)
-      return left / right;
-    if (isa<arith::RemSIOp, arith::RemUIOp>(op) && right > 0)
-      return left % right;
-    if (isa<arith::MinSIOp, arith::MinUIOp>(op))
-      return std::min(left, right);
-    if (isa<arith::MaxSIOp, arith::MaxUIOp>(op))
-      return std::max(left, right);
-    return std::nullopt;
-  }
-
   int64_t count = 1;
   llvm::DenseMap<Value, Values> known;
 };

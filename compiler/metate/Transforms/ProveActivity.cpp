@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/FixedSlot.h"
+#include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
