@@ -27,31 +27,65 @@ struct KernelLayout {
   llvm::DenseSet<mlir::Operation *> onlyWriters;
 };
 
-/// A pattern for one operation.
+/// A pattern for one operation, which always applies. An argument's block comes with its layout and its alias scope, so that
+/// it is looked up by the argument that the operation has (kernel.arguments), not taken from an adaptor.
 template <typename Op> class LayoutPattern : public mlir::OpConversionPattern<Op> {
 public:
   explicit LayoutPattern(KernelLayout &kernel)
       : mlir::OpConversionPattern<Op>(kernel.kernel.getContext()), kernel(kernel) {}
-  using Adaptor = typename Op::Adaptor;
+  using Rewriter = mlir::ConversionPatternRewriter;
+
+  /// Replaces or erases the operation.
+  virtual void lower(Op op, Rewriter &rewriter) const = 0;
 
 protected:
-  ByteBuilder bytesFor(LoweredArgument &argument, mlir::ConversionPatternRewriter &rewriter,
-                       mlir::Operation *op) const {
+  ByteBuilder bytesFor(LoweredArgument &argument, Rewriter &rewriter, mlir::Operation *op) const {
     return kernel.arguments.bytesFor(argument, rewriter, op->getLoc());
   }
 
   KernelLayout &kernel;
+
+private:
+  llvm::LogicalResult matchAndRewrite(Op op, typename Op::Adaptor, Rewriter &rewriter) const final {
+    lower(op, rewriter);
+    return mlir::success();
+  }
 };
 
-/// The cell, or the list, that an operation names, with the way to it from the root.
-struct CellSite {
-  CellSite(KernelLayout &kernel, mlir::OpBuilder &builder, CellOpInterface op);
-  CellSite(const CellSite &) = delete; // the address refers to the path
+/// The member or level of a tree that an operation names, and code for the tree's block.
+struct PathSite {
+  PathSite(KernelLayout &kernel, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tree,
+           llvm::StringRef path)
+      : argument(kernel.arguments[tree]), path(*findPath(argument.type, path)),
+        bytes(kernel.arguments.bytesFor(argument, builder, loc)) {}
+  template <typename Op>
+  PathSite(KernelLayout &kernel, mlir::OpBuilder &builder, Op op)
+      : PathSite(kernel, builder, op.getLoc(), op.getTree(), op.getPath()) {}
+  PathSite(const PathSite &) = delete; // addresses refer to the path
 
-  CellAccess access;
+  /// The node of what the path ends in.
+  const layout::Node &node() const { return argument.node(argument.layout->nodesOf(path).back()); }
+  /// The cell at these coordinates; `unlinked`: as of TreeAddress.
+  TreeAddress addressOf(mlir::ValueRange coordinates, bool unlinked = false) {
+    return addressOf(bytes, coordinates, unlinked);
+  }
+  /// The same by code at another place.
+  TreeAddress addressOf(ByteBuilder &at, mlir::ValueRange coordinates,
+                        bool unlinked = false) const {
+    return TreeAddress(at, *argument.layout, path, llvm::to_vector(coordinates),
+                       argument.concurrent, unlinked);
+  }
+
   LoweredArgument &argument;
   TreePath path;
   ByteBuilder bytes;
+};
+
+/// The cell, or the list, that an operation names, with the way to it from the root.
+struct CellSite : PathSite {
+  CellSite(KernelLayout &kernel, mlir::OpBuilder &builder, CellOpInterface op);
+
+  CellAccess access;
   TreeAddress address;
 };
 

@@ -19,10 +19,8 @@ static SmallVector<Value> coordinatesOf(ByteBuilder &bytes, const TreePath &path
 }
 
 CellSite::CellSite(KernelLayout &kernel, OpBuilder &builder, CellOpInterface op)
-    : access(CellAccess::from(op)), argument(kernel.arguments[access.tree]), path(access.resolve()),
-      bytes(kernel.arguments.bytesFor(argument, builder, op.getLoc())),
-      address(bytes, *argument.layout, path, coordinatesOf(bytes, path, access.coordinates),
-              argument.concurrent, argument.unlinked) {}
+    : PathSite(kernel, builder, op), access(CellAccess::from(op)),
+      address(addressOf(coordinatesOf(bytes, path, access.coordinates), argument.unlinked)) {}
 
 static Value componentOffset(ByteBuilder &bytes, Value offset, Type member, ValueRange components) {
   if (components.empty())
@@ -93,16 +91,13 @@ static Value offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *o
   if (!place)
     return {};
   ByteBuilder bytes = kernel.arguments.bytesFor(site.argument, builder, op->getLoc());
-  return TreeAddress(bytes, *site.argument.layout, site.path, place->local,
-                     site.argument.concurrent)
-      .offsetInSlot(site.path.lastPool(), place->slot);
+  return site.addressOf(bytes, place->local).offsetInSlot(site.path.lastPool(), place->slot);
 }
 
 namespace {
 struct LowerLoad : LayoutPattern<LoadOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(LoadOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(LoadOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite site(kernel, rewriter, op);
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
@@ -122,14 +117,12 @@ struct LowerLoad : LayoutPattern<LoadOp> {
       result = site.address.read(type, body, otherwise).front();
     }
     rewriter.replaceOp(op, result);
-    return success();
   }
 };
 
 struct LowerStore : LayoutPattern<StoreOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(StoreOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(StoreOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite site(kernel, rewriter, op);
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
@@ -144,14 +137,12 @@ struct LowerStore : LayoutPattern<StoreOp> {
       site.address.visitActive({}, body, [] { return SmallVector<Value>(); });
     }
     rewriter.eraseOp(op);
-    return success();
   }
 };
 
 struct LowerAtomic : LayoutPattern<AtomicOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(AtomicOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(AtomicOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite site(kernel, rewriter, op);
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
@@ -169,7 +160,6 @@ struct LowerAtomic : LayoutPattern<AtomicOp> {
     else
       old = site.address.visitActive(op.getValue().getType(), body, otherwise);
     rewriter.replaceOp(op, old.front());
-    return success();
   }
 };
 } // namespace

@@ -8,8 +8,7 @@ namespace header = metate::layout::header;
 namespace {
 struct LowerIsActive : LayoutPattern<IsActiveOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(IsActiveOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(IsActiveOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite site(kernel, rewriter, op);
     Value active;
     if (site.path.lastActivity() > site.path.lastPool())
@@ -17,7 +16,6 @@ struct LowerIsActive : LayoutPattern<IsActiveOp> {
     else if (op->hasAttr(mark::own))
       active = op.getEntry() ? atEntry(rewriter, op, site) : inList(rewriter, op, site);
     rewriter.replaceOp(op, active ? active : site.address.isActive(op.getEntry()));
-    return success();
   }
 
 private:
@@ -28,8 +26,7 @@ private:
     if (!place)
       return {};
     ByteBuilder bytes = kernel.arguments.bytesFor(site.argument, builder, op.getLoc());
-    return TreeAddress(bytes, *site.argument.layout, site.path, place->local,
-                       site.argument.concurrent)
+    return site.addressOf(bytes, place->local)
         .isActiveInSlot(site.path.lastPool(), place->slot, op.getEntry());
   }
 
@@ -45,8 +42,7 @@ private:
     for (const LinearForm &linear : form.local)
       first.push_back(linear.without(row.getInductionVar()).emit(outside));
     Value bits =
-        TreeAddress(outside, *site.argument.layout, site.path, first, site.argument.concurrent)
-            .bitsInSlot(site.path.lastPool(), slot, op.getEntry());
+        site.addressOf(outside, first).bitsInSlot(site.path.lastPool(), slot, op.getEntry());
     ByteBuilder bytes = kernel.arguments.bytesFor(site.argument, builder, op.getLoc());
     Value shifted = arith::ShRUIOp::create(builder, op.getLoc(), bits,
                                            bytes.toInteger(row.getInductionVar(), 32));
@@ -97,15 +93,13 @@ private:
 
 struct LowerActivate : LayoutPattern<ActivateOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(ActivateOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(ActivateOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite site(kernel, rewriter, op);
     site.bytes.strict = op.getStrict();
     Value active;
     if (op->hasAttr(mark::linked))
       active = inSlot(rewriter, op, site);
     rewriter.replaceOp(op, active ? active : site.address.activate());
-    return success();
   }
 
 private:
@@ -115,64 +109,50 @@ private:
     if (!place)
       return {};
     ByteBuilder bytes = kernel.arguments.bytesFor(site.argument, builder, op.getLoc());
-    return TreeAddress(bytes, *site.argument.layout, site.path, place->local,
-                       site.argument.concurrent)
-        .activateInSlot(site.path.lastPool(), place->slot);
+    return site.addressOf(bytes, place->local).activateInSlot(site.path.lastPool(), place->slot);
   }
 };
 
 struct LowerDeactivate : LayoutPattern<DeactivateOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(DeactivateOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(DeactivateOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite(kernel, rewriter, op).address.deactivate();
     rewriter.eraseOp(op);
-    return success();
   }
 };
 
 struct LowerAppend : LayoutPattern<AppendOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(AppendOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(AppendOp op, ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, CellSite(kernel, rewriter, op).address.append());
-    return success();
   }
 };
 
 struct LowerLength : LayoutPattern<LengthOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(LengthOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(LengthOp op, ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, CellSite(kernel, rewriter, op).address.length());
-    return success();
   }
 };
 
 struct LowerUsed : LayoutPattern<UsedOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(UsedOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[op.getTree()];
-    ByteBuilder bytes = bytesFor(argument, rewriter, op);
-    TreePath path = *findPath(op.getTreeType(), op.getPath());
-    int pool = argument.node(argument.layout->nodesOf(path).back()).pool;
-    Value slots = bytes.readInteger(bytes.index(header::poolUsed(pool)), 32, argument.concurrent);
+  void lower(UsedOp op, ConversionPatternRewriter &rewriter) const override {
+    PathSite site(kernel, rewriter, op);
+    Value used = site.bytes.index(header::poolUsed(site.node().pool));
+    Value slots = site.bytes.readInteger(used, 32, site.argument.concurrent);
     rewriter.replaceOpWithNewOp<arith::ExtUIOp>(op, rewriter.getI64Type(), slots);
-    return success();
   }
 };
 
 struct LowerReserve : LayoutPattern<ReserveOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(ReserveOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(ReserveOp op, ConversionPatternRewriter &rewriter) const override {
     CellSite site(kernel, rewriter, op);
     Value counts =
         arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), op.getCounts());
     site.address.reserve(counts, site.argument.scope, op.getAppend());
     rewriter.eraseOp(op);
-    return success();
   }
 };
 } // namespace

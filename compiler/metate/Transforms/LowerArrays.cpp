@@ -39,8 +39,7 @@ namespace {
 /// Accesses of local arrays are the target's business: they are legal.
 template <typename Op> struct LowerAccess : LayoutPattern<Op> {
   using LayoutPattern<Op>::LayoutPattern;
-  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(Op op, ConversionPatternRewriter &rewriter) const override {
     Value array = arrayOf(op);
     LoweredArgument &argument = this->kernel.arguments[array];
     ByteBuilder bytes = this->bytesFor(argument, rewriter, op);
@@ -54,7 +53,6 @@ template <typename Op> struct LowerAccess : LayoutPattern<Op> {
     } else {
       rewriter.replaceOp(op, atomicAt(bytes, op.getKind(), offset, op.getValue()));
     }
-    return success();
   }
 
 private:
@@ -64,10 +62,8 @@ private:
 
 struct LowerDim : LayoutPattern<memref::DimOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(memref::DimOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(memref::DimOp op, ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, kernel.arguments[op.getSource()].extents[*op.getConstantIndex()]);
-    return success();
   }
 };
 } // namespace

@@ -5,68 +5,66 @@
 using namespace mlir;
 using namespace metate;
 
-/// The mask of the leaf in the slot that the task is at, at the builder's place.
-static LeafMask ownMask(ByteBuilder bytes, const LoweredArgument &argument, const TreePath &path,
-                        unsigned width, CellsOp cells, bool entry) {
-  Value slot = bytes.slotAt(argument.node(argument.poolOf(path)), cells.getBody().getArgument(0));
-  return LeafMask(bytes, argument.node(argument.leafOf(path)), width, slot, entry);
+/// The level that ends the path.
+static const layout::Node &leafOf(const PathSite &site) {
+  return site.argument.node(site.argument.leafOf(site.path));
 }
 
-static unsigned widthOf(const LoweredArgument &argument, const TreePath &path) {
-  return LeafMask::widthOf(argument.node(argument.leafOf(path)),
-                           argument.node(argument.poolOf(path)));
+static const layout::Node &poolOf(const PathSite &site) {
+  return site.argument.node(site.argument.poolOf(site.path));
+}
+
+static unsigned widthOf(const PathSite &site) {
+  return LeafMask::widthOf(leafOf(site), poolOf(site));
+}
+
+/// The mask of the leaf in the slot that the task is at.
+static LeafMask ownMask(PathSite &site, unsigned width, CellsOp cells, bool entry) {
+  Value slot = site.bytes.slotAt(poolOf(site), cells.getBody().getArgument(0));
+  return LeafMask(site.bytes, leafOf(site), width, slot, entry);
 }
 
 namespace {
 struct LowerActivateLeaf : LayoutPattern<ActivateLeafOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(ActivateLeafOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[op.getTree()];
-    TreePath path = *findPath(argument.type, op.getPath());
-    Value active = op.getCells() ? setNamed(op, argument, path, rewriter)
-                                 : setAll(op, argument, path, rewriter);
-    rewriter.replaceOp(op, active);
-    return success();
+  void lower(ActivateLeafOp op, ConversionPatternRewriter &rewriter) const override {
+    PathSite site(kernel, rewriter, op);
+    rewriter.replaceOp(op,
+                       op.getCells() ? setNamed(op, site, rewriter) : setAll(op, site, rewriter));
   }
 
 private:
   /// The cells that are active in another leaf, or all.
-  Value setAll(ActivateLeafOp op, LoweredArgument &argument, const TreePath &path,
-               ConversionPatternRewriter &rewriter) const {
+  Value setAll(ActivateLeafOp op, PathSite &site, ConversionPatternRewriter &rewriter) const {
     auto cells = op->getParentOfType<CellsOp>();
-    ByteBuilder bytes = bytesFor(argument, rewriter, op);
+    ByteBuilder &bytes = site.bytes;
     std::optional<LeafMask> like;
-    unsigned width = widthOf(argument, path);
+    unsigned width = widthOf(site);
     if (op.getLike()) {
-      LoweredArgument &other = kernel.arguments[op.getLike()];
-      TreePath walked = *findPath(other.type, *op.getLikePath());
-      width = std::min(width, widthOf(other, walked));
-      like.emplace(
-          ownMask(bytesFor(other, rewriter, op), other, walked, width, cells, op.getEntry()));
+      PathSite other(kernel, rewriter, op.getLoc(), op.getLike(), *op.getLikePath());
+      width = std::min(width, widthOf(other));
+      like.emplace(ownMask(other, width, cells, op.getEntry()));
     }
-    TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
-                        argument.concurrent);
+    TreeAddress address = site.addressOf(op.getCoordinates());
     CellAccess access{op.getTree(), op.getPath(), op.getCoordinates()};
-    bool isOwn = kernel.slots.isOwnSlot(cells, *LeafForm::of(cells, access), access, path);
+    bool isOwn = kernel.slots.isOwnSlot(cells, *LeafForm::of(cells, access), access, site.path);
     Value active = bytes.integer(1, 1);
     if (!isOwn)
-      active = activateSlot(bytes, address, path, like ? like->isAnySet() : active);
-    if (path.levels.back().hasMask()) {
+      active = activateSlot(site, address, like ? like->isAnySet() : active);
+    if (site.path.levels.back().hasMask()) {
       auto branch = scf::IfOp::create(rewriter, op.getLoc(), active);
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(branch.thenBlock());
-      Value slot =
-          isOwn ? bytes.slotAt(argument.node(argument.poolOf(path)), cells.getBody().getArgument(0))
-                : address.slotOffset(path.lastPool());
-      LeafMask mask(bytes, argument.node(argument.leafOf(path)), width, slot);
+      Value slot = isOwn ? bytes.slotAt(poolOf(site), cells.getBody().getArgument(0))
+                         : address.slotOffset(site.path.lastPool());
+      LeafMask mask(bytes, leafOf(site), width, slot);
       mask.setBits([&](Value word) { return like ? like->read(word) : mask.full(word); });
     }
     return active;
   }
 
-  static Value activateSlot(ByteBuilder &bytes, TreeAddress &address, const TreePath &path,
-                            Value isWanted) {
+  static Value activateSlot(PathSite &site, TreeAddress &address, Value isWanted) {
+    ByteBuilder &bytes = site.bytes;
     OpBuilder &builder = bytes.builder;
     auto branch = scf::IfOp::create(builder, bytes.loc, builder.getI1Type(), isWanted,
                                     /*withElseRegion=*/true);
@@ -74,55 +72,43 @@ private:
     builder.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(builder, bytes.loc, bytes.integer(0, 1));
     builder.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(builder, bytes.loc, address.activate(path.lastPool()));
+    scf::YieldOp::create(builder, bytes.loc, address.activate(site.path.lastPool()));
     return branch.getResult(0);
   }
 
   /// Cells that are known beforehand.
-  Value setNamed(ActivateLeafOp op, LoweredArgument &argument, const TreePath &path,
-                 ConversionPatternRewriter &rewriter) const {
-    ByteBuilder bytes = bytesFor(argument, rewriter, op);
-    const layout::Node &leaf = argument.node(argument.leafOf(path));
-    TreeAddress address(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
-                        argument.concurrent);
-    Value active = address.activate(path.lastPool());
+  Value setNamed(ActivateLeafOp op, PathSite &site, ConversionPatternRewriter &rewriter) const {
+    const layout::Node &leaf = leafOf(site);
+    Value active = site.addressOf(op.getCoordinates()).activate(site.path.lastPool());
     auto branch = scf::IfOp::create(rewriter, op.getLoc(), active);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(branch.thenBlock());
     // Addresses of its own: those above are of values that only hold where they were computed.
-    TreeAddress(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
-                argument.concurrent)
-        .visitContainer([&](Value container) {
-          setCells(bytes, bytes.add(container, leaf.maskOffset), *op.getCells(), leaf.cells);
-        });
+    site.addressOf(op.getCoordinates()).visitContainer([&](Value container) {
+      Value mask = site.bytes.add(container, leaf.maskOffset);
+      setCells(site.bytes, mask, *op.getCells(), leaf.cells);
+    });
     return active;
   }
 };
 
 struct LowerIsLeafFull : LayoutPattern<IsLeafFullOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(IsLeafFullOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[op.getTree()];
-    TreePath path = *findPath(argument.type, op.getPath());
-    LeafMask mask = ownMask(bytesFor(argument, rewriter, op), argument, path,
-                            widthOf(argument, path), op->getParentOfType<CellsOp>(), op.getEntry());
-    rewriter.replaceOp(op, mask.isFull());
-    return success();
+  void lower(IsLeafFullOp op, ConversionPatternRewriter &rewriter) const override {
+    PathSite site(kernel, rewriter, op);
+    auto cells = op->getParentOfType<CellsOp>();
+    rewriter.replaceOp(op, ownMask(site, widthOf(site), cells, op.getEntry()).isFull());
   }
 };
 
 /// Of deactivate_leaf and deactivate_word.
 template <typename Op> struct LowerDeactivateLeaf : LayoutPattern<Op> {
   using LayoutPattern<Op>::LayoutPattern;
-  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = this->kernel.arguments[op.getTree()];
-    ByteBuilder bytes = this->bytesFor(argument, rewriter, op);
-    TreePath path = *findPath(argument.type, op.getPath());
-    const layout::Node &leaf = argument.node(argument.leafOf(path));
+  void lower(Op op, ConversionPatternRewriter &rewriter) const override {
+    PathSite site(this->kernel, rewriter, op);
+    ByteBuilder &bytes = site.bytes;
     auto clear = [&](Value container, Value begin, Value end, Value bits) {
-      bytes.call("deactivate_bits", leaf, {container, begin, end, bits}, {}, std::nullopt);
+      bytes.call("deactivate_bits", leafOf(site), {container, begin, end, bits}, {}, std::nullopt);
     };
     auto visit = [&](Value container) {
       if constexpr (std::is_same_v<Op, DeactivateWordOp>)
@@ -132,11 +118,8 @@ template <typename Op> struct LowerDeactivateLeaf : LayoutPattern<Op> {
           clear(container, bytes.index(run.first), bytes.index(run.end),
                 bytes.index(uint32_t(run.bits)));
     };
-    TreeAddress(bytes, *argument.layout, path, llvm::to_vector(op.getCoordinates()),
-                argument.concurrent, argument.unlinked)
-        .visitContainer(visit);
+    site.addressOf(op.getCoordinates(), site.argument.unlinked).visitContainer(visit);
     rewriter.eraseOp(op);
-    return success();
   }
 };
 } // namespace

@@ -9,51 +9,41 @@ namespace header = metate::layout::header;
 namespace {
 struct LowerCollect : LayoutPattern<CollectOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(CollectOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(CollectOp op, ConversionPatternRewriter &rewriter) const override {
     ByteBuilder bytes = bytesFor(kernel.arguments[op.getTree()], rewriter, op);
     if (!isMutant(Mutant::CollectLeftOut))
       bytes.call("collect", op.getSweep(), {}, {}, std::nullopt);
     rewriter.eraseOp(op);
-    return success();
   }
 };
 
 struct LowerSort : LayoutPattern<SortOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(SortOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  void lower(SortOp op, ConversionPatternRewriter &rewriter) const override {
     ByteBuilder bytes = bytesFor(kernel.arguments[op.getTree()], rewriter, op);
     bytes.call("sort", 0, {}, {}, std::nullopt);
     rewriter.eraseOp(op);
-    return success();
   }
 };
 
 struct LowerSnapshot : LayoutPattern<SnapshotOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(SnapshotOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[op.getTree()];
-    ByteBuilder bytes = bytesFor(argument, rewriter, op);
-    TreePath path = *findPath(argument.type, op.getLevel());
+  void lower(SnapshotOp op, ConversionPatternRewriter &rewriter) const override {
+    PathSite site(kernel, rewriter, op.getLoc(), op.getTree(), op.getLevel());
     if (!isMutant(Mutant::SnapshotLeftOut))
-      bytes.call("snapshot", argument.layout->nodesOf(path).back(), {}, {}, std::nullopt);
+      site.bytes.call("snapshot", site.node(), {}, {}, std::nullopt);
     rewriter.eraseOp(op);
-    return success();
   }
 };
 
 /// A loop over slot numbers, whose body runs where the slot is in use.
 struct LowerCells : LayoutPattern<CellsOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(CellsOp cells, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[cells.getTree()];
-    TreePath path = *findPath(argument.type, cells.getLevel());
-    const layout::Node &node = argument.node(argument.poolOf(path));
+  void lower(CellsOp cells, ConversionPatternRewriter &rewriter) const override {
     Location loc = cells.getLoc();
-    ByteBuilder bytes = bytesFor(argument, rewriter, cells);
+    PathSite site(kernel, rewriter, loc, cells.getTree(), cells.getLevel());
+    const layout::Node &node = site.argument.node(site.argument.poolOf(site.path));
+    ByteBuilder &bytes = site.bytes;
     Value highWater = bytes.toIndex(
         bytes.readInteger(bytes.index(header::poolHighWater(node.pool)), 32, /*acquire=*/true));
     Value meta = bytes.toIndex(
@@ -70,12 +60,11 @@ struct LowerCells : LayoutPattern<CellsOp> {
     Block *then = branch.thenBlock();
     rewriter.setInsertionPointToStart(then);
     SmallVector<Value> values{slot};
-    llvm::append_range(values, coordinatesIn(bytes, record, path));
+    llvm::append_range(values, coordinatesIn(bytes, record, site.path));
     Block &from = cells.getBody().front();
     rewriter.eraseOp(from.getTerminator());
     rewriter.inlineBlockBefore(&from, then, std::prev(then->end()), values);
     rewriter.eraseOp(cells);
-    return success();
   }
 
 private:

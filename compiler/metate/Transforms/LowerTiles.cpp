@@ -247,39 +247,33 @@ static Value makeTile(OpBuilder &builder, Location loc, Type type) {
 namespace {
 struct LowerStageLeaf : LayoutPattern<StageLeafOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(StageLeafOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[op.getTree()];
-    ByteBuilder bytes = bytesFor(argument, rewriter, op);
-    TreePath path = *findPath(argument.type, op.getPath());
+  void lower(StageLeafOp op, ConversionPatternRewriter &rewriter) const override {
+    PathSite site(kernel, rewriter, op);
     Value tile = makeTile(rewriter, op.getLoc(), op.getTile().getType());
-    TileFiller(bytes, *argument.layout, path, op, tile).fill(argument.concurrent);
+    TileFiller(site.bytes, *site.argument.layout, site.path, op, tile)
+        .fill(site.argument.concurrent);
     rewriter.replaceOp(op, tile);
-    return success();
   }
 };
 
 struct LowerStageRow : LayoutPattern<StageRowOp> {
   using LayoutPattern::LayoutPattern;
-  LogicalResult matchAndRewrite(StageRowOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    LoweredArgument &argument = kernel.arguments[op.getTree()];
+  void lower(StageRowOp op, ConversionPatternRewriter &rewriter) const override {
     auto cells = op->getParentOfType<CellsOp>();
     // Behind the slots, which may have been looked up right before this loop.
     rewriter.setInsertionPoint(nestOf(cells).back());
-    ByteBuilder bytes = bytesFor(argument, rewriter, op);
+    PathSite site(kernel, rewriter, op);
     CellAccess access{op.getTree(), op.getPath(), op.getBase()};
-    TreePath path = access.resolve();
     LeafForm form = *LeafForm::of(cells, access);
     auto slotOf = [&](ArrayRef<int64_t> direction) {
-      return kernel.slots.neighbourOf(rewriter, cells, form, access, path, direction);
+      return kernel.slots.neighbourOf(rewriter, cells, form, access, site.path, direction);
     };
-    int64_t member = argument.node(argument.layout->nodesOf(path).back()).offset;
-    RowReader reader{bytes, argument.node(argument.leafOf(path)), op, member, form.extents, slotOf};
+    const layout::Node &leaf = site.argument.node(site.argument.leafOf(site.path));
+    int64_t member = site.node().offset;
+    RowReader reader{site.bytes, leaf, op, member, form.extents, slotOf};
     Value row = makeTile(rewriter, op.getLoc(), op.getRow().getType());
-    vector::StoreOp::create(rewriter, op.getLoc(), reader.shifted(), row, bytes.index(0));
+    vector::StoreOp::create(rewriter, op.getLoc(), reader.shifted(), row, site.bytes.index(0));
     rewriter.replaceOp(op, row);
-    return success();
   }
 };
 } // namespace
