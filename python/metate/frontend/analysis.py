@@ -4,43 +4,71 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _LOOPS = (ast.For, ast.While)
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")  # where statements stand in statements
 
 
-def _walk(statements, into_loops=True):
-    """All nodes under the statements; nested definitions, and loops unless asked for, stay closed."""
+def _walk(statements):
+    """All nodes under the statements; nested definitions stay closed."""
     todo = list(statements)
     while todo:
         node = todo.pop()
         yield node
-        if isinstance(node, _SCOPES) or (isinstance(node, _LOOPS) and not into_loops):
-            continue
-        todo.extend(ast.iter_child_nodes(node))
+        if not isinstance(node, _SCOPES):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+class _Jumps(NamedTuple):
+    """How control may leave a statement, besides at its end; break and continue of a loop around it."""
+
+    returns: bool = False
+    breaks: bool = False
+    continues: bool = False
+
+
+def _jumps(statement) -> _Jumps:
+    """Kept with the statement: it is asked for each iteration of an unrolled loop, and by all that it stands in."""
+    found = getattr(statement, "_metate_jumps", None)
+    if found is None:
+        found = statement._metate_jumps = _find_jumps(statement)
+    return found
+
+
+def _find_jumps(statement) -> _Jumps:
+    if isinstance(statement, _SCOPES):
+        return _Jumps()
+    own = _Jumps(*(isinstance(statement, kind) for kind in (ast.Return, ast.Break, ast.Continue)))
+    for block in _BLOCKS:
+        for inner in map(_jumps, getattr(statement, block, ())):
+            is_own = isinstance(statement, _LOOPS) and block == "body"  # the loop's breaks end here
+            own = _Jumps(
+                own.returns or inner.returns,
+                own.breaks or (inner.breaks and not is_own),
+                own.continues or (inner.continues and not is_own),
+            )
+    return own
 
 
 def contains_return(statements) -> bool:
-    return any(isinstance(node, ast.Return) for node in _walk(statements))
+    return any(_jumps(statement).returns for statement in statements)
 
 
 def contains_break(statements) -> bool:
     """Does the loop whose body this is have a break of its own?"""
-    return any(isinstance(node, ast.Break) for node in _walk(statements, into_loops=False))
+    return any(_jumps(statement).breaks for statement in statements)
 
 
 def contains_continue(statements) -> bool:
-    return any(isinstance(node, ast.Continue) for node in _walk(statements, into_loops=False))
+    return any(_jumps(statement).continues for statement in statements)
 
 
 def may_jump(statement, returns_jump: bool) -> bool:
     """May control leave the block that this statement stands in?"""
-    found = getattr(statement, "_metate_jumps", None)  # asked for each iteration of an unrolled loop anew
-    if found is None:
-        leaves = not isinstance(statement, _LOOPS) and (contains_break([statement]) or contains_continue([statement]))
-        found = statement._metate_jumps = contains_return([statement]), leaves
-    returns, leaves = found
-    return leaves or (returns_jump and returns)
+    returns, breaks, continues = _jumps(statement)
+    return breaks or continues or (returns_jump and returns)
 
 
 def always_jumps(statements) -> bool:
