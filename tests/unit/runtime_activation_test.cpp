@@ -13,7 +13,7 @@ using metate::sized;
 
 namespace {
 
-constexpr uint32_t workers = 8;
+constexpr uint32_t racers = 8;
 
 // Slots of one page each in both pools, so that an ambient slot can be mapped read-only alone.
 Bytes pagedBlob() {
@@ -68,12 +68,12 @@ protected:
   uint64_t race(metate_tree *tree, const std::vector<std::array<int64_t, 2>> &cells,
                 unsigned seed) {
     std::atomic<uint64_t> failed{0};
-    std::barrier start(workers);
+    std::barrier start(racers);
     std::vector<std::thread> threads;
-    for (uint32_t worker = 0; worker < workers; ++worker)
+    for (uint32_t worker = 0; worker < racers; ++worker)
       threads.emplace_back([&, worker] {
         auto order = cells;
-        // Half of the workers go the same way: the most collisions.
+        // Half of them go the same way: the most collisions.
         if (worker % 2)
           std::shuffle(order.begin(), order.end(), std::mt19937(seed + worker));
         start.arrive_and_wait();
@@ -81,7 +81,7 @@ protected:
           int64_t at[2] = {i, j};
           int32_t value = int32_t(i * 100000 + j);
           // One worker writes each cell, all others activate it: only activation races.
-          bool mine = uint64_t(i / 32 * 32 + j / 32) % workers == worker;
+          bool mine = uint64_t(i / 32 * 32 + j / 32) % racers == worker;
           failed += (mine ? metate_tree_write(tree, 4, at, 2, &value, sizeof value)
                           : metate_tree_activate(tree, 4, at, 2)) != METATE_OK;
         }
@@ -99,7 +99,7 @@ TEST_F(ActivationTest, exactCapacityNeverFailsAndAmbientSlotsStayUntouched) {
   auto cells = racedCells();
   metate_capacity entries[] = {{"outer", 2}, {"inner", cells.size()}};
   auto wanted = sized<metate_capacities>();
-  wanted.workers = workers;
+  wanted.workers = racers;
   wanted.count = 2;
   wanted.entries = entries;
   for (uint32_t pool : {0u, 1u}) {
@@ -129,7 +129,7 @@ TEST_F(ActivationTest, exhaustionKeepsEveryOtherWrite) {
   auto cells = racedCells();
   metate_capacity entries[] = {{"outer", 2}, {"inner", cells.size() - 40}};
   auto wanted = sized<metate_capacities>();
-  wanted.workers = workers;
+  wanted.workers = racers;
   wanted.count = 2;
   wanted.entries = entries;
   metate_tree *tree = make(type, &wanted);
@@ -143,7 +143,7 @@ TEST_F(ActivationTest, exhaustionKeepsEveryOtherWrite) {
       EXPECT_EQ(read<int32_t>(tree, 4, {i, j}), 0);
   }
   EXPECT_GE(written, cells.size() - 40);
-  EXPECT_LE(written, cells.size() - 40 + workers);
+  EXPECT_LE(written, cells.size() - 40 + racers);
   EXPECT_EQ(stats(tree, 1).used, written);
   const auto *header = static_cast<metate_tree_header *>(describe(tree).block);
   EXPECT_EQ(header->status_level, 1u);

@@ -15,7 +15,7 @@ protected:
   }
 };
 
-Node x() { return withBackground<float>(place("x", METATE_F32), {1.5f}); }
+Node halves() { return withBackground<float>(place("x", METATE_F32), {1.5f}); }
 
 using Held = std::map<std::vector<int64_t>, float>;
 
@@ -37,13 +37,13 @@ Held held(const metate::Tree &tree) {
 
 TEST_F(CppLevels, cellsComeAndGo) {
   const std::vector<std::vector<Node>> nestings = {
-      {bitmasked("s", "ij", {8, 40}, {x()})},
-      {pointer("s", "ij", {8, 40}, {x()})},
-      {pointer("p", "ij", {2, 4}, {bitmasked("s", "ij", {4, 10}, {x()})})},
-      {dense("d", "i", {8}, {bitmasked("s", "j", {40}, {x()})})},
-      {hash("s", "ij", {x()})},
-      {hash("h", "ij", {bitmasked("s", "ij", {4, 8}, {x()})})},
-      {pointer("p", "ij", {2, 4}, {pointer("q", "j", {5}, {bitmasked("s", "ij", {4, 2}, {x()})})})},
+      {bitmasked("s", "ij", {8, 40}, {halves()})},
+      {pointer("s", "ij", {8, 40}, {halves()})},
+      {pointer("p", "ij", {2, 4}, {bitmasked("s", "ij", {4, 10}, {halves()})})},
+      {dense("d", "i", {8}, {bitmasked("s", "j", {40}, {halves()})})},
+      {hash("s", "ij", {halves()})},
+      {hash("h", "ij", {bitmasked("s", "ij", {4, 8}, {halves()})})},
+      {pointer("p", "ij", {2, 4}, {pointer("q", "j", {5}, {bitmasked("s", "ij", {4, 2}, {halves()})})})},
   };
   for (const auto &branches : nestings) {
     metate::TreeType shape = type(branches);
@@ -73,7 +73,7 @@ TEST_F(CppLevels, cellsComeAndGo) {
 }
 
 TEST_F(CppLevels, negativeCoordinates) {
-  metate::TreeType shape = type({hash("h", "ij", {dense("d", "i", {4}, {x()})})});
+  metate::TreeType shape = type({hash("h", "ij", {dense("d", "i", {4}, {halves()})})});
   metate::Tree tree = shape.make(metate::Capacities{{{"h", 9}}});
   tree.write("x", {-1, -2000000000}, 2.0f);
   EXPECT_EQ(tree.cells("h").coordinates, (std::vector<int64_t>{-1, -2000000000}));
@@ -85,7 +85,7 @@ TEST_F(CppLevels, negativeCoordinates) {
 }
 
 TEST_F(CppLevels, lists) {
-  metate::TreeType shape = type({pointer("p", "i", {4}, {dynamic("l", "j", 20, 4, {x()})})});
+  metate::TreeType shape = type({pointer("p", "i", {4}, {dynamic("l", "j", 20, 4, {halves()})})});
   metate::Tree tree = shape.make();
   EXPECT_EQ(tree.length("l", {2}), 0u);
   for (uint64_t n = 0; n < 9; ++n) {
@@ -107,7 +107,7 @@ TEST_F(CppLevels, lists) {
 }
 
 TEST_F(CppLevels, whatIsRefused) {
-  metate::TreeType shape = type({pointer("p", "i", {4}, {x(), place("on", METATE_U1)})});
+  metate::TreeType shape = type({pointer("p", "i", {4}, {halves(), place("on", METATE_U1)})});
   metate::Tree tree = shape.make();
   tree.write("on", {3}, true);
   EXPECT_EQ(tree.cells<uint8_t>("on").values, std::vector<uint8_t>{1});

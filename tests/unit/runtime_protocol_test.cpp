@@ -29,36 +29,36 @@ struct Race {
   std::vector<metate_capacity> capacities;
 };
 
-Node x() { return withBackground<int32_t>(place("x", METATE_I32), {7}); }
+Node seven() { return withBackground<int32_t>(place("x", METATE_I32), {7}); }
 
 std::vector<Race> races() {
   return {
-      {"pointer", {pointer("p", "ij", {4, 4}, {dense("d", "ij", {2, 2}, {x()})})}, {{"p", 16}}},
-      {"bitmasked", {bitmasked("b", "i", {70}, {x()})}, {}},
+      {"pointer", {pointer("p", "ij", {4, 4}, {dense("d", "ij", {2, 2}, {seven()})})}, {{"p", 16}}},
+      {"bitmasked", {bitmasked("b", "i", {70}, {seven()})}, {}},
       {"pointer bitmasked",
-       {pointer("p", "i", {5}, {bitmasked("b", "i", {40}, {x()})})},
+       {pointer("p", "i", {5}, {bitmasked("b", "i", {40}, {seven()})})},
        {{"p", 5}}},
       {"pointer pointer bitmasked",
-       {pointer("p", "i", {3}, {pointer("q", "i", {3}, {bitmasked("b", "i", {33}, {x()})})})},
+       {pointer("p", "i", {3}, {pointer("q", "i", {3}, {bitmasked("b", "i", {33}, {seven()})})})},
        {{"p", 3}, {"q", 9}}},
       {"bitmasked pointer",
-       {bitmasked("b", "i", {8}, {pointer("p", "i", {4}, {x()})})},
+       {bitmasked("b", "i", {8}, {pointer("p", "i", {4}, {seven()})})},
        {{"p", 32}}},
-      {"dynamic", {dynamic("l", "i", 300, 8, {x()})}, {}},
-      {"pointer dynamic", {pointer("p", "i", {4}, {dynamic("l", "j", 90, 7, {x()})})}, {}},
-      {"dynamic pointer", {dynamic("l", "i", 12, 2, {pointer("p", "j", {3}, {x()})})}, {}},
-      {"hash", {hash("h", "ij", {x()})}, {{"h", 300}}},
-      {"hash bitmasked", {hash("h", "i", {bitmasked("b", "i", {5}, {x()})})}, {{"h", 60}}},
-      {"pointer hash", {pointer("p", "k", {3}, {hash("h", "i", {x()})})}, {{"h", 200}}},
-      {"bitmasked hash", {bitmasked("b", "k", {3}, {hash("h", "i", {x()})})}, {{"h", 200}}},
-      {"dynamic hash", {dynamic("l", "k", 5, 1, {hash("h", "i", {x()})})}, {{"h", 200}}},
+      {"dynamic", {dynamic("l", "i", 300, 8, {seven()})}, {}},
+      {"pointer dynamic", {pointer("p", "i", {4}, {dynamic("l", "j", 90, 7, {seven()})})}, {}},
+      {"dynamic pointer", {dynamic("l", "i", 12, 2, {pointer("p", "j", {3}, {seven()})})}, {}},
+      {"hash", {hash("h", "ij", {seven()})}, {{"h", 300}}},
+      {"hash bitmasked", {hash("h", "i", {bitmasked("b", "i", {5}, {seven()})})}, {{"h", 60}}},
+      {"pointer hash", {pointer("p", "k", {3}, {hash("h", "i", {seven()})})}, {{"h", 200}}},
+      {"bitmasked hash", {bitmasked("b", "k", {3}, {hash("h", "i", {seven()})})}, {{"h", 200}}},
+      {"dynamic hash", {dynamic("l", "k", 5, 1, {hash("h", "i", {seven()})})}, {{"h", 200}}},
       {"exhausted",
-       {pointer("p", "i", {50}, {dynamic("l", "j", 40, 4, {x()})})},
+       {pointer("p", "i", {50}, {dynamic("l", "j", 40, 4, {seven()})})},
        {{"p", 20}, {"l", 60}}},
       {"exhausted, in runs",
-       {pointer("p", "ij", {40, 10}, {pointer("q", "i", {3}, {x()})})},
+       {pointer("p", "ij", {40, 10}, {pointer("q", "i", {3}, {seven()})})},
        {{"p", 260}, {"q", 300}}},
-      {"exhausted hash", {hash("h", "i", {bitmasked("b", "i", {3}, {x()})})}, {{"h", 20}}},
+      {"exhausted hash", {hash("h", "i", {bitmasked("b", "i", {3}, {seven()})})}, {{"h", 20}}},
   };
 }
 
@@ -219,7 +219,7 @@ TEST_F(ProtocolTest, racesEndInSoundBlocks) {
 // Slots that lie in magazines are at every worker's disposal: a need of as many slots as there are never fails.
 TEST_F(ProtocolTest, capacityIsEnough) {
   constexpr uint32_t cells = 333;
-  for (const Node &level : {pointer("p", "i", {cells}, {x()}), hash("h", "i", {x()})}) {
+  for (const Node &level : {pointer("p", "i", {cells}, {seven()}), hash("h", "i", {seven()})}) {
     metate_tree *tree = bindRace({"full", {level}, {{level.name.c_str(), cells}}});
     for (unsigned round = 0; round < 100; ++round) {
       std::barrier start(workers);
@@ -252,7 +252,7 @@ TEST_F(ProtocolTest, capacityIsEnough) {
 // A cell below a hash level that was given up and made anew in one task shows nothing old.
 TEST_F(ProtocolTest, nothingOldComesBackInOneTask) {
   for (bool masked : {false, true}) {
-    Node below = hash("h", "i", {x()});
+    Node below = hash("h", "i", {seven()});
     metate_tree *tree =
         bindRace({"again",
                   {masked ? bitmasked("b", "k", {2}, {below}) : pointer("b", "k", {2}, {below})},
@@ -286,7 +286,7 @@ TEST_F(ProtocolTest, snapshotsKeepWhatWasThere) {
   metate_tree *tree =
       bindRace({"entry",
                 {pointer("p", "i", {3},
-                         {bitmasked("b", "i", {40}, {x()}), dynamic("l", "j", 30, 4, {value})})},
+                         {bitmasked("b", "i", {40}, {seven()}), dynamic("l", "j", 30, 4, {value})})},
                 {}});
   metate_view view = viewOf(tree);
   uint64_t linear = 0;
