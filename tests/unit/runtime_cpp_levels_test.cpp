@@ -43,7 +43,8 @@ TEST_F(CppLevels, cellsComeAndGo) {
       {dense("d", "i", {8}, {bitmasked("s", "j", {40}, {halves()})})},
       {hash("s", "ij", {halves()})},
       {hash("h", "ij", {bitmasked("s", "ij", {4, 8}, {halves()})})},
-      {pointer("p", "ij", {2, 4}, {pointer("q", "j", {5}, {bitmasked("s", "ij", {4, 2}, {halves()})})})},
+      {pointer("p", "ij", {2, 4},
+               {pointer("q", "j", {5}, {bitmasked("s", "ij", {4, 2}, {halves()})})})},
   };
   for (const auto &branches : nestings) {
     metate::TreeType shape = type(branches);

@@ -283,11 +283,11 @@ TEST_F(ProtocolTest, nothingOldComesBackInOneTask) {
 // Entry masks and lengths are what the live ones were; what a task changes leaves them alone.
 TEST_F(ProtocolTest, snapshotsKeepWhatWasThere) {
   Node value = place("y", METATE_I32);
-  metate_tree *tree =
-      bindRace({"entry",
-                {pointer("p", "i", {3},
-                         {bitmasked("b", "i", {40}, {seven()}), dynamic("l", "j", 30, 4, {value})})},
-                {}});
+  metate_tree *tree = bindRace(
+      {"entry",
+       {pointer("p", "i", {3},
+                {bitmasked("b", "i", {40}, {seven()}), dynamic("l", "j", 30, 4, {value})})},
+       {}});
   metate_view view = viewOf(tree);
   uint64_t linear = 0;
   int64_t bit[METATE_MAX_AXES] = {45}, list[METATE_MAX_AXES] = {1, 9};
