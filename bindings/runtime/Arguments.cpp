@@ -429,9 +429,9 @@ private:
   std::unique_ptr<Result[]> several;
 };
 
-nb::object Frame::launch(const Kernel &kernel) {
+nb::object Frame::launch(const Kernel &kernel, std::span<const metate_pool_memory> pools) {
   WithResults given(*this, kernel);
-  run(kernel, given.all, given.total);
+  run(kernel, given.all, given.total, pools);
   const std::vector<Parameter> &results = kernel.results();
   if (kernel.returnedCount() == 0)
     return nb::none();
@@ -482,13 +482,14 @@ nb::object Frame::plan(const Kernel &kernel) {
   return nb::make_tuple(plan.max_workers, found);
 }
 
-void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total) {
+void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
+                std::span<const metate_pool_memory> pools) {
   Launch launch;
   int32_t status;
   {
     TreesInUse used(*this, kernel);
     status = launch.run(kernel.get(), all, uint32_t(total),
-                        kernel.description().flags & METATE_KERNEL_DEBUG);
+                        kernel.description().flags & METATE_KERNEL_DEBUG, pools);
   }
   launched = status != METATE_E_ALIAS;
   if (launch.hasRaised())

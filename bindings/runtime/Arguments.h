@@ -9,6 +9,8 @@
 #include "Module.h"
 #include "Tree.h"
 
+#include <span>
+
 namespace metate::python {
 
 class Frame {
@@ -36,7 +38,7 @@ public:
   /// does not write.
   void bindOrThrow(const Kernel &kernel, size_t hidden = 0);
   /// Launches what was bound last; returns the kernel's result, a tuple of several, or None. Throws.
-  nb::object launch(const Kernel &kernel);
+  nb::object launch(const Kernel &kernel, std::span<const metate_pool_memory> pools = {});
   /// Whether a launch of what was bound last would find room in the tree: (text, "" if so; slots that each
   /// of its pools needs). Throws.
   nb::object reserveFor(const Kernel &kernel, const Tree &tree);
@@ -81,7 +83,8 @@ private:
   [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
 
   class WithResults;
-  void run(const Kernel &kernel, const metate_argument *all, size_t total);
+  void run(const Kernel &kernel, const metate_argument *all, size_t total,
+           std::span<const metate_pool_memory> pools);
 
   bool launched = false;
   size_t count = 0, most = inlineCount;

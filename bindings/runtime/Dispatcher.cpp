@@ -45,11 +45,11 @@ public:
   Call(Dispatcher *self, PyObject *const *given, size_t count)
       : self(self), given(given), count(count), most(count + expand()) {}
 
-  nb::object run() {
+  nb::object run(std::span<const metate_pool_memory> pools = {}) {
     std::shared_ptr<Binding> binding = find();
     const Instance &instance = *binding->instance;
     try {
-      nb::object result = frame.launch(*instance.kernel);
+      nb::object result = frame.launch(*instance.kernel, pools);
       ++binding->instance->hits;
       return result;
     } catch (...) {
@@ -291,6 +291,44 @@ PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count)
   });
 }
 
+/// The memory of pools that Python objects lend for a launch.
+class LentPools {
+public:
+  explicit LentPools(nb::handle objects) {
+    for (nb::handle object : objects) {
+      metate_pool_memory &memory = pools.emplace_back();
+      if (object.is_none())
+        continue;
+      Py_buffer view;
+      if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0)
+        throw nb::python_error();
+      views.push_back(view);
+      memory = {view.buf, uint64_t(view.len)};
+    }
+  }
+  ~LentPools() {
+    for (Py_buffer &view : views)
+      PyBuffer_Release(&view);
+  }
+  LentPools(const LentPools &) = delete;
+  LentPools &operator=(const LentPools &) = delete;
+
+  std::vector<metate_pool_memory> pools;
+
+private:
+  std::vector<Py_buffer> views;
+};
+
+PyObject *launchWith(PyObject *object, PyObject *const *given, Py_ssize_t count) {
+  return withErrors([&] {
+    if (count < 1 || !PySequence_Check(given[0]))
+      throwNamed("RuntimeTypeError_", "launch_with: expected a sequence of pools",
+                 METATE_E_TYPE_MISMATCH);
+    LentPools lent{nb::handle(given[0])};
+    return Call(cast(object), given + 1, size_t(count - 1)).run(lent.pools);
+  });
+}
+
 PyObject *plan(PyObject *object, PyObject *const *given, Py_ssize_t count) {
   return withErrors([&] { return Call(cast(object), given, size_t(count)).plan(); });
 }
@@ -395,6 +433,9 @@ PyMethodDef methods[] = {
      "Of a tree and the kernel's arguments: (text, slots) of metate_tree_reserve_for."},
     {"plan", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&plan)), METH_FASTCALL,
      "Of the kernel's arguments: (max_workers, pools) of metate_kernel_plan."},
+    {"launch_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&launchWith)),
+     METH_FASTCALL,
+     "A call with memory for the kernel's pools: a sequence of writable buffers, or of None."},
     {"clear", &clearInstances, METH_NOARGS, "Forgets all instances."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {

@@ -55,13 +55,18 @@ Launch::~Launch() {
 Launch *Launch::current() { return innermost; }
 
 int32_t Launch::run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
-                    bool isDebug) {
+                    bool isDebug, std::span<const metate_pool_memory> pools) {
+  metate_launch_options options{};
+  options.struct_size = sizeof options;
+  options.pool_count = uint32_t(pools.size());
+  options.pools = pools.data();
+  options.interrupt = &word;
   state = PyEval_SaveThread();
   int32_t status;
   if (isDebug && isWatched) {
-    status = runBeside(kernel, arguments, count);
+    status = runBeside(kernel, arguments, count, options);
   } else {
-    status = metate_kernel_launch_interruptible(kernel, arguments, count, &word);
+    status = metate_kernel_launch_with(kernel, arguments, count, &options);
     if (status != METATE_OK)
       message = metate_last_error();
   }
@@ -82,13 +87,13 @@ int32_t Launch::reserve(const metate_tree *tree, const metate_kernel *kernel,
 
 /// The kernel on a thread of its own, the handlers on this one.
 int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *arguments,
-                          uint32_t count) {
+                          uint32_t count, const metate_launch_options &options) {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
   int32_t status = METATE_OK;
   auto work = [&] {
-    int32_t result = metate_kernel_launch_interruptible(kernel, arguments, count, &word);
+    int32_t result = metate_kernel_launch_with(kernel, arguments, count, &options);
     std::lock_guard<std::mutex> lock(mutex);
     status = result;
     if (result != METATE_OK)

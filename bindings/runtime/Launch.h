@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <span>
 
 namespace metate::python {
 
@@ -25,9 +26,10 @@ public:
   Launch &operator=(const Launch &) = delete;
 
   /// Runs the kernel without the GIL, which must be held; the status. isDebug:
-  /// the kernel looks at the word inside its loops.
+  /// the kernel looks at the word inside its loops. pools: memory for all that
+  /// it plans; none: the device's allocator gives it.
   int32_t run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
-              bool isDebug);
+              bool isDebug, std::span<const metate_pool_memory> pools = {});
   /// The same way, how many slots the launch would take: metate_tree_reserve_for.
   int32_t reserve(const metate_tree *tree, const metate_kernel *kernel,
                   const metate_argument *arguments, uint32_t count, uint32_t pools,
@@ -47,7 +49,8 @@ public:
 private:
   /// Takes the GIL for the handlers.
   void runHandlers();
-  int32_t runBeside(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count);
+  int32_t runBeside(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
+                    const metate_launch_options &options);
 
   uint32_t word = 0; // metate_host.interrupt: written atomically
   bool isWatched;    // by the main thread

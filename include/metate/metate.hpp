@@ -20,12 +20,16 @@
 
 namespace metate {
 
-/// The host's CPU with the given hooks; it must outlive what is opened on it.
+/// A machine with the given hooks, by the name of its driver ("cpu", the host's); it must outlive what is opened on it.
 class Device {
 public:
   static Result<Device> try_open(const metate_device_hooks *hooks = nullptr) {
+    return try_open_driver("cpu", hooks);
+  }
+  static Result<Device> try_open_driver(const char *driver,
+                                        const metate_device_hooks *hooks = nullptr) {
     metate_device *raw = nullptr;
-    if (metate_status code = metate_device_open(hooks, &raw))
+    if (metate_status code = metate_device_open_driver(driver, hooks, &raw))
       return Status::of(code);
     return Device(raw);
   }
@@ -37,6 +41,9 @@ public:
   }
 #if METATE_EXCEPTIONS
   static Device open(const metate_device_hooks *hooks = nullptr) { return unwrap(try_open(hooks)); }
+  static Device open_driver(const char *driver, const metate_device_hooks *hooks = nullptr) {
+    return unwrap(try_open_driver(driver, hooks));
+  }
 #endif
 
 private:

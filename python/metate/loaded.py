@@ -33,7 +33,7 @@ class PlannedPool:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a launch needs: `max_workers` it may use (0: no bound), and its pools, which C and C++ hosts may bring themselves."""
+    """What a launch needs: `max_workers` it may use (0: no bound), and its pools, which `launch_with` takes from the caller."""
 
     max_workers: int
     pools: tuple[PlannedPool, ...]
@@ -75,6 +75,25 @@ class LoadedKernel:
         """What a launch with these arguments needs besides them; runs nothing. Raises as a call does."""
         workers, pools = self._dispatcher.plan(*self._given(arguments, keywords))
         return Plan(workers, tuple(PlannedPool(*pool) for pool in pools))
+
+    def launch_with(self, pools, *arguments, **keywords):
+        """A call with memory of the caller's for what the kernel plans.
+
+        Args:
+            pools: a dict of writable contiguous buffers (a NumPy array of bytes, say) by the name of their pool, each of
+                at least the pool's `bytes` and aligned to its `align` (see `plan`). Pools without one come from the
+                device's allocator.
+
+        Raises RuntimeTypeError_ for a name that no pool has, or a buffer that is too small, misaligned or overlaps an
+        argument, before anything runs; and as a call does.
+        """
+        given = self._given(arguments, keywords)
+        names = [pool[0] for pool in self._dispatcher.plan(*given)[1]]
+        if unknown := set(pools) - set(names):
+            expected = ", ".join(f"'{name}'" for name in names) or "none: it plans no memory"
+            raise RuntimeTypeError_(f"kernel '{self.name}': expected pools {expected}; got '{min(unknown)}'")
+        result = self._dispatcher.launch_with([pools.get(name) for name in names], *given)
+        return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
 
     def _given(self, arguments, keywords):
         """One argument for each parameter."""

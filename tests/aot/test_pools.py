@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from metate import loaded
+from metate.errors import RuntimeTypeError_
 
 _compiler = pytest.importorskip("metate_native._compiler")
 
@@ -53,6 +54,40 @@ def test_a_plan_says_exact_bytes(module):
     assert plan.max_workers >= 1
     assert module.mirror.plan(17, x, y).pools[0].bytes == 128
     assert module.mirror.plan(-5, x, y).pools[0].bytes == 0
+
+
+def aligned(size, align=64):
+    memory = np.zeros(size + align, "u1")
+    start = -memory.ctypes.data % align
+    return memory[start : start + size]
+
+
+def test_python_brings_the_memory(module, rng):
+    x, y = rng.random(N, dtype="f4"), np.zeros(N, "f4")
+    plan = module.mirror.plan(N, x, y)
+    pools = {pool.name: aligned(pool.bytes) for pool in plan.pools}
+    module.mirror.launch_with(pools, N, x, y)
+    np.testing.assert_array_equal(y, mirrored(x))
+    assert all(memory.any() for memory in pools.values()), "it was not used"
+    y[:] = 0
+    module.mirror.launch_with({"tile": pools["tile"]}, N, x=x, y=y)  # the other one from the allocator
+    np.testing.assert_array_equal(y, mirrored(x))
+
+
+def test_pools_that_do_not_fit_are_refused(module):
+    x, y = np.zeros(N, "f4"), np.full(N, 7, "f4")
+    mirror = module.mirror
+    with pytest.raises(Exception, match="pool 'copy': expected at least 4032 bytes, got 100"):
+        mirror.launch_with({"copy": aligned(100)}, N, x, y)
+    with pytest.raises(Exception, match="pool 'copy': expected an address aligned to 64 bytes"):
+        mirror.launch_with({"copy": aligned(5000)[4:]}, N, x, y)
+    with pytest.raises(RuntimeTypeError_, match="expected pools 'copy', 'tile'; got 'tiles'"):
+        mirror.launch_with({"tiles": aligned(100)}, N, x, y)
+    read_only = aligned(5000)
+    read_only.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        mirror.launch_with({"copy": read_only}, N, x, y)
+    assert (y == 7).all(), "nothing ran"
 
 
 def test_a_size_beyond_all_memory_is_refused(module):

@@ -25,6 +25,15 @@ TEST(CppApi, theManualsProgram) {
   EXPECT_FALSE(tree.is_active("a", {0, 6}));
 }
 
+TEST(CppApi, devicesByTheirDriver) {
+  auto device = metate::Device::open_driver("cpu");
+  EXPECT_EQ(device.describe().arch, metate::Device::open().describe().arch);
+  auto none = metate::Device::try_open_driver("abacus");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code, METATE_E_UNSUPPORTED);
+  EXPECT_NE(none.status().text.find("abacus"), std::string::npos);
+}
+
 TEST(CppApi, membersAsDenseArrays) {
   auto device = metate::Device::open();
   auto module = metate::Module::open(METATE_TEST_FILE, device);
