@@ -1,40 +1,7 @@
 /* The packed level of levels_host: what a caller by tvm-ffi's convention has. */
+#include "ffi.h"
 #include "levels_host.h"
 
-typedef struct tensor {
-  void *data;
-  int32_t device_type, device_id, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  const int64_t *shape, *strides;
-  uint64_t byte_offset;
-} tensor;
-typedef struct any {
-  int32_t type_index;
-  uint32_t padding;
-  union {
-    int64_t i;
-    double d;
-    void *p;
-  } value;
-} any;
-
-static any of_int(int64_t value) {
-  any result = {1, 0, {.i = value}};
-  return result;
-}
-static any of_float(double value) {
-  any result = {3, 0, {.d = value}};
-  return result;
-}
-static any of_block(void *block) {
-  any result = {4, 0, {.p = block}};
-  return result;
-}
-static any of_tensor(tensor *value) {
-  any result = {7, 0, {.p = value}};
-  return result;
-}
 /* A tensor as an object: 24 bytes of header, then the DLTensor. */
 typedef struct object {
   uint64_t header[3];
@@ -44,12 +11,6 @@ static any of_object(object *value) {
   any result = {70, 0, {.p = value}};
   return result;
 }
-enum { INT = 0, UINT = 1, FLOAT = 2 };
-static tensor make(void *data, uint8_t code, uint8_t bits, int32_t ndim, const int64_t *shape) {
-  tensor result = {data, 1, 0, ndim, code, bits, 1, shape, NULL, 0};
-  return result;
-}
-
 /* The process has this symbol, so the object finds it: no libtvm_ffi is needed to see the texts. */
 static char kind[64], message[1024];
 #ifndef WITHOUT_ERRORS

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "pools.h"
 
+#include "ffi.h"
 #include "metate/abi/kernel.h"
 
 #include <stdio.h>
@@ -33,23 +34,6 @@ static int32_t in_turns(void *self, int64_t count, int64_t grain, uint32_t most,
   return status;
 }
 
-typedef struct tensor {
-  void *data;
-  int32_t device_type, device_id, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  const int64_t *shape, *strides;
-  uint64_t byte_offset;
-} tensor;
-typedef struct any {
-  int32_t type_index;
-  uint32_t padding;
-  union {
-    int64_t i;
-    void *p;
-  } value;
-} any;
-
 static char message[1024];
 void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text);
 void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text) {
@@ -65,16 +49,11 @@ static void show(const char *name, int32_t status, const float *y) {
 
 static int32_t packed(float *x, float *y, void *copy, int64_t copy_bytes, void *tile) {
   int64_t n = N, tile_bytes = 64;
-  tensor arrays[] = {{x, 1, 0, 1, 2, 32, 1, &n, NULL, 0},
-                     {y, 1, 0, 1, 2, 32, 1, &n, NULL, 0},
-                     {copy, 1, 0, 1, 1, 8, 1, &copy_bytes, NULL, 0},
-                     {tile, 1, 0, 1, 1, 8, 1, &tile_bytes, NULL, 0}};
-  any arguments[5] = {{1, 0, {.i = N}}}, result;
-  for (int k = 0; k < 4; ++k) {
-    arguments[1 + k].type_index = 7;
-    arguments[1 + k].padding = 0;
-    arguments[1 + k].value.p = &arrays[k];
-  }
+  tensor arrays[] = {make(x, FLOAT, 32, 1, &n), make(y, FLOAT, 32, 1, &n),
+                     make(copy, UINT, 8, 1, &copy_bytes), make(tile, UINT, 8, 1, &tile_bytes)};
+  any arguments[5] = {of_int(N)}, result;
+  for (int k = 0; k < 4; ++k)
+    arguments[1 + k] = of_tensor(&arrays[k]);
   message[0] = 0;
   return __tvm_ffi_pools_mirror(NULL, arguments, 5, &result);
 }
