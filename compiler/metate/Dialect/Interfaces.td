@@ -59,6 +59,8 @@ def Metate_CellOpInterface : OpInterface<"CellOpInterface"> {
     InterfaceMethod<"The member or level.", "::llvm::StringRef", "getPath">,
     InterfaceMethod<"Coordinates of the cell, of a list's parent cell where it is the list that is meant; of all cells: none.",
       "::mlir::OperandRange", "getCellCoordinates">,
+    InterfaceMethod<"Indices of one component of the member's value; none: the whole value, or no value.",
+      "::mlir::OperandRange", "getCellComponents">,
     InterfaceMethod<"True if the coordinates are those of a cell of the path, one per axis.",
       "bool", "namesCell">,
     InterfaceMethod<"True if it reads a member.", "bool", "readsMember">,
@@ -80,9 +82,24 @@ def Metate_CellOpInterface : OpInterface<"CellOpInterface"> {
   }];
 }
 
+def Metate_LeafOpInterface : OpInterface<"LeafOpInterface"> {
+  let cppNamespace = "::metate";
+  let description = [{
+    An operation on many cells of one leaf, up to the layout stage.
+  }];
+  let methods = [
+    InterfaceMethod<"The tree.", "::mlir::Value", "getTree">,
+    InterfaceMethod<"A member or the last level of the leaf.", "::llvm::StringRef", "getPath">,
+    InterfaceMethod<"True if it may change which cells are active.", "bool", "changesActivity",
+      (ins), "", "return false;">
+  ];
+}
+
 /// What a cell operation says to CellOpInterface: yes to the questions in `answers`.
-class Metate_CellAnswers<list<string> answers, string coordinates, string needsActivation> {
+class Metate_CellAnswers<list<string> answers, string coordinates, string needsActivation,
+                         string components = "getOperation()->getOperands().take_front(0)"> {
   code text = "\n  ::mlir::OperandRange getCellCoordinates() { return " # coordinates # "; }\n" #
+    "  ::mlir::OperandRange getCellComponents() { return " # components # "; }\n" #
     "  bool needsActivation() { return " # needsActivation # "; }\n" #
     !foldl("", ["namesCell", "readsMember", "writesMember", "asksActivity", "activates", "deactivates"], all, question,
       all # "  bool " # question # "() { return " #
@@ -91,6 +108,11 @@ class Metate_CellAnswers<list<string> answers, string coordinates, string needsA
 
 /// Of operations that none is left of after the layout stage: metate-lower-layout makes bytes of them.
 def Metate_LoweredByLayout : NativeOpTrait<"LoweredByLayout"> {
+  let cppNamespace = "::metate";
+}
+
+/// Of operations that may end the kernel: what stands behind one may never run.
+def Metate_MayStop : NativeOpTrait<"MayStop"> {
   let cppNamespace = "::metate";
 }
 

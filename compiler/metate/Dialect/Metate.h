@@ -49,6 +49,9 @@ namespace metate {
 /// Of operations that none is left of after the layout stage.
 template <typename Op>
 class LoweredByLayout : public mlir::OpTrait::TraitBase<Op, LoweredByLayout> {};
+
+/// Of operations that may end the kernel.
+template <typename Op> class MayStop : public mlir::OpTrait::TraitBase<Op, MayStop> {};
 } // namespace metate
 
 #define GET_OP_CLASSES

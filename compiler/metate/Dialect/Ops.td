@@ -76,15 +76,15 @@ def Metate_ForEachOp : Metate_Op<"for_each", [SingleBlock, AutomaticAllocationSc
 
 /// `answers`: the questions of CellOpInterface to which the operation says yes.
 class Metate_CellOp<string mnemonic, list<string> answers, list<Trait> traits = [], string coordinates = "getCoordinates()",
-                    string needsActivation = "false">
+                    string needsActivation = "false", string components = "getOperation()->getOperands().take_front(0)">
     : Metate_Op<mnemonic, !listconcat(traits, [Metate_CellOpInterface, Metate_LoweredByLayout])> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::metate::TreeType getTreeType() { return ::llvm::cast<::metate::TreeType>(getTree().getType()); }
-  }] # Metate_CellAnswers<answers, coordinates, needsActivation>.text;
+  }] # Metate_CellAnswers<answers, coordinates, needsActivation, components>.text;
 }
 
-def Metate_LoadOp : Metate_CellOp<"load", ["namesCell", "readsMember"], [AttrSizedOperandSegments]> {
+def Metate_LoadOp : Metate_CellOp<"load", ["namesCell", "readsMember"], [AttrSizedOperandSegments], components = "getComponents()"> {
   let summary = "reads a member of a cell; an inactive cell gives the background and stays inactive";
   let description = [{
     `%v = metate.load %f["a"][%i, %j] : !metate.tree<...> -> f32`. With components (`component [%c]`: one index for a
@@ -100,7 +100,8 @@ def Metate_LoadOp : Metate_CellOp<"load", ["namesCell", "readsMember"], [AttrSiz
   }];
 }
 
-def Metate_StoreOp : Metate_CellOp<"store", ["namesCell", "writesMember"], [AttrSizedOperandSegments], "getCoordinates()", "!getActive()"> {
+def Metate_StoreOp : Metate_CellOp<"store", ["namesCell", "writesMember"], [AttrSizedOperandSegments], "getCoordinates()", "!getActive()",
+    "getComponents()"> {
   let summary = "writes a member of a cell and activates the cell";
   let description = [{
     With the unit attribute `active` (set by the activate stage) the cell is known to be active. Constraints C1-C3 of load.
@@ -112,7 +113,7 @@ def Metate_StoreOp : Metate_CellOp<"store", ["namesCell", "writesMember"], [Attr
 }
 
 def Metate_AtomicOp : Metate_CellOp<"atomic", ["namesCell", "readsMember", "writesMember"],
-    [AttrSizedOperandSegments, AllTypesMatch<["value", "old"]>], "getCoordinates()", "!getActive()"> {
+    [AttrSizedOperandSegments, AllTypesMatch<["value", "old"]>], "getCoordinates()", "!getActive()", "getComponents()"> {
   let summary = "read-modify-write of a member, indivisible per component and relaxed; activates the cell";
   let description = [{
     Yields the old value; of an activation that failed, the background. Constraints C1-C3 of load.
@@ -234,7 +235,7 @@ def Metate_PrintOp : Metate_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>, Metate_MayStop]> {
   let summary = "stops the kernel with METATE_E_ASSERT if the condition is false";
   let description = [{
     With operands the message is a format of Python's: `metate.assert %ok, "x = {:.3f}, not {{}}" unsigned [false] %x : f32`.
@@ -247,7 +248,7 @@ def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> 
   let hasVerifier = 1;
 }
 
-def Metate_CheckOp : Metate_Op<"check", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+def Metate_CheckOp : Metate_Op<"check", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments, Metate_MayStop]> {
   let summary = "stops the kernel with the kind's status if the condition is false";
   let description = [{
     `metate.check out_of_range %inside, "x" index(%i, %j) shape(%n, %m)`: what debug mode puts before an access that may be wrong, so
@@ -262,7 +263,7 @@ def Metate_CheckOp : Metate_Op<"check", [MemoryEffects<[MemRead, MemWrite]>, Att
   let hasCanonicalizeMethod = 1;
 }
 
-def Metate_PollOp : Metate_Op<"poll", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Metate_PollOp : Metate_Op<"poll", [MemoryEffects<[MemRead, MemWrite]>, Metate_MayStop]> {
   let summary = "stops the kernel with METATE_E_INTERRUPTED if its host asks for that";
   let assemblyFormat = "attr-dict";
 }

@@ -60,7 +60,7 @@ def Metate_SortOp : Metate_Op<"sort", [Metate_LoweredByLayout]> {
   let assemblyFormat = "$tree attr-dict `:` type($tree)";
 }
 
-def Metate_StageLeafOp : Metate_Op<"stage_leaf", [Metate_LoweredByLayout]> {
+def Metate_StageLeafOp : Metate_Op<"stage_leaf", [Metate_LeafOpInterface, Metate_LoweredByLayout]> {
   let summary = "copies one leaf of a member with a halo into a local tile";
   let description = [{
     `%t = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] : type -> memref<10x10xf32>`: element (x, y)
@@ -77,7 +77,7 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf", [Metate_LoweredByLayout]> {
   let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high (`parts` $parts^)? attr-dict `:` type($tree) `->` type($tile)";
 }
 
-def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments, Metate_LoweredByLayout]> {
+def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments, Metate_LeafOpInterface, Metate_LoweredByLayout]> {
   let summary = "copies one row of a member, moved along itself, from a leaf and its neighbours";
   let description = [{
     `%r = metate.stage_row %f["a"][%bi, %bj, %bk] at [%i, %j] shift -1 halo [1, 0] to [0, 0] : type -> memref<8xf32>`: element z is the member at
@@ -95,7 +95,7 @@ def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments, Metate
   }];
 }
 
-def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments, Metate_LoweredByLayout]> {
+def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments, Metate_LeafOpInterface, Metate_LoweredByLayout]> {
   let summary = "activates many cells of one leaf: those that are active in another leaf, those that are named, or all";
   let description = [{
     `%ok = metate.activate_leaf %g["y"] [%bi, %bj] like %f["x"] : tree, tree`: before the nest of a metate.cells. The leaf of %f["x"] is that of the slot
@@ -105,6 +105,7 @@ def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments
     Constraint (V1): both paths end one level below their last pool, in dense or bitmasked levels of the same axes and extents. (V2): one coordinate for each
     axis. (V3): words for a bitmasked leaf, as many as its mask has, without bits beyond its cells, and no `like`. (V4): without words, in a metate.cells.
   }];
+  let extraClassDeclaration = "bool changesActivity() { return true; }";
   let hasVerifier = 1;
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates,
     Arg<Optional<Metate_TreeType>, "", [MemRead]>:$like, OptionalAttr<StrAttr>:$like_path, UnitAttr:$entry, OptionalAttr<DenseI32ArrayAttr>:$cells);
@@ -115,7 +116,7 @@ def Metate_ActivateLeafOp : Metate_Op<"activate_leaf", [AttrSizedOperandSegments
   }];
 }
 
-def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">, Metate_LoweredByLayout]> {
+def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">, Metate_LeafOpInterface, Metate_LoweredByLayout]> {
   let summary = "tells whether all cells of the leaf are active";
   let description = [{
     `%all = metate.is_leaf_full %f["x"] : tree`: before the nest of a metate.cells, of the leaf in the slot which the task is at. `entry`: as it was
@@ -128,7 +129,7 @@ def Metate_IsLeafFullOp : Metate_Op<"is_leaf_full", [HasParent<"CellsOp">, Metat
   let assemblyFormat = "$tree `[` $path `]` (`entry` $entry^)? attr-dict `:` type($tree)";
 }
 
-def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf", [Metate_LoweredByLayout]> {
+def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf", [Metate_LeafOpInterface, Metate_LoweredByLayout]> {
   let summary = "deactivates many cells of one leaf";
   let description = [{
     `metate.deactivate_leaf %f["x@1"] [%bi, %bj] cells [-1, 15] : tree`: those cells whose bits are set in these words of a mask, of the leaf with the
@@ -136,18 +137,20 @@ def Metate_DeactivateLeafOp : Metate_Op<"deactivate_leaf", [Metate_LoweredByLayo
     Constraint (V1): the path ends in a bitmasked level one below its last pool, without pools below. (V2): one coordinate for each axis. (V3): as many words
     as its mask has, without bits beyond its cells.
   }];
+  let extraClassDeclaration = "bool changesActivity() { return true; }";
   let hasVerifier = 1;
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, DenseI32ArrayAttr:$cells);
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` `cells` $cells attr-dict `:` type($tree)";
 }
 
-def Metate_DeactivateWordOp : Metate_Op<"deactivate_word", [Metate_LoweredByLayout]> {
+def Metate_DeactivateWordOp : Metate_Op<"deactivate_word", [Metate_LeafOpInterface, Metate_LoweredByLayout]> {
   let summary = "deactivates some of 32 cells of one leaf";
   let description = [{
     `metate.deactivate_word %f["x@1"] [%bi, %bj] word %w bits %b : tree`: those whose bits are set in %b, of word %w of the mask of the leaf with the cell
     %bi, %bj.
     Constraint (V1), (V2) of deactivate_leaf.
   }];
+  let extraClassDeclaration = "bool changesActivity() { return true; }";
   let hasVerifier = 1;
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, Index:$word, I32:$bits);
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` `word` $word `bits` $bits attr-dict `:` type($tree)";
@@ -188,7 +191,7 @@ def Metate_TreeCallOp : Metate_Op<"tree_call", [AttrSizedOperandSegments]> {
   let summary = "calls a function of the tree protocol on a tree's block";
   let description = [{
     `%slot = metate.tree_call "claim" %block level 1 (%link) at (%i, %j) flag 1 : !type -> i32` is metate_rt_claim of
-    protocol/metate/protocol/tree.h: the block, the type's blob, the number (a level's record; of `collect`, whether to sweep), 64-bit
+    Emit/Support/Tree.c, where the protocol is as generated code calls it: the block, the type's blob, the number (a level's record; of `collect`, whether to sweep), 64-bit
     numbers, an array of coordinates if there are any, the flag if there is one.
   }];
   let arguments = (ins StrAttr:$callee, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, I64Attr:$level, Variadic<Index>:$numbers,

@@ -44,15 +44,13 @@ private:
            path.levels[path.lastPool()].hasSlotForEachCell() && !path.levels.back().hasPool();
   }
 
-  /// Does the nest ask about the tree's cells, other than whether the own one is active? The bits
+  /// Does the nest ask about the tree's cells, other than whether the own one is active, or change one of its lists? The bits
   /// would be there too early.
   bool asksActivity(CellsOp cells, IsActiveOp own, Value tree) {
     return cells
-        .walk([&](Operation *op) {
-          auto asks = dyn_cast<IsActiveOp>(op);
-          bool differs =
-              (asks && asks != own && mayBeSameTree(getOperation(), asks.getTree(), tree)) ||
-              isa<AppendOp, LengthOp, UsedOp>(op);
+        .walk([&](CellOpInterface op) {
+          bool differs = op.getOperation() != own && (op.asksActivity() || !op.namesCell()) &&
+                         mayBeSameTree(getOperation(), op.getTree(), tree);
           return differs ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

@@ -50,7 +50,7 @@ void metate::checkActivation(ActivateOp activate) {
                   member.name, indices, ValueRange());
 }
 
-bool metate::mayStop(Operation *op) { return isa<AssertOp, CheckOp, PollOp>(op); }
+bool metate::mayStop(Operation *op) { return op->hasTrait<MayStop>(); }
 
 namespace {
 /// One index with its bound: a constant, or a dimension of an array.
@@ -116,17 +116,11 @@ private:
             [&](auto access) { checkArray(op, access.getMemRef(), access.getIndices()); })
         .Case<memref::AtomicRMWOp>(
             [&](auto access) { checkArray(op, access.getMemref(), access.getIndices()); })
-        .Case<LoadOp, StoreOp, AtomicOp>(
-            [&](auto access) { checkCell(op, access.getComponents()); })
-        .Case<IsActiveOp>([&](auto) { checkCell(op, {}); })
-        .Case<ActivateOp>([&](ActivateOp activate) {
-          checkCell(op, {});
-          checkActivation(activate);
+        .Case<CellOpInterface>([&](CellOpInterface cell) {
+          checkCell(cell);
+          if (auto activate = dyn_cast<ActivateOp>(op))
+            checkActivation(activate);
         })
-        .Case<AppendOp, LengthOp>([&](auto list) {
-          checkParent(op, list.getTree(), list.getPath(), list.getCoordinates());
-        })
-        .Case<DeactivateOp>([&](DeactivateOp cell) { checkDeactivation(cell); })
         .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
           checkDivision(compare);
           checkComponent(compare);
@@ -156,15 +150,17 @@ private:
     return element ? element.size() : 0;
   }
 
-  void checkCell(Operation *op, ValueRange components) {
-    CellAccess access = *CellAccess::of(op);
+  void checkCell(CellOpInterface op) {
+    CellAccess access = CellAccess::from(op);
     TreePath path = access.resolve();
+    if (access.coordinates.size() < path.rank()) // of a list its parent cell, or of all cells none
+      return access.coordinates.empty() ? void() : checkParent(op, access);
     SmallVector<Bounded> bounds;
     for (auto [index, extent] : llvm::zip_equal(access.coordinates, path.extents))
       bounds.push_back({index, extent});
     ShownMember name = accessName(access.tree, access.path);
     SmallVector<Bounded> parts;
-    for (auto [axis, index] : llvm::enumerate(components))
+    for (auto [axis, index] : llvm::enumerate(op.getCellComponents()))
       parts.push_back({index, cast<VectorType>(path.place.getType()).getDimSize(axis)});
     if (llvm::all_of(parts, isKnownInside))
       parts.clear();
@@ -174,19 +170,9 @@ private:
     checkBounds(op, name, bounds);
   }
 
-  void checkDeactivation(DeactivateOp op) {
-    TreePath path = *findPath(op.getTreeType(), op.getPath());
-    if (op.getCoordinates().size() < path.rank() || path.levels.back().isList())
-      return checkParent(op, op.getTree(), op.getPath(), op.getCoordinates());
-    SmallVector<Bounded> bounds;
-    for (auto [index, extent] : llvm::zip_equal(op.getCoordinates(), path.extents))
-      bounds.push_back({index, extent});
-    checkBounds(op, accessName(op.getTree(), op.getPath()), bounds);
-  }
-
   /// The cell that holds a list, by coordinates along the axes of the levels above the list.
-  void checkParent(Operation *op, Value tree, StringRef list, ValueRange coordinates) {
-    TreePath path = *findPath(cast<TreeType>(tree.getType()), list);
+  void checkParent(Operation *op, const CellAccess &list) {
+    TreePath path = list.resolve();
     SmallVector<Bounded> bounds;
     for (unsigned axis : path.axes) {
       int64_t extent = 0;
@@ -195,9 +181,9 @@ private:
           if (number == axis && extent != unboundedExtent)
             extent = cells == unboundedExtent ? cells : std::max<int64_t>(extent, 1) * cells;
       if (extent != 0)
-        bounds.push_back({coordinates[bounds.size()], extent});
+        bounds.push_back({list.coordinates[bounds.size()], extent});
     }
-    checkBounds(op, accessName(tree, list), bounds);
+    checkBounds(op, accessName(list.tree, list.path), bounds);
   }
 
   /// A negative index is a very large one. An axis without bounds is shown as -1, which messages write as *.

@@ -22,8 +22,8 @@ static SmallVector<Value> changedTrees(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
     if (std::optional<CellAccess> change = changedCell(op))
       changed.push_back(change->tree);
-    if (isa<ActivateLeafOp, DeactivateLeafOp, DeactivateWordOp>(op))
-      changed.push_back(op->getOperand(0));
+    if (auto leaf = dyn_cast<LeafOpInterface>(op); leaf && leaf.changesActivity())
+      changed.push_back(leaf.getTree());
   });
   return changed;
 }
