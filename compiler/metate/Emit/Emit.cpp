@@ -287,7 +287,7 @@ struct Compilation {
 } // namespace
 
 /// Calls work(0) to work(count - 1), each once, on this thread and up to `threads` - 1 others, which are
-/// gone afterwards. Where the system gives no more threads, fewer do the work.
+/// gone afterwards. Where the system gives no more threads, fewer do the work: llvm::DefaultThreadPool ends the process then.
 static void inParallel(size_t count, unsigned threads, llvm::function_ref<void(size_t)> work) {
   std::atomic<size_t> next{0};
   auto take = [&] {

@@ -73,6 +73,10 @@ struct TreeNode {
   /// Of a list: cells in a chunk.
   int64_t chunk() const { return level.getSlotCells(); }
   bool isList() const { return level && level.isList(); }
+  bool hasMask() const { return level && level.hasMask(); }
+  bool hasPool() const { return level && level.hasPool(); }
+  /// Its cells are found through a table.
+  bool isUnbounded() const { return level && level.isUnbounded(); }
 };
 
 /// The nodes of a tree type, and how paths name them.

@@ -16,7 +16,7 @@ TreeBlock::TreeBlock(const TreeShape &shape, const metate_tree_type *type, void 
       pools(reinterpret_cast<metate_pool *>(header + 1)) {
   assert(type->level_count == shape.nodes.size() + 1 && "the blob is the type's");
   for (int node = 0; node < int(shape.nodes.size()); ++node) {
-    if (record(node).kind != METATE_LEVEL_HASH)
+    if (!shape.nodes[node].isUnbounded())
       continue;
     for (uint32_t slot = 1; slot <= pool(node).high_water; ++slot)
       if (const uint32_t *data = metadata(node, slot); data[0]) {
@@ -58,8 +58,7 @@ uint32_t *TreeBlock::link(int node, const Coordinates &coordinates) const {
   Coordinates parent = shape.ancestor(node, shape.nodes[node].parent, coordinates);
   auto *words = reinterpret_cast<uint32_t *>(container(node, parent));
   uint64_t index = linear(node, coordinates);
-  return record(node).kind == METATE_LEVEL_DYNAMIC ? words + 2 + index / record(node).slot_cells
-                                                   : words + index;
+  return shape.nodes[node].isList() ? words + 2 + index / record(node).slot_cells : words + index;
 }
 
 uint32_t *TreeBlock::maskWord(int node, const Coordinates &coordinates, uint32_t &bit) const {
@@ -70,23 +69,16 @@ uint32_t *TreeBlock::maskWord(int node, const Coordinates &coordinates, uint32_t
 }
 
 uint8_t *TreeBlock::cell(int node, const Coordinates &coordinates) const {
+  const TreeNode &of = shape.nodes[node];
   const metate_level &level = record(node);
-  Coordinates parent;
-  switch (level.kind) {
-  case METATE_LEVEL_POINTER:
-    return slotMemory(node, *link(node, coordinates));
-  case METATE_LEVEL_HASH:
+  if (of.place)
+    return container(node, coordinates);
+  if (of.isUnbounded())
     return slotMemory(node, hashed.at(node).at(coordinates));
-  case METATE_LEVEL_DYNAMIC:
-    return slotMemory(node, *link(node, coordinates)) +
-           linear(node, coordinates) % level.slot_cells * level.cell_bytes;
-  default:
-    parent = level.kind == METATE_LEVEL_PLACE
-                 ? coordinates
-                 : shape.ancestor(node, shape.nodes[node].parent, coordinates);
-    return container(node, parent) +
-           (level.kind == METATE_LEVEL_PLACE ? 0 : linear(node, coordinates) * level.cell_bytes);
-  }
+  uint64_t index = linear(node, coordinates);
+  if (of.hasPool())
+    return slotMemory(node, *link(node, coordinates)) + index % level.slot_cells * level.cell_bytes;
+  return container(node, shape.ancestor(node, of.parent, coordinates)) + index * level.cell_bytes;
 }
 
 //===-- reading -------------------------------------------------------------===//
@@ -99,13 +91,13 @@ void TreeBlock::readLevel(Tree &tree, int node) const {
     model.limit = pool(node).physical;
     model.used = pool(node).used;
   }
-  if (level.kind == METATE_LEVEL_DYNAMIC) {
+  if (shape.nodes[node].isList()) {
     for (const Coordinates &parent : tree.cells(shape.nodes[node].parent))
       if (uint32_t length = *reinterpret_cast<uint32_t *>(container(node, parent)))
         model.lengths[parent] = length;
     return;
   }
-  if (level.kind == METATE_LEVEL_BITMASKED) {
+  if (shape.nodes[node].hasMask()) {
     Coordinates low, size;
     int above = shape.nodes[node].parent;
     for (const Coordinates &parent : tree.cells(above)) {
@@ -195,35 +187,27 @@ void TreeBlock::fill(int parent, uint8_t *cell) const {
       continue;
     const metate_level &level = record(node);
     uint8_t *inner = cell + level.offset;
-    switch (level.kind) {
-    case METATE_LEVEL_PLACE:
+    if (shape.nodes[node].place) {
       std::memcpy(inner, reinterpret_cast<const uint8_t *>(type) + level.background,
                   level.cell_bytes);
-      break;
-    case METATE_LEVEL_POINTER:
-      std::memset(inner, 0, level.cells * 4);
-      break;
-    case METATE_LEVEL_DYNAMIC:
-      std::memset(inner, 0, 8 + (level.cells + level.slot_cells - 1) / level.slot_cells * 4);
-      break;
-    case METATE_LEVEL_HASH:
-      std::memset(inner, 0, 4);
-      break;
-    case METATE_LEVEL_BITMASKED:
-      std::memset(inner + level.mask, 0, (level.cells + 31) / 32 * 8);
-      [[fallthrough]];
-    default:
-      for (uint64_t k = 0; k < level.cells; ++k)
-        fill(node, inner + k * level.cell_bytes);
+      continue;
     }
+    if (shape.nodes[node].hasPool()) { // links, lengths, stamps: nothing is there
+      std::memset(inner, 0, metate_level_container_bytes(&level));
+      continue;
+    }
+    if (shape.nodes[node].hasMask())
+      std::memset(inner + level.mask, 0, 2 * metate_level_mask_bytes(&level));
+    for (uint64_t k = 0; k < level.cells; ++k)
+      fill(node, inner + k * level.cell_bytes);
   }
 }
 
 void TreeBlock::activate(int node, const Coordinates &coordinates) {
-  if (record(node).kind == METATE_LEVEL_BITMASKED) {
+  if (shape.nodes[node].hasMask()) {
     uint32_t bit, *word = maskWord(node, coordinates, bit);
     *word |= bit;
-  } else if (record(node).kind == METATE_LEVEL_POINTER) {
+  } else if (!shape.nodes[node].isUnbounded()) {
     uint32_t *at = link(node, coordinates);
     *at = takeSlot(node, coordinates);
   } else {
@@ -239,11 +223,11 @@ void TreeBlock::activate(int node, const Coordinates &coordinates) {
 
 /// All below it has been before.
 void TreeBlock::deactivate(int node, const Coordinates &coordinates) {
-  if (record(node).kind == METATE_LEVEL_BITMASKED) {
+  if (shape.nodes[node].hasMask()) {
     uint32_t bit, *word = maskWord(node, coordinates, bit);
     *word &= ~bit;
     fill(node, cell(node, coordinates));
-  } else if (record(node).kind == METATE_LEVEL_POINTER) {
+  } else if (!shape.nodes[node].isUnbounded()) {
     freeSlot(node, std::exchange(*link(node, coordinates), 0));
   } else {
     auto found = hashed[node].find(coordinates);
@@ -256,7 +240,7 @@ void TreeBlock::deactivate(int node, const Coordinates &coordinates) {
 void TreeBlock::setLength(int node, const Coordinates &parent, uint32_t length) {
   const metate_level &level = record(node);
   auto *words = reinterpret_cast<uint32_t *>(container(node, parent));
-  uint32_t chunks = (level.cells + level.slot_cells - 1) / level.slot_cells;
+  uint32_t chunks = metate_level_chunks(&level);
   uint32_t before = std::exchange(words[0], length);
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     uint32_t first = chunk * level.slot_cells, &slot = words[2 + chunk];
@@ -313,7 +297,7 @@ void TreeBlock::write(const Tree &tree) {
         setLength(node, parent, uint32_t(length));
     changed(now.active, before.levels.at(node).active,
             [&, node = node](const Coordinates &at) { activate(node, at); });
-    if (record(node).kind == METATE_LEVEL_HASH && tree.isChanged)
+    if (shape.nodes[node].isUnbounded() && tree.isChanged)
       buildTable(node);
   }
   for (const auto *cells : {&tree.lost, &tree.written})

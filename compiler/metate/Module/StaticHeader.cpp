@@ -219,9 +219,9 @@ static void writeType(llvm::raw_ostream &out, const StaticModule &module, const 
   StringRef printed(reinterpret_cast<const char *>(type.blob) + type.blob->text);
   bool pools = type.blob->pool_count;
   auto *levels = reinterpret_cast<const metate_level *>(type.blob + 1);
-  bool isUnbounded =
-      llvm::any_of(llvm::ArrayRef(levels, type.blob->level_count),
-                   [](const metate_level &level) { return level.kind == METATE_LEVEL_HASH; });
+  // Only a level without bounds counts no cells.
+  bool isUnbounded = llvm::any_of(llvm::ArrayRef(levels, type.blob->level_count),
+                                  [](const metate_level &level) { return level.cells == 0; });
   out << "\n/* Tree type '" << module.text(type.info->name) << "': " << comment(printed) << "\n"
       << " * A block of it"
       << (isUnbounded ? ", with many slots for cells that have no bounds: so many bytes"
