@@ -4,13 +4,27 @@
 // there before and after, and what workers write into it they do not hand to one another by its bit.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Level/Bitmasked.h"
+#include "metate/Level/Levels.h"
 #include "metate/Level/Mask.h"
 
 #include "metate/Mutants/Mutants.h"
 
 using namespace mlir;
 using namespace metate;
+
+namespace {
+/// All cells inline, with a bit each. An inactive cell holds background, so that reads need no test.
+class BitmaskedLowering : public LevelLowering {
+public:
+  Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
+  Cell activate(ByteBuilder &bytes, const layout::Node &node,
+                const CellQuery &query) const override;
+  void deactivate(ByteBuilder &bytes, const layout::Node &node,
+                  const CellQuery &query) const override;
+  mlir::Value bitsFrom(ByteBuilder &bytes, const layout::Node &node,
+                       const CellQuery &query) const override;
+};
+} // namespace
 
 /// Byte offset of the word that holds the cell's bit, and the bit's number in it, i32.
 static std::pair<Value, Value> positionOf(ByteBuilder &bytes, const layout::Node &node,
@@ -67,4 +81,9 @@ void BitmaskedLowering::deactivate(ByteBuilder &bytes, const layout::Node &node,
                                    const CellQuery &query) const {
   bytes.call("deactivate", node, {query.container, query.linear}, query.coordinates(),
              std::nullopt);
+}
+
+const LevelLowering &metate::getBitmaskedLowering() {
+  static const BitmaskedLowering lowering;
+  return lowering;
 }

@@ -1,9 +1,26 @@
 //===- Dynamic.cpp - the dynamic level --------------------------*- C++ -*-===//
-#include "metate/Level/Dynamic.h"
+#include "metate/Level/Levels.h"
 
 using namespace mlir;
 using namespace metate;
 namespace header = metate::layout::header;
+
+namespace {
+/// A length and slots of `chunk` cells. Chunks below the length are linked; what lies from the length on holds
+/// background, so that reads need no test.
+class DynamicLowering : public LevelLowering {
+public:
+  Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
+  Cell activate(ByteBuilder &bytes, const layout::Node &node,
+                const CellQuery &query) const override;
+  void deactivate(ByteBuilder &bytes, const layout::Node &node,
+                  const CellQuery &query) const override;
+  mlir::Value length(ByteBuilder &bytes, const layout::Node &node,
+                     const CellQuery &query) const override;
+  mlir::Value append(ByteBuilder &bytes, const layout::Node &node,
+                     const CellQuery &query) const override;
+};
+} // namespace
 
 Value DynamicLowering::length(ByteBuilder &bytes, const layout::Node &,
                               const CellQuery &query) const {
@@ -74,4 +91,9 @@ Cell DynamicLowering::activate(ByteBuilder &bytes, const layout::Node &node,
 void DynamicLowering::deactivate(ByteBuilder &bytes, const layout::Node &node,
                                  const CellQuery &query) const {
   bytes.call("clear_list", node, query.container, query.coordinates(), std::nullopt);
+}
+
+const LevelLowering &metate::getDynamicLowering() {
+  static const DynamicLowering lowering;
+  return lowering;
 }

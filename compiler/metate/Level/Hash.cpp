@@ -3,10 +3,22 @@
 // Look-ups and claims are the protocol's; the address of a slot is computed here, as of a pointer.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Level/Hash.h"
+#include "metate/Level/Levels.h"
 
 using namespace mlir;
 using namespace metate;
+
+namespace {
+/// Cells at any coordinates, found through the table of the pool; nothing is inline.
+class HashLowering : public LevelLowering {
+public:
+  Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
+  Cell activate(ByteBuilder &bytes, const layout::Node &node,
+                const CellQuery &query) const override;
+  void deactivate(ByteBuilder &bytes, const layout::Node &node,
+                  const CellQuery &query) const override;
+};
+} // namespace
 
 static Value find(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) {
   return bytes.call("hash_find", node, query.container, query.coordinates(), std::nullopt,
@@ -44,4 +56,9 @@ void HashLowering::deactivate(ByteBuilder &bytes, const layout::Node &node,
                               const CellQuery &query) const {
   bytes.call("deactivate", node, {query.container, bytes.index(0)}, query.coordinates(),
              std::nullopt);
+}
+
+const LevelLowering &metate::getHashLowering() {
+  static const HashLowering lowering;
+  return lowering;
 }

@@ -1,11 +1,6 @@
-//===- Levels.cpp - the list of levels, and background ----------*- C++ -*-===//
+//===- Levels.cpp - what is asked of all levels, background ----------*- C++ -*-===//
 #include "metate/Level/Levels.h"
 
-#include "metate/Level/Bitmasked.h"
-#include "metate/Level/Dense.h"
-#include "metate/Level/Dynamic.h"
-#include "metate/Level/Hash.h"
-#include "metate/Level/Pointer.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,22 +9,11 @@ using namespace mlir;
 using namespace metate;
 
 const LevelLowering &metate::levelLowering(uint32_t kind) {
-  static const DenseLowering dense;
-  static const PointerLowering pointer;
-  static const BitmaskedLowering bitmasked;
-  static const DynamicLowering dynamic;
-  static const HashLowering hash;
   switch (kind) {
-  case DenseAttr::kindCode:
-    return dense;
-  case PointerAttr::kindCode:
-    return pointer;
-  case BitmaskedAttr::kindCode:
-    return bitmasked;
-  case DynamicAttr::kindCode:
-    return dynamic;
-  case HashAttr::kindCode:
-    return hash;
+#define METATE_LEVEL(Name)                                                                         \
+  case Name##Attr::kindCode:                                                                       \
+    return get##Name##Lowering();
+#include "metate/Level/Levels.def"
   default:
     llvm_unreachable("a level without a lowering");
   }

@@ -1,6 +1,6 @@
 //===- Levels.h - how each kind of level is walked --------------*- C++ -*-===//
 //
-// One LevelLowering per kind, in a file of its own; this list is the only place that knows them
+// One LevelLowering per kind, in a file of its own; Levels.def is the only place that knows them
 // all. A level turns "container and cell index" into the byte offset of the cell, tells whether the
 // cell is active, and activates it. Other functions a level may or may not have: LevelInterface says which.
 // It must not know paths, members or passes.
@@ -61,6 +61,10 @@ public:
   virtual mlir::Value append(ByteBuilder &bytes, const layout::Node &node,
                              const CellQuery &query) const;
 };
+
+/// Each level's file gives its own.
+#define METATE_LEVEL(Name) const LevelLowering &get##Name##Lowering();
+#include "metate/Level/Levels.def"
 
 /// The lowering of a level kind (metate_level_kind).
 const LevelLowering &levelLowering(uint32_t kind);

@@ -4,12 +4,24 @@
 // abi/metate/abi/tree.h, steps 2 to 4, to metate_rt_claim, which runs once per slot.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Level/Pointer.h"
+#include "metate/Level/Levels.h"
 
 #include "metate/Mutants/Mutants.h"
 
 using namespace mlir;
 using namespace metate;
+
+namespace {
+/// A u32 link per cell into a pool; abi/metate/abi/tree.h states the protocol of activation.
+class PointerLowering : public LevelLowering {
+public:
+  Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
+  Cell activate(ByteBuilder &bytes, const layout::Node &node,
+                const CellQuery &query) const override;
+  void deactivate(ByteBuilder &bytes, const layout::Node &node,
+                  const CellQuery &query) const override;
+};
+} // namespace
 
 Cell PointerLowering::locate(ByteBuilder &bytes, const layout::Node &node,
                              const CellQuery &query) const {
@@ -49,4 +61,9 @@ void PointerLowering::deactivate(ByteBuilder &bytes, const layout::Node &node,
                                  const CellQuery &query) const {
   bytes.call("deactivate", node, {query.container, query.linear}, query.coordinates(),
              std::nullopt);
+}
+
+const LevelLowering &metate::getPointerLowering() {
+  static const PointerLowering lowering;
+  return lowering;
 }
