@@ -306,7 +306,7 @@ std::string Frame::describe(Value &value) {
 void Frame::bindOrThrow(const Kernel &kernel, size_t hidden) {
   const std::vector<Parameter> &parameters = kernel.parameters();
   if (parameters.size() != count + hidden)
-    throwNamed("RuntimeTypeError_",
+    throwNamed("CallError_",
                "kernel '" + kernel.getName() + "': expected " +
                    std::to_string(parameters.size() - std::min(hidden, parameters.size())) +
                    " arguments, got " + std::to_string(count),
@@ -319,8 +319,11 @@ void Frame::bindOrThrow(const Kernel &kernel, size_t hidden) {
                        "': expected " + parameters[i].expected() +
                        (fit == Fit::OutOfRange ? " within its range" : "") + ", got " +
                        describe(values[i]);
-    throwNamed(fit == Fit::OutOfRange ? "RuntimeValueError_" : "RuntimeTypeError_", text,
-               fit == Fit::OutOfRange ? METATE_E_OUT_OF_RANGE : METATE_E_TYPE_MISMATCH);
+    bool isArray = parameters[i].kind == METATE_ARGUMENT_NDARRAY;
+    throwNamed(fit == Fit::OutOfRange ? "RuntimeValueError_"
+               : isArray              ? "ArrayError_"
+                                      : "RuntimeTypeError_",
+               text, fit == Fit::OutOfRange ? METATE_E_OUT_OF_RANGE : METATE_E_TYPE_MISMATCH);
   }
 }
 

@@ -60,7 +60,11 @@ def _place(file, line, column):
     return ":".join(parts) + ": "
 
 
-class SyntaxError_(CompilationError, SyntaxError):
+class FormError_(CompilationError):
+    """A kernel that is not formed as the language wants it: what Taichi calls a syntax error."""
+
+
+class SyntaxError_(FormError_, SyntaxError):
     """A statement or expression that kernels do not have."""
 
 
@@ -70,6 +74,14 @@ class TypeError_(CompilationError, TypeError):
 
 class NameError_(CompilationError, NameError):
     """A name or an attribute that is not defined where a kernel uses it."""
+
+
+class ArgumentError_(TypeError_, SyntaxError_):
+    """A call whose arguments do not fit, an assignment to a parameter, another number of loop variables."""
+
+
+class ComponentError_(NameError_, FormError_):
+    """A component that a vector does not have."""
 
 
 class RuntimeError_(MetateError, RuntimeError):
@@ -96,8 +108,28 @@ class RuntimeValueError_(RuntimeError_, ValueError):
     """A value the call does not accept, such as an output that overlaps another argument."""
 
 
-class RuntimeIndexError_(RuntimeError_, IndexError):
+class RuntimeIndexError_(AssertionError_, IndexError):
     """A coordinate or a dimension outside its bounds."""
+
+
+class CallError_(RuntimeTypeError_, SyntaxError_):
+    """A call of a kernel with missing, unknown or too many arguments, or on an object whose class is not data-oriented."""
+
+
+class ArrayError_(RuntimeTypeError_, RuntimeValueError_):
+    """An array of another dtype, rank or element type than the kernel takes."""
+
+
+class OrderError_(RuntimeValueError_, SyntaxError_):
+    """A field's `order=` that does not fit its shape."""
+
+
+class ComponentValueError_(RuntimeValueError_):
+    """Another number of values than components that they are assigned to."""
+
+
+class FieldLoopError_(RuntimeTypeError_, NotImplementedError):
+    """A loop over a field outside of kernels."""
 
 
 class RuntimeLookupError_(RuntimeError_, LookupError):
@@ -114,6 +146,10 @@ class RuntimeImportError_(RuntimeError_, ImportError):
 
 class TreeError(RuntimeError_):
     """A tree type that contradicts itself, or memory that cannot hold a tree."""
+
+
+class OffsetError_(TreeError, SyntaxError_):
+    """A field's `offset=` that does not fit its dimensions."""
 
 
 class CapacityError(RuntimeError_):
@@ -135,7 +171,7 @@ class CapacityError(RuntimeError_):
 
 
 TaichiCompilationError = CompilationError
-TaichiSyntaxError = SyntaxError_
+TaichiSyntaxError = FormError_
 TaichiTypeError = TypeError_
 TaichiNameError = NameError_
 TaichiRuntimeError = RuntimeError_

@@ -23,7 +23,7 @@ import numpy as np
 from . import compile_options
 from . import context as _context
 from . import value_types as _types
-from .errors import CompilationError, RuntimeError_, RuntimeTypeError_
+from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
 from .frontend.requirements import HiddenTree
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
@@ -139,7 +139,7 @@ class Kernel:
         try:
             bound = inspect.Signature(list(parameters.values())).bind(*arguments, **keywords)
         except TypeError as error:
-            raise RuntimeTypeError_(f"{self.__name__}: {error}; the kernel is {self.signature()}") from None
+            raise CallError_(f"{self.__name__}: {error}; the kernel is {self.signature()}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in parameters)
 
@@ -230,7 +230,7 @@ class Kernel:
         """The object of a method must be of a data-oriented class, so that one knows what to expect of it."""
         if self._is_method and not hasattr(arguments[0], "_metate_data_oriented"):
             name = type(arguments[0]).__name__
-            raise RuntimeTypeError_(
+            raise CallError_(
                 f"{self.__name__}: expected an object of a data-oriented class, got one of '{name}'; "
                 "put @mt.data_oriented before its class"
             )
@@ -246,7 +246,8 @@ class Kernel:
         try:
             return from_arguments(self.source, arguments, _language(options, self._fast_math), _describe_array, _tree_type)
         except TypeError as error:
-            raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
+            kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
+            raise kind(f"{self.__name__}: {error}") from None
 
     def _compile(self, home, instance, parameters):
         from metate_native import _runtime

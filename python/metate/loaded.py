@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from metate_native import _runtime
 
 from . import runtime
-from .errors import RuntimeLookupError_, RuntimeTypeError_
+from .errors import CallError_, RuntimeLookupError_, RuntimeTypeError_
 from .struct_types import Struct
 from .tree_instances import type_from_handle
 
@@ -107,18 +107,18 @@ class LoadedKernel:
         placed = list(arguments)
         for name in self._names[len(arguments) :]:
             if name not in keywords:
-                raise RuntimeTypeError_(f"kernel '{self.name}': argument '{name}' is missing")
+                raise CallError_(f"kernel '{self.name}': argument '{name}' is missing")
             placed.append(keywords.pop(name))
         if keywords:
             names = ", ".join(self._names)
-            raise RuntimeTypeError_(f"kernel '{self.name}': expected arguments {names}, got '{next(iter(keywords))}' as well")
+            raise CallError_(f"kernel '{self.name}': expected arguments {names}, got '{next(iter(keywords))}' as well")
         return placed
 
     def _flattened(self, arguments):
         """One argument for each parameter, of one for each struct."""
         if len(arguments) != len(self._names):
             names = ", ".join(self._names)
-            raise RuntimeTypeError_(f"kernel '{self.name}': expected arguments {names}, got {len(arguments)} of them")
+            raise CallError_(f"kernel '{self.name}': expected arguments {names}, got {len(arguments)} of them")
         given = dict(zip(self._names, arguments))
         return [self._member(given, path) for path in self._paths]
 

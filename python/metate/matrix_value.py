@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import dtypes as _types
+from .errors import ComponentValueError_
 
 _COMPONENTS = {letter: k for letters in ("xyzw", "rgba", "stpq") for k, letter in enumerate(letters)}
 
@@ -83,6 +84,9 @@ class MatrixValue(np.ndarray):
             if not hasattr(type(self), name):
                 raise AttributeError(f"{_described(self)} has no component '{name}'")
             super().__setattr__(name, value)
+        elif np.ndim(value) and np.shape(value) != (len(places),):
+            got = f"an array of shape {np.shape(value)}" if np.ndim(value) > 1 else f"{len(value)} values"
+            raise ComponentValueError_(f"{_described(self)}: '{name}': expected {len(places)} values, got {got}")
         else:
             self[places[0] if len(places) == 1 else places] = value
 

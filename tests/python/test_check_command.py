@@ -166,7 +166,7 @@ def test_json(check):
         ("raise KeyError('lost')", "KeyError: 'lost'", "the program raised KeyError"),
         ("sys.exit(3)", "", "the program ended with status 3"),
         ("sys.exit('no')", "no\n", "the program ended with status 1"),
-        ("fill(1)", "RuntimeTypeError_", "the program raised RuntimeTypeError_"),
+        ("fill(1)", "CallError_", "the program raised CallError_"),
     ],
 )
 def test_a_program_that_fails_ends_with_2(check, program, text, failure):

@@ -54,8 +54,10 @@ def test_libmetate_has_nothing_but_the_text_of_the_last_error():
 
 def test_what_the_other_libraries_have_is_justified():
     objects = [path for folder in ("compiler", "bindings", "runtime") for path in (BUILD / folder).rglob("*.o")]
+    # Not the twin with deliberate faults, which asks its process for the one to show.
+    objects = [path for path in objects if not any(part.endswith("_mutants.dir") for part in path.parts)]
     sources = [path for path in objects if "nanobind" not in path.name and "/nb_" not in str(path)]
-    assert len(sources) > 60, "the build folder has the object files"
+    assert len(sources) > 30, "the build folder has the object files"
     found = {}
     for path in sources:
         for _, name in writable(path):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RuntimeIndexError_, TreeError
+from ..errors import FieldLoopError_, OffsetError_, RuntimeIndexError_, TreeError
 from ..tree_type import path_extents
 from ..value_types import DType
 from . import transfer
@@ -150,7 +150,7 @@ class Field:
         return shape[0]
 
     def __iter__(self):
-        raise TypeError(f"{self._described()}: loop over it in a kernel, or over x.to_numpy()")
+        raise FieldLoopError_(f"{self._described()}: loop over it in a kernel, or over x.to_numpy()")
 
     def is_active(self, *indices: Any) -> bool:
         """Whether the element's cell is active."""
@@ -278,7 +278,7 @@ class Field:
             return None
         numbers = (given,) * rank if not isinstance(given, (tuple, list)) else given
         if len(numbers) != rank or not all(hasattr(n, "__index__") and not isinstance(n, bool) for n in numbers):
-            raise TreeError(
+            raise OffsetError_(
                 f"place: {self._described()}: offset: expected {rank} integers, one for each dimension, got {given!r}"
             )
         return tuple(n.__index__() for n in numbers) if any(numbers) else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import value_types as _types
 from ..default_types import scalar_type
-from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
+from ..errors import OrderError_, RuntimeTypeError_, RuntimeValueError_, TreeError
 from .builder import FieldsBuilder
 from .new_field import caller, new_field
 from .placement import Layout
@@ -82,9 +82,7 @@ def _finish(made, shape, order, offset, layout):
     """Gives the field its memory's shape, if it has one."""
     if shape is None:
         if order is not None:
-            raise RuntimeValueError_(
-                f"order: expected a shape with it, got order={order!r} alone; give shape=, or place the field"
-            )
+            raise OrderError_(f"order: expected a shape with it, got order={order!r} alone; give shape=, or place the field")
         return made
     extents = _shape(shape)
     axes = _order(order, len(extents))
@@ -142,7 +140,7 @@ def _order(order, rank):
         return ()
     letters = _types.LETTERS[:rank]
     if not isinstance(order, str) or sorted(order) != sorted(letters):
-        raise RuntimeValueError_(f"order: expected each of the letters {letters!r} once for {rank} dimensions, got {order!r}")
+        raise OrderError_(f"order: expected each of the letters {letters!r} once for {rank} dimensions, got {order!r}")
     return [letters.index(letter) for letter in order]
 
 

@@ -43,13 +43,13 @@ class Arguments:
         if count is not None and len(positional) != count:
             plural = "s" * (count != 1)
             raise self.walk.error(
-                "type", f"{ast.unparse(node.func)}: expected {count} argument{plural}, got {len(positional)}", node
+                "form", f"{ast.unparse(node.func)}: expected {count} argument{plural}, got {len(positional)}", node
             )
         if count is not None or names is not None:
             for keyword in node.keywords:
                 if keyword.arg not in (names or ()):
                     text = f"{ast.unparse(node.func)} has no parameter '{keyword.arg}'"
-                    raise self.walk.error("type", text, keyword.value, suggestion(keyword.arg, names or ()))
+                    raise self.walk.error("form", text, keyword.value, suggestion(keyword.arg, names or ()))
         return positional, keywords
 
     def named(self, node, name, names):
@@ -58,7 +58,7 @@ class Arguments:
         given = [*positional, *[keywords[n] for n in names[len(positional) :] if n in keywords]]
         if len(given) != len(names) or len(positional) + len(keywords) != len(names):
             raise self.walk.error(
-                "type", f"{name}: expected {', '.join(names)}, got {len(positional) + len(keywords)} arguments", node
+                "form", f"{name}: expected {', '.join(names)}, got {len(positional) + len(keywords)} arguments", node
             )
         return given, keywords
 

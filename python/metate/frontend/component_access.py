@@ -99,7 +99,7 @@ class ComponentAccess:
         length = owner.type.shape[0]
         if max(positions) >= length:
             raise self.walk.error(
-                "name",
+                "component",
                 f"{describe(owner)} has no component '{name}'",
                 attribute_name(node),
                 f"its components are {', '.join('xyzw'[:length])}",

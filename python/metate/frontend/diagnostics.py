@@ -12,7 +12,13 @@ import warnings
 
 from .. import errors
 
-_KINDS = {"type": errors.TypeError_, "syntax": errors.SyntaxError_, "name": errors.NameError_}
+_KINDS = {
+    "type": errors.TypeError_,
+    "syntax": errors.SyntaxError_,
+    "name": errors.NameError_,
+    "form": errors.ArgumentError_,
+    "component": errors.ComponentError_,
+}
 
 
 class CastWarning(UserWarning):
@@ -20,7 +26,7 @@ class CastWarning(UserWarning):
 
 
 def located(kind, message, source, node, hint=None, notes=()):
-    """The exception of `kind` ("type", "syntax" or "name") at `node` of `source`."""
+    """The exception of `kind` (of _KINDS) at `node` of `source`."""
     line, column, length = place_of(source, node)
     return _KINDS[kind](
         message,

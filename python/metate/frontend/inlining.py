@@ -191,7 +191,7 @@ class Inlining:
             bound = signature.bind(*receivers, *positional, **keywords)
         except TypeError as error:
             raise self.walk.error(
-                "type", f"'{callee.name}': {error}", node, f"it is defined as {callee.name}{signature}"
+                "form", f"'{callee.name}': {error}", node, f"it is defined as {callee.name}{signature}"
             ) from None
         bound.apply_defaults()
         return bound.arguments

@@ -72,7 +72,7 @@ class Interface:
     def read_only(self, name, node):
         """The exception where a parameter is assigned."""
         hint = f"assign it to a variable of another name first: {name}_ = {name}"
-        return self.walk.error("type", f"kernel argument '{name}' is read-only", node, hint)
+        return self.walk.error("form", f"kernel argument '{name}' is read-only", node, hint)
 
     #  -- results ----------------------------------------------------------------------------------
 

@@ -128,7 +128,9 @@ class Loops:
         for thing, at in zip(things, self.arguments.spots(call, things)):
             if isinstance(thing, (Value, Reference)) and thing.type.shape:
                 thing = tuple(self.values.unpacked(thing, at))  # a vector of two: (begin, end)
-            low, high = thing if isinstance(thing, (tuple, list)) and len(thing) == 2 else (0, thing)
+            if isinstance(thing, (tuple, list)) and len(thing) != 2:
+                raise self.walk.error("form", f"ndrange: expected an extent or (begin, end), got a tuple of {len(thing)}", at)
+            low, high = thing if isinstance(thing, (tuple, list)) else (0, thing)
             bounds.append((self.values.to_value(low, at), self.values.to_value(high, at), None))
         if not bounds:
             raise self.walk.error("type", "ndrange: expected at least one extent, got none", call)
@@ -205,7 +207,7 @@ class Loops:
         if len(targets) != rank:
             hint = f"write for {', '.join(_types.LETTERS[:rank])} in ..., or for I in ti.grouped(...)" if rank > 1 else None
             raise self.walk.error(
-                "type", f"expected {rank} loop variable{'s' * (rank != 1)}, got {len(targets)}", node.target, hint
+                "form", f"expected {rank} loop variable{'s' * (rank != 1)}, got {len(targets)}", node.target, hint
             )
 
     def _body(self, node, loop, variables, is_grouped):

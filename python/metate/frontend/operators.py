@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from .evaluator import Evaluator
+from .native import describe
 from .places import Places
 from .static import Reference, Value, is_static
 from .struct_ops import StructOperations
@@ -151,6 +152,10 @@ class Operators:
         condition = self.evaluator.expr(node.test)
         if isinstance(condition, (bool, type(None))) or (self.walk.static_depth and is_static(condition)):
             return self.evaluator.expr(node.body if self.values.static_bool(condition, node.test) else node.orelse)
+        shape = getattr(getattr(condition, "type", None), "shape", ())
+        if shape:
+            hint = "reduce it first: .any() or .all(), or choose component by component: ti.select(...)"
+            raise self.walk.error("form", f"condition: expected a scalar condition, got {describe(condition)}", node.test, hint)
         self.walk.emit(node, self.builder.begin_if, self.values.truth(condition, node.test))
         self.walk.depth += 1
         yes = self.evaluator.expr(node.body)

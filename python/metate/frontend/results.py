@@ -43,7 +43,10 @@ class Results:
             return self.structs.struct_of(annotation, thing, node, what)
         if isinstance(annotation, _PLAIN):
             value = self.values.shaped_value(thing, getattr(annotation, "shape", ()), node)
-            return self.walk.emit(node, self.builder.convert, value, native_type(annotation), what)
+            kind = native_type(annotation)
+            if tuple(value.type.shape) != tuple(kind.shape):
+                raise self.walk.error("form", f"{what}: expected {kind.name}, got {value.type.name}", node)
+            return self.walk.emit(node, self.builder.convert, value, kind, what)
         parts = _tuple_annotation(annotation)
         if parts is not None:
             if not isinstance(thing, (tuple, list)) or len(thing) != len(parts):

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import value_types as _types
 from ..dtypes import scalar_of
+from ..errors import ArrayError_
 from ..ndarray import ndarray
 from ..tree_builder import SNodeTreeBuilder
 from ..tree_type import TreeType
@@ -246,7 +247,7 @@ def _array(name, annotation, argument, describe_array, options):
         element = _element_in(name, annotation, own, tuple(shape), options)
         shape = shape[: len(shape) - len(getattr(element, "shape", ()))]
     if annotation.ndim is not None and annotation.ndim != len(shape):
-        raise TypeError(f"argument '{name}': expected {annotation.ndim} dimensions, got {len(shape)}")
+        raise ArrayError_(f"argument '{name}': expected {annotation.ndim} dimensions, got {len(shape)}")
     if annotation.contiguous and not np.all(contiguous):
         raise TypeError(f"argument '{name}': expected a row-major array without gaps, got one with strides")
     if annotation.contiguous is False:
@@ -263,7 +264,7 @@ def _own_element(name, annotation, own, options):
         fits = fits and annotation.element_shape in (None, own_shape)
     if not fits:
         expected = annotation if annotation.element_dim is not None else f"an array of {wanted!r}"
-        raise TypeError(f"argument '{name}': expected {expected}, got one of {own!r}")
+        raise ArrayError_(f"argument '{name}': expected {expected}, got one of {own!r}")
     return own
 
 
@@ -273,14 +274,14 @@ def _element_in(name, annotation, scalar, shape, options):
     if annotation.element_dim is not None:
         inner = annotation.element_shape or shape[max(len(shape) - annotation.element_dim, 0) :]
         if len(inner) != annotation.element_dim or not all(inner):
-            raise TypeError(f"argument '{name}': expected at least {annotation.element_dim} dimensions, got shape {shape}")
+            raise ArrayError_(f"argument '{name}': expected at least {annotation.element_dim} dimensions, got shape {shape}")
         wanted = _types.element_of(wanted or scalar, inner)
     element = scalar if wanted is None else wanted
     if isinstance(element, _types.StructType):
-        raise TypeError(f"argument '{name}': expected an ndarray of {element!r}, got an array of {scalar!r}")
+        raise ArrayError_(f"argument '{name}': expected an ndarray of {element!r}, got an array of {scalar!r}")
     wanted, extra = getattr(element, "dtype", element), tuple(getattr(element, "shape", ()))
     if scalar is not wanted:
-        raise TypeError(f"argument '{name}': expected an array of {wanted!r}, got one of {scalar!r}")
+        raise ArrayError_(f"argument '{name}': expected an array of {wanted!r}, got one of {scalar!r}")
     if extra and shape[max(len(shape) - len(extra), 0) :] != extra:
         raise TypeError(f"argument '{name}': expected last dimensions {extra} for elements {element!r}, got shape {shape}")
     return element
