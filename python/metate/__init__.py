@@ -140,12 +140,15 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
     return field(dt, shape, **keywords)
 
 
+_ARRAY_CLASSES = {"Ndarray": "NDArray"} | {name: name for name in ("ScalarNdarray", "VectorNdarray", "MatrixNdarray")}
+
+
 def __getattr__(name: str):
     """What draws, reads or writes pictures: loaded when it is named."""
     if name == "tools":
         return importlib.import_module(f"{__name__}.tools")
-    if name == "Ndarray":
-        return importlib.import_module(f"{__name__}.array_object").NDArray
+    if name in _ARRAY_CLASSES:
+        return getattr(importlib.import_module(f"{__name__}.array_object"), _ARRAY_CLASSES[name])
     if name in ui.__all__:
         return getattr(ui, name)
     raise _not_here.error(__name__, name)

@@ -31,6 +31,10 @@ class DType:
     code: int
     numpy: Any
 
+    def to_string(self) -> str:
+        """Its name: "i32"."""
+        return self.name
+
     @property
     def bytes(self) -> int:
         """Bytes of one value in memory."""

@@ -13,7 +13,7 @@ import operator
 import numpy as np
 
 from .errors import RuntimeTypeError_
-from .matrix_value import matrix_value
+from .matrix_value import MatrixValue, matrix_value
 
 
 class Intrinsic:
@@ -140,7 +140,14 @@ assume_in_range = Intrinsic("assume_in_range", "assume_in_range(x, base, low, hi
 
 
 class _Constructor(Intrinsic):
-    """`Vector` and `Matrix`, with their special values as attributes."""
+    """`Vector` and `Matrix`, with their special values as attributes; isinstance(v, Matrix) is true of both, as in Taichi."""
+
+    def __init__(self, name, doc, python, most):
+        super().__init__(name, doc, python)
+        self._most = most  # dimensions of its values
+
+    def __instancecheck__(self, thing):
+        return isinstance(thing, MatrixValue) and 1 <= thing.ndim <= self._most
 
     zero = Intrinsic("zero", "zero(dtype, n) or zero(dtype, n, m): all 0.", lambda t, *n: matrix_value(np.zeros(n), t))
     one = Intrinsic("one", "one(dtype, n) or one(dtype, n, m): all 1.", lambda t, *n: matrix_value(np.ones(n), t))
@@ -157,8 +164,8 @@ class _Constructor(Intrinsic):
     identity = Intrinsic("identity", "identity(dtype, n): the identity matrix.", lambda t, n: matrix_value(np.eye(n), t))
 
 
-Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", matrix_value)
-Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", matrix_value)
+Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", matrix_value, 1)
+Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", matrix_value, 2)
 
 
 def _atomic(name, symbol):

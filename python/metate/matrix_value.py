@@ -58,6 +58,10 @@ class MatrixValue(np.ndarray):
         if self._home is not None:
             self._store()
 
+    def __bool__(self):
+        """Of a comparison: do all components have it? Of other values as NumPy says."""
+        return bool(np.asarray(self).all()) if self.dtype == bool else super().__bool__()
+
     def __iter__(self):
         return iter(self.tolist()) if self.ndim == 1 else iter([self[k] for k in range(len(self))])
 
@@ -95,6 +99,11 @@ class MatrixValue(np.ndarray):
     def to_numpy(self) -> np.ndarray:
         """A plain array with the same elements."""
         return np.array(self)
+
+    @property
+    def entries(self) -> np.ndarray:
+        """Taichi's name for the elements, as a plain array."""
+        return self.to_numpy()
 
     def to_list(self) -> list:
         """Elements as (nested) lists of Python numbers."""

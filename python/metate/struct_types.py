@@ -58,8 +58,6 @@ class StructType:
             if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name == "members":
                 raise TypeError(f"struct member name: expected an identifier other than 'members', got {name!r}")
             checked[name] = element_type(type_, f"struct member '{name}'", allow_struct=True)
-        if not checked:
-            raise TypeError("struct: expected at least one member, got none")
         for name, method in methods.items():
             if name in checked or not callable(method):
                 what = "another name than a member's" if name in checked else "a function"
@@ -270,6 +268,8 @@ def bind_members(type_, values, named) -> dict:
 def fitted(type_, value, what):
     """A value as a member of the type holds it: a number, an array, or a Struct."""
     if isinstance(type_, StructType):
+        if np.ndim(value) == 0 and isinstance(value, (bool, int, float, np.generic)):
+            return make_struct(type_, (value,), {})  # for its first member, whose type it may be again
         if not isinstance(value, (Struct, dict)):
             raise TypeError(f"{what}: expected a struct or a dict of its members, got {value!r}")
         return make_struct(type_, (value,), {})

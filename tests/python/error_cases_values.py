@@ -35,12 +35,11 @@ CASES = {
     "product of vectors": (
         """
         def k(f: Tree):
-            f[0, 0].a = f[0, 0].b @ f[0, 0].b
-            #           ^~~~~~~~~~~~~~~~~~~~~
+            f[0, 0].a = f[0, 0].b @ ti.Vector([1, 2])
+            #           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~
         """,
         "TypeError_",
-        "operator '@': expected a matrix and a matrix or vector with as many rows as it has columns, "
-        "got vector(3, f32) and vector(3, f32)",
+        "dot: expected two vectors of one length, got vector(3, f32) and vector(2, i32)",
         "the product of two vectors is a.dot(b) or a.outer_product(b)",
     ),
     "atomic on a value": (

@@ -80,6 +80,8 @@ def from_array(field, array) -> None:
     """See Field.from_numpy."""
     _check_bounded(field, "from_numpy")
     shape = field.shape + getattr(field.element, "shape", ())
+    if len(shape) == field.ndim + 1 and np.shape(array) == (*field.shape, 1, shape[-1]):
+        array = np.reshape(array, shape)  # vectors as matrices of one row
     array = to_members(field.dtype, shape, array, f"{field._described()}: from_numpy")
     parts = np.moveaxis(array.reshape(*field.shape, -1), -1, 0) if field._is_split() else (array,)
     for member, part in zip(field._member_indices(), parts):

@@ -154,6 +154,8 @@ class Access:
         except AttributeError as error:
             if isinstance(error, NotHereError):
                 raise self.walk.error("name", str(error), attribute_name(node)) from None
+            if isinstance(owner, np.ndarray) and owner.ndim in (1, 2):  # an index of an unrolled loop, say
+                return self.component_access.value_attribute(self.values.to_value(owner, node.value), name, node)
             raise self.walk.unknown_attribute(owner, name, node, dir(owner), listed=False) from None
         except Exception as error:  # of a property
             text = f"{type(error).__name__} while reading '{name}' of {describe(owner)}: {error}"

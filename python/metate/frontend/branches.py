@@ -21,7 +21,9 @@ class Branches:
     def statement_If(self, node):
         condition = self.evaluator.expr(node.test)
         if isinstance(condition, (bool, type(None))) or (is_static(condition) and isinstance(condition, (str, tuple, list))):
+            self.walk.constant_branches += 1
             self.blocks.block(node.body if condition else node.orelse)
+            self.walk.constant_branches -= 1
             return
         self.walk.emit(node.test, self.builder.begin_if, self.values.truth(condition, node.test))
         self.walk.depth += 1

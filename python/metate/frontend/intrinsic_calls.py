@@ -101,11 +101,12 @@ class IntrinsicCalls:
             raise self.walk.error("type", f"{name}: expected at least one argument, got none", node)
         if self.walk.static_depth and is_static(arguments):
             return self.walk.compute(node, lambda: (min if name == "min" else max)(arguments))
-        result = self.values.to_value(arguments[0], node)
         if len(arguments) == 1:
-            return self.walk.emit(node, self.builder.linear, name, result)
-        for argument in arguments[1:]:
-            result = self.walk.emit(node, self.builder.binary, name, result, self.values.to_value(argument, node))
+            return self.walk.emit(node, self.builder.linear, name, self.values.to_value(arguments[0], node))
+        shaped = next((one for one in arguments if getattr(getattr(one, "type", None), "shape", ())), None)
+        result, *others = [self.operators.beside(argument, shaped, node) for argument in arguments]
+        for other in others:
+            result = self.walk.emit(node, self.builder.binary, name, result, other)
         return result
 
     def call_select(self, node):
@@ -113,10 +114,9 @@ class IntrinsicCalls:
         (condition, yes, no), _ = self.arguments.of(node, 3)
         if isinstance(yes, StructValue) or isinstance(no, StructValue):
             return self.structs.select_struct(condition, yes, no, node)
-        values = [
-            self.values.to_value(thing, at)
-            for thing, at in zip((condition, yes, no), self.arguments.spots(node, (condition, yes, no)))
-        ]
+        things = (condition, yes, no)
+        shaped = next((one for one in things if getattr(getattr(one, "type", None), "shape", ())), None)
+        values = [self.operators.beside(thing, shaped, at) for thing, at in zip(things, self.arguments.spots(node, things))]
         return self.walk.emit(node, self.builder.select, *values)
 
     def _atomic(self, op, node):

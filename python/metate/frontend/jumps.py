@@ -34,6 +34,8 @@ class Jumps:
                 node,
                 "assign the result to a variable and return it at the end",
             )
+        if self.interface.result is None and isinstance(node.value, ast.Constant) and node.value.value is None:
+            return  # return None
         if (node.value is None) != (self.interface.result is None):
             if node.value is None:
                 raise self.walk.error("syntax", "expected a value, as the annotation says, got an empty return", node)

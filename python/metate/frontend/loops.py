@@ -132,8 +132,6 @@ class Loops:
                 raise self.walk.error("form", f"ndrange: expected an extent or (begin, end), got a tuple of {len(thing)}", at)
             low, high = thing if isinstance(thing, (tuple, list)) else (0, thing)
             bounds.append((self.values.to_value(low, at), self.values.to_value(high, at), None))
-        if not bounds:
-            raise self.walk.error("type", "ndrange: expected at least one extent, got none", call)
         return bounds
 
     #  -- loops at run time ------------------------------------------------------------------------
@@ -141,15 +139,18 @@ class Loops:
     def _is_outermost(self, node):
         """Is it a loop of the kernel, or of a function that the kernel calls outside of its loops?
 
-        In a function whose iterations depend on each other through its variables they run in order.
+        In a function, and under a condition that is a constant, one whose iterations depend on each other runs in order.
         """
-        if self.walk.frame.is_kernel or self.walk.depth:
+        if self.walk.depth or (self.walk.frame.is_kernel and not self.walk.constant_branches):
             return self.walk.depth == 0
         visible = self.walk.frame.scope.visible()
         variables = {name for name, binding in visible.items() if isinstance(binding, handles.Local)}
         return not analysis.order_matters(node.body, variables, self.walk.frame.accumulated)
 
     def _boxed(self, node, bounds, is_grouped, serialize, is_box=False):
+        if not bounds:
+            self._once(node, is_grouped)
+            return
         self._check_targets(node, len(bounds), is_grouped)
         if self._is_outermost(node) and not serialize and not self._is_single(bounds):
             loop = handles.Loop(False, True, self.walk.depth + 1)
@@ -168,21 +169,35 @@ class Loops:
         for _ in bounds:
             self.builder.end_loop()
 
+    def _once(self, node, is_grouped):
+        """A loop over no dimensions, a field of shape () say: one iteration, whose index has no components."""
+        if not is_grouped:
+            self._check_targets(node, 0, is_grouped)
+        zero, one = self.values.to_value(0, node), self.values.to_value(1, node)
+        loop = handles.Loop(False, False, self.walk.depth + 1)
+        if analysis.contains_break(node.body) or (self.walk.frame.live is not None and analysis.contains_return(node.body)):
+            loop.going = self.flags.make(node)
+        self.walk.emit(node, self.builder.begin_serial, zero, one, None, loop.going)
+        self._body(node, loop, [], is_grouped)
+        self.builder.end_loop()
+
     def _is_single(self, bounds):
         """Is there one iteration? Taichi's programs say `for _ in range(1)` to have what stands in it run in order."""
         known = [(self.builder.known_integer(low), self.builder.known_integer(high)) for low, high, _ in bounds]
         return all(None not in pair and pair[1] - pair[0] == 1 for pair in known)
 
     def _for_each(self, node, thing, is_grouped, serialize):
+        if isinstance(thing, handles.FieldHandle) and not thing.shape:
+            self._once(node, is_grouped)
+            return
         if not self._is_outermost(node):
             raise self.walk.error(
                 "syntax", f"a loop over {describe(thing)} must be the outermost one", node, "loop over ranges of its cells inside"
             )
-        if serialize:
-            raise self.walk.error(
-                "syntax", f"a loop over {describe(thing)} cannot be serialized", node, "its order is not specified"
-            )
         offset = thing.placement.offset if isinstance(thing, handles.FieldHandle) else None
+        if serialize:
+            self._in_order(node, thing, is_grouped, offset)
+            return
         if offset is not None:
             thing = self.fields.field_member(thing)
         rank = self._rank(thing)
@@ -192,6 +207,21 @@ class Loops:
             variables = [self.fields.shifted(variable, first, node) for variable, first in zip(variables, offset)]
         self._body(node, handles.Loop(False, True, self.walk.depth + 1), variables, is_grouped)
         self.builder.end_loop()
+
+    def _in_order(self, node, thing, is_grouped, offset):
+        """A serialized loop over a field all of whose cells are active: by coordinates, the last one fastest."""
+        is_field = isinstance(thing, handles.FieldHandle)
+        levels = levels_of(thing.tree.type, self.fields.field_member(thing).name if is_field else thing.name)
+        if not is_field or any(level.kind != "dense" for level in levels):
+            raise self.walk.error(
+                "syntax", f"a loop over {describe(thing)} cannot be serialized", node, "its order is not specified"
+            )
+        first = offset or (0,) * len(thing.shape)
+        bounds = [
+            (self.values.to_value(low, node), self.values.to_value(low + extent, node), None)
+            for low, extent in zip(first, thing.shape)
+        ]
+        self._boxed(node, bounds, is_grouped, True, is_box=True)
 
     @staticmethod
     def _rank(thing):
@@ -214,7 +244,9 @@ class Loops:
         """Walks the body with its variables bound; the builder stands in the loop already."""
         outer, self.walk.depth = self.walk.depth, loop.depth
         self.walk.push_scope("loop")
-        if is_grouped and isinstance(node.target, ast.Name):
+        if is_grouped and isinstance(node.target, ast.Name) and not variables:
+            self.walk.frame.scope.names[node.target.id] = handles.Constant(())
+        elif is_grouped and isinstance(node.target, ast.Name):
             self._bind_variable(node.target, self.walk.emit(node.target, self.builder.vector, variables, None), node)
         else:
             targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]

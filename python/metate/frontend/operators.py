@@ -60,11 +60,15 @@ class Operators:
         is_sequences = isinstance(left, (str, tuple, list)) and isinstance(right, (str, tuple, list, int))
         if is_sequences and (op in ("+", "*") or is_static(left)):  # of values of the kernel as well: [n] * 2
             return self.walk.compute(node, _STATIC_BINARY[op], left, right)
-        a = self._operand(left, right, getattr(node, "left", node))
-        b = self._operand(right, left, getattr(node, "right", node))
+        a = self.beside(left, right, getattr(node, "left", node))
+        b = self.beside(right, left, getattr(node, "right", node))
+        if op == "@" and len(a.type.shape) == 1:  # a row
+            if len(b.type.shape) == 1:
+                return self.walk.emit(node, self.builder.linear_pair, "dot", a, b)
+            a, b = self.walk.emit(node, self.builder.linear, "transpose", b), a
         return self.walk.emit(node, self.builder.binary, op, a, b)
 
-    def _operand(self, thing, other, node):
+    def beside(self, thing, other, node):
         """A Value; next to a vector or matrix also of a list of components."""
         is_list = isinstance(thing, (tuple, list)) and isinstance(other, (Value, Reference, Components))
         return self.values.shaped_value(thing, other.type.shape, node) if is_list else self.values.to_value(thing, node)
@@ -109,7 +113,7 @@ class Operators:
             return op is ast.IsNot  # a field, an array or a value of the kernel is never None
         if op not in _COMPARE:
             raise self.walk.error("syntax", f"'{_spelling_of(op)}' needs operands known while compiling", node)
-        a, b = self.values.to_value(left, left_node), self.values.to_value(right, right_node)
+        a, b = self.beside(left, right, left_node), self.beside(right, left, right_node)
         return self.walk.emit(node, self.builder.compare, _COMPARE[op], a, b)
 
     def _is_compared_statically(self, op, left, right):

@@ -21,6 +21,7 @@ from .operators import Operators
 from .outside import Outside
 from .source import lambda_source
 from .static import Reference, Value, is_static
+from .structs import Components
 from .texts import Texts
 from .values import Values
 from .walk import Walk
@@ -202,6 +203,10 @@ class PythonCalls:
 
     def _any_or_all(self, is_all, arguments, node):
         """any([...]) and all([...]) of values; each is computed."""
+        sole = arguments[0]
+        if len(arguments) == 1 and isinstance(sole, (Value, Reference, Components)) and len(sole.type.shape) == 2:
+            name = "all" if is_all else "any"
+            return self.walk.emit(node, self.builder.linear, name, self.values.to_value(sole, node))
         result = self.values.truth(is_all, node)
         for part in self.values.unpacked(*arguments, node) if len(arguments) == 1 else arguments:
             result = self.walk.emit(node, self.builder.binary, "&" if is_all else "|", result, self.values.truth(part, node))

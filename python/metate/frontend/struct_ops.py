@@ -12,6 +12,7 @@ from .arguments import Arguments
 from .diagnostics import suggestion
 from .evaluator import Evaluator
 from .native import describe, native_type
+from .static import Reference, Value
 from .structs import StructValue, name_of
 from .values import Values
 from .walk import Walk
@@ -75,6 +76,11 @@ class StructOperations:
         """A struct value of a type from another struct, whose members have the same names, or from a dict."""
         if isinstance(thing, (dict, Struct)):
             return self._struct_from(type_, [dict(thing.items())], {}, node)
+        is_number = isinstance(thing, (bool, int, float, Value, Reference)) and not getattr(
+            getattr(thing, "type", None), "shape", ()
+        )
+        if is_number and type_.members:
+            return self._struct_from(type_, [thing], {}, node)  # for its first member, whose type it may be again
         if not isinstance(thing, StructValue):
             raise self.walk.error("type", f"{what}: expected a {name_of(type_)}, got {describe(thing)}", node)
         if set(thing.parts) != set(type_.members):

@@ -47,6 +47,8 @@ class Values:
             return self.typed_constant(thing.item(), _types.dtype(thing.dtype), node)
         if isinstance(thing, MatrixValue) and thing.is_untyped:  # ti.Vector([1, 2]) outside: literals
             return self.shaped_value(thing.tolist(), thing.shape, node)
+        if isinstance(thing, np.ndarray) and thing.ndim == 0:
+            return self.to_value(thing.item(), node)
         if isinstance(thing, np.ndarray) and thing.ndim in (1, 2) and thing.size <= _MOST_CONSTANTS:
             return self.array_constant(thing, node)
         if isinstance(thing, handles.CellHandle):

@@ -58,6 +58,7 @@ class Walk:
         self.depth = 0
         self.static_depth = 0
         self.serialize_next = False
+        self.constant_branches = 0  # around the statement: `if` whose conditions are constants
         self.current = frame.source, definition
 
     #  -- names ------------------------------------------------------------------------------------
