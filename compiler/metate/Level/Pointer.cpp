@@ -1,7 +1,7 @@
 //===- Pointer.cpp - the pointer level --------------------------*- C++ -*-===//
 //
-// Reads follow links; activation tests the link and leaves the rest of the protocol of
-// abi/metate/abi/tree.h, steps 2 to 4, to metate_rt_claim, which runs once per slot.
+// Reads follow links. An activation tests the link; where it is 0 the protocol's metate_rt_claim (Emit/Support/Tree.c) runs,
+// once for each slot.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Level/Levels.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
-/// A u32 link per cell into a pool; abi/metate/abi/tree.h states the protocol of activation.
+/// A u32 link per cell into a pool; protocol/metate/protocol/tree.h is how a cell becomes active.
 class PointerLowering : public LevelLowering {
 public:
   Cell locate(ByteBuilder &bytes, const layout::Node &node, const CellQuery &query) const override;
