@@ -88,7 +88,7 @@ std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module
     throwCompileError("stage: expected import, simplify, activate or offload, got '" + stageName +
                       "'");
   CompileOptions options = optionsOf(choices);
-  if (options.slices != Slices::None)
+  if (options.reserve != Reserve::None)
     stage = std::max(*stage, Stage::Activate); // where slices are made
   interp::Checks checks = checksOf(checkNames, stop);
   std::optional<llvm::Expected<std::unique_ptr<InterpretedCode>>> code;

@@ -172,7 +172,7 @@ CompileOptions optionsOf(const Choices &choices) {
 template <typename T> using Shown = std::conditional_t<std::is_enum_v<T>, std::string, T>;
 
 static Shown<Sanitizer> shown(Sanitizer value) { return sanitizerName(value).str(); }
-static Shown<Slices> shown(Slices value) { return slicesName(value).str(); }
+static Shown<Reserve> shown(Reserve value) { return reserveName(value).str(); }
 template <typename T> static T shown(T value) { return value; }
 
 template <typename T> static void set(Options &, const char *, T &option, T value) {

@@ -206,7 +206,7 @@ class Module:
     def choices(self) -> _compiler.Choices:
         """Targets, optimisation level and kind of code as the compiler takes them."""
         choices = compile_options.choices(compile_options.CompilerOptions(**self._options), list(self._targets))
-        choices.slices = "beside" if self._reserve else ""
+        choices.reserve = "beside" if self._reserve else ""
         return choices
 
     def build_static(self, name: str = "module") -> tuple[str, list[bytes]]:

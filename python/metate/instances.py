@@ -74,11 +74,11 @@ class Home:
     """What one kernel has been compiled to in one context. It must not keep the context's holdings alive.
 
     Attributes:
-        counts: what is compiled only counts the slots that the kernel would take.
+        reserves: what is compiled is the slice alone, for `reserve_for`: it counts the slots that the kernel would take.
     """
 
-    def __init__(self, options, holdings, counts=False):
-        self.counts = counts
+    def __init__(self, options, holdings, reserves=False):
+        self.reserves = reserves
         self.options = options
         self.key = holdings.key
         self.holdings = weakref.ref(holdings)
@@ -94,9 +94,9 @@ class Home:
         return holdings
 
     @functools.cached_property
-    def counting(self) -> Home:
-        """The home of the code that counts."""
-        return Home(self.options, self.holder(), counts=True)
+    def reserving(self) -> Home:
+        """The home of the slice that `reserve_for` runs."""
+        return Home(self.options, self.holder(), reserves=True)
 
     def bucket(self, parameters, may_alias) -> Bucket:
         with self.lock:

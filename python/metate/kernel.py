@@ -121,7 +121,7 @@ class Kernel:
     def _reserve_for(self, tree, arguments, keywords):
         """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
         arguments = self._bind(arguments, keywords)
-        home = self._home().counting
+        home = self._home().reserving
         shape = self._shape
         given = arguments if shape is None else shape.flattened(arguments, self.__name__)
         try:
@@ -201,7 +201,7 @@ class Kernel:
         instance = self._instance_for(home, may_alias, parameters, arguments)
         statics = [k for k, parameter in enumerate(parameters.values()) if isinstance(parameter, StaticParameter)]
         starts = range(len(arguments)) if shape is None else shape.starts
-        holdings = Foreseen(home.holder()) if home.counts else home.holder()
+        holdings = Foreseen(home.holder()) if home.reserves else home.holder()
         found = target_of(instance.requirements, arguments, statics, starts, holdings)
         # Where the annotation says no element type, memory of the same shape may be scalars in a foreign array.
         open_ones = element_is_the_arguments(self.source, parameters)
@@ -257,9 +257,9 @@ class Kernel:
         start = time.perf_counter()
         holdings, options = home.holder(), home.options
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
-        if options.print_ir and not home.counts:
+        if options.print_ir and not home.reserves:
             print(module.text(False))
-        instance.code = self._lower(_compiler_of(holdings, options), module, options, home.counts)
+        instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves)
         device = runtime.device_of(holdings, options.threads)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
         instance.compile_ms = (time.perf_counter() - start) * 1e3
@@ -267,11 +267,11 @@ class Kernel:
         if options.arch == _context.interp:
             holdings.interpreted.append(instance.code)
 
-    def _lower(self, compiler, module, options, counts):
+    def _lower(self, compiler, module, options, reserves):
         from metate_native import _compiler
 
         choices = _choices(options, self._debug)
-        choices.slices = "only" if counts else ""
+        choices.reserve = "only" if reserves else ""
         try:
             if options.arch != _context.interp:
                 return compiler.compile(module, choices)

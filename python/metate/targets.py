@@ -48,7 +48,7 @@ def target_of(requirements, arguments, statics, starts, holdings):
 
 
 class Foreseen:
-    """A context's holdings for a launch that only counts: what each launch gives anew is what the next one will have."""
+    """A context's holdings for a launch of `reserve_for`: what each launch gives anew is what the next one will have."""
 
     def __init__(self, holdings):
         self.random_keys = python_types.SimpleNamespace(next=holdings.random_keys.foreseen)

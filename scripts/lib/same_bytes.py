@@ -85,7 +85,7 @@ def lines_of(file):
     given = json.loads(head.removeprefix("// "))
     choices = _compiler.Choices()
     choices.targets = [CPU]
-    choices.slices = "only" if given.pop("counts") else ""
+    choices.reserve = "only" if given.pop("counts") else ""
     for name, value in given.items():
         setattr(choices, name, value)
     lines = []

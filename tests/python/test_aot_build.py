@@ -198,7 +198,7 @@ def test_dumps_of_two_targets(kernels, tmp_path):
     assert run_cli("build", kernels, "-o", tmp_path / "built/some_kernels.metate", *two).returncode == 0
     assert (tmp_path / "built/some_kernels.metate").read_bytes() == (tmp_path / "all/some_kernels.pack").read_bytes()
     dump = tmp_path / "all/some_kernels.map.x86-64-v3"
-    assert dump.read_text().startswith("// after map for x86-64-v3: slices=beside\n")
+    assert dump.read_text().startswith("// after map for x86-64-v3: reserve=beside\n")
     refused = run_cli("stages", "--start-from", "map", "--input", dump, "-o", tmp_path / "again", *two)
     assert refused.returncode == 2 and "a dump after map is one target's: expected one --target, got 2" in refused.stderr
     printed = run_cli("stages", kernels, "--stop-after", "layout", *two, "--no-scan-masks").stdout

@@ -67,7 +67,7 @@ def test_what_is_made_of_the_compilers_table_is_up_to_date():
     rows = {name: (type_, role == "Optimisation", text) for name, type_, _, role, text in _compiler.option_table()}
     for row in TABLE:
         assert rows[row.name] == (row.type, row.is_optimisation, row.documentation)
-    assert {name for name in rows if name not in compile_options.DEFAULTS} == {"slices", "verify"}
+    assert {name for name in rows if name not in compile_options.DEFAULTS} == {"reserve", "verify"}
 
 
 def test_defaults_are_the_compilers():

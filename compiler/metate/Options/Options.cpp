@@ -28,9 +28,9 @@ std::optional<Sanitizer> metate::parseSanitizer(StringRef name) {
       .Default(std::nullopt);
 }
 
-StringRef metate::slicesName(Slices slices) {
+StringRef metate::reserveName(Reserve reserve) {
   static constexpr StringRef names[] = {"", "beside", "only"};
-  return names[size_t(slices)];
+  return names[size_t(reserve)];
 }
 
 llvm::ArrayRef<OptionInfo> metate::optionTable() {
@@ -89,13 +89,13 @@ template <> struct TextOf<Sanitizer> {
   }
 };
 
-template <> struct TextOf<Slices> {
+template <> struct TextOf<Reserve> {
   static constexpr const char *expected = "'', 'beside' or 'only'";
-  static std::string print(Slices value) { return slicesName(value).str(); }
-  static bool parse(StringRef text, Slices &value) {
+  static std::string print(Reserve value) { return reserveName(value).str(); }
+  static bool parse(StringRef text, Reserve &value) {
     int found =
         llvm::StringSwitch<int>(text).Case("", 0).Case("beside", 1).Case("only", 2).Default(-1);
-    value = found < 0 ? Slices::None : Slices(found);
+    value = found < 0 ? Reserve::None : Reserve(found);
     return found >= 0;
   }
 };

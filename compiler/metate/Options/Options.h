@@ -23,10 +23,10 @@ llvm::StringRef sanitizerName(Sanitizer sanitizer);
 /// The opposite of sanitizerName.
 std::optional<Sanitizer> parseSanitizer(llvm::StringRef name);
 
-/// Slices: kernels that count what others activate (metate-slice-activations).
-enum class Slices { None, Beside, Only };
+/// Reserve: kernels that count what others activate (metate-slice-activations).
+enum class Reserve { None, Beside, Only };
 /// "beside", "only"; "" for none.
-llvm::StringRef slicesName(Slices slices);
+llvm::StringRef reserveName(Reserve reserve);
 
 /// The types of the table.
 using OptLevel = unsigned;
@@ -41,7 +41,7 @@ private:
   /// The table's None, of either type.
   struct NoneOf {
     constexpr operator Sanitizer() const { return Sanitizer::None; }
-    constexpr operator Slices() const { return Slices::None; }
+    constexpr operator Reserve() const { return Reserve::None; }
   };
   static constexpr NoneOf None{};
 

@@ -70,8 +70,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     return simplify(passes, options.debug);
   case Stage::Activate:
     passes.addNestedPass<KernelOp>(createExplicitActivation());
-    if (options.slices != Slices::None)
-      passes.addPass(createSliceActivations({/*only=*/options.slices == Slices::Only}));
+    if (options.reserve != Reserve::None)
+      passes.addPass(createSliceActivations({/*only=*/options.reserve == Reserve::Only}));
     return;
   case Stage::Offload:
     // Before loops change shape: ownership is read off the loop's variables.

@@ -12,7 +12,7 @@ using namespace metate::test;
 static std::string other(const OptionInfo &info) {
   if (info.type == "bool")
     return info.value == "true" ? "false" : "true";
-  return info.type == "Sanitizer" ? "thread" : info.type == "Slices" ? "only" : "1";
+  return info.type == "Sanitizer" ? "thread" : info.type == "Reserve" ? "only" : "1";
 }
 
 TEST(Options, TheKeyHoldsWhatCodeDependsOn) {
