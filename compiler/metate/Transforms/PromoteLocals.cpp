@@ -91,6 +91,7 @@ private:
       OpBuilder builder(alloca);
       values[alloca] = arith::ConstantOp::create(
           builder, alloca.getLoc(), builder.getZeroAttr(alloca.getType().getElementType()));
+      pending.push_back(alloca);
       ++promoted;
     } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
       if (Value value = values.lookup(load.getMemRef())) {
@@ -113,8 +114,6 @@ private:
         for (Block &block : region)
           visitScope(block, values);
     }
-    if (auto alloca = dyn_cast<memref::AllocaOp>(op))
-      pending.push_back(alloca);
   }
 
   /// Visits a block whose own variables end with it.
