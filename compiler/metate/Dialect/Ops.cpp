@@ -139,8 +139,9 @@ LogicalResult RangeOp::verify() {
            << getLower().size() << ", " << getUpper().size() << " and " << block.getNumArguments();
   if (!llvm::all_of(block.getArgumentTypes(), [](Type type) { return type.isIndex(); }))
     return emitOpError("(R1) loop variables are of type index");
-  if (!isa_and_present<KernelOp>((*this)->getParentOp()))
-    return emitOpError("(R2) a parallel loop stands directly in a kernel");
+  Operation *parent = (*this)->getParentOp();
+  if (!isa_and_present<KernelOp>(parent) && !(parent && parent->hasAttr(mark::task)))
+    return emitOpError("(R2) a parallel loop stands directly in a kernel or in a task's function");
   return success();
 }
 

@@ -45,7 +45,7 @@ def Metate_RangeOp : Metate_Op<"range", [SingleBlock, AutomaticAllocationScope, 
   let description = [{
     `metate.range (%i, %j) = (%l0, %l1) to (%u0, %u1) { ... }`: iterations are unordered; step is one.
     Constraint (R1): as many lower bounds, upper bounds and block arguments, at least one, all `index`.
-    (R2): stands directly in a kernel.
+    (R2): stands directly in a kernel, or in the function of a task (metate.launch).
   }];
   let arguments = (ins Variadic<Index>:$lower, Variadic<Index>:$upper);
   let regions = (region SizedRegion<1>:$body);

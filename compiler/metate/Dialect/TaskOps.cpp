@@ -8,6 +8,7 @@
 #include "metate/abi/module.h"
 #include "metate/abi/pool.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -114,14 +115,51 @@ LogicalResult PoolOp::verify() {
     if (!argument || !kernel || argument.getOwner() != &kernel.getBody().front())
       return emitOpError("(Q2) expected factors that are arguments of the kernel");
   }
-  if (getKind() == PoolKind::Worker && !(*this)->getParentOfType<RangeOp>())
-    return emitOpError("(Q3) expected a worker's pool in a task");
+  if (getKind() == PoolKind::Worker && !(*this)->getParentOfType<RangeOp>() &&
+      !isa<KernelOp>((*this)->getParentOp()))
+    return emitOpError("(Q3) expected a worker's pool in a range or directly in the kernel");
+  return success();
+}
+
+LogicalResult PoolBytesOp::verify() {
+  if (!getPool().getDefiningOp<PoolOp>())
+    return emitOpError("(Q4) expected a metate.pool as operand");
   return success();
 }
 
 /// A worker's own memory is what it is only where he works.
 Speculation::Speculatability PoolOp::getSpeculatability() {
   return getKind() == PoolKind::Launch ? Speculation::Speculatable : Speculation::NotSpeculatable;
+}
+
+//===-- tasks as functions --------------------------------------------------===//
+
+/// (L3)
+static LogicalResult verifyTask(LaunchOp launch, func::FuncOp task) {
+  auto ranges = task.getBody().getOps<RangeOp>();
+  if (!llvm::hasSingleElement(task.getBody()) ||
+      (!ranges.empty() && !llvm::hasSingleElement(ranges)))
+    return launch.emitOpError("(L3) expected a task of one block with at most one metate.range");
+  auto isKnown = [&](Value bound) {
+    Operation *op = bound.getDefiningOp();
+    return !op || op->hasTrait<OpTrait::ConstantLike>();
+  };
+  for (RangeOp range : ranges)
+    if (!llvm::all_of(range->getOperands(), isKnown))
+      return launch.emitOpError("(L3) expected bounds that are arguments or constants of the task");
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto task = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getTaskAttr());
+  if (!task || task.isExternal() || !task->hasAttr(mark::task))
+    return emitOpError("(L1) expected a func.func with a body, marked '")
+           << mark::task << "', got '" << getTask() << "'";
+  if (task.getArgumentTypes() != getOperandTypes() || task.getResultTypes() != getResultTypes())
+    return emitOpError("(L2) expected operands and results of the task's type ")
+           << task.getFunctionType() << ", got "
+           << FunctionType::get(getContext(), getOperandTypes(), getResultTypes());
+  return verifyTask(*this, task);
 }
 
 LogicalResult SnapshotOp::verify() {

@@ -216,7 +216,7 @@ def Metate_PoolOp : Metate_Op<"pool", [NoMemoryEffect, DeclareOpInterfaceMethods
     `%p = metate.pool "tile" worker bytes 64 align 64 scale 8 by (%n)`: 64 + 8 * %n bytes, for each worker his own. metate-plan-pools
     gives pools their numbers (`index`) and the interface their list; operations of one name mean one pool. What it holds at first is not
     defined. Constraint (Q1): the sizes and the name are those of a #metate.pool. (Q2): factors are arguments of the kernel, of an integer type
-    or index. (Q3): a worker's pool stands in a task.
+    or index. (Q3): a worker's pool stands in a range, where it is his part, or directly in a kernel (behind metate-outline-tasks), where it is the parts of all.
   }];
   let arguments = (ins StrAttr:$name, Metate_PoolKind:$kind, I64Attr:$bytes, I64Attr:$align, DefaultValuedAttr<I64Attr, "0">:$scale,
     Variadic<AnySignlessIntegerOrIndex>:$factors, OptionalAttr<I64Attr>:$index);
@@ -227,11 +227,36 @@ def Metate_PoolOp : Metate_Op<"pool", [NoMemoryEffect, DeclareOpInterfaceMethods
   }];
 }
 
+def Metate_PoolBytesOp : Metate_Op<"pool_bytes", [Pure, HasParent<"KernelOp">]> {
+  let summary = "how many bytes a pool has, a worker's for each worker: its size rounded up to its alignment";
+  let description = [{Constraint (Q4): the operand is a `metate.pool`.}];
+  let arguments = (ins Metate_BlockType:$pool);
+  let results = (outs Index:$bytes);
+  let hasVerifier = 1;
+  let assemblyFormat = "$pool attr-dict";
+}
+
 def Metate_WorkerPartOp : Metate_Op<"worker_part", [NoMemoryEffect]> {
   let summary = "in a task: the part of a worker's pool that is the worker's who runs this";
   let arguments = (ins Metate_BlockType:$pool, Index:$bytes);
   let results = (outs Metate_BlockType:$part);
   let assemblyFormat = "$pool `each` $bytes attr-dict";
+}
+
+//===-- tasks as functions (map stage) --------------------------------------===//
+
+def Metate_LaunchOp : Metate_Op<"launch", [HasParent<"KernelOp">, MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "in a kernel whose tasks are functions (metate-outline-tasks): runs one of them";
+  let description = [{
+    `metate.launch @k_task0(%x, %n) : (!metate.block, index) -> ()`: the operands are what the task captured. Iterations of the function's `metate.range` run in
+    any order, by any number of workers; a function without one runs once. All that it did is seen behind it. If a check fails in it, or the host interrupts it,
+    the kernel ends with that status.
+    Constraint (L1): the name is that of a `func.func` with a body, marked `metate.task`. (L2): operands and results have the function's types. (L3): the function has
+    one block with at most one `metate.range`; its bounds are arguments or constants of the function, so that a host knows the iterations before it launches.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$task, Variadic<AnyType>:$captured);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = "$task `(` $captured `)` attr-dict `:` functional-type($captured, $outputs)";
 }
 
 //===-- interface and payload (layout to pack) -----------------------------===//

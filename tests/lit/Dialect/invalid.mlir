@@ -108,7 +108,7 @@ metate.kernel @k(%n: index) {
 
 metate.kernel @k(%n: index) {
   metate.range (%i) = (%n) to (%n) {
-    // expected-error @below {{(R2) a parallel loop stands directly in a kernel}}
+    // expected-error @below {{(R2) a parallel loop stands directly in a kernel or in a task's function}}
     metate.range (%j) = (%n) to (%n) {
       metate.yield
     }
@@ -828,7 +828,81 @@ metate.kernel @k(%n: i32) {
 // -----
 
 metate.kernel @k() {
-  // expected-error @below {{(Q3) expected a worker's pool in a task}}
-  %p = metate.pool "x" worker bytes 8 align 8
+  metate.serial {
+    // expected-error @below {{(Q3) expected a worker's pool in a range or directly in the kernel}}
+    %p = metate.pool "x" worker bytes 8 align 8
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @k(%p: !metate.block) {
+  // expected-error @below {{(Q4) expected a metate.pool as operand}}
+  %n = metate.pool_bytes %p
+  metate.return
+}
+
+// -----
+
+func.func private @real(%n: index) {
+  return
+}
+metate.kernel @k(%n: index) {
+  // expected-error @below {{(L1) expected a func.func with a body, marked 'metate.task', got 'real'}}
+  metate.launch @real(%n) : (index) -> ()
+  metate.return
+}
+
+// -----
+
+func.func private @k_task0() attributes {metate.task}
+metate.kernel @k() {
+  // expected-error @below {{(L1) expected a func.func with a body, marked 'metate.task', got 'k_task0'}}
+  metate.launch @k_task0() : () -> ()
+  metate.return
+}
+
+// -----
+
+func.func private @k_task0(%n: index) attributes {metate.task} {
+  return
+}
+metate.kernel @k(%n: i32) {
+  // expected-error @below {{(L2) expected operands and results of the task's type '(index) -> ()', got '(i32) -> ()'}}
+  metate.launch @k_task0(%n) : (i32) -> ()
+  metate.return
+}
+
+// -----
+
+func.func private @k_task0(%n: index) attributes {metate.task} {
+  metate.range (%i) = (%n) to (%n) {
+    metate.yield
+  }
+  metate.range (%i) = (%n) to (%n) {
+    metate.yield
+  }
+  return
+}
+metate.kernel @k(%n: index) {
+  // expected-error @below {{(L3) expected a task of one block with at most one metate.range}}
+  metate.launch @k_task0(%n) : (index) -> ()
+  metate.return
+}
+
+// -----
+
+func.func private @k_task0(%n: index) attributes {metate.task} {
+  %m = arith.addi %n, %n : index
+  metate.range (%i) = (%n) to (%m) {
+    metate.yield
+  }
+  return
+}
+metate.kernel @k(%n: index) {
+  // expected-error @below {{(L3) expected bounds that are arguments or constants of the task}}
+  metate.launch @k_task0(%n) : (index) -> ()
   metate.return
 }

@@ -139,6 +139,30 @@ TEST(Targets, TheNullTargetComesToEmitAndRefuses) {
             "error: target 'null' emits no code");
 }
 
+TEST(Targets, ASecondFamilyGetsFunctionsOfUpstreamsDialectsAndOurs) {
+  Compiled compiled(stencil);
+  CompileOptions options = optionsFor({"null"});
+  llvm::cantFail(runStages(*compiled.module, Stage::Import, Stage::Map, options));
+  unsigned tasks = 0, ranges = 0, launches = 0;
+  compiled.module->walk([&](mlir::Operation *op) {
+    EXPECT_FALSE(llvm::isa<mlir::LLVM::LLVMDialect>(op->getDialect()))
+        << op->getName().getStringRef().str();
+    launches += llvm::isa<LaunchOp>(op);
+    tasks += op->hasAttr(mark::task);
+    if (auto range = llvm::dyn_cast<RangeOp>(op)) {
+      ++ranges;
+      EXPECT_TRUE(range->getParentOp()->hasAttr(mark::task));
+    }
+  });
+  EXPECT_EQ(ranges, 1u);
+  EXPECT_EQ(tasks, launches);
+  // A dump of the functions reads back, for whoever goes on from there.
+  std::string dump = dumpModule(*compiled.module, Stage::Map, options);
+  Compiled again(dump.c_str());
+  ASSERT_TRUE(again.module) << dump;
+  EXPECT_EQ(dumpModule(*again.module, Stage::Map, options), dump);
+}
+
 TEST(Targets, WhatOneLeavesAfterMapIsForIt) {
   std::string text = ran(Stage::Map, optionsFor({"bytes-strict"}));
   EXPECT_NE(text.find("after stage map: expected no kernels"), std::string::npos) << text;

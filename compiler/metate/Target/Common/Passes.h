@@ -1,10 +1,11 @@
-//===- Passes.h - passes of targets with LLVM ----------------------*- C++ -*-===//
+//===- Passes.h - passes that families of targets share -----------*- C++ -*-===//
 #ifndef METATE_TARGET_COMMON_PASSES_H
 #define METATE_TARGET_COMMON_PASSES_H
 
 #include "metate/Dialect/Metate.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

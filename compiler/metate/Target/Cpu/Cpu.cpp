@@ -50,6 +50,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // What is read or written for nothing is a race to the thread sanitizer.
   passes.addPass(createFlattenRows({/*blend=*/options.sanitizer != Sanitizer::Thread}));
   passes.addPass(createCanonicalizerPass());
+  passes.addNestedPass<KernelOp>(createAliasScopes());
+  passes.addPass(createOutlineTasks());
   MapTasksCpuOptions tasks;
   // Instrumented code is to run in as many chunks as it can.
   tasks.chunkNs = isPlain ? options.chunkNs : 0;

@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -44,8 +43,8 @@ bool isChoice(Operation &op) {
 
 class Estimate {
 public:
-  Estimate(RangeOp range, OpBuilder &builder, bool alone)
-      : range(range), builder(builder), loc(range.getLoc()), alone(alone) {
+  Estimate(const LaunchedTask &task, OpBuilder &builder, bool alone)
+      : task(task), range(task.range), builder(builder), loc(range.getLoc()), alone(alone) {
     // Straight code is computed as vectors, if it is not long.
     auto isBranch = [](Operation &op) {
       return op.getNumRegions() && !op.hasAttr(mark::nest) && !isChoice(op);
@@ -125,7 +124,8 @@ private:
   }
 
   Value turnsOf(scf::ForOp loop) {
-    Value lower = outside(loop.getLowerBound()), upper = outside(loop.getUpperBound());
+    Value lower = task.inHost(loop.getLowerBound(), builder),
+          upper = task.inHost(loop.getUpperBound(), builder);
     APInt step;
     if (!lower || !upper || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
       return number(guessedTurns);
@@ -133,23 +133,7 @@ private:
     return step.isOne() ? turns : make<arith::DivUIOp>(turns, number(step.getSExtValue()));
   }
 
-  /// The value in the entry, if it is the same for the whole task.
-  Value outside(Value value) {
-    if (!range->isAncestor(value.getParentRegion()->getParentOp()))
-      return value;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
-      return {};
-    IRMapping mapping;
-    for (Value operand : op->getOperands()) {
-      Value moved = outside(operand);
-      if (!moved)
-        return {};
-      mapping.map(operand, moved);
-    }
-    return builder.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
-  }
-
+  const LaunchedTask &task;
   RangeOp range;
   OpBuilder &builder;
   Location loc;
@@ -157,8 +141,9 @@ private:
 };
 } // namespace
 
-TaskCost cpu::costOf(RangeOp range, OpBuilder &builder, uint64_t nanoseconds) {
-  Estimate estimate(range, builder, /*alone=*/false);
+TaskCost cpu::costOf(const LaunchedTask &task, OpBuilder &builder, uint64_t nanoseconds) {
+  RangeOp range = task.range;
+  Estimate estimate(task, builder, /*alone=*/false);
   Value one = estimate.number(1);
   if (nanoseconds == 0)
     return {one, one};
@@ -168,12 +153,13 @@ TaskCost cpu::costOf(RangeOp range, OpBuilder &builder, uint64_t nanoseconds) {
             return rmw->hasAttr(mark::reduction) ? WalkResult::advance() : WalkResult::interrupt();
           })
           .wasInterrupted()) {
-    Value plain = Estimate(range, builder, /*alone=*/true).ofIteration();
+    Value plain = Estimate(task, builder, /*alone=*/true).ofIteration();
     loners = estimate.atLeastOne(estimate.make<arith::DivUIOp>(work, plain));
   }
   // Of several dimensions, rows are shared out.
   if (range.getLower().size() > 1) {
-    Value row = estimate.make<arith::SubIOp>(range.getUpper().back(), range.getLower().back());
+    Value row = estimate.make<arith::SubIOp>(task.inHost(range.getUpper().back(), builder),
+                                             task.inHost(range.getLower().back(), builder));
     work = estimate.times(work, estimate.atLeastOne(row));
   }
   Value grain = estimate.make<arith::DivUIOp>(

@@ -1,8 +1,11 @@
 //===- MapTasks.cpp - kernels become entries --------------------*- C++ -*-===//
+//
+// The CPU's half of stage map: functions of tasks, which metate-outline-tasks has made, become bodies that an executor calls
+// for a chunk of iterations; what is left of the kernel becomes the entry.
+//
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "metate/Layout/TreeLayout.h"
-#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/abi/kernel.h"
 
@@ -30,38 +33,6 @@ Value KernelMapping::fromLLVM(Code &code, Value value, Type type) {
   if (type == value.getType())
     return value;
   return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
-}
-
-/// Accesses of different arguments do not alias, unless the kernel was compiled for overlapping
-/// ones.
-void KernelMapping::annotateScopes() {
-  if (kernel.getMayAlias() && !isMutant(Mutant::ScopesOfOverlapping))
-    return;
-  MLIRContext *context = kernel.getContext();
-  auto name = [&](Twine text) { return StringAttr::get(context, kernel.getSymName() + text); };
-  auto domain = LLVM::AliasScopeDomainAttr::get(context, name(""), name(""));
-  llvm::MapVector<int64_t, Attribute> scopes;
-  auto scopeOf = [](Operation *op) -> std::optional<int64_t> {
-    auto scope = op->getAttrOfType<IntegerAttr>("scope");
-    return scope && scope.getInt() >= 0 ? std::optional(scope.getInt()) : std::nullopt;
-  };
-  kernel.walk([&](Operation *op) {
-    if (auto scope = scopeOf(op); scope && !scopes.contains(*scope))
-      scopes[*scope] = LLVM::AliasScopeAttr::get(context, name("." + Twine(*scope)), domain,
-                                                 name("." + Twine(*scope)));
-  });
-  kernel.walk([&](Operation *op) {
-    auto scope = scopeOf(op);
-    if (!scope)
-      return;
-    SmallVector<Attribute> others;
-    for (auto &[number, attribute] : scopes)
-      if (number != *scope)
-        others.push_back(attribute);
-    op->setAttr("alias_scopes", ArrayAttr::get(context, scopes[*scope]));
-    if (!others.empty())
-      op->setAttr("noalias_scopes", ArrayAttr::get(context, others));
-  });
 }
 
 Value KernelMapping::loadArgument(Code &code, Type type, unsigned &slot) {
@@ -106,15 +77,15 @@ Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
 
 /// Rows of a leaf go to the vectoriser as loops: unrolled early, their stores would be hard to find
 /// together.
-static void annotateRows(KernelOp kernel) {
-  MLIRContext *context = kernel.getContext();
+static void annotateRows(ModuleOp module) {
+  MLIRContext *context = module.getContext();
   auto yes = BoolAttr::get(context, true);
   auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
   // The cost model compares with unrolled scalar code and is wary of loops this short; straight
   // rows gain.
   auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, false),
                                                 {}, {}, {}, {}, {}, {});
-  kernel.walk([&](scf::ForOp loop) {
+  module.walk([&](scf::ForOp loop) {
     if (!loop->removeAttr(mark::row))
       return;
     bool straight = bool(loop->removeAttr(mark::straight));
@@ -182,8 +153,6 @@ void KernelMapping::collectWhereItFails(Code &code, ArrayRef<std::pair<unsigned,
 }
 
 void KernelMapping::run() {
-  annotateScopes();
-  annotateRows(kernel);
   MLIRContext *context = kernel.getContext();
   OpBuilder builder(kernel);
   entry =
@@ -233,8 +202,8 @@ void KernelMapping::returnIfNonzero(Value status, Location loc) {
 void KernelMapping::mapOperation(Operation &op) {
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Code code(builder, op.getLoc());
-  if (auto range = dyn_cast<RangeOp>(op)) {
-    mapRange(range);
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    mapLaunch(launch);
   } else if (auto serial = dyn_cast<SerialOp>(op)) {
     Block &body = serial.getBody().front();
     serial.replaceAllUsesWith(body.getTerminator()->getOperands());
@@ -257,6 +226,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
 
   void runOnOperation() override {
     KernelTypeConverter converter(&getContext());
+    annotateRows(getOperation());
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
       KernelMapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes).run();
   }

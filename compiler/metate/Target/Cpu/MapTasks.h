@@ -3,6 +3,7 @@
 #define METATE_TARGET_CPU_MAPTASKS_H
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Target/Common/Tasks.h"
 #include "metate/Target/Cpu/Host.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,7 +34,6 @@ public:
   void run();
 
 private:
-  void annotateScopes();
   mlir::Value loadArgument(Code &code, mlir::Type type, unsigned &slot);
   /// Pools become addresses; true if some are a worker's.
   bool mapPools(Code &code, llvm::ArrayRef<unsigned> slots);
@@ -41,7 +41,7 @@ private:
   mlir::Value workersOfPools(Code &code, mlir::Value workers);
   mlir::Value maxWorkers(Code &code, llvm::ArrayRef<mlir::Value> arguments);
   void mapOperation(mlir::Operation &op);
-  void mapRange(RangeOp range);
+  void mapLaunch(LaunchOp launch);
   void collectWhereItFails(Code &code, llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void callOnTrees(Code &code, llvm::StringRef callee, uint64_t number,
                    llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
@@ -51,17 +51,17 @@ private:
     mlir::LLVM::LLVMFuncOp function;
     bool isInOrder; ///< one worker runs all iterations, one after the other
   };
-  Body outline(RangeOp range, llvm::ArrayRef<mlir::Value> captured,
-               mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
-               const std::optional<Pieces> &pieces);
+  /// `captured`: what the frame holds, behind what is the host's; the launch's operands are among it.
+  Body makeBody(LaunchedTask task, llvm::ArrayRef<mlir::Value> captured,
+                mlir::LLVM::LLVMStructType frame, mlir::Value nontemporal,
+                const std::optional<Pieces> &pieces);
   /// The loops of a body, without or in a loop over pieces; atomics that only accumulate have left them.
   mlir::Operation *buildBody(Code &code, RangeOp range, mlir::LLVM::LLVMFuncOp body,
                              const std::optional<Pieces> &pieces,
                              llvm::function_ref<mlir::Value(mlir::Value)> inside);
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// The chunk's loops with the task's body; the outermost one.
-  mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::ValueRange lower,
-                              mlir::ValueRange upper, mlir::Value begin, mlir::Value end);
+  mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::Value begin, mlir::Value end);
   /// `value` with its LLVM type, and back.
   mlir::Value toLLVM(Code &code, mlir::Value value);
   mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
@@ -74,7 +74,6 @@ private:
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;
   mlir::scf::ForOp innermost; ///< of the loops built last
-  unsigned taskNumber = 0;
 };
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
@@ -110,7 +109,7 @@ void runAcrossIterations(mlir::scf::ForOp loop);
 /// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
 /// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `nontemporalBytes`
 /// and are to go around the caches. Null for any other task, and where they never do.
-mlir::Value isNontemporal(RangeOp range, mlir::Value rows, mlir::OpBuilder &builder,
+mlir::Value isNontemporal(const LaunchedTask &task, mlir::Value rows, mlir::OpBuilder &builder,
                           uint64_t nontemporalBytes);
 
 /// Lets the innermost `loop` of such a task's `loops` write around the caches if `nontemporal`: rows of at least
@@ -124,7 +123,7 @@ struct TaskCost {
   mlir::Value
       loners; ///< with that many workers, or fewer, one alone is as fast: it needs no atomics
 };
-TaskCost costOf(RangeOp range, mlir::OpBuilder &builder, uint64_t nanoseconds);
+TaskCost costOf(const LaunchedTask &task, mlir::OpBuilder &builder, uint64_t nanoseconds);
 
 /// Where the loops of a task body have atomics: a second copy of them with plain accesses, for a task
 /// that one worker runs alone.

@@ -183,7 +183,9 @@ private:
 };
 } // namespace
 
-Value cpu::isNontemporal(RangeOp range, Value rows, OpBuilder &builder, uint64_t nontemporalBytes) {
+Value cpu::isNontemporal(const LaunchedTask &task, Value rows, OpBuilder &builder,
+                         uint64_t nontemporalBytes) {
+  RangeOp range = task.range;
   Block &body = range.getBody().front();
   if (nontemporalBytes > uint64_t(std::numeric_limits<int64_t>::max()))
     return {};
@@ -198,7 +200,8 @@ Value cpu::isNontemporal(RangeOp range, Value rows, OpBuilder &builder, uint64_t
   Value bytes = builder.createOrFold<arith::MulIOp>(loc, rows, number(each));
   if (range.getLower().size() > 1) {
     Value row =
-        builder.createOrFold<arith::SubIOp>(loc, range.getUpper().back(), range.getLower().back());
+        builder.createOrFold<arith::SubIOp>(loc, task.inHost(range.getUpper().back(), builder),
+                                            task.inHost(range.getLower().back(), builder));
     bytes = builder.createOrFold<arith::MulIOp>(loc, bytes, row);
   }
   Value nontemporal = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, bytes,

@@ -1,8 +1,8 @@
-//===- Outline.cpp - parallel tasks become functions ------------*- C++ -*-===//
+//===- Outline.cpp - tasks' functions become bodies -------------*- C++ -*-===//
 //
-// The context of a task body is a struct on the entry's stack: the host pointer first, then whether
-// one worker runs the whole task, then every captured value. Constants, bounds among them, are copied
-// into the body instead.
+// A task's function becomes a body that runs a chunk of its iterations, a launch the call of the executor. The context of a
+// body is a struct on the entry's stack: the host pointer first, then whether one worker runs the whole task, then every
+// captured value.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -12,7 +12,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 #include "metate/abi/base.h"
 
@@ -27,60 +26,37 @@ static LLVM::LoopAnnotationAttr dontVectorize(MLIRContext *context) {
                                        {}, {});
 }
 
-static bool isConstant(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && op->hasTrait<OpTrait::ConstantLike>();
-}
-
-/// Copies the constants that the body uses into it.
-static void sinkConstants(RangeOp range) {
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(range.getBody(), used);
-  OpBuilder builder = OpBuilder::atBlockBegin(&range.getBody().front());
-  for (Value value : used)
-    if (isConstant(value))
-      replaceAllUsesInRegionWith(value, builder.clone(*value.getDefiningOp())->getResult(0),
-                                 range.getBody());
-}
-
 /// Iterations to share out: the variable itself, or the rows of all dimensions but the last.
-static Value rowsOf(RangeOp range, OpBuilder &builder) {
+static Value rowsOf(const LaunchedTask &task, OpBuilder &builder) {
+  RangeOp range = task.range;
   Location loc = range.getLoc();
+  auto lower = task.inHost(range.getLower(), builder),
+       upper = task.inHost(range.getUpper(), builder);
   Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  size_t outer = std::max<size_t>(range.getLower().size() - 1, 1);
+  size_t outer = std::max<size_t>(lower.size() - 1, 1);
   for (size_t k = 0; k < outer; ++k) {
-    Value size = builder.createOrFold<arith::SubIOp>(loc, range.getUpper()[k], range.getLower()[k]);
+    Value size = builder.createOrFold<arith::SubIOp>(loc, upper[k], lower[k]);
     size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
     count = count ? builder.createOrFold<arith::MulIOp>(loc, count, size) : size;
   }
   return count;
 }
 
-/// What the body and its bounds use of the entry, but for constants.
-static llvm::SetVector<Value> capturedBy(RangeOp range) {
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(range.getBody(), captured);
-  for (Value bound :
-       llvm::concat<Value>(llvm::to_vector(range.getLower()), llvm::to_vector(range.getUpper())))
-    if (!isConstant(bound))
-      captured.insert(bound);
-  return captured;
-}
-
-void KernelMapping::mapRange(RangeOp range) {
+void KernelMapping::mapLaunch(LaunchOp launch) {
   // Into the entry first: what is captured is then defined above it.
-  range->moveBefore(current, current->end());
-  sinkConstants(range);
-  llvm::SetVector<Value> captured = capturedBy(range);
+  launch->moveBefore(current, current->end());
+  LaunchedTask task(launch);
+  RangeOp range = task.range;
+  llvm::SetVector<Value> captured(llvm::from_range, launch.getCaptured());
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Location loc = range.getLoc();
   Code code(builder, loc);
-  Value count = rowsOf(range, builder);
+  Value count = rowsOf(task, builder);
   Value nontemporal =
-      kernel.getMayAlias() ? Value() : isNontemporal(range, count, builder, nontemporalBytes);
+      kernel.getMayAlias() ? Value() : isNontemporal(task, count, builder, nontemporalBytes);
   if (nontemporal)
     captured.insert(nontemporal);
-  TaskCost cost = costOf(range, builder, chunkNs);
+  TaskCost cost = costOf(task, builder, chunkNs);
   std::optional<Pieces> pieces;
   if (isDeterministic() && hasRoundedPartials(range))
     pieces = cutInPieces(range, entry, builder, count, cost.grain);
@@ -107,7 +83,7 @@ void KernelMapping::mapRange(RangeOp range) {
   for (auto [k, value] : llvm::enumerate(captured))
     LLVM::StoreOp::create(builder, loc, toLLVM(code, value), fieldAt(k + 2));
   Value total = toLLVM(code, pieces ? pieces->number : count);
-  Body body = outline(range, captured.getArrayRef(), frame, nontemporal, pieces);
+  Body body = makeBody(task, captured.getArrayRef(), frame, nontemporal, pieces);
   Value grain = pieces ? code.constant(1, 64) : toLLVM(code, cost.grain);
   Value loners = body.isInOrder ? code.constant(inOrder, 64) : toLLVM(code, cost.loners);
   Value address =
@@ -117,7 +93,8 @@ void KernelMapping::mapRange(RangeOp range) {
       builder, loc, run,
       ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context});
   returnIfNonzero(call.getResult(), loc);
-  range.erase();
+  launch.erase();
+  task.function.erase();
   if (!pieces)
     return;
   // No more pieces: what they have stored is combined.
@@ -132,16 +109,14 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
                                     llvm::function_ref<Value(Value)> inside) {
   OpBuilder &builder = code.builder;
   Location loc = code.loc;
-  auto mapped = [&](ValueRange values) { return llvm::map_to_vector(values, inside); };
-  auto lower = mapped(range.getLower()), upper = mapped(range.getUpper());
   Value begin = fromLLVM(code, body.getArgument(1), builder.getIndexType());
   Value end = fromLLVM(code, body.getArgument(2), builder.getIndexType());
   if (!pieces) {
-    Operation *loops = buildLoops(code, range, lower, upper, begin, end);
+    Operation *loops = buildLoops(code, range, begin, end);
     gatherReductions(body, loops, loops);
     return loops;
   }
-  auto here = mapped(pieces->values());
+  auto here = llvm::map_to_vector(pieces->values(), inside);
   Pieces values{here[0], here[1], here[2], here[3]};
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   auto each = scf::ForOp::create(builder, loc, begin, end, one);
@@ -150,19 +125,19 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
   Value from = arith::MulIOp::create(builder, loc, each.getInductionVar(), values.step);
   Value to = arith::AddIOp::create(builder, loc, from, values.step);
   to = arith::MinUIOp::create(builder, loc, to, values.count);
-  Operation *loops = buildLoops(code, range, lower, upper, from, to);
+  Operation *loops = buildLoops(code, range, from, to);
   storePartials(gatherReductions(body, loops, each), each, values, begin, end);
   return loops;
 }
 
-KernelMapping::Body KernelMapping::outline(RangeOp range, ArrayRef<Value> captured,
-                                           LLVM::LLVMStructType frame, Value nontemporal,
-                                           const std::optional<Pieces> &pieces) {
+KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> captured,
+                                            LLVM::LLVMStructType frame, Value nontemporal,
+                                            const std::optional<Pieces> &pieces) {
+  RangeOp range = task.range;
   OpBuilder builder(entry);
   Location loc = range.getLoc();
-  std::string name = (entry.getSymName() + "_task" + Twine(taskNumber++)).str();
-  auto body = LLVM::LLVMFuncOp::create(builder, loc, name, bodyType(builder.getContext()),
-                                       LLVM::Linkage::Internal);
+  auto body = LLVM::LLVMFuncOp::create(builder, loc, task.function.getSymName(),
+                                       bodyType(builder.getContext()), LLVM::Linkage::Internal);
   builder.setInsertionPointToStart(body.addEntryBlock(builder));
   Code code(builder, loc);
   llvm::DenseMap<Value, Value> inside;
@@ -174,14 +149,16 @@ KernelMapping::Body KernelMapping::outline(RangeOp range, ArrayRef<Value> captur
     inside[value] =
         fromLLVM(code, LLVM::LoadOp::create(builder, loc, type, field), value.getType());
   }
-  for (auto [value, replacement] : inside)
-    replaceAllUsesInRegionWith(value, replacement, range.getBody());
-  // Bounds that are known stay known to the optimiser: they are not read from the context.
-  auto known = [&](Value value) {
-    return isConstant(value) ? builder.clone(*value.getDefiningOp())->getResult(0)
-                             : inside.lookup(value);
-  };
-  Operation *loops = buildBody(code, range, body, pieces, known);
+  Block &function = task.function.getBody().front();
+  for (auto [argument, value] : llvm::zip(function.getArguments(), task.launch.getCaptured()))
+    argument.replaceAllUsesWith(inside.lookup(value));
+  // The range with what stands before it: constants that are its bounds.
+  Block *to = builder.getInsertionBlock();
+  to->getOperations().splice(builder.getInsertionPoint(), function.getOperations(),
+                             function.begin(), Block::iterator(function.getTerminator()));
+  Operation *loops =
+      buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
+  range.erase();
   bool isInOrder = isDeterministic() && showsOrder(body);
   if (isInOrder)
     makeAlone(body);
@@ -202,9 +179,9 @@ KernelMapping::Body KernelMapping::outline(RangeOp range, ArrayRef<Value> captur
   return {body, isInOrder};
 }
 
-Operation *KernelMapping::buildLoops(Code &code, RangeOp range, ValueRange lower, ValueRange upper,
-                                     Value begin, Value end) {
+Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Value end) {
   OpBuilder &builder = code.builder;
+  ValueRange lower = range.getLower(), upper = range.getUpper();
   Location loc = code.loc;
   OpBuilder::InsertionGuard guard(builder);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);

@@ -2,10 +2,10 @@
 include "mlir/Pass/PassBase.td"
 
 def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
-  let summary = "kernels become entries, parallel tasks become bodies run through the host's executor";
+  let summary = "kernels become entries, functions of tasks become bodies run through the host's executor";
   let description = [{
-    `metate.kernel` becomes an `llvm.func` with the signature of metate_entry; each `metate.range` a private function (context, begin,
-    end, worker) and a call of metate_parallel_for, or of the body itself without an executor. Prints go to the host's sink. Memory operations get alias scopes.
+    Runs behind metate-outline-tasks. `metate.kernel` becomes an `llvm.func` with the signature of metate_entry; the function of each `metate.launch` a private
+    one (context, begin, end, worker), and the launch a call of metate_parallel_for, or of the body itself without an executor. Prints go to the host's sink.
   }];
   let options = [Option<"chunkNs", "chunk-ns", "uint64_t", "20000",
     "what a chunk of iterations is worth at least, estimated; 0: one iteration">,

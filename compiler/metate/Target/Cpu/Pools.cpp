@@ -41,12 +41,13 @@ bool KernelMapping::mapPools(Code &code, ArrayRef<unsigned> slots) {
         code,
         code.load(code.pointer(), entry.getArgument(1), int64_t(sizeof(void *)) * *pool.getIndex()),
         pool.getType());
-    if (pool.getKind() == PoolKind::Worker) {
-      isPerWorker = true;
-      Value each = fromLLVM(code, poolBytes(code, pool, slots), code.builder.getIndexType());
-      OpBuilder there(pool);
-      address = WorkerPartOp::create(there, pool.getLoc(), pool.getType(), address, each);
-    }
+    isPerWorker |= pool.getKind() == PoolKind::Worker;
+    for (Operation *user : llvm::make_early_inc_range(pool->getUsers()))
+      if (auto bytes = dyn_cast<PoolBytesOp>(user)) {
+        bytes.replaceAllUsesWith(
+            fromLLVM(code, poolBytes(code, pool, slots), code.builder.getIndexType()));
+        bytes.erase();
+      }
     pool.replaceAllUsesWith(address);
     pool.erase();
   }

@@ -1,6 +1,6 @@
 // RUN: metate-opt %s --start-from=import --stop-after=map | FileCheck %s
 // RUN: metate-opt %s --start-from=import --stop-after=emit | FileCheck %s --check-prefix=OBJECT
-// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout --metate-map-tasks-cpu=across-iterations=false | FileCheck %s --check-prefix=OFF
+// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout --metate-outline-tasks --metate-map-tasks-cpu=across-iterations=false | FileCheck %s --check-prefix=OFF
 
 // Sixteen sums side by side: what all of them read is read once; the loop that was there does the rest.
 // CHECK-LABEL: llvm.func internal @metate_entry_sums_task0(

@@ -1,5 +1,5 @@
-// RUN: metate-opt %s --metate-map-tasks-cpu --canonicalize | FileCheck %s
-// RUN: metate-opt %s --metate-map-tasks-cpu=chunk-ns=0 --canonicalize | FileCheck %s --check-prefix=SINGLE
+// RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu --canonicalize | FileCheck %s
+// RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu=chunk-ns=0 --canonicalize | FileCheck %s --check-prefix=SINGLE
 
 // Of a straight loop: a read and a write are 100 ps, 20 us of them 200000 iterations.
 // CHECK-LABEL: llvm.func @copy(

@@ -1,5 +1,7 @@
 #include "Null.h"
 
+#include "metate/Target/Common/Passes.h"
+
 using namespace metate;
 
 namespace {
@@ -11,8 +13,13 @@ struct NullTarget : Target {
   using Target::Target;
   llvm::StringRef family() const override { return "null"; }
   LayoutTuning layoutTuning(const Options &) const override { return {}; }
-  void buildMap(mlir::OpPassManager &, const Options &) const override {}
-  std::string problemAfterMap(mlir::Operation *) const override { return ""; }
+  /// The half of stage map that families share; one that emits code goes on from there.
+  void buildMap(mlir::OpPassManager &passes, const Options &) const override {
+    passes.addPass(createOutlineTasks({/*serial=*/true}));
+  }
+  std::string problemAfterMap(mlir::Operation *op) const override {
+    return llvm::isa<SerialOp>(op) ? "expected tasks to be functions" : "";
+  }
   llvm::Error emit(mlir::ModuleOp, const Options &) const override {
     return refuse("emits no code");
   }
@@ -34,7 +41,7 @@ struct NullFamily : TargetFamily {
   }
   llvm::Expected<TargetPtr> targetOf(PayloadOp) const override { return parse("null"); }
   void registerDialects(mlir::DialectRegistry &) const override {}
-  void registerPasses() const override {}
+  void registerPasses() const override { registerMetateCommonPasses(); }
 };
 } // namespace
 

@@ -1,4 +1,4 @@
-// The smallest family of targets: it fulfils the interface, maps nothing and refuses to emit. It stands outside of the
+// The smallest family of targets: it fulfils the interface, has the half of stage map that is shared and refuses to emit. It stands outside of the
 // compiler, so that what the interface asks of a new target is what stands here and nothing else.
 #ifndef METATE_TESTS_COMPILER_NULL_H
 #define METATE_TESTS_COMPILER_NULL_H
