@@ -199,25 +199,3 @@ def LowerLayout : Metate_Pass<"metate-lower-layout"> {
     Must run after record-interfaces, which reads the arguments that go.
   }];
 }
-
-def UnswitchNests : Metate_Pass<"metate-unswitch-nests"> {
-  let summary = "a condition that is fixed for a whole loop nest is tested once, outside";
-  let description = [{
-    Before: `scf.for ... { ...; scf.if %ok { metate.write ... } }` with %ok from outside; after: `scf.if %ok { scf.for ... { ...; metate.write ... } }`, with
-    the loop of the other case in the else branch where it does anything. Rows of a leaf are then straight code, which vectorises.
-  }];
-  let statistics = [Statistic<"unswitched", "unswitched", "loops unswitched">];
-}
-
-def FlattenRows : Metate_Pass<"metate-flatten-rows"> {
-  let summary = "conditionals in the row of a leaf become selections, so that the row can be computed as vectors";
-  let description = [{
-    Before: `%r = scf.if %c -> f32 { ...; scf.yield %a } else { scf.yield %b }` in a loop marked `metate.row`; after: `...; %r = arith.select %c, %a, %b`. Only where
-    everything in the conditional may run for every cell: arithmetic, reads of tiles and of cells whose slot is known, and
-    stores that no other iteration makes, which store the old value where the condition is false. A row that is straight code then is marked
-    `metate.straight`.
-  }];
-  let options = [Option<"blend", "blend", "bool", /*default=*/"true",
-    "a conditional store that no other iteration makes becomes one of the new or the old value, which others may be reading">];
-  let statistics = [Statistic<"flattened", "flattened", "conditionals turned into selections">];
-}

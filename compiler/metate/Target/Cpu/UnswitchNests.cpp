@@ -1,13 +1,13 @@
 //===- UnswitchNests.cpp - fixed conditions leave their loops ---*- C++ -*-===//
 #include "metate/Mutants/Mutants.h"
-#include "metate/Transforms/Passes.h"
+#include "metate/Target/Cpu/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace metate {
 #define GEN_PASS_DEF_UNSWITCHNESTS
-#include "metate/Transforms/Passes.h.inc"
+#include "metate/Target/Cpu/Passes.h.inc"
 } // namespace metate
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- Outline.cpp - tasks' functions become bodies -------------*- C++ -*-===//
+//===- Bodies.cpp - tasks' functions become bodies --------------*- C++ -*-===//
 //
 // A task's function becomes a body that runs a chunk of its iterations, a launch the call of the executor. The context of a
 // body is a struct on the entry's stack: the host pointer first, then whether one worker runs the whole task, then every

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
-#include "metate/Transforms/Passes.h"
+#include "metate/Target/Cpu/Passes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace metate {
 #define GEN_PASS_DEF_FLATTENROWS
-#include "metate/Transforms/Passes.h.inc"
+#include "metate/Target/Cpu/Passes.h.inc"
 } // namespace metate
 
 using namespace mlir;
