@@ -127,7 +127,7 @@ def DeactivateLeaves : Metate_Pass<"metate-deactivate-leaves", "::metate::Kernel
     Of deactivations at the own cell, under any condition, behind which the iteration does nothing with the tree: a byte for each cell of the leaf, on the
     stack, notes it; after the nest `metate.deactivate_word` clears the bits of each word at once.
   }];
-  let options = [Option<"notedCells", "noted-cells", "int64_t", /*default=*/"16384", "of a leaf that the stack has room to note, at most">];
+  let options = [Option<"notedCells", "noted-cells", "int64_t", /*default=*/"0", "of a leaf that the stack has room to note, at most: the target's (LayoutTuning); 0: none is noted">];
   let statistics = [Statistic<"gathered", "gathered", "deactivations made by words">];
 }
 
@@ -156,9 +156,9 @@ def StageLeaves : Metate_Pass<"metate-stage-leaves", "::metate::KernelOp"> {
   let options = [Option<"rows", "rows", "bool", /*default=*/"true", "whole rows, where loads read such">,
     Option<"ownWrites", "own-writes", "bool", /*default=*/"true",
     "also of members that the loop writes, at the own cell: a tile then holds cells that other iterations write meanwhile, and nobody uses">,
-    Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"65536", "of a tile, at most">,
-    Option<"rowBytes", "row-bytes", "int64_t", /*default=*/"128", "of a row, at most">,
-    Option<"unrolledParts", "unrolled-parts", "int64_t", /*default=*/"9", "of a tile that are filled by code of their own, at most">];
+    Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"0", "of a tile, at most: the target's (LayoutTuning), as what follows; 0: no tiles">,
+    Option<"rowBytes", "row-bytes", "int64_t", /*default=*/"0", "of a row, at most; 0: no rows">,
+    Option<"unrolledParts", "unrolled-parts", "int64_t", /*default=*/"0", "of a tile that are filled by code of their own, at most">];
   let statistics = [Statistic<"staged", "staged", "loads served from a tile">,
     Statistic<"rowsStaged", "rows", "loads served from a row">];
 }

@@ -1,5 +1,5 @@
-// RUN: metate-opt %s --metate-deactivate-leaves | FileCheck %s
-// RUN: metate-opt %s --metate-deactivate-leaves --metate-record-interfaces --metate-lower-layout --canonicalize --cse | FileCheck %s --check-prefix=BYTES
+// RUN: metate-opt %s --metate-deactivate-leaves=noted-cells=16384 | FileCheck %s
+// RUN: metate-opt %s --metate-deactivate-leaves=noted-cells=16384 --metate-record-interfaces --metate-lower-layout --canonicalize --cse | FileCheck %s --check-prefix=BYTES
 
 !leaf = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.bitmasked<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 

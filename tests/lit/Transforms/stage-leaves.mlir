@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-stage-leaves=rows=false | FileCheck %s
+// RUN: metate-opt %s --metate-stage-leaves="tile-bytes=65536 row-bytes=128 unrolled-parts=9 rows=false" | FileCheck %s
 
 !plane = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !t = !metate.tree<#metate.pointer<"i", [16], [#metate.dense<"i", [8], [#metate.place<"a" : f32>]>]>>

@@ -1,5 +1,5 @@
-// RUN: metate-opt %s --metate-stage-leaves | FileCheck %s
-// RUN: metate-opt %s --metate-stage-leaves --metate-record-interfaces --metate-lower-layout --canonicalize --cse | FileCheck %s --check-prefix=LOW
+// RUN: metate-opt %s --metate-stage-leaves="tile-bytes=65536 row-bytes=128 unrolled-parts=9" | FileCheck %s
+// RUN: metate-opt %s --metate-stage-leaves="tile-bytes=65536 row-bytes=128 unrolled-parts=9" --metate-record-interfaces --metate-lower-layout --canonicalize --cse | FileCheck %s --check-prefix=LOW
 
 !plane = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>]>]>>
 !pair = !metate.tree<#metate.pointer<"ij", [16, 16], [#metate.dense<"ij", [8, 8], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>]>>

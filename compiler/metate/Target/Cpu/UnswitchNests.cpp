@@ -1,4 +1,9 @@
 //===- UnswitchNests.cpp - fixed conditions leave their loops ---*- C++ -*-===//
+//
+// What guards a whole nest leaves it, so that rows are straight code for LLVM's vectoriser. The CPU's: a device runs a cell
+// with an invocation, for which the test costs nothing.
+//
+//===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/Passes.h"
 

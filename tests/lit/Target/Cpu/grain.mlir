@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu --canonicalize | FileCheck %s
+// RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu=chunk-ns=20000 --canonicalize | FileCheck %s
 // RUN: metate-opt %s --metate-outline-tasks --metate-map-tasks-cpu=chunk-ns=0 --canonicalize | FileCheck %s --check-prefix=SINGLE
 
 // Of a straight loop: a read and a write are 100 ps, 20 us of them 200000 iterations.

@@ -1,4 +1,4 @@
-// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout --metate-alias-scopes --metate-outline-tasks --metate-map-tasks-cpu | FileCheck %s
+// RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout --metate-alias-scopes --metate-outline-tasks --metate-map-tasks-cpu=nontemporal-bytes=67108864 | FileCheck %s
 // RUN: metate-opt %s --metate-record-interfaces --metate-lower-layout --metate-alias-scopes --metate-outline-tasks --metate-map-tasks-cpu=nontemporal-bytes=-1 | FileCheck %s --check-prefix=OFF
 // RUN: metate-opt %s --start-from=import --stop-after=map | FileCheck %s --check-prefix=LLVM
 // RUN: metate-opt %s --start-from=import --stop-after=emit | FileCheck %s --check-prefix=OBJECT
