@@ -260,7 +260,7 @@ struct Compilation {
   }
 
   Expected<SmallVector<char, 0>> run(unsigned optLevel, const EmitOptions &options) {
-    if (Error error = linkTreeProtocol(*module))
+    if (Error error = linkTreeProtocol(*module, options.treeProtocol))
       return error;
     setLinkage(*module, exported);
     if (isMutant(Mutant::FastFloats))

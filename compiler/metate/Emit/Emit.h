@@ -22,6 +22,9 @@ inline constexpr llvm::StringLiteral lanesAttribute = "metate-lanes";
 struct EmitOptions {
   /// Of the target, which its payload names.
   llvm::StringRef family = "cpu";
+  /// The tree protocol for this machine, as bitcode that outlives the call: the family compiles Support/Tree.c, or brings what
+  /// has its functions. Empty: code that calls it is refused.
+  llvm::StringRef treeProtocol;
   /// Floating-point products and sums may become fused multiply-adds where their flags allow it;
   /// off: each operation rounds on its own, whatever the flags say.
   bool contract = true;

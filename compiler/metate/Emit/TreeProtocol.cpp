@@ -1,7 +1,7 @@
 //===- TreeProtocol.cpp - the tree protocol in a payload --------*- C++ -*-===//
 //
-// Support/Tree.c is compiled to bitcode with the compiler. It is read lazily: only bodies of the
-// functions that a payload calls are parsed.
+// Support/Tree.c is compiled to bitcode with the compiler, by each family of targets for its machines. It is read lazily:
+// only bodies of the functions that a payload calls are parsed. Must not know architectures.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/TreeProtocol.h"
@@ -17,29 +17,6 @@
 
 using namespace llvm;
 
-// Tree.c's bitcode for each architecture (TreeCode.S).
-#define METATE_TREE_CODE(name)                                                                     \
-  extern "C" const char metate_bitcode_##name##_begin[], metate_bitcode_##name##_end[];            \
-  static StringRef name() {                                                                        \
-    return {metate_bitcode_##name##_begin,                                                         \
-            size_t(metate_bitcode_##name##_end - metate_bitcode_##name##_begin)};                  \
-  }
-METATE_TREE_CODE(Tree_x86_64)
-METATE_TREE_CODE(Tree_aarch64)
-
-/// The protocol's bitcode for an architecture: compiled for it, since C has its own idea of each.
-static Expected<StringRef> bitcodeFor(const Triple &triple) {
-  switch (triple.getArch()) {
-  case Triple::x86_64:
-    return Tree_x86_64();
-  case Triple::aarch64:
-    return Tree_aarch64();
-  default:
-    return createStringError("the tree protocol is not compiled for '" + triple.getArchName() +
-                             "': it is missing in compiler/metate/Emit/TreeCode.S");
-  }
-}
-
 static bool isOfProtocol(const Function &function) {
   return function.getName().starts_with("metate_rt_");
 }
@@ -54,14 +31,13 @@ static void keepLinks(Module &module) {
   ReturnInst::Create(module.getContext(), BasicBlock::Create(module.getContext(), "", relink));
 }
 
-Error metate::linkTreeProtocol(Module &module) {
+Error metate::linkTreeProtocol(Module &module, StringRef bitcode) {
   if (none_of(module, isOfProtocol))
     return Error::success();
-  Expected<StringRef> bitcode = bitcodeFor(module.getTargetTriple());
-  if (!bitcode)
-    return bitcode.takeError();
+  if (bitcode.empty())
+    return createStringError("the target brings no bitcode of the tree protocol");
   Expected<std::unique_ptr<Module>> protocol =
-      getLazyBitcodeModule(MemoryBufferRef(*bitcode, "tree protocol"), module.getContext());
+      getLazyBitcodeModule(MemoryBufferRef(bitcode, "tree protocol"), module.getContext());
   if (!protocol)
     return protocol.takeError();
   (*protocol)->setDataLayout(module.getDataLayout());

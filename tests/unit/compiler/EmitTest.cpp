@@ -1,11 +1,17 @@
 // Stage emit on a hand-written module: objects in, functions out, determinism, the allow-list.
 #include "Saxpy.h"
 
+#include "metate/Emit/Emit.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Machine.h"
 
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/SourceMgr.h"
 #include <gtest/gtest.h>
 
 using namespace metate;
@@ -52,6 +58,43 @@ TEST(Emit, RefusesSymbolsOutsideTheAllowList) {
                   "i64, i32) -> i32",
                   "%status = llvm.call @printf(%slots) : (!llvm.ptr) -> i32");
   EXPECT_NE(emitted(text, "x86-64").find("undefined symbol 'printf'"), std::string::npos);
+}
+
+/// As bitcode: LLVM IR of a family's own tree protocol.
+static std::string bitcodeOf(const char *text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString(text, diagnostic, context);
+  EXPECT_TRUE(bool(module)) << diagnostic.getMessage().str();
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  llvm::WriteBitcodeToFile(*module, stream);
+  return bytes;
+}
+
+TEST(Emit, LinksTheTreeProtocolThatTheTargetBrings) {
+  std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
+                              "llvm.func @metate_rt_own(!llvm.ptr) -> i32\n"
+                              "  llvm.func private @saxpy_body");
+  text = replaced(text,
+                  "%status = llvm.call @saxpy_body(%slots, %zero64, %n, %zero) : (!llvm.ptr, i64, "
+                  "i64, i32) -> i32",
+                  "%status = llvm.call @metate_rt_own(%slots) : (!llvm.ptr) -> i32");
+  auto emittedWith = [&](llvm::StringRef bitcode) {
+    Compiled compiled(text);
+    EmitOptions options;
+    options.treeProtocol = bitcode;
+    return textOf(emit(*compiled.module, llvm::cantFail(parseMachine("x86-64-v3")), options));
+  };
+  EXPECT_NE(emittedWith("").find("the target brings no bitcode of the tree protocol"),
+            std::string::npos);
+  EXPECT_NE(emittedWith(bitcodeOf("define void @other() { ret void }"))
+                .find("the tree protocol has no function 'metate_rt_own'"),
+            std::string::npos);
+  EXPECT_EQ(emittedWith(bitcodeOf("define i32 @metate_rt_own(ptr %x) { ret i32 7 }")), "");
+  EXPECT_NE(emitted(text, "x86-64-v3").find("the tree protocol has no function 'metate_rt_own'"),
+            std::string::npos);
 }
 
 TEST(Emit, RefusesAnInterfaceWithoutEntry) {

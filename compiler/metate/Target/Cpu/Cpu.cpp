@@ -7,6 +7,7 @@
 #include "metate/Emit/Sanitize.h"
 #include "metate/Target/Common/Passes.h"
 #include "metate/Target/Cpu/Passes.h"
+#include "metate/Target/Cpu/TreeBitcode.h"
 #include "metate/Target/Cpu/Variant.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/abi/module.h"
@@ -76,7 +77,11 @@ std::string CpuTarget::problemAfterMap(Operation *op) const {
 Error CpuTarget::emit(ModuleOp module, const Options &options) const {
   Machine wanted = machine;
   wanted.optLevel = options.optLevel;
+  Expected<StringRef> protocol = treeBitcode(machine);
+  if (!protocol)
+    return protocol.takeError();
   EmitOptions code;
+  code.treeProtocol = *protocol;
   code.contract = options.contract;
   code.sanitizer = options.sanitizer;
   code.family = familyName;

@@ -1,4 +1,4 @@
-/* Support/Tree.c's bitcode inside of the compiler: `METATE_BITCODE_FOLDER` is where the build put it. */
+/* Emit/Support/Tree.c's bitcode inside of the compiler: `METATE_BITCODE_FOLDER` is where the build put it. */
         .section .rodata
 #define METATE_QUOTED(text) #text
 #define METATE_TEXT(text) METATE_QUOTED(text)

@@ -1,0 +1,16 @@
+//===- TreeBitcode.h - the tree protocol for CPUs ---------------*- C++ -*-===//
+#ifndef METATE_TARGET_CPU_TREEBITCODE_H
+#define METATE_TARGET_CPU_TREEBITCODE_H
+
+#include "metate/Emit/Machine.h"
+
+#include "llvm/Support/Error.h"
+
+namespace metate::cpu {
+
+/// Emit/Support/Tree.c as bitcode for the machine's architecture, compiled for it, since C has its own idea of each.
+llvm::Expected<llvm::StringRef> treeBitcode(const Machine &machine);
+
+} // namespace metate::cpu
+
+#endif
