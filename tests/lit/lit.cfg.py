@@ -19,7 +19,13 @@ config.test_source_root = str(Path(__file__).resolve().parent)
 config.test_exec_root = str(build / "tests" / "lit")
 # No tool may come from elsewhere: a missing one is an error, not another version.
 tools = [build / "bin", llvm / "bin"]
-for folder, name in ((tools[0], "metate-opt"), (tools[0], "metate-null-opt"), (tools[0], "metate-run"), (tools[1], "FileCheck"), (tools[1], "not")):
+for folder, name in (
+    (tools[0], "metate-opt"),
+    (tools[0], "metate-null-opt"),
+    (tools[0], "metate-run"),
+    (tools[1], "FileCheck"),
+    (tools[1], "not"),
+):
     if not (folder / name).exists():
         lit_config.fatal(f"{name} is missing in {folder}: build first")
 config.environment["PATH"] = os.pathsep.join([str(tool) for tool in tools] + [os.environ["PATH"]])

@@ -148,8 +148,8 @@ static llvm::Expected<std::string> packAs(ModuleOp module, const metate::TargetR
 }
 
 /// The bytes that the last stage leaves: a dump, or a module file after pack.
-static llvm::Expected<std::string> runDriver(ModuleOp module, const metate::TargetRegistry &registry,
-                                             const StageOptions &options) {
+static llvm::Expected<std::string>
+runDriver(ModuleOp module, const metate::TargetRegistry &registry, const StageOptions &options) {
   llvm::Expected<metate::Stage> from = stageOf(options.startFrom, metate::Stage::Import);
   if (!from)
     return from.takeError();

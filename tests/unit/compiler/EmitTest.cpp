@@ -64,8 +64,7 @@ TEST(Emit, RefusesSymbolsOutsideTheAllowList) {
 static std::string bitcodeOf(const char *text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
-  std::unique_ptr<llvm::Module> module =
-      llvm::parseAssemblyString(text, diagnostic, context);
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, diagnostic, context);
   EXPECT_TRUE(bool(module)) << diagnostic.getMessage().str();
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
