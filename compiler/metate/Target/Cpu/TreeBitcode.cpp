@@ -1,6 +1,7 @@
 //===- TreeBitcode.cpp - the tree protocol for CPUs -------------*- C++ -*-===//
 #include "metate/Target/Cpu/TreeBitcode.h"
 
+#include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
 using namespace metate;
@@ -18,7 +19,7 @@ METATE_TREE_CODE(Tree_x86_64)
 METATE_TREE_CODE(Tree_aarch64)
 
 llvm::Expected<StringRef> cpu::treeBitcode(const Machine &machine) {
-  Triple triple(machine.triple);
+  Triple triple(machine.triple.empty() ? llvm::sys::getProcessTriple() : machine.triple);
   switch (triple.getArch()) {
   case Triple::x86_64:
     return Tree_x86_64();

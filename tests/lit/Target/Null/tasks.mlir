@@ -29,9 +29,6 @@ metate.kernel @k(%v: f32, %x: memref<?xf32>) {
     memref.store %v, %x[%i] : memref<?xf32>
     metate.yield
   }
-  metate.serial {
-    memref.store %v, %x[%c0] : memref<?xf32>
-    metate.yield
-  }
+  memref.store %v, %x[%c0] : memref<?xf32>
   metate.return
 }
