@@ -327,7 +327,7 @@ CASES = {
         "variable 'last': made outside the parallel loop that assigns it",
         "accumulate in an array or a tree, or return it from the kernel",
     ),
-    "a function of Python": (
+    "a generator of Python": (
         """
         def k(x: X):
             x[0] = plain(2.0)
@@ -335,7 +335,7 @@ CASES = {
         """,
         "TypeError_",
         "'plain' cannot be called in a kernel",
-        "decorate 'plain' with @func, or compute it before: ti.static(plain(...))",
+        "compute it before: ti.static(plain(...))",
     ),
     "wrong number of arguments": (
         """

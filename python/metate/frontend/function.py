@@ -58,6 +58,17 @@ def func(function: Callable[..., Any]) -> Function:
     return Function(function, dict(sys._getframe(1).f_locals))
 
 
+def inlined(function) -> Function:
+    """A method or a function as something to inline: a plain one is as good as a @func."""
+    function = getattr(function, "__func__", function)  # a static method's
+    if isinstance(function, Function):
+        return function
+    found = getattr(function, "_metate_function", None)  # kept with it: its source is read once
+    if found is None:
+        found = function._metate_function = Function(function)
+    return found
+
+
 class PythonFunction(Function):
     """What @pyfunc makes: also callable from Python."""
 

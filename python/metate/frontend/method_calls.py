@@ -6,7 +6,7 @@ from . import handles
 from .arguments import Arguments
 from .component_access import LINEAR_PAIRS, WHOLE_METHODS
 from .field_access import FieldAccess
-from .function import Function
+from .function import inlined
 from .inlining import Inlining
 from .native import describe
 from .places import Places
@@ -15,17 +15,6 @@ from .static import Reference
 from .structs import Components, StructValue
 from .values import Values
 from .walk import Walk
-
-
-def method_function(method) -> Function:
-    """A struct's method as something to inline: a plain function is as good as a @func."""
-    method = getattr(method, "__func__", method)  # a static method's
-    if isinstance(method, Function):
-        return method
-    found = getattr(method, "_metate_function", None)  # kept with the method: its source is read once
-    if found is None:
-        found = method._metate_function = Function(method)
-    return found
 
 
 class MethodCalls:
@@ -80,7 +69,7 @@ class MethodCalls:
     def call_struct_method(self, receiver, name, node):
         """A method of a struct's type, with the struct as its first argument."""
         method = receiver.type.methods[name]
-        function = method_function(method)
+        function = inlined(method)
         return self.inlining.call_function(function, node, () if isinstance(method, staticmethod) else (receiver,))
 
     def _whole_method(self, name, receiver, node):

@@ -74,14 +74,16 @@ class Operators:
         return self.values.shaped_value(thing, other.type.shape, node) if is_list else self.values.to_value(thing, node)
 
     def expr_UnaryOp(self, node):
-        op = _UNARY[type(node.op)]
-        operand = self.evaluator.expr(node.operand)
+        return self.unary(_UNARY[type(node.op)], self.evaluator.expr(node.operand), node, node.operand)
+
+    def unary(self, op, operand, node, operand_node):
+        """`op operand`, of what the operand stands for."""
         is_literal = op == "-" and isinstance(operand, (int, float)) and not isinstance(operand, bool)
         if is_static(operand) and (
             self.walk.static_depth or is_literal or (op == "not" and isinstance(operand, (bool, type(None))))
         ):
             return self.walk.compute(node, _STATIC_UNARY[op], operand)
-        return self.walk.emit(node, self.builder.unary, op, self.values.to_value(operand, node.operand))
+        return self.walk.emit(node, self.builder.unary, op, self.values.to_value(operand, operand_node))
 
     #  -- comparisons ------------------------------------------------------------------------------
 

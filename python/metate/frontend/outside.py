@@ -6,6 +6,7 @@ What a field is comes from capture.py.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from . import handles, keys
 from .walk import Walk
@@ -22,6 +23,8 @@ class Outside:
         """What an object from outside the kernel stands for in it: fields and levels become handles."""
         kind = keys.kind_of(thing)
         if kind is None:
+            if isinstance(thing, Iterator):
+                return self._elements_of(thing)
             if isinstance(thing, (list, dict, set)) and _makes_container(node):
                 self._made[id(thing)] = thing
             return thing
@@ -31,6 +34,13 @@ class Outside:
         return self.walk.compute(
             node, self.walk.captures.level if kind == "level" else self.walk.captures.field, thing, name, node
         )
+
+    def _elements_of(self, iterator):
+        """A generator, a map and their like as a tuple: its elements can be had once, and a kernel is compiled several times."""
+        kept = self.walk.frame.source.iterators
+        if id(iterator) not in kept:
+            kept[id(iterator)] = iterator, tuple(iterator)
+        return kept[id(iterator)][1]
 
     def is_made_here(self, thing) -> bool:
         """Is it a list, dict or set that the kernel made, so that it may change?"""

@@ -14,6 +14,7 @@ from ..types import matrix, struct, vector
 from . import handles
 from .arguments import Arguments
 from .construction import Construction
+from .foreign_calls import ForeignCalls
 from .inlining import Inlining
 from .intrinsic_calls import IntrinsicCalls
 from .native import describe
@@ -96,10 +97,12 @@ class PythonCalls:
         inlining: Inlining,
         construction: Construction,
         intrinsics: IntrinsicCalls,
+        foreign: ForeignCalls,
     ):
         self.walk, self.builder = walk, walk.builder
         self.values, self.arguments, self.outside, self.operators, self.texts = values, arguments, outside, operators, texts
         self.inlining, self.construction, self.intrinsics = inlining, construction, intrinsics
+        self.foreign = foreign
 
     def call_python(self, callee, node):
         """What is neither the language's nor a @func."""
@@ -146,6 +149,14 @@ class PythonCalls:
                 raise self.walk.error("type", text, node.func, f"copy it first: {type(callee.__self__).__name__}(...)")
             arguments, keywords = self.arguments.of(node)
             return self._call_now(callee, arguments, keywords, node)
+        by_name = self.foreign.operator_call(callee, node)
+        if by_name is not None:
+            return by_name()
+        if self.foreign.is_inlined(callee):
+            return self.foreign.inline(callee, node)
+        constants = self.foreign.constants_of(callee, node)
+        if constants is not None:
+            return self._call_now(callee, *constants, node)
         raise self.walk.error("type", f"{describe(callee)} cannot be called in a kernel", node.func, self._call_hint(callee))
 
     def _builtin(self, callee, node):
@@ -181,7 +192,7 @@ class PythonCalls:
         if hasattr(callee, "__metate_kernel__"):
             return "a kernel is launched from Python; make the common part a @func"
         if inspect.isfunction(callee) or inspect.ismethod(callee):
-            return f"decorate '{callee.__name__}' with @func, or compute it before: ti.static({callee.__name__}(...))"
+            return f"compute it before: ti.static({callee.__name__}(...))"
         if isinstance(callee, np.ufunc):
             return f"NumPy's functions run in Python only: ti.{callee.__name__}(...) where there is one"
         return None

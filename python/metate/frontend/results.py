@@ -44,7 +44,7 @@ class Results:
         if isinstance(annotation, _PLAIN):
             value = self.values.shaped_value(thing, getattr(annotation, "shape", ()), node)
             kind = native_type(annotation)
-            if tuple(value.type.shape) != tuple(kind.shape):
+            if value.type.shape and tuple(value.type.shape) != tuple(kind.shape):
                 raise self.walk.error("form", f"{what}: expected {kind.name}, got {value.type.name}", node)
             return self.walk.emit(node, self.builder.convert, value, kind, what)
         parts = _tuple_annotation(annotation)

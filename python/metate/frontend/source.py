@@ -36,6 +36,7 @@ class SourceFunction:
         self.file = function.__code__.co_filename
         self.first_line = function.__code__.co_firstlineno
         self._annotation_scope = annotation_scope or {}
+        self.iterators = {}  # id -> (an iterator from outside, its elements)
 
     @functools.cached_property
     def tree(self) -> ast.FunctionDef:

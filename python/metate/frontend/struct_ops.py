@@ -76,11 +76,6 @@ class StructOperations:
         """A struct value of a type from another struct, whose members have the same names, or from a dict."""
         if isinstance(thing, (dict, Struct)):
             return self._struct_from(type_, [dict(thing.items())], {}, node)
-        is_number = isinstance(thing, (bool, int, float, Value, Reference)) and not getattr(
-            getattr(thing, "type", None), "shape", ()
-        )
-        if is_number and type_.members:
-            return self._struct_from(type_, [thing], {}, node)  # for its first member, whose type it may be again
         if not isinstance(thing, StructValue):
             raise self.walk.error("type", f"{what}: expected a {name_of(type_)}, got {describe(thing)}", node)
         if set(thing.parts) != set(type_.members):
@@ -92,6 +87,8 @@ class StructOperations:
     def fitted_part(self, type_, thing, node, what):
         """What something is as a value of a scalar, vector, matrix or struct type."""
         if isinstance(type_, _types.StructType):
+            if type_.members and _is_number(thing):
+                return self._struct_from(type_, [thing], {}, node)  # for its first member, whose type it may be again
             return self.struct_of(type_, thing, node, what)
         value = self.values.shaped_value(thing, getattr(type_, "shape", ()), node)
         return self.walk.emit(node, self.builder.convert, value, native_type(type_), what)
@@ -145,3 +142,8 @@ class StructOperations:
         pairs = zip(yes.leaves(), no.leaves())
         chosen = iter([self.walk.emit(node, self.builder.select, truth, a, b) for (_, a), (_, b) in pairs])
         return yes.map(lambda _: next(chosen))
+
+
+def _is_number(thing):
+    is_value = isinstance(thing, (Value, Reference)) and not thing.type.shape
+    return is_value or isinstance(thing, (bool, int, float))

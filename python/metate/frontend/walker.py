@@ -29,6 +29,7 @@ from .evaluator import Evaluator
 from .field_access import FieldAccess
 from .fields import Fields
 from .flags import Flags, StaticReturn
+from .foreign_calls import ForeignCalls
 from .inlining import Inlining
 from .interface import Interface
 from .intrinsic_calls import IntrinsicCalls
@@ -148,7 +149,8 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
         walk, evaluator, values, arguments, structs, places, operators, construction, random_calls, sparse
     )
     methods = MethodCalls(walk, values, arguments, places, inlining, field_access, sparse)
-    python_calls = PythonCalls(walk, values, arguments, outside, operators, texts, inlining, construction, intrinsics)
+    foreign = ForeignCalls(walk, arguments, operators, inlining)
+    python_calls = PythonCalls(walk, values, arguments, outside, operators, texts, inlining, construction, intrinsics, foreign)
     calls = Calls(walk, evaluator, structs, inlining, construction, intrinsics, methods, python_calls)
     branches = Branches(walk, evaluator, values, blocks)
     jumps = Jumps(walk, evaluator, values, flags, interface, results)
