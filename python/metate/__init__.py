@@ -57,7 +57,15 @@ from .intrinsics import __all__ as _intrinsics
 from .kernel import attach_source, kernel
 from .linalg import NAMES as _linear_algebra
 from .linalg import eig, polar_decompose, solve, svd, sym_eig  # noqa: F401  (NAMES)
-from .ndarray import from_dlpack, matrix_ndarray, ndarray, vector_ndarray
+from .ndarray import (
+    MatrixNdarray,
+    ScalarNdarray,
+    VectorNdarray,
+    from_dlpack,
+    matrix_ndarray,
+    ndarray,
+    vector_ndarray,
+)
 from .struct_types import Struct
 from .types import (
     NAMED_AXES as _axes,
@@ -140,15 +148,12 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
     return field(dt, shape, **keywords)
 
 
-_ARRAY_CLASSES = {"Ndarray": "NDArray"} | {name: name for name in ("ScalarNdarray", "VectorNdarray", "MatrixNdarray")}
-
-
 def __getattr__(name: str):
     """What draws, reads or writes pictures: loaded when it is named."""
     if name == "tools":
         return importlib.import_module(f"{__name__}.tools")
-    if name in _ARRAY_CLASSES:
-        return getattr(importlib.import_module(f"{__name__}.array_object"), _ARRAY_CLASSES[name])
+    if name == "Ndarray":
+        return importlib.import_module(f"{__name__}.array_object").NDArray
     if name in ui.__all__:
         return getattr(ui, name)
     raise _not_here.error(__name__, name)
@@ -164,5 +169,6 @@ __all__ = [
     "from_dlpack", "func", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "interp", "kernel",
     "math", "ndarray", "pyfunc", "real_func", "reset", "root", "sync", "template", "types", "u1", "u16", "u32", "u64",
     "u8", "ui", "uint16", "uint32", "uint64", "uint8", "var", "x64", "x86_64",
+    "MatrixNdarray", "ScalarNdarray", "VectorNdarray",
     *_axes, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

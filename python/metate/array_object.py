@@ -17,7 +17,6 @@ from .dtypes import bf16_bits, bf16_values
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .fields.values import StructElement, write_struct
 from .matrix_value import MatrixValue
-from .ndarray import matrix_ndarray, ndarray, vector_ndarray
 
 _ALIGNMENT = 64  # bytes: a cache line, a vector register
 
@@ -220,40 +219,6 @@ class NDArray(_runtime.Array):
 
     def __repr__(self):
         return f"<metate.ndarray of {self.element_type!r}, shape {self.shape}>"
-
-
-class _ArraysOf(type):
-    """Classes of arrays by the rank of their elements, for isinstance; calling one makes such an array."""
-
-    def __instancecheck__(cls, thing):
-        return isinstance(thing, NDArray) and len(thing.element_shape) == cls.rank
-
-
-class ScalarNdarray(metaclass=_ArraysOf):
-    """Arrays of scalars: ``ScalarNdarray(dtype, shape)``."""
-
-    rank = 0
-
-    def __new__(cls, dtype, arr_shape):
-        return ndarray(dtype, arr_shape)
-
-
-class VectorNdarray(metaclass=_ArraysOf):
-    """Arrays of vectors: ``VectorNdarray(n, dtype, shape)``."""
-
-    rank = 1
-
-    def __new__(cls, n, dtype, shape):
-        return vector_ndarray(n, dtype, shape)
-
-
-class MatrixNdarray(metaclass=_ArraysOf):
-    """Arrays of matrices: ``MatrixNdarray(n, m, dtype, shape)``."""
-
-    rank = 2
-
-    def __new__(cls, n, m, dtype, shape):
-        return matrix_ndarray(n, m, dtype, shape)
 
 
 class StructNDArray:

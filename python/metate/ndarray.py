@@ -46,6 +46,42 @@ def matrix_ndarray(n, m, dtype, shape):
     return ndarray(_made(_types.MatrixType, n, m, _element_of(dtype)), shape)
 
 
+class _ArraysOf(type):
+    """Classes of arrays by the rank of their elements, for isinstance; calling one makes such an array."""
+
+    def __instancecheck__(cls, thing):
+        from .array_object import NDArray
+
+        return isinstance(thing, NDArray) and len(thing.element_shape) == cls.rank
+
+
+class ScalarNdarray(metaclass=_ArraysOf):
+    """Arrays of scalars: ``ScalarNdarray(dtype, shape)``."""
+
+    rank = 0
+
+    def __new__(cls, dtype, shape):
+        return ndarray(dtype, shape)
+
+
+class VectorNdarray(metaclass=_ArraysOf):
+    """Arrays of vectors: ``VectorNdarray(n, dtype, shape)``."""
+
+    rank = 1
+
+    def __new__(cls, n, dtype, shape):
+        return vector_ndarray(n, dtype, shape)
+
+
+class MatrixNdarray(metaclass=_ArraysOf):
+    """Arrays of matrices: ``MatrixNdarray(n, m, dtype, shape)``."""
+
+    rank = 2
+
+    def __new__(cls, n, m, dtype, shape):
+        return matrix_ndarray(n, m, dtype, shape)
+
+
 def from_dlpack(source: Any, dtype: Any = None) -> Any:
     """An array over the memory of another object, without a copy: NumPy's, PyTorch's, anything that offers DLPack or a buffer.
 

@@ -6,6 +6,7 @@ have them: those make fields of themselves. A type from elsewhere that is equal 
 
 from __future__ import annotations
 
+import importlib as _importlib
 import inspect as _inspect
 from typing import Any
 
@@ -15,6 +16,8 @@ from .default_types import scalar_type as _scalar_type
 from .dtypes import dtype as dtype
 from .dtypes import float16, float32, float64, int8, int16, int32, int64, uint1, uint8, uint16, uint32, uint64  # noqa: F401
 from .fields import make as _make
+from .frontend.function import template  # noqa: F401
+from .primitive_types import is_integral, is_real, is_signed, is_tensor  # noqa: F401
 from .tree_builder import SNodeTreeBuilder  # noqa: F401
 from .tree_instances import TreeType  # noqa: F401
 from .value_types import (  # noqa: F401  (offered from here)
@@ -145,4 +148,6 @@ def dataclass(cls: type) -> Any:
 
 
 def __getattr__(name: str):
+    if name in ("compound_types", "primitive_types"):
+        return _importlib.import_module(f"{__package__}.{name}")
     raise _not_here.error(__name__, name, _not_here.OF_TYPES)

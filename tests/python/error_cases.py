@@ -330,7 +330,7 @@ CASES = {
     "a generator of Python": (
         """
         def k(x: X):
-            x[0] = plain(2.0)
+            x[0] = plain(x[1])
             #      ^~~~~
         """,
         "TypeError_",

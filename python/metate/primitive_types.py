@@ -1,0 +1,68 @@
+"""`mt.types.primitive_types`: the scalar types by name, and lists of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .dtypes import (  # noqa: F401  # noqa: F401
+    DTYPES,
+    DType,
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i8,
+    i16,
+    i32,
+    i64,
+    int8,
+    int16,
+    int32,
+    int64,
+    u1,
+    u8,
+    u16,
+    u32,
+    u64,
+    uint1,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .dtypes import bf16 as bf16
+from .vector_types import MatrixType, VectorType
+
+real_types = [f16, f32, f64, float]
+integer_types = [i8, i16, i32, i64, u1, u8, u16, u32, u64, int, bool]
+all_types = [*real_types, *integer_types]
+
+
+def is_real(dtype: Any) -> bool:
+    """Is it a floating-point type, `float` included?"""
+    return dtype is float or (isinstance(dtype, DType) and dtype.is_float)
+
+
+def is_integral(dtype: Any) -> bool:
+    """Is it an integer type, `int`, `bool` and u1 included?"""
+    return dtype in (int, bool) or (isinstance(dtype, DType) and not dtype.is_float)
+
+
+def is_signed(dtype: Any) -> bool:
+    """Is it a type of integers that may be negative, `int` included? Raises TypeError for a type that is no integer type."""
+    if not is_integral(dtype):
+        raise TypeError(f"is_signed: expected an integer type, got {dtype!r}")
+    return dtype is int or (isinstance(dtype, DType) and dtype.kind == "int")
+
+
+def is_tensor(type_: Any) -> bool:
+    """Is it a vector or matrix type?"""
+    return isinstance(type_, (VectorType, MatrixType))
+
+
+__all__ = [
+    *("all_types", "integer_types", "real_types", "is_integral", "is_real", "is_signed", "is_tensor", "bf16"),
+    *(one.name for one in DTYPES if one is not bf16),
+]
