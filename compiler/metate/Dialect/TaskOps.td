@@ -245,7 +245,7 @@ def Metate_WorkerPartOp : Metate_Op<"worker_part", [NoMemoryEffect]> {
 
 //===-- tasks as functions (map stage) --------------------------------------===//
 
-def Metate_LaunchOp : Metate_Op<"launch", [HasParent<"KernelOp">, MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Metate_LaunchOp : Metate_Op<"launch", [HasParent<"KernelOp">, MemoryEffects<[MemRead, MemWrite]>, Metate_MayStop, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "in a kernel whose tasks are functions (metate-outline-tasks): runs one of them";
   let description = [{
     `metate.launch @k_task0(%x, %n) : (!metate.block, index) -> ()`: the operands are what the task captured. Iterations of the function's `metate.range` run in
