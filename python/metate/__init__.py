@@ -143,6 +143,11 @@ def sync() -> None:
     """Waits for launches: each has ended when its call returns, so there is nothing to wait for."""
 
 
+def deactivate_all_snodes() -> None:
+    """Makes every cell of the current context's fields inactive that can be."""
+    root.deactivate_all()
+
+
 def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
     """An old name of `field`."""
     return field(dt, shape, **keywords)
@@ -150,8 +155,8 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 def __getattr__(name: str):
     """What draws, reads or writes pictures: loaded when it is named."""
-    if name == "tools":
-        return importlib.import_module(f"{__name__}.tools")
+    if name in ("lang", "sparse", "tools"):
+        return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray
     if name in ui.__all__:
@@ -169,6 +174,6 @@ __all__ = [
     "from_dlpack", "func", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "interp", "kernel",
     "math", "ndarray", "pyfunc", "real_func", "reset", "root", "sync", "template", "types", "u1", "u16", "u32", "u64",
     "u8", "ui", "uint16", "uint32", "uint64", "uint8", "var", "x64", "x86_64",
-    "MatrixNdarray", "ScalarNdarray", "VectorNdarray",
+    "MatrixNdarray", "ScalarNdarray", "VectorNdarray", "deactivate_all_snodes",
     *_axes, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

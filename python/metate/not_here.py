@@ -12,10 +12,8 @@ _GPU = "there is no GPU backend yet"
 TEXTS = {
     "ad": _GRADIENTS,
     "stop_grad": _GRADIENTS,
-    "deactivate_all_snodes": "use mt.root.deactivate_all()",
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
     "graph": _GRAPHS,
-    "sparse": _SPARSE_MATRICES,
     "sparse_matrix_builder": _SPARSE_MATRICES,
     "algorithms": "sorting and prefix sums are not supported yet: write them as kernels over a field",
     "profiler": _PROFILER,
@@ -30,7 +28,6 @@ TEXTS = {
     "frexp": "use mt.log and mt.floor, or bits by mt.bit_cast",
     "ref": "use mt.template(): such an argument of a function is the caller's variable",
     "_lib": "Taichi's own core is not here",
-    "lang": "Taichi's own modules are not here: every public name is in metate itself",
 }  # fmt: skip
 OF_TYPES = {
     "argpack": TEXTS["argpack"],
