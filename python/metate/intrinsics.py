@@ -149,8 +149,16 @@ class _Constructor(Intrinsic):
     def __instancecheck__(self, thing):
         return isinstance(thing, MatrixValue) and 1 <= thing.ndim <= self._most
 
-    zero = Intrinsic("zero", "zero(dtype, n) or zero(dtype, n, m): all 0.", lambda t, *n: matrix_value(np.zeros(n), t))
-    one = Intrinsic("one", "one(dtype, n) or one(dtype, n, m): all 1.", lambda t, *n: matrix_value(np.ones(n), t))
+    zero = Intrinsic(
+        "zero",
+        "zero(dt, n) or zero(dt, n, m): all 0.",
+        lambda dt, n, m=None: matrix_value(np.zeros(n if m is None else (n, m)), dt),
+    )
+    one = Intrinsic(
+        "one",
+        "one(dt, n) or one(dt, n, m): all 1.",
+        lambda dt, n, m=None: matrix_value(np.ones(n if m is None else (n, m)), dt),
+    )
     unit = Intrinsic(
         "unit",
         "unit(n, i, dtype=default_ip): the i-th unit vector.",

@@ -112,6 +112,17 @@ def test_classes_of_values():
     assert ti.i32.to_string() == "i32"
 
 
+def test_zeros_and_ones_by_keywords():
+    assert ti.Vector.zero(ti.f32, n=3).to_list() == [0, 0, 0]
+    assert ti.Matrix.one(dt=ti.i32, n=2, m=1).to_list() == [[1], [1]]
+
+    @ti.kernel
+    def run() -> ti.f32:
+        return ti.Vector.one(ti.f32, n=3).sum() + ti.Matrix.zero(ti.f32, n=2, m=2).sum() + ti.Matrix.one(ti.f32, 2, 2).sum()
+
+    assert run() == 7
+
+
 def test_return_none():
     x = ti.field(ti.i32, ())
 

@@ -113,11 +113,12 @@ class Construction:
         return self._filled(node, 1)
 
     def _filled(self, node, number):
-        """zero(dtype, n) and zero(dtype, n, m)."""
-        things, _ = self.arguments.of(node, names=())
+        """zero(dtype, n) and zero(dtype, n, m), also zero(dt=dtype, n=n, m=m)."""
+        things, keywords = self.arguments.of(node, names=("dt", "n", "m"))
+        things = [*things, *(keywords[name] for name in ("dt", "n", "m")[len(things) :] if name in keywords)]
         if len(things) not in (2, 3):
             raise self.walk.error("type", f"expected a type and 1 or 2 extents, got {len(things)} arguments", node)
-        dtype = self.values.scalar_type(things[0], node.args[0])
+        dtype = self.values.scalar_type(things[0], node)
         extents = [self.values.known_integer(extent, node, "extent") for extent in things[1:]]
         parts = [self.values.typed_constant(number, dtype, node)] * int(np.prod(extents))
         if len(extents) == 1:
