@@ -235,7 +235,8 @@ template <typename Class> void bindMemory(Class &builder) {
                       const std::string &level) { return checked(self, self.used(tree, level)); })
       .def("no_activate", [](KernelBuilder &self, const KernelTree &tree,
                              const std::string &member) { self.noActivate(tree, member); })
-      .def_static("activated", &KernelBuilder::activated);
+      .def_static("activated", &KernelBuilder::activated)
+      .def_static("clamped", &KernelBuilder::clamped);
 }
 
 template <typename Class> void bindControl(Class &builder) {

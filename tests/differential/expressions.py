@@ -99,7 +99,8 @@ class Expressions:
         return self.rng.randint(low, high)
 
     def _integer(self, type_, value, is_literal):
-        bare = type_.scalar == "i32" and is_literal and self.rng.random() < 0.7
+        fits = -128 <= value < 128  # places of all types take it
+        bare = type_.scalar == "i32" and is_literal and fits and self.rng.random() < 0.7
         text = str(value) if value >= 0 else f"({value})"
         return Expr(type_, text if bare else f"mt.{type_.scalar}({value})", text, is_literal=bare)
 
@@ -244,9 +245,7 @@ class Expressions:
     def operation(self, op, use, type_, depth) -> Expr | None:
         """The operation with operands of their own; None if it cannot stand here."""
         kids = [self.expr(operand, depth) for operand in use.operands]
-        if op.name == "negation" and kids[0].is_literal:
-            kids[0] = self.constant(use.operands[0], is_literal=False)  # -(-2147483648) is no literal of i32
-        if op.name in ("chained comparison", "<", "<=", ">", ">=", "==", "!=") and all(k.is_literal for k in kids):
+        if kids and all(k.is_literal for k in kids):  # Python's own operation, exact, and of no type yet
             kids[0] = self.constant(use.operands[0], is_literal=False)
         if op.name == "cast" and self.is_whole and n.is_float(type_.scalar) and kids[0].type.scalar in table.INTEGERS:
             kids[0] = self.masked(kids[0])
@@ -302,7 +301,7 @@ class Expressions:
         if use.twin == "if":
             return f"({holes[1]} if {{0}} else {holes[2]})"
         if use.twin in ("and", "or"):
-            return f"int({holes[0]} {use.twin} {holes[1]})"
+            return f"({holes[0]} {use.twin} {holes[1]})"
         if not use.twin:
             return holes[0]
         if self._is_componentwise(op, use, type_):

@@ -144,6 +144,12 @@ def whole(function):
     return lambda v: v if v != v or math.isinf(v) else math.copysign(float(function(v)), v)
 
 
+def half_away(value):
+    """The nearest whole number, of two the one further from zero."""
+    below = math.floor(abs(value))
+    return (below + (abs(value) - below >= 0.5)) * (1 if value > 0 else -1)
+
+
 def minimum(a, b):
     return b if a != a else a if b != b else min(a, b)
 

@@ -224,11 +224,12 @@ def conditional(result, rng):
 
 
 def short_circuit(twin):
+    """The operand that decides, of the operands' common type."""
+
     def rule(result, rng):
-        if result != Type("u1"):
+        if result.shape or result.scalar not in ("u1", *INTEGERS):
             return None
-        pair = (Type(rng.choice(ALL)), Type("u1"))
-        return Use(pair, (("u1",), ("u1",)), twin, pair[0])
+        return Use(_pair(result.scalar, (), rng, ("u1", *INTEGERS)), ((result.scalar,),) * 2, twin, result)
 
     return rule
 
@@ -487,8 +488,8 @@ OPS = (
     Op("==", _infix("=="), comparison("eq"), ALL, whole=_same_bound, shapes=("scalar", "vector")),
     Op("!=", _infix("!="), comparison("ne"), ALL, whole=_same_bound),
     Op("chained comparison", ("({0} < {1} <= {2})", "({0} >= {1} != {2})"), chained, NUMBERS, whole=_same_bound),
-    Op("and", ("({0} and {1})",), short_circuit("and"), ALL, whole=_same_bound),
-    Op("or", ("({0} or {1})",), short_circuit("or"), ALL, whole=_same_bound),
+    Op("and", ("({0} and {1})",), short_circuit("and"), ("u1", *INTEGERS), whole=_same_bound),
+    Op("or", ("({0} or {1})",), short_circuit("or"), ("u1", *INTEGERS), whole=_same_bound),
     Op("not", ("(not {0})",), logical_not, ALL, whole=_same_bound),
     Op("negation", ("(-{0})",), unary("neg", NUMBERS), NUMBERS, whole=_same_bound, shapes=("scalar", "vector")),
     Op("unary +", ("(+{0})",), unary("fit", NUMBERS), NUMBERS, whole=_same_bound),

@@ -53,13 +53,8 @@ def _floordiv(s):
 def _mod(s):
     if not n.is_float(s):
         return _arithmetic(lambda a, b: a % b if b else 0)(s)
-    add = _add(s)
-
-    def call(a, b):
-        rest = n.remainder(a, b)
-        return add(rest, b) if rest == rest and rest != 0 and (rest < 0) != (b < 0) else rest
-
-    return call
+    quotient, multiply, subtract = _floordiv(s), _mul(s), _sub(s)
+    return lambda a, b: subtract(a, multiply(quotient(a, b), b))
 
 
 def _raw_div(s):
@@ -345,9 +340,8 @@ def _math_mod(s):
 
 
 def _scaled(a, b):
-    """Multiplication by a quotient of f32 literals."""
-    single = n.ROUND["f32"]
-    return lambda s: (lambda multiply, by: lambda v: multiply(v, by))(_mul(s), single(single(a) / single(b)))
+    """Multiplication by a quotient of literals, which is exact before it becomes an f32."""
+    return lambda s: (lambda multiply, by: lambda v: multiply(v, by))(_mul(s), n.ROUND["f32"](a / b))
 
 
 FACTORIES = {
@@ -363,7 +357,7 @@ FACTORIES = {
     "min": lambda s: n.minimum, "max": lambda s: n.maximum, "not": lambda s: lambda v: int(v == 0),
     "select": lambda s: lambda c, a, b: a if c else b,
     "abs": _abs, "sign": _sign, "fract": _fract, "sqrt": _sqrt, "rsqrt": _rsqrt,
-    "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _whole(round),
+    "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _whole(n.half_away),
     "isnan": lambda s: lambda v: int(v != v), "isinf": lambda s: lambda v: int(abs(v) == math.inf),
     "popcnt": lambda s: lambda v: (v & ((1 << n.bits_of(s)) - 1)).bit_count(),
     "clz": lambda s: lambda v: n.bits_of(s) - (v & ((1 << n.bits_of(s)) - 1)).bit_length(),
@@ -384,7 +378,7 @@ FACTORIES = {
     "min3": lambda s: lambda a, b, c: n.minimum(n.minimum(a, b), c),
     "max3": lambda s: lambda a, b, c: n.maximum(n.maximum(a, b), c),
     "norm_inv": lambda s: (lambda square, root: lambda v: root(square(v)))(_norm_sqr(s), _rsqrt(s)),
-    "mix": _mix, "clamp": lambda s: lambda x, low, high: n.maximum(low, n.minimum(x, high)),
+    "mix": _mix, "clamp": lambda s: lambda x, low, high: n.minimum(n.maximum(x, low), high),
     "step": lambda s: lambda edge, x: 0.0 if x < edge else 1.0, "smoothstep": _smoothstep, "distance": _distance,
     "zero": lambda s: lambda v: 0.0 if n.is_float(s) else 0, "one": lambda s: lambda v: 1.0 if n.is_float(s) else 1,
     "refract": _refract, "cconj": lambda s: lambda z: (z[0], -z[1]), "cmul": _cmul, "cinv": _cinv, "cdiv": _cdiv,

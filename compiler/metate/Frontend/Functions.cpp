@@ -1,8 +1,8 @@
 //===- Functions.cpp - elementwise functions --------------------*- C++ -*-===//
 //
 // Functions of one operand. Transcendental ones take integers as default_fp;
-// abs and sign keep the type; floor, ceil, round and trunc give floats and
-// leave integers as they are.
+// abs and sign keep the type; floor, ceil, round (half away from zero) and trunc
+// give floats and leave integers as they are.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
@@ -39,7 +39,7 @@ static const FunctionEntry functions[] = {
     {"exp", make<math::ExpOp>, false},     {"exp2", make<math::Exp2Op>, false},
     {"log", make<math::LogOp>, false},     {"log2", make<math::Log2Op>, false},
     {"log10", make<math::Log10Op>, false}, {"floor", make<math::FloorOp>, true},
-    {"ceil", make<math::CeilOp>, true},    {"round", make<math::RoundEvenOp>, true},
+    {"ceil", make<math::CeilOp>, true},    {"round", make<math::RoundOp>, true},
     {"trunc", make<math::TruncOp>, true},  {"abs", make<math::AbsFOp>, true},
 };
 

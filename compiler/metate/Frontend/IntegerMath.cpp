@@ -111,22 +111,17 @@ KernelValue KernelBuilder::integerDivision(StringRef op, const KernelValue &left
   return result(value);
 }
 
-/// Exact, with the divisor's sign, as Python's.
+/// a - floor(a / b) * b, so that quotient and remainder fit together: of f32, 4.0 // 0.8 is 5 and 4.0 % 0.8 is 0. The
+/// product is rounded on its own: fused, it would leave the rounding of the quotient behind.
 KernelValue KernelBuilder::floatModulo(const KernelValue &left, const KernelValue &right) {
   const DataType &type = left.type;
-  Value zero = constant(type, 0.0);
-  Value remainder = builder.createOrFold<arith::RemFOp>(loc(), left.ir, right.ir, fast());
-  auto less = [&](Value a) {
-    return builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OLT, a, zero);
-  };
-  Value differs = builder.createOrFold<arith::XOrIOp>(loc(), less(remainder), less(right.ir));
-  Value isInexact =
-      builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::ONE, remainder, zero);
-  Value adjust = builder.createOrFold<arith::AndIOp>(loc(), differs, isInexact);
-  if (isMutant(Mutant::FloatModuloSign))
-    adjust = constant(type.withScalar(METATE_U1), int64_t(0));
-  Value adjusted = builder.createOrFold<arith::AddFOp>(loc(), remainder, right.ir, fast());
-  return {builder.createOrFold<arith::SelectOp>(loc(), adjust, adjusted, remainder), type};
+  arith::FastMathFlags flags =
+      settings.fastMath ? arith::FastMathFlags::fast : arith::FastMathFlags::none;
+  KernelValue quotient = {builder.createOrFold<arith::DivFOp>(loc(), left.ir, right.ir, fast()),
+                          type};
+  quotient = function(isMutant(Mutant::FloatModuloSign) ? "trunc" : "floor", quotient);
+  Value product = builder.createOrFold<arith::MulFOp>(loc(), quotient.ir, right.ir, flags);
+  return {builder.createOrFold<arith::SubFOp>(loc(), left.ir, product, flags), type};
 }
 
 /// Is a scalar, or every component of a vector, the constant 2.0?

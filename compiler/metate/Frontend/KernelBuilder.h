@@ -55,6 +55,7 @@ struct Reference {
   DataType whole;                            // without the components
   DataType type;                             // of what is referred to
   bool isActive = false;                     // Member: its cell was activated just before
+  bool isClamped = false;                    // an index of a component outside means the nearest
   explicit operator bool() const { return bool(base); }
 };
 
@@ -164,6 +165,11 @@ public:
   /// Do several workers see this place? Locals of the iteration are the only
   /// ones that they do not.
   bool isShared(const Reference &reference) const;
+  /// The same place, of which component indices outside mean the nearest component.
+  static Reference clamped(Reference reference) {
+    reference.isClamped = true;
+    return reference;
+  }
   KernelValue dimension(const KernelArray &array, unsigned axis);
   KernelValue isActive(const KernelTree &tree, llvm::StringRef path,
                        llvm::ArrayRef<KernelValue> indices);
@@ -292,6 +298,8 @@ private:
                       llvm::SmallVectorImpl<KernelValue> &flat);
   bool coordinates(const KernelTree &tree, llvm::StringRef path, bool isMember,
                    llvm::ArrayRef<KernelValue> indices, llvm::SmallVectorImpl<mlir::Value> &result);
+  llvm::SmallVector<KernelValue> clampedIndices(const DataType &type,
+                                                llvm::ArrayRef<KernelValue> indices);
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);
   llvm::SmallVector<mlir::Value> elementIndices(const Reference &reference, int64_t flat);
   KernelValue updated(llvm::StringRef op, const KernelValue &old, const KernelValue &value);

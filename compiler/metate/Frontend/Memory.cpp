@@ -51,11 +51,28 @@ SmallVector<Value> KernelBuilder::elementIndices(const Reference &reference, int
   return indices;
 }
 
-Reference KernelBuilder::component(const Reference &reference, ArrayRef<KernelValue> indices) {
+/// Each index held between the first component of its axis and the last one.
+SmallVector<KernelValue> KernelBuilder::clampedIndices(const DataType &type,
+                                                       ArrayRef<KernelValue> indices) {
+  SmallVector<KernelValue> flat;
+  if (!flattenIndices(indices, flat) || flat.size() != type.shape.size())
+    return SmallVector<KernelValue>(indices); // componentIndices says what is wrong
+  for (auto [index, extent] : llvm::zip(flat, type.shape)) {
+    KernelValue last = {constant(index.type, extent - 1), index.type};
+    KernelValue zero = {constant(index.type, int64_t(0)), index.type};
+    index = binary("max", binary("min", index, last), zero);
+  }
+  return flat;
+}
+
+Reference KernelBuilder::component(const Reference &reference, ArrayRef<KernelValue> given) {
   if (!reference.components.empty()) {
     fail("subscript of a component: expected a vector or matrix, got " + reference.type.name());
     return {};
   }
+  SmallVector<KernelValue> indices(given);
+  if (reference.isClamped)
+    indices = clampedIndices(reference.type, given);
   std::optional<SmallVector<KernelValue>> flat = componentIndices(reference.type, indices);
   if (!flat)
     return {};

@@ -22,9 +22,12 @@ class ArrayAccess:
         if array.is_clamped:
             indices = self._clamped(array, indices, node)
         if isinstance(array, handles.ArrayHandle):
-            return self.walk.emit(node, self.builder.array_element, array.native, indices)
-        element = lambda path, _: self.walk.emit(node, self.builder.array_element, array.arrays[path].native, indices)
-        return structs.from_leaves(array.type, element)
+            return self._element(array, indices, node)
+        return structs.from_leaves(array.type, lambda path, _: self._element(array.arrays[path], indices, node))
+
+    def _element(self, array, indices, node):
+        place = self.walk.emit(node, self.builder.array_element, array.native, indices)
+        return self.builder.clamped(place) if array.is_clamped and place.type.shape else place
 
     def _clamped(self, array, indices, node):
         """Each index held between the first and the last one. What is wrong about their number, array_element says."""
@@ -34,7 +37,7 @@ class ArrayAccess:
         return [self._clamped_index(array, k, index, node) if k < array.ndim else index for k, index in enumerate(flat)]
 
     def _clamped_index(self, array, axis, index, node):
-        one, zero = (self.values.typed_constant(number, _types.i32, node) for number in (1, 0))
+        one, zero = (self.values.constants.typed(number, _types.i32, node) for number in (1, 0))
         extent = self.walk.emit(node, self.builder.dimension, array.first.native, axis)
         last = self.walk.emit(node, self.builder.binary, "-", extent, one)
         return self.walk.emit(
