@@ -146,10 +146,18 @@ def is_python_scalar(thing: Any) -> bool:
 
 
 def scalar_of(thing: Any, options: Any) -> Any:
-    """What `int`, `float` and `bool` stand for under options (`default_ip`, `default_fp`); anything else as it is."""
+    """What `int`, `float` and `bool`, and vectors of them, are under options (default_ip, default_fp); else the thing."""
     if is_python_scalar(thing):
         return {int: options.default_ip, float: options.default_fp, bool: u1}[thing]
-    return thing
+    return thing.under(options) if isinstance(thing, ByDefault) else thing
+
+
+class ByDefault:
+    """A type whose scalars are the context's default ones, such as ``mt.math.vec3``."""
+
+    def under(self, options: Any) -> Any:
+        """The type that it is under options."""
+        raise NotImplementedError
 
 
 def bf16_bits(values: Any) -> np.ndarray:

@@ -1,7 +1,7 @@
 """`metate.math`: GLSL-like types and functions for kernels.
 
-Vector and matrix types have 32-bit components: vec2, vec3, vec4, mat2, mat3, mat4 are of f32, ivec* of i32,
-uvec* of u32. Complex numbers are vectors of two: real and imaginary part. Matrices of transformations are
+vec2, vec3, vec4, mat2, mat3, mat4 are vectors and matrices of default_fp, ivec* of default_ip, uvec* of the unsigned
+type of its width. Complex numbers are vectors of two: real and imaginary part. Matrices of transformations are
 4 x 4 and take column vectors. What is written as @func is inlined; angles are in radians.
 """
 
@@ -47,10 +47,10 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 
-vec2, vec3, vec4 = (_types.vector(n, _types.f32) for n in (2, 3, 4))
-ivec2, ivec3, ivec4 = (_types.vector(n, _types.i32) for n in (2, 3, 4))
-uvec2, uvec3, uvec4 = (_types.vector(n, _types.u32) for n in (2, 3, 4))
-mat2, mat3, mat4 = (_types.matrix(n, n, _types.f32) for n in (2, 3, 4))
+vec2, vec3, vec4 = (_types.DefaultVectorType(n, "float") for n in (2, 3, 4))
+ivec2, ivec3, ivec4 = (_types.DefaultVectorType(n, "int") for n in (2, 3, 4))
+uvec2, uvec3, uvec4 = (_types.DefaultVectorType(n, "uint") for n in (2, 3, 4))
+mat2, mat3, mat4 = (_types.DefaultMatrixType(n) for n in (2, 3, 4))
 
 dot = _LINEAR["dot"]
 cross = _LINEAR["cross"]
@@ -69,8 +69,8 @@ def mix(x, y, a):
 
 @func
 def clamp(x, low, high):
-    """x held between low and high."""
-    return max(low, min(x, high))
+    """min(max(x, low), high): high where low is greater, low where x is not a number."""
+    return min(max(x, low), high)
 
 
 @func

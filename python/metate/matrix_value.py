@@ -150,7 +150,9 @@ class MatrixValue(np.ndarray):
         return _of(np.array(self).transpose(*axes))
 
     def trace(self):
-        """The sum of the diagonal."""
+        """The sum of the diagonal of a square matrix. Raises ValueError."""
+        if self.ndim != 2 or self.shape[0] != self.shape[1]:
+            raise ValueError(f"trace: expected a square matrix, got shape {self.shape}")
         return np.trace(np.asarray(self)).item()
 
     def determinant(self):

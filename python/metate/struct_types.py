@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .default_types import scalar_type
+from .default_types import by_context, scalar_type
 from .dtypes import DType, dtype
 from .vector_types import MatrixType, VectorType, element_of
 
@@ -129,7 +129,7 @@ def _by_name(module, name):
 def element_type(value: Any, what: str, allow_struct: bool = False) -> Any:
     """Checks that `value` is a scalar, vector or matrix type (or a struct type); returns it. Raises TypeError."""
     if isinstance(value, (VectorType, MatrixType)) or (allow_struct and isinstance(value, StructType)):
-        return value
+        return by_context(value)
     try:
         return scalar_type(value)
     except TypeError:
@@ -251,7 +251,7 @@ def make_struct(type_, values, named) -> Struct:
 def bind_members(type_, values, named) -> dict:
     """Member -> what was given for it, of a call's arguments. Raises TypeError."""
     names = list(type_.members)
-    if len(values) == 1 and isinstance(values[0], (dict, Struct)) and not named:
+    if len(values) == 1 and not named and _is_whole(type_, values[0]):
         values, named = (), dict(values[0].items())
     if len(values) > len(names):
         raise TypeError(f"expected at most {len(names)} members ({', '.join(names)}), got {len(values)}")
@@ -263,6 +263,15 @@ def bind_members(type_, values, named) -> dict:
             raise TypeError(f"member '{name}' is given twice")
         given[name] = value
     return given
+
+
+def _is_whole(type_, value) -> bool:
+    """Is it a struct of this type, not one for its first member? A dict always is."""
+    if not isinstance(value, Struct):
+        return isinstance(value, dict)
+    first = next(iter(type_.members.values()), None)
+    is_first = isinstance(first, StructType) and {name for name, _ in value.items()} == set(first.members)
+    return not is_first or value._type == type_
 
 
 def fitted(type_, value, what):

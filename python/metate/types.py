@@ -12,6 +12,8 @@ from typing import Any
 
 from . import not_here as _not_here
 from . import value_types as _values
+from .context import current as _current
+from .default_types import default_of as _default_of
 from .default_types import scalar_type as _scalar_type
 from .dtypes import dtype as dtype
 from .dtypes import float16, float32, float64, int8, int16, int32, int64, uint1, uint8, uint16, uint32, uint64  # noqa: F401
@@ -66,6 +68,40 @@ class MatrixType(_values.MatrixType):
     def field(self, shape: Any = None, **named: Any) -> Any:
         """A field of this type; arguments as `mt.field` takes them."""
         return _make.matrix_field(self.n, self.m, self.dtype, shape, **named)
+
+
+class DefaultVectorType(_values.ByDefault, VectorType):
+    """A vector of the current context's default scalars: `kind` is "float", "int" or "uint"."""
+
+    def __init__(self, n: int, kind: str):
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "kind", kind)
+
+    @property
+    def dtype(self) -> DType:
+        """The scalar type, now."""
+        return _default_of(self.kind, _current().options)
+
+    def under(self, options: Any) -> Any:
+        """The type that it is under options."""
+        return VectorType(self.n, _default_of(self.kind, options))
+
+
+class DefaultMatrixType(_values.ByDefault, MatrixType):
+    """An `n` by `n` matrix of the current context's default_fp."""
+
+    def __init__(self, n: int):
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "m", n)
+
+    @property
+    def dtype(self) -> DType:
+        """The scalar type, now."""
+        return _current().options.default_fp
+
+    def under(self, options: Any) -> Any:
+        """The type that it is under options."""
+        return MatrixType(self.n, self.m, options.default_fp)
 
 
 class StructType(_values.StructType):

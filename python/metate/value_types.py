@@ -14,6 +14,7 @@ from typing import Any
 
 from .dtypes import (  # noqa: F401  (offered from here)
     DTYPES,
+    ByDefault,
     DType,
     bf16,
     f16,
@@ -80,7 +81,7 @@ def ndarray(
     Taichi's older spellings stand for the same: field_dim is ndim, ``dtype=f32, element_shape=(3,)`` is
     ``dtype=vector(3, f32)``. Raises TypeError, ValueError.
     """
-    if dtype is not None and not is_python_scalar(dtype):
+    if dtype is not None and not is_python_scalar(dtype) and not isinstance(dtype, ByDefault):
         dtype = element_type(dtype, "ndarray dtype", allow_struct=True)
     ndim, field_dim = _dimensions("ndim", ndim, MAX_AXES), _dimensions("field_dim", field_dim, MAX_AXES)
     if None not in (ndim, field_dim) and ndim != field_dim:
