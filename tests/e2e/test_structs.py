@@ -298,7 +298,7 @@ def test_mistakes():
     complain(whole, "expected a value, got a struct of u, w", "take a member: .u, .w")
     complain(operator, "no operator '+=' for a struct of u, w", "assign its members one by one")
     complain(wrong_argument, "argument 'a' of 'first_positive': expected a struct of a, inner, v")
-    complain(vector_length, "member 'v' of struct of a, inner, v: expected vector(3, f64), got vector(2, i32)")
+    complain(vector_length, "member 'v' of struct of a, inner, v: expected vector(3, f64), got vector(2, f64)")
 
 
 def test_lambdas_as_methods():

@@ -509,12 +509,62 @@ CASES = {
     "literal out of range": (
         """
         def k(x: X):
-            x[0] = 1 << 3 + 4294967296
-            #               ^~~~~~~~~~
+            a = x.shape[0] + 2 ** 32 - 3
+            #                ^~~~~~~
         """,
         "TypeError_",
-        "literal out of range of i32, got 4294967296",
-        "give it a type of its own, such as ti.i64(...) or ti.u64(...)",
+        "literal out of range of i32: expected -2147483648 to 2147483647, got 4294967296",
+        "give it a type of its own, ti.i64(...), or set default_ip",
+    ),
+    "result out of range": (
+        """
+        def k(x: X):
+            a = 100000 * 100000
+            #   ^~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "literal out of range of i32: expected -2147483648 to 2147483647, got 10000000000",
+        "give it a type of its own, ti.i64(...), or set default_ip",
+    ),
+    "number out of range": (
+        """
+        def k(x: X):
+            a = ti.i8(300)
+            #   ^~~~~~~~~~
+        """,
+        "TypeError_",
+        "number out of range of i8: expected -128 to 255, got 300",
+        "use a wider type: i64",
+    ),
+    "number of no type": (
+        """
+        def k(x: X):
+            a = 10 ** 30
+            #   ^~~~~~~~
+        """,
+        "TypeError_",
+        "literal out of range of i32: expected -2147483648 to 2147483647, got 1000000000000000000000000000000",
+        "no integer type holds it: write it as a float",
+    ),
+    "number too large to compute": (
+        """
+        def k(x: X):
+            x[0] = 1 << 3 + 4294967296
+            #      ^~~~~~~~~~~~~~~~~~~
+        """,
+        "TypeError_",
+        "expected an integer of at most 4096 bits, got one of about 4294967300",
+        "compute it in floating point",
+    ),
+    "division of constants by zero": (
+        """
+        def k(x: X):
+            x[0] = 1 // 0
+            #      ^~~~~~
+        """,
+        "TypeError_",
+        "operator '//' of constants: expected a divisor other than zero, got 0",
+        None,
     ),
     "bits of a float": (
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .. import value_types as _types
-from . import handles
+from . import handles, structs
 from .evaluator import Evaluator
 from .interface import Interface
 from .names import Names
@@ -60,6 +60,11 @@ class Assignment:
         if not isinstance(annotation, (_types.DType, _types.VectorType, _types.MatrixType, _types.StructType)):
             message = f"expected a scalar, vector, matrix or struct type, got {describe(annotation)}"
             raise self.walk.error("type", message, node.annotation)
+        binding = self.walk.frame.scope.lookup(node.target.id) if isinstance(node.target, ast.Name) else None
+        if isinstance(binding, handles.Local) and structs.type_of(binding.reference) != annotation:
+            held = structs.type_of(binding.reference)
+            text = f"variable '{node.target.id}' has the type {held!r} since its first assignment, got {annotation!r}"
+            raise self.walk.error("syntax", text, node.annotation, "use another name for it")
         value = self.structs.fitted_part(
             annotation, self.values.settled(self.evaluator.expr(node.value), node.value), node, "assignment"
         )
@@ -132,8 +137,8 @@ class Assignment:
             self.places.atomic(_ATOMIC[op], place, self.values.settled(self.evaluator.expr(node.value), node.value), node)
             return
         old = self.values.to_value(place, node)  # before the operand, as Python does
-        operand = self.values.shaped_value(self.evaluator.expr(node.value), place.type.shape, node.value)
-        self.places.store(place, self.walk.emit(node, self.builder.binary, op, old, operand), node.target, node)
+        operand = self.evaluator.expr(node.value)
+        self.places.store(place, self.operators.binary(op, old, operand, node), node.target, node)
 
     def _named_place(self, node):
         name = node.target.id

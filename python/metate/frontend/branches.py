@@ -19,13 +19,15 @@ class Branches:
         self.evaluator, self.values, self.blocks = evaluator, values, blocks
 
     def statement_If(self, node):
-        condition = self.evaluator.expr(node.test)
-        if isinstance(condition, (bool, type(None))) or (is_static(condition) and isinstance(condition, (str, tuple, list))):
+        condition = self.evaluator.condition(node.test)
+        if isinstance(condition, bool):
             self.walk.constant_branches += 1
-            self.blocks.block(node.body if condition else node.orelse)
-            self.walk.constant_branches -= 1
+            try:  # which `continue` in an unrolled loop leaves by an exception
+                self.blocks.block(node.body if condition else node.orelse)
+            finally:
+                self.walk.constant_branches -= 1
             return
-        self.walk.emit(node.test, self.builder.begin_if, self.values.truth(condition, node.test))
+        self.walk.emit(node.test, self.builder.begin_if, condition)
         self.walk.depth += 1
         yes = self._branch(node.body)
         no = None

@@ -31,7 +31,7 @@ class Construction:
     def call_type(self, type_, node):
         """vec3(x, y, z), vec3(x), mat2([[a, b], [c, d]])."""
         arguments, _ = self.arguments.of(node, names=())
-        values = self._flat_values(arguments, node)
+        values = self._flat_values(arguments, node, type_.dtype)
         wanted = int(np.prod(type_.shape))
         counts = [int(np.prod(v.type.shape)) if v.type.shape else 1 for v in values]
         if len(values) == 1 and (counts[0] == 1 or list(values[0].type.shape) == list(type_.shape)):
@@ -42,13 +42,13 @@ class Construction:
             return self.walk.emit(node, self.builder.matrix, values, type_.n, type_.dtype.code)
         return self.walk.emit(node, self.builder.vector, values, type_.dtype.code)
 
-    def _flat_values(self, things, node):
+    def _flat_values(self, things, node, dtype):
         found = []
         for thing in things:
             if isinstance(thing, (tuple, list)):
-                found.extend(self._flat_values(thing, node))
+                found.extend(self._flat_values(thing, node, dtype))
             else:
-                found.append(self.values.to_value(thing, node))
+                found.append(self.values.to_value(thing, node, dtype))
         return found
 
     def call_converted(self, node):
@@ -70,20 +70,22 @@ class Construction:
 
     def call_Vector(self, node):
         """Vector([x, y, z], dt)"""
-        elements, code = self._elements_and_code("Vector", node)
+        elements, dtype = self._elements_and_type("Vector", node)
+        code = None if dtype is None else dtype.code
         if isinstance(elements, (Value, Reference)):
             value = self.values.to_value(elements, node)
             return value if code is None else self.walk.emit(node, self.builder.cast, value, code)
-        values = [self.values.to_value(element, node) for element in self.values.unpacked(elements, node.args[0])]
+        values = [self.values.to_value(element, node, dtype) for element in self.values.unpacked(elements, node.args[0])]
         return self.walk.emit(node, self.builder.vector, values, code)
 
     def call_Matrix(self, node):
         """Matrix([[a, b], [c, d]], dt)"""
-        rows, code = self._elements_and_code("Matrix", node)
+        rows, dtype = self._elements_and_type("Matrix", node)
+        code = None if dtype is None else dtype.code
         rows = self.values.unpacked(rows, node.args[0])
         if rows and not isinstance(rows[0], (tuple, list, np.ndarray)) and not self._is_vector(rows[0]):
-            return self.walk.emit(node, self.builder.vector, [self.values.to_value(element, node) for element in rows], code)
-        flat = [[self.values.to_value(element, node) for element in self.values.unpacked(row, node.args[0])] for row in rows]
+            return self.walk.emit(node, self.builder.vector, [self.values.to_value(one, node, dtype) for one in rows], code)
+        flat = [[self.values.to_value(one, node, dtype) for one in self.values.unpacked(row, node.args[0])] for row in rows]
         if len({len(row) for row in flat}) != 1:
             raise self.walk.error(
                 "type", f"matrix: expected rows of equal length, got {', '.join(str(len(row)) for row in flat)}", node
@@ -94,15 +96,15 @@ class Construction:
     def _is_vector(thing):
         return isinstance(thing, (Value, Reference)) and len(thing.type.shape) == 1
 
-    def _elements_and_code(self, name, node):
-        """The arguments of Vector(elements, dtype=None): the elements, and the type's number or None."""
+    def _elements_and_type(self, name, node):
+        """The arguments of Vector(elements, dtype=None): the elements, and the type or None."""
         things, keywords = self.arguments.of(node, names=("dt", "dtype"))
         types = [*things[1:], *keywords.values()]
         if not things or len(types) > 1:
             raise self.walk.error(
                 "type", f"{name}: expected elements and perhaps a type, got {len(things) + len(keywords)} arguments", node
             )
-        return things[0], self.values.scalar_type(types[0], node).code if types else None
+        return things[0], self.values.scalar_type(types[0], node) if types else None
 
     def call_zero(self, node):
         """zero(dtype, n, m)"""
@@ -120,7 +122,7 @@ class Construction:
             raise self.walk.error("type", f"expected a type and 1 or 2 extents, got {len(things)} arguments", node)
         dtype = self.values.scalar_type(things[0], node)
         extents = [self.values.known_integer(extent, node, "extent") for extent in things[1:]]
-        parts = [self.values.typed_constant(number, dtype, node)] * int(np.prod(extents))
+        parts = [self.values.constants.typed(number, dtype, node)] * int(np.prod(extents))
         if len(extents) == 1:
             return self.walk.emit(node, self.builder.vector, parts, dtype.code)
         return self.walk.emit(node, self.builder.matrix, parts, extents[0], dtype.code)
@@ -134,14 +136,14 @@ class Construction:
         dtype = things[2] if len(things) > 2 else keywords.get("dt", keywords.get("dtype", self.walk.options.default_ip))
         dtype = self.values.scalar_type(dtype, node)
         return self.walk.emit(
-            node, self.builder.vector, [self.values.typed_constant(k == i, dtype, node) for k in range(n)], dtype.code
+            node, self.builder.vector, [self.values.constants.typed(k == i, dtype, node) for k in range(n)], dtype.code
         )
 
     def call_identity(self, node):
         """identity(dtype, n)"""
         (dtype, n), _ = self.arguments.of(node, 2)
         dtype, n = self.values.scalar_type(dtype, node.args[0]), self.evaluator.integer(node.args[1], "identity")
-        parts = [self.values.typed_constant(i == j, dtype, node) for i in range(n) for j in range(n)]
+        parts = [self.values.constants.typed(i == j, dtype, node) for i in range(n) for j in range(n)]
         return self.walk.emit(node, self.builder.matrix, parts, n, dtype.code)
 
     def call_rows(self, node):
@@ -166,7 +168,7 @@ class Construction:
         """diag(n, x)"""
         (n, number), _ = self.arguments.named(node, "diag", ("dim", "val"))
         n, value = self.values.known_integer(n, node, "diag"), self.values.to_value(number, node)
-        zero = self.values.typed_constant(0, _types.dtype(value.type.code), node)
+        zero = self.values.constants.typed(0, _types.dtype(value.type.code), node)
         return self.walk.emit(node, self.builder.matrix, [value if i == j else zero for i in range(n) for j in range(n)], n, None)
 
     #  -- alike ------------------------------------------------------------------------------------
@@ -186,5 +188,5 @@ class Construction:
         return self._constant_like(self.values.to_value(thing, node.args[0]), number, node)
 
     def _constant_like(self, value, number, node):
-        constant = self.values.typed_constant(number, _types.dtype(value.type.code), node)
+        constant = self.values.constants.typed(number, _types.dtype(value.type.code), node)
         return self.walk.emit(node, self.builder.convert, constant, value.type, "constant")

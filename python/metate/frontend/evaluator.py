@@ -12,7 +12,7 @@ from typing import Any
 from . import handles
 from .native import describe
 from .outside import Outside
-from .static import RUNTIME
+from .static import RUNTIME, is_static
 from .values import Values
 from .walk import Walk
 
@@ -25,11 +25,13 @@ class Evaluator:
 
     Attributes:
         rules: class of ast -> the function that says what a node of it stands for.
+        truths: class of ast -> the function that says it where only its truth counts.
     """
 
     def __init__(self, walk: Walk, values: Values, outside: Outside):
         self.walk, self.values, self.outside = walk, values, outside
         self.rules: dict[type[ast.AST], Callable[[Any], Any]] = {}
+        self.truths: dict[type[ast.AST], Callable[[Any], Any]] = {}
 
     def expr(self, node):
         """What a node stands for."""
@@ -54,6 +56,18 @@ class Evaluator:
         if not isinstance(given, str):
             raise self.walk.error("type", f"{what}: expected a text known while compiling, got {describe(given)}", node)
         return self.values.text(given, node)
+
+    def condition(self, node, what="condition"):
+        """What a node stands for where only its truth counts: True or False if it is known while compiling, else a u1."""
+        return self.decided(self.tested(node), node, what)
+
+    def tested(self, node):
+        """What a node stands for where only its truth counts, before it is asked."""
+        return self.truths.get(type(node), self.expr)(node)
+
+    def decided(self, thing, node, what="condition"):
+        """The truth of a thing: True, False or a u1."""
+        return self.values.static_bool(thing, node) if is_static(thing) else self.values.truth(thing, node, what)
 
     def static_truth(self, node):
         """Python's truth of what must be known while compiling."""

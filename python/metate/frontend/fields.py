@@ -119,7 +119,7 @@ class Fields:
         """index + offset."""
         if not offset:
             return index
-        return self.walk.emit(node, self.builder.binary, "+", index, self.values.typed_constant(offset, _types.i32, node))
+        return self.walk.emit(node, self.builder.binary, "+", index, self.values.constants.typed(offset, _types.i32, node))
 
 
 def _collect_paths(nodes, above, paths):

@@ -197,9 +197,10 @@ class Local:
 
 @dataclass
 class Constant:
-    """A name bound to something known while compiling."""
+    """A name bound to something known while compiling, or to a value that does not change."""
 
     value: Any
+    is_left: bool = False  # by an unrolled loop that is over: another loop may take the name
 
 
 @dataclass
@@ -272,6 +273,7 @@ class Frame:
 
     source: Any
     scope: Scope
+    closed: dict = field(default_factory=dict)  # of a def in a kernel: the names around it
     caller: Frame | None = None
     call: Any = None  # the call's node, in the caller's source
     entry: int = 0  # the builder's scope at entry

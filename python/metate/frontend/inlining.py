@@ -116,7 +116,8 @@ class Inlining:
     def _inline(self, callee, node, receivers, given=None):
         bound = self._bind_arguments(callee, node, receivers, given)
         self._check_recursion(callee, bound, node)
-        frame = handles.Frame(callee.source, handles.Scope("function"), self.walk.frame, node, self.builder.scope)
+        scope = handles.Scope("function")
+        frame = handles.Frame(callee.source, scope, callee.names, self.walk.frame, node, self.builder.scope)
         changed = analysis.facts_of(callee.body).changed
         self.walk.locate(node)
         first = next(iter(bound), None) if receivers else None

@@ -113,9 +113,9 @@ class Interface:
         elif isinstance(place, structs.StructValue):
             thing = self.structs.struct_of(place.type, thing, node.value, what)
             for (path, part), (_, value) in zip(place.leaves(), thing.leaves()):
-                self.walk.write(node, part, self.values.to_value(value, node.value), f"{what}.{path}")
+                self.walk.write(node, part, self.values.stored_value(value, part.type, node.value), f"{what}.{path}")
         else:
-            self.walk.write(node, place, self.values.shaped_value(thing, place.type.shape, node.value), what)
+            self.walk.write(node, place, self.values.stored_value(thing, place.type, node.value), what)
 
     def accumulator(self, name, type_, node):
         """The place of a variable of the kernel that its parallel loops change in place: a result that callers do not see."""

@@ -12,6 +12,7 @@ from ..intrinsics import Box
 from . import handles
 from .arguments import Arguments
 from .component_access import LINEAR_PAIRS
+from .constants import is_number
 from .construction import Construction
 from .diagnostics import suggestion
 from .evaluator import Evaluator
@@ -69,11 +70,12 @@ class IntrinsicCalls:
         if name in ("floor", "ceil", "round", "trunc") and node.args and len(node.args) + len(node.keywords) == 2:
             (thing, *rest), keywords = self.arguments.of(node, names=("dtype",))
             dtype = self.values.scalar_type(rest[0] if rest else keywords.get("dtype"), node)
-            whole = self.walk.emit(node, self.builder.function, name, self.values.to_value(thing, node.args[0]))
-            return self.walk.emit(node, self.builder.cast, whole, dtype.code)
+            known = self.operators.constants.function(name, thing) if is_number(thing) else None
+            return self.values.cast_to(self._function(name, thing, node) if known is None else known, dtype, node)
         if name in _FUNCTIONS:
             (thing,), _ = self.arguments.of(node, 1)
-            return self.walk.emit(node, self.builder.function, name, self.values.to_value(thing, node.args[0]))
+            known = self.operators.constants.function(name, thing) if is_number(thing) else None
+            return self._function(name, thing, node) if known is None else known
         if name in ("min", "max"):
             return self._extremum(name, node)
         if name in _BINARY:
@@ -93,13 +95,16 @@ class IntrinsicCalls:
             return self.sparse.call_sparse(name, node)
         return self._rules[name](node)
 
+    def _function(self, name, thing, node):
+        return self.walk.emit(node, self.builder.function, name, self.values.to_value(thing, node.args[0]))
+
     def _extremum(self, name, node):
         arguments, _ = self.arguments.of(node, names=())
         if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
             arguments = list(arguments[0])
         if not arguments:
             raise self.walk.error("type", f"{name}: expected at least one argument, got none", node)
-        if self.walk.static_depth and is_static(arguments):
+        if is_number(*arguments) or (self.walk.static_depth and is_static(arguments)):
             return self.walk.compute(node, lambda: (min if name == "min" else max)(arguments))
         if len(arguments) == 1:
             return self.walk.emit(node, self.builder.linear, name, self.values.to_value(arguments[0], node))

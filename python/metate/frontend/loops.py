@@ -227,11 +227,25 @@ class Loops:
     def _rank(thing):
         return len(set().union(*(level.axes for level in levels_of(thing.tree.type, thing.name))))
 
+    def _check_names(self, target):
+        """A loop's variables must not be named like others in use, which Python's loop would assign."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._check_names(part)
+        if not isinstance(target, ast.Name) or target.id == "_":
+            return
+        binding = self.walk.frame.scope.lookup(target.id)
+        is_free = binding is None or getattr(binding, "is_left", False) or self.walk.frame.closed.get(target.id) is binding
+        if not is_free:
+            text = f"loop variable '{target.id}': expected a name of its own, got that of a variable in use"
+            raise self.walk.error("syntax", text, target, "use another name")
+
     def _check_targets(self, node, rank, is_grouped):
         targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
         for target in targets:
             if not isinstance(target, ast.Name):
                 raise self.walk.error("syntax", "a loop variable must be a name", target)
+        self._check_names(node.target)
         if is_grouped and isinstance(node.target, ast.Name):
             return
         if len(targets) != rank:
@@ -285,7 +299,7 @@ class Loops:
             loop.going = self.flags.make(node)
         self.walk.emit(node, self.builder.begin_while)
         outer, self.walk.depth = self.walk.depth, loop.depth
-        test = lambda: self.values.truth(self.evaluator.expr(node.test), node.test)
+        test = lambda: self.values.truth(self.evaluator.condition(node.test), node.test)
         if loop.going is None:
             condition = test()
         else:  # after a break the condition is not asked again
@@ -302,6 +316,7 @@ class Loops:
         (iterable,) = node.iter.args if len(node.iter.args) == 1 else (None,)
         if iterable is None:
             raise self.walk.error("type", f"static: expected 1 iterable, got {len(node.iter.args)}", node.iter)
+        self._check_names(node.target)
         loop = handles.Loop(True, False, self.walk.depth)
         self.walk.frame.loops.append(loop)
         outer = self.walk.depth
@@ -310,8 +325,12 @@ class Loops:
             self.builder.end_if()
         self.walk.depth = outer
         self.walk.frame.loops.pop()
+        names = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
         for name, binding in last.items():  # as in Python, names of the last iteration stay
-            if self.walk.frame.scope.lookup(name) is None:
+            before = self.walk.frame.scope.lookup(name)
+            if name in names and isinstance(binding, handles.Constant):
+                binding = handles.Constant(binding.value, is_left=True)
+            if before is None or getattr(before, "is_left", False):
                 self.walk.frame.scope.names[name] = binding
 
     def _iterations(self, node, loop, items):

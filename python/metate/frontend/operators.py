@@ -7,6 +7,9 @@ import operator
 
 import numpy as np
 
+from .. import value_types as _types
+from . import constants as _constants
+from .constants import Constants, is_number
 from .evaluator import Evaluator
 from .native import describe
 from .places import Places
@@ -21,13 +24,7 @@ BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.MatMult: "@",
 }  # fmt: skip
-_STATIC_BINARY = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
-    "|": operator.or_, "^": operator.xor, "@": operator.matmul,
-}  # fmt: skip
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
-_STATIC_UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _STATIC_COMPARE = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -39,8 +36,17 @@ _STATIC_COMPARE = {
 class Operators:
     """Evaluates operators."""
 
-    def __init__(self, walk: Walk, values: Values, evaluator: Evaluator, structs: StructOperations, places: Places, texts: Texts):
-        self.walk, self.builder = walk, walk.builder
+    def __init__(
+        self,
+        walk: Walk,
+        constants: Constants,
+        values: Values,
+        evaluator: Evaluator,
+        structs: StructOperations,
+        places: Places,
+        texts: Texts,
+    ):
+        self.walk, self.builder, self.constants = walk, walk.builder, constants
         self.values, self.evaluator, self.structs, self.places, self.texts = values, evaluator, structs, places, texts
 
     #  -- arithmetic -------------------------------------------------------------------------------
@@ -53,13 +59,18 @@ class Operators:
 
     def binary(self, op, left, right, node):
         """`left op right`, of what the operands stand for."""
-        if self.walk.static_depth and is_static(left) and is_static(right):
-            return self.walk.compute(node, _STATIC_BINARY[op], left, right)
+        known = self.constants.binary(op, left, right, node) if is_number(left, right) else None
+        if known is not None:
+            return known
+        if self.walk.static_depth and op in _constants.BINARY and is_static(left) and is_static(right):
+            return self.walk.compute(node, _constants.BINARY[op], left, right)
         if op == "%" and isinstance(left, str):
             return self.texts.percent_text(left, right, node)
         is_sequences = isinstance(left, (str, tuple, list)) and isinstance(right, (str, tuple, list, int))
         if is_sequences and (op in ("+", "*") or is_static(left)):  # of values of the kernel as well: [n] * 2
-            return self.walk.compute(node, _STATIC_BINARY[op], left, right)
+            return self.walk.compute(node, _constants.BINARY[op], left, right)
+        if op == "**" and is_number(right) and right < 0:
+            self._check_exponent(left, right, node)
         a = self.beside(left, right, getattr(node, "left", node))
         b = self.beside(right, left, getattr(node, "right", node))
         if op == "@" and len(a.type.shape) == 1:  # a row
@@ -68,21 +79,34 @@ class Operators:
             a, b = self.walk.emit(node, self.builder.linear, "transpose", b), a
         return self.walk.emit(node, self.builder.binary, op, a, b)
 
+    def _check_exponent(self, base, exponent, node):
+        """A power of an integer by a constant below zero is no integer: 10 ** -2 of a variable would be 0."""
+        type_ = getattr(base, "type", None)
+        if isinstance(exponent, float) or not hasattr(type_, "code") or _types.dtype(type_.code).is_float:
+            return
+        text = f"operator '**' of an integer: expected an exponent of at least 0, got {exponent}"
+        raise self.walk.error("type", text, getattr(node, "right", node), "cast the base to a float: ti.cast(x, float)")
+
     def beside(self, thing, other, node):
         """A Value; next to a vector or matrix also of a list of components."""
         is_list = isinstance(thing, (tuple, list)) and isinstance(other, (Value, Reference, Components))
         return self.values.shaped_value(thing, other.type.shape, node) if is_list else self.values.to_value(thing, node)
 
     def expr_UnaryOp(self, node):
-        return self.unary(_UNARY[type(node.op)], self.evaluator.expr(node.operand), node, node.operand)
+        op = _UNARY[type(node.op)]
+        if op == "not":
+            operand = self.evaluator.condition(node.operand, "operand of 'not'")
+        else:
+            operand = self.evaluator.expr(node.operand)
+        return self.unary(op, operand, node, node.operand)
 
     def unary(self, op, operand, node, operand_node):
         """`op operand`, of what the operand stands for."""
-        is_literal = op == "-" and isinstance(operand, (int, float)) and not isinstance(operand, bool)
-        if is_static(operand) and (
-            self.walk.static_depth or is_literal or (op == "not" and isinstance(operand, (bool, type(None))))
-        ):
-            return self.walk.compute(node, _STATIC_UNARY[op], operand)
+        known = self.constants.unary(op, operand, node) if is_number(operand) else None
+        if known is not None:
+            return known
+        if is_static(operand) and (self.walk.static_depth or op == "not"):
+            return self.walk.compute(node, _constants.UNARY[op], operand)
         return self.walk.emit(node, self.builder.unary, op, self.values.to_value(operand, operand_node))
 
     #  -- comparisons ------------------------------------------------------------------------------
@@ -119,26 +143,55 @@ class Operators:
         return self.walk.emit(node, self.builder.compare, _COMPARE[op], a, b)
 
     def _is_compared_statically(self, op, left, right):
-        integers = isinstance(left, int) and isinstance(right, int)
+        typed = isinstance(left, np.generic) or isinstance(right, np.generic)
         numbers = isinstance(left, (int, float, np.generic)) and isinstance(right, (int, float, np.generic))
-        return bool(self.walk.static_depth) or op not in _COMPARE or integers or not numbers
+        return bool(self.walk.static_depth) or op not in _COMPARE or not numbers or not typed
 
     #  -- what is evaluated under a condition ------------------------------------------------------
 
     def expr_BoolOp(self, node):
-        return self._bool_op(node, node.values, isinstance(node.op, ast.And))
+        """`a and b`, `a or b`: the operand that decides, as in Python."""
+        first, *rest = node.values
+        return self._decided(node, first, rest, isinstance(node.op, ast.And))
 
-    def _bool_op(self, node, operands, is_and):
-        first, *rest = operands
-        thing = self.evaluator.expr(first)
-        if is_static(thing) and (self.walk.static_depth or isinstance(thing, (bool, type(None)))):
+    def _decided(self, node, first, rest, is_and):
+        thing = self.values.settled(self.evaluator.expr(first), first)
+        if is_static(thing):
             if not rest or self.values.static_bool(thing, first) != is_and:
-                return thing if self.walk.static_depth else bool(thing)
-            return self._bool_op(node, rest, is_and)
-        left = self.values.truth(thing, first)
+                return thing
+            return self._decided(node, rest[0], rest[1:], is_and)
         if not rest:
-            return left
-        return self._short_circuit(node, left, lambda: self._bool_op(node, rest, is_and), is_and)
+            return thing
+        value = self._deciding(thing, first, is_and)
+        truth = self.values.truth(value, first)
+        self.walk.emit(node, self.builder.begin_if, truth if is_and else self.walk.emit(node, self.builder.unary, "not", truth))
+        self.walk.depth += 1
+        other = self._deciding(self._decided(node, rest[0], rest[1:], is_and), rest[0], is_and)
+        self.walk.emit(node, self.builder.begin_else)
+        if value.type.code == _types.u1.code:
+            value = self.walk.emit(node, self.builder.boolean, not is_and)
+        self.walk.depth -= 1
+        return self.walk.emit(node, self.builder.end_if_with, other, value)
+
+    def _deciding(self, thing, node, is_and):
+        """An operand as a value: an integer or a truth value."""
+        value = self.values.to_value(thing, node)
+        if _types.dtype(value.type.code).is_float and not value.type.shape:
+            text = f"operand of '{'and' if is_and else 'or'}': expected an integer or a truth value, got {value.type.name}"
+            raise self.walk.error("type", text, node, "ask what is meant, x != 0.0, or choose: a if x != 0.0 else b")
+        return value
+
+    def truth_BoolOp(self, node):
+        """The same where only the truth counts: operands may be floats."""
+        return self._all_or_any(node, node.values, isinstance(node.op, ast.And))
+
+    def _all_or_any(self, node, operands, is_and):
+        first, *rest = operands
+        thing = self.evaluator.condition(first)
+        if not rest or (isinstance(thing, bool) and thing != is_and):
+            return thing
+        others = lambda: self._all_or_any(node, rest, is_and)
+        return others() if isinstance(thing, bool) else self._short_circuit(node, thing, others, is_and)
 
     def both(self, node, left, right):
         """`left and right()`: the right one is evaluated where the left one holds."""
@@ -155,14 +208,14 @@ class Operators:
         return self.walk.emit(node, self.builder.end_if_with, yes, no)
 
     def expr_IfExp(self, node):
-        condition = self.evaluator.expr(node.test)
-        if isinstance(condition, (bool, type(None))) or (self.walk.static_depth and is_static(condition)):
-            return self.evaluator.expr(node.body if self.values.static_bool(condition, node.test) else node.orelse)
-        shape = getattr(getattr(condition, "type", None), "shape", ())
-        if shape:
+        tested = self.evaluator.tested(node.test)
+        if getattr(getattr(tested, "type", None), "shape", ()):
             hint = "reduce it first: .any() or .all(), or choose component by component: ti.select(...)"
-            raise self.walk.error("form", f"condition: expected a scalar condition, got {describe(condition)}", node.test, hint)
-        self.walk.emit(node, self.builder.begin_if, self.values.truth(condition, node.test))
+            raise self.walk.error("form", f"condition: expected a scalar condition, got {describe(tested)}", node.test, hint)
+        condition = self.evaluator.decided(tested, node.test)
+        if isinstance(condition, bool):
+            return self.evaluator.expr(node.body if condition else node.orelse)
+        self.walk.emit(node, self.builder.begin_if, condition)
         self.walk.depth += 1
         yes = self.evaluator.expr(node.body)
         if isinstance(yes, StructValue):

@@ -53,7 +53,7 @@ class Places:
         if isinstance(place, StructValue):
             self.store_struct(place, thing, target, node)
             return
-        value = self.values.shaped_value(thing, place.type.shape, getattr(node, "value", node))
+        value = self.values.stored_value(thing, place.type, getattr(node, "value", node))
         what = f"variable '{target.id}'" if isinstance(target, ast.Name) else ast.unparse(target)
         self.write_part(node, place, value, what)
 
@@ -75,7 +75,7 @@ class Places:
 
     def atomic(self, op, place, operand, node):
         """Indivisible for each component; the old value."""
-        value = self.values.shaped_value(operand, place.type.shape, node)
+        value = self.values.stored_value(operand, place.type, node)
         if isinstance(place, Reference):
             return self.walk.emit(node, self.builder.atomic, op, place, value)
         return self.groups.atomic_components(op, place, value, node)

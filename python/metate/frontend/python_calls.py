@@ -13,6 +13,7 @@ from .. import value_types as _types
 from ..types import matrix, struct, vector
 from . import handles
 from .arguments import Arguments
+from .constants import is_number
 from .construction import Construction
 from .foreign_calls import ForeignCalls
 from .inlining import Inlining
@@ -126,7 +127,7 @@ class PythonCalls:
         if source is not None:
             return self.inlining.call_source(source, node)
         if _types.is_python_scalar(callee):
-            return self.construction.call_cast(self.values.scalar_type(callee, node), node)
+            return self._converted(callee, node)
         if callee is print:
             return self.texts.call_print(node)
         if callee is vector or callee is matrix:
@@ -158,6 +159,13 @@ class PythonCalls:
         if constants is not None:
             return self._call_now(callee, *constants, node)
         raise self.walk.error("type", f"{describe(callee)} cannot be called in a kernel", node.func, self._call_hint(callee))
+
+    def _converted(self, kind, node):
+        """int(x), float(x), bool(x): of a number known while compiling Python's, else a cast to the default type."""
+        (thing,), _ = self.arguments.of(node, 1)
+        if is_number(thing) and (kind is not int or math.isfinite(thing)):
+            return kind(thing)
+        return self.values.cast_to(thing, self.values.scalar_type(kind, node), node)
 
     def _builtin(self, callee, node):
         """One of Python's functions that are called while compiling, and those of them that values have too."""

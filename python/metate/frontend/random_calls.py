@@ -32,7 +32,7 @@ class RandomCalls:
             raise self.walk.error("type", f"randn: expected a float type, got {dtype!r}", node)
         # 1 - u is in (0, 1], where the logarithm is finite. f16 and bf16 are computed in f32: their least number is large.
         wide = dtype if dtype.bits >= 32 else _types.f32
-        number = lambda value: self.values.typed_constant(value, wide, node)
+        number = lambda value: self.values.constants.typed(value, wide, node)
         emit, builder = (lambda *arguments: self.walk.emit(node, *arguments)), self.builder
         above = emit(builder.binary, "-", number(1.0), self._random(wide, node))
         square = emit(builder.binary, "*", number(-2.0), emit(builder.function, "log", above))

@@ -42,8 +42,8 @@ class Results:
         if isinstance(annotation, _types.StructType):
             return self.structs.struct_of(annotation, thing, node, what)
         if isinstance(annotation, _PLAIN):
-            value = self.values.shaped_value(thing, getattr(annotation, "shape", ()), node)
             kind = native_type(annotation)
+            value = self.values.stored_value(thing, kind, node)
             if value.type.shape and tuple(value.type.shape) != tuple(kind.shape):
                 raise self.walk.error("form", f"{what}: expected {kind.name}, got {value.type.name}", node)
             return self.walk.emit(node, self.builder.convert, value, kind, what)
@@ -122,7 +122,7 @@ class Results:
             frame.returns.append(places)
         for place, value in zip(places, values):
             self.walk.write(node, place, value, "return value")
-        number = self.values.typed_constant(frame.returns.index(places), _types.i32, node)
+        number = self.values.constants.typed(frame.returns.index(places), _types.i32, node)
         if frame.which is None:
             frame.which = self.walk.emit(node, self.builder.declare_local, number.type, frame.entry)
         self.walk.write(node, frame.which, number, "return value")
@@ -149,7 +149,7 @@ class Results:
         values = [self.walk.emit(node, self.builder.load, place) for place in frame.returns[0]]
         for number, places in enumerate(frame.returns[1:], 1):  # returns of other types: the one that was taken
             which = self.walk.emit(node, self.builder.load, frame.which)
-            is_it = self.walk.emit(node, self.builder.compare, "==", which, self.values.typed_constant(number, _types.i32, node))
+            is_it = self.walk.emit(node, self.builder.compare, "==", which, self.values.constants.typed(number, _types.i32, node))
             others = [self.walk.emit(node, self.builder.load, place) for place in places]
             values = [self.walk.emit(node, self.builder.select, is_it, b, a) for a, b in zip(values, others)]
         return _rebuilt(frame.structure, iter(values))

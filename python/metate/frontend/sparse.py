@@ -155,7 +155,7 @@ class SparseCalls:
         return self.walk.emit(node, self.builder.vector, rescaled, None)
 
     def _by_constant(self, op, index, number, node):
-        return self.walk.emit(node, self.builder.binary, op, index, self.values.typed_constant(number, _types.i32, node))
+        return self.walk.emit(node, self.builder.binary, op, index, self.values.constants.typed(number, _types.i32, node))
 
     def _in_levels(self, thing, expected, node):
         """The handle of a member or a level that a call says: of a field its member, of a tree or a struct field its first."""

@@ -13,7 +13,7 @@ RUNTIME = (Value, Reference, handles.CellHandle, StructValue, Components)
 HANDLES = (
     handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
     handles.StructArrayHandle, handles.ShapeHandle, handles.TextParts, handles.BoundMethod, handles.FieldHandle,
-    handles.StructFieldHandle,
+    handles.StructFieldHandle, handles.ListHandle,
 )  # fmt: skip
 
 

@@ -90,7 +90,8 @@ class StructOperations:
             if type_.members and _is_number(thing):
                 return self._struct_from(type_, [thing], {}, node)  # for its first member, whose type it may be again
             return self.struct_of(type_, thing, node, what)
-        value = self.values.shaped_value(thing, getattr(type_, "shape", ()), node)
+        scalar = getattr(type_, "dtype", type_)
+        value = self.values.shaped_value(thing, getattr(type_, "shape", ()), node, scalar)
         return self.walk.emit(node, self.builder.convert, value, native_type(type_), what)
 
     def call_Struct(self, node):

@@ -23,6 +23,7 @@ from .values import Values
 from .walk import Walk
 
 _CONVERSIONS = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}
+_PRECISION = re.compile(r"\.\d+$")
 _PERCENT = re.compile(r"%(?:(?P<percent>%)|(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?[lhL]*(?P<type>[a-zA-Z]))")
 
 
@@ -75,6 +76,7 @@ class Texts:
             what = describe(thing)
             raise self.walk.error("type", f"format '{text}': expected a number, vector, matrix or static text, got {what}", node)
         value = self.values.to_value(thing, node)
+        text = _with_letter(text, _types.dtype(value.type.code).is_float)
         self.walk.emit(format_node, self.builder.check_format, value, self.values.text(text, format_node))
         return [(value, text)]
 
@@ -100,6 +102,7 @@ class Texts:
 
     def _known_part(self, thing, text, part):
         conversion = {"s": str, "r": repr, "a": ascii}.get(chr(part.conversion) if part.conversion > 0 else "", lambda x: x)
+        text = _with_letter(text, isinstance(thing, float) and part.conversion < 0)
         return self.walk.compute(part.value, lambda: format(conversion(thing), text))
 
     def _format_text(self, node):
@@ -199,18 +202,25 @@ class Texts:
     def statement_Assert(self, node):
         if node.msg is None or isinstance(node.msg, ast.Constant):
             message = ast.unparse(node.test) if node.msg is None else str(node.msg.value)
-            self.walk.emit(
-                node, self.builder.assert_that, self.evaluator.value(node.test), [self.values.text(message, node.msg or node)]
-            )
+            self.walk.emit(node, self.builder.assert_that, self._asserted(node), [self.values.text(message, node.msg or node)])
             return
         # As in Python, the message is made when the condition does not hold.
-        holds = self.values.truth(self.evaluator.expr(node.test), node.test, "assert")
+        holds = self._asserted(node)
         self.walk.emit(node, self.builder.begin_if, self.walk.emit(node, self.builder.unary, "not", holds))
         self.walk.depth += 1
         parts = self._texts(self.print_parts(self.evaluator.expr(node.msg), node.msg), node.msg)
         self.walk.emit(node, self.builder.assert_that, self.walk.emit(node, self.builder.boolean, False), parts)
         self.walk.depth -= 1
         self.builder.end_if()
+
+    def _asserted(self, node):
+        """A u1 of what is asserted."""
+        return self.values.truth(self.evaluator.condition(node.test, "assert"), node.test, "assert")
+
+
+def _with_letter(text, is_float) -> str:
+    """A float's format that ends in a precision means digits after the point: `.3` is `.3f`."""
+    return text + "f" if is_float and _PRECISION.search(text) else text
 
 
 def _percent_format(found) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .. import value_types as _types
@@ -12,6 +10,7 @@ from ..matrix_value import MatrixValue
 from ..tree_type import TreeType
 from . import handles
 from .components import ComponentGroups
+from .constants import Constants, is_number
 from .native import describe
 from .static import RUNTIME, Reference, Value
 from .structs import Components, StructValue
@@ -23,28 +22,28 @@ _MOST_CONSTANTS = 64  # elements of a captured array that become constants; a la
 class Values:
     """Makes Values. What operations mean is the builder's."""
 
-    def __init__(self, walk: Walk, groups: ComponentGroups):
+    def __init__(self, walk: Walk, groups: ComponentGroups, constants: Constants):
         self.walk, self.builder = walk, walk.builder
-        self.groups = groups
+        self.groups, self.constants = groups, constants
 
     #  -- from things to values --------------------------------------------------------------------
 
-    def to_value(self, thing, node):
-        """A Value of what an expression stands for."""
+    def to_value(self, thing, node, dtype=None):
+        """A Value of what an expression stands for; dtype: the type that a number known while compiling is given."""
         if isinstance(thing, Value):
             return thing
         if isinstance(thing, Reference):
             return self.walk.emit(node, self.builder.load, thing)
         if isinstance(thing, Components):
             return self.groups.gathered(thing, node)
-        if isinstance(thing, (bool, np.bool_)):
-            return self.walk.emit(node, self.builder.boolean, bool(thing))
-        if isinstance(thing, int):
-            return self.walk.emit(node, self.builder.integer_literal, thing)
-        if isinstance(thing, float):
-            return self.walk.emit(node, self.builder.float_literal, thing)
+        if isinstance(thing, np.bool_):
+            thing = bool(thing)
+        if is_number(thing):
+            if dtype is None or self._is_converted(thing, dtype):
+                return self.constants.literal(thing, node)
+            return self.constants.given(thing, dtype, node)
         if isinstance(thing, np.generic):
-            return self.typed_constant(thing.item(), _types.dtype(thing.dtype), node)
+            return self.constants.typed(thing.item(), _types.dtype(thing.dtype), node)
         if isinstance(thing, MatrixValue) and thing.is_untyped:  # ti.Vector([1, 2]) outside: literals
             return self.shaped_value(thing.tolist(), thing.shape, node)
         if isinstance(thing, np.ndarray) and thing.ndim == 0:
@@ -55,6 +54,15 @@ class Values:
             return self.to_value(self.sole_member(thing, node), node)
         raise self.walk.error("type", f"expected a value, got {describe(thing)}", node, self._value_hint(thing))
 
+    @staticmethod
+    def _is_converted(number, dtype):
+        """Does a place of that type take the literal's value by a conversion, which may lose some of it?"""
+        return isinstance(number, bool) or dtype.kind == "bool" or (isinstance(number, float) and not dtype.is_float)
+
+    def stored_value(self, thing, type_, node):
+        """A Value for a place of a native type: integers known while compiling take the type, floats are literals."""
+        return self.shaped_value(thing, type_.shape, node, _types.dtype(type_.code), is_stored=True)
+
     def settled(self, thing, node):
         """What a place holds now, so that later assignments do not change it; anything else as it is."""
         if isinstance(thing, StructValue):
@@ -62,14 +70,18 @@ class Values:
         is_whole = isinstance(thing, handles.CellHandle) and len(thing.tree.type.members) == 1
         return self.to_value(thing, node) if is_whole or isinstance(thing, (Reference, Components)) else thing
 
-    def shaped_value(self, thing, shape, node):
-        """A Value; where a vector or matrix is wanted, also from a list (of lists) of its components."""
+    def shaped_value(self, thing, shape, node, dtype=None, is_stored=False):
+        """A Value; where a vector or matrix is wanted, also from a list (of lists) of its components.
+
+        dtype: the type that numbers known while compiling are given; is_stored: integers only.
+        """
+        make = lambda one: self.to_value(one, node, None if is_stored and isinstance(one, float) else dtype)
         if not isinstance(thing, (tuple, list)) or not shape:
-            return self.to_value(thing, node)
+            return make(thing)
         rows = [list(row) if isinstance(row, (tuple, list)) else row for row in thing]
         if len(shape) == 1 or not all(isinstance(row, list) for row in rows):
-            return self.walk.emit(node, self.builder.vector, [self.to_value(element, node) for element in rows], None)
-        flat = [self.to_value(element, node) for row in rows for element in row]
+            return self.walk.emit(node, self.builder.vector, [make(element) for element in rows], None)
+        flat = [make(element) for row in rows for element in row]
         return self.walk.emit(node, self.builder.matrix, flat, len(rows), None)
 
     def _value_hint(self, thing):
@@ -125,26 +137,18 @@ class Values:
 
     #  -- constants --------------------------------------------------------------------------------
 
-    def typed_constant(self, number, dtype, node):
-        """A constant of a scalar type."""
-        if dtype.is_float:
-            return self.walk.emit(node, self.builder.float_constant, float(number), dtype.code)
-        return self.walk.emit(node, self.builder.integer_constant, int(number), dtype.code)
-
     def array_constant(self, array, node):
         """A NumPy array from outside the kernel, of one or two dimensions, as a vector or matrix."""
         dtype = _types.dtype(array.dtype)
-        parts = [self.typed_constant(number, dtype, node) for number in array.ravel().tolist()]
+        parts = [self.constants.typed(number, dtype, node) for number in array.ravel().tolist()]
         if array.ndim == 1:
             return self.walk.emit(node, self.builder.vector, parts, dtype.code)
         return self.walk.emit(node, self.builder.matrix, parts, array.shape[0], dtype.code)
 
     def cast_to(self, thing, dtype, node):
         """A thing cast to a scalar type."""
-        if isinstance(thing, (bool, int, float)):  # not through default_ip: ti.i64(1 << 40) is what it says
-            if not dtype.is_float and isinstance(thing, float) and not math.isfinite(thing):
-                raise self.walk.error("type", f"cast to {dtype!r}: expected a finite number, got {thing!r}", node)
-            return self.typed_constant(self.walk.compute(node, dtype, thing), dtype, node)
+        if is_number(thing):  # not through default_ip: ti.i64(1 << 40) is what it says
+            return self.constants.given(thing, dtype, node)
         return self.walk.emit(node, self.builder.cast, self.to_value(thing, node), dtype.code)
 
     #  -- what is known while compiling ------------------------------------------------------------
@@ -160,6 +164,8 @@ class Values:
 
     def static_bool(self, thing, node):
         """Python's truth of something known while compiling; an array of several elements has none."""
+        if not is_number(thing):
+            self.walk.captures.whole(thing)
         return self.walk.compute(node, bool, thing)
 
     def scalar_type(self, thing, node):

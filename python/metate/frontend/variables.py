@@ -48,7 +48,8 @@ class Variables:
                 raise self.walk.error("type", message, target)
             self._bind_constant(name, thing, target)
             return
-        value = self.values.to_value(thing, getattr(node, "value", node))
+        at = getattr(node, "value", node)
+        value = self.values.stored_value(thing, binding.reference.type, at) if is_local else self.values.to_value(thing, at)
         if is_local:
             self._store_local(binding, value, name, target, node)
             return

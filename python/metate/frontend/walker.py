@@ -22,6 +22,7 @@ from .capture import Captures
 from .closures import Closures
 from .component_access import ComponentAccess
 from .components import ComponentGroups
+from .constants import Constants
 from .construction import Construction
 from .containers import Containers
 from .diagnostics import located
@@ -117,15 +118,15 @@ class Walker:
 
 def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     """Makes the parts of a walk."""
-    groups = ComponentGroups(walk)
-    values, outside = Values(walk, groups), Outside(walk)
+    groups, constants = ComponentGroups(walk), Constants(walk)
+    values, outside = Values(walk, groups, constants), Outside(walk)
     evaluator = Evaluator(walk, values, outside)
     arguments = Arguments(walk, values, evaluator)
     structs = StructOperations(walk, values, evaluator, arguments)
     places = Places(walk, groups, values, evaluator, structs)
     texts = Texts(walk, values, evaluator, arguments)
     random_calls = RandomCalls(walk, values, arguments)
-    operators = Operators(walk, values, evaluator, structs, places, texts)
+    operators = Operators(walk, constants, values, evaluator, structs, places, texts)
     interface = Interface(walk, values, structs, outside)
     names = Names(walk)
     variables = Variables(walk, values, structs, places, interface)
@@ -157,6 +158,7 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     loops = Loops(walk, evaluator, arguments, values, blocks, flags, fields, operators, unrolling)
     ruled = (names, containers, operators, access, calls, closures, texts, assignment, branches, jumps, loops, blocks)
     evaluator.rules.update({node: getattr(ruled[k], name) for node, k, name in _EXPRESSIONS})
+    evaluator.truths.update({node: getattr(ruled[k], name) for node, k, name in _TRUTHS})
     blocks.rules.update({node: getattr(ruled[k], name) for node, k, name in _STATEMENTS})
     return interface, blocks
 
@@ -170,4 +172,4 @@ def _rules(prefix):
     return tuple((getattr(ast, name.removeprefix(prefix)), k, name) for k, name in names)
 
 
-_EXPRESSIONS, _STATEMENTS = _rules("expr_"), _rules("statement_")
+_EXPRESSIONS, _TRUTHS, _STATEMENTS = _rules("expr_"), _rules("truth_"), _rules("statement_")
