@@ -119,8 +119,8 @@ def calls(x: Ints):
 @mt.kernel
 def constants(x: Ints, y: Bytes):
     for i in x:
-        x[i] = 2000000000 + 2000000000  #: constant_sum
-        y[i] = 300  #: constant_cast
+        x[i] = mt.i32(2000000000) + mt.i32(2000000000)  #: constant_sum
+        y[i] = mt.i32(300)  #: constant_cast
 
 
 @mt.kernel

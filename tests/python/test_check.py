@@ -175,4 +175,6 @@ def test_the_demo_has_no_mistakes():
     found = {(f.kernel, f.kind) for f in findings_of(run)}
     # Honest: triangles around a vertex are listed in any order, packed keys are cut apart by casts, and keys that
     # nobody has written are the background that `sign` asks for.
-    assert found == {("list_incident", "order"), ("sign", "lossy-cast"), ("sign", "unwritten-read")}
+    # A sum of normals in fixed point has one bit more than f32.
+    sums = {("find_vertex_normals", "lossy-cast")}
+    assert found == {("list_incident", "order"), ("sign", "lossy-cast"), ("sign", "unwritten-read"), *sums}

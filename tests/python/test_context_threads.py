@@ -219,7 +219,8 @@ def test_an_error_in_one_thread_is_its_own():
 @mt.kernel
 def literal(x: types.ndarray(mt.f64, 1)) -> mt.f64:
     x[0] = 1 / 3
-    return 2147483647 + 1
+    large = 2147483647
+    return large + 1
 
 
 @mt.kernel

@@ -51,7 +51,8 @@ def test_options_belong_to_the_context(rng):
     @mt.kernel
     def literals(x: types.ndarray(mt.f64, 1)) -> mt.f64:
         x[0] = 1 / 3
-        return 2147483647 + 1
+        largest = 2147483647
+        return largest + 1
 
     wide, narrow = mt.Context(default_ip=mt.i64, default_fp=mt.f64), mt.Context()
     x = np.zeros(1)
