@@ -294,17 +294,18 @@ PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count)
 /// The memory of pools that Python objects lend for a launch.
 class LentPools {
 public:
-  explicit LentPools(nb::handle objects) {
-    for (nb::handle object : objects) {
-      metate_pool_memory &memory = pools.emplace_back();
-      if (object.is_none())
-        continue;
-      Py_buffer view;
-      if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0)
-        throw nb::python_error();
-      views.push_back(view);
-      memory = {view.buf, uint64_t(view.len)};
+  LentPools() = default;
+  /// None: the device's allocator gives the pool.
+  void add(nb::handle object) {
+    pools.emplace_back();
+    if (object.is_none())
+      return;
+    Py_buffer &view = views.emplace_back();
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) {
+      views.pop_back();
+      throw nb::python_error();
     }
+    pools.back() = {view.buf, uint64_t(view.len)};
   }
   ~LentPools() {
     for (Py_buffer &view : views)
@@ -324,7 +325,9 @@ PyObject *launchWith(PyObject *object, PyObject *const *given, Py_ssize_t count)
     if (count < 1 || !PySequence_Check(given[0]))
       throwNamed("RuntimeTypeError_", "launch_with: expected a sequence of pools",
                  METATE_E_TYPE_MISMATCH);
-    LentPools lent{nb::handle(given[0])};
+    LentPools lent;
+    for (nb::handle object : nb::handle(given[0]))
+      lent.add(object);
     return Call(cast(object), given + 1, size_t(count - 1)).run(lent.pools);
   });
 }

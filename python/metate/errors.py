@@ -145,7 +145,7 @@ class RuntimeImportError_(RuntimeError_, ImportError):
 
 
 class TreeError(RuntimeError_):
-    """A tree type that contradicts itself, or memory that cannot hold a tree."""
+    """A tree type that contradicts itself, or memory that cannot hold a tree or a kernel's pool."""
 
 
 class OffsetError_(TreeError, SyntaxError_):

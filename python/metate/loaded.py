@@ -76,7 +76,7 @@ class LoadedKernel:
         workers, pools = self._dispatcher.plan(*self._given(arguments, keywords))
         return Plan(workers, tuple(PlannedPool(*pool) for pool in pools))
 
-    def launch_with(self, pools, *arguments, **keywords):
+    def launch_with(self, pools, /, *arguments, **keywords):
         """A call with memory of the caller's for what the kernel plans.
 
         Args:
@@ -84,14 +84,19 @@ class LoadedKernel:
                 at least the pool's `bytes` and aligned to its `align` (see `plan`). Pools without one come from the
                 device's allocator.
 
-        Raises RuntimeTypeError_ for a name that no pool has, or a buffer that is too small, misaligned or overlaps an
-        argument, before anything runs; and as a call does.
+        Raises before anything runs RuntimeTypeError_ for a name that no pool has, or what is no writable contiguous buffer;
+        TreeError for one that is too small or misaligned; RuntimeValueError_ for one that overlaps an argument or another
+        pool; and as a call does.
         """
         given = self._given(arguments, keywords)
         names = [pool[0] for pool in self._dispatcher.plan(*given)[1]]
         if unknown := set(pools) - set(names):
             expected = ", ".join(f"'{name}'" for name in names) or "none: it plans no memory"
             raise RuntimeTypeError_(f"kernel '{self.name}': expected pools {expected}; got '{min(unknown)}'")
+        for name, memory in pools.items():
+            if not _is_lendable(memory):
+                what = f"kernel '{self.name}' pool '{name}': expected a writable contiguous buffer"
+                raise RuntimeTypeError_(f"{what}, got {type(memory).__name__}")
         result = self._dispatcher.launch_with([pools.get(name) for name in names], *given)
         return result if self._result_paths is None else _rebuilt(self._result_paths, list(_as_tuple(result)))
 
@@ -148,6 +153,15 @@ class LoadedKernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.signature()}>"
+
+
+def _is_lendable(memory) -> bool:
+    """Can its bytes be written?"""
+    try:
+        with memoryview(memory) as view:
+            return not view.readonly and view.c_contiguous
+    except TypeError:
+        return False
 
 
 def _is_struct(value) -> bool:

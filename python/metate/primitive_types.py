@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtypes import (  # noqa: F401  # noqa: F401
+from .dtypes import (  # noqa: F401
     DTYPES,
     DType,
     f16,

@@ -22,16 +22,20 @@ def grid(field_dict: dict[str, Any], shape: Any) -> StructField:
     Args:
         field_dict: member names to scalar, vector or matrix types.
         shape: extents, one for each dimension; at most eight.
-    Returns the field; ``g[i, j].m`` is a cell's member, a loop over `g` visits active cells.
+    Returns the field; ``g[i, j].m`` is a cell's member, a loop over `g` visits active cells. Raises as `Struct.field` and
+    `root.bitmasked` do.
     """
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     made = struct_field(dict(field_dict))
     root.bitmasked(_types.axes(*range(len(extents))), extents).place(made)
     return made
 
 
 def usage(x: StructField) -> float:
-    """How much of a grid is active: 0 to 1. Raises RuntimeTypeError_ for what is no field with a bitmasked level."""
+    """How much of a grid is active, 0 to 1: cells that a loop over it visits.
+
+    Raises RuntimeTypeError_ for what is no field of structs, RuntimeValueError_ for a grid without cells.
+    """
     if not isinstance(x, StructField):
         raise RuntimeTypeError_(f"usage: expected a field of sparse.grid, got {x!r}")
     cells = float(np.prod(x.shape, dtype=float))

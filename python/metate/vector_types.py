@@ -39,7 +39,7 @@ class VectorType:
         return isinstance(other, VectorType) and (self.n, self.dtype) == (other.n, other.dtype)
 
     def __hash__(self):
-        return hash((self.n, self.dtype))
+        return hash((self.n, "vector"))  # not of the scalar type, which a context may choose
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class MatrixType:
         return isinstance(other, MatrixType) and (self.n, self.m, self.dtype) == (other.n, other.m, other.dtype)
 
     def __hash__(self):
-        return hash((self.n, self.m, self.dtype))
+        return hash((self.n, self.m, "matrix"))
 
     @property
     def shape(self) -> tuple[int, ...]:

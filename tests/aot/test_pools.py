@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from metate import loaded
-from metate.errors import RuntimeTypeError_
+from metate.errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 
 _compiler = pytest.importorskip("metate_native._compiler")
 
@@ -77,16 +77,20 @@ def test_python_brings_the_memory(module, rng):
 def test_pools_that_do_not_fit_are_refused(module):
     x, y = np.zeros(N, "f4"), np.full(N, 7, "f4")
     mirror = module.mirror
-    with pytest.raises(Exception, match="pool 'copy': expected at least 4032 bytes, got 100"):
-        mirror.launch_with({"copy": aligned(100)}, N, x, y)
-    with pytest.raises(Exception, match="pool 'copy': expected an address aligned to 64 bytes"):
-        mirror.launch_with({"copy": aligned(5000)[4:]}, N, x, y)
-    with pytest.raises(RuntimeTypeError_, match="expected pools 'copy', 'tile'; got 'tiles'"):
-        mirror.launch_with({"tiles": aligned(100)}, N, x, y)
-    read_only = aligned(5000)
-    read_only.flags.writeable = False
-    with pytest.raises((ValueError, BufferError)):
-        mirror.launch_with({"copy": read_only}, N, x, y)
+    both, grown = aligned(5000), bytearray(5000)
+    for kind, text, pools in (
+        (TreeError, "pool 'copy': expected at least 4032 bytes, got 100", {"copy": aligned(100)}),
+        (TreeError, "pool 'copy': expected an address aligned to 64 bytes", {"copy": aligned(5000)[4:]}),
+        (RuntimeValueError_, "pool 'copy': it overlaps argument", {"copy": y.view("u1")}),
+        (RuntimeValueError_, "pool 'tile': it overlaps pool 0", {"copy": both, "tile": both}),
+        (RuntimeTypeError_, "expected pools 'copy', 'tile'; got 'tiles'", {"tiles": aligned(100)}),
+        (RuntimeTypeError_, "pool 'tile': expected a writable contiguous buffer, got bytes", {"copy": grown, "tile": bytes(99)}),
+        (RuntimeTypeError_, "pool 'copy': expected a writable contiguous buffer, got ndarray", {"copy": aligned(9000)[::2]}),
+        (RuntimeTypeError_, "pool 'copy': expected a writable contiguous buffer, got int", {"copy": 3}),
+    ):
+        with pytest.raises(kind, match=text):
+            mirror.launch_with(pools, N, x, aligned(4 * N).view("f4") if "argument" not in text else y)
+    grown.extend(b"not lent any more")
     assert (y == 7).all(), "nothing ran"
 
 

@@ -1,7 +1,16 @@
 """Python's functions in kernels: undecorated ones, the module operator, NumPy's of constants, iterators from outside."""
 
+import datetime
+import functools
+import itertools
 import operator
+import os
+import posixpath
 import random
+import secrets
+import statistics
+import time
+import uuid
 
 import numpy as np
 import pytest
@@ -75,13 +84,91 @@ def test_other_libraries_of_values_are_refused():
         run(1.0)
 
 
-def test_what_changes_from_call_to_call_is_refused():
+CHANGING = {
+    "random": random.random,
+    "a generator of random numbers": np.random.default_rng(1).random,
+    "numpy.random": np.random.rand,
+    "time": time.time,
+    "datetime": datetime.date.today,
+    "secrets": secrets.randbits,
+    "uuid": uuid.uuid4,
+    "os": os.getpid,
+}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_what_changes_from_call_to_call_is_refused(name):
+    callee = CHANGING[name]
+
     @ti.kernel
     def run() -> ti.f32:
-        return random.random()
+        return callee()
 
     with pytest.raises(ti.TaichiCompilationError, match="cannot be called"):
         run()
+
+
+def twice(function):
+    @functools.wraps(function)
+    def doubled(x):
+        return 2 * function(x)
+
+    return doubled
+
+
+@twice
+def one_more(x):
+    return x + 1
+
+
+def test_a_decorated_function_is_not_taken_for_what_it_wraps():
+    @ti.kernel
+    def run(x: ti.i32) -> ti.i32:
+        return one_more(x)
+
+    with pytest.raises(ti.TaichiCompilationError, match="cannot be called"):
+        run(3)
+
+
+def test_libraries_in_python_are_called_with_constants():
+    @ti.kernel
+    def run() -> ti.f32:
+        return statistics.mean([1, 2, 6]) + len(posixpath.join("a", "bc"))
+
+    assert run() == 3 + 4
+
+
+def test_an_iterator_that_was_used_up_is_refused():
+    numbers = (k for k in range(3))
+
+    @ti.kernel
+    def first() -> ti.i32:
+        s = 0
+        for k in ti.static(numbers):
+            s += k
+        return s
+
+    @ti.kernel
+    def second() -> ti.i32:
+        s = 0
+        for k in ti.static(numbers):
+            s += k
+        return s
+
+    assert first() == 3
+    with pytest.raises(ti.TaichiCompilationError, match="make a tuple of it"):
+        second()
+
+
+def test_endless_iterators_end_where_zip_ends():
+    @ti.kernel
+    def run() -> ti.i32:
+        s = 0
+        for k, x in ti.static(zip(itertools.count(), (5, 6))):
+            s += (k + 1) * x
+        return s
+
+    assert run() == 17
 
 
 def test_iterators_from_outside():

@@ -87,7 +87,7 @@ def test_a_number_for_all_of_a_nested_struct():
     L = ti.types.struct(d=ti.math.vec3, len=float)
     S = ti.types.struct(line=L, k=int)
     s = S(2)
-    assert s.line.d.to_list() == [2, 0, 0] or s.line.d.to_list() == [2, 2, 2]
+    assert s.line.d.to_list() == [2, 2, 2]
     assert (s.line.len, s.k) == (0, 0)
 
     @ti.kernel
@@ -112,6 +112,27 @@ def test_classes_of_values():
     assert ti.i32.to_string() == "i32"
 
 
+def test_classes_of_values_in_kernels():
+    @ti.func
+    def kind(x):
+        found = 0
+        if ti.static(isinstance(x, ti.Vector)):
+            found = 1
+        elif ti.static(isinstance(x, ti.Matrix)):
+            found = 2
+        return found
+
+    @ti.kernel
+    def run(a: ti.types.ndarray(dtype=ti.math.vec2, ndim=1)) -> ti.types.vector(4, ti.i32):
+        m = ti.Matrix([[1, 2], [3, 4]])
+        is_array = 0
+        if ti.static(isinstance(a, ti.VectorNdarray) and not isinstance(a, (ti.ScalarNdarray, ti.MatrixNdarray))):
+            is_array = 1
+        return ti.Vector([kind(a[0]), kind(m), kind(3), is_array])
+
+    assert run(ti.Vector.ndarray(2, ti.f32, 3)).to_list() == [1, 2, 0, 1]
+
+
 def test_zeros_and_ones_by_keywords():
     assert ti.Vector.zero(ti.f32, n=3).to_list() == [0, 0, 0]
     assert ti.Matrix.one(dt=ti.i32, n=2, m=1).to_list() == [[1], [1]]
@@ -134,6 +155,18 @@ def test_return_none():
 
     run(3)
     assert x[None] == 3
+
+    @ti.kernel
+    def ends(early: ti.template()):
+        x[None] = 1
+        if ti.static(early):
+            return None
+        x[None] = 2
+
+    ends(True)
+    assert x[None] == 1
+    ends(False)
+    assert x[None] == 2
 
 
 def test_a_loop_under_a_constant_condition():

@@ -94,12 +94,11 @@ static void registerStagePipelines(const metate::TargetRegistry &registry) {
     PassPipelineRegistration<PipelineOptions>(
         name, ("the passes of stage " + metate::stageName(stage)).str(),
         [stage = stage, &registry](OpPassManager &passes, const PipelineOptions &options) {
-          if (stage < metate::Stage::Layout)
-            return metate::buildStage(passes, stage, {});
           llvm::Expected<metate::TargetPtr> target = registry.parse(options.target);
           if (!target)
             llvm::report_fatal_error(target.takeError(), /*gen_crash_diag=*/false);
-          metate::buildStage(passes, stage, {}, target->get());
+          metate::buildStage(passes, stage, {},
+                             stage < metate::Stage::Layout ? nullptr : target->get());
         });
 }
 

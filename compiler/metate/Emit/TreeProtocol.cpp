@@ -35,7 +35,8 @@ Error metate::linkTreeProtocol(Module &module, StringRef bitcode) {
   if (none_of(module, isOfProtocol))
     return Error::success();
   if (bitcode.empty())
-    return createStringError("the target brings no bitcode of the tree protocol");
+    return createStringError("the target brings no bitcode of the tree protocol for '" +
+                             module.getTargetTriple().str() + "'");
   Expected<std::unique_ptr<Module>> protocol =
       getLazyBitcodeModule(MemoryBufferRef(bitcode, "tree protocol"), module.getContext());
   if (!protocol)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
+import os
+import sysconfig
 
 from .arguments import Arguments
 from .function import inlined
@@ -25,7 +27,8 @@ _COMPARISONS = {
     operator.ge: ast.GtE,
 }  # fmt: skip
 # What answers otherwise at each call: its answer while compiling would stay for ever.
-_CHANGING = ("random", "numpy.random", "time", "secrets", "uuid", "datetime")
+_CHANGING = ("random", "numpy.random", "time", "secrets", "uuid", "datetime", "os", "posix")
+_LIBRARIES = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 class ForeignCalls:
@@ -60,11 +63,11 @@ class ForeignCalls:
         return self.operators.unary(op, thing, node, node.args[0])
 
     def is_inlined(self, callee) -> bool:
-        """Is it a function in Python without a decorator of ours? Its body is compiled where it is called."""
-        is_plain = inspect.isfunction(callee) and not hasattr(callee, "__metate_kernel__")
-        is_plain = is_plain and callee.__module__.partition(".")[0] != _OWN
+        """Is it a function in Python without a decorator? Its body is compiled where it is called."""
+        if not inspect.isfunction(callee) or hasattr(callee, "__metate_kernel__") or hasattr(callee, "__wrapped__"):
+            return False
         endless = inspect.isgeneratorfunction(callee) or inspect.iscoroutinefunction(callee)
-        return is_plain and not endless and not self._is_changing(callee)
+        return not endless and not _is_changing(callee) and callee.__module__.partition(".")[0] != _OWN
 
     def inline(self, callee, node):
         """Its body at the call."""
@@ -72,13 +75,20 @@ class ForeignCalls:
 
     def constants_of(self, callee, node):
         """(positional, keywords) of a call whose result is known while compiling, of NumPy's say; None of any other."""
-        if not callable(callee) or hasattr(callee, "__metate_kernel__") or self._is_changing(callee):
+        if not callable(callee) or hasattr(callee, "__metate_kernel__") or _is_changing(callee):
             return None
         positional, keywords = self.arguments.of(node)
         return (positional, keywords) if is_static((*positional, *keywords.values())) else None
 
-    @staticmethod
-    def _is_changing(callee) -> bool:
-        owner = getattr(callee, "__self__", None)
-        module = getattr(callee, "__module__", None) or getattr(type(owner), "__module__", "") or ""
-        return any(module == name or module.startswith(name + ".") for name in _CHANGING)
+
+def is_of_a_library(callee) -> bool:
+    """Does its code stand where Python keeps its own and installed modules? Built-in functions' does."""
+    code = getattr(callee, "__code__", None)
+    return code is None or os.path.realpath(code.co_filename).startswith(_LIBRARIES)
+
+
+def _is_changing(callee) -> bool:
+    owner = getattr(callee, "__self__", None)
+    owner = owner if isinstance(owner, type) else type(owner)  # of a class method its class
+    modules = (getattr(callee, "__module__", None) or "", owner.__module__)
+    return any(module == name or module.startswith(name + ".") for module in modules for name in _CHANGING)

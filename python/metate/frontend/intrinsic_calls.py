@@ -21,7 +21,7 @@ from .operators import Operators
 from .places import Places
 from .random_calls import RandomCalls
 from .sparse import CELL_CALLS, SparseCalls
-from .static import Reference, Value, is_static
+from .static import Reference, Value, is_static, shape_of
 from .struct_ops import StructOperations
 from .structs import Components, StructValue
 from .values import Values
@@ -108,7 +108,7 @@ class IntrinsicCalls:
             return self.walk.compute(node, lambda: (min if name == "min" else max)(arguments))
         if len(arguments) == 1:
             return self.walk.emit(node, self.builder.linear, name, self.values.to_value(arguments[0], node))
-        shaped = next((one for one in arguments if getattr(getattr(one, "type", None), "shape", ())), None)
+        shaped = next((one for one in arguments if shape_of(one)), None)
         result, *others = [self.operators.beside(argument, shaped, node) for argument in arguments]
         for other in others:
             result = self.walk.emit(node, self.builder.binary, name, result, other)
@@ -120,7 +120,7 @@ class IntrinsicCalls:
         if isinstance(yes, StructValue) or isinstance(no, StructValue):
             return self.structs.select_struct(condition, yes, no, node)
         things = (condition, yes, no)
-        shaped = next((one for one in things if getattr(getattr(one, "type", None), "shape", ())), None)
+        shaped = next((one for one in things if shape_of(one)), None)
         values = [self.operators.beside(thing, shaped, at) for thing, at in zip(things, self.arguments.spots(node, things))]
         return self.walk.emit(node, self.builder.select, *values)
 

@@ -34,10 +34,10 @@ class Jumps:
                 node,
                 "assign the result to a variable and return it at the end",
             )
-        if self.interface.result is None and isinstance(node.value, ast.Constant) and node.value.value is None:
-            return  # return None
-        if (node.value is None) != (self.interface.result is None):
-            if node.value is None:
+        is_none = isinstance(node.value, ast.Constant) and node.value.value is None
+        returned = None if is_none and self.interface.result is None else node.value
+        if (returned is None) != (self.interface.result is None):
+            if returned is None:
                 raise self.walk.error("syntax", "expected a value, as the annotation says, got an empty return", node)
             raise self.walk.error(
                 "type",
@@ -45,12 +45,10 @@ class Jumps:
                 node,
                 f"def {self.walk.frame.source.name}(...) -> ti.f32:",
             )
-        binding = self.walk.frame.scope.lookup(node.value.id) if isinstance(node.value, ast.Name) else None
+        binding = self.walk.frame.scope.lookup(returned.id) if isinstance(returned, ast.Name) else None
         is_in_place = isinstance(binding, handles.Local) and binding.reference is self.interface.result
-        if node.value is not None and not is_in_place:
-            self.interface.write_result(
-                self.interface.result, self.values.settled(self.evaluator.expr(node.value), node.value), node
-            )
+        if returned is not None and not is_in_place:
+            self.interface.write_result(self.interface.result, self.values.settled(self.evaluator.expr(returned), returned), node)
         raise StaticReturn  # nothing after it is ever reached
 
     def statement_Break(self, node):

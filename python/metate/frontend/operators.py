@@ -13,7 +13,7 @@ from .constants import Constants, is_number
 from .evaluator import Evaluator
 from .native import describe
 from .places import Places
-from .static import Reference, Value, is_static
+from .static import Reference, Value, is_static, shape_of
 from .struct_ops import StructOperations
 from .structs import Components, StructValue
 from .texts import Texts
@@ -209,7 +209,7 @@ class Operators:
 
     def expr_IfExp(self, node):
         tested = self.evaluator.tested(node.test)
-        if getattr(getattr(tested, "type", None), "shape", ()):
+        if shape_of(tested):
             hint = "reduce it first: .any() or .all(), or choose component by component: ti.select(...)"
             raise self.walk.error("form", f"condition: expected a scalar condition, got {describe(tested)}", node.test, hint)
         condition = self.evaluator.decided(tested, node.test)

@@ -6,10 +6,12 @@ What a field is comes from capture.py.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from types import GeneratorType
 
 from . import handles, keys
 from .walk import Walk
+
+_ITERATORS = (GeneratorType, map, filter, zip, enumerate, reversed)
 
 
 class Outside:
@@ -23,8 +25,8 @@ class Outside:
         """What an object from outside the kernel stands for in it: fields and levels become handles."""
         kind = keys.kind_of(thing)
         if kind is None:
-            if isinstance(thing, Iterator):
-                return self._elements_of(thing)
+            if isinstance(thing, _ITERATORS) and isinstance(node, (ast.Name, ast.Attribute)):
+                return self._elements_of(thing, node)
             if isinstance(thing, (list, dict, set)) and _makes_container(node):
                 self._made[id(thing)] = thing
             return thing
@@ -35,11 +37,17 @@ class Outside:
             node, self.walk.captures.level if kind == "level" else self.walk.captures.field, thing, name, node
         )
 
-    def _elements_of(self, iterator):
+    def _elements_of(self, iterator, node):
         """A generator, a map and their like as a tuple: its elements can be had once, and a kernel is compiled several times."""
         kept = self.walk.frame.source.iterators
         if id(iterator) not in kept:
-            kept[id(iterator)] = iterator, tuple(iterator)
+            elements = self.walk.compute(node, tuple, iterator)
+            if not elements:
+                text = (
+                    f"'{ast.unparse(node)}': expected elements, got a {type(iterator).__name__} that has none, or none any more"
+                )
+                raise self.walk.error("type", text, node, "make a tuple of it where it is made: tuple(...)")
+            kept[id(iterator)] = iterator, elements
         return kept[id(iterator)][1]
 
     def is_made_here(self, thing) -> bool:

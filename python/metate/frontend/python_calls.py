@@ -9,13 +9,15 @@ import types as python_types
 
 import numpy as np
 
+from .. import intrinsics
 from .. import value_types as _types
+from ..ndarray import MatrixNdarray, ScalarNdarray, VectorNdarray
 from ..types import matrix, struct, vector
 from . import handles
 from .arguments import Arguments
 from .constants import is_number
 from .construction import Construction
-from .foreign_calls import ForeignCalls
+from .foreign_calls import ForeignCalls, is_of_a_library
 from .inlining import Inlining
 from .intrinsic_calls import IntrinsicCalls
 from .native import describe
@@ -36,6 +38,7 @@ _MATH = {
         "floor", "ceil", "trunc", "isnan", "isinf", "pow", "atan2",
     )
 }  # fmt: skip
+_ARRAY_RANKS = {ScalarNdarray: 0, VectorNdarray: 1, MatrixNdarray: 2}
 _BUILTINS = {abs: "abs", builtins.min: "min", builtins.max: "max", round: "round", pow: "pow"}
 _STATIC_BUILTINS = (
     len,
@@ -153,11 +156,11 @@ class PythonCalls:
         by_name = self.foreign.operator_call(callee, node)
         if by_name is not None:
             return by_name()
-        if self.foreign.is_inlined(callee):
-            return self.foreign.inline(callee, node)
-        constants = self.foreign.constants_of(callee, node)
+        constants = self.foreign.constants_of(callee, node) if is_of_a_library(callee) else None
         if constants is not None:
             return self._call_now(callee, *constants, node)
+        if self.foreign.is_inlined(callee):
+            return self.foreign.inline(callee, node)
         raise self.walk.error("type", f"{describe(callee)} cannot be called in a kernel", node.func, self._call_hint(callee))
 
     def _converted(self, kind, node):
@@ -173,6 +176,8 @@ class PythonCalls:
         if callee is sum and 1 <= len(arguments) <= 2 and not is_static(arguments[0]):
             start = arguments[1:] or [thing for name, thing in keywords.items() if name == "start"]
             return self._sum([*start, *self.values.unpacked(arguments[0], node)], node)
+        if callee is isinstance and len(arguments) == 2 and not is_static(arguments[0]):
+            return self._is_instance(*arguments)
         if callee in (any, all) and not is_static(arguments):
             return self._any_or_all(callee is all, arguments, node)
         if callee is sorted and not is_static(arguments):
@@ -219,6 +224,16 @@ class PythonCalls:
         for part in parts[1:]:
             total = self.operators.binary("+", total, part, node)
         return total
+
+    def _is_instance(self, thing, kind):
+        """isinstance of what a kernel has a value or handle of: by its dimensions, or those of an array's elements."""
+        if isinstance(kind, tuple):
+            return any(self._is_instance(thing, one) for one in kind)
+        if isinstance(thing, (Value, Reference, Components)) and kind in (intrinsics.Vector, intrinsics.Matrix):
+            return 1 <= len(thing.type.shape) <= (1 if kind is intrinsics.Vector else 2)
+        if isinstance(thing, handles.ArrayHandle) and kind in _ARRAY_RANKS:
+            return len(thing.native.element.shape) == _ARRAY_RANKS[kind]
+        return isinstance(thing, kind) if isinstance(kind, type) and kind not in _ARRAY_RANKS else False
 
     def _any_or_all(self, is_all, arguments, node):
         """any([...]) and all([...]) of values; each is computed."""

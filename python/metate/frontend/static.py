@@ -24,3 +24,8 @@ def is_static(value) -> bool:
     if isinstance(value, dict):
         return all(is_static(v) for v in value.values())
     return not isinstance(value, (*RUNTIME, *HANDLES))
+
+
+def shape_of(thing) -> tuple[int, ...]:
+    """Of a vector or matrix of the kernel its extents; () of anything else."""
+    return tuple(thing.type.shape) if isinstance(thing, (Value, Reference, Components)) else ()

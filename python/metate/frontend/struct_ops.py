@@ -87,7 +87,7 @@ class StructOperations:
     def fitted_part(self, type_, thing, node, what):
         """What something is as a value of a scalar, vector, matrix or struct type."""
         if isinstance(type_, _types.StructType):
-            if type_.members and _is_number(thing):
+            if type_.members and _is_scalar(thing):
                 return self._struct_from(type_, [thing], {}, node)  # for its first member, whose type it may be again
             return self.struct_of(type_, thing, node, what)
         scalar = getattr(type_, "dtype", type_)
@@ -145,6 +145,6 @@ class StructOperations:
         return yes.map(lambda _: next(chosen))
 
 
-def _is_number(thing):
+def _is_scalar(thing):
     is_value = isinstance(thing, (Value, Reference)) and not thing.type.shape
     return is_value or isinstance(thing, (bool, int, float))

@@ -39,9 +39,10 @@ static void sinkConstants(Region &body) {
 static void hoistPools(KernelOp kernel) {
   SmallVector<PoolOp> pools;
   kernel.walk([&](PoolOp pool) { pools.push_back(pool); });
-  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  for (PoolOp pool : pools) {
+  OpBuilder builder(kernel.getContext());
+  for (PoolOp pool : llvm::reverse(pools)) { // each goes before those that are there
     OpBuilder there(pool);
+    builder.setInsertionPointToStart(&kernel.getBody().front());
     auto address = cast<PoolOp>(builder.clone(*pool));
     Value own = address;
     if (pool.getKind() == PoolKind::Worker) {

@@ -77,11 +77,8 @@ std::string CpuTarget::problemAfterMap(Operation *op) const {
 Error CpuTarget::emit(ModuleOp module, const Options &options) const {
   Machine wanted = machine;
   wanted.optLevel = options.optLevel;
-  Expected<StringRef> protocol = treeBitcode(machine);
-  if (!protocol)
-    return protocol.takeError();
   EmitOptions code;
-  code.treeProtocol = *protocol;
+  code.treeProtocol = treeBitcode(machine);
   code.contract = options.contract;
   code.sanitizer = options.sanitizer;
   code.family = familyName;

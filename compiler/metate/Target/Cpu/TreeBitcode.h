@@ -9,7 +9,7 @@
 namespace metate::cpu {
 
 /// Emit/Support/Tree.c as bitcode for the machine's architecture, compiled for it, since C has its own idea of each.
-llvm::Expected<llvm::StringRef> treeBitcode(const Machine &machine);
+llvm::StringRef treeBitcode(const Machine &machine);
 
 } // namespace metate::cpu
 

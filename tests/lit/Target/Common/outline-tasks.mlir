@@ -103,6 +103,25 @@ metate.kernel @pools(%n: i64, %end: index) {
 }
 
 // Without tasks there is nothing to do; functions of the program are no tasks.
+
+// Pools at the kernel's start, its first operation among them, stay before what uses them.
+// CHECK-LABEL: metate.kernel @pools_first(
+// CHECK-NEXT: %[[FIRST:.*]] = metate.pool "first" launch bytes 64 align 64 index 0
+// CHECK-NEXT: %[[SECOND:.*]] = metate.pool "second" launch bytes 128 align 64 index 1
+// CHECK: metate.launch @pools_first_task0(
+metate.kernel @pools_first(%end: index) {
+  %first = metate.pool "first" launch bytes 64 align 64 index 0
+  %c0 = arith.constant 0 : index
+  metate.range (%c0) to (%end) {
+  ^bb0(%i: index):
+    %second = metate.pool "second" launch bytes 128 align 64 index 1
+    %v = metate.read %first[%c0] scope -1 : f32
+    metate.write %v, %second[%c0] scope -1 : f32
+    metate.yield
+  }
+  metate.return
+}
+
 // CHECK-LABEL: func.func private @real(%{{.*}}: index) -> index {
 // CHECK-LABEL: metate.kernel @plain(%{{.*}}: index) {
 // CHECK-NEXT: metate.return
