@@ -37,7 +37,7 @@ def __getattr__(name):
     return _public(__name__, name)
 
 
-__path__ = []  # a package without files: its parts are made here
+__path__ = ()  # a package without files: its parts are made here
 for _part in _PARTS:
     sys.modules.setdefault(f"{__name__}.{_part}", _Part(f"{__name__}.{_part}"))
 del _part

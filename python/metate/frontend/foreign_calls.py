@@ -82,9 +82,11 @@ class ForeignCalls:
 
 
 def is_of_a_library(callee) -> bool:
-    """Does its code stand where Python keeps its own and installed modules? Built-in functions' does."""
+    """Does its code stand where Python keeps its own and installed modules, or here? Built-in functions' does."""
     code = getattr(callee, "__code__", None)
-    return code is None or os.path.realpath(code.co_filename).startswith(_LIBRARIES)
+    if code is None or callee.__module__.partition(".")[0] == _OWN:
+        return True
+    return code.co_filename.startswith("<frozen ") or os.path.realpath(code.co_filename).startswith(_LIBRARIES)
 
 
 def _is_changing(callee) -> bool:

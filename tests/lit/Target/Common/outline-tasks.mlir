@@ -112,8 +112,7 @@ metate.kernel @pools(%n: i64, %end: index) {
 metate.kernel @pools_first(%end: index) {
   %first = metate.pool "first" launch bytes 64 align 64 index 0
   %c0 = arith.constant 0 : index
-  metate.range (%c0) to (%end) {
-  ^bb0(%i: index):
+  metate.range (%i) = (%c0) to (%end) {
     %second = metate.pool "second" launch bytes 128 align 64 index 1
     %v = metate.read %first[%c0] scope -1 : f32
     metate.write %v, %second[%c0] scope -1 : f32
