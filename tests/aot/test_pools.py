@@ -82,7 +82,7 @@ def test_pools_that_do_not_fit_are_refused(module):
         (TreeError, "pool 'copy': expected at least 4032 bytes, got 100", {"copy": aligned(100)}),
         (TreeError, "pool 'copy': expected an address aligned to 64 bytes", {"copy": aligned(5000)[4:]}),
         (RuntimeValueError_, "pool 'copy' overlaps argument 2 'y'", {"copy": y.view("u1")}),
-        (RuntimeValueError_, "pool 'tile': it overlaps pool 0", {"copy": both, "tile": both}),
+        (RuntimeValueError_, "pool 'tile' overlaps pool 'copy'", {"copy": both, "tile": both}),
         (RuntimeTypeError_, "expected pools 'copy', 'tile'; got 'tiles'", {"tiles": aligned(100)}),
         (RuntimeTypeError_, "pool 'tile': expected a writable contiguous buffer, got bytes", {"copy": grown, "tile": bytes(99)}),
         (RuntimeTypeError_, "pool 'copy': expected a writable contiguous buffer, got ndarray", {"copy": aligned(9000)[::2]}),

@@ -46,7 +46,7 @@ def test_error_text(name):
     section = SECTIONS[name]
     error, kind, text = error_of(name, section["program"])
     assert (kind, text) == (section["kind"], section["text"].rstrip("\n"))
-    if isinstance(error, ti.CompilationError):
+    if isinstance(error, ti.CompilationError) and not isinstance(error, ti.RuntimeError_):
         assert error.line is not None, "a compile error names the user's line"
         line = section["program"].splitlines()[error.line - 1]
         assert error.source is None or error.source.rstrip("\n") == line
