@@ -24,4 +24,4 @@ def default_of(kind: str, options: Any) -> DType:
     """The scalar type of ``"float"``, ``"int"`` or ``"uint"``: default_fp, default_ip, and the unsigned one of its width."""
     if kind == "float":
         return options.default_fp
-    return options.default_ip if kind == "int" else _UNSIGNED.get(options.default_ip.name, options.default_ip)
+    return options.default_ip if kind == "int" else (_UNSIGNED.get(options.default_ip.name) or options.default_ip)

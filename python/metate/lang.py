@@ -24,7 +24,7 @@ class _Part(types.ModuleType):
 def _public(module, name):
     if name.startswith("__"):
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
-    package = importlib.import_module(__package__)
+    package = importlib.import_module(__name__.rpartition(".")[0])
     for place in (package, package.types, package.math, package.errors):
         if name in vars(place) or name in getattr(place, "__all__", ()):
             return getattr(place, name)
@@ -37,7 +37,7 @@ def __getattr__(name):
     return _public(__name__, name)
 
 
-__path__ = ()  # a package without files: its parts are made here
+vars()["__path__"] = ()  # a package without files: its parts are made here
 for _part in _PARTS:
     sys.modules.setdefault(f"{__name__}.{_part}", _Part(f"{__name__}.{_part}"))
 del _part

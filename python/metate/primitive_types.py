@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtypes import (  # noqa: F401
-    DTYPES,
+from .dtypes import (
     DType,
     f16,
     f32,
@@ -63,6 +62,36 @@ def is_tensor(type_: Any) -> bool:
 
 
 __all__ = [
-    *("all_types", "integer_types", "real_types", "is_integral", "is_real", "is_signed", "is_tensor", "bf16"),
-    *(one.name for one in DTYPES if one is not bf16),
-]
+    "all_types",
+    "bf16",
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "integer_types",
+    "is_integral",
+    "is_real",
+    "is_signed",
+    "is_tensor",
+    "real_types",
+    "u1",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint1",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 
 from . import types as _types
 from .errors import RuntimeTypeError_, RuntimeValueError_
-from .fields import StructField, root, struct_field
+from .fields import StructField, root
+from .fields.make import struct_field
 from .frontend.function import template
 from .intrinsics import grouped
 from .kernel import kernel
