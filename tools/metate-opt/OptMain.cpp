@@ -23,7 +23,6 @@
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
-namespace cl = llvm::cl;
 
 static constexpr const char *toolName = "metate-opt";
 
@@ -104,19 +103,19 @@ static void registerStagePipelines(const metate::TargetRegistry &registry) {
 
 /// Options of the stage driver.
 struct StageOptions {
-  cl::OptionCategory category{"stages"};
-  cl::opt<std::string> startFrom{"start-from", cl::desc("the stage that the input has left"),
-                                 cl::cat(category)};
-  cl::opt<std::string> stopAfter{"stop-after", cl::desc("the last stage to run"),
-                                 cl::cat(category)};
-  cl::list<std::string> targets{"target", cl::desc("a target to emit for; may be repeated"),
-                                cl::cat(category)};
-  cl::list<std::string> options{"option",
-                                cl::desc("NAME=VALUE, an option of Options.def; may be repeated"),
-                                cl::cat(category)};
-  cl::opt<std::string> emit{
-      "emit", cl::desc("after pack: metate (the default), o (an object), h (its C header)"),
-      cl::init("metate"), cl::cat(category)};
+  llvm::cl::OptionCategory category{"stages"};
+  llvm::cl::opt<std::string> startFrom{
+      "start-from", llvm::cl::desc("the stage that the input has left"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> stopAfter{"stop-after", llvm::cl::desc("the last stage to run"),
+                                       llvm::cl::cat(category)};
+  llvm::cl::list<std::string> targets{
+      "target", llvm::cl::desc("a target to emit for; may be repeated"), llvm::cl::cat(category)};
+  llvm::cl::list<std::string> options{
+      "option", llvm::cl::desc("NAME=VALUE, an option of Options.def; may be repeated"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> emit{
+      "emit", llvm::cl::desc("after pack: metate (the default), o (an object), h (its C header)"),
+      llvm::cl::init("metate"), llvm::cl::cat(category)};
 };
 
 static llvm::Expected<metate::Stage> stageOf(StringRef name, metate::Stage otherwise) {
@@ -218,7 +217,7 @@ int metate::optMain(int argc, char **argv, const TargetRegistry &targets) {
   registerPass([&targets] { return std::make_unique<EmitPass>(targets); });
   registerStagePipelines(targets);
   // LLVM's code generator, which is linked in, has an option of this name for its own passes.
-  if (cl::Option *taken = cl::getRegisteredOptions().lookup("stop-after"))
+  if (llvm::cl::Option *taken = llvm::cl::getRegisteredOptions().lookup("stop-after"))
     taken->removeArgument();
   StageOptions options;
   auto [input, output] =
