@@ -10,17 +10,17 @@ import ast
 import numpy as np
 
 from .. import intrinsics
-from .. import value_types as _types
 from . import analysis, handles
-from .arguments import Arguments
 from .blocks import Blocks
 from .evaluator import Evaluator
 from .fields import Fields
 from .flags import Flags, StaticJump
 from .levels import levels_of
+from .loop_bounds import LoopBounds
+from .loop_targets import LoopTargets
 from .native import describe
 from .operators import Operators
-from .static import Reference, Value, is_static
+from .static import is_static
 from .unrolling import Unrolling
 from .values import Values
 from .walk import Walk
@@ -33,7 +33,8 @@ class Loops:
         self,
         walk: Walk,
         evaluator: Evaluator,
-        arguments: Arguments,
+        bounds: LoopBounds,
+        targets: LoopTargets,
         values: Values,
         blocks: Blocks,
         flags: Flags,
@@ -42,7 +43,8 @@ class Loops:
         unrolling: Unrolling,
     ):
         self.walk, self.builder = walk, walk.builder
-        self.evaluator, self.arguments, self.values, self.blocks, self.flags = evaluator, arguments, values, blocks, flags
+        self.evaluator, self.bounds, self.targets = evaluator, bounds, targets
+        self.values, self.blocks, self.flags = values, blocks, flags
         self.fields, self.operators, self.unrolling = fields, operators, unrolling
 
     #  -- what a loop runs over --------------------------------------------------------------------
@@ -55,9 +57,9 @@ class Loops:
         if callee is intrinsics.static:
             self._unrolled(node)
         elif callee is range:
-            self._boxed(node, [self._range_bounds(node.iter)], False, serialize)
+            self._boxed(node, [self.bounds.of_range(node.iter)], False, serialize)
         elif callee is intrinsics.ndrange:
-            self._boxed(node, self._box_bounds(node.iter), False, serialize, is_box=True)
+            self._boxed(node, self.bounds.of_call(node.iter), False, serialize, is_box=True)
         elif callee is intrinsics.grouped:
             self._grouped(node, serialize)
         elif callee is not None and any(callee is function for function in (zip, enumerate, reversed)):
@@ -78,7 +80,7 @@ class Loops:
         (inner,) = node.iter.args
         callee = self.evaluator.expr(inner.func) if isinstance(inner, ast.Call) else None
         if callee is intrinsics.ndrange:
-            self._boxed(node, self._box_bounds(inner), True, serialize, is_box=True)
+            self._boxed(node, self.bounds.of_call(inner), True, serialize, is_box=True)
         else:
             self._over(node, inner, True, serialize)
 
@@ -86,10 +88,7 @@ class Loops:
         """A loop over a tree, a member, a level, or the indices of an array."""
         thing = self.evaluator.expr(iterable)
         if isinstance(thing, intrinsics.Box):
-            bounds = [
-                (self.values.to_value(low, iterable), self.values.to_value(high, iterable), None) for low, high in thing.bounds
-            ]
-            self._boxed(node, bounds, is_grouped, serialize, is_box=True)
+            self._boxed(node, self.bounds.of_box(thing, iterable), is_grouped, serialize, is_box=True)
             return
         if isinstance(thing, handles.StructFieldHandle):
             thing = self.fields.first_field(thing, iterable)
@@ -98,9 +97,7 @@ class Loops:
         if isinstance(thing, (handles.MemberHandle, handles.LevelHandle, handles.FieldHandle)):
             self._for_each(node, thing, is_grouped, serialize)
         elif isinstance(thing, handles.ARRAYS):
-            zero = self.values.to_value(0, iterable)
-            extents = self.values.unpacked(handles.ShapeHandle(thing.first), iterable)
-            self._boxed(node, [(zero, extent, None) for extent in extents], is_grouped, serialize, is_box=True)
+            self._boxed(node, self.bounds.of_array(thing.first, iterable), is_grouped, serialize, is_box=True)
         else:
             hint = (
                 f"unroll it: ti.static({ast.unparse(iterable)})"
@@ -110,29 +107,6 @@ class Loops:
             raise self.walk.error(
                 "type", f"expected a range, a tree or an array to loop over, got {describe(thing)}", iterable, hint
             )
-
-    #  -- bounds -----------------------------------------------------------------------------------
-
-    def _range_bounds(self, call):
-        things, _ = self.arguments.of(call, names=())
-        if not 1 <= len(things) <= 3:
-            raise self.walk.error("type", f"range: expected 1 to 3 arguments, got {len(things)}", call)
-        values = [self.values.to_value(thing, at) for thing, at in zip(things, self.arguments.spots(call, things))]
-        if len(values) == 1:
-            return self.values.to_value(0, call), values[0], None
-        return values[0], values[1], values[2] if len(values) == 3 else None
-
-    def _box_bounds(self, call):
-        things, _ = self.arguments.of(call, names=())
-        bounds = []
-        for thing, at in zip(things, self.arguments.spots(call, things)):
-            if isinstance(thing, (Value, Reference)) and thing.type.shape:
-                thing = tuple(self.values.unpacked(thing, at))  # a vector of two: (begin, end)
-            if isinstance(thing, (tuple, list)) and len(thing) != 2:
-                raise self.walk.error("form", f"ndrange: expected an extent or (begin, end), got a tuple of {len(thing)}", at)
-            low, high = thing if isinstance(thing, (tuple, list)) else (0, thing)
-            bounds.append((self.values.to_value(low, at), self.values.to_value(high, at), None))
-        return bounds
 
     #  -- loops at run time ------------------------------------------------------------------------
 
@@ -151,8 +125,8 @@ class Loops:
         if not bounds:
             self._once(node, is_grouped)
             return
-        self._check_targets(node, len(bounds), is_grouped)
-        if self._is_outermost(node) and not serialize and not self._is_single(bounds):
+        self.targets.check(node, len(bounds), is_grouped)
+        if self._is_outermost(node) and not serialize and not self.bounds.is_single(bounds):
             loop = handles.Loop(False, True, self.walk.depth + 1)
             variables = self.walk.emit(node, self.builder.begin_parallel, bounds)
             self._body(node, loop, variables, is_grouped)
@@ -172,7 +146,7 @@ class Loops:
     def _once(self, node, is_grouped):
         """A loop over no dimensions, a field of shape () say: one iteration, whose index has no components."""
         if not is_grouped:
-            self._check_targets(node, 0, is_grouped)
+            self.targets.check(node, 0, is_grouped)
         zero, one = self.values.to_value(0, node), self.values.to_value(1, node)
         loop = handles.Loop(False, False, self.walk.depth + 1)
         if analysis.contains_break(node.body) or (self.walk.frame.live is not None and analysis.contains_return(node.body)):
@@ -180,11 +154,6 @@ class Loops:
         self.walk.emit(node, self.builder.begin_serial, zero, one, None, loop.going)
         self._body(node, loop, [], is_grouped)
         self.builder.end_loop()
-
-    def _is_single(self, bounds):
-        """Is there one iteration? Taichi's programs say `for _ in range(1)` to have what stands in it run in order."""
-        known = [(self.builder.known_integer(low), self.builder.known_integer(high)) for low, high, _ in bounds]
-        return all(None not in pair and pair[1] - pair[0] == 1 for pair in known)
 
     def _for_each(self, node, thing, is_grouped, serialize):
         if isinstance(thing, handles.FieldHandle) and not thing.shape:
@@ -201,7 +170,7 @@ class Loops:
         if offset is not None:
             thing = self.fields.field_member(thing)
         rank = self._rank(thing)
-        self._check_targets(node, rank, is_grouped)
+        self.targets.check(node, rank, is_grouped)
         variables = self.walk.emit(node, self.builder.begin_for_each, thing.tree.native, thing.name)
         if offset is not None:
             variables = [self.fields.shifted(variable, first, node) for variable, first in zip(variables, offset)]
@@ -216,56 +185,17 @@ class Loops:
             raise self.walk.error(
                 "syntax", f"a loop over {describe(thing)} cannot be serialized", node, "its order is not specified"
             )
-        first = offset or (0,) * len(thing.shape)
-        bounds = [
-            (self.values.to_value(low, node), self.values.to_value(low + extent, node), None)
-            for low, extent in zip(first, thing.shape)
-        ]
-        self._boxed(node, bounds, is_grouped, True, is_box=True)
+        self._boxed(node, self.bounds.of_field(thing.shape, offset, node), is_grouped, True, is_box=True)
 
     @staticmethod
     def _rank(thing):
         return len(set().union(*(level.axes for level in levels_of(thing.tree.type, thing.name))))
 
-    def _check_names(self, target):
-        """A loop's variables must not be named like others in use, which Python's loop would assign."""
-        if isinstance(target, (ast.Tuple, ast.List)):
-            for part in target.elts:
-                self._check_names(part)
-        if not isinstance(target, ast.Name) or target.id == "_":
-            return
-        binding = self.walk.frame.scope.lookup(target.id)
-        is_free = binding is None or getattr(binding, "is_left", False) or self.walk.frame.closed.get(target.id) is binding
-        if not is_free:
-            text = f"loop variable '{target.id}': expected a name of its own, got that of a variable in use"
-            raise self.walk.error("syntax", text, target, "use another name")
-
-    def _check_targets(self, node, rank, is_grouped):
-        targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
-        for target in targets:
-            if not isinstance(target, ast.Name):
-                raise self.walk.error("syntax", "a loop variable must be a name", target)
-        self._check_names(node.target)
-        if is_grouped and isinstance(node.target, ast.Name):
-            return
-        if len(targets) != rank:
-            hint = f"write for {', '.join(_types.LETTERS[:rank])} in ..., or for I in ti.grouped(...)" if rank > 1 else None
-            raise self.walk.error(
-                "form", f"expected {rank} loop variable{'s' * (rank != 1)}, got {len(targets)}", node.target, hint
-            )
-
     def _body(self, node, loop, variables, is_grouped):
         """Walks the body with its variables bound; the builder stands in the loop already."""
         outer, self.walk.depth = self.walk.depth, loop.depth
         self.walk.push_scope("loop")
-        if is_grouped and isinstance(node.target, ast.Name) and not variables:
-            self.walk.frame.scope.names[node.target.id] = handles.Constant(())
-        elif is_grouped and isinstance(node.target, ast.Name):
-            self._bind_variable(node.target, self.walk.emit(node.target, self.builder.vector, variables, None), node)
-        else:
-            targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
-            for target, variable in zip(targets, variables):
-                self._bind_variable(target, variable, node)
+        self.targets.bind(node, variables, is_grouped)
         self._loop_block(node, loop)
         self.walk.depth = outer
 
@@ -282,14 +212,6 @@ class Loops:
         for name in scope.names:
             if self.walk.frame.scope.lookup(name) is None:
                 self.walk.frame.scope.absent[name] = "it is assigned inside a loop, which may run no iteration"
-
-    def _bind_variable(self, target, value, node):
-        if target.id not in analysis.assigned_names(node.body):
-            self.walk.frame.scope.names[target.id] = handles.Constant(value)
-            return
-        local = self.walk.emit(target, self.builder.declare_local, value.type)
-        self.walk.write(target, local, value, target.id)
-        self.walk.frame.scope.names[target.id] = handles.Local(local, target)
 
     def statement_While(self, node):
         if node.orelse:
@@ -316,7 +238,7 @@ class Loops:
         (iterable,) = node.iter.args if len(node.iter.args) == 1 else (None,)
         if iterable is None:
             raise self.walk.error("type", f"static: expected 1 iterable, got {len(node.iter.args)}", node.iter)
-        self._check_names(node.target)
+        self.targets.check_names(node.target)
         loop = handles.Loop(True, False, self.walk.depth)
         self.walk.frame.loops.append(loop)
         outer = self.walk.depth

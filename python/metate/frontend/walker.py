@@ -36,6 +36,8 @@ from .interface import Interface
 from .intrinsic_calls import IntrinsicCalls
 from .jumps import Jumps
 from .lists import Lists
+from .loop_bounds import LoopBounds
+from .loop_targets import LoopTargets
 from .loops import Loops
 from .method_calls import MethodCalls
 from .names import Names
@@ -155,7 +157,8 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     calls = Calls(walk, evaluator, structs, inlining, construction, intrinsics, methods, python_calls)
     branches = Branches(walk, evaluator, values, blocks)
     jumps = Jumps(walk, evaluator, values, flags, interface, results)
-    loops = Loops(walk, evaluator, arguments, values, blocks, flags, fields, operators, unrolling)
+    bounds, targets = LoopBounds(walk, arguments, values), LoopTargets(walk)
+    loops = Loops(walk, evaluator, bounds, targets, values, blocks, flags, fields, operators, unrolling)
     ruled = (names, containers, operators, access, calls, closures, texts, assignment, branches, jumps, loops, blocks)
     evaluator.rules.update({node: getattr(ruled[k], name) for node, k, name in _EXPRESSIONS})
     evaluator.truths.update({node: getattr(ruled[k], name) for node, k, name in _TRUTHS})
