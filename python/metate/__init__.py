@@ -12,10 +12,12 @@ from types import SimpleNamespace as _SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from . import aot, context, errors, math, types, ui
+from . import dtypes as _dtypes
 from . import not_here as _not_here
 from . import options as _options
 from ._version import __version__
 from .context import Context, arm64, cpu, interp, reset, x64, x86_64
+from .dtypes import *  # noqa: F403  (its __all__: the scalar types)
 from .errors import (
     AssertionError_,
     CapacityError,
@@ -70,35 +72,7 @@ from .struct_types import Struct
 from .types import (
     NAMED_AXES as _axes,
 )
-from .types import (
-    SNodeTreeBuilder,
-    axes,
-    bf16,
-    dataclass,
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i8,
-    i16,
-    i32,
-    i64,
-    int8,
-    int16,
-    int32,
-    int64,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from .types import SNodeTreeBuilder, axes, dataclass
 
 if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from . import tools as tools
@@ -110,7 +84,6 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from .ui import imwrite as imwrite
 
 globals().update(_axes)  # mt.i, mt.ij, mt.ijk, ...
-uint1 = u1
 experimental = _SimpleNamespace(real_func=real_func)  # where Taichi keeps it
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"  # for log_level=
 globals().update({name: name for name in _options.OTHER_ARCHS})  # mt.gpu, mt.cuda, ...: see init
@@ -166,14 +139,12 @@ def __getattr__(name: str):
 
 __all__ = [
     "AssertionError_", "CapacityError", "CompilationError", "Context", "Field", "FieldsBuilder", "Layout", "MatrixField",
-    "MetateError", "NameError_", "RuntimeError_", "RuntimeIndexError_", "SNode", "SNodeTreeBuilder", "ScalarField",
-    "Struct", "StructField", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError",
-    "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError",
-    "TreeError", "TypeError_", "ZeroDivisionError_", "__version__", "aot", "arm64", "attach_source", "axes", "bf16",
-    "cpu", "data_oriented", "dataclass", "errors", "f16", "f32", "f64", "field", "float16", "float32", "float64",
-    "from_dlpack", "func", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "interp", "kernel",
-    "math", "ndarray", "pyfunc", "real_func", "reset", "root", "sync", "template", "types", "u1", "u16", "u32", "u64",
-    "u8", "ui", "uint16", "uint32", "uint64", "uint8", "var", "x64", "x86_64",
-    "MatrixNdarray", "ScalarNdarray", "VectorNdarray", "deactivate_all_snodes",
-    *_axes, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
+    "MatrixNdarray", "MetateError", "NameError_", "RuntimeError_", "RuntimeIndexError_", "SNode", "SNodeTreeBuilder",
+    "ScalarField", "ScalarNdarray", "Struct", "StructField", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError",
+    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
+    "TaichiTypeError", "TreeError", "TypeError_", "VectorNdarray", "ZeroDivisionError_", "__version__", "aot", "arm64",
+    "attach_source", "axes", "cpu", "data_oriented", "dataclass", "deactivate_all_snodes", "errors", "field", "from_dlpack",
+    "func", "init", "interp", "kernel", "math", "ndarray", "pyfunc", "real_func", "reset", "root", "sync", "template",
+    "types", "ui", "var", "x64", "x86_64",
+    *_axes, *_dtypes.__all__, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

@@ -5,10 +5,40 @@ The compiler's and modules' numbers of types (abi/metate/abi/base.h) are their c
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+# What `from .dtypes import *` gives: the types by all their names.
+__all__ = [
+    "bf16",
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "u1",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint1",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +136,12 @@ f32 = DType("f32", "f32", 32, "float", 12, np.dtype(np.float32))
 f64 = DType("f64", "f64", 64, "float", 13, np.dtype(np.float64))
 
 DTYPES = (u1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64)
-_BY_NAME = {t.name: t for t in DTYPES}
 _BY_CODE = {t.code: t for t in DTYPES}
 _BY_NUMPY = {t.numpy: t for t in DTYPES if t.numpy is not None}
-_LONG_NAMES = dict(
-    uint1=u1, int8=i8, int16=i16, int32=i32, int64=i64, uint8=u8, uint16=u16, uint32=u32, uint64=u64,
-    float16=f16, float32=f32, float64=f64,
-)  # fmt: skip
 int8, int16, int32, int64 = i8, i16, i32, i64
 uint1, uint8, uint16, uint32, uint64 = u1, u8, u16, u32, u64
 float16, float32, float64 = f16, f32, f64
+_BY_NAME = {name: globals()[name] for name in __all__}
 
 
 def dtype(value: Any) -> DType:
@@ -127,7 +153,7 @@ def dtype(value: Any) -> DType:
     if isinstance(value, DType):
         return value
     if isinstance(value, str):
-        found = _BY_NAME.get(value) or _LONG_NAMES.get(value)
+        found = _BY_NAME.get(value)
         if found is not None:
             return found
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -152,12 +178,12 @@ def scalar_of(thing: Any, options: Any) -> Any:
     return thing.under(options) if isinstance(thing, ByDefault) else thing
 
 
-class ByDefault:
+class ByDefault(ABC):
     """A type whose scalars are the context's default ones, such as ``mt.math.vec3``."""
 
+    @abstractmethod
     def under(self, options: Any) -> Any:
         """The type that it is under options."""
-        raise NotImplementedError
 
 
 def bf16_bits(values: Any) -> np.ndarray:

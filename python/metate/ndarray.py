@@ -105,7 +105,10 @@ def _made(make, *arguments):
 
 
 def _element_of(dtype):
-    return _made(lambda: _types.element_type(dtype, "dtype", allow_struct=True))
+    element = _made(lambda: _types.element_type(dtype, "dtype", allow_struct=True))
+    if isinstance(element, _types.StructType) and not element.has_values:
+        raise RuntimeTypeError_(f"ndarray: expected a struct type with members, got {element!r}")
+    return element
 
 
 def _shape_of(shape) -> tuple[int, ...]:

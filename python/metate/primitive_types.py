@@ -4,34 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtypes import (
-    DType,
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i8,
-    i16,
-    i32,
-    i64,
-    int8,
-    int16,
-    int32,
-    int64,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-    uint1,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from .dtypes import bf16 as bf16
+from . import dtypes as _dtypes
+from .dtypes import *  # noqa: F403  (its __all__: the types by their names)
+from .dtypes import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 from .vector_types import MatrixType, VectorType
 
 real_types = [f16, f32, f64, float]
@@ -61,37 +36,5 @@ def is_tensor(type_: Any) -> bool:
     return isinstance(type_, (VectorType, MatrixType))
 
 
-__all__ = [
-    "all_types",
-    "bf16",
-    "f16",
-    "f32",
-    "f64",
-    "float16",
-    "float32",
-    "float64",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "integer_types",
-    "is_integral",
-    "is_real",
-    "is_signed",
-    "is_tensor",
-    "real_types",
-    "u1",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "uint1",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]  # fmt: skip
+__all__ = ["all_types", "integer_types", "is_integral", "is_real", "is_signed", "is_tensor", "real_types"]
+__all__ += _dtypes.__all__

@@ -73,6 +73,11 @@ class StructType:
         return dict(self._members)
 
     @property
+    def has_values(self) -> bool:
+        """Is there a scalar, vector or matrix in it? A struct of methods alone takes no memory."""
+        return any(not isinstance(type_, StructType) or type_.has_values for _, type_ in self._members)
+
+    @property
     def methods(self) -> dict[str, Any]:
         """The functions that its values have, by their names."""
         return dict(self._methods)

@@ -15,8 +15,8 @@ from . import value_types as _values
 from .context import current as _current
 from .default_types import default_of as _default_of
 from .default_types import scalar_type as _scalar_type
+from .dtypes import *  # noqa: F403  (its __all__: the types by their names)
 from .dtypes import dtype as dtype
-from .dtypes import float16, float32, float64, int8, int16, int32, int64, uint1, uint8, uint16, uint32, uint64  # noqa: F401
 from .fields import make as _make
 from .frontend.function import template  # noqa: F401
 from .primitive_types import is_integral, is_real, is_signed, is_tensor  # noqa: F401
@@ -32,24 +32,11 @@ from .value_types import (  # noqa: F401  (offered from here)
     NDArrayType,
     StructMember,
     axes,
-    bf16,
     element_of,
     element_type,
-    f16,
-    f32,
-    f64,
-    i8,
-    i16,
-    i32,
-    i64,
     is_python_scalar,
     ndarray,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-)  # fmt: skip
+)
 
 globals().update(NAMED_AXES)
 

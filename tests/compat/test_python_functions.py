@@ -166,6 +166,26 @@ def test_endless_iterators_end_where_zip_ends():
     assert run() == 17
 
 
+def test_an_iterator_without_an_end_is_refused():
+    def squares():
+        k = 0
+        while True:
+            yield k * k
+            k += 1
+
+    endless = squares()
+
+    @ti.kernel
+    def run() -> ti.i32:
+        s = 0
+        for k in ti.static(endless):
+            s += k
+        return s
+
+    with pytest.raises(ti.TaichiCompilationError, match="'endless': expected at most 65536 elements"):
+        run()
+
+
 def test_iterators_from_outside():
     n, dim = 5, 2
     ranges = ((2, n - 2) for _ in range(dim))

@@ -169,7 +169,10 @@ def test_wrong_values_are_named():
     for kernel, text in (
         (wrong, "return value: expected 2 values, as the annotation says, got 3 values"),
         (no_struct, "return value: expected a"),
-        (annotation, "return annotation: expected a scalar, vector, matrix or struct type or a tuple of them, got 'text'"),
+        (
+            annotation,
+            "return annotation: expected a scalar, vector, matrix or struct type with members or a tuple of them, got 'text'",
+        ),
     ):
         with pytest.raises(mt.CompilationError, match=rf"test_kernel_values.py:\d+:\d+: {text}"):
             kernel()

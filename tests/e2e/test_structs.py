@@ -320,3 +320,37 @@ def test_types_made_in_kernels():
         return one.a + one.b.sum()
 
     assert run(2) == 5
+
+
+@ti.dataclass
+class Rules:
+    """Methods alone: it takes no memory."""
+
+    @ti.func
+    def half(self, x):
+        return x / 2
+
+
+def test_structs_of_methods_alone():
+    named = ti.types.struct(rules=Rules, x=ti.f64)
+
+    @ti.kernel
+    def run(rules: Rules, pair: named) -> ti.f64:
+        return rules.half(3.0) + pair.rules.half(pair.x)
+
+    assert run(Rules(), named(Rules(), 5.0)) == 4.0
+    cells = named.field(shape=3)
+    cells[1].x = 7.0
+    assert cells.to_numpy()["x"].tolist() == [0.0, 7.0, 0.0]
+
+    @ti.kernel
+    def back() -> Rules:
+        return Rules()
+
+    with pytest.raises(ti.TypeError_, match="struct type with members"):
+        back()
+    for make in (lambda: ti.ndarray(Rules, 3), lambda: ti.ndarray(ti.types.struct(a=Rules), 3)):
+        with pytest.raises(ti.TaichiRuntimeTypeError, match="expected a struct type with members"):
+            make()
+    with pytest.raises(ti.TreeError, match="expected at least one field"):
+        Rules.field(shape=3)

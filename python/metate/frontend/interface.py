@@ -93,11 +93,11 @@ class Interface:
             parts = tuple_annotation(annotation)
             return tuple(self._result_places(part, f"{path}.{k}", definition) for k, part in enumerate(parts))
         place = lambda name, type_: self.walk.emit(definition, self.builder.result_argument, native_type(type_), name)
-        if isinstance(annotation, _types.StructType):
+        if isinstance(annotation, _types.StructType) and annotation.has_values:
             return structs.from_leaves(annotation, place, f"{path}.")
         if isinstance(annotation, _LEAVES):
             return place(path, annotation)
-        text = "return annotation: expected a scalar, vector, matrix or struct type or a tuple of them"
+        text = "return annotation: expected a scalar, vector, matrix or struct type with members or a tuple of them"
         raise self.walk.error("type", f"{text}, got {annotation!r}", definition.returns)
 
     def write_result(self, place, thing, node, what="return value"):

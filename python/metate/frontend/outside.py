@@ -6,11 +6,13 @@ What a field is comes from capture.py.
 from __future__ import annotations
 
 import ast
+import itertools
 from types import GeneratorType
 
 from . import handles, keys
 from .walk import Walk
 
+_MAX_ELEMENTS = 1 << 16  # of an iterator from outside; some have no end
 _ITERATORS = (GeneratorType, map, filter, zip, enumerate, reversed)
 
 
@@ -41,7 +43,12 @@ class Outside:
         """A generator, a map and their like as a tuple: its elements can be had once, and a kernel is compiled several times."""
         kept = self.walk.frame.source.iterators
         if id(iterator) not in kept:
-            elements = self.walk.compute(node, tuple, iterator)
+            elements = self.walk.compute(node, lambda: tuple(itertools.islice(iterator, _MAX_ELEMENTS + 1)))
+            if len(elements) > _MAX_ELEMENTS:
+                text = (
+                    f"'{ast.unparse(node)}': expected at most {_MAX_ELEMENTS} elements, got a {type(iterator).__name__} of more"
+                )
+                raise self.walk.error("type", text, node, "take as many as are needed: tuple(itertools.islice(...))")
             if not elements:
                 text = (
                     f"'{ast.unparse(node)}': expected elements, got a {type(iterator).__name__} that has none, or none any more"
