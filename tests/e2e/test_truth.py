@@ -107,6 +107,36 @@ def test_floats_are_conditions_but_no_operands():
     assert "a if x != 0.0 else b" in str(caught.value)
 
 
+def test_dependent_loops_over_fields_under_constants_run_in_order():
+    x, leaves = ti.field(ti.f64, shape=(3, 4)), ti.field(ti.f64)
+    ti.root.pointer(ti.i, 4).dense(ti.i, 4).place(leaves)
+    x.from_numpy(np.arange(12.0).reshape(3, 4))
+
+    @ti.kernel
+    def filtered() -> ti.f64:
+        s = 0.0
+        if ti.static(not USE_GRAVITY):
+            for i, j in x:
+                s = s * 0.5 + x[i, j]
+        return s
+
+    expected = 0.0
+    for value in range(12):
+        expected = expected * 0.5 + value
+    assert filtered() == expected
+
+    @ti.kernel
+    def sparse() -> ti.f64:
+        s = 0.0
+        if ti.static(not USE_GRAVITY):
+            for i in leaves:
+                s = s * 0.5 + leaves[i]
+        return s
+
+    with pytest.raises(ti.SyntaxError_, match="field 'leaves' has iterations that depend on each other, so it runs in order"):
+        sparse()
+
+
 def _defined(source):
     scope = dict(globals())
     file = f"<truth {abs(hash(source))}>"

@@ -159,13 +159,14 @@ class Loops:
         if isinstance(thing, handles.FieldHandle) and not thing.shape:
             self._once(node, is_grouped)
             return
-        if not self._is_outermost(node):
+        if self.walk.depth:
             raise self.walk.error(
                 "syntax", f"a loop over {describe(thing)} must be the outermost one", node, "loop over ranges of its cells inside"
             )
         offset = thing.placement.offset if isinstance(thing, handles.FieldHandle) else None
-        if serialize:
-            self._in_order(node, thing, is_grouped, offset)
+        if serialize or not self._is_outermost(node):
+            reason = "cannot be serialized" if serialize else "has iterations that depend on each other, so it runs in order"
+            self._in_order(node, thing, is_grouped, offset, reason)
             return
         if offset is not None:
             thing = self.fields.field_member(thing)
@@ -177,13 +178,13 @@ class Loops:
         self._body(node, handles.Loop(False, True, self.walk.depth + 1), variables, is_grouped)
         self.builder.end_loop()
 
-    def _in_order(self, node, thing, is_grouped, offset):
+    def _in_order(self, node, thing, is_grouped, offset, reason):
         """A serialized loop over a field all of whose cells are active: by coordinates, the last one fastest."""
         is_field = isinstance(thing, handles.FieldHandle)
         levels = levels_of(thing.tree.type, self.fields.field_member(thing).name if is_field else thing.name)
         if not is_field or any(level.kind != "dense" for level in levels):
             raise self.walk.error(
-                "syntax", f"a loop over {describe(thing)} cannot be serialized", node, "its order is not specified"
+                "syntax", f"a loop over {describe(thing)} {reason}", node, "the order of its cells is not specified"
             )
         self._boxed(node, self.bounds.of_field(thing.shape, offset, node), is_grouped, True, is_box=True)
 
