@@ -1,6 +1,7 @@
 //===- Tasks.cpp - tasks that are functions ---------------------*- C++ -*-===//
 #include "metate/Target/Common/Tasks.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -17,16 +18,36 @@ LaunchedTask::LaunchedTask(LaunchOp launch)
 }
 
 Value LaunchedTask::inHost(Value value, OpBuilder &builder) const {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner()->getParentOp() == function
-               ? launch->getOperand(argument.getArgNumber())
-               : Value();
+  return inHost(value, builder, /*ofIteration=*/false);
+}
+
+Value LaunchedTask::ofMiddle(Value value, OpBuilder &builder) const {
+  return inHost(value, builder, /*ofIteration=*/true);
+}
+
+/// The iteration in the middle of the range: its variable's value.
+Value LaunchedTask::middle(unsigned axis, OpBuilder &builder) const {
+  RangeOp loop = range;
+  Location loc = loop.getLoc();
+  Value sum = builder.createOrFold<arith::AddIOp>(loc, inHost(loop.getLower()[axis], builder),
+                                                  inHost(loop.getUpper()[axis], builder));
+  return builder.createOrFold<arith::ShRSIOp>(loc, sum,
+                                              arith::ConstantIndexOp::create(builder, loc, 1));
+}
+
+Value LaunchedTask::inHost(Value value, OpBuilder &builder, bool ofIteration) const {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *owner = argument.getOwner()->getParentOp();
+    if (ofIteration && isa<RangeOp>(owner))
+      return middle(argument.getArgNumber(), builder);
+    return owner == function ? launch->getOperand(argument.getArgNumber()) : Value();
+  }
   Operation *op = value.getDefiningOp();
   if (op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
     return {};
   IRMapping mapping;
   for (Value operand : op->getOperands()) {
-    Value moved = inHost(operand, builder);
+    Value moved = inHost(operand, builder, ofIteration);
     if (!moved)
       return {};
     mapping.map(operand, moved);

@@ -20,12 +20,18 @@ struct LaunchedTask {
   /// What `value`, of the function, is where the launch stands: of an argument the launch's operand, of arithmetic on
   /// arguments and constants a copy at `builder`. Null: it depends on the iteration or on memory.
   mlir::Value inHost(mlir::Value value, mlir::OpBuilder &builder) const;
+  /// The same, of what may depend on the iteration: as it is in the one in the middle. For estimates.
+  mlir::Value ofMiddle(mlir::Value value, mlir::OpBuilder &builder) const;
   /// Bounds are always known to the host.
   mlir::SmallVector<mlir::Value> inHost(mlir::ValueRange bounds, mlir::OpBuilder &builder) const;
 
   LaunchOp launch;
   mlir::func::FuncOp function;
   RangeOp range; ///< null of a task that runs once
+
+private:
+  mlir::Value inHost(mlir::Value value, mlir::OpBuilder &builder, bool ofIteration) const;
+  mlir::Value middle(unsigned axis, mlir::OpBuilder &builder) const;
 };
 
 } // namespace metate::target

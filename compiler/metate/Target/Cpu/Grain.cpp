@@ -23,7 +23,7 @@ namespace {
 /// millisecond: more work than any chunk needs).
 constexpr int64_t most = int64_t(1) << 30;
 
-/// Turns of a loop whose number is known only inside of the task.
+/// Turns of a loop whose number depends on memory, or on a loop around it that is inside of the task.
 constexpr int64_t guessedTurns = 64;
 
 /// Operations of a loop that is likely to become vectors.
@@ -124,8 +124,8 @@ private:
   }
 
   Value turnsOf(scf::ForOp loop) {
-    Value lower = task.inHost(loop.getLowerBound(), builder),
-          upper = task.inHost(loop.getUpperBound(), builder);
+    Value lower = task.ofMiddle(loop.getLowerBound(), builder),
+          upper = task.ofMiddle(loop.getUpperBound(), builder);
     APInt step;
     if (!lower || !upper || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
       return number(guessedTurns);

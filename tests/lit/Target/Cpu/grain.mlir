@@ -77,3 +77,27 @@ metate.kernel @branch(%x: !metate.block, %s: !metate.block, %low: f32, %n: index
   }
   metate.return
 }
+
+// Bounds that depend on the iteration count as in the one in the middle.
+// CHECK-LABEL: llvm.func @blocks(
+// CHECK: %[[MIDDLE:.*]] = arith.shrsi
+// CHECK: %[[BEGIN:.*]] = arith.muli %[[MIDDLE]]
+// CHECK: %[[LAST:.*]] = arith.muli
+// CHECK: %[[END:.*]] = arith.addi %[[LAST]]
+// CHECK: arith.subi %[[END]], %[[BEGIN]]
+// CHECK: arith.divui
+// CHECK: llvm.call @metate_run_task(
+metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %none = arith.constant 0.0 : f32
+  metate.range (%i) = (%zero) to (%n) {
+    %begin = arith.muli %i, %share : index
+    %end = arith.addi %begin, %share : index
+    scf.for %k = %begin to %end step %one {
+      metate.write %none, %x[%k] scope 0 : f32
+    }
+    metate.yield
+  }
+  metate.return
+}
