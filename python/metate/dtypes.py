@@ -93,7 +93,7 @@ class DType:
             return 0, (1 << self.bits) - 1
         raise TypeError(f"{self.name} is not an integer type")
 
-    def __call__(self, value):
+    def __call__(self, value) -> Any:
         """`value` converted as a cast in a kernel converts it; returns a Python number."""
         if self.kind == "bool":
             return bool(value)

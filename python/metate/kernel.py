@@ -118,6 +118,20 @@ class Kernel:
                 raise
         return self._launcher(self._home(), True)(*arguments)
 
+    def call_apart(self, *arguments):
+        """A call of one argument for each parameter, none of which may overlap one that the kernel writes.
+
+        Raises RuntimeError_ (METATE_E_ALIAS) where one does, instead of compiling for that.
+        """
+        launch = self._plain.get(_context.current().key)
+        if launch is None:
+            home = self._home()
+            self._plain[home.key] = launch = self._launcher(home, False)
+        try:
+            return launch(*arguments)
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+
     def _reserve_for(self, tree, arguments, keywords):
         """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
         arguments = self._bind(arguments, keywords)
@@ -244,7 +258,7 @@ class Kernel:
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, _language(options, self._fast_math), _describe_array, _tree_type)
+            return from_arguments(self.source, arguments, _language(options, self._fast_math), describe_array, _tree_type)
         except TypeError as error:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
@@ -435,7 +449,7 @@ def _is_own_array(argument) -> bool:
     return hasattr(argument, "_describe")
 
 
-def _describe_array(argument):
+def describe_array(argument):
     """(dtype, shape, has no gaps) of anything that is an array, else None.
 
     Arrays of the package give the element's type and the shape without the element's dimensions; one of structs says of

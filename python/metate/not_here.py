@@ -15,7 +15,6 @@ TEXTS = {
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
     "graph": _GRAPHS,
     "sparse_matrix_builder": _SPARSE_MATRICES,
-    "algorithms": "sorting and prefix sums are not supported yet: write them as kernels over a field",
     "profiler": _PROFILER,
     "Texture": _GPU,
     "Format": _GPU,

@@ -11,7 +11,7 @@ import pytest
 import metate as mt
 from metate.interop import vdb
 
-MODULES = (mt, mt.aot, mt.math, mt.tools, mt.types, mt.ui, vdb)
+MODULES = (mt, mt.algorithms, mt.aot, mt.math, mt.tools, mt.types, mt.ui, vdb)
 
 
 def public_objects():

@@ -239,6 +239,11 @@ class Field:
         """
         transfer.from_array(self, array)
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether all of its cells are always active."""
+        return transfer.is_dense(self)
+
     def numpy_view(self) -> np.ndarray:
         """The field's own memory as an array over `shape`, then an element's dimensions: writing to it writes the field.
 

@@ -57,6 +57,11 @@ def view(field) -> np.ndarray:
     return np.ndarray(field.shape + inner, numpy, raw, tree._root_offset() + form[0], (*outer, *last))
 
 
+def is_dense(field) -> bool:
+    """See Field.is_dense."""
+    return dense_form(field._tree.type.blob, field._member_indices()[0]) is not None
+
+
 def _check_bounded(field, what):
     """An array has extents; raises TreeError for a field that has none."""
     if None in field.shape:
