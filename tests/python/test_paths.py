@@ -32,7 +32,7 @@ BASES = (
 )
 # Made while building or running, examples of what a user has, and other projects' files.
 NOT_HERE = re.compile(
-    r"^(build[\w-]*|out|dumps|bin|lib|FOLDER|folder|path|llvm|mlir|clang|nanobind|nanovdb|openvdb|tbb|oneapi|gtest|boost|dlpack|tvm|"
+    r"^(build[\w-]*|out|dumps|bin|lib|FOLDER|folder|path|llvm|mlir|clang|nanobind|nanovdb|openvdb|tbb|oneapi|gtest|boost|Eigen|dlpack|tvm|"
     r"python3|examples/Random123|third_party|usr|tmp|etc|kernels|again|metate_native|llvm-project|stable|share|all)/|NAME|[A-Z]{4,}\."
 )
 HISTORY = (

@@ -14,9 +14,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 
-# MLIR's, LLVM's, nanobind's, OpenVDB's, the C++ library's, what MLIR's generators write: constants in fact, or theirs to guard.
+# MLIR's, LLVM's, nanobind's, OpenVDB's, Eigen's, the C++ library's, what MLIR's generators write: constants in fact, or theirs to
+# guard.
 FOREIGN = re.compile(
-    r"^(guard variable for )?(mlir|llvm|nanobind|std|tsl|lld|openvdb|nanovdb|tbb)(::|__|_)|"
+    r"^(guard variable for )?(mlir|llvm|nanobind|std|tsl|lld|openvdb|nanovdb|tbb|Eigen)(::|__|_)|"
     r"^(guard variable for )?mlir::|DW\.ref|"
     r"getAttributeNames\(\)::attrNames|::resolveTypeID\(\)::id|^_ZGV|^vtable |^typeinfo |UniqueFunctionBase<"
 )
