@@ -69,6 +69,7 @@ from .ndarray import (
     vector_ndarray,
 )
 from .struct_types import Struct
+from .triplets import sparse_matrix_builder  # noqa: F401  (an old place of types.sparse_matrix_builder)
 from .types import (
     NAMED_AXES as _axes,
 )

@@ -78,6 +78,7 @@ class NDArray(_runtime.Array):
 
     @staticmethod
     def element_shape_of(element) -> tuple[int, ...]:
+        """Extents of an element of a type: (), (n,) or (n, m)."""
         return tuple(getattr(element, "shape", ()))
 
     def _describe(self):

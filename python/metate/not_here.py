@@ -5,7 +5,6 @@ Programs and kernels that say one get this text instead of a guess at another na
 
 _GRADIENTS = "gradients are not supported yet"
 _GRAPHS = "graphs are not supported yet: call the kernels one after another, or ship them with mt.aot"
-_SPARSE_MATRICES = "sparse matrices and their solvers are not supported yet: a matrix-free solver is a kernel"
 _PROFILER = "there is no profiler of kernels yet: kernel.instances() counts launches and compile times"
 _GPU = "there is no GPU backend yet"
 
@@ -14,7 +13,6 @@ TEXTS = {
     "stop_grad": _GRADIENTS,
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
     "graph": _GRAPHS,
-    "sparse_matrix_builder": _SPARSE_MATRICES,
     "profiler": _PROFILER,
     "Texture": _GPU,
     "Format": _GPU,
@@ -34,22 +32,12 @@ OF_TYPES = {
     "ref": TEXTS["ref"],
     "texture": _GPU,
     "rw_texture": _GPU,
-    "sparse_matrix_builder": _SPARSE_MATRICES,
 }  # fmt: skip
 OF_TOOLS = {
     "write_vtk": "use a library for VTK files with field.to_numpy()",
     "vtk": "use a library for VTK files with field.to_numpy()",
     "diagnose": "run the program metate doctor",
 }
-
-
-OF_LINEAR_ALGEBRA = dict.fromkeys(
-    (
-        "LinearOperator", "MatrixFreeBICGSTAB", "MatrixFreeCG", "SparseCG", "SparseMatrix", "SparseMatrixBuilder",
-        "SparseSolver",
-    ),
-    _SPARSE_MATRICES,
-)  # fmt: skip
 
 
 class NotHereError(AttributeError):

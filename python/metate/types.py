@@ -22,6 +22,7 @@ from .frontend.function import template  # noqa: F401
 from .primitive_types import is_integral, is_real, is_signed, is_tensor  # noqa: F401
 from .tree_builder import SNodeTreeBuilder  # noqa: F401
 from .tree_instances import TreeType  # noqa: F401
+from .triplets import sparse_matrix_builder  # noqa: F401
 from .value_types import (  # noqa: F401  (offered from here)
     DTYPES,
     MAX_AXES,

@@ -15,7 +15,6 @@ from metate import not_here
         (mt, "ad", "gradients are not supported yet"),
         (mt.types, "quant", "quantised types"),
         (mt.tools, "write_vtk", "VTK"),
-        (mt.linalg, "SparseMatrixBuilder", "sparse matrices"),
     ],
 )
 def test_a_name_that_is_not_here_says_why(owner, name, said):

@@ -11,7 +11,8 @@ import pytest
 import metate as mt
 from metate.interop import vdb
 
-MODULES = (mt, mt.algorithms, mt.aot, mt.math, mt.tools, mt.types, mt.ui, vdb)
+LINEAR_ALGEBRA = types.SimpleNamespace(**{name: getattr(mt.linalg, name) for name in mt.linalg.LATE})
+MODULES = (mt, mt.algorithms, mt.aot, mt.math, mt.tools, mt.types, mt.ui, vdb, LINEAR_ALGEBRA)
 
 
 def public_objects():

@@ -21,6 +21,7 @@ from .sparse import CELL_CALLS
 from .static import HANDLES, RUNTIME, Reference, Value, is_static
 from .struct_ops import StructOperations
 from .structs import Components, StructValue
+from .triplets import Triplets
 from .values import Values
 from .walk import Walk, attribute_name
 
@@ -38,11 +39,12 @@ class Access:
         arrays: ArrayAccess,
         component_access: ComponentAccess,
         lists: Lists,
+        triplets: Triplets,
     ):
         self.walk, self.builder = walk, walk.builder
         self.evaluator, self.values, self.structs = evaluator, values, structs
         self.field_access, self.arrays = field_access, arrays
-        self.component_access, self.lists = component_access, lists
+        self.component_access, self.lists, self.triplets = component_access, lists, triplets
 
     #  -- subscripts -------------------------------------------------------------------------------
 
@@ -66,6 +68,8 @@ class Access:
             return found or self.walk.emit(node, self.builder.member, whole.tree.native, whole.name, indices)
         if isinstance(whole, handles.ARRAYS):
             return self.arrays.array_element(whole, node)
+        if isinstance(whole, handles.BuilderHandle):
+            return self.triplets.entry(whole, self.evaluator.index_values(node.slice), node)
         if isinstance(whole, handles.CellHandle):
             whole = self.values.sole_member(whole, node.value)
         if isinstance(whole, StructValue):

@@ -16,6 +16,7 @@ from .places import Places
 from .static import Reference
 from .struct_ops import StructOperations
 from .structs import Components, StructValue
+from .triplets import Triplets
 from .values import Values
 from .variables import Variables
 from .walk import Walk
@@ -39,10 +40,12 @@ class Assignment:
         operators: Operators,
         interface: Interface,
         variables: Variables,
+        triplets: Triplets,
     ):
         self.walk, self.builder = walk, walk.builder
         self.evaluator, self.names, self.values, self.outside, self.structs = evaluator, names, values, outside, structs
         self.places, self.operators, self.interface, self.variables = places, operators, interface, variables
+        self.triplets = triplets
 
     def statement_Assign(self, node):
         thing = self.values.settled(self.evaluator.expr(node.value), node.value)
@@ -84,7 +87,10 @@ class Assignment:
             container, key = self.evaluator.expr(target.value), self.evaluator.expr(target.slice)
             self.walk.compute(target, container.__setitem__, key, thing)
         elif isinstance(target, (ast.Subscript, ast.Attribute)):
-            self.places.store(self.places.place(target), thing, target, node)
+            place = self.places.place(target)
+            if isinstance(place, handles.EntryHandle):
+                raise self.triplets.misused(place, "an assignment", target)
+            self.places.store(place, thing, target, node)
         else:
             raise self.walk.error("syntax", f"cannot assign to {type(target).__name__.lower()}", target)
 
@@ -126,6 +132,9 @@ class Assignment:
     def statement_AugAssign(self, node):
         op = BINARY[type(node.op)]
         place = self.places.place(node.target) if not isinstance(node.target, ast.Name) else self._named_place(node)
+        if isinstance(place, handles.EntryHandle):
+            self.triplets.append(place, op, node)
+            return
         if isinstance(place, StructValue):
             hint = "assign its members one by one"
             raise self.walk.error("type", f"no operator '{op}=' for {place.describe()}", node.target, hint)

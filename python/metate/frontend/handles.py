@@ -109,6 +109,29 @@ ARRAYS = (ArrayHandle, StructArrayHandle)
 
 
 @dataclass(frozen=True)
+class BuilderHandle:
+    """A sparse matrix builder: the arrays of its triplets, by name (metate/triplets.py)."""
+
+    arrays: dict
+    type: Any
+    name: str
+
+    def describe(self):
+        return f"sparse matrix builder '{self.name}'"
+
+
+@dataclass(frozen=True)
+class EntryHandle:
+    """`K[i, j]` of a builder: something can be added to it, and nothing else."""
+
+    builder: BuilderHandle
+    indices: tuple
+
+    def describe(self):
+        return f"an entry of {self.builder.describe()}"
+
+
+@dataclass(frozen=True)
 class FieldHandle:
     """A field: members of a tree, which is a hidden argument; its indices are the tree's coordinates plus an offset."""
 

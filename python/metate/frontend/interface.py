@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from .. import value_types as _types
+from ..triplets import TripletsType
 from . import handles, structs
 from .annotations import is_tuple_annotation, tuple_annotation
 from .native import describe, native_type
@@ -59,10 +60,12 @@ class Interface:
         return handles.ArrayHandle(native, name, parameter.boundary == "clamp")
 
     def _struct_array(self, name, parameter, node):
-        """An array for each leaf of the struct, named `x.pos`."""
+        """An array for each leaf of the struct, named `x.pos`; of triplets, a builder."""
         arrays = {}
         for (path, leaf), contiguous in zip(structs.leaf_types(parameter.type), parameter.contiguous):
             arrays[path] = self._array(f"{name}.{path}", native_type(leaf), parameter.ndim, contiguous, parameter, node)
+        if isinstance(parameter.type, TripletsType):
+            return handles.BuilderHandle(arrays, parameter.type, name)
         return handles.StructArrayHandle(parameter.type, arrays, name)
 
     def is_parameter(self, name, binding):

@@ -27,6 +27,8 @@ class Places:
         place = self.evaluator.expr(target)
         if isinstance(place, handles.CellHandle):
             place = self.values.sole_member(place, target)
+        if isinstance(place, handles.EntryHandle):
+            return place
         if not isinstance(place, (Reference, Components)) and not (isinstance(place, StructValue) and place.is_place):
             if isinstance(target, ast.Attribute) and is_static(place):
                 text = f"attribute '{target.attr}' is known while compiling, and no kernel can assign to it"

@@ -11,6 +11,7 @@ import typing
 from .. import value_types as _types
 from ..struct_types import Struct
 from ..tree_type import TreeType
+from ..triplets import SparseMatrixBuilderType
 from . import analysis, handles
 from .diagnostics import located, warn
 from .evaluator import Evaluator
@@ -65,6 +66,10 @@ class Results:
         raise self.walk.error("type", f"{text}, got {annotation!r}", node)
 
     def _checked_array(self, annotation, thing, what, node):
+        if isinstance(annotation, SparseMatrixBuilderType):
+            if not isinstance(thing, handles.BuilderHandle) or annotation.dtype not in (None, thing.type):
+                raise self.walk.error("type", f"{what}: expected a {annotation!r}, got {describe(thing)}", node)
+            return thing
         if not isinstance(thing, handles.ArrayHandle):
             raise self.walk.error("type", f"{what}: expected an array, got {describe(thing)}", node)
         ndim = getattr(annotation, "ndim", None)

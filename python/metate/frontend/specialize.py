@@ -18,6 +18,7 @@ from ..errors import ArrayError_
 from ..ndarray import ndarray
 from ..tree_builder import SNodeTreeBuilder
 from ..tree_type import TreeType
+from ..triplets import SparseMatrixBuilderType, TripletsType
 from .annotations import leaf_types
 from .diagnostics import located
 from .function import Template, template
@@ -237,6 +238,9 @@ def _array_parameter(element, ndim, contiguous, boundary):
 
 def _array(name, annotation, argument, describe_array, options):
     described = describe_array(argument)
+    is_builder = described is not None and isinstance(described[0], TripletsType)
+    if isinstance(annotation, SparseMatrixBuilderType) != is_builder:
+        raise TypeError(f"argument '{name}': {_builder_mismatch(is_builder, argument)}")
     if described is None:
         hint = "; annotate it with template() for fields" if kind_of(argument) is not None else ""
         raise TypeError(f"argument '{name}': expected an array, got {type(argument).__name__}{hint}")
@@ -253,6 +257,12 @@ def _array(name, annotation, argument, describe_array, options):
     if annotation.contiguous is False:
         contiguous = tuple(False for _ in contiguous) if isinstance(contiguous, tuple) else False
     return _array_parameter(element, len(shape), contiguous, annotation.boundary)
+
+
+def _builder_mismatch(is_builder, argument):
+    if is_builder:
+        return "expected an array, got a sparse matrix builder; annotate it with types.sparse_matrix_builder()"
+    return f"expected a linalg.SparseMatrixBuilder, got {type(argument).__name__}"
 
 
 def _own_element(name, annotation, own, options):

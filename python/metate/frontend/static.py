@@ -13,7 +13,7 @@ RUNTIME = (Value, Reference, handles.CellHandle, StructValue, Components)
 HANDLES = (
     handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
     handles.StructArrayHandle, handles.ShapeHandle, handles.TextParts, handles.BoundMethod, handles.FieldHandle,
-    handles.StructFieldHandle, handles.ListHandle,
+    handles.StructFieldHandle, handles.ListHandle, handles.BuilderHandle, handles.EntryHandle,
 )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ from .sparse import SparseCalls
 from .specialize import StaticParameter
 from .struct_ops import StructOperations
 from .texts import Texts
+from .triplets import Triplets
 from .unrolling import Unrolling
 from .values import Values
 from .variables import Variables
@@ -132,7 +133,6 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     interface = Interface(walk, values, structs, outside)
     names = Names(walk)
     variables = Variables(walk, values, structs, places, interface)
-    assignment = Assignment(walk, evaluator, names, values, outside, structs, places, operators, interface, variables)
     unrolling = Unrolling(walk, evaluator, values, outside)
     containers = Containers(walk, evaluator, values, unrolling)
     flags = Flags(walk)
@@ -140,13 +140,15 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     results = Results(walk, evaluator, values, structs, flags)
     closures = Closures(walk, evaluator, values)
     inlining = Inlining(walk, arguments, values, structs, blocks, flags, results)
+    triplets = Triplets(walk, evaluator, values, inlining)
+    assignment = Assignment(walk, evaluator, names, values, outside, structs, places, operators, interface, variables, triplets)
     fields = Fields(walk, values)
     lists = Lists(walk, values, places, fields)
     sparse = SparseCalls(walk, values, arguments, fields, lists, inlining)
     field_access = FieldAccess(walk, evaluator, values, outside, arguments, fields, lists, sparse, inlining)
     arrays = ArrayAccess(walk, values, evaluator)
     component_access = ComponentAccess(walk, groups, evaluator)
-    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists)
+    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists, triplets)
     construction = Construction(walk, evaluator, values, arguments)
     intrinsics = IntrinsicCalls(
         walk, evaluator, values, arguments, structs, places, operators, construction, random_calls, sparse

@@ -1,12 +1,16 @@
-"""Decompositions of small matrices and linear solves, for kernels: svd, polar_decompose, sym_eig, eig, solve.
+"""Linear algebra: of small matrices in kernels, of sparse ones outside of them.
 
-Each is written in the language itself (two.py, three.py) and inlined where it is called. Nothing here loads
-the compiler; called from Python these functions say that they belong in a kernel.
+svd, polar_decompose, sym_eig, eig and solve are written in the language itself (two.py, three.py) and inlined where they are
+called; called from Python they say that they belong in a kernel. Sparse matrices, their builders and solvers load when one is
+named. Nothing here loads the compiler.
 """
 
 from __future__ import annotations
 
+import importlib as _importlib
+
 from .. import not_here as _not_here
+from ..triplets import sparse_matrix_builder  # noqa: F401  (an old place of types.sparse_matrix_builder)
 from . import solving, three, two
 from .composite import Composite
 
@@ -65,5 +69,23 @@ solve = Composite(
 NAMES = ("eig", "polar_decompose", "solve", "svd", "sym_eig")
 
 
+LATE = {  # name -> module
+    "LinearOperator": "matrix_free",
+    "MatrixFreeBICGSTAB": "matrix_free",
+    "MatrixFreeCG": "matrix_free",
+    "SparseCG": "sparse_solver",
+    "SparseMatrix": "sparse_matrix",
+    "SparseMatrixBuilder": "sparse_builder",
+    "SparseSolver": "sparse_solver",
+}
+
+
 def __getattr__(name: str):
-    raise _not_here.error(__name__, name, _not_here.OF_LINEAR_ALGEBRA)
+    """Sparse matrices and what goes with them: loaded when named."""
+    if name in LATE:
+        return getattr(_importlib.import_module(f"{__name__}.{LATE[name]}"), name)
+    raise _not_here.error(__name__, name, {})
+
+
+def __dir__():
+    return sorted([*globals(), *LATE])
