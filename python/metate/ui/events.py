@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
-class EventType(enum.Enum):
-    """What happened: `GUI.MOTION`, `GUI.PRESS`, `GUI.RELEASE`."""
+class EventType(enum.StrEnum):
+    """What happened: `GUI.MOTION`, `GUI.PRESS`, `GUI.RELEASE`; `ui.PRESS` and `ui.RELEASE` equal Taichi's strings."""
 
-    MOTION = 0
-    PRESS = 1
-    RELEASE = 2
+    MOTION = "Move"
+    PRESS = "Press"
+    RELEASE = "Release"
 
 
 @dataclass

@@ -6,16 +6,12 @@ Must not compute anything about pictures itself.
 
 from __future__ import annotations
 
-import os
-
 from ..errors import RuntimeValueError_
-from . import arrays, image, libraries
+from . import arrays, frames, image, libraries
 from .arrays import Path, Values
 from .events import Events
 from .plots import Plots
 from .widgets import Widgets
-
-FRAMES = "METATE_GUI_FRAMES"
 
 
 class GUI(Plots, Events, Widgets):
@@ -48,7 +44,7 @@ class GUI(Plots, Events, Widgets):
         self.name = str(name)
         self.fast_gui = bool(fast_gui)
         self.frame = 0
-        self._last_frame = _last_frame()
+        self._last_frame = frames.last_frame()
         self._fps_limit: int | None = 60
         self._clock = self._pygame.time.Clock()
         self._window = None
@@ -137,10 +133,3 @@ def imshow(img: Values, title: str = "imshow") -> None:
             gui.show()
             if gui._window is None and gui._last_frame is None:
                 return
-
-
-def _last_frame() -> int | None:
-    text = os.environ.get(FRAMES, "")
-    if text and not text.isdecimal():
-        raise RuntimeValueError_(f"{FRAMES}: expected a number of frames, got {text!r}")
-    return int(text) if text else None
