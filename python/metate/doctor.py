@@ -184,6 +184,18 @@ def _gui() -> str:
     return f"pygame-ce {library.version.ver}, SDL {'.'.join(map(str, library.get_sdl_version()))}, Pillow {pillow.__version__}"
 
 
+def _opengl() -> str:
+    from .ui import libraries
+    from .ui.ggui.device import Device
+
+    controls = libraries.imgui("ui.Window")
+    device = Device((8, 8), "ui.Window")
+    try:
+        return f"{device.name}; Dear ImGui {controls.get_version()}"
+    finally:
+        device.release()
+
+
 def _display() -> str:
     from .ui import libraries
 
@@ -219,6 +231,7 @@ CHECKS = (
     Check("aot", _aot, "see the compiler's line; else report this with its text"),
     Check("hosts", _hosts, _REINSTALL),
     Check("gui", _gui, "pip install 'metate[gui]', for mt.GUI, imread, imwrite", optional=True),
+    Check("opengl", _opengl, "pip install 'metate[gui]', for mt.ui.Window; on Debian libegl1, libgl1-mesa-dri", optional=True),
     Check("display", _display, "set DISPLAY or WAYLAND_DISPLAY where windows are wanted", optional=True),
     Check("ffmpeg", _ffmpeg, "install ffmpeg, for MP4 videos", optional=True),
     Check("torch", _distribution("torch", "torch"), "pip install torch, for kernels on its tensors", optional=True),

@@ -29,6 +29,11 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (r"bindings/|python/metate/", (), ("tests/python/test_options.py", "tests/python/test_contexts.py")),
     (r"python/metate/(aot|native|loaded|cli)\.py", (), ("tests/aot", "tests/python/test_check_command.py")),
     (r"python/metate/(tree|tree_type|types)", (), ("tests/python/test_tree.py", "tests/python/test_tree_levels.py")),
+    (
+        r"python/metate/ui/ggui/",
+        (),
+        ("tests/python/test_ui_canvas.py", "tests/python/test_ui_scene.py", "tests/python/test_ui_window.py"),
+    ),
     (r"python/metate/ui/", (), ("tests/python/test_gui.py", "tests/python/test_gui_files.py")),
     (r"bench/", ("bench-smoke",), ("tests/python/test_bench.py",)),
     (r"examples/(\w+)/", (), (r"tests/examples/test_\1.py",)),

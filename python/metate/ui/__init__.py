@@ -1,7 +1,7 @@
-"""Windows and pictures: `GUI`, reading and writing images, videos of frames.
+"""Windows and pictures: `GUI`, `Window` with scenes in three dimensions, images, videos of frames.
 
-Everything here is loaded with its first use, and draws with libraries that are optional: pygame-ce
-and Pillow (``pip install metate[gui]``). Nothing here knows kernels or the runtime; fields and arrays
+Everything here is loaded with its first use, and draws with libraries that are optional: pygame-ce, Pillow,
+ModernGL and slimgui (``pip install metate[gui]``). Nothing here knows kernels or the runtime; fields and arrays
 come in through their ``to_numpy``.
 """
 
@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .colors import hex_to_rgb, rgb_to_hex
+    from .events import EventType
+    from .ggui.camera import Camera, ProjectionMode, make_camera
+    from .ggui.canvas import Canvas
+    from .ggui.controls import Gui
+    from .ggui.scene import Scene
+    from .ggui.window import Window
     from .gui import GUI, imshow
     from .image import imread, imresize, imwrite
     from .video import VideoManager
+
+    PRESS, RELEASE = EventType.PRESS, EventType.RELEASE
 
 _HOMES = {
     "GUI": "gui",
@@ -25,17 +33,30 @@ _HOMES = {
     "VideoManager": "video",
     "rgb_to_hex": "colors",
     "hex_to_rgb": "colors",
+    "Window": "ggui.window",
+    "Canvas": "ggui.canvas",
+    "Scene": "ggui.scene",
+    "Camera": "ggui.camera",
+    "ProjectionMode": "ggui.camera",
+    "make_camera": "ggui.camera",
+    "Gui": "ggui.controls",
 }
-_GGUI = ("Window", "Canvas", "Scene", "Camera", "make_camera", "Gui")
-
-__all__ = ["GUI", "VideoManager", "hex_to_rgb", "imread", "imresize", "imshow", "imwrite", "rgb_to_hex"]
+# Keys, mouse buttons and what happened to them, as `Window` names them.
+SHIFT, ALT, CTRL = "Shift", "Alt", "Control"
+ESCAPE, RETURN, TAB, BACKSPACE, SPACE = "Escape", "Return", "Tab", "BackSpace", " "
+UP, DOWN, LEFT, RIGHT, CAPSLOCK = "Up", "Down", "Left", "Right", "CapsLock"
+LMB, MMB, RMB = "LMB", "MMB", "RMB"
+_KINDS = ("PRESS", "RELEASE")
+__all__ = [
+    "ALT", "BACKSPACE", "CAPSLOCK", "CTRL", "DOWN", "ESCAPE", "GUI", "LEFT", "LMB", "MMB", "PRESS", "RELEASE", "RETURN", "RIGHT",
+    "RMB", "SHIFT", "SPACE", "TAB", "UP", "Camera", "Canvas", "Gui", "ProjectionMode", "Scene", "VideoManager", "Window",
+    "hex_to_rgb", "imread", "imresize", "imshow", "imwrite", "make_camera", "rgb_to_hex",
+]  # fmt: skip
 
 
 def __getattr__(name: str):
     if name in _HOMES:
         return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    if name in _GGUI:
-        raise AttributeError(
-            f"metate has no ui.{name}, Taichi's window over Vulkan; use mt.GUI: set_image, circles, lines, triangles, text"
-        )
+    if name in _KINDS:
+        return importlib.import_module(f"{__name__}.events").EventType[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,10 +42,17 @@ def pygame(what: str = "mt.GUI"):
 
 def pillow(what: str):
     """Pillow's module `Image`. Raises RuntimeImportError_ when it is not installed."""
-    try:
-        return importlib.import_module("PIL.Image")
-    except ImportError as error:
-        raise RuntimeImportError_(f"{what}: expected Pillow to be installed, got {error}; {INSTALL}") from None
+    return _load("PIL.Image", "Pillow", what)
+
+
+def moderngl(what: str):
+    """ModernGL. Raises RuntimeImportError_ when it is not installed."""
+    return _load("moderngl", "moderngl", what)
+
+
+def imgui(what: str):
+    """Dear ImGui, as slimgui has it. Raises RuntimeImportError_ when it is not installed."""
+    return _load("slimgui.imgui", "slimgui", what)
 
 
 def has_display() -> bool:
@@ -78,3 +85,10 @@ def _start_display(library) -> None:
             del os.environ["SDL_VIDEODRIVER"]
         else:
             os.environ["SDL_VIDEODRIVER"] = chosen
+
+
+def _load(module: str, library: str, what: str):
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise RuntimeImportError_(f"{what}: expected {library} to be installed, got {error}; {INSTALL}") from None
