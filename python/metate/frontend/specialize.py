@@ -272,6 +272,8 @@ def _own_element(name, annotation, own, options):
     if annotation.element_dim is not None:
         fits = (wanted is None or getattr(own, "dtype", own) is wanted) and len(own_shape) == annotation.element_dim
         fits = fits and annotation.element_shape in (None, own_shape)
+    if not fits and isinstance(own, TripletsType):
+        raise ArrayError_(f"argument '{name}': expected a {wanted!r}, got a {own!r}")
     if not fits:
         expected = annotation if annotation.element_dim is not None else f"an array of {wanted!r}"
         raise ArrayError_(f"argument '{name}': expected {expected}, got one of {own!r}")

@@ -39,7 +39,7 @@ class Triplets:
         for index in indices:
             flat.extend(self.values.unpacked(index, node) if index.type.shape else [index])
         if len(flat) != 2:
-            raise self.walk.error("form", f"{builder.describe()}: expected a row and a column, got {len(flat)} indices", node)
+            raise self.walk.error("form", f"{builder.describe()}: expected a row and a column, got {len(flat)}", node)
         for index in flat:
             if _types.dtype(index.type.code).is_float:
                 raise self.walk.error("type", f"{builder.describe()}: expected integers, got {index.type.name}", node)
@@ -48,6 +48,4 @@ class Triplets:
     def misused(self, entry, what, node):
         """The exception where something else than += and -= is done with an entry."""
         text = f"{entry.describe()}: expected += or -=, got {what}"
-        return self.walk.error(
-            "type", text, node, "build() gives a matrix, whose entries can be read and assigned outside of kernels"
-        )
+        return self.walk.error("type", text, node, "build() gives a matrix, whose entries can be assigned outside of kernels")

@@ -85,6 +85,8 @@ class Values:
         return self.walk.emit(node, self.builder.matrix, flat, len(rows), None)
 
     def _value_hint(self, thing):
+        if isinstance(thing, handles.EntryHandle):
+            return "+= and -= are all that a kernel can do with it; build() gives a matrix"
         if isinstance(thing, StructValue):
             return f"take a member: {', '.join('.' + name for name in thing.parts)}"
         if isinstance(thing, handles.TreeHandle):
