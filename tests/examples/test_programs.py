@@ -21,6 +21,7 @@ SIZES = {
     "game_of_life": 32,
     "nbody": 64,
     "cloth": 8,
+    "implicit_mass_spring": 8,
     "sdf_renderer": 24,
     "stable_fluid": 32,
     "mpm88": 512,
