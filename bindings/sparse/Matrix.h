@@ -25,8 +25,9 @@ template <typename T> struct Triplets {
 };
 
 /// The sums of the triplets of each place. The result does not depend on the triplets' order: those of one place are added
-/// from the least bit pattern to the greatest. Every index must be inside.
-template <typename T> Matrix<T> assemble(const Triplets<T> &triplets, int64_t inner, int64_t outer);
+/// from the least bit pattern to the greatest. Throws invalid_argument where an index is outside.
+template <typename T>
+Matrix<T> assemble(const Triplets<T> &triplets, int64_t inner, int64_t outer, int64_t threads);
 
 /// What is wrong with three arrays.
 enum class Form { canonical, unsorted, wrong };
@@ -40,8 +41,9 @@ template <typename T> Matrix<T> multiplyElements(const View<T> &a, const View<T>
 /// Throws length_error where the product has more than mostEntries.
 template <typename T> Matrix<T> multiply(const View<T> &a, const View<T> &b);
 template <typename T> Matrix<T> transpose(const View<T> &a);
-/// y = a * x, or of the transpose.
-template <typename T> void apply(const View<T> &a, bool transposed, const T *x, T *y);
+/// y = a * x, by one thread, or of the transpose, by several: a column is then summed by one.
+template <typename T>
+void apply(const View<T> &a, bool transposed, const T *x, T *y, int64_t threads);
 
 /// Whether all values are finite.
 template <typename T> bool isFinite(const View<T> &a);

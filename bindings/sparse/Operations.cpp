@@ -1,6 +1,8 @@
 // What Eigen does with one or two matrices, and what is asked of one before a solver takes it.
 #include "Matrix.h"
+#include "Parts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -46,14 +48,30 @@ template <typename T> Matrix<T> multiply(const View<T> &a, const View<T> &b) {
 
 template <typename T> Matrix<T> transpose(const View<T> &a) { return Matrix<T>(a.transpose()); }
 
-template <typename T> void apply(const View<T> &a, bool transposed, const T *x, T *y) {
-  using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-  Eigen::Map<const Vector> from(x, transposed ? a.rows() : a.cols());
-  Eigen::Map<Vector> to(y, transposed ? a.cols() : a.rows());
-  if (transposed)
-    to.noalias() = a.transpose() * from;
-  else
-    to.noalias() = a * from;
+template <typename T>
+void apply(const View<T> &a, bool transposed, const T *x, T *y, int64_t threads) {
+  if (!transposed) {
+    using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+    Eigen::Map<Vector>(y, a.rows()).noalias() = a * Eigen::Map<const Vector>(x, a.cols());
+    return;
+  }
+  const int32_t *starts = a.outerIndexPtr(), *rows = a.innerIndexPtr();
+  const T *values = a.valuePtr();
+  constexpr int64_t least = 1 << 18; // entries that pay for a thread
+  int64_t parts = partsFor(a.nonZeros(), least, threads), columns = a.cols();
+  forParts(parts, [=](int64_t part) {
+    // Columns with about as many entries as the other parts'.
+    auto bound = [&](int64_t k) {
+      int64_t entry = int64_t(starts[columns]) * k / parts;
+      return k == parts ? columns : std::lower_bound(starts, starts + columns, entry) - starts;
+    };
+    for (int64_t j = bound(part), end = bound(part + 1); j < end; ++j) {
+      T sum = 0;
+      for (int32_t k = starts[j]; k < starts[j + 1]; ++k)
+        sum += values[k] * x[rows[k]];
+      y[j] = sum;
+    }
+  });
 }
 
 template <typename T> bool isFinite(const View<T> &a) {
@@ -81,7 +99,7 @@ template <typename T> std::pair<int32_t, int32_t> findAsymmetry(const View<T> &a
   template Matrix<T> multiplyElements(const View<T> &, const View<T> &);                           \
   template Matrix<T> multiply(const View<T> &, const View<T> &);                                   \
   template Matrix<T> transpose(const View<T> &);                                                   \
-  template void apply(const View<T> &, bool, const T *, T *);                                      \
+  template void apply(const View<T> &, bool, const T *, T *, int64_t);                             \
   template bool isFinite(const View<T> &);                                                         \
   template std::pair<int32_t, int32_t> findAsymmetry(const View<T> &);
 METATE_OPERATIONS(float)

@@ -114,19 +114,18 @@ private:
 template <typename T> void bindAssembly(nb::module_ &module) {
   module.def(
       "assemble",
-      [](Indices outerOf, Indices innerOf, In<T> values, int64_t outer, int64_t inner) {
-        expect(outerOf.size() == values.size() && innerOf.size() == values.size(),
+      [](Indices outerOf, Indices innerOf, In<T> values, int64_t outer, int64_t inner,
+         int64_t threads) {
+        expect(outerOf.size() == values.size() && innerOf.size() == values.size() && outer >= 0 &&
+                   inner >= 0,
                "expected a row and a column for each value");
         Triplets<T> triplets{outerOf.data(), innerOf.data(), values.data(), int64_t(values.size())};
-        for (int64_t k = 0; k < triplets.count; ++k)
-          expect(uint32_t(outerOf.data()[k]) < uint64_t(outer) &&
-                     uint32_t(innerOf.data()[k]) < uint64_t(inner),
-                 "expected rows and columns inside of the matrix");
-        return arraysOf(released([&] { return assemble(triplets, inner, outer); }));
+        return arraysOf(released([&] { return assemble(triplets, inner, outer, threads); }));
       },
       nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg(),
+      nb::arg(),
       "(starts, indices, values) of the sums of triplets: outer and inner indices, values, "
-      "extents.");
+      "extents, threads.");
 }
 
 template <typename T> void bindPairs(nb::module_ &module) {
@@ -153,13 +152,13 @@ template <typename T> void bindSingle(nb::module_ &module) {
     View<T> a = METATE_VIEW(a);
     return arraysOf(released([&] { return transpose(a); }));
   });
-  module.def("apply", [](METATE_MATRIX(a), bool transposed, In<T> x, Out<T> y) {
+  module.def("apply", [](METATE_MATRIX(a), bool transposed, In<T> x, Out<T> y, int64_t threads) {
     View<T> a = METATE_VIEW(a);
     expect(int64_t(x.size()) == (transposed ? a.rows() : a.cols()) &&
                int64_t(y.size()) == (transposed ? a.cols() : a.rows()),
            "expected vectors that fit");
     nb::gil_scoped_release release;
-    apply(a, transposed, x.data(), y.data());
+    apply(a, transposed, x.data(), y.data(), threads);
   });
   module.def("is_finite", [](METATE_MATRIX(a)) {
     View<T> a = METATE_VIEW(a);

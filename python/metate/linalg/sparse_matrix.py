@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import runtime
 from ..dtypes import f32
 from ..errors import RuntimeImportError_, RuntimeIndexError_, RuntimeTypeError_, RuntimeValueError_
 from . import matrix_market, sparse_native
@@ -161,7 +162,7 @@ class SparseMatrix:
         if not isinstance(other, SparseMatrix):
             x = sparse_native.vector(other, self.dtype, self.m, "SparseMatrix @")
             y = np.empty(self.n, self.dtype.numpy)
-            library().apply(*self._arrays(), self._is_row_major, x, y)
+            library().apply(*self._arrays(), self._is_row_major, x, y, runtime.threads())
             return sparse_native.like(other, y, self.dtype)
         if other.n != self.m:
             raise RuntimeValueError_(f"SparseMatrix @: expected a matrix of {self.m} rows, got shape {other.shape}")
@@ -256,7 +257,7 @@ class SparseMatrix:
         """Arrays of triplets whose indices are inside."""
         outer, inner = (rows, columns) if self._is_row_major else (columns, rows)
         indices = (np.ascontiguousarray(k, np.int32) for k in (outer, inner))
-        return library().assemble(*indices, np.ascontiguousarray(values, self.dtype.numpy), *self._extents)
+        return library().assemble(*indices, np.ascontiguousarray(values, self.dtype.numpy), *self._extents, runtime.threads())
 
     # ---- elsewhere ----
 
