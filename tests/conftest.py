@@ -2,6 +2,9 @@
 
 import os
 
+# Tests test the compiler, and share no cache with the user; those of the cache have folders of their own.
+os.environ.setdefault("METATE_OFFLINE_CACHE", "0")
+
 import hypothesis
 import pytest
 import seeded

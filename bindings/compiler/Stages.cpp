@@ -69,6 +69,8 @@ nb::bytes packUnlocked(SourceModule &module, bool strip) {
   return toBytes(valueOf(std::move(*packed)));
 }
 
+nb::bytes packEmitted(SourceModule &module) { return packUnlocked(module, /*strip=*/false); }
+
 nb::bytes buildModule(SourceModule &module, const Choices &choices, bool strip) {
   CompileOptions options = optionsOf(choices);
   runTo(module, Stage::Import, Stage::Emit, options);
@@ -206,6 +208,8 @@ void bindStages(nb::module_ &module) {
            "Takes a SourceModule through all stages; the SourceModule is used "
            "up.");
   module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
+  module.def("pack", &packEmitted, nb::arg("module"),
+             "The bytes of a .metate file of a SourceModule that was compiled.");
   module.def("build_module", &buildModule, nb::arg("module"), nb::arg("choices"),
              nb::arg("strip") = false, "The bytes of a .metate file; the SourceModule is used up.");
   module.def("build_static", &buildStatic, nb::arg("module"), nb::arg("choices"),

@@ -4,10 +4,11 @@
     metate stages kernels.py --stop-after offload
     metate check  program.py -- its own arguments
     metate doctor
+    metate cache info
 
 The first two run FILE.py as a module, never as __main__, and take the kernels and tree types
-that it defines; check.py and doctor.py do the others. Compiling is aot.py's and the compiler's: here are arguments,
-files and messages only.
+that it defines; check.py, doctor.py and object_cache/command.py do the others. Compiling is aot.py's and the compiler's:
+here are arguments, files and messages only.
 """
 
 from __future__ import annotations
@@ -102,6 +103,14 @@ module is built, loaded and verified; the optional libraries, and what to instal
 exit status: 0 everything required works, 1 something does not"""
 
 
+CACHE = """\
+Compiled kernels are kept in files, so that a program's next start does not compile them.
+
+  info   how many there are, and their size
+  clean  deletes them
+  path   prints the folder: METATE_OFFLINE_CACHE_FILE_PATH, else metate in the user's folder for caches"""
+
+
 class UsageError(Exception):
     """What the user asked for cannot be done; the text says what to do instead."""
 
@@ -127,7 +136,7 @@ def main(arguments=None) -> int:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,check,doctor}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,check,doctor,cache}")
 
     build = commands.add_parser(
         "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
@@ -173,6 +182,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="print what is installed and works", description=DOCTOR, formatter_class=raw)
     doctor.set_defaults(run=_doctor)
     doctor.add_argument("--json", action="store_true", help="print one JSON document to stdout")
+    cache = commands.add_parser("cache", help="the cache of compiled kernels", description=CACHE, formatter_class=raw)
+    cache.set_defaults(run=_cache)
+    cache.add_argument("action", choices=("info", "clean", "path"))
     return parser
 
 
@@ -279,6 +291,12 @@ def _doctor(parsed) -> int:
     from . import doctor
 
     return doctor.run(as_json=parsed.json)
+
+
+def _cache(parsed) -> int:
+    from .object_cache import command
+
+    return command.run(parsed.action)
 
 
 def _stages(parsed) -> int:

@@ -67,6 +67,12 @@ def checked(given: CompilerKeywords | dict, caller: str) -> dict[str, object]:
     return {name: _CHECKS[_TYPES[name]](name, given[name]) if name in given else value for name, value in DEFAULTS.items()}
 
 
+def key(options: CompilerOptions, **others: object) -> str:
+    """Equal for options that make equal code; others: values that stand for those of the options."""
+    values = {field.name: getattr(options, field.name) for field in fields(CompilerOptions)} | others
+    return repr(sorted(values.items()))
+
+
 def choices(options: CompilerOptions, targets: list[str]) -> _compiler.Choices:
     """The options as the compiler takes them."""
     from metate_native import _compiler

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import platform
 import threading
 import weakref
@@ -37,6 +38,7 @@ CHECKS = (
     "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "division", "nan", "conflict", "order",
 )  # fmt: skip
 _WORD = (1 << 64) - 1
+CLEANING_POLICIES = ("lru", "fifo", "version", "never")  # of the cache of compiled objects
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
@@ -51,6 +53,11 @@ class Options(CompilerOptions):
     default_fp: _types.DType
     fast_math: bool
     random_seed: int
+    offline_cache: bool | None  # None: the environment's
+    offline_cache_file_path: str | None
+    offline_cache_max_size_of_files: int
+    offline_cache_cleaning_policy: str
+    offline_cache_cleaning_factor: float
     interp_stage: str
     checks: tuple[str, ...]
     stop: bool
@@ -92,6 +99,7 @@ class Holdings:
         self.lock = threading.Lock()
         self.device = None  # runtime.py: _runtime.Device
         self.compiler = None  # kernel.py: _compiler.Jit or _compiler.Interpreter
+        self.object_cache: tuple = ()  # object_cache: its Folder, or None where nothing is kept; () before it is asked for
         self.root = None  # fields: the FieldsBuilder behind mt.root
         self.tree_types = weakref.WeakValueDictionary()  # fields: text -> TreeType, so that equal trees share a layout
         self.interpreted = []  # kernel.py: _compiler.InterpretedModule; kept for their findings
@@ -117,6 +125,13 @@ class Context:
         checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
         stop: True makes the interpreter's first finding an error of the launch.
         print_ir: True prints the IR of each kernel when it is compiled, as it is after the import stage.
+        offline_cache: False compiles everything anew; True keeps compiled kernels in files, so that the next start of a program
+            does not compile them; default: the environment's METATE_OFFLINE_CACHE, else True.
+        offline_cache_file_path: the folder of these files; default: METATE_OFFLINE_CACHE_FILE_PATH, else `metate` in the user's
+            folder for caches.
+        offline_cache_max_size_of_files: bytes; when they are more, some are deleted:
+        offline_cache_cleaning_policy: ``"lru"``: those that were not used for longest, until `offline_cache_cleaning_factor`
+            of the size is free; ``"fifo"``: the oldest ones; ``"version"``: all that other compilers made; ``"never"``.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
             With ``mt.interp``, `debug` adds `division` and `outside` to the checks.
     Raises RuntimeValueError_, RuntimeTypeError_.
@@ -126,7 +141,9 @@ class Context:
 
     def __init__(
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False,
-        random_seed=0, interp_stage="import", checks=(), stop=True, print_ir=False, **options: Unpack[CompilerKeywords],
+        random_seed=0, offline_cache=None, offline_cache_file_path=None, offline_cache_max_size_of_files=100 << 20,
+        offline_cache_cleaning_policy="lru", offline_cache_cleaning_factor=0.25, interp_stage="import", checks=(), stop=True,
+        print_ir=False, **options: Unpack[CompilerKeywords],
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",
@@ -136,6 +153,13 @@ class Context:
             default_fp=_literal_type("default_fp", default_fp, "a float", _types.DType.is_float),
             fast_math=bool(fast_math),
             random_seed=_seed(random_seed),
+            offline_cache=None if offline_cache is None else bool(offline_cache),
+            offline_cache_file_path=None if offline_cache_file_path is None else os.fspath(offline_cache_file_path),
+            offline_cache_max_size_of_files=_size("offline_cache_max_size_of_files", offline_cache_max_size_of_files),
+            offline_cache_cleaning_policy=one_of(
+                "offline_cache_cleaning_policy", offline_cache_cleaning_policy, CLEANING_POLICIES
+            ),
+            offline_cache_cleaning_factor=_part("offline_cache_cleaning_factor", offline_cache_cleaning_factor),
             interp_stage=one_of("interp_stage", interp_stage, INTERP_STAGES),
             checks=_checks(checks),
             stop=bool(stop),
@@ -287,6 +311,18 @@ def _seed(number) -> int:
     if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise RuntimeTypeError_(f"random_seed: expected an integer, got {number!r}")
     return number.__index__()
+
+
+def _size(name, value) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
+        raise RuntimeValueError_(f"{name}: expected a number of bytes, got {value!r}")
+    return value.__index__()
+
+
+def _part(name, value) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise RuntimeValueError_(f"{name}: expected a number from 0 to 1, got {value!r}")
+    return float(value)
 
 
 def _literal_type(name, value, expected, kind):

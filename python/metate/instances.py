@@ -27,6 +27,7 @@ class Instance:
         compile_ms: how long compiling took, in milliseconds.
         hits: how often it was launched.
         reason: why it was compiled: "first call", or what is different from the instance that is most alike.
+        cache: "loaded": its code came from the cache of compiled objects; "compiled and cached"; "not cached: " and why.
     """
 
     signature: str
@@ -34,6 +35,7 @@ class Instance:
     compile_ms: float
     hits: int
     reason: str
+    cache: str = "not cached: the cache is off"
 
 
 class Compiled:
@@ -46,6 +48,7 @@ class Compiled:
         self.requirements = Requirements()
         self.began = time.perf_counter()
         self.compile_ms = 0.0
+        self.cache = "not cached: the cache is off"
         self.code = None  # of the compiler: CompiledModule
         self.kernel = None  # of the runtime: _runtime.Kernel
 

@@ -25,6 +25,7 @@ from . import context as _context
 from . import value_types as _types
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
+from .frontend.options import FrontendOptions
 from .frontend.requirements import HiddenTree
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
 from .frontend.specialize import StaticParameter, element_is_the_arguments, text_of
@@ -42,8 +43,6 @@ _entered, _default = _context._entered.get, _context._default
 
 
 def _language(options, fast_math=None):
-    from .frontend.walker import FrontendOptions
-
     return FrontendOptions(options.default_ip, options.default_fp, options.fast_math if fast_math is None else fast_math)
 
 
@@ -230,7 +229,7 @@ class Kernel:
                 if instance.kernel is not None and instance.difference(arguments) is None:
                     return instance
             instance = Compiled(parameters, may_alias, home.reason_for(parameters, may_alias, arguments))
-            self._compile(home, instance, parameters)
+            self._make(home, instance, parameters, arguments)
             bucket.instances.append(instance)
             if len(bucket.instances) == _MANY:
                 warnings.warn(
@@ -263,12 +262,55 @@ class Kernel:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
 
-    def _compile(self, home, instance, parameters):
+    def _make(self, home, instance, parameters, arguments):
+        """The code of an instance: from the cache of compiled objects, else compiled."""
+        start = time.perf_counter()
+        question = self._question(home, instance, parameters, arguments)
+        found = question.find() if question is not None else None
+        kernel = self._load(home, found[0]) if found is not None else None
+        if found is not None and kernel is not None:
+            instance.requirements, instance.cache = found[1], "loaded"
+        else:
+            kernel = self._compile(home, instance, parameters, question)
+        instance.compile_ms = (time.perf_counter() - start) * 1e3
+        instance.kernel = kernel
+
+    def _question(self, home, instance, parameters, arguments):
+        """What the cache is asked for an instance; None where there is no cache, or it could not hold the instance."""
+        from .object_cache.shared import folder_of
+
+        options = home.options
+        folder = None if options.print_ir else folder_of(home.holder(), options)
+        if folder is None:
+            return None
+        from .object_cache import kernels
+
+        debug = options.debug if self._debug is None else self._debug
+        code = compile_options.key(options, debug=debug, reserve=home.reserves)
+        language = _language(options, self._fast_math)
+        others = [code, options.cpu, repr(language), repr(instance.may_alias)]
+        try:
+            return kernels.Question(folder, self.source, parameters, arguments, others)
+        except kernels.Undescribable as error:
+            instance.cache = f"not cached: {error}"
+            return None
+
+    def _load(self, home, module):
+        """A kernel of a module's bytes; None where the system refuses them, for want of file numbers, say."""
         from metate_native import _runtime
 
         from . import runtime
 
-        start = time.perf_counter()
+        try:
+            return _runtime.Module.open_bytes(runtime.device_of(home.holder(), home.options.threads), module).kernels[0]
+        except RuntimeError_:
+            return None
+
+    def _compile(self, home, instance, parameters, question):
+        from metate_native import _compiler, _runtime
+
+        from . import runtime
+
         holdings, options = home.holder(), home.options
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
         if options.print_ir and not home.reserves:
@@ -276,10 +318,11 @@ class Kernel:
         instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves)
         device = runtime.device_of(holdings, options.threads)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
-        instance.compile_ms = (time.perf_counter() - start) * 1e3
-        instance.kernel = opened.kernels[0]
         if options.arch == _context.interp:
             holdings.interpreted.append(instance.code)
+        if question is not None:
+            instance.cache = question.keep(_compiler.pack(module), instance.code.descriptor, instance.requirements)
+        return opened.kernels[0]
 
     def _lower(self, compiler, module, options, reserves):
         from metate_native import _compiler
@@ -356,7 +399,7 @@ class Kernel:
         home = self._home()
         hits = {id(kernel): count for dispatcher in list(home.dispatchers.values()) for kernel, count in dispatcher.instances}
         return [
-            Instance(self._signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason)
+            Instance(self._signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason, one.cache)
             for one in home.instances()
         ]
 

@@ -28,10 +28,6 @@ TRANSLATED = {
 
 # Taichi's options that are accepted and change nothing, by the reason.
 WITHOUT_EFFECT = {
-    "nothing is cached on disk yet": (
-        "offline_cache", "offline_cache_file_path", "offline_cache_cleaning_policy", "offline_cache_max_size_of_files",
-        "offline_cache_cleaning_factor",
-    ),
     "`kernel.instances()` counts launches and compile times, always": ("kernel_profiler", "timeline"),
     "trees take memory from the system as it is written": ("device_memory_GB", "device_memory_fraction"),
     "`kernel.stages(...)` gives the IR and the assembly after each stage": (

@@ -108,9 +108,9 @@ class TreeType:
     def blob(self) -> bytes:
         """The type blob of abi/metate/abi/tree.h; the compiler writes it on first use."""
         if self._blob is None:
-            from metate_native import _compiler
+            from .object_cache.shared import layout_of
 
-            self._blob = bytes(_compiler.tree_type_blob(self._text))
+            self._blob = layout_of(self._text)
         return self._blob
 
     @property

@@ -155,6 +155,7 @@ class IntrinsicCalls:
         self.walk.static_depth += 1
         things, _ = self.arguments.of(node)
         self.walk.static_depth -= 1
+        self.walk.captures.requirements.said.append("static_print")
         print(*(thing if is_static(thing) else describe(thing) for thing in things))
 
     def call_static_assert(self, node):

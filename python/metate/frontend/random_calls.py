@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from .. import value_types as _types
 from .arguments import Arguments
+from .providers import random_keys
 from .values import Values
 from .walk import Walk
-
-
-def keys_of(holdings):
-    """What gives each launch its key in a context; see context.RandomKeys."""
-    return holdings.random_keys.next
 
 
 class RandomCalls:
@@ -52,5 +48,5 @@ class RandomCalls:
 
     def _random(self, dtype, node):
         self.walk.locate(node)
-        key = self.walk.captures.value("random_seed", _types.u64, keys_of)
+        key = self.walk.captures.value("random_seed", _types.u64, random_keys)
         return self.walk.emit(node, self.builder.random, dtype.code, key)

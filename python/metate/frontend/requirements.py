@@ -107,6 +107,7 @@ class Requirements:
         same: pairs of paths at which one object was.
         fields: the fields that are used.
         hidden: HiddenTree and HiddenValue, in the order of the kernel's last arguments.
+        said: what compiling it told the user: warnings, static_print.
     """
 
     def __init__(self):
@@ -114,6 +115,7 @@ class Requirements:
         self.same: list[tuple[Path, Path]] = []
         self.fields: list[CapturedField] = []
         self.hidden: list[HiddenTree | HiddenValue] = []
+        self.said: list[str] = []
 
     def difference(self, arguments, names=()):
         """None if the instance fits these arguments of the kernel, else what is different, as text."""

@@ -13,7 +13,7 @@ from ..struct_types import Struct
 from ..tree_type import TreeType
 from ..triplets import SparseMatrixBuilderType
 from . import analysis, handles
-from .diagnostics import located, warn
+from .diagnostics import located
 from .evaluator import Evaluator
 from .flags import Flags, StaticReturn
 from .function import is_template
@@ -109,7 +109,7 @@ class Results:
         is_scalar = isinstance(annotation, _types.DType) or _types.is_python_scalar(annotation)
         if is_scalar and isinstance(thing, Value) and thing.type.shape:  # Taichi does not look: the program is not wrong
             dtype = self.values.scalar_type(annotation, node)
-            warn(f"{what}: its annotation says {dtype!r}, got {thing.type.name}", self.walk.frame.source, node)
+            self.walk.warn(f"{what}: its annotation says {dtype!r}, got {thing.type.name}", node)
             return self.walk.emit(node, self.builder.cast, thing, dtype.code)
         return self.annotated(annotation, thing, what, node.value)
 

@@ -14,6 +14,7 @@ import io
 import linecache
 
 from ..errors import SyntaxError_
+from .mentions import Mentions, mentions_of
 
 
 def attach_source(file: str, text: str) -> None:
@@ -39,8 +40,8 @@ class SourceFunction:
         self.iterators = {}  # id -> (an iterator from outside, its elements)
 
     @functools.cached_property
-    def tree(self) -> ast.FunctionDef:
-        """The definition's syntax tree, with the line and column numbers of the file."""
+    def _definition(self) -> tuple[str, int]:
+        """The lines of the definition, decorators included, and the number of the first one."""
         try:
             lines, first = inspect.getsourcelines(self.function)
         except (OSError, TypeError) as error:
@@ -50,8 +51,23 @@ class SourceFunction:
                 line=self.first_line,
                 hint="put it in a file, or call attach_source(file, text) for code made from a string",
             ) from None
-        text = "".join(lines)
-        offset = max(first, 1) - 1
+        return "".join(lines), max(first, 1)
+
+    @property
+    def text(self) -> str:
+        """The source of the definition as it stands in the file."""
+        return self._definition[0]
+
+    @functools.cached_property
+    def mentions(self) -> Mentions:
+        """The names in it."""
+        return mentions_of(self.tree)
+
+    @functools.cached_property
+    def tree(self) -> ast.FunctionDef:
+        """The definition's syntax tree, with the line and column numbers of the file."""
+        text, first = self._definition
+        offset = first - 1
         if text[:1] in (" ", "\t"):  # an indented definition: give it a block to stand in
             text = "if True:\n" + text
             offset -= 1
@@ -122,6 +138,11 @@ class SourceFunction:
 
 class SourceLambda(SourceFunction):
     """A lambda: `tree` is an ast.Lambda."""
+
+    @property
+    def text(self) -> str:
+        """The lambda, as Python would write it."""
+        return ast.unparse(self.tree)
 
     @functools.cached_property
     def tree(self) -> ast.Lambda:

@@ -7,30 +7,20 @@ constructors, and know of no others; walker.py puts them together.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metate_native import _compiler
 
-from .. import value_types as _types
 from ..errors import CompilationError, MetateError
 from . import handles
 from .diagnostics import located, suggestion, warn
 from .native import describe
+from .options import FrontendOptions
 
 if TYPE_CHECKING:
     from .capture import Captures
 
 _MOST_NOTES = 8  # calls that an error names
-
-
-@dataclass(frozen=True)
-class FrontendOptions:
-    """What a kernel's meaning depends on besides its source and its types."""
-
-    default_ip: _types.DType = _types.i32
-    default_fp: _types.DType = _types.f32
-    fast_math: bool = False
 
 
 class Walk:
@@ -93,7 +83,12 @@ class Walk:
         """Stores into a place; what the builder warns of becomes a warning at `node`."""
         self.emit(node, self.builder.store, place, value, what)
         for message in self.builder.take_warnings():
-            warn(message, self.frame.source, node)
+            self.warn(message, node)
+
+    def warn(self, message: str, node: ast.AST) -> None:
+        """A warning at `node`."""
+        self.captures.requirements.said.append("a warning")
+        warn(message, self.frame.source, node)
 
     def compute(self, node: ast.AST, function, *arguments) -> Any:
         """A computation in Python, while compiling."""

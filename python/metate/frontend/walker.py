@@ -42,6 +42,7 @@ from .loops import Loops
 from .method_calls import MethodCalls
 from .names import Names
 from .operators import Operators
+from .options import FrontendOptions
 from .outside import Outside
 from .places import Places
 from .python_calls import PythonCalls
@@ -55,7 +56,7 @@ from .triplets import Triplets
 from .unrolling import Unrolling
 from .values import Values
 from .variables import Variables
-from .walk import FrontendOptions, Walk
+from .walk import Walk
 
 
 class Walker:
