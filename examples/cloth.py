@@ -3,8 +3,7 @@
 python examples/cloth.py --size 48 --frames 120 --out cloth.gif
 """
 
-import numpy as np
-from example import Window, options
+from example import SceneWindow, options
 
 import metate as ti
 
@@ -25,6 +24,9 @@ ball_radius = 0.3
 x = ti.Vector.field(3, ti.f32, shape=(n, n))
 v = ti.Vector.field(3, ti.f32, shape=(n, n))
 force = ti.Vector.field(3, ti.f32, shape=(n, n))
+triangles = ti.field(ti.i32, shape=6 * (n - 1) ** 2)
+colors = ti.Vector.field(3, ti.f32, shape=n * n)
+ball = ti.Vector.field(3, ti.f32, shape=1)
 links = [(i, j) for i in range(-2, 3) for j in range(-2, 3) if (i, j) != (0, 0) and abs(i) + abs(j) <= 2]
 
 
@@ -62,36 +64,39 @@ def move():
         x[i, j] += dt * v[i, j]
 
 
-def draw(gui):
-    """Shaded triangles, the farthest ones first."""
-    points = x.to_numpy()
-    turn = np.array([[0.9, 0.0, 0.44], [-0.2, 0.88, 0.42], [-0.39, -0.47, 0.79]])
-    seen = points @ turn.T
-    corners = [seen[:-1, :-1], seen[1:, :-1], seen[1:, 1:], seen[:-1, 1:]]
-    a, b, c = (np.concatenate([corners[p].reshape(-1, 3), corners[q].reshape(-1, 3)]) for p, q in ((0, 0), (1, 2), (2, 3)))
-    normal = np.cross(b - a, c - a)
-    light = np.abs(normal @ [0.3, 0.8, 0.52]) / np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
-    shade = (60 + 195 * np.clip(light, 0, 1)).astype(np.uint32)
-    even = np.tile((np.add.outer(np.arange(n - 1), np.arange(n - 1)) // max(n // 8, 1) % 2 == 0).reshape(-1), 2)
-    color = np.where(even, shade << 16 | (shade // 3) << 8 | shade // 4, shade << 16 | shade << 8 | shade * 9 // 10)
-    depth = (a + b + c)[:, 2]
-    order = np.argsort(depth)
-    front = depth[order] > 0  # before the ball's middle
-    for part, ball in ((order[~front], True), (order[front], False)):
-        gui.triangles(*(0.55 * corner[part, :2] + 0.5 for corner in (a, b, c)), color=color[part])
-        if ball:
-            gui.circle((0.5, 0.5), color=0x4A6FA5, radius=0.55 * (ball_radius - 0.01) * gui.res[0])
+@ti.kernel
+def connect():
+    for i, j in ti.ndrange(n - 1, n - 1):
+        corner = ti.Vector([i * n + j, (i + 1) * n + j, (i + 1) * n + j + 1, i * n + j + 1])
+        for k, at in ti.static(enumerate([0, 1, 2, 0, 2, 3])):
+            triangles[6 * (i * (n - 1) + j) + k] = corner[at]
+    for i, j in ti.ndrange(n, n):
+        stripe = (i + j) // ti.max(n // 8, 1) % 2
+        colors[i * n + j] = ti.Vector([0.95, 0.32, 0.24]) if stripe == 1 else ti.Vector([0.97, 0.95, 0.87])
+
+
+def draw(window):
+    canvas, scene = window.get_canvas(), window.get_scene()
+    canvas.set_background_color((0.106, 0.122, 0.165))
+    scene.set_camera(window.camera)
+    scene.ambient_light((0.25, 0.25, 0.25))
+    scene.point_light(pos=(1.5, 3, 2), color=(0.7, 0.7, 0.7))
+    scene.mesh(x, indices=triangles, per_vertex_color=colors, two_sided=True)
+    scene.particles(ball, radius=ball_radius - 0.01, color=(0.29, 0.435, 0.647))
+    canvas.scene(scene)
 
 
 def main():
     init()
-    gui = Window("Cloth", 512, chosen, background_color=0x1B1F2A)
-    while gui.running:
+    connect()
+    ball[0] = ball_center
+    window = SceneWindow("Cloth", (512, 512), chosen, position=(0.9, 0.9, 1.7), lookat=(0, 0.05, 0))
+    while window.running:
         for _ in range(substeps):
             pull()
             move()
-        draw(gui)
-        gui.show()
+        draw(window)
+        window.show()
 
 
 if __name__ == "__main__":

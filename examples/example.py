@@ -1,7 +1,7 @@
 """What the example programs share: `--frames`, `--out`, `--size`, and a window that ends and writes by itself.
 
-A program stays a plain Taichi program: it makes a Window in place of ti.GUI, draws while it runs, and calls
-show(). Nothing here computes.
+A program stays a plain Taichi program: it makes a Window in place of ti.GUI, or a SceneWindow in place of
+ti.ui.Window, draws while it runs, and calls show(). Nothing here computes.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 import metate as ti
-from metate.tools import write_gif
+from metate.tools import imwrite, write_gif
 
 
 def options(description: str, *, size: int, frames: int, size_help: str) -> argparse.Namespace:
@@ -38,6 +38,44 @@ def options(description: str, *, size: int, frames: int, size_help: str) -> argp
     return parsed
 
 
+class Frames:
+    """How many frames a program shows, and the file that they are written to.
+
+    Args:
+        name: the program's.
+        chosen: what `options` gave.
+        has_window: whether anything is seen.
+    """
+
+    def __init__(self, name, chosen, has_window):
+        self.out = chosen.out
+        shown = has_window and chosen.out is None
+        self.number = chosen.frames or (None if shown else chosen.default_frames)
+        self._written = []
+        if not has_window and chosen.out is None:
+            text = "no display here, so nothing is seen; --out FILE.gif or FILE.png writes what would be"
+            print(f"{name}: {text}", file=sys.stderr)
+
+    def go_on(self, shown):
+        """Whether there is another frame after `shown` ones."""
+        return self.number is None or shown < self.number
+
+    def take(self, shown, picture):
+        """Keeps, and after the last frame writes, what `picture()` gives: (width, height, channels) from 0 to 1."""
+        last = shown + 1 == self.number
+        if self.out is None or not (last or self.out.suffix.lower() == ".gif"):
+            return
+        self._written.append((picture()[..., :3] * 255).round().astype("uint8"))
+        if not last:
+            return
+        if self.out.suffix.lower() == ".gif":
+            write_gif(self._written, self.out, framerate=25)
+        else:
+            imwrite(self._written[-1], self.out)
+        width, height = self._written[-1].shape[:2]
+        print(f"{self.out}: {self.number} frames of {width} x {height}", file=sys.stderr)
+
+
 class Window(ti.GUI):
     """A GUI that runs for the frames asked for, and then writes them.
 
@@ -48,32 +86,50 @@ class Window(ti.GUI):
 
     def __init__(self, name, res, chosen, background_color=0x000000):
         super().__init__(name, res, background_color)
-        self._chosen = chosen
-        shown = self._window is not None and chosen.out is None
-        self._frames = chosen.frames or (None if shown else chosen.default_frames)
-        self._written = []
-        if self._window is None and chosen.out is None:
-            text = "no display here, so nothing is seen; --out FILE.gif or FILE.png writes what would be"
-            print(f"{name}: {text}", file=sys.stderr)
+        self._frames = Frames(name, chosen, self._window is not None)
 
     @property
     def running(self) -> bool:
-        return super().running and (self._frames is None or self.frame < self._frames)
+        return super().running and self._frames.go_on(self.frame)
 
     @running.setter
     def running(self, value: bool) -> None:
         ti.GUI.running.fset(self, value)
 
     def show(self, file=None) -> None:
-        out, last = self._chosen.out, self._frames is not None and self.frame + 1 == self._frames
-        if out is not None and out.suffix.lower() == ".gif":
-            self._written.append((self.get_image()[..., :3] * 255).round().astype("uint8"))
-        elif out is not None and last:
-            file = out
+        self._frames.take(self.frame, self.get_image)
         super().show(file)
         if self.get_event(ti.GUI.ESCAPE):
             self.running = False
-        if last and self._written:
-            write_gif(self._written, out, framerate=25)
-        if last and out is not None:
-            print(f"{out}: {self._frames} frames of {self.res[0]} x {self.res[1]}", file=sys.stderr)
+
+
+class SceneWindow(ti.ui.Window):
+    """The same of ti.ui.Window, for scenes in three dimensions. Its camera looks at a point, and the right mouse button turns it.
+
+    Args:
+        name, res: as ti.ui.Window takes them.
+        chosen: what `options` gave.
+        position, lookat: the camera's, at first.
+    """
+
+    def __init__(self, name, res, chosen, position, lookat):
+        super().__init__(name, res)
+        self._frames = Frames(name, chosen, self._window is not None)
+        self.camera = ti.ui.Camera()
+        self.camera.position(*position)
+        self.camera.lookat(*lookat)
+
+    @property
+    def running(self) -> bool:
+        return super().running and self._frames.go_on(self.frame)
+
+    @running.setter
+    def running(self, value: bool) -> None:
+        ti.ui.Window.running.fset(self, value)
+
+    def show(self) -> None:
+        self._frames.take(self.frame, self.get_image_buffer_as_numpy)
+        super().show()
+        self.camera.track_user_inputs(self, movement_speed=0.03, hold_key=ti.ui.RMB)
+        if any(event.key == ti.ui.ESCAPE for event in self.get_events(ti.ui.PRESS)):
+            self.running = False

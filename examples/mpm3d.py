@@ -4,7 +4,7 @@ python examples/mpm3d.py --size 60000 --frames 120 --out dam.gif
 """
 
 import numpy as np
-from example import Window, options
+from example import SceneWindow, options
 
 import metate as ti
 
@@ -94,20 +94,21 @@ def main():
     ti.init(arch=ti.cpu, cpu_max_num_threads=chosen.threads)
     water = Water(chosen.size)
     water.fill()
-    gui = Window("mpm3d", 512, chosen, background_color=0x112F41)
-    while gui.running:
+    window = SceneWindow("mpm3d", (512, 512), chosen, position=(1.75, 1.1, 2.05), lookat=(0.5, 0.36, 0.5))
+    canvas, scene = window.get_canvas(), window.get_scene()
+    corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], np.float32)
+    edges = np.array([[a, a + step] for step in (1, 2, 4) for a in range(8) if not a & step], np.int32)
+    while window.running:
         for _ in range(20):
             water.substep()
-        gui.circles(seen_from_a_corner(water.x.to_numpy()), radius=1.2, color=0x4FB3D9)
-        gui.show()
-
-
-def seen_from_a_corner(x):
-    """Positions on the screen of a viewer who looks at the box from a corner and a little from above."""
-    x = x - 0.5
-    across = 0.8660254 * (x[:, 0] - x[:, 2])
-    up = 0.9 * x[:, 1] - 0.35 * (x[:, 0] + x[:, 2])
-    return 0.5 + 0.62 * np.stack([across, up], axis=1)
+        canvas.set_background_color((0.067, 0.184, 0.255))
+        scene.set_camera(window.camera)
+        scene.ambient_light((0.3, 0.3, 0.3))
+        scene.point_light(pos=(1.5, 3, 2), color=(0.8, 0.8, 0.8))
+        scene.particles(water.x, radius=0.4 / n_grid, color=(0.31, 0.70, 0.83))
+        scene.lines(corners, width=1.5, indices=edges, color=(0.6, 0.7, 0.75))
+        canvas.scene(scene)
+        window.show()
 
 
 if __name__ == "__main__":

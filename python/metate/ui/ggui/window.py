@@ -130,15 +130,21 @@ class Window(Events):
         return False
 
     def show(self) -> None:
-        """Ends the frame: draws it, and shows it in the window. Raises SystemExit after the last frame (METATE_GUI_FRAMES)."""
+        """Ends the frame, and shows it in the window. Without one it is drawn when its picture is asked for.
+
+        Raises SystemExit after the last frame (METATE_GUI_FRAMES).
+        """
         if self._last_frame is not None and self.frame >= self._last_frame:
             raise SystemExit(0)
         if self._over:
             self._begin_frame()  # one that shows the background
-        self._render()
+        self._open()
         if self._window is not None:
+            self._render()
             self._present()
             self._clock.tick(self._fps_limit)
+        elif self._gui is not None:
+            self._gui._draws()
         self._over = True
         self.frame += 1
         self._pump()
@@ -197,9 +203,12 @@ class Window(Events):
             self._window = None
         self._device.release()
 
-    def _render(self) -> None:
+    def _open(self) -> None:
         if self._destroyed:
             raise RuntimeValueError_("ui.Window: expected a window that is open, got one after destroy()")
+
+    def _render(self) -> None:
+        self._open()
         controls = [] if self._gui is None else self._gui._draws()
         if self._changed:
             self._device.render(self._canvas._background, [*self._canvas._draws, *controls])
