@@ -1,5 +1,6 @@
 """mt.ui.Window: events, controls, frames and windows. SDL's dummy driver makes the windows, and nobody sees them."""
 
+import gc
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from ui_windows import color_at, picture, window
 
 import metate as mt
 from metate.ui import libraries
+from metate.ui.ggui import device
 
 MIDDLE = np.array([[0.5, 0.5]], np.float32)
 
@@ -163,6 +165,15 @@ def test_frames_end_when_the_environment_says_so(made, monkeypatch):
         assert short.frame == 2
         with pytest.raises(SystemExit):
             short.show()
+
+
+def test_windows_that_are_dropped_give_their_memory_back(made):
+    mt.ui.Window("dropped", 8, show_window=False).get_canvas().circles(MIDDLE, 0.1)
+    gc.collect()
+    assert [left.size for left in device._LEFT] == [(8, 8)]
+    assert not picture(made).any()  # a context that is in use is not disturbed
+    with window(8, 8):
+        assert device._LEFT == []
 
 
 def test_what_is_missing_is_named():

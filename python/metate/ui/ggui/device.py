@@ -7,6 +7,7 @@ not know scenes, cameras or windows: a `Draw` says everything.
 from __future__ import annotations
 
 import collections
+import contextlib
 import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +20,7 @@ from . import shaders
 
 BY_VERTEX, BY_INSTANCE, ONCE = "", "/i", "/r"
 _KEPT_IMAGES = 4
+_LEFT: list[Device] = []  # devices that nobody has any more and nobody released
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,16 @@ class Device:
 
     def __init__(self, size: tuple[int, int], what: str):
         self._moderngl = libraries.moderngl(what)
+        while _LEFT:
+            with contextlib.suppress(Exception):  # of another thread: its memory goes with the process
+                _LEFT.pop().release()
         options = {"backend": "egl"} if sys.platform.startswith("linux") else {}
         try:
             self._context = self._moderngl.create_context(standalone=True, require=330, **options)
         except Exception as error:  # glcontext raises plain Exception
             hint = "; install libegl1 and libgl1-mesa-dri, or a graphics driver" if options else ""
             raise RuntimeValueError_(f"{what}: expected OpenGL 3.3, got: {error}{hint}") from None
+        self._alive = True
         self._programs: dict[str, Any] = {}
         self._images: collections.deque[tuple[np.ndarray, Any]] = collections.deque()  # the last ones, with their textures
         self._picture: Any = None
@@ -126,10 +132,17 @@ class Device:
         return np.frombuffer(data, np.float32).reshape(height, width)
 
     def release(self) -> None:
-        """Gives the memory and the context back."""
-        with self._context:
-            self._release_picture()
-        self._context.release()
+        """Gives the memory and the context back; once."""
+        if self._alive:
+            self._alive = False
+            with self._context:
+                self._release_picture()
+            self._context.release()
+
+    def __del__(self):
+        # Now another context may be drawing, or this is another thread: the next device releases this one.
+        if getattr(self, "_alive", False) and not sys.is_finalizing():
+            _LEFT.append(self)
 
     def _release_picture(self) -> None:
         if self._picture is not None:
