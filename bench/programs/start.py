@@ -15,10 +15,9 @@ START = time.perf_counter()
 
 def options(ti, package, threads, cache):
     chosen = {"arch": ti.cpu, "cpu_max_num_threads": threads, "fast_math": True}
-    if package != "metate":
-        chosen |= {"offline_cache": cache is not None, "log_level": ti.ERROR}
-        if cache:
-            chosen["offline_cache_file_path"] = cache
+    chosen |= {"offline_cache": cache is not None, "log_level": ti.ERROR}
+    if cache:
+        chosen["offline_cache_file_path"] = cache
     return chosen
 
 

@@ -105,7 +105,7 @@ def test_nothing_is_compiled_at_decoration():
 
 def test_source_that_is_not_available():
     names = {"ti": ti, "X": X}
-    exec("def k(x: X):\n    x[0] = 1.0\n", names)
+    exec("".join(["def k(x: X):\n", "    x[0] = 1.0\n"]), names)
     with pytest.raises(ti.SyntaxError_, match="the source of 'k' is not available") as caught:
         ti.kernel(names["k"]).import_module()
     assert "attach_source" in caught.value.hint

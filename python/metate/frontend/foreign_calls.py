@@ -67,7 +67,7 @@ class ForeignCalls:
         if not inspect.isfunction(callee) or hasattr(callee, "__metate_kernel__") or hasattr(callee, "__wrapped__"):
             return False
         endless = inspect.isgeneratorfunction(callee) or inspect.iscoroutinefunction(callee)
-        return not endless and not _is_changing(callee) and callee.__module__.partition(".")[0] != _OWN
+        return not endless and not _is_changing(callee) and _package_of(callee) != _OWN
 
     def inline(self, callee, node):
         """Its body at the call."""
@@ -84,9 +84,14 @@ class ForeignCalls:
 def is_of_a_library(callee) -> bool:
     """Does its code stand where Python keeps its own and installed modules, or here? Built-in functions' does."""
     code = getattr(callee, "__code__", None)
-    if code is None or callee.__module__.partition(".")[0] == _OWN:
+    if code is None or _package_of(callee) == _OWN:
         return True
     return code.co_filename.startswith("<frozen ") or os.path.realpath(code.co_filename).startswith(_LIBRARIES)
+
+
+def _package_of(function) -> str:
+    """Of the module that it was defined in; "" where that has no name, as in `exec`."""
+    return (function.__module__ or "").partition(".")[0]
 
 
 def _is_changing(callee) -> bool:

@@ -1,7 +1,7 @@
 """The source of a kernel or function: its syntax tree, its lines, what its names mean outside it.
 
-Works for files, notebooks and anything else that linecache knows; `attach_source` makes it know the
-text of code that was compiled from a string.
+Works for files, notebooks, zipped programs and anything else that linecache knows; for code without a file, from `exec` say,
+where its text can be found (source_text.py). `attach_source` makes linecache know a text.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import ast
 import builtins
 import functools
 import inspect
-import io
 import linecache
+import sys
 
 from ..errors import SyntaxError_
 from .mentions import Mentions, mentions_of
+from .source_text import find_lines, has_no_file, hint_for, lines_of
 
 
 def attach_source(file: str, text: str) -> None:
@@ -24,8 +25,7 @@ def attach_source(file: str, text: str) -> None:
         file: the name given to ``compile(text, file, "exec")``.
         text: the source.
     """
-    lines = io.StringIO(text, newline=None).readlines()  # as Python counts them: a form feed ends no line
-    linecache.cache[file] = (len(text), None, lines, file)
+    linecache.cache[file] = (len(text), None, lines_of(text), file)
 
 
 class SourceFunction:
@@ -37,19 +37,26 @@ class SourceFunction:
         self.file = function.__code__.co_filename
         self.first_line = function.__code__.co_firstlineno
         self._annotation_scope = annotation_scope or {}
+        self._found = None  # lines of the text that the function is from, where it has no file
+        if has_no_file(function.__code__):
+            self._found = find_lines(function, sys._getframe(1))
         self.iterators = {}  # id -> (an iterator from outside, its elements)
 
     @functools.cached_property
     def _definition(self) -> tuple[str, int]:
         """The lines of the definition, decorators included, and the number of the first one."""
         try:
-            lines, first = inspect.getsourcelines(self.function)
+            if self._found is None:
+                lines, first = inspect.getsourcelines(self.function)
+            else:
+                first = self.first_line
+                lines = inspect.getblock(self._found[first - 1 :])
         except (OSError, TypeError) as error:
             raise SyntaxError_(
                 f"the source of '{self.name}' is not available: {error}",
                 file=self.file,
                 line=self.first_line,
-                hint="put it in a file, or call attach_source(file, text) for code made from a string",
+                hint=hint_for(self.function.__code__),
             ) from None
         return "".join(lines), max(first, 1)
 
@@ -87,7 +94,9 @@ class SourceFunction:
 
     def line(self, number: int) -> str:
         """The text of a line."""
-        return linecache.getline(self.file, number)
+        if self._found is None:
+            return linecache.getline(self.file, number)
+        return self._found[number - 1] if 0 < number <= len(self._found) else ""
 
     @functools.cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -146,7 +155,7 @@ class SourceLambda(SourceFunction):
 
     @functools.cached_property
     def tree(self) -> ast.Lambda:
-        text = "".join(linecache.getlines(self.file))
+        text = "".join(self._found or linecache.getlines(self.file, self.function.__globals__))
         try:
             nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda) and self._may_be(node)]
         except SyntaxError:
@@ -159,7 +168,7 @@ class SourceLambda(SourceFunction):
                 "the source of a lambda is not available",
                 file=self.file,
                 line=self.first_line,
-                hint="make a @func of it",
+                hint="make a @func of it" if not has_no_file(self.function.__code__) else hint_for(self.function.__code__),
             )
         return nodes[0]
 
