@@ -130,11 +130,11 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 def __getattr__(name: str):
     """What draws, reads or writes pictures: loaded when it is named."""
-    if name in ("algorithms", "lang", "sparse", "tools"):
+    if name in ("_lib", "algorithms", "lang", "sparse", "tools"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray
-    if name in ui.__all__:
+    if name in ui.OF_PACKAGE:
         return getattr(ui, name)
     raise _not_here.error(__name__, name)
 

@@ -24,7 +24,6 @@ TEXTS = {
     "argpack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
     "frexp": "use mt.log and mt.floor, or bits by mt.bit_cast",
     "ref": "use mt.template(): such an argument of a function is the caller's variable",
-    "_lib": "Taichi's own core is not here",
 }  # fmt: skip
 OF_TYPES = {
     "argpack": TEXTS["argpack"],

@@ -111,3 +111,19 @@ def test_meshes_are_checked_before_they_are_written(tmp_path):
             wrong()
         assert said in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_programs_ask_the_core_for_backends_and_windows():
+    from metate._lib import core
+
+    assert mt._lib.core is core and not core.with_vulkan() and not mt._lib.core.with_cuda()
+    assert isinstance(core.GGUI_AVAILABLE, bool)
+    with pytest.raises(AttributeError, match=r"no attribute 'Program': Taichi's own core is not here"):
+        _ = core.Program
+
+
+def test_names_of_windows_are_uis_alone():
+    assert mt.GUI is mt.ui.GUI and "Window" in mt.ui.__all__
+    for name in ("Window", "UP", "Scene"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(mt, name)

@@ -47,6 +47,8 @@ ESCAPE, RETURN, TAB, BACKSPACE, SPACE = "Escape", "Return", "Tab", "BackSpace", 
 UP, DOWN, LEFT, RIGHT, CAPSLOCK = "Up", "Down", "Left", "Right", "CapsLock"
 LMB, MMB, RMB = "LMB", "MMB", "RMB"
 _KINDS = ("PRESS", "RELEASE")
+# What `metate` itself offers as well.
+OF_PACKAGE = ("GUI", "VideoManager", "hex_to_rgb", "imread", "imresize", "imshow", "imwrite", "rgb_to_hex")
 __all__ = [
     "ALT", "BACKSPACE", "CAPSLOCK", "CTRL", "DOWN", "ESCAPE", "GUI", "LEFT", "LMB", "MMB", "PRESS", "RELEASE", "RETURN", "RIGHT",
     "RMB", "SHIFT", "SPACE", "TAB", "UP", "Camera", "Canvas", "Gui", "ProjectionMode", "Scene", "VideoManager", "Window",
