@@ -4,6 +4,8 @@ import json
 import pathlib
 import re
 
+from .side import LIBRARIES
+
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = BENCH / "results"
 README = BENCH.parent / "README.md"
@@ -43,18 +45,20 @@ def side_text(row, name):
     return text if ratio is None or name == "metate" else f"{text} ({ratio:.2f}x)" if ratio < 10 else f"{text} ({ratio:.0f}x)"
 
 
-def cells(row):
+def cells(row, peers=PEERS):
     name = row["case"] + (f", {row['level']}" if row.get("level") else "")
     if row["work"] != 1:
         name += f" (per {row['unit']})"
     share = row["sides"].get("metate", {}).get("share_of_limit")
-    return [name, side_text(row, "metate"), f"{share:.2f}" if share else "", *(side_text(row, peer) for peer in PEERS)]
+    return [name, side_text(row, "metate"), f"{share:.2f}" if share else "", *(side_text(row, peer) for peer in peers)]
 
 
 def print_row(row):
     """The row's line, and below it what a table has no room for."""
     print(LINE.format(*cells(row)), flush=True)
     for name, side in row["sides"].items():
+        if name in LIBRARIES and "seconds" in side:
+            print(f"      {name}: {side_text(row, name)}", flush=True)
         for kind in ("failed", "mismatch"):
             if kind in side:
                 print(f"      {name}: {kind}: {side[kind].splitlines()[0] if side[kind] else ''}", flush=True)
@@ -100,10 +104,12 @@ def saved():
 
 
 def markdown_table(rows):
-    """A table of the rows; OpenVDB has a column where one of them has it as a peer."""
-    count = len(COLUMNS) - (not any("openvdb" in row["sides"] for row in rows))
-    lines = ["| " + " | ".join(COLUMNS[:count]) + " |", "|---" * count + "|"]
-    lines += ["| " + " | ".join(cells(row)[:count]) + " |" for row in rows]
+    """A table of the rows; OpenVDB and other libraries have a column where one of them has it as a peer."""
+    named = lambda peer: any(peer in row["sides"] for row in rows)
+    peers = [*PEERS[:3], *(peer for peer in (*PEERS[3:], *LIBRARIES) if named(peer))]
+    columns = (*COLUMNS[:3], *peers)
+    lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    lines += ["| " + " | ".join(cells(row, peers)) + " |" for row in rows]
     return "\n".join(lines)
 
 
@@ -162,4 +168,4 @@ def write_readme():
 
 def shown(row):
     """Rows of README: those that have a peer to lose against, less variations of others."""
-    return row["headline"] and any({"seconds", "bytes"} & row["sides"].get(peer, {}).keys() for peer in PEERS)
+    return row["headline"] and any({"seconds", "bytes"} & row["sides"].get(peer, {}).keys() for peer in (*PEERS, *LIBRARIES))

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import digest, measure, references
 from .case import Case
-from .side import PACKAGES, Side, SideError
+from .side import LIBRARIES, PACKAGES, PEERS, Side, SideError
 
 SAMPLE = 0.03  # seconds a sample should take at least
 PAUSE = 0.006  # between samples of different sides, so that the last one's threads sleep
@@ -42,7 +42,7 @@ class Runner:
     def side(self, name):
         """The worker of that name; a package's is kept from row to row while it lives."""
         if name not in self.sides or self.sides[name].process.poll() is not None:
-            self.sides[name] = Side(name if name in PACKAGES else "reference", self.threads, self.log)
+            self.sides[name] = Side(name if name in PACKAGES + LIBRARIES else "reference", self.threads, self.log)
         return self.sides[name]
 
     def stop(self):
@@ -208,7 +208,8 @@ def prepare_all(runner, case, parameters, stored, row):
                 ready.append(name)
     if case.vdb:
         ready += prepare_vdb(runner, case, parameters, stored, row, expected)
-    for package in runner.packages:
+    libraries = [name for name in LIBRARIES if name in case.others and PEERS.exists()]
+    for package in (*runner.packages, *libraries):
         if package in case.absent:
             row["sides"][package] = {"absent": case.absent[package]}
             continue

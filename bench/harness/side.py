@@ -12,6 +12,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[1]
 ROOT = BENCH.parent
 PEERS = BENCH / ".peers" / "bin" / "python"
 PACKAGES = ("metate", "taichi", "quadrants")
+LIBRARIES = ("scipy",)  # peers of the rows that have a program of their own for them: `others` of a case
 
 
 class SideError(Exception):
@@ -19,7 +20,7 @@ class SideError(Exception):
 
 
 def interpreter(kind):
-    return PEERS if kind in ("taichi", "quadrants") else pathlib.Path(sys.executable)
+    return PEERS if kind in ("taichi", "quadrants", *LIBRARIES) else pathlib.Path(sys.executable)
 
 
 def environment(threads):

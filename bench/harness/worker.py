@@ -1,6 +1,7 @@
 """One side of a comparison, in a process of its own: obeys one JSON request a line on stdin.
 
     worker.py metate | taichi | quadrants     runs programs of bench/programs, where `import ti` is that package
+    worker.py scipy                           runs such a program that is written for the library
     worker.py reference                       runs functions of a shared object built from bench/reference
 
 Requests: prepare, check (one step from the inputs, outputs to files), run (seconds of some steps), launch (of an
@@ -31,10 +32,11 @@ class Program:
     def __init__(self, package, request):
         self.ti = importlib.import_module(package)
         sys.modules["ti"] = self.ti
-        options = {"arch": self.ti.cpu, "cpu_max_num_threads": request["threads"], "fast_math": True}
-        if package != "metate":
-            options |= {"offline_cache": False, "log_level": self.ti.ERROR}
-        self.ti.init(**options)
+        if hasattr(self.ti, "init"):
+            options = {"arch": self.ti.cpu, "cpu_max_num_threads": request["threads"], "fast_math": True}
+            if package != "metate":
+                options |= {"offline_cache": False, "log_level": self.ti.ERROR}
+            self.ti.init(**options)
         file, name = request["program"].split(":")
         made = getattr(importlib.import_module(f"programs.{file}"), name)(load(request["inputs"]), **request["parameters"])
         self.step, self.outputs = made["step"], made["outputs"]
@@ -79,7 +81,7 @@ class Program:
         return self.outputs()
 
     def drop(self):
-        self.ti.reset()
+        getattr(self.ti, "reset", int)()
 
 
 class Reference:

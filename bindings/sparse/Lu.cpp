@@ -13,6 +13,8 @@ public:
   void analyze(const Matrix<T> &a) override { solver.analyzePattern(a); }
 
   bool factorize(const Matrix<T> &a) override {
+    if (a.nonZeros() < a.cols()) // singular; Eigen would enlarge a memory of no entries for ever
+      return false;
     solver.factorize(a);
     return solver.info() == Eigen::Success;
   }

@@ -131,6 +131,22 @@ def test_builders_in_functions_methods_and_by_template():
     assert np.array_equal(K.build().to_numpy(), np.diag([1.0, 2, 3]) - 2 * np.eye(3)[::-1])
 
 
+def test_kernels_of_modules_take_builders(tmp_path):
+    @mt.kernel
+    def diagonal(K: mt.types.sparse_matrix_builder(mt.f32), n: mt.i32):
+        for i in range(n):
+            K[i, i] += i
+
+    module = mt.aot.Module()
+    module.add_kernel(diagonal)
+    loaded = mt.aot.load(module.save(tmp_path / "sparse.metate"))
+    K = mt.linalg.SparseMatrixBuilder(4, max_num_triplets=9)
+    loaded.diagonal(K, 4)
+    assert np.array_equal(K.build().to_numpy(), np.diag([0, 1, 2, 3]))
+    with pytest.raises(RuntimeTypeError_, match="expected one of counts, row, column, value, got 'rows'"):
+        K.get_member("rows")
+
+
 def test_print_triplets_and_matrices(capsys):
     K = mt.linalg.SparseMatrixBuilder(2, 3, max_num_triplets=10)
     assemble(K, np.array([1, 0, 1], np.int32), np.array([0, 2, 0], np.int32), np.array([1.5, 2, 1], np.float32))

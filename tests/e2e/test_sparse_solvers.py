@@ -72,6 +72,35 @@ def test_matrices_that_cannot_be_factorised_are_reported_by_info_and_by_solve():
         assert s.info() and np.array_equal(s.solve(np.ones(2)), [1, 1])
 
 
+def test_matrices_with_fewer_entries_than_rows_are_singular():
+    for solver in ("LLT", "LDLT", "LU"):
+        for dense in (np.zeros((21, 21)), np.diag(np.arange(500) % 50 == 0).astype(float)):
+            s = mt.linalg.SparseSolver(mt.f32, solver)
+            s.compute(matrix_of(dense, mt.f32))
+            assert not s.info()
+
+
+def test_random_matrices_are_solved_or_reported():
+    rng = seeded.generator("random matrices")
+    solved = 0
+    for _ in range(150):
+        n, share = int(rng.integers(1, 25)), rng.random() / 2
+        dense = np.where(rng.random((n, n)) < share, rng.integers(-3, 4, (n, n)), 0) * 10.0 ** rng.integers(-30, 30)
+        dense = dense + dense.T if rng.random() < 0.5 else dense
+        A = matrix_of(dense, mt.f64, FORMATS[rng.integers(2)])
+        s = mt.linalg.SparseSolver(mt.f64, ("LLT", "LDLT", "LU")[rng.integers(3)], ("AMD", "COLAMD")[rng.integers(2)])
+        try:
+            s.compute(A)
+        except RuntimeValueError_ as error:
+            assert "expected a symmetric matrix" in str(error) and not np.array_equal(dense, dense.T)
+            continue
+        if s.info() and np.linalg.cond(dense) < 1e8:
+            b = dense @ np.ones(n)
+            np.testing.assert_allclose(s.solve(b), 1, rtol=1e-4)
+            solved += 1
+    assert solved > 10
+
+
 def test_wrong_arguments_of_solvers():
     make = mt.linalg.SparseSolver
     eye, skew = matrix_of(np.eye(3), mt.f32), matrix_of(np.array([[1.0, 2], [0, 1]]), mt.f32)

@@ -13,7 +13,7 @@ import numpy as np
 from .. import triplets as _triplets
 from ..array_object import NDArray, memory
 from ..dtypes import f32, i32, i64
-from ..errors import RuntimeIndexError_, RuntimeValueError_
+from ..errors import RuntimeIndexError_, RuntimeTypeError_, RuntimeValueError_
 from .sparse_matrix import SparseMatrix
 from .sparse_native import checked_type, extent, is_row_major, library
 
@@ -62,6 +62,12 @@ class SparseMatrixBuilder:
     def _describe(self):
         """(type, shape, which arrays have no gaps), for kernels."""
         return self._type, (self.max_num_triplets,), (True,) * len(self._parts)
+
+    def get_member(self, name: str) -> NDArray:
+        """One of the arrays, "counts", "row", "column" or "value": a kernel of a module takes these. Raises RuntimeTypeError_."""
+        if name not in self._type.members:
+            raise RuntimeTypeError_(f"{self!r}: expected one of {', '.join(self._type.members)}, got {name!r}")
+        return self._parts[list(self._type.members).index(name)]
 
     @property
     def _counts(self) -> np.ndarray:
