@@ -27,6 +27,12 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (r"tests/differential/", (), ("tests/differential/test_table.py", DIFFERENTIAL)),
     (r"tests/mutants/", (), ("tests/mutants",)),
     (r"bindings/|python/metate/", (), ("tests/python/test_options.py", "tests/python/test_contexts.py")),
+    (
+        r"python/metate/(object_cache/|kernel|instances)",
+        (),
+        ("tests/e2e/test_object_cache.py", "tests/python/test_object_cache_folder.py"),
+    ),
+    (r"python/metate/frontend/source", (), ("tests/e2e/test_where_code_lives.py",)),
     (r"python/metate/(aot|native|loaded|cli)\.py", (), ("tests/aot", "tests/python/test_check_command.py")),
     (r"python/metate/(tree|tree_type|types)", (), ("tests/python/test_tree.py", "tests/python/test_tree_levels.py")),
     (

@@ -62,6 +62,7 @@ SANITIZERS = (
     ("METATE_SANITIZED_MODULES", str(ROOT / "out" / "test-sanitize")),
 )
 DAMAGED = ("METATE_TEST_MODULE", str(ROOT / "out" / "test-damage" / "ab.metate"))
+CACHED = ("METATE_OFFLINE_CACHE_FILE_PATH", str(ROOT / "out" / "test-cache"))
 
 GATES = (
     Step("check-layers", ("scripts/check-layers",), budget=10),
@@ -150,6 +151,11 @@ LONG = (
         *(("build-dev",), False, 0, 2),
         is_long=True,
     ),
+    # The programs of tests/e2e with the cache of compiled kernels on: the second time what the first one kept is loaded.
+    *(
+        Step(name, pytest("tests/e2e"), ("build-dev",), True, 0, 2, (("METATE_OFFLINE_CACHE", "1"), CACHED), is_long=True)
+        for name in ("pytest-cache-cold", "pytest-cache-warm")
+    ),
     Step(
         "mutants-fresh",
         (PYTHON, "tests/mutants/run.py", "--fresh", "--seed", "{seed}", "--junit", "{junit}"),
@@ -163,6 +169,14 @@ LONG = (
         (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/package"),
         *(("build-dev",), True, 0, 2),
         (("METATE_PACKAGE_FROM_SOURCE", "1"),),
+        is_long=True,
+    ),
+    # A program frozen by PyInstaller.
+    Step(
+        "frozen",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/package/test_frozen.py"),
+        *(("build-dev",), True, 0),
+        environment=(("METATE_TEST_FROZEN", "1"),),
         is_long=True,
     ),
     # Each skeleton of scripts/new in a copy of the checkout, built.

@@ -254,6 +254,11 @@ def test_which_fields_are_one_is_part_of_the_key(program):
         ("import time\n    NOW = time", "ti.static(NOW.time() > 0)", "time of time is not known to give the same result"),
         ("import sys\n    SYSTEM = sys", "len(ti.static(getattr(SYSTEM, 'path')))", "the module sys is used as a value"),
         ("N = 1", "ti.static_print(N)", "compiling it says something each time: static_print"),
+        (
+            "import functools\n    def f(x):\n        return x\n    @functools.wraps(f)\n    def around(x):\n        return x",
+            "ti.static(around(2))",
+            "is a function around another one",
+        ),
         ("BIG = np.zeros(1 << 22)", "BIG[1]", "is not compared by its contents"),
     ],
 )  # fmt: skip

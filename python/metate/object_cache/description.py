@@ -12,35 +12,21 @@ from __future__ import annotations
 
 import collections
 import enum
-import functools
 import hashlib
 import types as python_types
 from typing import Any
 
-import numpy as np
-
-from .. import value_types as _types
-from ..errors import CompilationError, TreeError
-from ..frontend import keys
-from ..frontend.function import Function, Template, inlined
+from ..errors import CompilationError
+from ..frontend.function import inlined
 from ..frontend.source import SourceFunction, lambda_source
-from ..intrinsics import Box, Intrinsic
-from ..tree_type import TreeType
 from .trust import is_native_class, is_own, is_trusted, is_unpredictable
+from .writer import Undescribable, ValueWriter
 
-_MOST_BYTES = 16 << 20  # of an array that is described by its contents
-_MOST_ELEMENTS = 100_000  # of a container
-_PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
-_SEQUENCES = (tuple, list, collections.deque, set, frozenset)  # sets in their order, in which loops are unrolled
 _NOT_ASKED = frozenset(
     ("__init__", "__new__", "__init_subclass__", "__class_getitem__", "__set_name__", "__del__", "__reduce__", "__setattr__",
      "__delattr__", "__dir__", "__sizeof__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__")
 )  # fmt: skip
 _MISSING = object()
-
-
-class Undescribable(Exception):
-    """Something that a kernel names can be told neither from nor to other processes; the text says what."""
 
 
 class Description:
@@ -100,24 +86,8 @@ def describe(source: SourceFunction, arguments: list[Any], others: list[str]) ->
         names, is_open = names | writer.mentioned, writer.asks_for_all
 
 
-class _Writer:
-    """One pass over all that is named, with the attributes that are known to be mentioned."""
-
-    def __init__(self, names: frozenset[str], is_open: bool):
-        self.parts: list[str] = []
-        self.places: list[tuple[str, int]] = []
-        self.objects: list[Any] = []
-        self.numbers: dict[int, int] = {}
-        self.partial: set[int] = set()  # objects of which only some attributes are described: those of `read`
-        self.read: set[tuple[int, str]] = set()
-        self.mentioned: set[str] = set()
-        self.asks_for_all = is_open  # of objects' attributes
-        self._names = sorted(names)
-        self._trees: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that numbers of objects stay theirs
-
-    def _write(self, *parts):
-        self.parts.append(repr(parts))
+class _Writer(ValueWriter):
+    """Values, functions with what they name, and objects."""
 
     # ---- functions
 
@@ -175,102 +145,14 @@ class _Writer:
             elif value is not _MISSING:
                 self.value(value)
 
-    # ---- values
-
-    def value(self, thing):
-        """Anything that a name stands for."""
-        if type(thing) in (float, complex):
-            self._write(type(thing).__name__, thing.hex() if type(thing) is float else repr(thing))
-        elif type(thing) in _PLAIN:
-            self._write(type(thing).__name__, thing)
-        elif isinstance(thing, np.generic):
-            self._write("numpy", thing.dtype.str, thing.tobytes())
-        elif self._is_new(thing):
-            self._value(thing)
-
-    def _is_new(self, thing):
-        number = self.numbers.get(id(thing))
-        if number is not None:
-            self._write("again", number)
-            return False
-        self.numbers[id(thing)] = len(self.objects)
-        self.objects.append(thing)
-        return True
-
-    def _value(self, thing):
-        for kind, write in _KINDS:
-            if isinstance(thing, kind):
-                return write(self, thing)
-        if keys.kind_of(thing) is not None:
-            return self._field(thing)
-        if keys.is_struct(thing):
-            self._write("struct value")
-            self.value(thing.struct_type)
-            return self._items(thing.items())
-        if hasattr(type(thing), "__metate_kernel__"):  # kernels call none
-            return self._write("kernel", getattr(thing, "__qualname__", ""))
-        if callable(thing) and is_trusted(type(thing).__module__):  # NumPy's functions are objects
-            return self._built_in(thing)
-        return self._object(thing)
-
-    def _field(self, thing):
-        """A field or level by its placement and the tree that it shares; a struct field by its members."""
-        if keys.is_struct_field(thing):
-            self._write("struct field", getattr(thing, "name", ""))
-            return self._items(thing._members.items())
-        try:
-            place, tree = keys.place_of(thing), thing._tree
-        except TreeError:  # a kernel that uses it is an error
-            return self._write("field without a place")
-        if keys.is_field(thing):
-            self._write("field", getattr(thing, "name", ""), str(place.tree), place.members, place.shape, place.offset)
-            self.value(place.element)
-        else:
-            self._write("level", str(place[0]), place[1])
-        self._kept.append(tree)
-        self._write(self._trees.setdefault(id(tree), len(self._trees)))
-
-    def _sequence(self, thing):
-        if len(thing) > _MOST_ELEMENTS:
-            raise Undescribable(f"a {type(thing).__name__} of {len(thing)} elements is too long")
-        self._write(type(thing).__qualname__, len(thing))
-        for element in thing:
-            self.value(element)
-        self._of_its_class(thing)
-
-    def _items(self, items):
-        for name, value in items:
-            self.value(name)
-            self.value(value)
-        self._write("end")
-
-    def _dict(self, thing):
-        self._write(type(thing).__qualname__, len(thing))
-        self._items(thing.items())
-        self._of_its_class(thing)
-
-    def _of_its_class(self, thing):
-        """What a container has besides its elements: a named tuple's functions, say."""
-        if not is_trusted(type(thing).__module__):
-            self._class(type(thing), ())
-            self._attributes(thing)
-
-    def _array(self, thing):
-        if thing.dtype.hasobject or thing.nbytes > _MOST_BYTES:
-            raise Undescribable(f"an array of {thing.dtype} with {thing.nbytes} bytes is not compared by its contents")
-        self._write(type(thing).__qualname__, thing.dtype.str, thing.shape, hashlib.blake2b(thing.tobytes()).hexdigest())
-
-    def _range(self, thing):
-        self._write(type(thing).__name__)
-        for part in (thing.start, thing.stop, thing.step):
-            self.value(part)
-
     def _function(self, thing):
         name = thing.__qualname__
         if is_own(thing.__module__):
             return self._write("own", thing.__module__, name)
         if is_trusted(thing.__module__) and not is_unpredictable(thing):
             return self._write("library", thing.__module__, name)
+        if hasattr(thing, "__wrapped__"):  # its source would be that of what it wraps
+            raise Undescribable(f"{name} is a function around another one")
         if thing.__code__.co_filename.startswith("<frozen "):
             raise Undescribable(f"{name} of {thing.__module__} is not known to give the same result in every process")
         self.source(lambda_source(thing) or inlined(thing).source)
@@ -315,33 +197,6 @@ class _Writer:
             self._items((one.name, one.value) for one in thing)
         self._class(thing, ("__init__", "__new__"))
 
-    def _enumerator(self, thing):
-        self._write("enumerator", thing.name)
-        self.value(thing.value)
-        self.value(type(thing))
-
-    # ---- types of values
-
-    def _vector_type(self, thing):
-        self._write(type(thing).__name__, thing.shape)
-        self.value(thing.dtype)
-
-    def _struct_type(self, thing):
-        self._write("struct type", thing.class_name)
-        self._items(thing.members.items())
-        self._items(thing.methods.items())
-        self._items(thing._defaults.items())
-
-    def _array_type(self, thing):
-        self._write("ndarray type")
-        self._items(vars(thing).items())
-
-    def _box(self, thing):
-        self._write("ndrange", thing.bounds)
-
-    def _by_its_text(self, thing):
-        self._write(type(thing).__name__, str(thing), repr(thing), getattr(thing, "name", ""))
-
     # ---- objects of the program
 
     def _object(self, thing):
@@ -357,6 +212,12 @@ class _Writer:
                 self._write(base.__name__, base.__repr__(thing))  # pyright: ignore[reportArgumentType]
         self._class(cls, ())
         self._attributes(thing)
+
+    def _of_its_class(self, thing):
+        """What a container has besides its elements: a named tuple's functions, say."""
+        if not is_trusted(type(thing).__module__):
+            self._class(type(thing), ())
+            self._attributes(thing)
 
     def _attributes(self, thing):
         self.partial.add(id(thing))
@@ -414,27 +275,4 @@ def _locals_of(code) -> set[str]:
     return found
 
 
-_BUILT_IN = (python_types.BuiltinFunctionType, python_types.MethodWrapperType, python_types.WrapperDescriptorType, np.ufunc)
-_WRAPPERS = (staticmethod, classmethod, property, functools.partial, functools.cached_property, functools._lru_cache_wrapper)
-
 _SLOTS = (python_types.MemberDescriptorType, python_types.GetSetDescriptorType, type(collections.namedtuple("_", "a").a))
-
-# Kinds of things, the special before the general -> how they are written.
-_KINDS: tuple[tuple[Any, Any], ...] = (
-    (enum.Enum, _Writer._enumerator),
-    ((_types.DType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember, np.dtype), _Writer._by_its_text),
-    ((_types.VectorType, _types.MatrixType), _Writer._vector_type),
-    (_types.StructType, _Writer._struct_type),
-    (_types.NDArrayType, _Writer._array_type),
-    (Box, _Writer._box),
-    (Function, _Writer._own_function),
-    (python_types.FunctionType, _Writer._function),
-    (python_types.MethodType, _Writer._method),
-    (_WRAPPERS, _Writer._wrapped),
-    (_BUILT_IN, _Writer._built_in),
-    (type, _Writer._type),
-    (np.ndarray, _Writer._array),
-    (_SEQUENCES, _Writer._sequence),
-    (dict, _Writer._dict),
-    ((range, slice), _Writer._range),
-)

@@ -18,9 +18,10 @@ from ..frontend import keys
 from ..frontend.providers import PROVIDERS
 from ..frontend.requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
 from ..frontend.specialize import StaticParameter
-from .description import Undescribable, describe
+from .description import describe
 from .folder import Folder
 from .identity import is_still_there, loaded_libraries
+from .writer import Undescribable
 
 _TABLES = struct.Struct("<32x10I")  # metate_descriptor (abi/metate/abi/module.h): offset and count of types, kernels, ..., texts
 _QUESTIONS = {"Has": keys.Has, "Hides": keys.Hides, "Whole": keys.Whole}
