@@ -1,6 +1,8 @@
 """mt.ui.Window: events, controls, frames and windows. SDL's dummy driver makes the windows, and nobody sees them."""
 
 import gc
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -157,6 +159,56 @@ def test_windows_show_the_picture_and_follow_their_size(made, monkeypatch):
     assert not real.running
 
 
+@pytest.fixture
+def display():
+    """The name of an X display that nobody sees, such as :99."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        pytest.skip("Xvfb is not installed")
+    read, write = os.pipe()
+    options = ["-displayfd", str(write), "-screen", "0", "400x300x24", "-nolisten", "tcp"]
+    server = subprocess.Popen([program, *options], pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    try:
+        with os.fdopen(read) as file:
+            number = file.readline().strip()
+        assert number, "Xvfb did not start"
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def test_a_display_shows_the_window(display):
+    """Two windows of one program; what is on the screen is taken by another way than it came there."""
+    program = """
+import time
+import numpy as np
+from PIL import ImageGrab
+import metate as mt
+
+first = mt.ui.Window("first", (64, 48), pos=(20, 30))
+second = mt.ui.Window("second", (40, 40), pos=(200, 100))
+assert first._window is not None
+at = np.array([[0.25, 0.75]], np.float32)
+for _ in range(100):
+    first.get_canvas().circles(at, 0.2, color=(1, 0.5, 0))
+    first.show()
+    second.get_canvas().set_background_color((0, 0, 1))
+    second.show()
+    screen = ImageGrab.grab(xdisplay="")
+    seen = [screen.getpixel(p)[:3] for p in ((20 + 16, 30 + 12), (20 + 16, 30 + 36), (220, 120))]
+    if seen == [(255, 128, 0), (0, 0, 0), (0, 0, 255)]:
+        break
+    time.sleep(0.02)
+print(seen)
+"""
+    environment = {**os.environ, "DISPLAY": display}
+    environment.pop("SDL_VIDEODRIVER", None)
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    assert result.stdout.strip() == "[(255, 128, 0), (0, 0, 0), (0, 0, 255)]", result.stdout + result.stderr
+
+
 def test_frames_end_when_the_environment_says_so(made, monkeypatch):
     monkeypatch.setenv("METATE_GUI_FRAMES", "2")
     with window(8, 8) as short:
@@ -211,6 +263,7 @@ WRONG = {
     "res": (lambda w: mt.ui.Window("x", (10, 0)), r"ui.Window: res: expected width and height of at least 1, got \(10, 0\)"),
     "res kind": (lambda w: mt.ui.Window("x", (10, 1.5)), r"ui.Window: res: expected width and height in pixels, got \(10, 1.5\)"),
     "huge": (lambda w: mt.ui.Window("x", 1 << 20), "ui.Window: res: expected at most"),
+    "pos": (lambda w: mt.ui.Window("x", 8, pos=3), "ui.Window: pos: expected x and y in pixels, got 3"),
     "fps": (lambda w: mt.ui.Window("x", 8, fps_limit=0), "ui.Window: fps_limit: expected frames a second, at least 1, got 0"),
     "tag": (lambda w: w.get_event("a"), "tag: expected ui.PRESS, ui.RELEASE or None, got 'a'"),
     "depth": (lambda w: w.get_depth_buffer(np.zeros((3, 3))), r"get_depth_buffer: depth: expected shape \(8, 8\), got \(3, 3\)"),

@@ -74,6 +74,9 @@ def _start_display(library) -> None:
     if has_display():
         try:
             library.display.init()
+            if library.display.get_driver() == "x11":
+                # Else SDL shows surfaces through a GLX context of its own, and ours of EGL cannot be current beside it.
+                os.environ.setdefault("SDL_FRAMEBUFFER_ACCELERATION", "0")
             return
         except library.error as error:
             print(f"metate: no window could be opened ({error}); drawing off-screen", file=sys.stderr)

@@ -59,11 +59,12 @@ class Window(Events):
         self._last_frame = frames.last_frame()
         self._fps_limit = _frames_a_second(fps_limit)
         self._destroyed = False
+        place = _place(pos)
         self._device = Device(self.res, "ui.Window")
         self._clock = self._pygame.time.Clock()
         self._window: Any = None
         if show_window and libraries.shows_windows(self._pygame):
-            self._window = self._pygame.Window(self.name, self.res, position=tuple(pos), resizable=True)
+            self._window = self._pygame.Window(self.name, self.res, position=place, resizable=True)
         if vsync and self._window is not None:
             self._fps_limit = min(self._fps_limit, max(self._pygame.display.get_desktop_refresh_rates(), default=60) or 60)
         self._canvas = Canvas(self)
@@ -245,6 +246,14 @@ def _size(res) -> tuple[int, int]:
     if width < 1 or height < 1:
         raise RuntimeValueError_(f"ui.Window: res: expected width and height of at least 1, got {res!r}")
     return width, height
+
+
+def _place(pos) -> tuple[int, int]:
+    try:
+        x, y = (one.__index__() for one in pos)
+    except (TypeError, ValueError, AttributeError):
+        raise RuntimeTypeError_(f"ui.Window: pos: expected x and y in pixels, got {pos!r}") from None
+    return x, y
 
 
 def _frames_a_second(value) -> int:
