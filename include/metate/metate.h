@@ -103,6 +103,20 @@ METATE_API metate_status metate_device_open_driver(const char *driver,
                                                    metate_device **device);
 METATE_API metate_status metate_device_describe(const metate_device *device,
                                                 metate_device_info *info);
+/* What launches and their tasks took, told on the thread that launched, when each has ended. Times are nanoseconds of the
+ * system's steady clock. `bytes`: of the launch's arrays, and of its trees without pools, each once if the kernel reads it and once
+ * if it writes it; 0 where none are known. Tasks are told of where the kernel was compiled with the option `profile`: `task`
+ * numbers them as they stand in the kernel, `line` is a line of its source or 0, `iterations` what was shared out. */
+typedef struct metate_profiler {
+  void *self;
+  void (*launch)(void *self, const metate_kernel *kernel, uint64_t begin, uint64_t end,
+                 uint64_t bytes);
+  void (*task)(void *self, const metate_kernel *kernel, uint32_t task, uint32_t line,
+               int64_t iterations, uint64_t begin, uint64_t end); /* may be NULL */
+} metate_profiler;
+/* Whom launches on the device tell (copied); NULL: nobody, as at first. No kernel of the device may be running. */
+METATE_API metate_status metate_device_profile(metate_device *device,
+                                               const metate_profiler *profiler);
 /* METATE_E_BUSY while objects of the device live. */
 METATE_API metate_status metate_device_close(metate_device *device);
 

@@ -39,6 +39,10 @@ public:
     metate_device_describe(get(), &info);
     return info;
   }
+  /// Whom launches tell what they took (metate_profiler); null: nobody.
+  Status profile(const metate_profiler *profiler) {
+    return Status::of(metate_device_profile(get(), profiler));
+  }
 #if METATE_EXCEPTIONS
   static Device open(const metate_device_hooks *hooks = nullptr) { return unwrap(try_open(hooks)); }
   static Device open_driver(const char *driver, const metate_device_hooks *hooks = nullptr) {

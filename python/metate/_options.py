@@ -34,6 +34,7 @@ TABLE = (
     Row("chunk_ns", "Nanoseconds", 20000, False, "A chunk of a parallel loop is at least that much work, as far as it can be estimated, in nanoseconds; 0: one iteration."),
     Row("nontemporal_bytes", "ByteCount", 67108864, False, "A task that writes so many bytes a launch, row by row, and does not read them writes around the caches; more than a last-level cache holds."),
     Row("debug", "bool", False, False, "Accesses, divisions and activations are checked at run time, and a kernel stops at the first that is wrong."),
+    Row("profile", "bool", False, False, "Kernels tell their host when a task begins and ends: the profiler's times of tasks."),
     Row("contract", "bool", True, False, "Floating-point products and sums may become fused multiply-adds."),
     Row("sanitizer", "Sanitizer", None, False, "address or thread: LLVM's instrumentation of kernels, for hosts built with the same sanitizer."),
 )
@@ -54,6 +55,7 @@ class CompilerOptions:
     chunk_ns: int = 20000
     nontemporal_bytes: int | None = 67108864
     debug: bool = False
+    profile: bool = False
     contract: bool = True
     sanitizer: str | None = None
 
@@ -72,5 +74,6 @@ class CompilerKeywords(TypedDict, total=False):
     chunk_ns: int
     nontemporal_bytes: int | None
     debug: bool
+    profile: bool
     contract: bool
     sanitizer: str | None

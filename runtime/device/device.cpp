@@ -154,6 +154,14 @@ metate_status metate_device_describe(const metate_device *device, metate_device_
   return METATE_OK;
 }
 
+metate_status metate_device_profile(metate_device *device, const metate_profiler *profiler) {
+  METATE_REQUIRE(device);
+  if (profiler)
+    METATE_REQUIRE(profiler->launch);
+  device->profiler = profiler ? *profiler : metate_profiler{};
+  return METATE_OK;
+}
+
 metate_status metate_device_close(metate_device *device) {
   METATE_REQUIRE(device);
   uint32_t live = device->live.load(std::memory_order_acquire);

@@ -40,6 +40,7 @@ struct metate_device {
   metate_allocator allocator;
   metate_executor executor;
   metate_print_sink sink;
+  metate_profiler profiler{}; // launch NULL: nobody asks
   const metate::Driver *driver = nullptr;
   void *machine = nullptr; // the driver's own
   std::atomic<uint32_t> live{0};

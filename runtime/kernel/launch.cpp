@@ -1,6 +1,7 @@
 // Launching kernels. The usual launch touches the kernel, the arguments and the stack: no search,
 // no lock, no allocation.
 #include "kernel/pools.h"
+#include "kernel/profile.h"
 
 using namespace metate;
 
@@ -112,15 +113,35 @@ __attribute__((noinline)) metate_status runWithPools(const metate_kernel &kernel
   return run(kernel, arguments, slots, pools.addresses(), host);
 }
 
-metate_status runPacked(const metate_kernel &kernel, const metate_argument *arguments,
-                        const metate_slot *slots, const metate_launch_options *options) {
+metate_status runTold(const metate_kernel &kernel, const metate_argument *arguments,
+                      const metate_slot *slots, const metate_launch_options *options,
+                      const metate_task_hooks *tasks) {
   Running counted(kernel, arguments);
   metate_failure failure; // only its code is read before it is filled
   metate_host host = hostOf(kernel, workerBound(kernel, arguments), failure,
                             options ? options->interrupt : nullptr);
+  host.tasks = tasks;
   if (kernel.poolCount || (options && options->pool_count))
     return runWithPools(kernel, arguments, slots, host, options);
   return run(kernel, arguments, slots, nullptr, host);
+}
+
+// Out of the fast path: somebody asks what it took.
+__attribute__((noinline)) metate_status runProfiled(const metate_kernel &kernel,
+                                                    const metate_argument *arguments,
+                                                    const metate_slot *slots,
+                                                    const metate_launch_options *options) {
+  Profile profile(kernel);
+  metate_status status = runTold(kernel, arguments, slots, options, profile.tasks());
+  profile.end(arguments);
+  return status;
+}
+
+metate_status runPacked(const metate_kernel &kernel, const metate_argument *arguments,
+                        const metate_slot *slots, const metate_launch_options *options) {
+  if (kernel.device->profiler.launch)
+    return runProfiled(kernel, arguments, slots, options);
+  return runTold(kernel, arguments, slots, options, nullptr);
 }
 
 // The largest arguments, out of the fast path.

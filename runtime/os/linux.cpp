@@ -212,6 +212,12 @@ metate_status load(const void *bytes, uint64_t count, SharedObject *object) {
   return METATE_OK;
 }
 
+uint64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1000000000u + uint64_t(time.tv_nsec);
+}
+
 void *symbol(const SharedObject &object, const char *name) { return dlsym(object.handle, name); }
 
 void unload(SharedObject *object) {

@@ -47,6 +47,9 @@ struct SharedObject {
 metate_status load(const void *bytes, uint64_t count, SharedObject *object);
 void *symbol(const SharedObject &object, const char *name);
 void unload(SharedObject *object);
+// Nanoseconds of a clock that only goes forward.
+uint64_t now();
+
 // Whether the process, with what it was started with, has a symbol of that name.
 bool hasSymbol(const char *name);
 

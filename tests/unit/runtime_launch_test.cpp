@@ -111,6 +111,38 @@ TEST_F(LaunchTest, printsGoToTheSink) {
   EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 25);
 }
 
+TEST_F(LaunchTest, aProfilerIsToldOfLaunches) {
+  struct Told {
+    int launches = 0;
+    uint64_t took = 0, bytes = 0;
+    std::string name;
+  } told;
+  metate_profiler profiler{};
+  EXPECT_EQ(metate_device_profile(device, &profiler), METATE_E_NULL);
+  EXPECT_NE(std::string(metate_last_error()).find("profiler->launch"), std::string::npos);
+  profiler.self = &told;
+  profiler.launch = [](void *self, const metate_kernel *kernel, uint64_t begin, uint64_t end,
+                       uint64_t bytes) {
+    auto info = sized<metate_kernel_description>();
+    ASSERT_OK(metate_kernel_describe(kernel, &info));
+    auto &told = *static_cast<Told *>(self);
+    ++told.launches;
+    told.took = end - begin;
+    told.bytes = bytes;
+    told.name = info.name;
+  };
+  ASSERT_OK(metate_device_profile(device, &profiler));
+  metate_tree *f = make(type("ab_aos"));
+  ASSERT_OK(launch("fill", {treeArgument(f), f32(1)}));
+  EXPECT_EQ(told.launches, 1);
+  EXPECT_EQ(told.name, "fill");
+  EXPECT_LT(told.took, 10'000'000'000u);
+  EXPECT_EQ(told.bytes, 0u); // its tree has pools
+  ASSERT_OK(metate_device_profile(device, nullptr));
+  ASSERT_OK(launch("fill", {treeArgument(f), f32(1)}));
+  EXPECT_EQ(told.launches, 1);
+}
+
 TEST_F(LaunchTest, argumentsArePackedAsTheAbiSays) {
   float v[3] = {1.5f, -2, 3};
   double m[4] = {1, 2, 3, 1e300}, out[9] = {};

@@ -85,6 +85,16 @@ typedef int32_t (*metate_parallel_for)(void *self, int64_t count, int64_t grain,
 
 typedef void (*metate_print)(void *self, const metate_print_item *items, uint32_t count);
 
+/* What an entry tells of its tasks where it was compiled with the option `profile`: before each one and after it, on the
+ * thread that entered the kernel. `task` numbers the kernel's tasks from 0 as they stand in it, `line` is the line of the
+ * task's loop or first statement (0: unknown), `iterations` what is shared out among workers (of several dimensions rows), 1
+ * of statements. The end of a task that failed is not told. */
+typedef struct metate_task_hooks {
+  void *self;
+  void (*begin)(void *self, uint32_t task, uint32_t line, int64_t iterations);
+  void (*end)(void *self, uint32_t task);
+} metate_task_hooks;
+
 /* The host's hooks. NULL hooks: serial, silent, failures reported by status only. A NULL host: all of them. */
 typedef struct metate_host {
   uint32_t struct_size; /* sizeof(metate_host) */
@@ -98,7 +108,7 @@ typedef struct metate_host {
    * no further chunk, code compiled with debug asks at each turn of a loop as well, and the entry
    * returns METATE_E_INTERRUPTED. Read with relaxed atomic loads. */
   const uint32_t *interrupt;
-  void *reserved;
+  const metate_task_hooks *tasks; /* NULL: nobody asks */
 } metate_host;
 
 /* A kernel. `pools` holds an address for each pool that the kernel plans for this code, in their order (pool.h); it is

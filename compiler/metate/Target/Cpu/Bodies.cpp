@@ -89,9 +89,12 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   Value address =
       LLVM::AddressOfOp::create(builder, loc, code.pointer(), body.function.getSymName());
   LLVM::LLVMFuncOp run = parallelFor(kernel->getParentOfType<ModuleOp>());
+  tellBegin(loc, toLLVM(code, count));
+  builder.setInsertionPointToEnd(current);
   auto call = LLVM::CallOp::create(
       builder, loc, run,
       ValueRange{entry.getArgument(2), total, grain, workers, loners, address, context});
+  tellEnd(loc);
   returnIfNonzero(call.getResult(), loc);
   launch.erase();
   task.function.erase();

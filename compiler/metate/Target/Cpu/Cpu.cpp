@@ -60,6 +60,7 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && isPlain;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
+  tasks.profile = options.profile;
   passes.addPass(createMapTasksCpu(tasks));
   passes.addPass(createSCFToControlFlowPass());
   // What may stop a kernel ends its block, so it waits for blocks.

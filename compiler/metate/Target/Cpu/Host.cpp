@@ -130,3 +130,45 @@ LLVM::LLVMFuncOp cpu::printItems(ModuleOp module) {
     LLVM::ReturnOp::create(builder, code.loc, ValueRange());
   });
 }
+
+/// A call of one of the host's task hooks with what comes after the host.
+static LLVM::LLVMFuncOp callTaskHook(ModuleOp module, StringRef name, int64_t offset,
+                                     ArrayRef<Type> told) {
+  MLIRContext *context = module.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context), nothing = LLVM::LLVMVoidType::get(context);
+  SmallVector<Type> types{pointer};
+  llvm::append_range(types, told);
+  auto type = LLVM::LLVMFunctionType::get(nothing, types);
+  return helper(module, name, type, [&](LLVM::LLVMFuncOp function, Code &code) {
+    OpBuilder &builder = code.builder;
+    Value host = function.getArgument(0);
+    auto block = [&] { return builder.createBlock(&function.getBody(), function.getBody().end()); };
+    Block *entry = &function.getBody().front(), *withHost = block(), *tell = block(),
+          *done = block();
+    builder.setInsertionPointToEnd(entry);
+    LLVM::CondBrOp::create(builder, code.loc, code.isNull(host), done, withHost);
+    builder.setInsertionPointToEnd(withHost);
+    Value hooks = code.load(pointer, host, offsetof(metate_host, tasks));
+    LLVM::CondBrOp::create(builder, code.loc, code.isNull(hooks), done, tell);
+    builder.setInsertionPointToEnd(tell);
+    SmallVector<Value> operands{code.load(pointer, hooks, offset),
+                                code.load(pointer, hooks, offsetof(metate_task_hooks, self))};
+    llvm::append_range(operands, function.getArguments().drop_front());
+    LLVM::CallOp::create(builder, code.loc, type, operands);
+    LLVM::BrOp::create(builder, code.loc, done);
+    builder.setInsertionPointToEnd(done);
+    LLVM::ReturnOp::create(builder, code.loc, ValueRange());
+  });
+}
+
+LLVM::LLVMFuncOp cpu::beginTask(ModuleOp module) {
+  Type i32 = IntegerType::get(module.getContext(), 32),
+       i64 = IntegerType::get(module.getContext(), 64);
+  return callTaskHook(module, "metate_begin_task", offsetof(metate_task_hooks, begin),
+                      {i32, i32, i64});
+}
+
+LLVM::LLVMFuncOp cpu::endTask(ModuleOp module) {
+  Type i32 = IntegerType::get(module.getContext(), 32);
+  return callTaskHook(module, "metate_end_task", offsetof(metate_task_hooks, end), {i32});
+}

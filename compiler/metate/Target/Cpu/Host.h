@@ -22,6 +22,11 @@ mlir::LLVM::LLVMFuncOp parallelFor(mlir::ModuleOp module);
 /// The module's function (host, items, count) that prints through the host's sink, if there is one.
 mlir::LLVM::LLVMFuncOp printItems(mlir::ModuleOp module);
 
+/// The module's function (host, task, line, iterations) that says that a task begins, if somebody asks (metate_task_hooks).
+mlir::LLVM::LLVMFuncOp beginTask(mlir::ModuleOp module);
+/// The same (host, task), that it has ended.
+mlir::LLVM::LLVMFuncOp endTask(mlir::ModuleOp module);
+
 } // namespace metate::cpu
 
 #endif

@@ -5,6 +5,7 @@
 //
 #include "metate/Target/Cpu/MapTasks.h"
 
+#include "metate/Dialect/Place.h"
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/abi/kernel.h"
@@ -199,16 +200,44 @@ void KernelMapping::returnIfNonzero(Value status, Location loc) {
   current = go;
 }
 
+void KernelMapping::tellBegin(Location loc, Value iterations) {
+  if (!profile)
+    return;
+  OpBuilder builder = OpBuilder::atBlockEnd(current);
+  Code code(builder, loc);
+  FileLineColLoc place = placeOf(loc);
+  LLVM::CallOp::create(builder, loc, beginTask(kernel->getParentOfType<ModuleOp>()),
+                       ValueRange{entry.getArgument(2), code.constant(tasks, 32),
+                                  code.constant(place ? place.getLine() : 0, 32), iterations});
+}
+
+void KernelMapping::tellEnd(Location loc) {
+  if (!profile)
+    return;
+  OpBuilder builder = OpBuilder::atBlockEnd(current);
+  Code code(builder, loc);
+  LLVM::CallOp::create(builder, loc, endTask(kernel->getParentOfType<ModuleOp>()),
+                       ValueRange{entry.getArgument(2), code.constant(tasks++, 32)});
+}
+
+void KernelMapping::mapSerial(SerialOp serial) {
+  Block &body = serial.getBody().front();
+  Location loc = body.front().getLoc();
+  OpBuilder builder = OpBuilder::atBlockEnd(current);
+  tellBegin(loc, Code(builder, loc).constant(1, 64));
+  serial.replaceAllUsesWith(body.getTerminator()->getOperands());
+  body.getTerminator()->erase();
+  current->getOperations().splice(current->end(), body.getOperations());
+  tellEnd(loc);
+}
+
 void KernelMapping::mapOperation(Operation &op) {
   OpBuilder builder = OpBuilder::atBlockEnd(current);
   Code code(builder, op.getLoc());
   if (auto launch = dyn_cast<LaunchOp>(op)) {
     mapLaunch(launch);
   } else if (auto serial = dyn_cast<SerialOp>(op)) {
-    Block &body = serial.getBody().front();
-    serial.replaceAllUsesWith(body.getTerminator()->getOperands());
-    body.getTerminator()->erase();
-    current->getOperations().splice(current->end(), body.getOperations());
+    mapSerial(serial);
   } else if (auto status = dyn_cast<ReturnStatusOp>(op)) {
     returnIfNonzero(status.getStatus(), op.getLoc());
   } else if (auto call = dyn_cast<TreeCallOp>(op); call && call.getCallee() == "settle") {
@@ -228,7 +257,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
     KernelTypeConverter converter(&getContext());
     annotateRows(getOperation());
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      KernelMapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes).run();
+      KernelMapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes, profile).run();
   }
 };
 } // namespace

@@ -28,9 +28,9 @@ public:
   /// A chunk of a parallel task is at least `chunkNs` of work, estimated; streams of at least
   /// `nontemporalBytes` bytes are written around the caches.
   KernelMapping(KernelOp kernel, KernelTypeConverter &converter, uint64_t chunkNs,
-                bool acrossIterations, uint64_t nontemporalBytes)
+                bool acrossIterations, uint64_t nontemporalBytes, bool profile)
       : kernel(kernel), converter(converter), chunkNs(chunkNs), nontemporalBytes(nontemporalBytes),
-        acrossIterations(acrossIterations) {}
+        acrossIterations(acrossIterations), profile(profile) {}
   void run();
 
 private:
@@ -42,6 +42,10 @@ private:
   mlir::Value maxWorkers(Code &code, llvm::ArrayRef<mlir::Value> arguments);
   void mapOperation(mlir::Operation &op);
   void mapLaunch(LaunchOp launch);
+  void mapSerial(SerialOp serial);
+  /// Where the kernel is to be profiled: the host hears that a task begins, and that the last one that began has ended.
+  void tellBegin(mlir::Location loc, mlir::Value iterations);
+  void tellEnd(mlir::Location loc);
   void collectWhereItFails(Code &code, llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void callOnTrees(Code &code, llvm::StringRef callee, uint64_t number,
                    llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
@@ -70,6 +74,8 @@ private:
   KernelTypeConverter &converter;
   uint64_t chunkNs, nontemporalBytes;
   bool acrossIterations; ///< may iterations become lanes of vectors?
+  bool profile;          ///< are tasks told of?
+  unsigned tasks = 0;    ///< that were told of
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;

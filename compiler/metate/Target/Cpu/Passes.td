@@ -12,7 +12,9 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
     Option<"acrossIterations", "across-iterations", "bool", "false",
     "iterations with long loops inside run as lanes of vectors">,
     Option<"nontemporalBytes", "nontemporal-bytes", "int64_t", "-1",
-    "a launch that writes so many bytes, row by row, and does not read them writes them around the caches (nontemporally); less than 0: never">];
+    "a launch that writes so many bytes, row by row, and does not read them writes them around the caches (nontemporally); less than 0: never">,
+    Option<"profile", "profile", "bool", "false",
+    "the entry tells its host when a task begins and ends">];
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
