@@ -41,7 +41,8 @@ void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &opt
 /// The home of JIT code, and the code of one module in it; the code keeps its
 /// home alive.
 struct JitHome {
-  std::unique_ptr<Jit> jit = valueOf(Jit::create());
+  explicit JitHome(bool perfMap) : jit(valueOf(Jit::create(perfMap))) {}
+  std::unique_ptr<Jit> jit;
 };
 
 std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const Choices &choices) {
@@ -203,7 +204,7 @@ void bindStages(nb::module_ &module) {
       .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
       .def_prop_ro("entries", [](const JitModule &self) { return addressesOf(self.entries()); });
   nb::class_<JitHome>(module, "Jit", "The home of compiled modules.")
-      .def(nb::init<>())
+      .def(nb::init<bool>(), nb::arg("perf_map") = false)
       .def("compile", &compileJit, nb::arg("module"), nb::arg("choices"),
            "Takes a SourceModule through all stages; the SourceModule is used "
            "up.");

@@ -8,12 +8,17 @@
 
 namespace metate::python {
 
-Device::Device(uint32_t threads) : threadLimit(threads) {
+Device::Device(uint32_t threads, bool isProfiled) : threadLimit(threads) {
   loadPool();
   metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};
   metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
   check(metate_device_open(&hooks, &device));
+  if (!isProfiled)
+    return;
+  timed = std::make_unique<Profile>();
+  metate_profiler profiler = timed->hooks();
+  check(metate_device_profile(device, &profiler));
 }
 
 Device::~Device() {

@@ -7,6 +7,7 @@
 #ifndef METATE_BINDINGS_RUNTIME_DEVICE_H
 #define METATE_BINDINGS_RUNTIME_DEVICE_H
 
+#include "Profile.h"
 #include "Status.h"
 
 #include <atomic>
@@ -19,8 +20,8 @@ namespace metate::python {
 
 class Device {
 public:
-  /// threads: 0 = as many as the executor has. Throws a Python exception.
-  explicit Device(uint32_t threads);
+  /// threads: 0 = as many as the executor has. isProfiled: launches are timed. Throws a Python exception.
+  explicit Device(uint32_t threads, bool isProfiled = false);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
@@ -34,6 +35,8 @@ public:
   /// "tbb" or "serial".
   const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
   metate_device_info describe() const;
+  /// What launches took; null: they are not timed.
+  Profile *profile() const { return timed.get(); }
 
   bool hasOutput() const { return pending.load(std::memory_order_acquire); }
   /// Writes what kernels printed to sys.stdout; the GIL must be held. Throws
@@ -50,6 +53,7 @@ private:
   std::atomic<uint32_t> threadLimit{0};
   metate_executor pool{}; // parallel_for null: serial
   decltype(&metate_tbb_executor_destroy) destroyPool = nullptr;
+  std::unique_ptr<Profile> timed;
   std::mutex outputMutex;
   std::string output; // guarded by outputMutex
   std::atomic<bool> pending{false};

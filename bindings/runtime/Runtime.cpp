@@ -12,9 +12,17 @@ namespace metate::python {
 namespace {
 
 void bindDevice(nb::module_ &module) {
+  nb::class_<Profile>(module, "Profile", "What a device's launches took; times in nanoseconds.")
+      .def("totals", &Profile::totals, nb::sig("def totals(self) -> list[tuple]"))
+      .def("events", &Profile::events, nb::sig("def events(self) -> list[tuple]"))
+      .def("clear", &Profile::clear)
+      .def_prop_ro("forgotten", &Profile::forgotten);
   nb::class_<Device>(module, "Device", nb::is_weak_referenceable(),
                      "The host's CPU with an executor; prints go to sys.stdout.")
-      .def(nb::init<uint32_t>(), nb::arg("threads") = 0, "threads: 0 = as many as the machine has.")
+      .def(nb::init<uint32_t, bool>(), nb::arg("threads") = 0, nb::arg("profile") = false,
+           "threads: 0 = as many as the machine has; profile: launches are timed.")
+      .def_prop_ro("profile", &Device::profile, nb::rv_policy::reference_internal,
+                   nb::sig("def profile(self) -> Profile | None"))
       .def_prop_rw("threads", &Device::threads, &Device::setThreads)
       .def_prop_ro("executor", [](const Device &self) { return std::string(self.executorName()); })
       .def_prop_ro("name", [](const Device &self) { return std::string(self.describe().name); })

@@ -61,7 +61,9 @@ def _compiler_of(holdings, options):
 
         with holdings.lock:
             if holdings.compiler is None:
-                holdings.compiler = _compiler.Interpreter() if options.arch == _context.interp else _compiler.Jit()
+                holdings.compiler = (
+                    _compiler.Interpreter() if options.arch == _context.interp else _compiler.Jit(options.perf_map)
+                )
     return holdings.compiler
 
 
@@ -280,7 +282,7 @@ class Kernel:
         from .object_cache.shared import folder_of
 
         options = home.options
-        folder = None if options.print_ir else folder_of(home.holder(), options)
+        folder = None if options.print_ir or options.perf_map else folder_of(home.holder(), options)
         if folder is None:
             return None
         from .object_cache import kernels
@@ -302,7 +304,7 @@ class Kernel:
         from . import runtime
 
         try:
-            return _runtime.Module.open_bytes(runtime.device_of(home.holder(), home.options.threads), module).kernels[0]
+            return _runtime.Module.open_bytes(runtime.device_of(home.holder(), home.options), module).kernels[0]
         except RuntimeError_:
             return None
 
@@ -311,13 +313,15 @@ class Kernel:
 
         from . import runtime
 
-        holdings, options = home.holder(), home.options
+        holdings, options, start = home.holder(), home.options, time.perf_counter()
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
+        walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))
         instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves)
-        device = runtime.device_of(holdings, options.threads)
+        device = runtime.device_of(holdings, options)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
+        holdings.compilations.append((self.__name__, start, (walked - start) * 1e3, (time.perf_counter() - walked) * 1e3))
         if options.arch == _context.interp:
             holdings.interpreted.append(instance.code)
         if question is not None:

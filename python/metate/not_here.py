@@ -5,7 +5,6 @@ Programs and kernels that say one get this text instead of a guess at another na
 
 _GRADIENTS = "gradients are not supported yet"
 _GRAPHS = "graphs are not supported yet: call the kernels one after another, or ship them with mt.aot"
-_PROFILER = "there is no profiler of kernels yet: kernel.instances() counts launches and compile times"
 _GPU = "there is no GPU backend yet"
 
 TEXTS = {
@@ -13,7 +12,6 @@ TEXTS = {
     "stop_grad": _GRADIENTS,
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
     "graph": _GRAPHS,
-    "profiler": _PROFILER,
     "Texture": _GPU,
     "Format": _GPU,
     "simt": _GPU,

@@ -18,6 +18,7 @@ OTHER_ARCHS = ("gpu", "cuda", "vulkan", "metal", "opengl", "gles", "amdgpu", "dx
 # Taichi's option -> (what it does here, its value -> a context's options).
 TRANSLATED = {
     "cpu_max_num_threads": ("`threads`", lambda n: {"threads": n}),
+    "kernel_profiler": ("`profile=True`: times of kernels and tasks, see `mt.profiler`", lambda on: {"profile": bool(on)}),
     "check_out_of_bound": ("`debug=True`", lambda on: {"debug": True} if on else {}),
     "make_thread_local": ("`private_reductions`", lambda on: {"private_reductions": on}),
     "advanced_optimization": (
@@ -28,7 +29,7 @@ TRANSLATED = {
 
 # Taichi's options that are accepted and change nothing, by the reason.
 WITHOUT_EFFECT = {
-    "`kernel.instances()` counts launches and compile times, always": ("kernel_profiler", "timeline"),
+    "`mt.profiler.save_trace(...)` writes what was launched": ("timeline",),
     "trees take memory from the system as it is written": ("device_memory_GB", "device_memory_fraction"),
     "`kernel.stages(...)` gives the IR and the assembly after each stage": (
         "print_preprocessed_ir", "print_accessor_ir", "print_ir_dbg_info", "print_struct_llvm_ir", "print_kernel_llvm_ir",

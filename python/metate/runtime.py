@@ -17,17 +17,18 @@ _THREADS = "METATE_NUM_THREADS"
 def device(context=None):
     """The device (`_runtime.Device`) of a context, by default the current one; made at the first call."""
     context = context or _context.current()
-    return device_of(context.holdings, context.options.threads)
+    return device_of(context.holdings, context.options)
 
 
-def device_of(holdings, threads: int | None):
-    """The device among a context's holdings."""
+def device_of(holdings, options):
+    """The device among a context's holdings, made as its options say."""
     if holdings.device is None:
         from metate_native import _runtime
 
         with holdings.lock:
             if holdings.device is None:
-                holdings.device = _runtime.Device(_threads_of_environment() if threads is None else threads)
+                threads = _threads_of_environment() if options.threads is None else options.threads
+                holdings.device = _runtime.Device(threads, options.profile)
     return holdings.device
 
 
@@ -46,7 +47,7 @@ def type_handle(type_):
     if found is None:
         from metate_native import _runtime
 
-        made = _runtime.TreeType(device_of(holdings, context.options.threads), type_.blob)
+        made = _runtime.TreeType(device_of(holdings, context.options), type_.blob)
         found = type_._handles.setdefault(holdings, made)
     return found
 

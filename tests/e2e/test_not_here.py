@@ -11,7 +11,7 @@ from metate import not_here
 @pytest.mark.parametrize(
     "owner, name, said",
     [
-        (mt, "profiler", "kernel.instances()"),
+        (mt, "global_thread_idx", "iterations have no thread"),
         (mt, "ad", "gradients are not supported yet"),
         (mt.types, "quant", "quantised types"),
         (mt.tools, "write_vtk", "VTK"),

@@ -12,7 +12,7 @@ import metate as mt
 from metate.interop import vdb
 
 LINEAR_ALGEBRA = types.SimpleNamespace(**{name: getattr(mt.linalg, name) for name in mt.linalg.LATE})
-MODULES = (mt, mt.algorithms, mt.aot, mt.math, mt.tools, mt.types, mt.ui, vdb, LINEAR_ALGEBRA)
+MODULES = (mt, mt.algorithms, mt.aot, mt.math, mt.profiler, mt.tools, mt.types, mt.ui, vdb, LINEAR_ALGEBRA)
 
 
 def public_objects():

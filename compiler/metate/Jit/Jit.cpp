@@ -12,6 +12,7 @@
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Machine.h"
 #include "metate/Emit/Sanitize.h"
+#include "metate/Jit/PerfMap.h"
 #include "metate/Module/Module.h"
 
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
@@ -65,8 +66,8 @@ struct NoCompiler : orc::IRCompileLayer::IRCompiler {
 };
 } // namespace
 
-static Expected<std::unique_ptr<orc::ObjectLayer>>
-makeLinkingLayer(orc::ExecutionSession &session) {
+static Expected<std::unique_ptr<orc::ObjectLayer>> makeLinkingLayer(orc::ExecutionSession &session,
+                                                                    bool perfMap) {
   auto layer = std::make_unique<orc::ObjectLinkingLayer>(session);
   Expected<std::unique_ptr<orc::EHFrameRegistrationPlugin>> frames =
       orc::EHFrameRegistrationPlugin::Create(session);
@@ -81,10 +82,12 @@ makeLinkingLayer(orc::ExecutionSession &session) {
   if (error)
     return error;
   layer->addPlugin(std::move(debugger));
+  if (perfMap)
+    layer->addPlugin(std::make_shared<PerfMap>());
   return layer;
 }
 
-static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &triple) {
+static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &triple, bool perfMap) {
   auto control = orc::SelfExecutorProcessControl::Create(
       nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!control)
@@ -95,13 +98,14 @@ static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &tripl
       .setDataLayout(llvm::DataLayout(triple.computeDataLayout()))
       .setCompileFunctionCreator(
           [](orc::JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); })
-      .setObjectLinkingLayerCreator(makeLinkingLayer)
+      .setObjectLinkingLayerCreator(
+          [&](orc::ExecutionSession &made) { return makeLinkingLayer(made, perfMap); })
       .setLinkProcessSymbolsByDefault(false)
       .setPlatformSetUp(orc::setUpInactivePlatform)
       .create();
 }
 
-Expected<std::unique_ptr<Jit>> Jit::create() {
+Expected<std::unique_ptr<Jit>> Jit::create(bool perfMap) {
   auto session = std::make_shared<Session>();
   Expected<Machine> host = resolveMachine({});
   if (!host)
@@ -111,7 +115,7 @@ Expected<std::unique_ptr<Jit>> Jit::create() {
   if (!features)
     return features.takeError();
   session->features = std::move(*features);
-  Expected<std::unique_ptr<orc::LLJIT>> lljit = makeLLJIT(session->triple);
+  Expected<std::unique_ptr<orc::LLJIT>> lljit = makeLLJIT(session->triple, perfMap);
   if (!lljit)
     return lljit.takeError();
   session->lljit = std::move(*lljit);

@@ -48,7 +48,8 @@ private:
 /// Home of any number of JIT modules. Thread-safe.
 class Jit {
 public:
-  static llvm::Expected<std::unique_ptr<Jit>> create();
+  /// perfMap: Linux's perf is told the names of all functions (PerfMap.h).
+  static llvm::Expected<std::unique_ptr<Jit>> create(bool perfMap = false);
   ~Jit();
   Jit(const Jit &) = delete;
   Jit &operator=(const Jit &) = delete;

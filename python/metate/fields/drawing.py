@@ -113,6 +113,7 @@ class FieldTree:
             if found is None:
                 found = self.fix().new()
                 self._instance = weakref.ref(found)
+                _context.current().holdings.field_memory.add(found)
             for field in self._fields():
                 field._memory = found
             return found
