@@ -96,23 +96,23 @@ Fit encodeFloat(uint32_t dtype, PyObject *value, void *bytes) {
   return Fit::Yes;
 }
 
+/// Of a type of n bits: from -2^(n-1) to 2^n - 1, so that bit patterns can be said either way (0xDEADBEEF of an i32).
 Fit storeInteger(uint32_t dtype, PyObject *number, void *bytes) {
   uint32_t size = metate_dtype_bytes(dtype);
-  if (dtype == METATE_U64) {
-    unsigned long long wide = PyLong_AsUnsignedLongLong(number);
-    if (wide == ~0ull && PyErr_Occurred()) {
+  int overflow = 0;
+  long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow > 0 && size == 8) {
+    unsigned long long pattern = PyLong_AsUnsignedLongLong(number);
+    if (pattern == ~0ull && PyErr_Occurred()) {
       PyErr_Clear();
       return Fit::OutOfRange;
     }
-    std::memcpy(bytes, &wide, 8);
+    std::memcpy(bytes, &pattern, 8);
     return Fit::Yes;
   }
-  int overflow = 0;
-  long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
-  bool isSigned = dtype >= METATE_I8 && dtype <= METATE_I64;
-  int bits = dtype == METATE_U1 ? 1 : int(size * 8);
-  long long high = bits - isSigned >= 63 ? LLONG_MAX : (1ll << (bits - isSigned)) - 1;
-  if (overflow || wide > high || wide < (isSigned ? -high - 1 : 0))
+  long long high = dtype == METATE_U1 ? 1 : size == 8 ? LLONG_MAX : (1ll << (size * 8)) - 1;
+  long long low = dtype == METATE_U1 ? 0 : size == 8 ? LLONG_MIN : -(1ll << (size * 8 - 1));
+  if (overflow || wide > high || wide < low)
     return Fit::OutOfRange;
   std::memcpy(bytes, &wide, size); // little-endian: the low bytes
   return Fit::Yes;

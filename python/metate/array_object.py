@@ -140,11 +140,18 @@ class NDArray(_runtime.Array):
         self._values()[...] = bf16_bits(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False)
 
     def fill(self, value) -> None:
-        """Sets every element to a number, or to a vector or matrix of the elements' shape."""
-        array = np.asarray(value)
+        """Sets every element to a number, or to a vector or matrix of the elements' shape.
+
+        Integers of n bits are given as -2^(n-1) to 2^n - 1. Raises RuntimeValueError_ for others, and for another shape.
+        """
+        array = np.asarray(value) if self.dtype.is_float else np.asarray(value, object)  # of integers NumPy may make floats
         if array.shape not in ((), self.element_shape):
             expected = f"a number or an element of shape {self.element_shape}" if self.element_shape else "a number"
             raise RuntimeValueError_(f"fill: expected {expected}, got {value!r}")
+        if not self.dtype.is_float:
+            if not all(map(self.dtype.holds, array.flat)):
+                raise RuntimeValueError_(f"fill: expected {self.dtype!r} within its range, got {value!r}")
+            array = np.array([self.dtype(number) for number in array.flat], self.dtype.numpy).reshape(array.shape)
         self.from_numpy(np.broadcast_to(array, self.shape + self.element_shape))
 
     def copy_from(self, other) -> None:

@@ -93,6 +93,10 @@ class DType:
             return 0, (1 << self.bits) - 1
         raise TypeError(f"{self.name} is not an integer type")
 
+    def holds(self, value: int) -> bool:
+        """Can its bits say an integer? One of n bits is given as -2^(n-1) to 2^n - 1: 0xDEADBEEF is an i32."""
+        return self.is_float or (0 if self.bits == 1 else -(1 << (self.bits - 1))) <= value < 1 << self.bits
+
     def __call__(self, value) -> Any:
         """`value` converted as a cast in a kernel converts it; returns a Python number."""
         if self.kind == "bool":

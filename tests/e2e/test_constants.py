@@ -105,6 +105,42 @@ def test_places_take_bit_patterns_of_their_width():
     assert z[0] == 2**64 - 1
 
 
+def test_python_gives_bit_patterns():
+    """Of fields, arrays, arguments and structs, one by one and by `fill`; what no bits of the type hold is refused."""
+    types = (ti.i8, ti.u8, ti.i16, ti.i32, ti.u32, ti.i64, ti.u64)
+
+    @ti.kernel
+    def passed(a: ti.i8, b: ti.types.vector(2, ti.u64)) -> ti.u64:
+        return ti.u64(a) + b[0] + b[1]
+
+    assert passed(255, [1 << 63, 0]) == (1 << 64) - 1 - (1 << 63)
+    for dt in types:
+        pair = ti.types.struct(n=dt)
+        made = (ti.field(dt, 2), ti.ndarray(dt, 2), ti.Vector.field(2, dt, 2), ti.Vector.ndarray(2, dt, 2), pair.field(shape=2))
+        least, most = -(1 << (dt.bits - 1)), (1 << dt.bits) - 1
+        for number in (least, -1, 0, most):
+            expected = dt(number)  # its bits as the type reads them
+            for x in made[:2]:
+                x[0] = number
+                assert x[0] == expected
+                x.fill(number)
+                assert x.to_numpy().tolist() == [expected] * 2
+            for x in made[2:4]:
+                x[0] = [number, 1]
+                assert x[0].tolist() == [expected, 1]
+                x.fill([number, 1])
+                assert x.to_numpy().tolist() == [[expected, 1]] * 2
+            made[4][1].n = number
+            assert made[4][1].n == expected
+        for number in (least - 1, most + 1):
+            for x in made[:2]:
+                with pytest.raises(ti.errors.RuntimeValueError_, match=f"expected {dt!r} within its range"):
+                    x[0] = number
+            for x in made:
+                with pytest.raises(ti.errors.RuntimeValueError_, match="within its range"):
+                    x.fill(number)
+
+
 @pytest.mark.parametrize("text", ["x[0] = 2**32", "x[0] = -(2**31) - 1", "x[0] += 2**32", "a: ti.u8 = 256", "a = ti.i8(300)"])
 def test_what_no_bits_of_the_type_hold_is_an_error(text):
     source = f"@ti.kernel\ndef run(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):\n    {text}\n"

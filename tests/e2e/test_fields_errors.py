@@ -50,8 +50,8 @@ def test_wrong_keys(key, kind, text):
     ("element", "value", "kind", "text"),
     [
         (mt.i32, 2.5, RuntimeTypeError_, r"expected i32, got float 2\.5"),
-        (mt.i8, 128, RuntimeValueError_, r"expected i8 within its range, got int 128"),
-        (mt.u8, -1, RuntimeValueError_, r"expected u8 within its range, got int -1"),
+        (mt.i8, 256, RuntimeValueError_, r"expected i8 within its range, got int 256"),
+        (mt.u8, -129, RuntimeValueError_, r"expected u8 within its range, got int -129"),
         (mt.f32, "a", RuntimeTypeError_, "expected f32, got str 'a'"),
         (mt.f32, [1], RuntimeTypeError_, "expected f32, got list"),
         (mt.types.vector(2, mt.f32), 5, RuntimeTypeError_, r"expected vector\(2, f32\), got int 5"),

@@ -137,6 +137,34 @@ def test_dependent_loops_over_fields_under_constants_run_in_order():
         sparse()
 
 
+def test_and_or_not_of_vectors_go_by_components(rng):
+    @ti.kernel
+    def run(v: ti.math.ivec3, w: ti.math.vec3, n: ti.i32) -> ti.math.ivec3:
+        mixed = (v or w) and n
+        return ti.cast(mixed, ti.i32) * 100 + ti.cast(n or v, ti.i32) * 10 + ti.cast(not v, ti.i32)
+
+    @ti.kernel
+    def inside(p: ti.types.matrix(2, 2, ti.f32)) -> ti.i32:
+        return all(p > -0.5 and p < 0.5) + 2 * any(not (p > 0.0))
+
+    for _ in range(10):
+        v, n = rng.integers(0, 2, 3), int(rng.integers(0, 2))
+        w, p = rng.integers(0, 2, 3) * 0.5, rng.uniform(-0.7, 0.7, (2, 2)) * rng.integers(0, 2, (2, 2))
+        mixed, either = np.logical_and(np.logical_or(v, w), n), np.logical_or(v, n)
+        assert run(v, w, n).tolist() == (mixed * 100 + either * 10 + np.logical_not(v)).tolist()
+        assert inside(p) == np.all((p > -0.5) & (p < 0.5)) + 2 * np.any(~(p.astype(np.float32) > 0))
+
+    @ti.kernel
+    def branch(v: ti.math.ivec3) -> ti.i32:
+        r = 0
+        if not v:
+            r = 1
+        return r
+
+    with pytest.raises(ti.TypeError_, match=r"expected a scalar condition, got vector\(3, u1\)"):
+        branch(ti.math.ivec3(0))
+
+
 def _defined(source):
     scope = dict(globals())
     file = f"<truth {abs(hash(source))}>"

@@ -95,7 +95,10 @@ class Operators:
     def expr_UnaryOp(self, node):
         op = _UNARY[type(node.op)]
         if op == "not":
-            operand = self.evaluator.condition(node.operand, "operand of 'not'")
+            tested = self.evaluator.tested(node.operand)
+            if shape_of(tested):
+                return self._component_truths(tested, node.operand, "==")
+            operand = self.evaluator.decided(tested, node.operand, "operand of 'not'")
         else:
             operand = self.evaluator.expr(node.operand)
         return self.unary(op, operand, node, node.operand)
@@ -162,16 +165,36 @@ class Operators:
             return self._decided(node, rest[0], rest[1:], is_and)
         if not rest:
             return thing
+        if shape_of(thing):
+            return self._of_components(node, thing, first, rest, is_and)
         value = self._deciding(thing, first, is_and)
         truth = self.values.truth(value, first)
         self.walk.emit(node, self.builder.begin_if, truth if is_and else self.walk.emit(node, self.builder.unary, "not", truth))
         self.walk.depth += 1
         other = self._deciding(self._decided(node, rest[0], rest[1:], is_and), rest[0], is_and)
+        is_of_components = bool(other.type.shape)
+        if is_of_components:
+            other = self._component_truths(other, rest[0], "!=")
         self.walk.emit(node, self.builder.begin_else)
-        if value.type.code == _types.u1.code:
+        if is_of_components or value.type.code == _types.u1.code:
             value = self.walk.emit(node, self.builder.boolean, not is_and)
         self.walk.depth -= 1
         return self.walk.emit(node, self.builder.end_if_with, other, value)
+
+    def _of_components(self, node, thing, first, rest, is_and):
+        """`and`, `or` of vectors and matrices: truth values, component by component; every operand is evaluated."""
+        truths = self._component_truths(thing, first, "!=")
+        for operand in rest:
+            other = self._component_truths(self.evaluator.expr(operand), operand, "!=")
+            truths = self.walk.emit(node, self.builder.binary, "&" if is_and else "|", truths, other)
+        return truths
+
+    def _component_truths(self, thing, node, op):
+        """Each component compared with zero; also of a scalar, for all components."""
+        value = self.values.to_value(thing, node)
+        if op == "!=" and value.type.code == _types.u1.code:
+            return value
+        return self.walk.emit(node, self.builder.compare, op, value, self.values.to_value(0, node))
 
     def _deciding(self, thing, node, is_and):
         """An operand as a value: an integer or a truth value."""
