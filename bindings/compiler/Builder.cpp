@@ -112,12 +112,13 @@ std::vector<std::string> warnings(KernelBuilder &self) { return self.diagnostics
 
 void makeBuilder(KernelBuilder *self, SourceModule &module, const std::string &name,
                  const std::string &file, unsigned line, unsigned column, uint32_t defaultInteger,
-                 uint32_t defaultFloat, bool mayAlias, bool fastMath) {
+                 uint32_t defaultFloat, bool mayAlias, bool fastMath, bool asserts) {
   KernelOptions options;
   options.defaultInteger = scalarOf(defaultInteger);
   options.defaultFloat = scalarOf(defaultFloat);
   options.mayAlias = mayAlias;
   options.fastMath = fastMath;
+  options.asserts = asserts;
   new (self) KernelBuilder(module, name, options, file, line, column);
 }
 

@@ -35,6 +35,7 @@ TABLE = (
     Row("nontemporal_bytes", "ByteCount", 67108864, False, "A task that writes so many bytes a launch, row by row, and does not read them writes around the caches; more than a last-level cache holds."),
     Row("debug", "bool", False, False, "Accesses, divisions and activations are checked at run time, and a kernel stops at the first that is wrong."),
     Row("profile", "bool", False, False, "Kernels tell their host when a task begins and ends: the profiler's times of tasks."),
+    Row("asserts", "bool", False, False, "Assert statements of kernels are checked; with debug they are as well."),
     Row("contract", "bool", True, False, "Floating-point products and sums may become fused multiply-adds."),
     Row("sanitizer", "Sanitizer", None, False, "address or thread: LLVM's instrumentation of kernels, for hosts built with the same sanitizer."),
 )
@@ -56,6 +57,7 @@ class CompilerOptions:
     nontemporal_bytes: int | None = 67108864
     debug: bool = False
     profile: bool = False
+    asserts: bool = False
     contract: bool = True
     sanitizer: str | None = None
 
@@ -75,5 +77,6 @@ class CompilerKeywords(TypedDict, total=False):
     nontemporal_bytes: int | None
     debug: bool
     profile: bool
+    asserts: bool
     contract: bool
     sanitizer: str | None

@@ -187,7 +187,9 @@ class Module:
                 raise CompilationError(f"type '{type_name}': {problem}")
         named = dict(self._types)
         for kernel_name, (kernel, parameters, may_alias) in self._kernels.items():
-            hidden = _renamed(kernel, kernel_name).import_into(module, parameters, may_alias)
+            hidden = _renamed(kernel, kernel_name).import_into(
+                module, parameters, may_alias, debug=self._options["debug"], asserts=self._options["asserts"] or None
+            )
             for type_name, type_ in self._derived_names(named, kernel_name, hidden):
                 module.add_named_type(type_name, str(type_))
                 named[type_name] = type_

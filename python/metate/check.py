@@ -55,6 +55,7 @@ def run(file: pathlib.Path, arguments=(), *, checks=DEFAULT_CHECKS, stage="impor
     """
     options = {"arch": _context.interp, "interp_stage": stage, "checks": tuple(checks), "stop": False}
     options |= {"debug": False, "sanitizer": None}  # they would end a launch at what is to be found
+    options |= {"asserts": True}
     with _stdout_elsewhere() if as_json else contextlib.nullcontext(), _context.impose(**options) as imposed:
         start = time.perf_counter()
         with _progress(file, start):

@@ -42,8 +42,12 @@ _DEBUG_CHECKS = ("division", "outside")  # of the interpreter: what debug mode l
 _entered, _default = _context._entered.get, _context._default
 
 
-def _language(options, fast_math=None):
-    return FrontendOptions(options.default_ip, options.default_fp, options.fast_math if fast_math is None else fast_math)
+def _language(options, own):
+    """What a kernel means in a context. own: the options that were given to the kernel itself, or to its module."""
+    chosen = lambda name: getattr(options, name) if own.get(name) is None else own[name]
+    debug = bool(chosen("debug"))
+    asserts = chosen("asserts") or (debug and own.get("asserts") is None)
+    return FrontendOptions(options.default_ip, options.default_fp, chosen("fast_math"), debug, bool(asserts))
 
 
 def _choices(options, debug=None):
@@ -80,11 +84,10 @@ class Kernel:
 
     __metate_kernel__ = True
 
-    def __init__(self, function, annotation_scope=None, fast_math=None, debug=None):
+    def __init__(self, function, annotation_scope=None, **own):
         functools.update_wrapper(self, function)
         self.source = SourceFunction(function, annotation_scope)
-        self._fast_math = fast_math
-        self._debug = debug
+        self._own = {name: value for name, value in own.items() if value is not None}  # else as the context says
         self._lock = threading.Lock()
         self._plain = {}  # a context's key -> its dispatcher, once it was called there
         self._homes = {}  # a context's key -> (Home, weak reference that removes the entry with the context's holdings)
@@ -259,7 +262,7 @@ class Kernel:
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, _language(options, self._fast_math), describe_array, _tree_type)
+            return from_arguments(self.source, arguments, _language(options, self._own), describe_array, _tree_type)
         except TypeError as error:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
@@ -287,9 +290,8 @@ class Kernel:
             return None
         from .object_cache import kernels
 
-        debug = options.debug if self._debug is None else self._debug
-        code = compile_options.key(options, debug=debug, reserve=home.reserves)
-        language = _language(options, self._fast_math)
+        language = _language(options, self._own)
+        code = compile_options.key(options, debug=language.debug, reserve=home.reserves)
         others = [code, options.cpu, repr(language), repr(instance.may_alias)]
         try:
             return kernels.Question(folder, self.source, parameters, arguments, others)
@@ -331,7 +333,7 @@ class Kernel:
     def _lower(self, compiler, module, options, reserves):
         from metate_native import _compiler
 
-        choices = _choices(options, self._debug)
+        choices = _choices(options, self._own.get("debug"))
         choices.reserve = "only" if reserves else ""
         try:
             if options.arch != _context.interp:
@@ -357,9 +359,12 @@ class Kernel:
         """
         return self._walk(_context.current().options, parameters, may_alias, module)[0]
 
-    def import_into(self, module, parameters=None, may_alias=False) -> list[tuple[str, TreeType]]:
-        """`import_module`, for ahead-of-time modules: returns (name, type) of the hidden arguments that are trees."""
-        requirements = self._walk(_context.current().options, parameters, may_alias, module)[1]
+    def import_into(self, module, parameters=None, may_alias=False, **options) -> list[tuple[str, TreeType]]:
+        """`import_module`, for ahead-of-time modules: returns (name, type) of the hidden arguments that are trees.
+
+        options: the module's `debug` and `asserts`; the kernel's own come before them.
+        """
+        requirements = self._walk(_context.current().options, parameters, may_alias, module, options)[1]
         return [(hidden.name, hidden.type) for hidden in requirements.hidden if isinstance(hidden, HiddenTree)]
 
     def specialise(self, template_args=None) -> dict:
@@ -375,18 +380,18 @@ class Kernel:
         from .frontend import specialize
 
         try:
-            return specialize.from_annotations(self.source, _language(_context.current().options, self._fast_math), template_args)
+            return specialize.from_annotations(self.source, _language(_context.current().options, self._own), template_args)
         except TypeError as error:
             raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
 
-    def _walk(self, options, parameters=None, may_alias=False, module=None):
+    def _walk(self, options, parameters=None, may_alias=False, module=None, given=None):
         """(SourceModule, Requirements) of this kernel for a specialisation."""
         from metate_native import _compiler
 
         from .frontend import specialize
         from .frontend.walker import Walker
 
-        language = _language(options, self._fast_math)
+        language = _language(options, {**(given or {}), **self._own})
         if parameters is None:
             parameters = specialize.from_annotations(self.source, language)
         if module is None:
@@ -436,7 +441,7 @@ class Kernel:
         options = _context.current().options
         parameters = self._specialisation(options, self._bind(arguments, {})) if arguments else None
         text = self._walk(options, parameters)[0].text(True)
-        choices = _choices(options, self._debug)
+        choices = _choices(options, self._own.get("debug"))
         if target is not None:
             choices.targets = [target] if isinstance(target, str) else list(target)
         return dumps_of(text, choices, stop_after=stop_after or "emit")
@@ -445,7 +450,13 @@ class Kernel:
         return f"<kernel {self.__name__}>"
 
 
-def kernel(function: Callable[..., Any] | None = None, *, fast_math: bool | None = None, debug: bool | None = None) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    fast_math: bool | None = None,
+    debug: bool | None = None,
+    asserts: bool | None = None,
+) -> Any:
     """Makes a kernel of a function whose parameters are annotated with types.
 
     Args:
@@ -453,6 +464,8 @@ def kernel(function: Callable[..., Any] | None = None, *, fast_math: bool | None
             order; None: as the context says.
         debug: True makes this kernel stop at wrong accesses, divisions and activations, False leaves the
             checks out; None: as the context says.
+        asserts: True makes this kernel check its assert statements, False leaves them out; None: as the context says,
+            and in debug mode.
 
     >>> import metate as mt
     >>> @mt.kernel
@@ -461,17 +474,19 @@ def kernel(function: Callable[..., Any] | None = None, *, fast_math: bool | None
     ...         x[i] *= a
     """
     scope = dict(sys._getframe(1).f_locals)
+    given = {"fast_math": fast_math, "debug": debug, "asserts": asserts}
+    own = {name: None if value is None else bool(value) for name, value in given.items()}
     if function is None:
-        return lambda wrapped: _checked_kernel(wrapped, scope, fast_math, debug)
-    return _checked_kernel(function, scope, fast_math, debug)
+        return lambda wrapped: _checked_kernel(wrapped, scope, own)
+    return _checked_kernel(function, scope, own)
 
 
-def _checked_kernel(function, scope, fast_math, debug):
+def _checked_kernel(function, scope, own):
     if isinstance(function, (staticmethod, classmethod)):  # @kernel above @staticmethod: the same as below it
-        return type(function)(_checked_kernel(function.__func__, scope, fast_math, debug))
+        return type(function)(_checked_kernel(function.__func__, scope, own))
     if not inspect.isfunction(function):
         raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
-    return Kernel(function, scope, fast_math, None if debug is None else bool(debug))
+    return Kernel(function, scope, **own)
 
 
 def _at_the_users_line(error: CompilationError) -> CompilationError:

@@ -73,8 +73,10 @@ bool parse(const char *at, Format *format) {
     ++at;
     format->precision = int(takeNumber(at, mostDigits));
   }
-  if (isOneOf(*at, "bdoxXeEfFgG%"))
+  if (isOneOf(*at, "bdoxXeEfFgG%aAiu"))
     format->type = *at++;
+  if (isOneOf(format->type, "iu"))
+    format->type = 'd';
   return *at == 0;
 }
 
@@ -95,9 +97,15 @@ char signOf(const Format &format, bool isNegative) {
 void putInteger(const Format &format, uint64_t magnitude, bool isNegative, Parts *parts) {
   int base = format.type == 'b' ? 2 : format.type == 'o' ? 8 : isOneOf(format.type, "xX") ? 16 : 10;
   parts->sign = signOf(format, isNegative);
-  char *end =
-      std::to_chars(parts->digits, parts->digits + sizeof parts->digits, magnitude, base).ptr;
-  parts->count = parts->whole = unsigned(end - parts->digits);
+  char *limit = parts->digits + sizeof parts->digits;
+  auto count = unsigned(std::to_chars(parts->digits, limit, magnitude, base).ptr - parts->digits);
+  if (format.precision > int(count)) { // the least number of digits, as in C
+    unsigned zeros = unsigned(format.precision) - count;
+    memmove(parts->digits + zeros, parts->digits, count);
+    memset(parts->digits, '0', zeros);
+    count += zeros;
+  }
+  parts->count = parts->whole = count;
   for (unsigned i = 0; format.type == 'X' && i < parts->count; ++i)
     if (parts->digits[i] >= 'a')
       parts->digits[i] = char(parts->digits[i] - 'a' + 'A');
@@ -108,10 +116,13 @@ void putInteger(const Format &format, uint64_t magnitude, bool isNegative, Parts
   }
 }
 
-// As C's conversion of that kind ('e', 'f', 'g') writes a value that is not negative, with a point in every
+// As C's conversion of that kind ('a', 'e', 'f', 'g') writes a value that is not negative, with a point in every
 // locale. `limit` is behind the last character, and a zero comes behind the result.
 char *putDigits(char kind, double value, int precision, char *to, char *limit) {
-  const char *conversion = kind == 'e' ? "%.*e" : kind == 'f' ? "%.*f" : "%.*g";
+  const char *conversion = kind == 'a'   ? "%.*a"
+                           : kind == 'e' ? "%.*e"
+                           : kind == 'f' ? "%.*f"
+                                         : "%.*g";
   int count = snprintf(to, size_t(limit - to), conversion, precision, value);
   char *end = to + (count < limit - to ? count : limit - to - 1);
   const char *point = localeconv()->decimal_point;
@@ -168,6 +179,9 @@ char *putPlain(double value, int precision, char *to, char *limit) {
 char *putFinite(const Format &format, double value, bool isSingle, char *to, char *limit) {
   int precision = format.precision < 0 ? 6 : format.precision;
   switch (format.type) {
+  case 'a':
+  case 'A':
+    return putDigits('a', value, format.precision, to, limit); // -1: as many as there are
   case 'e':
   case 'E':
     return putDigits('e', value, precision, to, limit);
@@ -206,7 +220,7 @@ void putFloat(const Format &format, double value, bool isSingle, Parts *parts) {
       ++parts->whole;
   }
   parts->count = unsigned(end - parts->digits);
-  for (unsigned i = 0; isOneOf(format.type, "EFG") && i < parts->count; ++i)
+  for (unsigned i = 0; isOneOf(format.type, "AEFG") && i < parts->count; ++i)
     if (parts->digits[i] >= 'a' && parts->digits[i] <= 'z')
       parts->digits[i] = char(parts->digits[i] - 'a' + 'A');
 }
@@ -280,7 +294,7 @@ char *formatItem(const metate_print_item &item, const char *text, char *to) {
     return putPlainItem(item, to);
   Parts parts;
   bool isFloat = item.kind == METATE_PRINT_F32 || item.kind == METATE_PRINT_F64;
-  bool asFloat = isFloat || isOneOf(format.type, "eEfFgG%");
+  bool asFloat = isFloat || isOneOf(format.type, "eEfFgG%aA");
   if (isFloat && isOneOf(format.type, "bdoxX"))
     return putPlainItem(item, to);
   bool isSigned = item.kind == METATE_PRINT_I64, isNegative = isSigned && item.value.i < 0;

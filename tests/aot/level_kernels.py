@@ -75,7 +75,7 @@ def weight(f: Sparse) -> mt.f32:
     return result
 
 
-@mt.kernel
+@mt.kernel(asserts=True)
 def positive(x: mt.i32, int: mt.i32) -> mt.i32:
     assert x > 0, f"{{x}} must be positive, got {x} and {int * 0.25}, {x > 5}"
     return x * 3 + int
@@ -110,7 +110,7 @@ def push(by: particle, all: mt.types.ndarray(dtype=particle, ndim=1)) -> particl
     return heaviest
 
 
-@mt.kernel
+@mt.kernel(asserts=True)
 def report(x: mt.types.ndarray(dtype=mt.f32, ndim=1)):
     for i in range(x.shape[0]):
         if i == 3:

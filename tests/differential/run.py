@@ -152,7 +152,7 @@ class Prepared:
     def add_to(self, module, may_alias) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            requirements = self.kernel._walk(self.options, self.parameters, may_alias, module)[1]
+            requirements = self.kernel._walk(self.options, self.parameters, may_alias, module, {"asserts": True})[1]
         trees = requirements.trees(self.arguments)
         numbers = {id(tree): number for number, tree in enumerate(self.fields.live)}
         self.fields.hidden = [None if tree is None else numbers[id(tree)] for tree in trees]
@@ -339,7 +339,7 @@ class Session:
         return found
 
     def _run_called(self, variant, prepared, contract):
-        context = mt.Context(threads=variant.threads, contract=contract, **dict(variant.changes))
+        context = mt.Context(threads=variant.threads, contract=contract, asserts=True, **dict(variant.changes))
         found = [one.called(context, variant.reserves) for one in prepared]
         if variant.reserves:
             self.ran[COUNTED] = self.ran.get(COUNTED, 0) + sum(results["counted"] for results in found)

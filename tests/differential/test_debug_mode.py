@@ -44,8 +44,8 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
     seed = int(rng.integers(1 << 24))
     ways = (*without("hoist_leaves", "demote_atomics"), UNOPTIMISED, {"opt_level": 3})
     debug = [mt.Context(debug=True, threads=1, contract=False, **way) for way in ways]
-    release = mt.Context(threads=1, contract=False)
-    interpreter = mt.Context(mt.interp, checks=("division", "outside"))
+    release = mt.Context(threads=1, contract=False, asserts=True)
+    interpreter = mt.Context(mt.interp, asserts=True, checks=("division", "outside"))
     stopped = finished = 0
     for number in range(seed, seed + 36):
         case = generate(number, f"k{number}")

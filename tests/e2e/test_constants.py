@@ -73,7 +73,7 @@ def test_a_literal_is_as_wide_as_default_ip():
 
 
 def test_an_annotated_variable_gives_its_type():
-    @ti.kernel
+    @ti.kernel(asserts=True)
     def run() -> ti.f64:
         third: ti.f64 = 1.0 / 3.0
         wide: ti.i64 = 2**40

@@ -442,7 +442,7 @@ def test_debug_takes_negative_coordinates_of_a_hash():
 def test_a_kernel_that_stops_gives_its_slots_back(serial):
     shape = tree(("pointer", ti.i, 8), ("dense", ti.i, 4), background=7)
 
-    @ti.kernel
+    @ti.kernel(asserts=True)
     def stop(f: shape, g: shape):
         if ti.static(serial):
             ti.deactivate(f.a, [0])

@@ -44,7 +44,7 @@ def test_lines_of_parallel_prints_do_not_interleave(capsys):
 
 
 def test_assert_names_its_place(rng):
-    @ti.kernel
+    @ti.kernel(asserts=True)
     def check(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
         for i in range(x.shape[0]):
             assert x[i] >= 0, "x must not be negative"
@@ -60,7 +60,7 @@ def test_assert_names_its_place(rng):
 
 
 def test_assert_without_text_shows_the_condition():
-    @ti.kernel
+    @ti.kernel(asserts=True)
     def check(n: ti.i32):
         assert n % 2 == 0
 
@@ -70,7 +70,7 @@ def test_assert_without_text_shows_the_condition():
 
 
 def test_nothing_is_written_after_a_failed_assert():
-    @ti.kernel
+    @ti.kernel(asserts=True)
     def check(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
         assert x[0] == 0, "no"
         x[0] = 1
@@ -79,3 +79,70 @@ def test_nothing_is_written_after_a_failed_assert():
     with pytest.raises(ti.AssertionError_):
         check(x)
     assert x[0] == 3
+
+
+def test_asserts_are_checked_where_they_are_asked_for(tmp_path):
+    """In debug mode, by a context, by a kernel; a kernel's own word comes first. The same in modules."""
+
+    def body(n: ti.i32, x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        assert n > 5, f"n is {n}"
+        x[0] = n
+
+    kernels = {asked: ti.kernel(body, asserts=asked) for asked in (None, True, False)}
+    kernels["debug"] = ti.kernel(body, debug=True)
+
+    def stops(kernel):
+        x = np.zeros(1, np.int32)
+        try:
+            kernel(1, x)
+        except ti.AssertionError_ as error:
+            assert "assertion failed: n is 1" in str(error) and x[0] == 0
+            return True
+        assert x[0] == 1
+        return False
+
+    for options, expected in (({}, False), ({"asserts": True}, True), ({"debug": True}, True)):
+        with ti.Context(**options):
+            found = {asked: stops(kernel) for asked, kernel in kernels.items()}
+            assert found == {None: expected, True: True, False: False, "debug": True}
+        for asked in (None, True, False):
+            module = ti.aot.Module(**options).add_kernel(kernels[asked], name="body")
+            loaded = ti.aot.load(module.save(tmp_path / f"{asked}{''.join(options)}.metate"))
+            assert stops(loaded.body) == (expected if asked is None else asked)
+
+
+def test_asserts_that_are_not_checked_are_compiled():
+    """What the condition does happens, and mistakes are errors."""
+
+    @ti.kernel
+    def counted(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        assert ti.atomic_add(x[0], 1) == 100, f"{x[0]}"
+
+    x = np.zeros(1, np.int32)
+    counted(x)
+    assert x[0] == 1
+
+    @ti.kernel
+    def wrong(n: ti.i32):
+        assert n > 5, f"{n:.3q}"
+
+    with pytest.raises(ti.CompilationError, match=r"format '\.3q'"):
+        wrong(1)
+
+
+def test_powers_of_integers_stop_in_debug_mode():
+    def body(x: ti.i32, y: ti.i32, v: ti.types.vector(2, ti.i32)) -> ti.i32:
+        return x**y + (v**y).sum() + (x**v)[0] + x**2
+
+    release, debug = ti.kernel(body), ti.kernel(body, debug=True)
+    assert release(10, -2, [1, 2]) == 0 + 1 + 10 + 100
+    assert release(3, 2, [1, 2]) == debug(3, 2, [1, 2])
+    for exponents in ((-1, [1, 2]), (1, [2, -1])):
+        with pytest.raises(ti.AssertionError_, match="Negative exponent in pow"):
+            debug(10, *exponents)
+
+    @ti.kernel(debug=True)
+    def floats(x: ti.f32, y: ti.i32, z: ti.u32) -> ti.f32:
+        return x**y + x**z
+
+    assert floats(2.0, -1, 2) == 4.5

@@ -1,6 +1,7 @@
 """Formats of print and assert, against Python's format(), on fresh random numbers."""
 
-# ruff: noqa: UP031, UP032 - the older ways to put texts together are what is tested
+# ruff: noqa: F525, UP031, UP032 - the older ways to put texts together are what is tested
+import ctypes
 import importlib.util
 import itertools
 import re
@@ -48,6 +49,42 @@ def lettered(form):
 
 
 NUMBERS = [0.0, -0.0, 1.0, 0.1, -2.5, 1e-5, 123456.789, 1e16, 1.7976931348623157e308, 5e-324, 9.995, 0.5, 1e22]
+
+
+def test_formats_of_c(capsys, tmp_path):
+    """Least digits of integers, other letters for d, and hexadecimal floats, against the C library."""
+    c_library = ctypes.CDLL(None)
+
+    def written(form, value):
+        text = ctypes.create_string_buffer(200)
+        c_library.snprintf(text, ctypes.c_size_t(200), ("%" + form).encode(), value)
+        return text.value.decode()
+
+    integers = (".6d", ".3i", "i", "9.4d", "+.2d", ".5x", "#.5x", "08d", ".0d")
+    floats = ("a", ".3a", "A", "+.1a", "20.4a")
+    show = kernel_of(
+        tmp_path,
+        "formats_of_c",
+        "n: mt.i32, u: mt.u32, x: mt.f64",
+        [*(("n", form) for form in integers), ("u", "u"), ("u", ".7u"), *(("x", form) for form in floats), ("42", ".6d")],
+    )
+    for n, u, x in ((42, 42, 1.5), (7, 2**32 - 1, -0.1), (123456789, 0, 0.0), (1, 1, 1e300)):
+        out = printed(capsys, lambda n=n, u=u, x=x: show(n, u, x)).splitlines()
+        expected = [written(form, ctypes.c_int(n)) for form in integers]
+        expected += [written(form, ctypes.c_uint(u)) for form in ("u", ".7u")]
+        expected += [written(form, ctypes.c_double(x)) for form in floats]
+        assert out == [*expected, "000042"]
+    assert printed(capsys, lambda: show(-42, 1, 1.0)).splitlines()[:2] == ["-000042", "-042"]
+
+
+def test_holes_with_and_without_numbers(capsys):
+    @mt.kernel
+    def mixed(n: mt.i32):
+        print("{} {1} {}".format(1, 2))
+        print("{} {1} {}".format(n, 2))
+        print("{:i} {:.3d}".format(3, 4))
+
+    assert printed(capsys, lambda: mixed(5)) == "1 2 2\n5 2 2\n3 004\n"
 
 
 def test_formats_of_f64(capsys, tmp_path, rng):
@@ -109,7 +146,7 @@ def test_vectors_matrices_structs_and_texts(capsys):
 def test_asserts_show_values(rng):
     vec3 = mt.types.vector(3, mt.f32)
 
-    @mt.kernel
+    @mt.kernel(asserts=True)
     def check(n: mt.i32, x: mt.f64, v: vec3):
         for i in range(n):
             assert i != 7, f"i = {i:03d} of {n}, x = {x:.3f} {x}, {{braces}} {v} {i > 3} {v.x:+.1e}"
@@ -140,7 +177,7 @@ def test_message_is_made_when_it_is_needed(rng):
 
 
 def test_messages_that_are_no_text():
-    @mt.kernel
+    @mt.kernel(asserts=True)
     def check(n: mt.i32):
         assert n > 0, n
         assert n > 1, (n, 2.5)
@@ -154,7 +191,7 @@ def test_messages_that_are_no_text():
 
 
 def test_a_message_holds_16_scalars():
-    @mt.kernel
+    @mt.kernel(asserts=True)
     def check(n: mt.i32, m: mt.types.matrix(4, 4, mt.i8)):
         assert n, f"{m}"
 

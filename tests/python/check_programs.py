@@ -256,7 +256,7 @@ def returned(x: Ints) -> mt.i32:
     return seen
 
 
-@mt.kernel
+@mt.kernel(asserts=True)
 def falls_behind(x: Ints):
     for i in range(8):
         assert mt.atomic_add(x[0], 1) == i, "not in order"  #: falls_behind

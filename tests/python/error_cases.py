@@ -403,17 +403,17 @@ CASES = {
         #                 ^~
         """,
         "TypeError_",
-        "format '5d' of a float: expected one of e E f F g G %, got 'd'",
+        "format '5d' of a float: expected one of a A e E f F g G %, got 'd'",
         None,
     ),
     "format of an integer": (
         """
         def k(x: X, n: ti.i32):
-            assert x[0] > 0, f"{n!r:.3d}"
+            assert x[0] > 0, f"{n!r:.3a}"
         #                           ^~~
         """,
         "TypeError_",
-        "format '.3d' of an integer: expected no precision",
+        "format '.3a' of an integer: expected one of b d i o x X e E f F g G %, got 'a'",
         None,
     ),
     "format without digits": (

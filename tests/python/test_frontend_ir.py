@@ -210,7 +210,7 @@ def test_kernels_of_one_module():
 
 
 def builder_for(module):
-    return _compiler.KernelBuilder(module, "k", "k.cpp", 3, 1, ti.i32.code, ti.f32.code, False, False)
+    return _compiler.KernelBuilder(module, "k", "k.cpp", 3, 1, ti.i32.code, ti.f32.code, False, False, True)
 
 
 @pytest.mark.parametrize(

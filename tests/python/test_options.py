@@ -152,7 +152,7 @@ def test_the_first_of_several_archs_that_is_there(capfd):
         ({"random_sed": 1}, RuntimeValueError_, "init: unknown option 'random_sed'; did you mean 'random_seed'?"),
         ({"ofline_cache": 1}, RuntimeValueError_, "init: unknown option 'ofline_cache'; did you mean 'offline_cache'?"),
         ({"default_up": mt.u32}, RuntimeValueError_, "init: unknown option 'default_up': it is always the unsigned"),
-        ({"zzzzz": 1}, RuntimeValueError_, "init: unknown option 'zzzzz'; options are across_iterations, arch, checks"),
+        ({"zzzzz": 1}, RuntimeValueError_, "init: unknown option 'zzzzz'; options are across_iterations, arch, asserts, checks"),
         ({"threads": 1, "cpu_max_num_threads": 2}, RuntimeValueError_, "threads: expected it once, got cpu_max_num_threads"),
         ({"debug": False, "check_out_of_bound": True}, RuntimeValueError_, "debug: expected it once, got check_out_of_bound"),
         ({"arch": "z80"}, RuntimeValueError_, "arch: expected mt.cpu, mt.x64, mt.arm64 or mt.interp, got 'z80'"),

@@ -91,7 +91,7 @@ def axpy(a: mt.f32, x: Array, y: Array):
         y[i] += a * x[i]
 
 
-@mt.kernel
+@mt.kernel(asserts=True)
 def check_all(x: Array, limit: mt.f32):  # asserts that many workers fail at once
     for i in range(x.shape[0]):
         assert x[i] < limit, "too large"

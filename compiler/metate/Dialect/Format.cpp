@@ -29,7 +29,7 @@ bool dropNumber(StringRef &rest, unsigned limit) {
 }
 } // namespace
 
-std::string metate::whyNotFormat(StringRef format, bool isFloat) {
+std::string metate::whyNotFormat(StringRef format, bool isFloat, bool isSigned) {
   auto problem = [&](const Twine &text) {
     return ("format '" + format + "' of " + (isFloat ? "a float" : "an integer") + ": " + text)
         .str();
@@ -53,15 +53,16 @@ std::string metate::whyNotFormat(StringRef format, bool isFloat) {
                    "' at its end");
   char type = rest.empty() ? 0 : rest.front();
   bool asFloat = type && StringRef("eEfFgG%").contains(type);
-  if (type && !asFloat && !(StringRef("bdoxX").contains(type) && !isFloat))
+  StringRef own = isFloat ? "aA" : isSigned ? "bdioxX" : "bdiouxX";
+  if (type && !asFloat && !own.contains(type))
     return problem(Twine("expected one of ") +
-                   (isFloat ? "e E f F g G %" : "b d o x X e E f F g G %") + ", got '" +
-                   Twine(type) + "'");
-  if (hasPrecision && !isFloat && !asFloat)
-    return problem("expected no precision");
+                   (isFloat    ? "a A e E f F g G %"
+                    : isSigned ? "b d i o x X e E f F g G %"
+                               : "b d i o u x X e E f F g G %") +
+                   ", got '" + Twine(type) + "'");
   if (isAlternate && (isFloat || asFloat))
     return problem("expected no '#', which is for integers");
-  if (isGrouped && type && !asFloat && type != 'd' && format.contains(','))
+  if (isGrouped && type && !asFloat && !StringRef("diu").contains(type) && format.contains(','))
     return problem("expected '_' between groups of digits that are not decimal");
   return "";
 }

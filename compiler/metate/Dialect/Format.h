@@ -17,8 +17,9 @@ namespace metate {
 
 /// Why a number has no such format; empty where it has. The grammar:
 /// [[fill]align][sign][#][0][width][, or _][.precision][type], align one of < > = ^, sign one of
-/// + - and space, type one of b c d o x X for integers and of e E f F g G % for both.
-std::string whyNotFormat(llvm::StringRef format, bool isFloat);
+/// + - and space, type one of b d o x X for integers, a A for floats and of e E f F g G % for both. As in C, an
+/// integer's precision is its least number of digits, i is d, u is the d of unsigned ones and a has digits of base 16.
+std::string whyNotFormat(llvm::StringRef format, bool isFloat, bool isSigned);
 
 /// A piece of an assert's message with operands: a text, or the hole of the next operand, whose
 /// text is then its format.

@@ -387,7 +387,7 @@ static LogicalResult verifyShown(Operation *op, ValueRange values, ArrayRef<Stri
     if (!isa<IntegerType, FloatType, IndexType>(value.getType()))
       return op->emitOpError() << labels.first << "operands are integers or floats, got "
                                << value.getType();
-    std::string problem = whyNotFormat(format, isa<FloatType>(value.getType()));
+    std::string problem = whyNotFormat(format, isa<FloatType>(value.getType()), /*isSigned=*/false);
     if (!problem.empty())
       return op->emitOpError() << labels.second << problem;
   }

@@ -48,7 +48,7 @@ struct ShownParts {
 bool KernelBuilder::checkFormat(const KernelValue &value, StringRef format) {
   if (!value)
     return false;
-  std::string problem = whyNotFormat(format, value.type.isFloat());
+  std::string problem = whyNotFormat(format, value.type.isFloat(), value.type.isSigned());
   if (!problem.empty())
     fail(problem);
   return problem.empty();
@@ -75,7 +75,7 @@ void KernelBuilder::print(ArrayRef<PrintPart> given) {
 
 void KernelBuilder::assertThat(const KernelValue &condition, StringRef message) {
   KernelValue isTrue = truth(condition, "assert");
-  if (isTrue)
+  if (isTrue && settings.asserts)
     AssertOp::create(builder, loc(), isTrue.ir, message);
 }
 
@@ -100,7 +100,7 @@ void KernelBuilder::assertThat(const KernelValue &condition, ArrayRef<PrintPart>
                : part.text.empty() ? std::string("{}")
                                    : "{:" + part.text + "}";
   KernelValue isTrue = truth(condition, "assert");
-  if (!isTrue)
+  if (!isTrue || !settings.asserts)
     return;
   if (shown.values.empty())
     return assertThat(

@@ -64,6 +64,7 @@ struct KernelOptions {
   Scalar defaultFloat = METATE_F32;
   bool mayAlias = false;
   bool fastMath = false;
+  bool asserts = true; ///< else what asserts say is checked while compiling only
 };
 
 class KernelBuilder {

@@ -70,16 +70,28 @@ class Operators:
         if is_sequences and (op in ("+", "*") or is_static(left)):  # of values of the kernel as well: [n] * 2
             return self.walk.compute(node, _constants.BINARY[op], left, right)
         if op == "**" and is_number(right) and right < 0:
-            self._check_exponent(left, right, node)
+            self._refuse_exponent(left, right, node)
         a = self.beside(left, right, getattr(node, "left", node))
         b = self.beside(right, left, getattr(node, "right", node))
         if op == "@" and len(a.type.shape) == 1:  # a row
             if len(b.type.shape) == 1:
                 return self.walk.emit(node, self.builder.linear_pair, "dot", a, b)
             a, b = self.walk.emit(node, self.builder.linear, "transpose", b), a
+        if op == "**" and self.walk.options.debug and not is_number(right):
+            self._check_exponent(a, b, node)
         return self.walk.emit(node, self.builder.binary, op, a, b)
 
     def _check_exponent(self, base, exponent, node):
+        """In debug mode a power of integers stops where the exponent is below zero."""
+        if any(_types.dtype(value.type.code).kind != "int" for value in (base, exponent)):
+            return
+        is_right = self.compare(ast.GtE(), exponent, 0, node, node, node)
+        if exponent.type.shape:
+            is_right = self.walk.emit(node, self.builder.linear, "all", is_right)
+        text = "Negative exponent in pow(int, int) is not allowed."
+        self.walk.emit(node, self.builder.assert_that, is_right, [text])
+
+    def _refuse_exponent(self, base, exponent, node):
         """A power of an integer by a constant below zero is no integer: 10 ** -2 of a variable would be 0."""
         type_ = getattr(base, "type", None)
         if isinstance(exponent, float) or not hasattr(type_, "code") or _types.dtype(type_.code).is_float:

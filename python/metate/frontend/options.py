@@ -14,3 +14,5 @@ class FrontendOptions:
     default_ip: _types.DType = _types.i32
     default_fp: _types.DType = _types.f32
     fast_math: bool = False
+    debug: bool = False
+    asserts: bool = False

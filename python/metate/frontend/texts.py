@@ -7,6 +7,7 @@ write; which formats there are, the KernelBuilder's to know.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import string
 
@@ -24,6 +25,8 @@ from .walk import Walk
 
 _CONVERSIONS = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 _PRECISION = re.compile(r"\.\d+$")
+_OF_C = ("a", "A", "i", "u")  # letters that Python's formats of numbers have not
+_INTEGER_PRECISION = re.compile(r"\.\d+[bdoxX]?$")
 _PERCENT = re.compile(r"%(?:(?P<percent>%)|(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?[lhL]*(?P<type>[a-zA-Z]))")
 
 
@@ -101,6 +104,10 @@ class Texts:
         return handles.TextParts(tuple(parts))
 
     def _known_part(self, thing, text, part):
+        """What Python writes; None for formats that are C's alone."""
+        is_integer = isinstance(thing, (int, np.integer))
+        if not isinstance(thing, str) and (text[-1:] in _OF_C or (is_integer and _INTEGER_PRECISION.search(text))):
+            return None
         conversion = {"s": str, "r": repr, "a": ascii}.get(chr(part.conversion) if part.conversion > 0 else "", lambda x: x)
         text = _with_letter(text, isinstance(thing, float) and part.conversion < 0)
         return self.walk.compute(part.value, lambda: format(conversion(thing), text))
@@ -139,7 +146,8 @@ class Texts:
         """`"...".format(...)`: the same holes as an f-string's, by position or name."""
         arguments, keywords = self.arguments.of(node)
         if is_static(arguments) and is_static(list(keywords.values())):
-            return self.walk.compute(node, lambda: text.format(*arguments, **keywords))
+            with contextlib.suppress(ValueError, LookupError):  # {} beside {1}, and C's formats, are not Python's
+                return text.format(*arguments, **keywords)
         parts, next_one = [], 0
         for before, name, form, _ in self.walk.compute(node, lambda: list(string.Formatter().parse(text))):
             parts.append(before)

@@ -71,6 +71,7 @@ class Walker:
         builder = _compiler.KernelBuilder(
             module, source.name, source.file, definition.lineno, definition.col_offset + 1,
             options.default_ip.code, options.default_fp.code, may_alias, options.fast_math,
+            options.asserts,
         )  # fmt: skip
         accumulated = frozenset(analysis.accumulated_names(definition.body))
         frame = handles.Frame(source, handles.Scope("function"), accumulated=accumulated)

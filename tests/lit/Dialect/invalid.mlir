@@ -423,7 +423,7 @@ metate.kernel @print_part(%x: f32 {metate.name = "x"}) {
 // -----
 
 metate.kernel @print_format(%x: f32 {metate.name = "x"}) {
-  // expected-error@+1 {{(P3) format 'd' of a float: expected one of e E f F g G %, got 'd'}}
+  // expected-error@+1 {{(P3) format 'd' of a float: expected one of a A e E f F g G %, got 'd'}}
   metate.print [["d"]] unsigned [false] %x : f32
   metate.return
 }
@@ -431,8 +431,8 @@ metate.kernel @print_format(%x: f32 {metate.name = "x"}) {
 // -----
 
 metate.kernel @print_precision(%x: i32 {metate.name = "x"}) {
-  // expected-error@+1 {{(P3) format '.3d' of an integer: expected no precision}}
-  metate.print [[".3d"]] unsigned [false] %x : i32
+  // expected-error@+1 {{(P3) format '.3a' of an integer: expected one of b d i o u x X e E f F g G %, got 'a'}}
+  metate.print [[".3a"]] unsigned [false] %x : i32
   metate.return
 }
 
