@@ -24,9 +24,11 @@ def interpreter(kind):
 
 
 def environment(threads):
-    """Same threads for all. Peers must not ask a server for newer versions; idle OpenMP workers must not spin for long."""
+    """Same threads for all. Peers must not ask a server for newer versions; idle OpenMP workers must not spin for long, and
+    OpenBLAS's not at all: on two busy cores they made SciPy's conjugate gradients 25 times slower."""
     return dict(
         os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="true", GOMP_SPINCOUNT="30000", TI_SKIP_VERSION_CHECK="ON",
+        OPENBLAS_NUM_THREADS="1",
     )  # fmt: skip
 
 

@@ -177,6 +177,12 @@ def _distribution(name: str, module: str) -> Callable[[], str]:
     return check
 
 
+def _eigen() -> str:
+    from metate_native import _sparse
+
+    return f"sparse matrices and solvers, Eigen {_sparse.eigen}"
+
+
 def _gui() -> str:
     from .ui import libraries
 
@@ -230,6 +236,7 @@ CHECKS = (
     Check("jit", _jit, "see the compiler's line; else report this with its text"),
     Check("aot", _aot, "see the compiler's line; else report this with its text"),
     Check("hosts", _hosts, _REINSTALL),
+    Check("eigen", _eigen, "install libeigen3-dev and build again, for mt.linalg's sparse matrices", optional=True),
     Check("gui", _gui, "pip install 'metate[gui]', for mt.GUI, imread, imwrite", optional=True),
     Check("opengl", _opengl, "pip install 'metate[gui]', for mt.ui.Window; on Debian libegl1, libgl1-mesa-dri", optional=True),
     Check("display", _display, "set DISPLAY or WAYLAND_DISPLAY where windows are wanted", optional=True),

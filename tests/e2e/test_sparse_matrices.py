@@ -105,6 +105,25 @@ def test_the_sums_do_not_depend_on_threads_or_on_the_triplets_order():
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("storage_format", FORMATS)
+def test_large_matrices_are_the_same_for_any_number_of_threads(storage_format):
+    n, found = 380, []
+    x = seeded.generator("large").standard_normal((n, n)).astype(np.float32)
+    for threads in (1, 3):
+        with mt.Context(threads=threads):
+            K = mt.linalg.SparseMatrixBuilder(n * n, max_num_triplets=5 * n * n, storage_format=storage_format)
+            laplacian(K, n)
+            assert K.num_triplets > 3 << 17, "enough for three threads"
+            A = K.build()
+            found.append((*A.triplets(), A @ x.ravel()))
+    assert all(np.array_equal(one, other) for one, other in zip(*found))
+    rows, columns, values, product = found[0]
+    assert np.array_equal(values, np.where(rows == columns, 4, -1)) and np.isin(np.abs(rows - columns), (0, 1, n)).all()
+    g = np.pad(x, 1)
+    expected = 4 * x - g[2:, 1:-1] - g[:-2, 1:-1] - g[1:-1, 2:] - g[1:-1, :-2]
+    np.testing.assert_allclose(product, expected.ravel(), atol=1e-5)
+
+
 def test_builders_in_functions_methods_and_by_template():
     @mt.func
     def put(K: mt.types.sparse_matrix_builder(), i, value):
