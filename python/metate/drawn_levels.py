@@ -6,6 +6,7 @@ differ in what they place: members, or fields.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ _MOST_CELLS_OF_AN_AXIS = (1 << 31) - 1  # coordinates are 32-bit in a block
 _LATER_LEVELS = ("quant_array", "bit_struct", "bit_array")
 
 
-class Drawn:
+class Drawn(ABC):
     """What levels can be added to: a root, a builder or a level."""
 
     __slots__ = ()
@@ -70,8 +71,9 @@ class Drawn:
             )
         return self._add("hash", axes, (), name)
 
+    @abstractmethod
     def _add(self, kind, axes, dimensions, name, chunk=None):
-        raise NotImplementedError
+        """Adds a level of a kind below this one; returns it."""
 
     def __getattr__(self, name):
         if name in _LATER_LEVELS:

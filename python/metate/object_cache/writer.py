@@ -7,6 +7,7 @@ import enum
 import functools
 import hashlib
 import types as python_types
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Undescribable(Exception):
     """Something that a kernel names can be told neither from nor to other processes; the text says what."""
 
 
-class ValueWriter:
+class ValueWriter(ABC):
     """One pass over all that is named, with the attributes that are known to be mentioned."""
 
     def __init__(self, names: frozenset[str], is_open: bool):
@@ -157,17 +158,17 @@ class ValueWriter:
     def _by_its_text(self, thing):
         self._write(type(thing).__name__, str(thing), repr(thing), getattr(thing, "name", ""))
 
+    @abstractmethod
     def _of_its_class(self, thing):
         """What a container has besides its elements."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _built_in(self, thing):
         """A function without a source."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _object(self, thing):
         """An object of a class of the program."""
-        raise NotImplementedError
 
 
 # Kinds of things, the special before the general -> how they are written.
