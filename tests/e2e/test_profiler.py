@@ -32,7 +32,7 @@ LINE = step.source.first_line + 1  # of the definition; the decorator is the fir
 
 @pytest.fixture
 def profiled():
-    with mt.Context(profile=True, opt_level=0, offline_cache=False) as context:
+    with mt.Context(profile=True, opt_level=0, offline_cache=False, asserts=True) as context:
         yield context
 
 
