@@ -1,5 +1,6 @@
 /* launch MODULE.metate: what a C host pays. Times opening a module up to its first launch (B17) and
- * launches of kernels of that module (B15: empty0, empty5, empty20, with that many i32 arguments).
+ * launches of kernels of that module (B15: empty0, empty5, empty20, with that many i32 arguments;
+ * graphs of one and of 16 kernels of five).
  * Prints one JSON object of sample lists, in nanoseconds. Links libmetate only. */
 #define _POSIX_C_SOURCE 199309L
 #include "metate/metate.h"
@@ -82,7 +83,9 @@ int main(int argc, char **argv) {
   check(metate_module_open_file(device, argv[1], 0, &module));
   time_launch(module, "empty0", 0, ", ");
   time_launch(module, "empty5", 5, ", ");
-  time_launch(module, "empty20", 20, "}\n");
+  time_launch(module, "empty20", 20, ", ");
+  time_launch(module, "graph1", 5, ", ");
+  time_launch(module, "graph16", 5, "}\n");
   check(metate_module_close(module));
   check(metate_device_close(device));
   return 0;

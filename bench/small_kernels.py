@@ -23,6 +23,15 @@ def empty20(
     pass
 
 
+def graph(count):
+    """A graph of `count` kernels of five scalars."""
+    builder = mt.graph.GraphBuilder()
+    arguments = [mt.graph.Arg(mt.graph.ArgKind.SCALAR, name, mt.i32) for name in "abcde"]
+    for turn in range(count):  # no two in a row are alike, so that there is no loop
+        builder.dispatch(empty5, *arguments[turn % 5 :], *arguments[: turn % 5])
+    return builder.compile()
+
+
 @mt.kernel
 def saxpy(a: mt.f32, x: Array, y: Array):
     for i in range(x.shape[0]):

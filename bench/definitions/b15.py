@@ -1,4 +1,4 @@
-"""B15: launches of kernels that do nothing, from Python and from C; one element from Python."""
+"""B15: launches of kernels that do nothing, and graphs of them, from Python and from C; one element from Python."""
 
 import numpy as np
 from harness import rows
@@ -12,8 +12,17 @@ KINDS = {
     "20 ndarrays": "ndarrays20",
     "5 NumPy arrays": "numpy5",
     "5 fields": "fields5",
+    "graph of 1 kernel": "graph1",
+    "graph of 16 kernels": "graph16",
     "write an element of a field": "element_write",
     "read an element of a field": "element_read",
+}
+NAMES = {
+    "empty0": "C, 0 scalars",
+    "empty5": "C, 5 scalars",
+    "empty20": "C, 20 scalars",
+    "graph1": "C, graph of 1 kernel of 5 scalars",
+    "graph16": "C, graph of 16 kernels of 5 scalars",
 }
 
 
@@ -37,6 +46,4 @@ def cases():
 def measured(runner):
     for name, taken in samples().items():
         if name != "open":
-            yield rows.given(
-                f"C, {name.removeprefix('empty')} scalars", {"metate": [1e-9 * nanoseconds for nanoseconds in taken]}
-            )
+            yield rows.given(NAMES[name], {"metate": [1e-9 * nanoseconds for nanoseconds in taken]})

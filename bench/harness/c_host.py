@@ -27,6 +27,8 @@ def module_path():
     module = mt.aot.Module(targets=["host"])
     for name in ("empty0", "empty5", "empty20"):
         module.add_kernel(getattr(small_kernels, name))
+    for count in (1, 16):
+        module.add_graph(f"graph{count}", small_kernels.graph(count))
     module.save(str(path))
     return path
 

@@ -1,4 +1,4 @@
-"""B15: launches of kernels that do nothing, with arguments of several kinds; writing and reading one element."""
+"""B15: launches of kernels that do nothing, with arguments of several kinds, graphs of them; writing and reading one element."""
 
 import numpy as np
 import ti
@@ -57,6 +57,34 @@ def numpy5(inputs):
 
     arrays = [np.zeros(8, np.float32) for _ in range(5)]
     return nothing(lambda: empty(*arrays))
+
+
+def graph16(inputs):
+    @ti.kernel
+    def empty(a: Array, b: Array, v: ti.f32):
+        pass
+
+    kind, builder = ti.graph.ArgKind, ti.graph.GraphBuilder()
+    a, b = (ti.graph.Arg(kind.NDARRAY, name, ti.f32, ndim=1) for name in "ab")
+    v = ti.graph.Arg(kind.SCALAR, "v", ti.f32)
+    for k in range(16):  # in turns, as solvers do
+        builder.dispatch(empty, *((a, b) if k % 2 else (b, a)), v)
+    graph = builder.compile()
+    arguments = {"a": ti.ndarray(ti.f32, shape=8), "b": ti.ndarray(ti.f32, shape=8), "v": 0.5}
+    return nothing(lambda: graph.run(arguments))
+
+
+def graph1(inputs):
+    @ti.kernel
+    def empty(a: Array, b: Array, v: ti.f32):
+        pass
+
+    kind, builder = ti.graph.ArgKind, ti.graph.GraphBuilder()
+    a, b = (ti.graph.Arg(kind.NDARRAY, name, ti.f32, ndim=1) for name in "ab")
+    builder.dispatch(empty, a, b, ti.graph.Arg(kind.SCALAR, "v", ti.f32))
+    graph = builder.compile()
+    arguments = {"a": ti.ndarray(ti.f32, shape=8), "b": ti.ndarray(ti.f32, shape=8), "v": 0.5}
+    return nothing(lambda: graph.run(arguments))
 
 
 def element_write(inputs):

@@ -2,6 +2,8 @@
 // raises FrontendError.
 #include "Compiler.h"
 
+#include "metate/Frontend/Graph.h"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -120,6 +122,33 @@ void makeBuilder(KernelBuilder *self, SourceModule &module, const std::string &n
   options.fastMath = fastMath;
   options.asserts = asserts;
   new (self) KernelBuilder(module, name, options, file, line, column);
+}
+
+/// (name, the type of what the kernel returns there or None) of each argument of a kernel.
+nb::list argumentsOf(SourceModule &self, const std::string &kernel) {
+  nb::list found;
+  for (WrittenArgument &argument : frontend::argumentsOf(self, kernel))
+    found.append(
+        nb::make_tuple(argument.name, argument.result ? nb::cast(*argument.result) : nb::none()));
+  return found;
+}
+
+mlir::Value operandOf(nb::handle thing) {
+  if (nb::isinstance<KernelArray>(thing))
+    return nb::cast<KernelArray>(thing).ir;
+  if (nb::isinstance<KernelTree>(thing))
+    return nb::cast<KernelTree>(thing).ir;
+  if (nb::isinstance<Reference>(thing))
+    return nb::cast<Reference>(thing).base;
+  return nb::cast<KernelValue>(thing).ir;
+}
+
+void runKernel(KernelBuilder &self, const std::string &kernel, nb::list operands) {
+  std::vector<mlir::Value> converted;
+  for (nb::handle operand : operands)
+    converted.push_back(operandOf(operand));
+  self.run(kernel, converted);
+  check(self);
 }
 
 template <typename Class> void bindValues(Class &builder) {
@@ -318,6 +347,7 @@ void bindBuilder(nb::module_ &module) {
               throwCompileError(error);
           },
           nb::arg("text"), "Replaces what it holds by a dump of the import stage.")
+      .def("arguments_of", &argumentsOf)
       .def("verify", &SourceModule::verify, "An empty string, or what the verifiers say.")
       .def("text", &SourceModule::text, nb::arg("locations") = true);
   nb::class_<KernelBuilder> builder(module, "KernelBuilder",
@@ -328,6 +358,9 @@ void bindBuilder(nb::module_ &module) {
       .def("take_warnings", &warnings)
       .def("set_location", [](KernelBuilder &self, const std::string &file, unsigned line,
                               unsigned column) { self.setLocation(file, line, column); })
+      .def("make_node", &KernelBuilder::makeNode)
+      .def("local_result", &Checked<&KernelBuilder::localResult>::call)
+      .def("run", &runKernel)
       .def("enter_call", &KernelBuilder::enterCall)
       .def("leave_call", &KernelBuilder::leaveCall)
       .def("value_argument",

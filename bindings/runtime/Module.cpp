@@ -173,6 +173,9 @@ void bindKernel(nb::module_ &module) {
       .def_prop_ro(
           "signature", [](const Kernel &self) { return self.description().signature; },
           "Hash of name and arguments: guards the direct pointer.")
+      .def_prop_ro(
+          "is_graph",
+          [](const Kernel &self) { return bool(self.description().flags & METATE_KERNEL_GRAPH); })
       .def_prop_ro("task_count", [](const Kernel &self) { return self.description().task_count; })
       .def_prop_ro(
           "source",

@@ -77,6 +77,7 @@ from .types import SNodeTreeBuilder, axes, dataclass
 
 if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from . import algorithms as algorithms
+    from . import graph as graph
     from . import profiler as profiler
     from . import tools as tools
     from .ui import GUI as GUI
@@ -131,7 +132,7 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 def __getattr__(name: str):
     """What draws, reads or writes pictures: loaded when it is named."""
-    if name in ("_lib", "algorithms", "lang", "profiler", "sparse", "tools"):
+    if name in ("_lib", "algorithms", "graph", "lang", "profiler", "sparse", "tools"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray

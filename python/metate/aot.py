@@ -153,9 +153,30 @@ class Module:
             raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}' twice")
         if template_args is not None and not isinstance(template_args, dict):
             raise RuntimeTypeError_(f"add_kernel: template_args: expected a dict, got {template_args!r}")
-        parameters = kernel.specialise(template_args) if template_args else None
+        parameters = kernel.specialise(template_args) if template_args or kernel.needs_specialising else None
         self._kernels[name] = (kernel, parameters, bool(may_alias))
         return self
+
+    def add_graph(self, name: str, graph: Any, template_args: dict[str, Any] | None = None, *, may_alias: bool = False) -> Module:
+        """Adds a graph under a name: for hosts it is a kernel, which takes the graph's arguments and runs its kernels.
+
+        Trees of fields that its kernels use are named arguments after the graph's own, as `add_kernel` says; so is
+        ``random_seed`` where they use random numbers.
+
+        Args:
+            name: the graph's name in the module.
+            graph: what `GraphBuilder.compile` made.
+            template_args: a dict from names of TEMPLATE arguments to what stands for them.
+            may_alias: as of `add_kernel`.
+        Raises RuntimeTypeError_, RuntimeValueError_, CompilationError.
+        """
+        from .graph import Graph
+
+        if not isinstance(graph, Graph):
+            raise RuntimeTypeError_(
+                f"add_graph: expected a graph, got {graph!r}; make one with mt.graph.GraphBuilder().compile()"
+            )
+        return self.add_kernel(graph.kernel, template_args, name, may_alias=may_alias)
 
     def run_optimizations(self, level: int = 2) -> Module:
         """Sets how hard the compiler tries, 0 to 3, as a C compiler's -O; default 2. Raises RuntimeValueError_."""

@@ -30,7 +30,7 @@ The modules it builds need no compiler and no Python where they run: see metate-
 BUILD = """\
 Compiles the kernels of a Python file into a module.
 
-Every kernel and every tree type that FILE.py defines at its top level goes in, under its Python name.
+Every kernel, graph and tree type that FILE.py defines at its top level goes in, under its Python name.
 A kernel's annotations must say all there is to know: ti.types.ndarray(dtype=ti.f32, ndim=1) does,
 ti.types.ndarray() does not; such kernels are left out with a note, or refused if named by --kernel."""
 
@@ -220,21 +220,24 @@ def _add_common(parser):
 
 def _module_of(parsed) -> aot.Module:
     """The builder with what the file defines. Raises UsageError, CompilationError, whatever the file raises."""
-    from .frontend.specialize import is_fully_typed
+    from .graph import Graph
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
     module = aot.Module(targets=parsed.target, **compile_options.given_arguments(parsed))
-    kernels = {name: value for name, value in names.items() if isinstance(value, Kernel)}
+    kernels = {name: value for name, value in names.items() if isinstance(value, (Kernel, Graph))}
     for name in parsed.kernel or ():
         if name not in kernels:
             raise UsageError(f"--kernel: {parsed.file} has no kernel '{name}'; it has {', '.join(kernels) or 'none'}")
     chosen = {name: kernels[name] for name in parsed.kernel} if parsed.kernel else kernels
     for name, kernel in chosen.items():
-        if not parsed.kernel and not is_fully_typed(kernel.source):
+        if not parsed.kernel and not _is_fully_typed(kernel):
             print(f"metate {parsed.command}: left out: {kernel.signature()}: its annotations are not complete", file=sys.stderr)
             continue
-        module.add_kernel(kernel, name)
+        if isinstance(kernel, Graph):
+            module.add_graph(name, kernel)
+        else:
+            module.add_kernel(kernel, name)
     for name, value in names.items():
         if isinstance(value, TreeType):
             module.add_type(value, name)
@@ -243,6 +246,14 @@ def _module_of(parsed) -> aot.Module:
             f"{parsed.file}: expected at least one kernel at its top level that annotations describe fully, got none"
         )
     return module
+
+
+def _is_fully_typed(kernel) -> bool:
+    """Do a kernel's annotations, or a graph's arguments, say all that compiling needs?"""
+    from .frontend.specialize import is_fully_typed
+    from .graph import Graph
+
+    return kernel.kernel.is_fully_typed if isinstance(kernel, Graph) else is_fully_typed(kernel.source)
 
 
 def _run_file(file: pathlib.Path) -> dict:

@@ -39,6 +39,7 @@ CHECKS = (
 )  # fmt: skip
 _WORD = (1 << 64) - 1
 CLEANING_POLICIES = ("lru", "fifo", "version", "never")  # of the cache of compiled objects
+_SEED_STEP, STEP = 0xD1342543DE82EF95, 0x9E3779B97F4A7C15  # odd, so that no launch has the number of another one
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
@@ -84,9 +85,16 @@ class RandomKeys:
         """What the next call of `next` will give."""
         return self._key(self._launches)
 
+    def word(self, launches: int) -> int:
+        """What the keys of that many launches in a row are made of: of the k-th `word + k * STEP`, mixed as `_key` does."""
+        with self._lock:
+            launch = self._launches
+            self._launches += launches
+        return self._seed * _SEED_STEP + launch * STEP & _WORD
+
     def _key(self, launch) -> int:
-        """Steele's SplitMix64."""
-        number = self._seed * 0xD1342543DE82EF95 + launch * 0x9E3779B97F4A7C15 & _WORD
+        """Steele's SplitMix64. A graph does the same for each of its kernels (frontend/graph_writer.py)."""
+        number = self._seed * _SEED_STEP + launch * STEP & _WORD
         number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _WORD
         number = (number ^ number >> 27) * 0x94D049BB133111EB & _WORD
         return number ^ number >> 31

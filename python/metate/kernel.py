@@ -42,7 +42,7 @@ _DEBUG_CHECKS = ("division", "outside")  # of the interpreter: what debug mode l
 _entered, _default = _context._entered.get, _context._default
 
 
-def _language(options, own):
+def language_of(options, own):
     """What a kernel means in a context. own: the options that were given to the kernel itself, or to its module."""
     chosen = lambda name: getattr(options, name) if own.get(name) is None else own[name]
     debug = bool(chosen("debug"))
@@ -86,7 +86,10 @@ class Kernel:
 
     def __init__(self, function, annotation_scope=None, **own):
         functools.update_wrapper(self, function)
-        self.source = SourceFunction(function, annotation_scope)
+        self._begin(SourceFunction(function, annotation_scope), own)
+
+    def _begin(self, source, own):
+        self.source = source
         self._own = {name: value for name, value in own.items() if value is not None}  # else as the context says
         self._lock = threading.Lock()
         self._plain = {}  # a context's key -> its dispatcher, once it was called there
@@ -94,6 +97,13 @@ class Kernel:
 
     def __get__(self, instance, owner=None):
         return self if instance is None else python_types.MethodType(self, instance)
+
+    needs_specialising = False  # has it template parameters that no caller gives? (graph_kernel.py)
+
+    @property
+    def own_options(self) -> dict[str, bool]:
+        """The options that it was decorated with; others are as the context says."""
+        return self._own
 
     def __call__(self, *arguments, **keywords):
         launch = self._plain.get((_entered() or _default)[-1].key)
@@ -262,7 +272,7 @@ class Kernel:
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, _language(options, self._own), describe_array, _tree_type)
+            return from_arguments(self.source, arguments, language_of(options, self._own), describe_array, _tree_type)
         except TypeError as error:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
@@ -290,7 +300,7 @@ class Kernel:
             return None
         from .object_cache import kernels
 
-        language = _language(options, self._own)
+        language = language_of(options, self._own)
         code = compile_options.key(options, debug=language.debug, reserve=home.reserves)
         others = [code, options.cpu, repr(language), repr(instance.may_alias)]
         try:
@@ -380,7 +390,9 @@ class Kernel:
         from .frontend import specialize
 
         try:
-            return specialize.from_annotations(self.source, _language(_context.current().options, self._own), template_args)
+            return specialize.from_annotations(self.source, language_of(_context.current().options, self._own), template_args)
+        except CompilationError:
+            raise
         except TypeError as error:
             raise RuntimeTypeError_(f"{self.__name__}: {error}") from None
 
@@ -389,19 +401,24 @@ class Kernel:
         from metate_native import _compiler
 
         from .frontend import specialize
-        from .frontend.walker import Walker
 
-        language = _language(options, {**(given or {}), **self._own})
         if parameters is None:
+            language = language_of(options, {**(given or {}), **self._own})
             parameters = specialize.from_annotations(self.source, language)
         if module is None:
             module = _compiler.SourceModule(self.__name__)
         try:
-            walker = Walker(module, self.source, language, may_alias)
-            walker.walk(parameters)
+            return module, self._write(module, options, parameters, may_alias, given or {})
         except CompilationError as error:
             raise error.with_traceback(None) from None  # the user's place is in the text, not in the walker's frames
-        return module, walker.captures.requirements
+
+    def _write(self, module, options, parameters, may_alias, given):
+        """Writes the kernel's IR into the module; its Requirements."""
+        from .frontend.walker import Walker
+
+        walker = Walker(module, self.source, language_of(options, {**given, **self._own}), may_alias)
+        walker.walk(parameters)
+        return walker.captures.requirements
 
     def instances(self) -> list[Instance]:
         """What was compiled in the current context: signatures, compile times, number of launches, and why."""

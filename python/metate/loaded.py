@@ -155,6 +155,20 @@ class LoadedKernel:
         return f"<kernel {self.signature()}>"
 
 
+class LoadedGraph(LoadedKernel):
+    """A graph of an opened module: a kernel whose arguments may also come in a dict, as `Graph.run` takes them."""
+
+    def run(self, args) -> None:
+        """Runs its kernels in order, by one launch; args: a value for each argument, by name. Raises as a call does."""
+        if not isinstance(args, Mapping) or set(args) != set(self._names):
+            what = f"graph '{self.name}': expected a dict with the arguments {', '.join(map(repr, self._names))}"
+            if not isinstance(args, Mapping):
+                raise CallError_(f"{what}, got {args!r}")
+            missing = [name for name in self._names if name not in args]
+            raise CallError_(f"{what}; '{missing[0]}' is missing" if missing else f"{what}, got {list(args)}")
+        self(*(args[name] for name in self._names))
+
+
 def _is_lendable(memory) -> bool:
     """Can its bytes be written?"""
     try:
@@ -197,7 +211,8 @@ class LoadedModule:
     Attributes:
         name: the module's name.
         producer: compiler name and version that made it.
-        kernels: dict of LoadedKernel by name.
+        kernels: dict of LoadedKernel by name, graphs among them.
+        graphs: dict of LoadedGraph by name.
         types: dict of TreeType by name.
         variants: for each payload a dict: cpu, triple, level, features, payload_bytes.
     """
@@ -207,7 +222,10 @@ class LoadedModule:
         self.producer = handle.producer
         self.variants = handle.variants
         self.types = {type_.name: type_from_handle(type_) for type_ in handle.types}
-        self.kernels = {kernel.name: LoadedKernel(kernel) for kernel in handle.kernels}
+        self.kernels = {
+            kernel.name: LoadedGraph(kernel) if kernel.is_graph else LoadedKernel(kernel) for kernel in handle.kernels
+        }
+        self.graphs = {name: kernel for name, kernel in self.kernels.items() if isinstance(kernel, LoadedGraph)}
 
     def __getattr__(self, name):
         for table in ("kernels", "types"):

@@ -4,14 +4,12 @@ Programs and kernels that say one get this text instead of a guess at another na
 """
 
 _GRADIENTS = "gradients are not supported yet"
-_GRAPHS = "graphs are not supported yet: call the kernels one after another, or ship them with mt.aot"
 _GPU = "there is no GPU backend yet"
 
 TEXTS = {
     "ad": _GRADIENTS,
     "stop_grad": _GRADIENTS,
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
-    "graph": _GRAPHS,
     "Texture": _GPU,
     "Format": _GPU,
     "simt": _GPU,

@@ -146,7 +146,7 @@ private:
     if (!isText(kernel.name))
       return corrupt("kernel", index, "its name is outside the descriptor");
     const uint32_t known = METATE_KERNEL_NO_ALIAS | METATE_KERNEL_HAS_RESULT | METATE_KERNEL_DEBUG |
-                           METATE_KERNEL_SLICE;
+                           METATE_KERNEL_SLICE | METATE_KERNEL_GRAPH;
     if (kernel.flags & ~known)
       return corrupt("kernel", index, "unknown flags");
     if (!inRange(kernel.first_argument, kernel.argument_count, head.arguments.count))

@@ -156,7 +156,11 @@ metate_status reportFailure(const metate_kernel &kernel, const metate_argument *
     text.add("%s:%u:%u: ", descriptor.text(place.file), place.line, place.column);
     what = descriptor.text(place.text);
   }
-  text.add("kernel '%s': ", kernel.name);
+  // A kernel of the graph, not the graph.
+  const char *end = strchr(what, METATE_TEXT_KERNEL_END);
+  text.add("kernel '%.*s': ", int(end ? size_t(end - what) : strlen(kernel.name)),
+           end ? what : kernel.name);
+  what = end ? end + 1 : what;
   switch (code) {
   case METATE_E_ASSERT:
     text.add("assertion failed%s", *what ? ": " : "");

@@ -28,6 +28,7 @@ from .case import Case, is_parameter
 from .compare import difference, twin_results
 from .draws import SEED
 from .execute import arguments_of, fields_of, filled, launch, launch_kernel
+from .graphs import as_graph
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -66,6 +67,7 @@ class Variant:
     may_alias: bool = False
     is_loaded: bool = False  # packed, and run by another process
     is_called: bool = False  # as users call kernels: with the fields, and objects, themselves
+    is_graph: bool = False  # called, as a graph of it
     reserves: bool = False  # when its slots were counted, and trees have no others
 
 
@@ -86,6 +88,8 @@ VARIANTS = (
     Variant("for overlapping arguments", (("opt_level", 0),), may_alias=True),
     Variant("module in another process", is_loaded=True),
     Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
+    Variant("as a graph", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True),
+    Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
     Variant("deterministic", (("opt_level", 2), ("deterministic", True), ("chunk_ns", 0))),
     Variant("deterministic 4 workers", (("opt_level", 2), ("deterministic", True), ("chunk_ns", 0)), threads=4),
@@ -102,9 +106,12 @@ GROUPS = (
     ),
     (
         "O2 4 workers", "around the caches", "called as users do", "with slots reserved", "without partial results",
-        "around the caches", "deterministic", "with slots reserved",
+        "as a graph", "deterministic", "with slots reserved",
     ),
-    ("interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks"),
+    (
+        "interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks",
+        "as a graph, interpreted",
+    ),
 )  # fmt: skip
 COUNTED = "trees whose slots were counted"  # what `Session.ran` calls them
 SAME_BITS = {"deterministic": "deterministic 4 workers"}  # two that agree in all bits, also of what is known to some ulps only
@@ -161,11 +168,12 @@ class Prepared:
         """What the compiled kernel leaves."""
         return launch(call, self.case, self.types, self.blocks, self.fields)
 
-    def called(self, context, reserves=False) -> dict:
+    def called(self, context, reserves=False, is_graph=False) -> dict:
         """What the kernel leaves when it is called in this context, its first launch there with random numbers."""
         context.holdings.random_keys = RandomKeys(SEED)
         with context:
-            return launch_kernel(self.kernel, self.case, self.types, self.blocks, self.fields, self.namespace, reserves)
+            kernel = as_graph(self.kernel) if is_graph else self.kernel
+            return launch_kernel(kernel, self.case, self.types, self.blocks, self.fields, self.namespace, reserves)
 
 
 class Session:
@@ -340,7 +348,7 @@ class Session:
 
     def _run_called(self, variant, prepared, contract):
         context = mt.Context(threads=variant.threads, contract=contract, asserts=True, **dict(variant.changes))
-        found = [one.called(context, variant.reserves) for one in prepared]
+        found = [one.called(context, variant.reserves, variant.is_graph) for one in prepared]
         if variant.reserves:
             self.ran[COUNTED] = self.ran.get(COUNTED, 0) + sum(results["counted"] for results in found)
         self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)

@@ -126,7 +126,8 @@ void showKernels(const Module &module) {
     check(metate_module_kernel_at(module.get(), i, &raw));
     Kernel kernel(raw);
     auto info = kernel.describe();
-    std::printf("  %s: %u task%s%s%s", info.name, info.task_count, info.task_count == 1 ? "" : "s",
+    std::printf("  %s%s: %u task%s%s%s", info.flags & METATE_KERNEL_GRAPH ? "graph " : "",
+                info.name, info.task_count, info.task_count == 1 ? "" : "s",
                 info.flags & METATE_KERNEL_NO_ALIAS ? ", written arguments must not overlap" : "",
                 info.flags & METATE_KERNEL_DEBUG ? ", debug" : "");
     if (*info.file)

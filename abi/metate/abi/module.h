@@ -87,7 +87,9 @@ enum {
       2u, /* the last argument is the result: an ndarray that the caller supplies */
   METATE_KERNEL_DEBUG =
       4u, /* it stops at wrong accesses and asks metate_host.interrupt at each turn of a loop */
-  METATE_KERNEL_SLICE = 8u /* not offered to hosts: counts the slots that a kernel would take */
+  METATE_KERNEL_SLICE = 8u, /* not offered to hosts: counts the slots that a kernel would take */
+  METATE_KERNEL_GRAPH =
+      16u /* it runs kernels of the module that hosts do not see; its tasks are theirs */
 };
 
 /* A kernel's slice has its name with this behind it, its arguments, and one i64 more: the address of a
@@ -169,7 +171,9 @@ typedef struct metate_variant_info {
 } metate_variant_info;
 METATE_STATIC_ASSERT(sizeof(metate_variant_info) == 32, "metate_variant_info is 32 bytes");
 
-/* A place in the user's source with a text: asserts, kernel definitions. */
+/* A place in the user's source with a text: asserts, kernel definitions. What was checked in a kernel that a graph runs has the
+ * kernel's name and METATE_TEXT_KERNEL_END before it. */
+#define METATE_TEXT_KERNEL_END '\x1f'
 typedef struct metate_text {
   uint32_t file; /* string */
   uint32_t line;

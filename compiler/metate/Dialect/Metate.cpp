@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Dialect/Graph.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,6 +27,10 @@ void MetateDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "metate/Dialect/MetateOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "metate/Dialect/MetateGraphOps.cpp.inc"
       >();
 }
 

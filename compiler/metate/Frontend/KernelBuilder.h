@@ -234,6 +234,15 @@ public:
   /// An error if the value's scalars have no such format.
   bool checkFormat(const KernelValue &value, llvm::StringRef format);
 
+  //===-- Graph.cpp
+  //----------------------------------------------------------===//
+  /// Makes the kernel one that only graphs run.
+  void makeNode();
+  /// Room for what a kernel that is run accumulates or returns, and nobody reads.
+  Reference localResult(const DataType &type);
+  /// Runs a kernel of the module that makeNode was called on; operands: arguments and values of this one.
+  void run(llvm::StringRef kernel, llvm::ArrayRef<mlir::Value> operands);
+
   //===-- Random.cpp
   //---------------------------------------------------------===//
   /// A random number: an integer of any value, a float of [0, 1). `key`: a u64 of the launch.

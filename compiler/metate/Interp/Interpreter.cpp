@@ -1,6 +1,7 @@
 //===- Interpreter.cpp - the reference interpreter --------------*- C++ -*-===//
 #include "metate/Interp/Interpreter.h"
 
+#include "metate/Dialect/Graph.h"
 #include "metate/Interp/Launch.h"
 #include "metate/Interp/Rules.h"
 #include "metate/Interp/Workspace.h"
@@ -66,6 +67,7 @@ static RuleTable makeRules() {
   addCellRules(rules);
   addTaskRules(rules);
   addReserveRules(rules);
+  addGraphRules(rules);
   return rules;
 }
 
@@ -75,6 +77,10 @@ bool interp::hasRule(OperationName name) { return makeRules().contains(name.getT
 static Operation *findUnknown(KernelOp kernel, const RuleTable &rules) {
   Operation *unknown = nullptr;
   kernel.getBody().walk([&](Operation *op) {
+    if (auto run = dyn_cast<RunOp>(op))
+      unknown = findUnknown(kernelOf(run), rules);
+    if (unknown)
+      return WalkResult::interrupt();
     if (op->hasTrait<OpTrait::IsTerminator>() || rules.contains(op->getName().getTypeID()))
       return WalkResult::advance();
     unknown = op;
@@ -86,7 +92,9 @@ static Operation *findUnknown(KernelOp kernel, const RuleTable &rules) {
 static bool hasFloatAtomics(KernelOp kernel) {
   auto result = kernel.walk([](Operation *op) {
     bool isAtomic = isa<AtomicOp, memref::AtomicRMWOp>(op);
-    return isAtomic && isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()))
+    auto run = dyn_cast<RunOp>(op);
+    return (isAtomic && isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()))) ||
+                   (run && hasFloatAtomics(kernelOf(run)))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

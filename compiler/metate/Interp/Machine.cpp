@@ -2,6 +2,7 @@
 #include "metate/Interp/Machine.h"
 
 #include "metate/Dialect/Format.h"
+#include "metate/Dialect/Graph.h"
 #include "metate/Dialect/Place.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -31,6 +32,21 @@ Array &Machine::makeLocal(MemRefType type) {
   array.strides = computeStrides(type.getShape());
   array.locals.resize(type.getNumElements());
   return array;
+}
+
+void Machine::pass(Value value, Value argument, StringRef name) {
+  if (isa<TreeType>(value.getType()))
+    return bind(argument, &tree(value));
+  if (!isa<MemRefType>(value.getType()))
+    return set(argument, components(value));
+  std::unique_ptr<Array> &own = passed[argument];
+  own = std::make_unique<Array>(array(value));
+  own->name = name.str();
+  if (cast<MemRefType>(argument.getType()).getRank() == 0) {
+    own->extents.clear();
+    own->strides.clear();
+  }
+  bind(argument, own.get());
 }
 
 //===-- control -------------------------------------------------------------===//
@@ -201,7 +217,7 @@ void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_
     finding.column = place.getColumn();
   }
   finding.callers = callersOf(op->getLoc());
-  finding.kernel = kernel.getSymName().str();
+  finding.kernel = shownName(kernel).str();
   if (isParallel)
     finding.iteration = "(" + listText(variables) + ")";
   finding.message = message.str();

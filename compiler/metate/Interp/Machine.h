@@ -46,6 +46,8 @@ public:
   Tree &tree(mlir::Value value) const { return *trees.find(value)->second; }
   void bind(mlir::Value value, Array *array) { arrays[value] = array; }
   void bind(mlir::Value value, Tree *tree) { trees[value] = tree; }
+  /// Gives an argument of a kernel that a graph runs what the graph has as `value`; an array under the kernel's name for it.
+  void pass(mlir::Value value, mlir::Value argument, llvm::StringRef name);
   /// A local array, alive until the iteration, of a parallel or a serial loop, ends.
   Array &makeLocal(mlir::MemRefType type);
   size_t localCount() const { return locals.size(); }
@@ -125,6 +127,7 @@ private:
   llvm::DenseMap<mlir::Value, Array *> arrays;
   llvm::DenseMap<mlir::Value, Tree *> trees;
   std::deque<Array> locals;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<Array>> passed; ///< to kernels of a graph
   int32_t status = METATE_OK;
   bool isParallel = false;
   uint64_t loops = 0; ///< parallel ones that have begun

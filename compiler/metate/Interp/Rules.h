@@ -25,6 +25,7 @@ void addArrayRules(RuleTable &table);
 void addCellRules(RuleTable &table);
 void addTaskRules(RuleTable &table);
 void addReserveRules(RuleTable &table);
+void addGraphRules(RuleTable &table);
 
 /// Gives the operation's result, component by component, what `compute` makes of the operands'.
 void elementwise(Machine &machine, mlir::Operation *op,

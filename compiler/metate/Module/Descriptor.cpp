@@ -6,6 +6,7 @@
 // equal modules give equal bytes.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Graph.h"
 #include "metate/Dialect/Tree.h"
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Module/Hash.h"
@@ -221,6 +222,8 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
       (op.getMayAlias() ? 0 : METATE_KERNEL_NO_ALIAS) | (op.getDebug() ? METATE_KERNEL_DEBUG : 0);
   if (op.getSymName().ends_with(METATE_SLICE_SUFFIX))
     kernel.flags |= METATE_KERNEL_SLICE;
+  if (op.getEntry().starts_with(graphEntryPrefix))
+    kernel.flags |= METATE_KERNEL_GRAPH;
   kernel.first_argument = uint32_t(arguments.size());
   kernel.argument_count = uint32_t(op.getArguments().size());
   kernel.task_count = uint32_t(op.getTaskCount());

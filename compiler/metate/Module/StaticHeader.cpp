@@ -316,7 +316,8 @@ static void writePools(llvm::raw_ostream &out, const StaticModule &module,
 static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
                         const StaticKernel &kernel, llvm::ArrayRef<StaticType> types,
                         llvm::ArrayRef<metate_text> texts) {
-  out << "\n/* Kernel '" << module.text(kernel.info->name) << "'";
+  bool isGraph = kernel.info->flags & METATE_KERNEL_GRAPH;
+  out << "\n/* " << (isGraph ? "Graph" : "Kernel") << " '" << module.text(kernel.info->name) << "'";
   if (kernel.info->source != METATE_NONE) {
     const metate_text &place = texts[kernel.info->source];
     out << ", " << comment(module.text(place.file)) << ":" << place.line;

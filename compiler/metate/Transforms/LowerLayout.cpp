@@ -4,12 +4,14 @@
 // them a kernel has both signatures (LoweredArguments).
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Graph.h"
 #include "metate/Transforms/LayoutPatterns.h"
 #include "metate/Transforms/Passes.h"
 
 #include "metate/abi/module.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace metate {
 #define GEN_PASS_DEF_LOWERLAYOUT
@@ -35,6 +37,7 @@ private:
       return failure();
     layout.slots.noteInnerChanges();
     noteOnlyWriters(layout);
+    lowerRuns(layout);
     if (failed(lowerCells(layout)) || failed(lowerTasks(layout)))
       return failure();
     settle(layout);
@@ -48,6 +51,40 @@ private:
       auto cells = store->getParentOfType<CellsOp>();
       if (cells && isOnlyWriter(layout.kernel, cells, store))
         layout.onlyWriters.insert(store);
+    });
+  }
+
+  /// An array of the graph's own: its address, its extents and strides.
+  static void flattenOwn(RunOp run, Value array, SmallVectorImpl<Value> &flat) {
+    OpBuilder builder(run);
+    auto collapsed = array.getDefiningOp<memref::CollapseShapeOp>();
+    Value room = collapsed ? collapsed.getSrc() : array;
+    flat.push_back(
+        memref::ExtractAlignedPointerAsIndexOp::create(builder, run.getLoc(), room).getResult());
+    ArrayRef<int64_t> shape = cast<MemRefType>(array.getType()).getShape();
+    for (int64_t number : shape)
+      flat.push_back(arith::ConstantIndexOp::create(builder, run.getLoc(), number));
+    for (int64_t number : computeStrides(shape))
+      flat.push_back(arith::ConstantIndexOp::create(builder, run.getLoc(), number));
+  }
+
+  /// Operands become as flat as the arguments of the kernel that is run.
+  static void lowerRuns(KernelLayout &layout) {
+    layout.kernel.walk([&](RunOp run) {
+      SmallVector<Value> flat;
+      for (Value operand : run.getOperands()) {
+        LoweredArgument *argument = layout.arguments.find(operand);
+        if (!argument && isa<MemRefType>(operand.getType())) {
+          flattenOwn(run, operand, flat);
+          continue;
+        }
+        flat.push_back(argument ? argument->block : operand);
+        if (!argument)
+          continue;
+        llvm::append_range(flat, argument->extents);
+        llvm::append_range(flat, argument->strides);
+      }
+      run->setOperands(flat);
     });
   }
 

@@ -4,6 +4,7 @@
 // come from here. Must not know what pools are for.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Graph.h"
 #include "metate/Transforms/Passes.h"
 
 namespace metate {
@@ -94,12 +95,24 @@ static LogicalResult planKernel(KernelOp kernel, InterfaceOp interface) {
   return success();
 }
 
+/// A graph plans no memory for the kernels that it runs.
+static LogicalResult refusePools(KernelOp node) {
+  auto planned = node.walk([](PoolOp) { return WalkResult::interrupt(); });
+  if (!planned.wasInterrupted())
+    return success();
+  return node.emitError() << "kernel '" << shownName(node)
+                          << "' plans memory, and so cannot be a graph's: launch it by itself";
+}
+
 namespace {
 struct PlanPools : metate::impl::PlanPoolsBase<PlanPools> {
   void runOnOperation() override {
     llvm::StringMap<KernelOp> kernels;
     for (KernelOp kernel : getOperation().getOps<KernelOp>())
-      kernels[kernel.getSymName()] = kernel;
+      if (isNode(kernel) && failed(refusePools(kernel)))
+        return signalPassFailure();
+      else
+        kernels[kernel.getSymName()] = kernel;
     for (InterfaceOp interface : getOperation().getOps<InterfaceOp>())
       if (KernelOp kernel = kernels.lookup(interface.getEntry()))
         if (failed(planKernel(kernel, interface)))

@@ -1,4 +1,5 @@
 //===- RecordInterfaces.cpp - a kernel as its host sees it ------*- C++ -*-===//
+#include "metate/Dialect/Graph.h"
 #include "metate/Transforms/Passes.h"
 
 #include "metate/abi/module.h"
@@ -37,6 +38,47 @@ static ArgumentAttr argumentOf(KernelOp kernel, unsigned number) {
               element ? element.asArrayRef() : ArrayRef<int64_t>(), array.getRank(), flags);
 }
 
+static int64_t accessOf(KernelOp kernel, unsigned number) {
+  auto access = kernel.getArgAttrOfType<IntegerAttr>(number, mark::access);
+  return access ? access.getInt() : 0;
+}
+
+/// What a graph does with its arguments is what the kernels do that it runs.
+static void takeAccess(KernelOp graph) {
+  Builder builder(graph->getContext());
+  graph.walk([&](RunOp run) {
+    KernelOp node = kernelOf(run);
+    for (auto [number, operand] : llvm::enumerate(run.getOperands()))
+      if (auto argument = dyn_cast<BlockArgument>(operand);
+          argument && isa<TreeType, MemRefType>(argument.getType())) {
+        unsigned own = argument.getArgNumber();
+        int64_t access = accessOf(graph, own) | accessOf(node, number);
+        graph.setArgAttr(own, mark::access, builder.getI64IntegerAttr(access));
+      }
+  });
+}
+
+/// Of a graph: those of the kernels that it runs, each as often as it is written.
+static int64_t tasksOf(KernelOp kernel) {
+  int64_t tasks = 0;
+  kernel.walk([&](RunOp run) { tasks += tasksOf(kernelOf(run)); });
+  if (isGraph(kernel))
+    return tasks;
+  return llvm::count_if(kernel.getBody().front(),
+                        [](Operation &op) { return isa<RangeOp, CellsOp, SerialOp>(op); });
+}
+
+/// What a check says begins with the name of the kernel that it stands in, where that is not what hosts launch.
+static void nameChecks(KernelOp node) {
+  std::string name = shownName(node).str() + METATE_TEXT_KERNEL_END;
+  node.walk([&](Operation *op) {
+    if (auto assertion = dyn_cast<AssertOp>(op))
+      assertion.setMessage(name + assertion.getMessage().str());
+    else if (auto check = dyn_cast<CheckOp>(op))
+      check.setWhat(name + check.getWhat().str());
+  });
+}
+
 /// The symbol of the interface is the kernel's name; the kernel becomes the entry.
 static void recordInterface(KernelOp kernel) {
   OpBuilder builder(kernel->getContext());
@@ -44,11 +86,10 @@ static void recordInterface(KernelOp kernel) {
   SmallVector<Attribute> arguments;
   for (unsigned k = 0; k < kernel.getArgumentTypes().size(); ++k)
     arguments.push_back(argumentOf(kernel, k));
-  int64_t tasks = llvm::count_if(kernel.getBody().front(),
-                                 [](Operation &op) { return isa<RangeOp, CellsOp, SerialOp>(op); });
-  std::string entry = ("metate_entry_" + kernel.getSymName()).str();
+  StringRef prefix = isGraph(kernel) ? StringRef(graphEntryPrefix) : "metate_entry_";
+  std::string entry = (prefix + kernel.getSymName()).str();
   InterfaceOp::create(builder, kernel.getLoc(), kernel.getSymName(), entry,
-                      builder.getArrayAttr(arguments), tasks, kernel.getMayAlias(),
+                      builder.getArrayAttr(arguments), tasksOf(kernel), kernel.getMayAlias(),
                       kernel.getDebug());
   SymbolTable::setSymbolName(kernel, entry);
 }
@@ -56,8 +97,14 @@ static void recordInterface(KernelOp kernel) {
 namespace {
 struct RecordInterfaces : metate::impl::RecordInterfacesBase<RecordInterfaces> {
   void runOnOperation() override {
-    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      if (isNode(kernel)) {
+        nameChecks(kernel);
+        continue;
+      }
+      takeAccess(kernel);
       recordInterface(kernel);
+    }
   }
 };
 } // namespace

@@ -4,6 +4,7 @@
 // activations depend on. ActivationSlice.h says when it would count something else than the kernel.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Graph.h"
 #include "metate/Transforms/ActivationSlice.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/abi/module.h"
@@ -25,6 +26,8 @@ struct SliceActivations : metate::impl::SliceActivationsBase<SliceActivations> {
 
   void runOnOperation() override {
     for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>())) {
+      if (isNode(kernel))
+        continue;
       if (activates(kernel) && failed(addSlice(kernel)))
         return signalPassFailure();
       if (only)

@@ -82,6 +82,10 @@ class Walker:
     def captures(self) -> Captures:
         return self._walk.captures
 
+    def make_node(self):
+        """Makes the kernel one that only graphs run."""
+        self._walk.builder.make_node()
+
     def walk(self, parameters):
         """parameters: what each one is specialised on, by name (specialize.py)."""
         walk = self._walk

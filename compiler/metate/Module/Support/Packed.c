@@ -301,7 +301,18 @@ static int32_t fail_run(const call *at, int32_t code, const metate_failure *fail
     put(&message, ": ");
     what = string_of(at, place->text);
   }
-  put_kernel(&message, at);
+  const char *name = what, *end = what;
+  while (*end && *end != METATE_TEXT_KERNEL_END)
+    ++end;
+  if (*end) { /* a kernel of the graph, not the graph */
+    put(&message, "kernel '");
+    for (; name < end; ++name)
+      put(&message, (char[2]){*name, 0});
+    put(&message, "'");
+    what = end + 1;
+  } else {
+    put_kernel(&message, at);
+  }
   put(&message, ": ");
   for (uint32_t k = 0; k < sizeof known / sizeof known[0]; ++k)
     if (known[k].code == code) {

@@ -9,6 +9,7 @@
 #include "metate/Dialect/Place.h"
 #include "metate/Target/Common/Abi.h"
 #include "metate/Target/Common/Passes.h"
+#include "metate/abi/base.h"
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,7 +29,7 @@ struct LowerChecks : metate::impl::LowerChecksBase<LowerChecks> {
     nextText = llvm::range_size(getOperation().getOps<TextOp>());
     SmallVector<Operation *> stops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AssertOp, CheckOp, PollOp>(op))
+      if (isa<AssertOp, CheckOp, PollOp, ReturnStatusOp>(op))
         stops.push_back(op);
     });
     for (Operation *op : stops) {
@@ -37,6 +38,8 @@ struct LowerChecks : metate::impl::LowerChecksBase<LowerChecks> {
       else if (auto check = dyn_cast<CheckOp>(op))
         lower(op, check.getCondition(), int64_t(check.getKind()), check.getWhat(), check.getIndex(),
               check.getShape());
+      else if (auto status = dyn_cast<ReturnStatusOp>(op))
+        lowerStatus(status);
       else
         lowerPoll(op);
       op->erase();
@@ -128,6 +131,16 @@ private:
                      place ? place.getLine() : 0, place ? place.getColumn() : 0, text);
     }
     return known->second;
+  }
+
+  /// Of a kernel that was run: its failure is recorded already.
+  void lowerStatus(ReturnStatusOp op) {
+    OpBuilder builder(op);
+    Code code(builder, op.getLoc());
+    Value isOk = LLVM::ICmpOp::create(builder, op.getLoc(), LLVM::ICmpPredicate::eq, op.getStatus(),
+                                      code.constant(METATE_OK, 32));
+    builder.setInsertionPointToStart(branchBefore(op, isOk));
+    LLVM::ReturnOp::create(builder, op.getLoc(), op.getStatus());
   }
 
   void lowerPoll(Operation *op) {

@@ -176,6 +176,7 @@ void KernelMapping::run() {
     workers = workersOfPools(code, workers);
   for (auto [argument, value] : llvm::zip(kernel.getBody().getArguments(), values))
     argument.replaceAllUsesWith(value);
+  mapRuns();
   for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
     mapOperation(op);
   lowerPrints(entry, entry.getArgument(2));

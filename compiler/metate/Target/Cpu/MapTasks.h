@@ -46,6 +46,9 @@ private:
   /// Where the kernel is to be profiled: the host hears that a task begins, and that the last one that began has ended.
   void tellBegin(mlir::Location loc, mlir::Value iterations);
   void tellEnd(mlir::Location loc);
+  /// Of a graph: runs of kernels become calls of their entries.
+  void mapRuns();
+  void storeArgument(Code &code, mlir::Value value, mlir::Value slots, unsigned &slot);
   void collectWhereItFails(Code &code, llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);
   void callOnTrees(Code &code, llvm::StringRef callee, uint64_t number,
                    llvm::ArrayRef<std::pair<unsigned, TreeType>> trees);

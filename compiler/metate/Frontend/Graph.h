@@ -1,0 +1,23 @@
+//===- Graph.h - kernels that run kernels -----------------------*- C++ -*-===//
+#ifndef METATE_FRONTEND_GRAPH_H
+#define METATE_FRONTEND_GRAPH_H
+
+#include "metate/Frontend/SourceModule.h"
+#include "metate/Frontend/Types.h"
+
+#include <optional>
+#include <vector>
+
+namespace metate::frontend {
+
+/// An argument of a kernel that is written already; `result`: of a place that receives what it returns.
+struct WrittenArgument {
+  std::string name;
+  std::optional<DataType> result;
+};
+/// In their order; none if the module has no such kernel.
+std::vector<WrittenArgument> argumentsOf(SourceModule &module, llvm::StringRef kernel);
+
+} // namespace metate::frontend
+
+#endif

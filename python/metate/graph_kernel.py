@@ -1,0 +1,155 @@
+"""A graph as a kernel: its parameters are the graph's arguments, its code runs the kernels that were dispatched."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import threading
+from dataclasses import replace
+from typing import Any
+
+from . import context as _context
+from .errors import CallError_
+from .frontend.annotations import leaf_types
+from .frontend.function import Template
+from .frontend.graph_writer import GraphWriter, Repeat, Run, draws_of, runs_of
+from .frontend.specialize import from_annotations
+from .graph_match import Parameter, Place
+from .kernel import Kernel, language_of
+
+
+class GraphSource:
+    """What a kernel's source is to its kernel."""
+
+    returns = None
+    is_in_class = False
+
+    def __init__(self, name: str, parameters: dict[str, Parameter], place: Place):
+        self.name, self.file, self.first_line = name, place.file, place.line
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.parameters = {
+            one: inspect.Parameter(one, kind, annotation=parameter.annotation) for one, parameter in parameters.items()
+        }
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """A definition with the parameters, at the place where the graph was compiled."""
+        definition = ast.parse(f"def {self.name}({', '.join(self.parameters)}): pass").body[0]
+        for node in ast.walk(definition):
+            if hasattr(node, "lineno"):
+                node.lineno = node.end_lineno = self.first_line
+                node.col_offset = node.end_col_offset = 0
+        assert isinstance(definition, ast.FunctionDef)
+        return definition
+
+    def line(self, number: int) -> str:
+        """The text of a line."""
+        return linecache.getline(self.file, number)
+
+
+class GraphKernel(Kernel):
+    """One graph.
+
+    Args:
+        name: of the graph.
+        parameters: a Parameter for each name, those that callers give first.
+        steps: what it runs.
+        place: where it was compiled.
+
+    Attributes:
+        names: of the arguments that callers give.
+    """
+
+    def __init__(self, name: str, parameters: dict[str, Parameter], steps: tuple[Run | Repeat, ...], place: Place):
+        self.__name__ = self.__qualname__ = name
+        debug = [dict(run.own).get("debug") for run in runs_of(steps)]
+        self._begin(GraphSource(name, parameters, place), {"debug": True} if any(debug) else {})
+        self._steps = steps
+        self._bound = {one: parameter.value for one, parameter in parameters.items() if parameter.is_bound}
+        self.needs_specialising = bool(self.bound_template_args())
+        self.names = tuple(one for one in parameters if one not in self._bound)
+        self._random = frozenset()  # ids of the runs that use random numbers
+        self._draws = threading.local()  # args: of the launch at hand
+
+    @property
+    def is_fully_typed(self) -> bool:
+        """Do its arguments say all that compiling needs? Template arguments do not."""
+        return not any(isinstance(self._annotation(name), Template) for name in self.names)
+
+    def compile(self) -> None:
+        """Writes and checks it and, where its arguments say all types, compiles it for arrays without gaps."""
+        template_args = self.bound_template_args()
+        if not self.is_fully_typed:
+            return
+        language = language_of(_context.current().options, {})
+        parameters = from_annotations(self.source, language, template_args)
+        parameters = {name: _without_gaps(one) for name, one in parameters.items()}
+        arguments = tuple(self._bound.get(name) for name in parameters)
+        self._instance_for(self._home(), False, parameters, arguments)
+
+    def run(self, args: dict[str, Any]) -> None:
+        """`Graph.run`."""
+        try:
+            given = [args[name] for name in self.names]
+        except (KeyError, TypeError, IndexError):
+            given = None
+        if given is None or len(args) != len(given):
+            raise self._unfit(args)
+        self._draws.args = args
+        try:
+            self(*given, *self._bound.values())
+        finally:
+            self._draws.args = None  # it keeps no arrays
+
+    def bound_template_args(self) -> dict[str, Any]:
+        """What stands for the template parameters that no caller gives."""
+        return {name: value for name, value in self._bound.items() if isinstance(self._annotation(name), Template)}
+
+    def specialise(self, template_args=None) -> dict:
+        return super().specialise({**self.bound_template_args(), **(template_args or {})})
+
+    def _annotation(self, name):
+        return self.source.parameters[name].annotation
+
+    def _unfit(self, args):
+        expected = ", ".join(f"'{name}'" for name in self.names) or "none"
+        what = f"graph '{self.__name__}': expected a dict with the arguments {expected}"
+        if not isinstance(args, dict):
+            return CallError_(f"{what}, got {args!r}")
+        missing = [name for name in self.names if name not in args]
+        if missing:
+            return CallError_(f"{what}; '{missing[0]}' is missing: {self.signature()}")
+        unknown = next(name for name in args if name not in self.names)
+        return CallError_(f"{what}, got {unknown!r} as well")
+
+    def _question(self, home, instance, parameters, arguments):
+        instance.cache = "not cached: it is a graph"
+
+    def _write(self, module, options, parameters, may_alias, given):
+        languages = lambda own: language_of(options, {**given, **self._own, **own})
+        writer = GraphWriter(module, self.source, languages, may_alias, parameters, self._words)
+        writer.write(self._steps)
+        self._random = writer.random_runs()
+        return writer.requirements
+
+    def _words(self, holdings):
+        """What gives each launch its word of random numbers."""
+        return lambda: holdings.random_keys.word(draws_of(self._steps, self._random, self._draws.args))
+
+    @property
+    def _parameters(self):
+        return {name: one.replace(annotation=inspect.Parameter.empty) for name, one in self.source.parameters.items()}
+
+    def __repr__(self):
+        return f"<graph {self.signature()}>"
+
+
+def _without_gaps(parameter):
+    """The specialisation of the arrays that programs mostly give."""
+    contiguous = getattr(parameter, "contiguous", None)
+    if contiguous is None:
+        return parameter
+    if isinstance(contiguous, tuple):
+        return replace(parameter, contiguous=tuple(True for _ in leaf_types(parameter.type)))
+    return replace(parameter, contiguous=True)

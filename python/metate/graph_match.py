@@ -1,0 +1,206 @@
+"""What a graph's kernels are given, held against what they take, where they are dispatched."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+import linecache
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import context as _context
+from . import value_types as _types
+from .dtypes import scalar_of
+from .errors import ArgumentError_, CompilationError, RuntimeTypeError_, RuntimeValueError_, TypeError_
+from .frontend.function import Template
+from .frontend.graph_writer import Number, Place, Taken
+from .frontend.specialize import annotation_of, check_annotations
+from .tree_type import TreeType
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the graph.
+
+    Attributes:
+        annotation: as that of a kernel's parameter.
+        is_bound: is it always the same object, `value`, which no caller gives?
+        tag: of an Arg, its kind.
+    """
+
+    annotation: Any
+    is_bound: bool = False
+    value: Any = None
+    tag: Any = None
+
+
+def place_in(frame) -> Place:
+    """Where a frame is: the call that it is in."""
+    code = frame.f_code
+    position = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    line, end_line, start, end = position
+    column = 1 if start is None else start + 1
+    length = end - start if start is not None and end is not None and line == end_line else 1
+    return Place(code.co_filename, line or frame.f_lineno, column, length)
+
+
+def problem_at(place: Place, kind: type[CompilationError], message: str, hint: str | None = None) -> CompilationError:
+    """The exception with the program's line."""
+    return kind(
+        message, file=place.file, line=place.line, column=place.column, length=place.length,
+        source=linecache.getline(place.file, place.line) or None, hint=hint,
+    )  # fmt: skip
+
+
+class Matcher:
+    """The parameters of one graph, and what kernels are given of them.
+
+    Args:
+        arg: the class Arg.
+
+    Attributes:
+        parameters: a Parameter for each name.
+    """
+
+    def __init__(self, arg):
+        self._arg = arg
+        self.parameters: dict[str, Parameter] = {}
+        self._bound = {}  # (id of an object, what it stands for) -> its name
+
+    def match(self, source, signature, arguments, keywords, place: Place) -> dict[str, Taken | Number]:
+        """What a dispatch gives to each parameter of a kernel. Raises CompilationError, RuntimeValueError_."""
+        check_annotations(source)
+        if source.returns is not None:
+            text = f"'{source.name}' returns a value, for which a graph has no place: the kernel is {signature}"
+            raise problem_at(place, TypeError_, text, "write it to an array or a field")
+        plain = [p.replace(annotation=p.empty) for p in source.parameters.values()]
+        try:
+            bound = inspect.Signature(plain).bind(*arguments, **keywords)
+        except TypeError as error:
+            raise problem_at(place, ArgumentError_, f"'{source.name}': {error}; the kernel is {signature}") from None
+        bound.apply_defaults()
+        options = _context.current().options
+        return {name: self._given(source, name, thing, options, place) for name, thing in bound.arguments.items()}
+
+    def count(self, arg) -> Taken:
+        """An Arg that says how often something is run."""
+        kind = scalar_of(arg.annotation, _context.current().options)
+        if not isinstance(kind, _types.DType) or kind.is_float or kind is _types.u1:
+            raise RuntimeTypeError_(f"append: count: expected an Arg of an integer type, got {arg!r}")
+        return self._taken(arg)
+
+    def _given(self, source, name, thing, options, place):
+        annotation = annotation_of(source, name)
+        if isinstance(thing, self._arg):
+            expected = _unfit(thing, annotation, options)
+            if expected:
+                text = f"'{source.name}': parameter '{name}': expected {expected}, got {thing!r}"
+                raise problem_at(place, TypeError_, text)
+            return self._taken(thing, bool(getattr(annotation, "contiguous", False)))
+        if isinstance(annotation, Template):
+            return self._bind(source, name, annotation, thing)
+        if isinstance(annotation, TreeType):
+            if getattr(thing, "type", None) != annotation:
+                text = f"'{source.name}': parameter '{name}': expected a tree of the annotated type or an Arg, got {thing!r}"
+                raise problem_at(place, TypeError_, text)
+            return self._bind(source, name, annotation, thing)
+        if isinstance(annotation, _types.NDArrayType):
+            return self._bind(source, name, _completed(annotation, thing, source, name, place), thing)
+        scalar = scalar_of(annotation, options)
+        if isinstance(scalar, _types.DType) and isinstance(thing, (bool, int, float, np.generic)):
+            return _number(source, name, scalar, thing, place)
+        text = f"'{source.name}': parameter '{name}': expected an Arg of {annotation!r}, got {thing!r}"
+        raise problem_at(place, TypeError_, text, "make it an Arg, and give it to run by its name")
+
+    def _taken(self, arg, contiguous=False) -> Taken:
+        known = self.parameters.get(arg.name)
+        annotation = arg.annotation
+        if known is not None:
+            same = dataclasses.replace(known.annotation, contiguous=None) if contiguous_of(known) else known.annotation
+            if known.tag is not arg.tag or same != annotation:
+                raise RuntimeValueError_(
+                    f"graph: argument '{arg.name}' means two things: {known.tag.name} {same!r}, and {arg.tag.name} {annotation!r}"
+                )
+            contiguous = contiguous or contiguous_of(known)
+        if contiguous:
+            annotation = dataclasses.replace(annotation, contiguous=True)
+        self.parameters[arg.name] = Parameter(annotation, tag=arg.tag)
+        return Taken(arg.name)
+
+    def _bind(self, source, name, annotation, thing) -> Taken:
+        """An object that the graph has by itself, as a parameter that no caller gives."""
+        kind = "template" if isinstance(annotation, Template) else annotation
+        key = (type(thing), thing) if isinstance(thing, (bool, int, str, type(None))) else id(thing), kind
+        if key not in self._bound:
+            candidates = itertools.chain((name, f"{source.name}_{name}"), (f"{source.name}_{name}{k}" for k in itertools.count()))
+            own = next(candidate for candidate in candidates if candidate not in self.parameters)
+            self._bound[key] = own
+            self.parameters[own] = Parameter(annotation, is_bound=True, value=thing)
+        return Taken(self._bound[key])
+
+
+def contiguous_of(parameter) -> bool:
+    """Is it an array that must have no gaps?"""
+    return bool(getattr(parameter.annotation, "contiguous", False))
+
+
+def _element(annotation, options):
+    return scalar_of(annotation.dtype, options)
+
+
+def _unfit(arg, annotation, options) -> str:
+    """What the annotation expects instead of the Arg; empty: it fits."""
+    own = arg.annotation
+    if isinstance(annotation, Template):
+        return ""
+    if not isinstance(annotation, _types.NDArrayType):
+        wanted = scalar_of(annotation, options)
+        is_array = isinstance(own, (_types.NDArrayType, Template))
+        return "" if not is_array and scalar_of(own, options) == wanted else f"an Arg of {wanted!r}"
+    wanted = f"an NDARRAY Arg of {annotation!r}"
+    if not isinstance(own, _types.NDArrayType):
+        return wanted
+    element, asked = _element(own, options), _element(annotation, options)
+    if annotation.ndim not in (None, own.ndim):
+        return wanted
+    if annotation.element_dim is None:
+        return "" if asked is None or element == asked else wanted
+    shape = tuple(getattr(element, "shape", ()))
+    fits = asked is None or getattr(element, "dtype", element) is asked
+    return "" if fits and len(shape) == annotation.element_dim and annotation.element_shape in (None, shape) else wanted
+
+
+def _completed(annotation, thing, source, name, place):
+    """The array type of an object that is given once and for all."""
+    from .kernel import describe_array
+
+    described = describe_array(thing)
+    if described is None:
+        text = f"'{source.name}': parameter '{name}': expected an array or an NDARRAY Arg, got {thing!r}"
+        raise problem_at(place, TypeError_, text)
+    element, shape, _ = described
+    if annotation.dtype is None:
+        annotation = dataclasses.replace(annotation, dtype=element)
+    inner = 0 if hasattr(thing, "element_type") else len(getattr(annotation.dtype, "shape", ()))
+    return dataclasses.replace(annotation, ndim=len(shape) - inner if annotation.ndim is None else annotation.ndim)
+
+
+def _number(source, name, scalar, value, place) -> Number:
+    """A number that a kernel is given once and for all."""
+    value = value.item() if isinstance(value, np.generic) else value
+    fits = scalar.is_float or (isinstance(value, int) and _holds(scalar, value))
+    if not fits:
+        text = f"'{source.name}': parameter '{name}': expected a number of type {scalar!r} or an Arg, got {value!r}"
+        raise problem_at(place, TypeError_, text)
+    value = float(value) if scalar.is_float else int(value)
+    return Number(value, repr(value))
+
+
+def _holds(scalar, value) -> bool:
+    if scalar is _types.u1:
+        return value in (0, 1)
+    low = -(1 << scalar.bits - 1) if scalar.kind == "int" else 0
+    return low <= value < low + (1 << scalar.bits)

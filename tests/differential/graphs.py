@@ -1,0 +1,56 @@
+"""A random kernel as a graph: what it is called with are the graph's arguments, and it stands in loops."""
+
+from __future__ import annotations
+
+import metate as mt
+from metate import value_types
+from metate.frontend.function import Template
+from metate.frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter, annotation_of
+from metate.graph import Arg, ArgKind, GraphBuilder
+
+
+def as_graph(kernel):
+    """What is called as the kernel is, and runs a graph of it; a kernel that returns a value, which no graph takes, itself."""
+    if kernel.source.returns is not None:
+        return kernel
+    made = []
+
+    def call(*arguments):
+        if not made:
+            made.append(_drawn(kernel, arguments))
+        graph, names = made[0]
+        given = {name: value for name, value in zip(kernel.source.parameters, arguments) if name in names}
+        graph.run({**given, "once": 1, "never": 0})
+
+    return call
+
+
+def _drawn(kernel, arguments):
+    """(the graph, names of its arguments)."""
+    shape = kernel._shape
+    gathered = arguments if shape is None else shape.gathered(shape.flattened(arguments, kernel.__name__))
+    parameters = kernel._specialisation(mt.context.current().options, gathered)
+    given = [_argument(kernel, name, parameters[name], value) for name, value in zip(parameters, arguments)]
+    once, never = (Arg(ArgKind.SCALAR, name, mt.i32) for name in ("once", "never"))
+    builder = GraphBuilder()
+    turn, skipped = builder.create_sequential(), builder.create_sequential()
+    skipped.dispatch(kernel, *given)
+    turn.append(skipped, count=never)
+    turn.dispatch(kernel, *given)
+    builder.append(turn, count=once)
+    graph = builder.compile()
+    return graph, {one.name for one in given if isinstance(one, Arg)}
+
+
+def _argument(kernel, name, parameter, value):
+    """An Arg; of template parameters what the kernel is given."""
+    if isinstance(annotation_of(kernel.source, name), Template):
+        return value
+    if isinstance(parameter, TreeParameter):
+        return Arg(ArgKind.TREE, name, parameter.type)
+    if isinstance(parameter, StructArrayParameter):
+        return Arg(ArgKind.NDARRAY, name, parameter.type, ndim=parameter.ndim)
+    if isinstance(parameter, ArrayParameter):
+        return Arg(ArgKind.NDARRAY, name, parameter.element, ndim=parameter.ndim)
+    is_scalar = isinstance(parameter.type, (value_types.DType, value_types.StructType))
+    return Arg(ArgKind.SCALAR if is_scalar else ArgKind.MATRIX, name, parameter.type)
