@@ -5,6 +5,7 @@
 //
 #include "metate/Target/Cpu/MapTasks.h"
 
+#include "metate/Dialect/Graph.h"
 #include "metate/Dialect/Place.h"
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Target/Cpu/Passes.h"
@@ -257,8 +258,15 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
   void runOnOperation() override {
     KernelTypeConverter converter(&getContext());
     annotateRows(getOperation());
-    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      KernelMapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes, profile).run();
+    unsigned ofGraph = 0;
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      bool belongsToGraph = isNode(kernel);
+      KernelMapping mapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes,
+                            profile);
+      mapping.numberTasksFrom(belongsToGraph ? ofGraph : 0);
+      mapping.run();
+      ofGraph = belongsToGraph ? mapping.nextTask() : 0;
+    }
   }
 };
 } // namespace

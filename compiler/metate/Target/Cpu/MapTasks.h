@@ -32,6 +32,9 @@ public:
       : kernel(kernel), converter(converter), chunkNs(chunkNs), nontemporalBytes(nontemporalBytes),
         acrossIterations(acrossIterations), profile(profile) {}
   void run();
+  /// Tasks are told of with numbers from here on: kernels of one graph share the numbers.
+  void numberTasksFrom(unsigned number) { tasks = number; }
+  unsigned nextTask() const { return tasks; }
 
 private:
   mlir::Value loadArgument(Code &code, mlir::Type type, unsigned &slot);

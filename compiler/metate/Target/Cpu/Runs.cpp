@@ -47,6 +47,7 @@ void KernelMapping::mapRuns() {
   });
   if (runs.empty())
     return;
+  profile = false; // what takes time are its kernels' tasks, which they tell of
   // One kernel after the other: they share the room for slots.
   OpBuilder atStart = OpBuilder::atBlockBegin(current);
   Code start(atStart, kernel.getLoc());
