@@ -139,7 +139,7 @@ class GraphWriter:
                 raise
         self._builder = builder = _compiler.KernelBuilder(
             self._module, self._source.name, self._source.file, self._source.first_line, 1,
-            self._options.default_ip.code, self._options.default_fp.code, self._may_alias, False,
+            self._options.default_ip.code, self._options.default_fp.code, self._may_alias, False, False,
         )  # fmt: skip
         try:
             for name, parameter in self._parameters.items():
