@@ -12,7 +12,8 @@ from metate.linalg import sparse_native
 MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual.md"
 
 
-def test_every_block_prints_what_the_manual_says():
+def test_every_block_prints_what_the_manual_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some save modules
     text = MANUAL.read_text()
     names = {"__name__": "manual"}
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
