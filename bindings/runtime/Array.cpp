@@ -3,7 +3,6 @@
 #include "Array.h"
 
 #include <cstring>
-#include <nanobind/stl/string.h>
 
 namespace metate::python {
 

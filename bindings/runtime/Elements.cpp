@@ -3,7 +3,6 @@
 #include "Elements.h"
 
 #include <cstring>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace metate::python {

@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace metate::python {

@@ -1,6 +1,5 @@
 #include "Profile.h"
 
-#include <nanobind/stl/string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include "Launch.h"
 
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 
 namespace metate::python {
 namespace {

@@ -2,7 +2,6 @@
 // something fails, not before.
 #include "Status.h"
 
-#include <nanobind/stl/string.h>
 
 namespace metate::python {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <nanobind/nanobind.h>
+// In every file: a cast of a string where this is missing compiles, as another function of the same name.
+#include <nanobind/stl/string.h>
 #include <string>
 
 #include "metate/metate.h"

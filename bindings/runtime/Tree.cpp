@@ -3,7 +3,6 @@
 #include "Tree.h"
 
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 
 namespace metate::python {
 

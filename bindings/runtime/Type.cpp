@@ -3,7 +3,6 @@
 #include "Type.h"
 
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace metate::python {
