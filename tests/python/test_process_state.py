@@ -73,8 +73,11 @@ def test_what_the_other_libraries_have_is_justified():
     assert unknown == {}
 
 
-# Python: the default context, which contexts a thread has entered, and what `metate check` imposes on the program that it runs.
-PYTHON = {("context.py", "_default"), ("context.py", "_entered"), ("context.py", "_imposed")}
+# Python: the default context, which contexts a thread has entered, what `metate check` imposes on the program that it runs, and
+# dropped windows, which wait until no other one draws.
+PYTHON = {
+    ("context.py", "_default"), ("context.py", "_entered"), ("context.py", "_imposed"), ("device.py", "_LEFT"),
+}  # fmt: skip
 HOLDERS = {
     "list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter", "Lock", "RLock", "local", "ContextVar", "count",
     "WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "Context",
