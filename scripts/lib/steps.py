@@ -71,8 +71,8 @@ GATES = (
 SUITE = (
     *GATES,
     # The tree protocol as models, in all their states, and the faults that the models must find.
-    Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 130),
-    Step("build-dev", ("scripts/build", "dev"), budget=900, cores=2),
+    Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 150),
+    Step("build-dev", ("scripts/build", "dev"), budget=720, cores=2),
     # Behind the build: the extensions' modules are there then.
     Step("types", (str(ROOT / ".venv/bin/basedpyright"),), ("build-dev",), budget=60),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",), budget=5),
@@ -88,18 +88,18 @@ SUITE = (
         (str(ROOT / ".venv/bin/lit"), "-v", "-j", CORES, "--xunit-xml-output", "{junit}", "tests/lit"),
         *(("build-dev",), True, 60, 2),
     ),
-    Step("pytest", pytest("--durations=10", "tests", "examples", f"--ignore={DIFFERENTIAL}"), ("build-dev",), True, 450, 2),
+    Step("pytest", pytest("--durations=10", "tests", "examples", f"--ignore={DIFFERENTIAL}"), ("build-dev",), True, 720, 2),
     # Random kernels: processes of their own, one a core.
     Step(
         "differential",
         (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", DIFFERENTIAL),
-        *(("build-dev",), True, 330, 2),
+        *(("build-dev",), True, 380, 2),
     ),
     # The same programs, and what they must give, in the reference interpreter.
     Step(
         "pytest-interpreted",
         pytest(*INTERPRETED),
-        *(("build-dev",), True, 220, 2),
+        *(("build-dev",), True, 290, 2),
         environment=(("METATE_TEST_INTERP", "import"),),
     ),
     # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
