@@ -2,7 +2,6 @@
 // something fails, not before.
 #include "Status.h"
 
-
 namespace metate::python {
 namespace {
 
