@@ -12,7 +12,8 @@ namespace metate::sparse {
 template <typename F> void forParts(int64_t count, F f) {
   std::vector<std::future<void>> others;
   for (int64_t part = 1; part < count; ++part)
-    others.push_back(std::async(std::launch::async, f, part));
+    // Where no thread can be made, the part waits until it is asked for.
+    others.push_back(std::async(std::launch::async | std::launch::deferred, f, part));
   std::exception_ptr failed;
   auto guarded = [&](auto &&run) {
     try {
