@@ -191,16 +191,9 @@ def _completed(annotation, thing, source, name, place):
 def _number(source, name, scalar, value, place) -> Number:
     """A number that a kernel is given once and for all."""
     value = value.item() if isinstance(value, np.generic) else value
-    fits = scalar.is_float or (isinstance(value, int) and _holds(scalar, value))
+    fits = scalar.is_float or (isinstance(value, int) and scalar.holds(value))
     if not fits:
         text = f"'{source.name}': parameter '{name}': expected a number of type {scalar!r} or an Arg, got {value!r}"
         raise problem_at(place, TypeError_, text)
-    value = float(value) if scalar.is_float else int(value)
+    value = float(value) if scalar.is_float else int(scalar(value))  # a bit pattern is the number that it stands for
     return Number(value, repr(value))
-
-
-def _holds(scalar, value) -> bool:
-    if scalar is _types.u1:
-        return value in (0, 1)
-    low = -(1 << scalar.bits - 1) if scalar.kind == "int" else 0
-    return low <= value < low + (1 << scalar.bits)
