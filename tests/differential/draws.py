@@ -1,4 +1,4 @@
-"""Random numbers of a twin: Philox4x32-10 in Python's integers, counted as docs/manual.md says.
+"""Random numbers of a twin: Philox4x32-10 in Python's integers, counted as docs/manual/random.md says.
 
 A draw names the block of statements that it stands in, for statements that follow each other share four words.
 `numbered` finds out which block that is, from the twin's text: a twin is indented as its kernel is.

@@ -1,6 +1,6 @@
 """Random numbers: Philox itself, which numbers an iteration gets, their independence of threads, their distribution.
 
-The twin computes the words of Philox4x32-10 with NumPy's 64-bit integers and counts as docs/manual.md says.
+The twin computes the words of Philox4x32-10 with NumPy's 64-bit integers and counts as docs/manual/random.md says.
 """
 
 import numpy as np

@@ -33,7 +33,7 @@ TAICHI = """
     enable_fallback
 """.split()
 ROOT = Path(__file__).resolve().parents[2]
-MANUAL = (ROOT / "docs/manual.md").read_text()
+MANUAL = (ROOT / "docs/manual/contexts.md").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_every_option_of_taichi_is_known():
 def test_the_manual_lists_every_option():
     for reason, names in options.WITHOUT_EFFECT.items():
         row = next((line for line in MANUAL.splitlines() if line.startswith("|") and reason in line), "")
-        assert all(f"`{name}`" in row for name in names), f"docs/manual.md: a row with {reason} and {', '.join(names)}"
+        assert all(f"`{name}`" in row for name in names), f"docs/manual/contexts.md: a row with {reason} and {', '.join(names)}"
     for name, (what, _) in options.TRANSLATED.items():
         assert f"| `{name}` | {what} |" in MANUAL
 
