@@ -55,6 +55,7 @@ NB_MODULE(_compiler, module) {
                                 "(kind, message, hint): an error in the user's source.");
   compileError = makeException(module, "CompileError", "A stage of the compiler failed.");
   bindBuilder(module);
+  bindReport(module); // before what takes one
   bindStages(module);
   bindInterpreter(module);
   if (bindMutants)

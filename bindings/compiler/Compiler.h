@@ -20,6 +20,7 @@ namespace nb = nanobind;
 
 void bindBuilder(nb::module_ &module);
 void bindStages(nb::module_ &module);
+void bindReport(nb::module_ &module);
 void bindInterpreter(nb::module_ &module);
 /// Null but in the twin with deliberate faults (tests/mutants), which alone has Mutants.cpp.
 __attribute__((weak)) void bindMutants(nb::module_ &module);

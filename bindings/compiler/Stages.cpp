@@ -1,6 +1,7 @@
 // Binds what comes after the import stage: layouts, stages, code in memory,
 // module files. Python's lock is released while the compiler works.
 #include "Choices.h"
+#include "Report.h"
 
 #include "metate/Jit/Jit.h"
 #include "metate/Layout/TypeBlob.h"
@@ -45,12 +46,27 @@ struct JitHome {
   std::unique_ptr<Jit> jit;
 };
 
-std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const Choices &choices) {
+/// A report gets what the stages told, also where one failed.
+void runTold(SourceModule &module, CompileOptions &options, Report *report) {
+  if (report)
+    options.report = &report->compile;
+  runTo(module, Stage::Import, Stage::Emit, options);
+  if (report)
+    readCode(module, *report);
+}
+
+void explain(SourceModule &module, const Choices &choices, Report &report) {
+  CompileOptions options = optionsOf(choices);
+  runTold(module, options, &report);
+}
+
+std::unique_ptr<JitModule> compileJit(JitHome &home, SourceModule &module, const Choices &choices,
+                                      Report *report) {
   CompileOptions options = optionsOf(choices);
   if (options.targets.size() != 1)
     throwCompileError("targets: expected one, which this machine runs, got " +
                       std::to_string(options.targets.size()));
-  runTo(module, Stage::Import, Stage::Emit, options);
+  runTold(module, options, report);
   std::optional<llvm::Expected<std::unique_ptr<JitModule>>> added;
   {
     nb::gil_scoped_release unlocked;
@@ -206,8 +222,11 @@ void bindStages(nb::module_ &module) {
   nb::class_<JitHome>(module, "Jit", "The home of compiled modules.")
       .def(nb::init<bool>(), nb::arg("perf_map") = false)
       .def("compile", &compileJit, nb::arg("module"), nb::arg("choices"),
-           "Takes a SourceModule through all stages; the SourceModule is used "
-           "up.");
+           nb::arg("report") = nb::none(),
+           "Takes a SourceModule through all stages; the SourceModule is used up. A Report is "
+           "filled.");
+  module.def("explain", &explain, nb::arg("module"), nb::arg("choices"), nb::arg("report"),
+             "Fills the Report of a SourceModule that is taken through all stages, and used up.");
   module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
   module.def("pack", &packEmitted, nb::arg("module"),
              "The bytes of a .metate file of a SourceModule that was compiled.");

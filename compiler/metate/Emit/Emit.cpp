@@ -9,6 +9,7 @@
 
 #include "metate/Dialect/Metate.h"
 #include "metate/Emit/Blends.h"
+#include "metate/Emit/CodegenRemarks.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Parts.h"
@@ -25,8 +26,6 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -221,24 +220,6 @@ Error metate::verifyObjects(PayloadOp payload, ArrayRef<StringRef> entries,
 }
 
 namespace {
-/// Keeps LLVM's errors. Its warnings and remarks are about its own heuristics (a row that it would
-/// not vectorise), nothing that the kernel's author could act on.
-struct CodegenErrors : llvm::DiagnosticHandler {
-  explicit CodegenErrors(std::string &text) : text(text) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() != llvm::DS_Error)
-      return true;
-    llvm::raw_string_ostream stream(text);
-    stream << (text.empty() ? "" : "; ");
-    llvm::DiagnosticPrinterRawOStream printer(stream);
-    info.print(printer);
-    return true;
-  }
-  std::string &text;
-};
-} // namespace
-
-namespace {
 /// A part on its way through LLVM, in a context of its own: any thread may take it there.
 struct Compilation {
   static Expected<std::unique_ptr<Compilation>> create(const CodePart &part,
@@ -250,7 +231,9 @@ struct Compilation {
     result->machine = std::move(*machine);
     result->exported = part.exported;
     result->context.setDiscardValueNames(true);
-    result->context.setDiagnosticHandler(std::make_unique<CodegenErrors>(result->errors));
+    bool isRemarked = wantsRemarks((*part.code).getContext());
+    result->context.setDiagnosticHandler(
+        codegenMessages(result->errors, isRemarked ? &result->remarks : nullptr));
     Expected<std::unique_ptr<llvm::Module>> module =
         translate(*part.code, result->context, *result->machine);
     if (!module)
@@ -279,6 +262,7 @@ struct Compilation {
   }
 
   std::string errors;
+  std::vector<CodegenRemark> remarks;
   std::unique_ptr<llvm::TargetMachine> machine;
   ArrayRef<StringRef> exported;
   llvm::LLVMContext context;
@@ -317,6 +301,7 @@ compile(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOption
   if (threads == 0 && parts.size() > 1)
     threads = llvm::hardware_concurrency().compute_thread_count();
   std::vector<SmallVector<char, 0>> objects(parts.size());
+  std::vector<std::vector<CodegenRemark>> remarks(parts.size());
   std::vector<std::string> failures(parts.size());
   inParallel(parts.size(), threads, [&](size_t k) {
     Expected<SmallVector<char, 0>> object = compilations[k]->run(named.optLevel, options);
@@ -324,8 +309,11 @@ compile(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOption
       objects[k] = std::move(*object);
     else
       failures[k] = llvm::toString(object.takeError());
+    remarks[k] = std::move(compilations[k]->remarks);
     compilations[k].reset();
   });
+  for (auto [part, ofPart] : llvm::zip(parts, remarks))
+    emitRemarks((*part.code).getContext(), ofPart);
   for (const std::string &failure : failures)
     if (!failure.empty())
       return llvm::createStringError(failure);

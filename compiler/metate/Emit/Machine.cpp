@@ -67,6 +67,7 @@ static Expected<const Target *> findTarget(const Triple &triple) {
       LLVMInitializeX86Target();
       LLVMInitializeX86TargetMC();
       LLVMInitializeX86AsmPrinter();
+      LLVMInitializeX86Disassembler();
     });
   else if (triple.getArch() == Triple::aarch64)
     std::call_once(aarch64, [] {
@@ -74,6 +75,7 @@ static Expected<const Target *> findTarget(const Triple &triple) {
       LLVMInitializeAArch64Target();
       LLVMInitializeAArch64TargetMC();
       LLVMInitializeAArch64AsmPrinter();
+      LLVMInitializeAArch64Disassembler();
     });
   else
     return llvm::createStringError("target '" + triple.str() +

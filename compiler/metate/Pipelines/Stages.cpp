@@ -8,6 +8,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace metate;
 
@@ -80,6 +82,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createPrivateReductions());
     passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));
+    passes.addNestedPass<KernelOp>(createCountWork()); // nothing where nobody asks for remarks
     return;
   case Stage::Layout:
     return layoutPasses(passes, options, target->layoutTuning(options));
@@ -91,11 +94,16 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
 }
 
 namespace {
-/// Collects diagnostics as text while it lives.
+/// Collects diagnostics as text while it lives; remarks go on to who asked for them.
 class DiagnosticText {
 public:
   explicit DiagnosticText(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) { add(diagnostic); }) {}
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+            return failure();
+          add(diagnostic);
+          return success();
+        }) {}
   std::string text;
 
 private:
@@ -127,12 +135,27 @@ static llvm::Error runStage(ModuleOp module, Stage stage, bool isLast, const Opt
   return options.verify ? verifyStage(module, stage, target) : llvm::Error::success();
 }
 
-static llvm::Error runStages(ModuleOp module, Stage from, Stage to, const Options &options,
+/// What a report says of a stage that took so long.
+static CompileReport::StageReport reportOf(ModuleOp module, Stage stage, double milliseconds,
+                                           const CompileOptions &options, const Target *target) {
+  std::string name = stageName(stage).str();
+  if (target && isPerTarget(stage))
+    name += "." + target->name().str();
+  return {name, milliseconds, stage < Stage::Emit ? dumpModule(module, stage, options) : ""};
+}
+
+static llvm::Error runStages(ModuleOp module, Stage from, Stage to, const CompileOptions &options,
                              const Target *target) {
-  for (int next = int(from) + 1; next <= int(to); ++next)
+  for (int next = int(from) + 1; next <= int(to); ++next) {
+    auto begin = std::chrono::steady_clock::now();
     if (llvm::Error error =
             runStage(module, Stage(next), /*isLast=*/next == int(to), options, target))
       return error;
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    if (options.report)
+      options.report->stages.push_back(
+          reportOf(module, Stage(next), took.count(), options, target));
+  }
   return llvm::Error::success();
 }
 
@@ -156,6 +179,11 @@ llvm::Error metate::runStages(ModuleOp module, Stage from, Stage to,
   if (options.verify)
     if (llvm::Error error = verifyStage(module, from, only))
       return error;
+  std::optional<CollectedRemarks> collected;
+  if (options.report) {
+    collected.emplace(module.getContext(), options.report->remarks);
+    options.report->stages.push_back(reportOf(module, from, 0, options, only));
+  }
   Stage shared = std::min(to, Stage::Offload);
   if (llvm::Error error = ::runStages(module, from, shared, options, nullptr))
     return error;

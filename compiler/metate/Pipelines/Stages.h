@@ -9,6 +9,7 @@
 #define METATE_PIPELINES_STAGES_H
 
 #include "metate/Options/Options.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,7 +32,21 @@ std::optional<Stage> parseStage(llvm::StringRef name);
 /// Is a module that has left the stage one target's? Of layout and map: dumps are then `<stage>.<target>`.
 bool isPerTarget(Stage stage);
 
+/// What compiling tells whoever asks.
+struct CompileReport {
+  struct StageReport {
+    std::string name;        ///< of the stage, or `<stage>.<target>`
+    double milliseconds = 0; ///< without writing the dump
+    std::string dump;        ///< with locations; none after emit
+  };
+  /// The stages that ran, the one that the module had left first.
+  std::vector<StageReport> stages;
+  std::vector<Remark> remarks;
+};
+
 struct CompileOptions : Options {
+  /// Null: nobody asks, and nothing is collected.
+  CompileReport *report = nullptr;
   /// What to generate code for; exactly one for the JIT, and where a module enters or leaves between layout and map.
   std::vector<TargetPtr> targets;
 };

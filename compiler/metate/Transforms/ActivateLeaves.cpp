@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
@@ -70,10 +71,22 @@ private:
     TreePath path = access.resolve();
     IsActiveOp own = ownTest(activate);
     std::optional<LeafForm> form = LeafForm::of(cells, access);
-    if (!endsInLeaf(path) || !form || !form->staysInLeaf() || activate.getStrict() ||
-        mayDeactivate(getOperation(), cells, activate.getTree()) ||
-        asksActivity(cells, own, activate.getTree()) || mayStopInside(cells, activate))
+    StringRef problem = !endsInLeaf(path) ? "its leaf is not one level right below a slot"
+                        : !form           ? "its cell is not near the one that the iteration is at"
+                        : !form->staysInLeaf() ? "it reaches neighbouring leaves"
+                        : activate.getStrict() ? "debug mode checks each activation"
+                        : mayDeactivate(getOperation(), cells, activate.getTree())
+                            ? "the loop deactivates cells of the tree"
+                        : asksActivity(cells, own, activate.getTree())
+                            ? "the loop asks which cells are active"
+                        : mayStopInside(cells, activate) ? "a check in the loop may stop the kernel"
+                                                         : "";
+    if (!problem.empty()) {
+      if (auto remark = remarkDeclined(activate, "activate-leaves", "activations"))
+        remark << "cells of '" << accessName(activate.getTree(), activate.getPath()).name
+               << "' are not activated by words of their mask: " << problem;
       return;
+    }
     Operation *body = own ? activate->getParentOp()->getParentOp() : activate->getParentOp();
     bool hasBits = path.levels.back().hasMask();
     // Of every cell of a leaf one slot: metate-hoist-activations.
@@ -91,6 +104,9 @@ private:
   }
 
   void merge(CellsOp cells, ActivateOp activate, IsActiveOp own, const LeafForm &form) {
+    if (auto remark = remarkDone(activate, "activate-leaves", "activations"))
+      remark << "cells of '" << accessName(activate.getTree(), activate.getPath()).name
+             << "' are activated once a leaf, by words of its mask";
     OpBuilder builder(leafPoint(cells));
     Location loc = activate.getLoc();
     SmallVector<Value> base = form.base(builder, loc);

@@ -4,6 +4,7 @@
 // what they give up can wait until the leaf is done: bytes on the stack note it.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
@@ -35,12 +36,26 @@ private:
       if (mayBeSameTree(getOperation(), op.getTree(), cells.getTree()))
         work.push_back(op);
     });
-    if (work.empty() || nestOf(cells).empty() || !mayAllWait(cells) ||
-        !llvm::all_of(work, [&](DeactivateOp op) {
-          return op.getPath() == work.front().getPath() && isAtOwnCell(cells, op);
-        }))
+    if (work.empty())
       return;
-    gather(cells, work);
+    auto isOwn = [&](DeactivateOp op) {
+      return op.getPath() == work.front().getPath() && isAtOwnCell(cells, op);
+    };
+    StringRef problem =
+        nestOf(cells).empty() ? "a slot of the loop is one cell"
+        : !mayAllWait(cells)  ? "the iteration uses the tree afterwards, or may stop the kernel"
+        : !llvm::all_of(work, isOwn) ? "they are not the iteration's own cells in a bitmasked leaf "
+                                       "that the stack has room for"
+                                     : "";
+    for (DeactivateOp op : work) {
+      auto remark = problem.empty() ? remarkDone(op, "deactivate-leaves", "deactivations")
+                                    : remarkDeclined(op, "deactivate-leaves", "deactivations");
+      remark << (problem.empty() ? "cells are given up by words of the mask, when the leaf is done"
+                                 : "cells are given up one by one: ")
+             << problem;
+    }
+    if (problem.empty())
+      gather(cells, work);
   }
 
   /// The deactivated cell is the one that the iteration is at, in a bitmasked leaf, in the nest's body or under conditions.

@@ -1,6 +1,8 @@
 //===- DemoteAtomics.cpp - atomics that one iteration owns ------*- C++ -*-===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
 
 namespace metate {
@@ -54,21 +56,36 @@ private:
     });
     // Overlapping arguments: one foreign write anywhere may hit any of them, and the own element of
     // one may be another iteration's of the next.
-    if (mayAlias && written.size() > 1)
-      return;
+    bool mayMeet = mayAlias && (written.size() > 1 || !shared.empty());
     SmallVector<Operation *> atomics;
     loop->walk([&](Operation *op) {
       if (!isa<AtomicOp, memref::AtomicRMWOp>(op))
         return;
-      Value target = writeOf(op)->first;
-      if (!shared.contains(target) && (!mayAlias || shared.empty()))
+      if (mayMeet)
+        remarkKept(op, ": arguments of this call may overlap");
+      else if (shared.contains(writeOf(op)->first))
+        remarkKept(op, ": the loop writes it at other places than the iteration's own as well");
+      else
         atomics.push_back(op);
     });
     for (Operation *op : atomics)
       demote(op);
   }
 
+  static std::string nameOf(Operation *op) {
+    std::optional<CellAccess> cell = CellAccess::of(op);
+    return cell ? accessName(cell->tree, cell->path).name : accessName(writeOf(op)->first).name;
+  }
+
+  static void remarkKept(Operation *op, StringRef why) {
+    if (auto remark = remarkDeclined(op, "demote-atomics", "atomics"))
+      remark << "'" << nameOf(op) << "' is changed by an atomic operation" << why;
+  }
+
   void demote(Operation *op) {
+    if (auto remark = remarkDone(op, "demote-atomics", "atomics"))
+      remark << "the atomic operation on '" << nameOf(op)
+             << "' is demoted to a plain load and store: each iteration has a place of its own";
     OpBuilder builder(op);
     Location loc = op->getLoc();
     Value old, next;

@@ -1,5 +1,6 @@
 //===- HoistActivations.cpp - one activation per leaf -----------*- C++ -*-===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
@@ -18,9 +19,12 @@ struct HoistActivations : metate::impl::HoistActivationsBase<HoistActivations> {
     SmallVector<std::pair<CellsOp, ActivateOp>> work;
     getOperation().walk([&](CellsOp cells) {
       cells.walk([&](ActivateOp activate) {
-        if (!nestOf(cells).empty() &&
-            (runsForEveryCell(cells, activate) || isMutant(Mutant::ConditionalActivationHoisted)))
+        if (nestOf(cells).empty())
+          return;
+        if (runsForEveryCell(cells, activate) || isMutant(Mutant::ConditionalActivationHoisted))
           work.emplace_back(cells, activate);
+        else
+          remarkStays(activate, "it runs under a condition");
       });
     });
     for (auto [cells, activate] : work)
@@ -49,6 +53,12 @@ private:
     return stops;
   }
 
+  static void remarkStays(ActivateOp activate, StringRef why) {
+    if (auto remark = remarkDeclined(activate, "hoist-activations", "activations"))
+      remark << "cells of '" << accessName(activate.getTree(), activate.getPath()).name
+             << "' are activated one by one: " << why;
+  }
+
   void hoist(CellsOp cells, ActivateOp activate) {
     // Cells below the leaf's slot with bits of their own: activating one is not activating all.
     TreePath path = CellAccess::of(activate)->resolve();
@@ -58,10 +68,20 @@ private:
                     path.levels[path.lastPool()].hasSlotForEachCell()) ||
                    isMutant(Mutant::OneBitForAll);
     std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(activate));
-    if (!isLeafs || mayDeactivate(getOperation(), cells, activate.getTree()) || !form ||
-        !form->staysInLeaf() || asksActivity(cells, activate.getTree()) ||
-        mayStopBefore(cells, activate))
-      return;
+    StringRef problem = !isLeafs ? "each cell has a bit of its own"
+                        : !form  ? "its cell is not near the one that the iteration is at"
+                        : !form->staysInLeaf()           ? "it reaches neighbouring leaves"
+                        : mayStopBefore(cells, activate) ? "a check before it may stop the kernel"
+                        : mayDeactivate(getOperation(), cells, activate.getTree())
+                            ? "the loop deactivates cells of the tree"
+                        : asksActivity(cells, activate.getTree())
+                            ? "the loop asks which cells are active"
+                            : "";
+    if (!problem.empty())
+      return remarkStays(activate, problem);
+    if (auto remark = remarkDone(activate, "hoist-activations", "activations"))
+      remark << "the slot of '" << accessName(activate.getTree(), activate.getPath()).name
+             << "' is activated once a leaf, not for each cell";
     // The leaf's first cell stands for all of them.
     OpBuilder builder(leafPoint(cells));
     Location loc = activate.getLoc();

@@ -4,6 +4,7 @@
 // while the last dimensions of the range run.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafCells.h"
 #include "metate/Transforms/Passes.h"
@@ -199,8 +200,28 @@ private:
         best = inner;
         most = count;
       }
-    if (best > 0)
+    if (best > 0) {
+      remarkDone(range, "hoist-slots", "slots")
+          << "slots are looked up once for the last " << Number("dimensions", best)
+          << " dimension(s), which are a nest; " << Number("accesses", most) << " access(es) gain";
       split(range, best);
+    } else if (wantsRemarks(&getContext()) && findsSlots(range)) {
+      remarkDeclined(range, "hoist-slots", "slots")
+          << "slots are looked up for each access: no slot stays the same while the last "
+             "dimensions, of known "
+             "bounds, run";
+    }
+  }
+
+  /// Does the range reach cells through slots?
+  static bool findsSlots(RangeOp range) {
+    return range
+        .walk([](Operation *op) {
+          auto access = CellAccess::of(op);
+          return access && access->resolve().lastPool() >= 0 ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   /// Makes the last dimensions loops of the body.

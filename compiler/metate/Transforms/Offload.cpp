@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/abi/module.h"
 
@@ -35,9 +37,41 @@ struct Offload : metate::impl::OffloadBase<Offload> {
     gatherSerial();
     for (Operation &task : llvm::make_early_inc_range(getOperation().getBody().front()))
       collectAfter(&task);
+    if (wantsRemarks(&getContext()))
+      for (Operation &task : getOperation().getBody().front())
+        remark(task);
   }
 
 private:
+  static void remark(Operation &task) {
+    if (auto cells = dyn_cast<CellsOp>(task)) {
+      StringRef path = cells.getLevel().split('@').first;
+      remarkDone(&task, "offload", "tasks")
+          << "a parallel task over the slots of '" << accessName(cells.getTree(), path).name
+          << "' that are in use; the cells of a slot are a nest inside";
+    } else if (auto range = dyn_cast<RangeOp>(task)) {
+      remarkRange(range);
+    } else if (isa<SerialOp>(task)) {
+      remarkDone(&task.getRegion(0).front().front(), "offload", "tasks")
+          << "statements between loops are a serial task, which one worker runs";
+    }
+  }
+
+  static void remarkRange(RangeOp range) {
+    auto remark = remarkDone(range, "offload", "tasks");
+    remark << "a parallel task over a range of "
+           << Number("dimensions", int64_t(range.getLower().size())) << " dimension"
+           << (range.getLower().size() == 1 ? "" : "s");
+    int64_t count = 1;
+    for (auto [lower, upper] : llvm::zip(range.getLower(), range.getUpper())) {
+      APInt first, end;
+      if (!matchPattern(lower, m_ConstantInt(&first)) || !matchPattern(upper, m_ConstantInt(&end)))
+        return;
+      count *= std::max<int64_t>(0, (end - first).getSExtValue());
+    }
+    remark << ", " << Number("iterations", count) << " iterations";
+  }
+
   Value constant(OpBuilder &builder, Location loc, int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }

@@ -90,6 +90,14 @@ def Offload : Metate_Pass<"metate-offload", "::metate::KernelOp"> {
   let options = [Option<"deterministic", "deterministic", "bool", "false", "the same bits in every run, for any number of workers">];
 }
 
+def CountWork : Metate_Pass<"metate-count-work", "::metate::KernelOp"> {
+  let summary = "says what an iteration of each task moves and computes, where remarks are asked for";
+  let description = [{
+    Of a task of stage offload: bytes that an iteration reads and writes, at least, and floating-point operations. Changes nothing; who explains a
+    program makes a bound of its time of it.
+  }];
+}
+
 def ExpandPhilox : Metate_Pass<"metate-expand-philox", "::metate::KernelOp"> {
   let summary = "random words become arithmetic";
   let description = [{`metate.philox` becomes ten rounds of `arith.mului_extended` and `arith.xori`, in the words and the key.}];

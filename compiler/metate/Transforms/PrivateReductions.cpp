@@ -4,6 +4,7 @@
 // keep a partial result for each chunk of iterations and to add it to the place once.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
@@ -94,25 +95,51 @@ private:
       if (std::optional<Access> access = of(op))
         accesses.push_back(std::move(*access));
     });
-    if (stops)
-      return;
-    bool mayAlias = getOperation().getMayAlias();
     for (const Access &access : accesses) {
-      if (!access.kind || access.kind == arith::AtomicRMWKind::assign || access.activates ||
-          !isFixed(loop, access))
-        continue;
-      // Whoever touches the place adds to it in the same way, and looks at nothing.
-      bool alone = llvm::all_of(accesses, [&](const Access &other) {
-        bool elsewhere = access.target != other.target
-                             ? !mayAlias || !isa<MemRefType, TreeType>(other.target.getType())
-                             : areApart(access, other);
-        return elsewhere || other.kind == access.kind;
-      });
-      if (!alone)
+      StringRef problem = stops ? "a check in the loop may stop the kernel, and what was added "
+                                  "before must not be lost"
+                                : problemOf(loop, access, accesses);
+      remark(access, problem);
+      if (!problem.empty())
         continue;
       setMark(access.op, mark::reduction);
       ++marked;
     }
+  }
+
+  /// Why an access is no reduction; empty: it is one.
+  StringRef problemOf(Operation *loop, const Access &access, ArrayRef<Access> accesses) {
+    if (!access.kind)
+      return "the value from before is used";
+    if (access.kind == arith::AtomicRMWKind::assign)
+      return "it assigns";
+    if (!isFixed(loop, access))
+      return "its place depends on the iteration";
+    if (access.activates)
+      return "it may have to activate its cell";
+    // Whoever touches the place adds to it in the same way, and looks at nothing.
+    bool mayAlias = getOperation().getMayAlias();
+    bool alone = llvm::all_of(accesses, [&](const Access &other) {
+      bool elsewhere = access.target != other.target
+                           ? !mayAlias || !isa<MemRefType, TreeType>(other.target.getType())
+                           : areApart(access, other);
+      return elsewhere || other.kind == access.kind;
+    });
+    return alone ? "" : "the loop reads or changes its place in another way too";
+  }
+
+  /// Of atomics alone: other accesses ask for nothing.
+  static void remark(const Access &access, StringRef problem) {
+    if (!isa<AtomicOp, memref::AtomicRMWOp>(access.op) || !wantsRemarks(access.op->getContext()))
+      return;
+    std::string name = accessName(access.target, access.path).name;
+    if (problem.empty())
+      remarkDone(access.op, "private-reductions", "reductions")
+          << "'" << name
+          << "' gets a partial result for each chunk of iterations, added to it once";
+    else
+      remarkDeclined(access.op, "private-reductions", "reductions")
+          << "no partial results for the atomic operation on '" << name << "': " << problem;
   }
 };
 } // namespace

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/FixedSlot.h"
 #include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
@@ -252,8 +254,14 @@ private:
       });
     if (known) {
       ++activations;
+      if (auto remark = remarkDone(op, "prove-activity", "activity"))
+        remark << "the activation of '" << accessName(op.getTree(), op.getPath()).name
+               << "' goes: its cell is known to be active";
       return replace(op, known->condition);
     }
+    if (auto remark = remarkDeclined(op, "prove-activity", "activity"))
+      remark << "'" << accessName(op.getTree(), op.getPath()).name
+             << "' is activated here: nothing before says that its cell is active";
     drop(facts, op);
     add(facts, {std::move(cell), op.getActive(), !op.getStrict(), op.getStrict()});
   }
@@ -271,6 +279,9 @@ private:
         });
       if (known) {
         ++tests;
+        if (auto remark = remarkDone(op, "prove-activity", "activity"))
+          remark << "the test of '" << accessName(op.getTree(), op.getPath()).name
+                 << "' goes: it is known whether its cell is active";
         return replace(op, known->condition);
       }
     }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
@@ -28,8 +29,15 @@ struct ScanMasks : metate::impl::ScanMasksBase<ScanMasks> {
   void runOnOperation() override {
     SmallVector<IsActiveOp> tests;
     getOperation().walk([&](IsActiveOp test) {
-      if (test->hasAttr(mark::own) && isRow(test))
+      if (!test->hasAttr(mark::own))
+        return;
+      if (isRow(test))
         tests.push_back(test);
+      else
+        remarkDeclined(test, "scan-masks", "masks")
+            << "cells are tested one by one: rows of the leaf are not whole parts of the words of "
+               "a mask "
+               "(a bitmasked leaf whose last extent is a power of two, up to 32)";
     });
     for (IsActiveOp test : tests)
       mark(test);
@@ -99,8 +107,17 @@ private:
       if (isa<scf::IfOp>(user))
         setMark(user, mark::masked);
     ++scanned;
-    if (scf::IfOp branch = splittable(test); branch && splitLeaves)
+    remarkDone(test, "scan-masks", "masks") << "the bits of a row of the leaf are read at once";
+    scf::IfOp branch = splitLeaves ? splittable(test) : scf::IfOp();
+    if (branch) {
+      remarkDone(test, "scan-masks", "full leaves")
+          << "leaves all of whose cells are active have a nest of their own, without bits";
       splitFull(test, branch);
+    } else {
+      remarkDeclined(test, "scan-masks", "full leaves")
+          << "full leaves test bits as well: the body is long, branches, or changes more than its "
+             "own members";
+    }
   }
 };
 } // namespace

@@ -7,6 +7,8 @@
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
@@ -82,31 +84,65 @@ private:
                         [](const layout::Node &node) { return node.pool < 0 || node.ambient; });
   }
 
+  static std::string nameOf(LoadOp load) { return accessName(load.getTree(), load.getPath()).name; }
+
+  static void remarkNotStaged(LoadOp load, StringRef why) {
+    if (auto remark = remarkDeclined(load, "stage-leaves", "rows"))
+      remark << "'" << nameOf(load) << "' is not staged: " << why;
+  }
+
+  /// Why the load can not come from a copy of the leaf; empty: it can.
+  static StringRef problemOf(LoadOp load, const std::optional<LeafForm> &form) {
+    TreePath path = CellAccess::of(load)->resolve();
+    if (!form || llvm::any_of(form->slot, [](Value slot) { return !slot; }))
+      return "its coordinates are not the loop's variables and constants";
+    if (!form->staysNear())
+      return "it is read beyond the neighbouring leaves";
+    if (!load.getComponents().empty() || isa<VectorType>(path.place.getType()) ||
+        path.place.getType().isInteger(1))
+      return "it is no scalar number";
+    if (!hasPlainLeaf(load, path))
+      return "its leaf is not one dense level with all axes right below a slot";
+    return "";
+  }
+
   void visit(CellsOp cells) {
     if (nestOf(cells).empty())
       return;
     llvm::MapVector<std::pair<Value, StringAttr>, SmallVector<Candidate, 0>> members;
     cells.walk([&](LoadOp load) {
-      TreePath path = CellAccess::of(load)->resolve();
       std::optional<LeafForm> form = LeafForm::of(cells, *CellAccess::of(load));
-      if (form && form->staysNear() && hasPlainLeaf(load, path) && load.getComponents().empty() &&
-          !isa<VectorType>(path.place.getType()) && !path.place.getType().isInteger(1) &&
-          llvm::all_of(form->slot, [](Value slot) { return bool(slot); }))
+      StringRef problem = problemOf(load, form);
+      if (problem.empty())
         members[{load.getTree(), load.getPathAttr()}].push_back({load, std::move(*form)});
+      else
+        remarkNotStaged(load, problem);
     });
     for (auto &[key, candidates] : members) {
-      if (isWritten(cells, key.first, key.second) && !isMutant(Mutant::StaleTile))
+      LoadOp front = candidates.front().load;
+      if (isWritten(cells, key.first, key.second) && !isMutant(Mutant::StaleTile)) {
+        remarkNotStaged(
+            front,
+            "the loop writes it elsewhere than at its own cell, or changes which cells are active");
         continue;
+      }
       // What the iteration has written itself it reads where it wrote it.
       bool stored = isStored(cells, key.first, key.second);
-      if (stored && !ownWrites)
+      if (stored && !ownWrites) {
+        remarkNotStaged(front, "the loop writes it, which this target's sanitizer would report");
         continue;
+      }
       if (stored && !isMutant(Mutant::StaleTile))
         llvm::erase_if(candidates, [&](Candidate &candidate) {
           return candidate.form.isOwnCell(cells, CellAccess::of(candidate.load)->resolve());
         });
-      if (candidates.empty() || !crossesLeaves(cells, candidates))
+      if (candidates.empty())
         continue;
+      if (!crossesLeaves(cells, candidates)) {
+        remarkNotStaged(candidates.front().load, "its cells are read in place: none is in another "
+                                                 "leaf, or only some iterations read them");
+        continue;
+      }
       if (rows && areRows(cells, candidates))
         stageRows(cells, candidates);
       else
@@ -163,6 +199,11 @@ private:
   }
 
   void stageRows(CellsOp cells, ArrayRef<Candidate> candidates) {
+    if (auto remark = remarkDone(candidates.front().load, "stage-leaves", "rows"))
+      remark << "'" << nameOf(candidates.front().load) << "' is staged by rows of "
+             << Number("cells", candidates.front().form.extents.back()) << " cells for "
+             << Number("loads", candidates.size())
+             << " loads: neighbours are looked up once a leaf, rows are vectors";
     scf::ForOp loop = nestOf(cells).back();
     OpBuilder before(leafPoint(cells)), builder(loop);
     SmallVector<Value> base =
@@ -216,7 +257,11 @@ private:
       bytes *= shape.back();
     }
     if (bytes > tileBytes)
-      return;
+      return remarkNotStaged(front, "a leaf with its halo is larger than a tile may be");
+    if (auto remark = remarkDone(front, "stage-leaves", "rows"))
+      remark << "'" << nameOf(front) << "' is staged by a tile, the leaf and its halo, of "
+             << Number("bytes", bytes) << " bytes for " << Number("loads", candidates.size())
+             << " loads: neighbours are looked up once a leaf";
     OpBuilder builder(leafPoint(cells));
     SmallVector<Value> base =
         candidates.front().form.base(builder, LoadOp(candidates.front().load).getLoc());

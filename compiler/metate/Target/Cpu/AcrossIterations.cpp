@@ -9,6 +9,7 @@
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Transforms/LeafForm.h"
 
@@ -286,8 +287,18 @@ void cpu::runAcrossIterations(scf::ForOp loop) {
   constexpr int64_t lanes = 16;
   LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
   bool pays = llvm::any_of(loop.getBody()->getOps<scf::ForOp>(), hasManyTurns);
-  if (!pays || loop.getNumResults() != 0 || !analysis.run())
+  if (!pays || loop.getNumResults() != 0)
     return;
+  if (!analysis.run()) {
+    remarkDeclined(loop, "across-iterations", "lanes")
+        << "iterations do not run their inner loops side by side: a branch, a call, an atomic "
+           "operation, "
+           "numbers of 8 or 16 bits, or reads inside that are not one after the other";
+    return;
+  }
+  remarkDone(loop, "across-iterations", "lanes")
+      << Number("lanes", lanes)
+      << " iterations run their inner loops side by side, as lanes of vectors";
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,6 +43,24 @@ static Value rowsOf(const LaunchedTask &task, OpBuilder &builder) {
   return count;
 }
 
+/// What a chunk of the task is.
+static void remarkChunks(RangeOp range, const TaskCost &cost, uint64_t chunkNs) {
+  auto remark = remarkAt(range.getLoc(), Outcome::Done, "map-tasks-cpu", "chunks");
+  if (!remark)
+    return;
+  StringRef what = range->hasAttr(mark::cells)   ? "slot"
+                   : range.getLower().size() > 1 ? "row"
+                                                 : "iteration";
+  remark << "a worker runs chunks of ";
+  APInt grain;
+  if (matchPattern(cost.grain, m_ConstantInt(&grain)))
+    remark << "at least " << Number("iterations", grain.getSExtValue()) << " " << what << "(s), ";
+  else
+    remark << what << "s, so many as this launch's trip counts make ";
+  remark << "about " << Number("chunk_ns", chunkNs)
+         << " ns of estimated work; a launch of one chunk runs on the calling thread";
+}
+
 void KernelMapping::mapLaunch(LaunchOp launch) {
   // Into the entry first: what is captured is then defined above it.
   launch->moveBefore(current, current->end());
@@ -57,6 +76,7 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   if (nontemporal)
     captured.insert(nontemporal);
   TaskCost cost = costOf(task, builder, chunkNs);
+  remarkChunks(range, cost, chunkNs);
   std::optional<Pieces> pieces;
   if (isDeterministic() && hasRoundedPartials(range))
     pieces = cutInPieces(range, entry, builder, count, cost.grain);
@@ -163,6 +183,10 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
       buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
   range.erase();
   bool isInOrder = isDeterministic() && showsOrder(body);
+  if (isInOrder)
+    remarkAt(loc, Outcome::Declined, "map-tasks-cpu", "chunks")
+        << "one worker runs the whole task: the order of iterations would show in a deterministic "
+           "kernel";
   if (isInOrder)
     makeAlone(body);
   else if (!isDeterministic()) // two versions might round differently

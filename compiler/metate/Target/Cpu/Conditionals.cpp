@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Reductions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,13 +46,29 @@ public:
     loops->walk([&](scf::ForOp loop) {
       SmallVector<scf::IfOp> branches; // inner ones first
       loop.walk([&](scf::IfOp branch) { branches.push_back(branch); });
-      if (!branches.empty() && mayBecomeVectors(loop))
-        for (scf::IfOp branch : branches)
+      if (branches.empty())
+        return;
+      bool may = mayBecomeVectors(loop);
+      for (scf::IfOp branch : branches) {
+        if (wantsRemarks(branch->getContext()) && !accumulations(branch).empty())
+          remark(branch, may);
+        if (may)
           leave(branch);
+      }
     });
   }
 
 private:
+  static void remark(scf::IfOp branch, bool may) {
+    if (may)
+      remarkDone(branch, "map-tasks-cpu", "conditionals")
+          << "the condition chooses what is accumulated, so that the loop may become vectors";
+    else
+      remarkDeclined(branch, "map-tasks-cpu", "conditionals")
+          << "the loop branches around what it accumulates: it is long, or does what vectors can "
+             "not";
+  }
+
   /// Straight code and short conditionals, of operations that vectors have.
   bool mayBecomeVectors(scf::ForOp loop) {
     unsigned guarded = 0;

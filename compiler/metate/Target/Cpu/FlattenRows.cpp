@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Passes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -116,10 +117,20 @@ private:
     SmallVector<scf::IfOp> branches; // inner ones first
     row.walk([&](scf::IfOp branch) { branches.push_back(branch); });
     for (scf::IfOp branch : branches) {
-      if (isSimple(branch))
+      if (isSimple(branch)) {
+        remarkDone(branch, "flatten-rows", "conditionals")
+            << "both sides are computed for the whole row, and one is chosen for each cell";
         flatten(branch);
-      else if (isMasked(branch))
+      } else if (isMasked(branch)) {
+        remarkDone(branch, "flatten-rows", "conditionals")
+            << "the row is computed whole, and stored under the leaf's bits";
         keepStores(branch);
+      } else {
+        remarkDeclined(branch, "flatten-rows", "conditionals")
+            << "the row branches for each cell: a side has more than "
+            << Number("operations", maxOperations)
+            << " operations, calls a function, or does something that may not happen for nothing";
+      }
     }
     bool straight = llvm::all_of(*row.getBody(), [](Operation &op) {
       if (op.hasAttr(mark::masked))

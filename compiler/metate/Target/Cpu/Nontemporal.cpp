@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
@@ -33,9 +34,14 @@ int64_t bytesOf(WriteOp write) {
 class NontemporalRows {
 public:
   NontemporalRows(Block &body, Value variable) : analysis(body, variable) {
-    if (llvm::range_size(body) > mostOperations || !analysis.run(/*withBytes=*/true) ||
-        !llvm::all_of(body.without_terminator(), [&](Operation &op) { return isCheap(op); }) ||
-        !areApart())
+    if (llvm::range_size(body) > mostOperations)
+      problem = "its body is long, so that it computes rather than waits for memory";
+    else if (!analysis.run(/*withBytes=*/true) ||
+             !llvm::all_of(body.without_terminator(), [&](Operation &op) { return isCheap(op); }))
+      problem = "it does more than read and write rows, one element after the other";
+    else if (!areApart())
+      problem = "it reads an argument that it writes, or writes one twice";
+    if (!problem.empty())
       writes.clear();
   }
 
@@ -49,6 +55,7 @@ public:
 
   LaneAnalysis analysis;
   SmallVector<WriteOp> writes;
+  StringRef problem; ///< why there are none, of a body that is not to write so
 
 private:
   /// Collects the reads and writes on the way.
@@ -190,8 +197,14 @@ Value cpu::isNontemporal(const LaunchedTask &task, Value rows, OpBuilder &builde
   if (nontemporalBytes > uint64_t(std::numeric_limits<int64_t>::max()))
     return {};
   NontemporalRows nontemporalRows(body, body.getArguments().back());
-  if (nontemporalRows.writes.empty())
+  if (nontemporalRows.writes.empty()) {
+    auto isWrite = [](WriteOp) { return WalkResult::interrupt(); };
+    if (wantsRemarks(builder.getContext()) && !nontemporalRows.problem.empty() &&
+        range.walk(isWrite).wasInterrupted())
+      remarkAt(range.getLoc(), Outcome::Declined, "map-tasks-cpu", "nontemporal stores")
+          << "the task writes through the caches: " << nontemporalRows.problem;
     return {};
+  }
   Location loc = range.getLoc();
   auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); };
   int64_t each = 0;
@@ -206,7 +219,13 @@ Value cpu::isNontemporal(const LaunchedTask &task, Value rows, OpBuilder &builde
   }
   Value nontemporal = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, bytes,
                                                           number(int64_t(nontemporalBytes)));
-  return matchPattern(nontemporal, m_Zero()) ? Value() : nontemporal;
+  bool never = matchPattern(nontemporal, m_Zero());
+  remarkAt(loc, never ? Outcome::Declined : Outcome::Done, "map-tasks-cpu", "nontemporal stores")
+      << (never ? "the task writes through the caches: less than "
+                : "rows are written around the caches, by whole lines, where a launch writes at "
+                  "least ")
+      << Number("bytes", nontemporalBytes) << " bytes" << (never ? " a launch" : "");
+  return never ? Value() : nontemporal;
 }
 
 void cpu::writeNontemporal(LLVM::LLVMFuncOp body, scf::ForOp loop, Operation *loops,

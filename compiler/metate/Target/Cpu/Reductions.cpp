@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/Reductions.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -222,6 +223,9 @@ void cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops) {
     return;
   OpBuilder builder(loops);
   Location loc = loops->getLoc();
+  remarkDone(loops, "map-tasks-cpu", "atomics")
+      << "a second version of the loop, with plain accesses, is for launches that one worker runs "
+         "alone";
   Code code(builder, loc);
   Value flag = code.load(builder.getI64Type(), body.getArgument(0), aloneOffset);
   Value alone =

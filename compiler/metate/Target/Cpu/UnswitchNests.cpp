@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -76,9 +77,16 @@ private:
   }
 
   void visit(scf::ForOp loop, unsigned budget) {
-    scf::IfOp branch = budget ? findFixed(loop) : scf::IfOp();
-    if (!branch)
+    scf::IfOp branch = budget || wantsRemarks(&getContext()) ? findFixed(loop) : scf::IfOp();
+    if (branch && !budget)
+      remarkDeclined(branch, "unswitch-nests", "conditionals")
+          << "a condition that is the same for all turns stays in its loop: two have left it "
+             "already";
+    if (!branch || !budget)
       return;
+    remarkDone(branch, "unswitch-nests", "conditionals")
+        << "a condition that is the same for all turns leaves its loop, which is there once for "
+           "each outcome";
     Value condition = branch.getCondition();
     OpBuilder builder(loop);
     auto outer = scf::IfOp::create(builder, loop.getLoc(), condition, /*withElseRegion=*/true);
