@@ -11,6 +11,9 @@ import sys
 import metate as ti
 from metate.tools import imwrite, write_gif
 
+FILMS = (".gif", ".webp")
+FRAME_RATE = 25  # of films
+
 
 def options(description: str, *, size: int, frames: int, size_help: str) -> argparse.Namespace:
     """Reads the command line: `size`, `frames`, `out` and `threads`.
@@ -26,16 +29,27 @@ def options(description: str, *, size: int, frames: int, size_help: str) -> argp
         "--frames", type=int, metavar="N", help=f"how many frames (default {frames}; in a window, until it is closed)"
     )
     parser.add_argument(
-        "--out", type=pathlib.Path, metavar="FILE", help="write the frames as FILE.gif, or the last one as FILE.png or FILE.jpg"
+        "--out",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="write the frames as FILE.gif or FILE.webp, or the last one as FILE.png or FILE.jpg",
     )
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="how many threads (default: all)")
     parsed = parser.parse_args()
     if parsed.size < 1 or (parsed.frames is not None and parsed.frames < 1):
         parser.error("--size and --frames: expected at least 1")
-    if parsed.out is not None and parsed.out.suffix.lower() not in (".gif", ".png", ".jpg"):
-        parser.error(f"--out: expected a file ending in .gif, .png or .jpg, got {parsed.out}")
+    if parsed.out is not None and parsed.out.suffix.lower() not in (*FILMS, ".png", ".jpg"):
+        parser.error(f"--out: expected a file ending in .gif, .webp, .png or .jpg, got {parsed.out}")
     parsed.default_frames = frames
     return parsed
+
+
+def write_webp(frames: list, file: pathlib.Path) -> None:
+    """Writes pictures as `imwrite` takes them, (width, height, 3) of u8 with y up, as a film that repeats."""
+    from PIL import Image
+
+    first, *others = (Image.fromarray(frame.swapaxes(0, 1)[::-1]) for frame in frames)
+    first.save(file, save_all=True, append_images=others, duration=1000 // FRAME_RATE, loop=0, quality=90, method=2)
 
 
 class Frames:
@@ -63,13 +77,15 @@ class Frames:
     def take(self, shown, picture):
         """Keeps, and after the last frame writes, what `picture()` gives: (width, height, channels) from 0 to 1."""
         last = shown + 1 == self.number
-        if self.out is None or not (last or self.out.suffix.lower() == ".gif"):
+        if self.out is None or not (last or self.out.suffix.lower() in FILMS):
             return
         self._written.append((picture()[..., :3] * 255).round().astype("uint8"))
         if not last:
             return
         if self.out.suffix.lower() == ".gif":
-            write_gif(self._written, self.out, framerate=25)
+            write_gif(self._written, self.out, framerate=FRAME_RATE)
+        elif self.out.suffix.lower() == ".webp":
+            write_webp(self._written, self.out)
         else:
             imwrite(self._written[-1], self.out)
         width, height = self._written[-1].shape[:2]
