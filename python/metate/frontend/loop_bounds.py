@@ -21,7 +21,10 @@ class LoopBounds:
         things, _ = self.arguments.of(call, names=())
         if not 1 <= len(things) <= 3:
             raise self.walk.error("type", f"range: expected 1 to 3 arguments, got {len(things)}", call)
-        values = [self.values.to_value(thing, at) for thing, at in zip(things, self.arguments.spots(call, things))]
+        spots = self.arguments.spots(call, things)
+        values = [self.values.to_value(thing, at) for thing, at in zip(things, spots)]
+        if len(values) == 3 and self.walk.builder.known_integer(values[2]) == 0:
+            raise self.walk.error("type", "range: expected a step other than zero, got 0", spots[2])
         if len(values) == 1:
             return self.values.to_value(0, call), values[0], None
         return values[0], values[1], values[2] if len(values) == 3 else None
