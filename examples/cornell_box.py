@@ -1,7 +1,7 @@
 """The Cornell box: light that is traced from the eye; two blocks in a room with a red and a green wall, lit from above.
 
-At each place that a path meets, a point of the lamp is asked whether it is seen (next event estimation); the path goes on in a random
-direction, by the cosine. Frames are averaged (J. Kajiya, The Rendering Equation, 1986).
+At each place that a path meets, a point of the lamp is asked whether it is seen (next event estimation); the path goes on in a
+random direction, by the cosine. Frames are averaged (J. Kajiya, The Rendering Equation, 1986).
 
 python examples/cornell_box.py --size 256 --frames 60 --out box.gif
 """

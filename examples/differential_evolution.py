@@ -1,7 +1,7 @@
 """Differential evolution: a population looks for the least of Rastrigin's function, which has a valley at every whole place.
 
-Each candidate meets a mixture of three others, a + F (b - c), of which some coordinates are its own; the better of the two lives on
-(R. Storn and K. Price, Differential Evolution, 1997). All of a generation are computed side by side.
+Each candidate meets a mixture of three others, a + F (b - c), of which some coordinates are its own; the better of the two
+lives on (R. Storn and K. Price, Differential Evolution, 1997). All of a generation are computed side by side.
 
 python examples/differential_evolution.py --size 256 --frames 100 --out evolution.gif
 """

@@ -1,7 +1,7 @@
 """Euler's equations of a gas: two layers that slide past each other roll up into vortices (Kelvin and Helmholtz).
 
-Finite volumes without edges of the domain: values at cells' faces by slopes that the minmod limiter bounds, fluxes by HLL (A. Harten,
-P. Lax, B. van Leer, 1983; E. Toro, Riemann Solvers and Numerical Methods for Fluid Dynamics), steps by Heun's rule.
+Finite volumes without edges of the domain: values at cells' faces by slopes that the minmod limiter bounds, fluxes by HLL (A.
+Harten, P. Lax, B. van Leer, 1983; E. Toro, Riemann Solvers and Numerical Methods for Fluid Dynamics), steps by Heun's rule.
 
 python examples/euler_fluid.py --size 192 --frames 120 --out layers.gif
 """

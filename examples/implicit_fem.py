@@ -1,7 +1,8 @@
 """Implicit finite elements: a rubber bar of tetrahedra, held at one end, falls and swings, by steps of a sixtieth of a second.
 
-Neo-Hookean rubber; each step of backward Euler is one of Newton's, whose system conjugate gradients solve without its matrix: the
-product with the stiffness is computed element by element (J. Bonet, R. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis).
+Neo-Hookean rubber; each step of backward Euler is one of Newton's, whose system conjugate gradients solve without its matrix:
+the product with the stiffness is computed element by element (J. Bonet, R. Wood, Nonlinear Continuum Mechanics for Finite
+Element Analysis).
 
 python examples/implicit_fem.py --size 24 --frames 120 --out bar.gif
 """

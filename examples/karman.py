@@ -1,7 +1,8 @@
 """A Karman vortex street: a flow around a cylinder sheds vortices, to the left and right in turn.
 
-Lattice Boltzmann, nine velocities, one rate of relaxation; flow comes in at the left, leaves at the right, and slides along the other
-two sides (Y. Qian, D. d'Humieres, P. Lallemand, 1992; bounce back at the cylinder). How often is told by Strouhal's number, f D / U.
+Lattice Boltzmann, nine velocities, one rate of relaxation; flow comes in at the left, leaves at the right, and slides along
+the other two sides (Y. Qian, D. d'Humieres, P. Lallemand, 1992; bounce back at the cylinder). How often is told by Strouhal's
+number, f D / U.
 
 python examples/karman.py --size 384 --frames 120 --out street.gif
 """

@@ -1,7 +1,7 @@
-"""Marching squares: the line where a function is zero, cell by cell, from its values at the cells' corners; here of drops that merge.
+"""Marching squares: the line where a function is zero, cell by cell, from its values at its corners; here of drops that merge.
 
-Which corners are inside chooses one of 16 cases, a case says which edges the line crosses, values say where; of the two cases that
-can be read in two ways the value in the middle decides (after W. Lorensen and H. Cline, Marching Cubes, 1987).
+Which corners are inside chooses one of 16 cases, a case says which edges the line crosses, values say where; of the two cases
+that can be read in two ways the value in the middle decides (after W. Lorensen and H. Cline, Marching Cubes, 1987).
 
 python examples/marching_squares.py --size 64 --frames 100 --out drops.gif
 """
@@ -18,7 +18,8 @@ ti.init(arch=ti.cpu, cpu_max_num_threads=chosen.threads)
 
 n = chosen.size
 drops = 7
-# Edges: 0 below, 1 right, 2 above, 3 left; corners in bits: 1 (0, 0), 2 (1, 0), 4 (1, 1), 8 (0, 1). Two segments at most, -1: none.
+# Edges: 0 below, 1 right, 2 above, 3 left; corners in bits: 1 (0, 0), 2 (1, 0), 4 (1, 1), 8 (0, 1).
+# Two segments at most, -1: none.
 CASES = """
     -1 -1 -1 -1   3  0 -1 -1   0  1 -1 -1   3  1 -1 -1   1  2 -1 -1   3  0  1  2   0  2 -1 -1   3  2 -1 -1
      2  3 -1 -1   2  0 -1 -1   0  1  2  3   2  1 -1 -1   1  3 -1 -1   1  0 -1 -1   0  3 -1 -1  -1 -1 -1 -1

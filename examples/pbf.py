@@ -1,7 +1,7 @@
-"""Position based fluids: a pool that a moving wall stirs. Places are corrected until density is right; velocities are what they moved.
+"""Position based fluids: a pool that a moving wall stirs. Places are corrected until density is right.
 
-A few rounds of Jacobi on the constraint density = rest density, for each particle and its neighbours (M. Macklin, M. Mueller, Position
-Based Fluids, 2013).
+A few rounds of Jacobi on the constraint density = rest density, for each particle and its neighbours (M. Macklin, M. Mueller,
+Position Based Fluids, 2013).
 
 python examples/pbf.py --size 1500 --frames 120 --out pool.gif
 """

@@ -1,7 +1,7 @@
 """Slime mould: agents that follow the trail they leave, which spreads and fades. Networks come from it.
 
-Each agent smells the trail ahead, to its left and to its right, turns to where there is most, steps and drops some more
-(J. Jones, Characteristics of Pattern Formation and Evolution in Approximations of Physarum Transport Networks, 2010).
+Each agent smells the trail ahead, to its left and to its right, turns to where there is most, steps and drops some more (J.
+Jones, Characteristics of Pattern Formation and Evolution in Approximations of Physarum Transport Networks, 2010).
 
 python examples/physarum.py --size 256 --frames 120 --out physarum.gif
 """

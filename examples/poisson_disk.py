@@ -1,7 +1,7 @@
 """Poisson-disk sampling: points at random, none nearer to another than r, until no more fit.
 
-Cells of side r / sqrt(2) hold one point at most. Cells that are three apart cannot disturb each other, so a ninth of all cells draws
-at once, and who fits stays (L.-Y. Wei, Parallel Poisson Disk Sampling, 2008).
+Cells of side r / sqrt(2) hold one point at most. Cells that are three apart cannot disturb each other, so a ninth of all cells
+draws at once, and who fits stays (L.-Y. Wei, Parallel Poisson Disk Sampling, 2008).
 
 python examples/poisson_disk.py --size 60 --frames 40 --out points.gif
 """

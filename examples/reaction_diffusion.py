@@ -1,6 +1,8 @@
-"""Reaction and diffusion: two substances of the Gray-Scott model, u + 2 v -> 3 v; u is fed, v decays. Spots divide, stripes grow.
+"""Reaction and diffusion: two substances of the Gray-Scott model, u + 2 v -> 3 v; u is fed, v decays. Spots divide, stripes
+grow.
 
-Forward Euler with steps of 1, the Laplacian over nine cells, a domain without edges (J. Pearson, Complex Patterns in a Simple System, 1993).
+Forward Euler with steps of 1, the Laplacian over nine cells, a domain without edges (J. Pearson, Complex Patterns in a Simple
+System, 1993).
 
 python examples/reaction_diffusion.py --size 256 --frames 100 --out patterns.gif
 """

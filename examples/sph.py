@@ -1,7 +1,8 @@
 """Smoothed particle hydrodynamics: a column of water breaks over a floor.
 
-Density and forces are sums over neighbours with a cubic spline; pressure is a stiff function of density, so that water is nearly
-incompressible; floor and walls are particles that stay (M. Becker, M. Teschner, Weakly compressible SPH for free surface flows, 2007; viscosity after J. Monaghan, 1992).
+Density and forces are sums over neighbours with a cubic spline; pressure is a stiff function of density, so that water is
+nearly incompressible; floor and walls are particles that stay (M. Becker, M. Teschner, Weakly compressible SPH for free
+surface flows, 2007; viscosity after J. Monaghan, 1992).
 
 python examples/sph.py --size 1800 --frames 120 --out water.gif
 """

@@ -19,7 +19,8 @@ FILE = pathlib.Path(__file__).with_name("errors.txt")
 _SECTION = re.compile(r"^=== (?P<name>.*)\n(?P<program>(?:.*\n)*?)^--- (?P<kind>\w+)\n(?P<text>(?:(?!=== ).*\n)*)", re.MULTILINE)
 # Spellings of MLIR and LLVM: dialects' operations and types, values, names of passes and of the libraries.
 INSIDE = re.compile(
-    r"[Mm][Ll][Ii][Rr]|[Ll][Ll][Vv][Mm]|\b(?:metate|arith|scf|memref|func|math|vector|builtin|cf|index)\.[a-z_]+['(<]|![a-z]+\.|%\w+ =|#metate|'func'",
+    r"[Mm][Ll][Ii][Rr]|[Ll][Ll][Vv][Mm]|\b(?:metate|arith|scf|memref|func|math|vector|builtin|cf|index)\.[a-z_]+['(<]"
+    r"|![a-z]+\.|%\w+ =|#metate|'func'",
 )
 
 
