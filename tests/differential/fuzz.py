@@ -22,7 +22,7 @@ from .generate import SORTED, generate
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BATCH = 20
 _STRIDE = 1_000_003  # between the kernels of two seeds
-_SILENT = 300.0  # seconds without a word from a checking process: far more than a batch takes on a busy machine
+_SILENT = 300.0  # seconds of work without a word from a checking process: far more than a batch takes
 _LEAST_FOR_COVERAGE = 400  # kernels; fewer cannot reach every cell
 
 
@@ -141,22 +141,42 @@ def reduced(mismatch, variants, folder, seconds) -> pathlib.Path:
 
 
 class Watch:
-    """Kills a process that says nothing for a time: a kernel that does not end."""
+    """Kills a process that says nothing while it works for a time: a kernel that does not end.
+
+    Time is the process's own CPU time, so that one that waits for a core behind other work is not killed; one that waits for
+    something else (threads that wait for each other) is killed after LONGEST times as long on the clock.
+    """
+
+    LONGEST = 20
 
     def __init__(self, process, seconds):
         self.process, self.seconds = process, seconds
-        self.timer = None
+        self.ended = threading.Event()
         self.wind()
+        threading.Thread(target=self._look, daemon=True).start()
 
     def wind(self) -> None:
-        self.stop()
-        self.timer = threading.Timer(self.seconds, self.process.kill)
-        self.timer.daemon = True
-        self.timer.start()
+        self.heard = time.monotonic(), _cpu_seconds(self.process.pid)
 
     def stop(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
+        self.ended.set()
+
+    def _look(self) -> None:
+        while not self.ended.wait(self.seconds / 20):
+            clock, cpu = self.heard
+            worked, silent = _cpu_seconds(self.process.pid) - cpu, time.monotonic() - clock
+            if worked > self.seconds or silent > self.LONGEST * self.seconds:
+                self.process.kill()
+                return
+
+
+def _cpu_seconds(pid: int) -> float:
+    """What all threads of a process have used; 0 when it has ended."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # -- the one that counts ------------------------------------------------------------------------------------

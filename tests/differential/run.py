@@ -38,7 +38,7 @@ TWIN_SECONDS = 30  # far more than a twin takes; a reduced one may have lost wha
 
 @contextlib.contextmanager
 def time_limit(seconds):
-    """Python code that runs longer ends with TimeoutError; without a limit outside of the main thread."""
+    """Python code that works longer (CPU time) ends with TimeoutError; without a limit outside of the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -46,13 +46,13 @@ def time_limit(seconds):
     def end(*_):
         raise TimeoutError(f"no end after {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pytest
 from differential import coverage, draws, twins
 from differential.case import Case
 from differential.compare import difference, twin_results
+from differential.fuzz import Watch
 from differential.generate import generate
 from differential.reduce import Reducer, same_failure, size_of
 from differential.run import COUNTED, VARIANTS, Session
@@ -115,6 +116,14 @@ def test_a_twin_that_does_not_end_fails(monkeypatch):
     with Session(some_variants("O0")) as session:
         (found,) = session.check([case])
     assert "the twin failed: TimeoutError" in found.text
+
+
+@pytest.mark.parametrize(("program", "code"), [("while True: pass", -9), ("import time; time.sleep(0.5)", 0)])
+def test_a_silent_process_that_works_is_killed_and_one_that_waits_is_not(program, code):
+    process = subprocess.Popen([sys.executable, "-S", "-c", program])
+    watch = Watch(process, 0.5)
+    assert process.wait() == code
+    watch.stop()
 
 
 def test_a_case_that_ends_its_process_is_named(tmp_path):
