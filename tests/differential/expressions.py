@@ -256,6 +256,7 @@ class Expressions:
 
     def apply(self, op, use, type_, kids) -> Expr | None:
         """The expression; None when a whole number would not stay one."""
+        kids = [self.constant(kid.type, False) if kid.is_literal and k in op.typed else kid for k, kid in enumerate(kids)]
         bound = None
         if self.is_whole:
             floats = [k.bound for k in kids if n.is_float(k.type.scalar)]

@@ -73,6 +73,7 @@ class Op:
             not such a number then.
         signs: operands whose zeros must have a certain sign; `signless`: the result's zero has none.
         shapes: "scalar", "vector", "matrix": what coverage expects besides scalars.
+        typed: operands that are no Python numbers: those are decided, or refused, while compiling.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Op:
     signs: tuple[int, ...] = ()
     signless: bool = False
     shapes: tuple[str, ...] = ("scalar",)
+    typed: tuple[int, ...] = ()
 
 
 # -- rules ----------------------------------------------------------------------------------------------
@@ -468,7 +470,7 @@ OPS = (
     Op("%", _infix("%"), arithmetic("mod", NUMBERS), NUMBERS, shapes=("scalar", "vector")),
     Op("raw_div", _call("raw_div", 2), arithmetic("raw_div", NUMBERS), NUMBERS, signs=(1,)),
     Op("raw_mod", _call("raw_mod", 2), arithmetic("raw_mod", NUMBERS), NUMBERS),
-    Op("** integer", _infix("**"), arithmetic("power", INTEGERS), INTEGERS),
+    Op("** integer", _infix("**"), arithmetic("power", INTEGERS), INTEGERS, typed=(1,)),
     Op("** 2", ("({0} ** 2)", "mt.pow({0}, 2)", "pow({0}, 2)"), known_power(2), ("i32", "i64", "u32", "u64", *FLOATS),
         whole=lambda a: a * a),
     Op("** 3", ("({0} ** 3)",), known_power(3), ("i32", "i64", "u32", "u64", *FLOATS)),
@@ -488,8 +490,8 @@ OPS = (
     Op("==", _infix("=="), comparison("eq"), ALL, whole=_same_bound, shapes=("scalar", "vector")),
     Op("!=", _infix("!="), comparison("ne"), ALL, whole=_same_bound),
     Op("chained comparison", ("({0} < {1} <= {2})", "({0} >= {1} != {2})"), chained, NUMBERS, whole=_same_bound),
-    Op("and", ("({0} and {1})",), short_circuit("and"), ("u1", *INTEGERS), whole=_same_bound),
-    Op("or", ("({0} or {1})",), short_circuit("or"), ("u1", *INTEGERS), whole=_same_bound),
+    Op("and", ("({0} and {1})",), short_circuit("and"), ("u1", *INTEGERS), whole=_same_bound, typed=(0,)),
+    Op("or", ("({0} or {1})",), short_circuit("or"), ("u1", *INTEGERS), whole=_same_bound, typed=(0,)),
     Op("not", ("(not {0})",), logical_not, ALL, whole=_same_bound),
     Op("negation", ("(-{0})",), unary("neg", NUMBERS), NUMBERS, whole=_same_bound, shapes=("scalar", "vector")),
     Op("unary +", ("(+{0})",), unary("fit", NUMBERS), NUMBERS, whole=_same_bound),
