@@ -180,7 +180,9 @@ class Schedule:
             if broken:
                 self.waiting.remove(step)
                 self._note(step, Result(failed=1, note=f"  (not run: {', '.join(sorted(broken))} failed)"))
-            elif needs <= self.results.keys() and self._cores(step) <= self.free:
+            elif needs <= self.results.keys():
+                if self._cores(step) > self.free:
+                    return None  # a later one that fits would leave the other cores without work until it ends
                 self.waiting.remove(step)
                 self.free -= self._cores(step)
                 return step

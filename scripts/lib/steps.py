@@ -70,9 +70,18 @@ GATES = (
 )
 SUITE = (
     *GATES,
+    Step("build-dev", ("scripts/build", "dev"), budget=720, cores=2),
+    # Those that want one core follow each other, the longest first, so that no core waits.
+    # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
+    Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 80),
     # The tree protocol as models, in all their states, and the faults that the models must find.
     Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 150),
-    Step("build-dev", ("scripts/build", "dev"), budget=720, cores=2),
+    Step(
+        "demo-knot-256",
+        ("scripts/demo", "--no-build", "--mesh=knot", "--resolution=256", "--check", "--out=out/test-knot"),
+        ("build-dev",),
+        budget=40,
+    ),
     # Behind the build: the extensions' modules are there then.
     Step("types", (str(ROOT / ".venv/bin/basedpyright"),), ("build-dev",), budget=60),
     Step("library-layers", ("scripts/check-layers", "--library", "build/lib/libmetate.so"), ("build-dev",), budget=5),
@@ -101,14 +110,6 @@ SUITE = (
         pytest(*INTERPRETED),
         *(("build-dev",), True, 290, 2),
         environment=(("METATE_TEST_INTERP", "import"),),
-    ),
-    # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
-    Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 80),
-    Step(
-        "demo-knot-256",
-        ("scripts/demo", "--no-build", "--mesh=knot", "--resolution=256", "--check", "--out=out/test-knot"),
-        ("build-dev",),
-        budget=40,
     ),
     Step("build-asan", ("scripts/build", "asan"), budget=140, cores=2),
     Step(

@@ -49,6 +49,20 @@ def test_a_step_that_wants_all_cores_runs_alone(schedule, monkeypatch):
     assert all(len(together) == 1 for together in most if together & {"a", "b"})
 
 
+def test_a_step_that_waits_for_cores_holds_those_behind_it(schedule, monkeypatch):
+    started, both = [], threading.Barrier(2, timeout=30)
+
+    def run(step, *_):
+        started.append(step.name)
+        if step.name in ("c", "d"):
+            both.wait()
+        return Result(passed=1)
+
+    monkeypatch.setattr(run_tests, "run_step", run)
+    schedule(shell("a", ""), shell("b", "", cores=2), shell("c", ""), shell("d", ""))
+    assert started[:2] == ["a", "b"]
+
+
 def test_what_a_failed_step_was_needed_for_is_not_run_and_counts_as_failed(schedule, capsys):
     results = schedule(shell("a", "exit 3"), shell("b", "true", "a"), shell("c", "true", "b"), shell("d", "true"))
     assert {name: (r.passed, r.failed) for name, r in results.items()} == {"a": (0, 1), "b": (0, 1), "c": (0, 1), "d": (1, 0)}
