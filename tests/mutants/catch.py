@@ -1,9 +1,9 @@
 """Runs kernels through the differential tester until two variants disagree.
 
-First the cases that are known to show the fault, in all variants; then random kernels, compiled in one
-variant only, optimised or not. Prints one line of JSON: how the fault was found ("by"), after how many
-kernels, the seed and the text. Exit code 3: found; 0: nothing in all kernels. A kernel that does not
-compile is no find.
+First the cases that are known to show the fault, in the variants that showed it (shown_by.json) and, with --everywhere,
+in all; then random kernels, compiled in one variant only, optimised or not. Prints one line of JSON: how the fault was
+found ("by"), after how many kernels, the seed and the text. Exit code 3: found; 0: nothing in all kernels. A kernel that
+does not compile is no find.
 """
 
 import argparse
@@ -19,6 +19,8 @@ from differential.generate import generate
 from differential.reduce import Reducer, same_failure
 from differential.run import VARIANTS, Session
 
+HERE = pathlib.Path(__file__).resolve().parent
+SHOWN_BY = HERE / "shown_by.json"  # the variants that differed: {fault: [name, name]}; run.py --record writes it
 BATCH = 8
 IN_TURNS = ("O0", "O2")  # each against the interpreter and the twin
 REDUCE_SECONDS = 15
@@ -43,10 +45,17 @@ class Search:
         self.kernels += len(cases)
         return next(filter(is_find, session.check(cases)), None)
 
-    def known(self, paths):
+    def known(self, paths, everywhere):
         """One by one: cases of several finds may have one name."""
-        with Session() as session:
-            return next(filter(None, (self.check(session, [Case.load(path)]) for path in paths)), None)
+        shown_by = json.loads(SHOWN_BY.read_text())
+        for path in paths:
+            names = shown_by.get(path.stem)
+            for session in ([session_of(names)] if names else []) + ([Session()] if everywhere or not names else []):
+                with session:
+                    mismatch = self.check(session, [Case.load(path)])
+                if mismatch:
+                    return mismatch
+        return None
 
     def random(self, seeds, turns):
         """`turns`: the variants of each batch, in turns."""
@@ -58,24 +67,25 @@ class Search:
         return None
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--known", type=pathlib.Path, nargs="*", default=[], help="files of cases to begin with")
+    parser.add_argument("--everywhere", action="store_true", help="those that agree in the variants of shown_by.json, in all")
     parser.add_argument("--seed", type=int, default=0, help="where the search begins")
     parser.add_argument("--count", type=int, default=0, help="kernels in one variant, then an eighth of them in all")
     parser.add_argument("--save", type=pathlib.Path, help="where a find goes, reduced")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     search = Search()
     seeds = range(arguments.seed, arguments.seed + arguments.count)
     mismatch = (
-        search.known(arguments.known)
+        search.known(arguments.known, arguments.everywhere)
         or search.random(seeds, [(name, "interpreter after import") for name in IN_TURNS])
         or search.random(seeds[: arguments.count // 8], [tuple(v.name for v in VARIANTS)])
     )
     answer = {"by": None, "kernels": search.kernels}
     if mismatch:
         by = " against ".join(mismatch.variants) if mismatch.variants[0] != mismatch.variants[1] else mismatch.variants[0]
-        answer |= {"by": by, "seed": mismatch.case.seed, "text": mismatch.text}
+        answer |= {"by": by, "variants": mismatch.variants, "seed": mismatch.case.seed, "text": mismatch.text}
         if arguments.save and mismatch.case.program:
             mismatch.case.save(arguments.save.with_suffix(".whole"))
             Reducer(same_failure(mismatch, session_of), REDUCE_SECONDS).reduce(mismatch.case).save(arguments.save)

@@ -2,18 +2,21 @@
 
 For each row of Mutants.def (but those that only the thread sanitizer sees) one process with the fault runs
 its probe and one runs kernels until two variants disagree: first the one in cases/, which a search found before,
-then random ones; a process without a fault must find nothing in any of those cases. Needs the twin
+then random ones; a process without a fault must find nothing where those cases showed theirs. Needs the twin
 of the compiler (`scripts/build dev mutants`). Prints a table; exit code 1 unless all are caught.
 """
 
 import argparse
 import concurrent.futures
+import importlib
 import json
+import multiprocessing
 import os
 import pathlib
 import random
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -21,21 +24,38 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "mutants"
 CASES = HERE / "cases"  # the kernel that showed each fault, reduced; --record writes those of the faults it finds
+SHOWN_BY = HERE / "shown_by.json"  # the variants that differed: {fault: [name, name]}; --record writes them too
 CATCH_SECONDS = 1200
 
 
-def child(script, *arguments, fault="", seconds=CATCH_SECONDS):
-    """Runs a script of this folder with the faulty extension; returns (exit code, output)."""
-    environment = dict(os.environ, METATE_MUTANT=fault)
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "python", BUILD / "python", ROOT)))
-    command = [sys.executable, str(HERE / script), *map(str, arguments)]
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds
-        )
-    except subprocess.TimeoutExpired:
-        return None, ""
-    return done.returncode, done.stdout + ("\n" + done.stderr if done.returncode not in (0, 3) else "")
+def _run(script, words, fault, output):
+    """In the child: a script of this folder, with a fault."""
+    os.environ["METATE_MUTANT"] = fault  # read when the compiler first asks
+    os.dup2(os.open(output, os.O_WRONLY), 1)
+    os.dup2(1, 2)
+    sys.exit(importlib.import_module(script).main(words))
+
+
+class Children:
+    """Processes with a fault each: copies of one that has imported everything."""
+
+    def __init__(self):
+        os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "python", BUILD / "python", ROOT, HERE)))
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # no thread is copied
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(["catch", "run_probe"])
+
+    def run(self, script, *words, fault="", seconds=CATCH_SECONDS):
+        """(exit code, output); the code of one that did not end in time is None."""
+        with tempfile.NamedTemporaryFile() as output:
+            process = self.context.Process(target=_run, args=(script, list(map(str, words)), fault, output.name))
+            process.start()
+            process.join(seconds)
+            code = process.exitcode
+            if code is None:
+                process.kill()
+                process.join()
+            return code, output.read().decode(errors="replace")
 
 
 def faults():
@@ -48,22 +68,23 @@ def faults():
     return [tuple(row) for row in json.loads(done.stdout)]
 
 
-def probe(name):
+def probe(name, children):
     """None when the probe is right without the fault and wrong with it, else what went wrong."""
-    code, output = child("run_probe.py", *([name] if name else []), fault=name, seconds=120)
+    code, output = children.run("run_probe", *([name] if name else []), fault=name, seconds=120)
     if name == "":
         return None if code == 0 else f"without a fault: exit code {code}\n{output}"
     return None if code == 3 else f"the probe does not see it (exit code {code})\n{output}"
 
 
-def catch(name, arguments):
+def catch(name, arguments, children):
     """(how it was caught or None, kernels, seconds, the tester's answer)."""
     start = time.monotonic()
     known = [] if arguments.fresh and name else sorted(CASES.glob(f"{name or '*'}.json"))
-    more = ["--seed", arguments.seed, "--count", arguments.count] if name else []  # without a fault nothing to look for
+    # Without a fault nothing is looked for, but where a case showed its fault.
+    more = ["--everywhere", "--seed", arguments.seed, "--count", arguments.count] if name else []
     save = ["--save", CASES / f"{name}.json"] if name and arguments.record else []
-    code, output = child("catch.py", "--known", *known, *more, *save, fault=name)
-    if save and not keep(save[1]):
+    code, output = children.run("catch", "--known", *known, *more, *save, fault=name)
+    if save and not keep(save[1], children):
         return None, 0, time.monotonic() - start, {}
     seconds = time.monotonic() - start
     if code is None:
@@ -76,12 +97,12 @@ def catch(name, arguments):
     sys.exit(f"tests/mutants: catch.py failed with {name or 'no fault'} (exit code {code})\n{output}")
 
 
-def keep(path):
+def keep(path, children):
     """The reduced case, unless it shows something without the fault; then the whole one. False if that does so
     too: a fault of the compiler itself was in the way."""
     whole = path.with_suffix(".whole")
     found = [file for file in (path, whole) if file.exists()]
-    right = next((file for file in found if child("catch.py", "--known", file)[0] == 0), None)
+    right = next((file for file in found if children.run("catch", "--known", file, "--everywhere")[0] == 0), None)
     if right:
         right.replace(path)
     elif found:
@@ -112,23 +133,27 @@ def main():
         arguments.seed = random.SystemRandom().randrange(1, 2**31)
         print(f"--seed {arguments.seed}")
     rows = [row for row in faults() if row[2] != "Race" and (not arguments.names or row[0] in arguments.names)]
-    suite = ElementTree.Element("testsuite", name="mutants")
-    start, missed = time.monotonic(), []
+    suite, children = ElementTree.Element("testsuite", name="mutants"), Children()
+    start, missed, shown_by = time.monotonic(), [], {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         names = ["", *(row[0] for row in rows)]
-        for name, problem in zip(names, pool.map(probe, names)):
+        for name, problem in zip(names, pool.map(lambda name: probe(name, children), names)):
             add_case(suite, f"probe {name or 'without a fault'}", problem)
             if problem:
                 missed.append(name)
                 print(f"probe {name}: {problem}")
         print(f"{len(names)} probes, {time.monotonic() - start:.1f} s", flush=True)
-        found = {} if arguments.probes else {pool.submit(catch, name, arguments): name for name in names}
+        found = {} if arguments.probes else {pool.submit(catch, name, arguments, children): name for name in names}
         for future in concurrent.futures.as_completed(found):
             name, (how, kernels, seconds, answer) = found[future], future.result()
             problem = report(name, how, kernels, seconds, answer)
             add_case(suite, f"catch {name or 'nothing without a fault'}", problem)
             if problem:
                 missed.append(name)
+            elif answer.get("variants"):
+                shown_by[name] = answer["variants"]
+    if arguments.record:
+        SHOWN_BY.write_text(json.dumps(json.loads(SHOWN_BY.read_text()) | shown_by, indent=2, sort_keys=True) + "\n")
     if arguments.junit:
         ElementTree.ElementTree(suite).write(arguments.junit)
     caught = 0 if arguments.probes else len(rows) - len({name for name in missed if name})
