@@ -81,7 +81,7 @@ def metate_bytes(builder, cells, values):
 
 def openvdb_bytes(cells, values):
     """OpenVDB's own count of its tree's bytes, of the FloatTree of levels 5, 4, 3."""
-    library = ctypes.CDLL(str(references.build("vdb_memory", "g++")))
+    library = ctypes.CDLL(str(references.build("vdb_memory", references.UNTIMED)))
     found = np.zeros(3)
     pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (cells, values, found)]
     library.vdb_memory(ctypes.c_int64(len(values)), *pointers)

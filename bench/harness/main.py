@@ -62,7 +62,7 @@ def packages(options):
 def running(options):
     """A Runner whose workers end with the block; what they print goes to a log in the build folder."""
     references.FOLDER.mkdir(parents=True, exist_ok=True)
-    compilers = ("g++",) if options.smoke else tuple(references.COMPILERS)
+    compilers = (references.UNTIMED,) if options.smoke else tuple(references.COMPILERS)
     with (references.FOLDER / "workers.log").open("w") as log:
         samples = 2 if options.quick else measure.LEAST_SAMPLES
         runner = rows.Runner(len(os.sched_getaffinity(0)), packages(options), compilers, samples, log)

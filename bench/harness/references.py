@@ -11,8 +11,11 @@ import subprocess
 
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = BENCH.parent / "build" / "bench"
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-psabi")
-COMPILERS = {"g++": ("-fopenmp",), "clang++-22": ("-fopenmp-simd", "-ltbb")}
+FLAGS = ("-std=c++20", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-psabi")
+FASTEST = ("-O3", "-march=native", "-ffast-math")
+COMPILERS = {"g++": (*FASTEST, "-fopenmp"), "clang++-22": (*FASTEST, "-fopenmp-simd", "-ltbb")}
+UNTIMED = "clang++-22 -O0"  # for a smoke run, which asks for results only: in a third of the time
+_KINDS = COMPILERS | {UNTIMED: ("-O0", "-march=native", "-fopenmp-simd", "-ltbb")}
 
 # The build's own header comes first, in place of one of Boost's that clang refuses (see that header).
 VDB_FLAGS = ("-isystem", str(BENCH.parent / "bindings" / "vdb"), "-Wno-deprecated-declarations", "-lopenvdb", "-ltbb")
@@ -33,16 +36,17 @@ def missing(name):
 
 def build(name, compiler):
     """The path of bench/reference/NAME.cpp as a library; exits with the compiler's words when it refuses."""
-    source = BENCH / "reference" / f"{name}.cpp"
-    command = [compiler, *FLAGS, str(source), *COMPILERS[compiler], *(VDB_FLAGS if name.startswith("vdb_") else ())]
+    source, program = BENCH / "reference" / f"{name}.cpp", compiler.split()[0]
+    own = (*_KINDS[compiler], *(VDB_FLAGS if name.startswith("vdb_") else ()))
+    command = [program, *FLAGS, str(source), *own]
     texts = b"".join(path.read_bytes() for path in [source, *sorted(source.parent.glob("*.h"))])
     key = hashlib.sha256(texts + " ".join(command).encode()).hexdigest()[:12]
-    path = FOLDER / f"{name}-{compiler}-{key}.so"
+    path = FOLDER / f"{name}-{program}-{key}.so"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
         result = subprocess.run([*command, "-o", str(partial)], capture_output=True, text=True)
         if result.returncode:
-            raise SystemExit(f"bench/run: {compiler} refused {source.name}:\n{result.stderr}")
+            raise SystemExit(f"bench/run: {program} refused {source.name}:\n{result.stderr}")
         partial.rename(path)
     return path
