@@ -8,11 +8,12 @@ INCLUDED = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 
 
 def entries(build: pathlib.Path) -> dict[str, dict]:
-    """{source: its entry of compile_commands.json}; a source of a unity file has that one's, with its own name."""
+    """{source: its first entry of compile_commands.json, not that of its twin with faults}; a source of a unity file has that
+    one's, with its own name."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = entry["file"]
         sources = INCLUDED.findall(pathlib.Path(file).read_text()) if "/Unity/unity_" in file else [file]
         for source in sources:
-            found[source] = {**entry, "file": source, "command": entry["command"].replace(file, source)}
+            found.setdefault(source, {**entry, "file": source, "command": entry["command"].replace(file, source)})
     return found

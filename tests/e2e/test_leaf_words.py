@@ -1,5 +1,7 @@
 """Ranges that activate or give up cells of bitmasked leaves that are known beforehand: by words, as if one by one."""
 
+import functools
+
 import numpy as np
 import pytest
 from ways import PIECES, UNOPTIMISED, without
@@ -12,6 +14,13 @@ LEAVES = np.array([[0, 0], [3, 5], [5, 4], [-1, 2], [2, N], [5, 1 << 27], [3, 5]
 INDICES = mt.types.ndarray(dtype=mt.i32, ndim=2)
 
 
+@functools.cache
+def context(*way):
+    """One for each way: what several tests compile is compiled once."""
+    return mt.Context(**dict(way))
+
+
+@functools.cache
 def tree_of(extents, kind="pointer"):
     builder = mt.types.SNodeTreeBuilder()
     slots = builder.hash(mt.ij) if kind == "hash" else builder.pointer(mt.ij, N)
@@ -19,9 +28,20 @@ def tree_of(extents, kind="pointer"):
     return builder.build()
 
 
-def read_all(tree_type, tree, extents):
-    """(values of a, b + 1 where the cell is active), of the tree's cells and those around."""
+@functools.cache
+def filler(tree_type, extents):
+    rows, columns = extents
 
+    @mt.kernel
+    def fill(f: tree_type):
+        for i, j in mt.ndrange(N * rows, N * columns):
+            f.b[i, j] = i
+
+    return fill
+
+
+@functools.cache
+def reader(tree_type):
     @mt.kernel
     def read(f: tree_type, a: mt.types.ndarray(dtype=mt.f32, ndim=2), b: mt.types.ndarray(dtype=mt.i32, ndim=2)):
         for i, j in mt.ndrange(a.shape[0], a.shape[1]):
@@ -29,19 +49,24 @@ def read_all(tree_type, tree, extents):
             if mt.is_active(f.a, [i - 8, j - 8]):
                 b[i, j] = f.b[i - 8, j - 8] + 1
 
+    return read
+
+
+def read_all(tree_type, tree, extents):
+    """(values of a, b + 1 where the cell is active), of the tree's cells and those around."""
     size = tuple(N * extent + 16 for extent in extents)
     a, b = np.zeros(size, np.float32), np.zeros(size, np.int32)
-    read(tree, a, b)
+    reader(tree_type)(tree, a, b)
     tree.check()
     return a, b
 
 
 def in_all_ways(run, ways=WAYS):
     """What `run` returns as arrays, which is the same in each way and in the interpreter."""
-    with mt.Context(arch=mt.interp):
+    with context(("arch", mt.interp)):
         expected = run()
     for way in ways:
-        with mt.Context(**way):
+        with context(*way.items()):
             for one, other in zip(run(), expected, strict=True):
                 np.testing.assert_array_equal(one, other, err_msg=str(way))
     return expected
@@ -102,18 +127,13 @@ def test_one_dimension(pattern, kind, extents):
                 i, j = place(c)
                 mt.deactivate(f.a, [leaves[n, 0] * rows + i, leaves[n, 1] * columns + j])
 
-        @mt.kernel
-        def fill(f: tree_type):
-            for i, j in mt.ndrange(N * rows, N * columns):
-                f.b[i, j] = i
-
         tree = tree_type.new()
         write(tree, LEAVES)
         written = read_all(tree_type, tree, extents)
         before = tree.topology_version
         write(tree, LEAVES)
         assert tree.topology_version == before, "nothing changed"
-        fill(tree)
+        filler(tree_type, extents)(tree)
         give_up(tree, LEAVES)
         given_up = read_all(tree_type, tree, extents)
         before = tree.topology_version

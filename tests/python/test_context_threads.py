@@ -298,7 +298,7 @@ def test_contexts_reset_under_threads_that_use_them(rng):
 
     def work(seed):
         local = np.random.default_rng(seed)
-        for _ in range(150):
+        for _ in range(60):
             x, y = local.random((2, 64))
             expected = 3 * x - y * 0.5
             with ctx:
@@ -372,13 +372,17 @@ def work(k):
         mt.reset()
     return seen
 
-for k in range(30):  # the allocator's and LLVM's own tables fill
+for k in range(12):  # the allocator's and LLVM's own tables fill
     assert work(k) > 0, "code is mapped while a context lives"
-before = usage()
-for k in range(60):
-    work(k)
-after = usage()
-print(*before, *after)
+before = after = usage()
+growth = []
+for part in range(3):  # the allocator takes some MiB once; what is left behind grows each time
+    start = after
+    for k in range(20):
+        work(k)
+    after = usage()
+    growth.append(after[0] - start[0])
+print(min(growth), *before[1:], *after[1:])
 """
 
 
@@ -387,7 +391,7 @@ def test_reset_gives_memory_threads_and_code_back(tmp_path):
     file.write_text(MEMORY)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    kib, threads, code, kib_after, threads_after, code_after = map(int, re.findall(r"\d+", done.stdout))
+    kib, threads, code, threads_after, code_after = map(int, re.findall(r"-?\d+", done.stdout))
     assert code == code_after == 0, "no code is left mapped"
     assert threads_after <= threads, "threads go or are used again"
-    assert kib_after - kib < 4096, f"60 contexts left {kib_after - kib} KiB"
+    assert kib < 1024, f"20 contexts left {kib} KiB"

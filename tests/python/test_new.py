@@ -50,13 +50,16 @@ def compiles(checkout, source, like, generated):
         target = checkout / "generated" / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-    command = entries(ROOT / "build")[f"{ROOT}/compiler/metate/{like}"]["command"]
-    own = [part for part in shlex.split(command) if part.startswith(("-D", "-std", "-W", "-I", "-isystem", "/usr/lib/llvm"))]
-    own = [part for part in own if part not in ("-Winvalid-pch",) and not part.startswith(f"-I{ROOT}/compiler")]
-    copied = [f"-I{checkout}/generated", f"-I{checkout}/compiler", f"-I{checkout}/abi", f"-I{ROOT}/build/compiler"]
-    header = ["-include", f"{checkout}/compiler/metate/Pch.h"]
+    entry = entries(ROOT / "build")[f"{ROOT}/compiler/metate/{like}"]
+    command = shlex.split(entry["command"])  # with its precompiled header, which has no header of Metate
+    own = command[command.index(f"-I{ROOT}/compiler") : command.index("-o")]
+    own = [part for part in own if part != f"-I{ROOT}/compiler"]
+    copied = [f"-I{checkout}/generated", f"-I{checkout}/compiler", f"-I{checkout}/abi"]
     done = subprocess.run(
-        ["clang++-22", "-fsyntax-only", *copied, *own, *header, str(checkout / source)], capture_output=True, text=True
+        ["clang++-22", *copied, *own, "-fsyntax-only", str(checkout / source)],
+        cwd=entry["directory"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 
