@@ -6,10 +6,8 @@ What is looked for, and how, is the interpreter's; here are the program's run, t
 
 from __future__ import annotations
 
-import builtins
 import collections
 import contextlib
-import io
 import json
 import linecache
 import os
@@ -17,10 +15,9 @@ import pathlib
 import sys
 import threading
 import time
-import traceback
-import types
 
 from . import context as _context
+from .program import run_program, wait_for_threads
 
 DEFAULT_CHECKS = ("division", "nan", "conflict", "order")
 
@@ -60,8 +57,8 @@ def run(file: pathlib.Path, arguments=(), *, checks=DEFAULT_CHECKS, stage="impor
         start = time.perf_counter()
         with _progress(file, start):
             others = set(threading.enumerate())
-            failure = _run_program(file, arguments)
-            _wait_for_threads(others)
+            failure = run_program(file, arguments)
+            wait_for_threads(others)
         findings = imposed.take_findings()
         seconds = time.perf_counter() - start
     if as_json:
@@ -69,39 +66,6 @@ def run(file: pathlib.Path, arguments=(), *, checks=DEFAULT_CHECKS, stage="impor
     else:
         _print_report(findings, failure, imposed.kernel_count(), checks, seconds)
     return FAILED if failure else FOUND if findings else CLEAN
-
-
-def _run_program(file: pathlib.Path, arguments) -> str | None:
-    """Runs it as __main__; what it raised is shown as Python shows it. Returns how it failed, None if it did not."""
-    module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=str(file), __builtins__=builtins, __cached__=None)
-    sys.modules["__main__"] = module  # for good: kernels and threads of the program refer to it
-    sys.argv = [str(file), *arguments]
-    sys.path[0] = str(file.resolve().parent)
-    try:
-        with io.open_code(str(file)) as source:
-            code = compile(source.read(), str(file), "exec")
-        exec(code, module.__dict__)
-    except SystemExit as end:
-        if end.code is None or end.code == 0:
-            return None
-        if not isinstance(end.code, int):
-            print(end.code, file=sys.stderr)
-        return f"the program ended with status {end.code if isinstance(end.code, int) else 1}"
-    except BaseException as error:
-        trace = error.__traceback__.tb_next  # without this function
-        traceback.print_exception(type(error), error, trace)
-        return f"the program raised {type(error).__name__}"
-    finally:
-        sys.stdout.flush()
-    return None
-
-
-def _wait_for_threads(others) -> None:
-    """Python does so at its end: what the program's threads still do belongs to its run."""
-    while running := [thread for thread in threading.enumerate() if not thread.daemon and thread not in others]:
-        for thread in running:
-            thread.join()
 
 
 # -- what is shown ------------------------------------------------------------

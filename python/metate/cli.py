@@ -2,12 +2,13 @@
 
     metate build  kernels.py -o kernels.metate --target x86-64-v3
     metate stages kernels.py --stop-after offload
+    metate explain program.py
     metate check  program.py -- its own arguments
     metate doctor
     metate cache info
 
-The first two run FILE.py as a module, never as __main__, and take the kernels and tree types
-that it defines; check.py, doctor.py and object_cache/command.py do the others. Compiling is aot.py's and the compiler's:
+The first two run FILE.py as a module, never as __main__, and take the kernels and tree types that it defines;
+explain/command.py, check.py, doctor.py and object_cache/command.py do the others. Compiling is aot.py's and the compiler's:
 here are arguments, files and messages only.
 """
 
@@ -96,6 +97,35 @@ exit status:
   0 nothing found, 1 findings, 2 the program itself failed (its error is shown) or cannot be run"""
 
 
+EXPLAIN = """\
+Writes a page that shows what the compiler makes of a program's kernels: open it in a browser.
+
+Each source line stands beside the IR of each stage and the assembly: point at a line, or click it, and its
+lines light up in the others. Below each loop stands what the compiler did and why it declined:
+
+  tasks        what runs in parallel: a range, or the slots of a tree
+  vectors      iterations computed side by side (lanes: loops in order inside of them as well)
+  atomics      whether += became a plain load and store
+  reductions   whether a sum has a partial result for each chunk
+  chunks       what one worker runs at least
+  rows         whether neighbours in a sparse tree are staged, by rows or by a tile
+  masks, activations, slots, conditionals, nontemporal stores, registers, ...
+
+besides sizes of trees and what each stage of compiling took. kernel.report() has the same as text.
+
+FILE.py is imported: what it calls at its top level is compiled, and kernels whose annotations say
+all there is to know. With --run it runs as `python FILE.py` would, and the page shows what each task took,
+beside what this machine's memory and arithmetic allow (measured, about a second)."""
+
+EXPLAIN_EXAMPLES = """\
+examples:
+  metate explain simulate.py                             writes simulate.html
+  metate explain --run simulate.py -- --steps 100        with the program's own arguments, and with times
+  metate explain --kernel substep -o out.html simulate.py
+exit status:
+  0 written, 1 nothing to explain, 2 the program failed, a kernel does not compile, or FILE.py cannot be run"""
+
+
 DOCTOR = """\
 Prints what is installed and whether it works: versions, CPU, threads, caches; a kernel is compiled and run, a
 module is built, loaded and verified; the optional libraries, and what to install where something is missing.
@@ -121,8 +151,8 @@ def main(arguments=None) -> int:
     split = arguments.index("--") if "--" in arguments else len(arguments)
     parsed = _parser().parse_args(arguments[:split])
     parsed.program_arguments = arguments[split + 1 :]
-    if parsed.program_arguments and parsed.run is not _check:
-        _parser().error("arguments after -- are a checked program's: metate check FILE.py -- ARGUMENTS")
+    if parsed.program_arguments and parsed.run not in (_check, _explain):
+        _parser().error("arguments after -- are a program's: metate check FILE.py -- ARGUMENTS, metate explain FILE.py -- ...")
     try:
         return parsed.run(parsed)
     except UsageError as error:
@@ -136,7 +166,7 @@ def main(arguments=None) -> int:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="metate", description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,check,doctor,cache}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{build,stages,explain,check,doctor,cache}")
 
     build = commands.add_parser(
         "build", help="compile a file's kernels into a module", description=BUILD, epilog=BUILD_EXAMPLES, formatter_class=raw
@@ -178,6 +208,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_common(stages)
 
+    _add_explain(commands, raw)
     _add_check(commands, raw)
     doctor = commands.add_parser("doctor", help="print what is installed and works", description=DOCTOR, formatter_class=raw)
     doctor.set_defaults(run=_doctor)
@@ -186,6 +217,18 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(run=_cache)
     cache.add_argument("action", choices=("info", "clean", "path"))
     return parser
+
+
+def _add_explain(commands, raw):
+    explain = commands.add_parser(
+        "explain", help="show what the compiler makes of a program, as a page", description=EXPLAIN, epilog=EXPLAIN_EXAMPLES,
+        formatter_class=raw, usage="metate explain [options] FILE.py [-- ARGUMENTS]",
+    )  # fmt: skip
+    explain.set_defaults(run=_explain)
+    explain.add_argument("file", metavar="FILE.py", type=pathlib.Path, help="a Python program; what follows -- is its own")
+    explain.add_argument("--run", dest="timed", action="store_true", help="run it as a program, with times of tasks")
+    explain.add_argument("-o", "--output", metavar="PAGE.html", type=pathlib.Path, help="the page (default: FILE.html here)")
+    explain.add_argument("--kernel", metavar="NAME", action="append", help="this kernel only; repeat for more (default: all)")
 
 
 def _add_check(commands, raw):
@@ -296,6 +339,18 @@ def _check(parsed) -> int:
     except ValueError as error:
         raise UsageError(f"--checks: {error}") from None
     return check.run(parsed.file, parsed.program_arguments, checks=checks, stage=parsed.stage, as_json=parsed.json)
+
+
+def _explain(parsed) -> int:
+    from .explain import command
+
+    if not parsed.file.is_file():
+        raise UsageError(f"{parsed.file}: no such file")
+    if parsed.output is not None and parsed.output.is_dir():
+        raise UsageError(f"-o: expected a file for the page, got the folder {parsed.output}")
+    return command.run(
+        parsed.file, parsed.program_arguments, output=parsed.output, kernels=parsed.kernel or (), timed=parsed.timed
+    )
 
 
 def _doctor(parsed) -> int:

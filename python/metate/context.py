@@ -64,6 +64,7 @@ class Options(CompilerOptions):
     stop: bool
     print_ir: bool
     perf_map: bool
+    reports: bool
 
 
 class RandomKeys:
@@ -114,6 +115,7 @@ class Holdings:
         self.interpreted = []  # kernel.py: _compiler.InterpretedModule; kept for their findings
         self.random_keys = RandomKeys(random_seed)
         self.field_memory = weakref.WeakSet()  # fields: the trees that its fields are views of, for the profiler
+        self.reports = []  # kernel.py: (kernel, report.Compilation) of each instance, where the context keeps them
         self.compilations = []  # kernel.py: (kernel, when it began in s, ms of the front end, ms of the rest), for the profiler
 
 
@@ -144,6 +146,8 @@ class Context:
         offline_cache_cleaning_policy: ``"lru"``: those that were not used for longest, until `offline_cache_cleaning_factor`
             of the size is free; ``"fifo"``: the oldest ones; ``"version"``: all that other compilers made; ``"never"``.
         perf_map: True tells Linux's perf the names of kernels: /tmp/perf-PID.map gets a line for each function.
+        reports: True keeps, of each kernel that is compiled, what the compiler did and declined: `kernel.report()`. Nothing comes
+            from the cache of compiled kernels then.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
             With ``mt.interp``, `debug` adds `division` and `outside` to the checks.
     Raises RuntimeValueError_, RuntimeTypeError_.
@@ -155,7 +159,7 @@ class Context:
         self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False,
         random_seed=0, offline_cache=None, offline_cache_file_path=None, offline_cache_max_size_of_files=100 << 20,
         offline_cache_cleaning_policy="lru", offline_cache_cleaning_factor=0.25, interp_stage="import", checks=(), stop=True,
-        print_ir=False, perf_map=False, **options: Unpack[CompilerKeywords],
+        print_ir=False, perf_map=False, reports=False, **options: Unpack[CompilerKeywords],
     ):  # fmt: skip
         self._options = Options(
             arch=interp if arch == interp else "cpu",
@@ -177,6 +181,7 @@ class Context:
             stop=bool(stop),
             print_ir=bool(print_ir),
             perf_map=bool(perf_map),
+            reports=bool(reports),
             **compile_options.checked(options, "Context.__init__"),
         )
         if self._options.arch == interp and self._options.sanitizer:

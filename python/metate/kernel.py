@@ -16,7 +16,7 @@ import types as python_types
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,9 +28,12 @@ from .frontend.function import Function, Template, func, template  # noqa: F401 
 from .frontend.options import FrontendOptions
 from .frontend.requirements import HiddenTree
 from .frontend.source import SourceFunction, attach_source  # noqa: F401
-from .frontend.specialize import StaticParameter, element_is_the_arguments, text_of
+from .frontend.specialize import StaticParameter, TreeParameter, element_is_the_arguments, text_of
 from .instances import Compiled, Home, Instance
 from .tree_type import TreeType
+
+if TYPE_CHECKING:
+    from .report import Report
 
 _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
 
@@ -295,7 +298,8 @@ class Kernel:
         from .object_cache.shared import folder_of
 
         options = home.options
-        folder = None if options.print_ir or options.perf_map else folder_of(home.holder(), options)
+        anew = options.print_ir or options.perf_map or options.reports
+        folder = None if anew else folder_of(home.holder(), options)
         if folder is None:
             return None
         from .object_cache import kernels
@@ -330,24 +334,35 @@ class Kernel:
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))
-        instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves)
+        told = _compiler.Report() if options.reports and options.arch != _context.interp and not home.reserves else None
+        instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves, told)
         device = runtime.device_of(holdings, options)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
         holdings.compilations.append((self.__name__, start, (walked - start) * 1e3, (time.perf_counter() - walked) * 1e3))
         if options.arch == _context.interp:
             holdings.interpreted.append(instance.code)
+        if told is not None:
+            holdings.reports.append((self, self._told(told, instance, options.cpu, (walked - start) * 1e3)))
         if question is not None:
             instance.cache = question.keep(_compiler.pack(module), instance.code.descriptor, instance.requirements)
         return opened.kernels[0]
 
-    def _lower(self, compiler, module, options, reserves):
+    def _told(self, told, instance, target, front_end_ms):
+        from .report import Compilation
+
+        signature = self._signature_of(instance)
+        trees = [(name, one.type) for name, one in instance.parameters.items() if isinstance(one, TreeParameter)]
+        trees += [(one.name, one.type) for one in instance.requirements.hidden if isinstance(one, HiddenTree)]
+        return Compilation(self.__name__, signature, self.source.file, self.source.first_line, target, front_end_ms, told, trees)
+
+    def _lower(self, compiler, module, options, reserves, told=None):
         from metate_native import _compiler
 
         choices = _choices(options, self._own.get("debug"))
         choices.reserve = "only" if reserves else ""
         try:
             if options.arch != _context.interp:
-                return compiler.compile(module, choices)
+                return compiler.compile(module, choices, told)
             checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}
             if not options.stop:
                 choices.debug = False  # its checks would end a launch that is to go on
@@ -462,6 +477,36 @@ class Kernel:
         if target is not None:
             choices.targets = [target] if isinstance(target, str) else list(target)
         return dumps_of(text, choices, stop_after=stop_after or "emit")
+
+    def report(self, *arguments: Any, target: str | None = None) -> Report:
+        """What the compiler did of this kernel's loops and why it declined, stages, trees, code, to print or to read.
+
+        Args:
+            arguments: what the kernel would be called with: it is compiled for them, once more. Without them: what was compiled
+                last in a context with ``reports=True``, else what the annotations say, which must then be complete.
+            target: the target that code is made for; None: the current context's.
+        Raises CompilationError, RuntimeTypeError_.
+        """
+        from metate_native import _compiler
+
+        from .report import Report
+
+        context = _context.current()
+        kept = [told for kernel, told in context.holdings.reports if kernel is self]
+        if kept and not arguments and target is None:
+            return Report(kept[-1])
+        options, start = context.options, time.perf_counter()
+        parameters = self._specialisation(options, self._bind(arguments, {})) if arguments else self.specialise()
+        module, requirements = self._walk(options, parameters)
+        walked, choices = (time.perf_counter() - start) * 1e3, _choices(options, self._own.get("debug"))
+        choices.targets = [target or options.cpu]
+        told, instance = _compiler.Report(), Compiled(parameters, False, "")
+        instance.requirements = requirements
+        try:
+            _compiler.explain(module, choices, told)
+        except _compiler.CompileError as error:
+            raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
+        return Report(self._told(told, instance, choices.targets[0], walked))
 
     def __repr__(self):
         return f"<kernel {self.__name__}>"

@@ -71,6 +71,13 @@ def branches_of(blob: bytes) -> tuple:
     return children(0, 0)
 
 
+def cell_bytes(blob: bytes) -> dict[str, int]:
+    """Bytes of one cell of each level, by the level's name."""
+    blob = bytes(blob)
+    records = [_record(blob, index) for index in range(1, _HEADER.unpack_from(blob)[5])]
+    return {record.name: record.cell_bytes for record in records if record.kind in _KINDS}
+
+
 def dense_form(blob: bytes, member: int):
     """Where a member's values are below the root cell: (offset, [(axis, extent, stride)] outermost first), in bytes.
 

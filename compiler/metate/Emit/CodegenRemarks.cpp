@@ -3,8 +3,10 @@
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Dominators.h"
 
 using namespace metate;
 using llvm::StringRef;
@@ -117,6 +119,20 @@ static bool readAllocator(const Base &info, CodegenRemark &remark) {
   return true;
 }
 
+/// Where the innermost loop around the code begins that the vectoriser speaks of: it often names an instruction inside.
+static llvm::DebugLoc startOf(const Base &info) {
+  if (info.getKind() > llvm::DK_LastRemark) // of the code generator's own representation
+    return {};
+  auto &ofIR = static_cast<const llvm::DiagnosticInfoIROptimization &>(info);
+  auto *block = llvm::dyn_cast_or_null<llvm::BasicBlock>(ofIR.getCodeRegion());
+  if (!block)
+    return {};
+  llvm::DominatorTree tree(*const_cast<llvm::Function *>(block->getParent()));
+  llvm::LoopInfo loops(tree);
+  llvm::Loop *loop = loops.getLoopFor(block);
+  return loop ? loop->getStartLoc() : llvm::DebugLoc();
+}
+
 namespace {
 struct Messages : llvm::DiagnosticHandler {
   Messages(std::string &errors, std::vector<CodegenRemark> *remarks)
@@ -151,11 +167,20 @@ private:
                 : pass == "loop-unroll"  ? readUnroller(info, remark)
                 : pass == "regalloc"     ? readAllocator(info, remark)
                                          : false;
-    if (!says || !info.isLocationAvailable() || info.getLocation().getLine() == 0)
+    if (!says)
+      return;
+    llvm::DiagnosticLocation place = info.getLocation();
+    unsigned inside = place.isValid() ? place.getLine() : 0;
+    if (pass == "loop-vectorize")
+      if (llvm::DebugLoc start = startOf(info))
+        place = llvm::DiagnosticLocation(start);
+    if (!place.isValid() || place.getLine() == 0)
       return; // of the compiler's own code
-    remark.file = info.getAbsolutePath();
-    remark.line = info.getLocation().getLine();
-    remark.column = info.getLocation().getColumn();
+    if (inside != 0 && inside != place.getLine())
+      remark.parts.push_back({"", " (line " + std::to_string(inside) + ")"});
+    remark.file = place.getAbsolutePath();
+    remark.line = place.getLine();
+    remark.column = place.getColumn();
     remarks->push_back(std::move(remark));
   }
 

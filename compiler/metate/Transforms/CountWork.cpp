@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
@@ -62,11 +63,12 @@ public:
     count(task->getRegion(0).front(), 1);
   }
 
-  int64_t read = 0, written = 0; ///< bytes an innermost iteration
-  int64_t gathered = 0;          ///< accesses at places that memory says
-  int64_t operations = 0;        ///< of floating-point numbers
-  int64_t cells = 1;             ///< innermost iterations in one of the task
-  bool isOpen = false;           ///< has it loops whose turns are known at run time only?
+  int64_t read = 0, written = 0;  ///< bytes an innermost iteration
+  int64_t gathered = 0;           ///< accesses at places that memory says
+  int64_t operations = 0;         ///< of floating-point numbers
+  int64_t cells = 1;              ///< innermost iterations in one of the task
+  bool isOpen = false;            ///< has it loops whose turns are known at run time only?
+  llvm::SetVector<Value> strided; ///< arrays whose elements may lie apart
 
 private:
   static int64_t bytesOf(Type type) {
@@ -146,6 +148,9 @@ private:
   }
 
   void add(Place place, OperandRange indices, int64_t bytes) {
+    auto array = dyn_cast<MemRefType>(place.target.getType());
+    if (array && array.getRank() && !array.getLayout().isIdentity())
+      strided.insert(place.target);
     llvm::SmallDenseSet<Value> missing(variables.begin(), variables.end());
     for (Value index : indices) {
       LinearForm form = LinearForm::of(index);
@@ -207,6 +212,10 @@ private:
     // For who makes a bound of it; not of the text.
     remark << Number("#cells", work.cells) << Number("#row", rowOf(task))
            << Number("#open", work.isOpen);
+    for (Value array : work.strided)
+      if (auto about = remarkNoted(task, "count-work", "strides"))
+        about << "the code is for any strides of '" << accessName(array).name
+              << "', elements may lie apart; a call with contiguous arrays has code of its own";
   }
 };
 } // namespace

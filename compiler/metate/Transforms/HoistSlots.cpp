@@ -203,7 +203,7 @@ private:
     if (best > 0) {
       remarkDone(range, "hoist-slots", "slots")
           << "slots are looked up once for the last " << Number("dimensions", best)
-          << " dimension(s), which are a nest; " << Number("accesses", most) << " access(es) gain";
+          << " dimensions, which are a nest; " << Number("accesses", most) << " accesses gain";
       split(range, best);
     } else if (wantsRemarks(&getContext()) && findsSlots(range)) {
       remarkDeclined(range, "hoist-slots", "slots")

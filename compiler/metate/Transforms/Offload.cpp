@@ -52,8 +52,14 @@ private:
     } else if (auto range = dyn_cast<RangeOp>(task)) {
       remarkRange(range);
     } else if (isa<SerialOp>(task)) {
-      remarkDone(&task.getRegion(0).front().front(), "offload", "tasks")
-          << "statements between loops are a serial task, which one worker runs";
+      Operation *first = &task.getRegion(0).front().front();
+      remarkDone(first, "offload", "tasks")
+          << (isa<SnapshotOp>(first)
+                  ? "a serial task notes which cells are active, since the loop changes that"
+              : isa<CollectOp>(first) ? "a serial task frees the slots that were given up"
+              : isa<SortOp>(first)
+                  ? "a serial task puts slots in the order of their coordinates"
+                  : "statements between loops are a serial task, which one worker runs");
     }
   }
 

@@ -54,7 +54,7 @@ static void remarkChunks(RangeOp range, const TaskCost &cost, uint64_t chunkNs) 
   remark << "a worker runs chunks of ";
   APInt grain;
   if (matchPattern(cost.grain, m_ConstantInt(&grain)))
-    remark << "at least " << Number("iterations", grain.getSExtValue()) << " " << what << "(s), ";
+    remark << "at least " << Number("iterations", grain.getSExtValue()) << " " << what << "s, ";
   else
     remark << what << "s, so many as this launch's trip counts make ";
   remark << "about " << Number("chunk_ns", chunkNs)
