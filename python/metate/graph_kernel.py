@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import context as _context
-from .errors import CallError_
+from .errors import CallError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
 from .frontend.graph_writer import GraphWriter, Repeat, Run, draws_of, runs_of
@@ -101,6 +101,10 @@ class GraphKernel(Kernel):
             self(*given, *self._bound.values())
         finally:
             self._draws.args = None  # it keeps no arrays
+
+    def _reserve_for(self, tree, arguments, keywords):
+        text = f"reserve_for: '{self.__name__}' is a graph, whose slots cannot be counted before it runs"
+        raise RuntimeError_(f"{text}; ask for its kernels one by one")
 
     def bound_template_args(self) -> dict[str, Any]:
         """What stands for the template parameters that no caller gives."""

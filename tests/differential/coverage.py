@@ -5,13 +5,21 @@ A cell counts when a kernel with that operation on that type over that kind of t
 
 from __future__ import annotations
 
+import pathlib
 from collections import Counter
 
 from . import table
 from .statements import STATEMENTS
 
+MARK = "<!-- Made by scripts/fuzz-kernels --coverage. -->\n"
 LEVEL_NAMES = ("array", *("/".join(kinds) for kinds in table.LEVELS))
 REQUIRED = 0.95
+
+
+def write(file: pathlib.Path, text: str) -> None:
+    """Writes the matrix behind the mark; what stands before it in the file stays."""
+    before = file.read_text().partition(MARK)[0] if file.exists() and MARK in file.read_text() else ""
+    file.write_text(f"{before}{MARK}\n{text}" if before else text)
 
 
 def columns_of(op) -> list[str]:
@@ -65,7 +73,7 @@ class Coverage:
     def text(self) -> str:
         """The matrix as Markdown: for each operation and level, the types that ran of those there are."""
         lines = [
-            "# Coverage of the random kernels",
+            "## Coverage of the random kernels",
             "",
             "Written by `scripts/fuzz-kernels --coverage FILE`: of each operation, how many",
         ]

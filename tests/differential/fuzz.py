@@ -210,7 +210,7 @@ class Run:
         print(f"coverage {self.coverage.share:.1%} of {len(self.coverage.expected)} cells: operation x type x level")
         if self.options.coverage:
             self.options.coverage.parent.mkdir(parents=True, exist_ok=True)
-            self.options.coverage.write_text(self.coverage.text())
+            coverage.write(self.options.coverage, self.coverage.text())
         print(f"{self.done} kernels, {self.mismatches} mismatches, {self.done / seconds:.1f} kernels/s")
         is_thin = self.done >= _LEAST_FOR_COVERAGE and self.coverage.share < coverage.REQUIRED
         if is_thin:
