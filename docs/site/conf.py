@@ -15,7 +15,7 @@ release = re.search(r'"([\d.]+\w*)"', VERSION)[1]
 extensions = ["myst_parser", "breathe", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "manual/index"
 exclude_patterns = ["next.md", "coverage.md"]
-suppress_warnings = ["misc.highlighting_failure", "toc.glob", "duplicate_declaration.cpp"]
+suppress_warnings = ["misc.highlighting_failure", "toc.glob", "duplicate_declaration.cpp", "ref.python"]
 
 # Markdown as GitHub has it: anchors of headings, tables, links to files of the checkout.
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -52,5 +52,11 @@ def name_what_is_not_on_the_site(app, document, source):
     source[0] = _LINK.sub(replace, source[0])
 
 
+def keep_names(app, what, name, thing, options, lines):
+    """`RuntimeError_` in a docstring is a name, no link; Sphinx would look for its target."""
+    lines[:] = [re.sub(r"(?<![`\w])(\w+)_(?![\w`])", r"\1\_", line) for line in lines]
+
+
 def setup(app):
     app.connect("source-read", name_what_is_not_on_the_site)
+    app.connect("autodoc-process-docstring", keep_names)

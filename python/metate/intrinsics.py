@@ -75,6 +75,12 @@ def _python_assert(condition, message="static assertion failed"):
     assert condition, message
 
 
+def _rounded(x):
+    """round from Python: as kernels do it, where NumPy takes the even one of two."""
+    whole = np.trunc(x)
+    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
+
+
 _PLAIN = {
     # name: (what it gives, NumPy's)
     "sqrt": ("square root", np.sqrt),
@@ -95,7 +101,7 @@ _PLAIN = {
     "log10": ("logarithm to base 10", np.log10),
     "floor": ("greatest whole number not above x, of x's type", np.floor),
     "ceil": ("least whole number not below x, of x's type", np.ceil),
-    "round": ("nearest whole number, ties to even, of x's type", np.round),
+    "round": ("nearest whole number, of two the one further from zero, of x's type", _rounded),
     "trunc": ("x without its fraction, of x's type", np.trunc),
     "fract": ("x - floor(x)", lambda x: x - np.floor(x)),
     "abs": ("magnitude", np.abs),

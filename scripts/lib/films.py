@@ -35,12 +35,12 @@ FILMS = {
     "sparse/particle_list": (None, 160, 3),
     "sparse/point_cloud_hashing": (None, 80, 2),
     "sparse/mgpcg": (None, 40, 2),
-    "sparse/mpm": (None, 100, 3),
+    "sparse/mpm": (64, 80, 2),
     "sparse/smoke": (None, 120, 3),
     "euler_fluid": (256, 160, 3),
     "karman": (480, 160, 2),
-    "sph": (None, 150, 3),
-    "pbf": (None, 150, 3),
+    "sph": (1200, 150, 3),
+    "pbf": (800, 120, 3),
     "implicit_fem": (None, 110, 2),
     "cornell_box": (320, 40, 2),
     "marching_squares": (None, 120, 2),
@@ -74,9 +74,9 @@ def write(frames: list[Image.Image], every: int, file: pathlib.Path) -> int:
         save(frames, every, file, quality)
         if file.stat().st_size <= MOST:
             return file.stat().st_size
-    save(frames[: len(frames) * MOST // file.stat().st_size * 9 // 10], every, file, 25)
-    if file.stat().st_size > MOST:
-        sys.exit(f"{file.name}: more than {MOST} bytes: take fewer frames")
+    while file.stat().st_size > MOST:
+        frames = frames[: len(frames) * 4 // 5]
+        save(frames, every, file, 25)
     return file.stat().st_size
 
 
