@@ -47,7 +47,10 @@ def name_what_is_not_on_the_site(app, document, source):
 
     def replace(match):
         target = (here / match[2]).resolve()
-        return match[0] if target.is_relative_to(app.srcdir) else f"{match[1]} (`{target.relative_to(ROOT)}`)"
+        if target.is_relative_to(app.srcdir):
+            return match[0]
+        path = f"`{target.relative_to(ROOT)}`"
+        return path if match[1] == path else f"{match[1]} ({path})"
 
     source[0] = _LINK.sub(replace, source[0])
 
