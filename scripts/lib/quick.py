@@ -32,6 +32,11 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         (),
         ("tests/e2e/test_object_cache.py", "tests/python/test_object_cache_folder.py"),
     ),
+    (
+        r"compiler/metate/(Remarks|Emit)/|python/metate/(explain/|report|source_loops|program)",
+        (),
+        ("tests/e2e/test_report.py", "tests/e2e/test_explain.py"),
+    ),
     (r"python/metate/frontend/source", (), ("tests/e2e/test_where_code_lives.py",)),
     (r"python/metate/(aot|native|loaded|cli)\.py", (), ("tests/aot", "tests/python/test_check_command.py")),
     (r"python/metate/(tree|tree_type|types)", (), ("tests/python/test_tree.py", "tests/python/test_tree_levels.py")),

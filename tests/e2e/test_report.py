@@ -113,6 +113,7 @@ def test_leaves_of_trees(trees):
     report, first = trees
     masked, staged, kept, made, given = (report.loop(first + line) for line in (2, 4, 6, 8, 10))
     assert {("masks", "done"), ("full leaves", "done"), ("rows", "declined"), ("conditionals", "done")} <= outcomes(masked)
+    assert {("activity", "done")} <= outcomes(masked) and ("activity", "declined") not in outcomes(staged)
     assert staged.of("rows")[0].outcome == "done" and staged.of("rows")[0].numbers["loads"] == 2
     assert staged.of("work")[0].numbers["cells"] == 256
     assert {one.text.partition("staged: ")[2] for one in kept.of("rows")} == {

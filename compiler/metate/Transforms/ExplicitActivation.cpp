@@ -9,6 +9,7 @@
 #include "metate/Transforms/Passes.h"
 
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/abi/module.h"
 
 namespace metate {
@@ -89,6 +90,10 @@ private:
     TreePath path = access.resolve();
     if (path.lastActivity() < 0 || isOwnCell(access, path, op)) {
       ++proved;
+      if (path.lastActivity() >= 0)
+        if (auto remark = remarkDone(op, "explicit-activation", "activity"))
+          remark << "'" << accessName(access.tree, access.path).name
+                 << "' is written without an activation: the loop is at that cell, so it is active";
       op->setAttr("active", UnitAttr::get(&getContext()));
       return;
     }
@@ -217,6 +222,9 @@ private:
                  isMutant(Mutant::EveryChangeOwn);
         }))
       return;
+    remarkNoted(loop, "explicit-activation", "walk")
+        << "the loop changes which cells of its tree are active: it visits those that were when it "
+           "began";
     setMark(loop, mark::changesTopology);
   }
 

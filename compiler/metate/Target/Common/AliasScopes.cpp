@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
 #include "metate/Target/Common/Passes.h"
 
 namespace metate {
@@ -24,8 +25,12 @@ namespace {
 struct AliasScopes : metate::impl::AliasScopesBase<AliasScopes> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    if (kernel.getMayAlias() && !isMutant(Mutant::ScopesOfOverlapping))
+    if (kernel.getMayAlias() && !isMutant(Mutant::ScopesOfOverlapping)) {
+      for (RangeOp range : kernel.getOps<RangeOp>())
+        remarkDeclined(range, "alias-scopes", "overlaps")
+            << "reads and writes keep their order: the arguments of this call overlap";
       return;
+    }
     MLIRContext *context = kernel.getContext();
     auto name = [&](Twine text) { return StringAttr::get(context, kernel.getSymName() + text); };
     auto domain = LLVM::AliasScopeDomainAttr::get(context, name(""), name(""));

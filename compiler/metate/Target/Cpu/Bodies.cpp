@@ -78,8 +78,13 @@ void KernelMapping::mapLaunch(LaunchOp launch) {
   TaskCost cost = costOf(task, builder, chunkNs);
   remarkChunks(range, cost, chunkNs);
   std::optional<Pieces> pieces;
-  if (isDeterministic() && hasRoundedPartials(range))
+  if (isDeterministic() && hasRoundedPartials(range)) {
     pieces = cutInPieces(range, entry, builder, count, cost.grain);
+    remarkAt(loc, Outcome::Done, "map-tasks-cpu", "reductions")
+        << "up to " << Number("pieces", Pieces::most)
+        << " pieces have partial results of their own, combined in order: the same bits for any "
+           "number of workers";
+  }
   for (Value value : pieces ? pieces->values() : SmallVector<Value>())
     captured.insert(value);
   SmallVector<Type> fields{code.pointer(), builder.getI64Type()};
