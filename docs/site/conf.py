@@ -17,8 +17,8 @@ root_doc = "manual/index"
 exclude_patterns = ["next.md", "coverage.md"]
 suppress_warnings = ["misc.highlighting_failure", "toc.glob", "duplicate_declaration.cpp", "ref.python"]
 
-# Markdown as GitHub has it: anchors of headings, tables, links to files of the checkout.
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+# Markdown as GitHub has it: anchors of headings, tables, links. Formulas are text: pages need nothing from elsewhere.
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
 breathe_projects = {"metate": os.environ["METATE_DOXYGEN_XML"]}
