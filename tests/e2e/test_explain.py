@@ -119,7 +119,7 @@ def test_a_run_has_times(explain):
         ("1 / 0", (), 2, "the program raised ZeroDivisionError, before a kernel was compiled"),
         ("raise SystemExit(3)", ("--run",), 2, "the program ended with status 3, before a kernel was compiled"),
         ("print('nothing')", ("--run",), 1, "no kernel was called, so there is nothing to explain"),
-        ("x = 1", ("--kernel", "sub"), 1, "compiled no kernel 'sub'; it compiled add, stencil"),
+        ("x = 1", ("--kernel", "add", "--kernel", "sub"), 1, "compiled no kernel 'sub'; it compiled add, stencil"),
     ],
 )  # fmt: skip
 def test_nothing_to_show(explain, program, options, status, text):

@@ -40,7 +40,7 @@ def run(file: pathlib.Path, arguments=(), *, output: pathlib.Path | None = None,
             failure = _compile_rest(sys.modules[name], imposed)
         reports = _reports_of(imposed, kernels)
         profiles = [one.device.profile for one in imposed.holdings if one.device is not None] if timed else []
-    if not reports:
+    if not reports or not {one.kernel for one in reports} >= set(kernels):
         print(f"metate explain: {_nothing(file, failure, imposed, kernels, timed)}", file=sys.stderr)
         return FAILED if failure else NOTHING
     times, limits = _times(profiles, reports) if timed else ([], None)
@@ -105,10 +105,11 @@ def _times(profiles, reports):
 
 def _nothing(file, failure, imposed, kernels, timed) -> str:
     if failure:
-        return f"{failure}, before a kernel was compiled"
-    if kernels and any(holdings.reports for holdings in imposed.holdings):
-        had = sorted({kernel.__name__ for holdings in imposed.holdings for kernel, _ in holdings.reports})
-        return f"--kernel: {file} compiled no kernel '{', '.join(kernels)}'; it compiled {', '.join(had)}"
+        return f"{failure}, before {'these kernels were' if kernels else 'a kernel was'} compiled"
+    had = sorted({kernel.__name__ for holdings in imposed.holdings for kernel, _ in holdings.reports})
+    if kernels and had:
+        missing = next(name for name in kernels if name not in had)
+        return f"--kernel: {file} compiled no kernel '{missing}'; it compiled {', '.join(had)}"
     if timed:
         return f"{file}: no kernel was called, so there is nothing to explain"
     return (
