@@ -91,3 +91,17 @@ def test_instrumented_and_debug_kernels_are_deterministic():
         rain(tree, at)
         rain(tree, at)
         assert tree.h.to_numpy().sum() == 400
+
+
+def test_reports_of_graphs_and_under_other_options():
+    x = np.ones(8, np.float32)
+    with mt.Context(deterministic=True, debug=True, profile=True):
+        scale(x, 2.0)
+        report = scale.report()
+        assert [loop.kind for loop in report.loops] == ["parallel loop"] and report.code
+        graph = graph_of(scale, X, 2.0)
+        graph.run({"x": x})
+        assert "twice(x: f32[:]" in str(graph.kernel.report())
+    with mt.Context(mt.interp):  # what the compiler would do
+        scale(x, 2.0)
+        assert scale.report().code
