@@ -151,6 +151,33 @@ void runKernel(KernelBuilder &self, const std::string &kernel, nb::list operands
   check(self);
 }
 
+/// operands: values, and references by their indices.
+std::vector<KernelValue> callFunction(KernelBuilder &self, const std::string &name,
+                                      nb::list operands, const std::vector<DataType> &results) {
+  llvm::SmallVector<mlir::Value> converted;
+  for (nb::handle operand : operands) {
+    if (nb::isinstance<Reference>(operand))
+      llvm::append_range(converted, self.referenceOperands(nb::cast<Reference>(operand)));
+    else
+      converted.push_back(nb::cast<KernelValue>(operand).ir);
+  }
+  return checked(self, self.call(name, converted, results));
+}
+
+template <typename Class> void bindCalls(Class &builder) {
+  builder
+      .def("begin_function",
+           [](KernelBuilder &self, const std::string &name, const std::string &file, unsigned line,
+              unsigned column) { return self.beginFunction(name, file, line, column); })
+      .def("parameter", &KernelBuilder::parameter)
+      .def("reference_parameter", &KernelBuilder::referenceParameter)
+      .def("end_function",
+           [](KernelBuilder &self, const Values &values) { self.endFunction(values); })
+      .def("abandon_function", &KernelBuilder::abandonFunction)
+      .def_prop_ro("is_in_function", &KernelBuilder::isInFunction)
+      .def("call", &callFunction);
+}
+
 template <typename Class> void bindValues(Class &builder) {
   builder.def("integer_literal", &integerLiteral)
       .def("float_literal", &Checked<&KernelBuilder::floatLiteral>::call)
@@ -323,7 +350,15 @@ void bindTypes(nb::module_ &module) {
   nb::class_<KernelTree>(module, "Tree", "A tree argument.");
   nb::class_<Reference>(module, "Reference",
                         "A local, an array element, a member of a cell, or a component of one.")
-      .def_ro("type", &Reference::type);
+      .def_ro("type", &Reference::type)
+      .def_prop_ro("is_local",
+                   [](const Reference &self) { return self.kind == Reference::Kind::Local; })
+      .def("is_same_base", [](const Reference &self, const Reference &other) {
+        return self.kind == other.kind && self.base == other.base && self.path == other.path &&
+               self.whole == other.whole && self.isClamped == other.isClamped &&
+               self.indices.size() == other.indices.size() &&
+               self.components.size() == other.components.size();
+      });
 }
 
 } // namespace
@@ -387,6 +422,7 @@ void bindBuilder(nb::module_ &module) {
   bindValues(builder);
   bindMemory(builder);
   bindControl(builder);
+  bindCalls(builder);
 }
 
 } // namespace metate::python

@@ -53,7 +53,7 @@ from .fields import (
     struct_field,
     vector_field,
 )
-from .frontend.function import data_oriented, func, pyfunc, real_func, template
+from .frontend.function import data_oriented, func, pyfunc, real_func, ref, template
 from .intrinsics import *  # noqa: F403  (its __all__: the functions that kernels know)
 from .intrinsics import __all__ as _intrinsics
 from .kernel import attach_source, kernel
@@ -148,7 +148,7 @@ __all__ = [
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
     "TaichiTypeError", "TreeError", "TypeError_", "VectorNdarray", "ZeroDivisionError_", "__version__", "aot", "arm64",
     "attach_source", "axes", "cpu", "data_oriented", "dataclass", "deactivate_all_snodes", "errors", "field", "from_dlpack",
-    "func", "init", "interp", "kernel", "math", "ndarray", "pyfunc", "real_func", "reset", "root", "sync", "template",
+    "func", "init", "interp", "kernel", "math", "ndarray", "pyfunc", "real_func", "ref", "reset", "root", "sync", "template",
     "types", "ui", "var", "x64", "x86_64",
     *_axes, *_dtypes.__all__, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

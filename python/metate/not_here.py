@@ -19,12 +19,10 @@ TEXTS = {
     "ArgPack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
     "argpack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
     "frexp": "use mt.log and mt.floor, or bits by mt.bit_cast",
-    "ref": "use mt.template(): such an argument of a function is the caller's variable",
 }  # fmt: skip
 OF_TYPES = {
     "argpack": TEXTS["argpack"],
     "quant": "quantised types are not supported yet: use i8, i16 or f16",
-    "ref": TEXTS["ref"],
     "texture": _GPU,
     "rw_texture": _GPU,
 }  # fmt: skip

@@ -18,7 +18,7 @@ from .default_types import scalar_type as _scalar_type
 from .dtypes import *  # noqa: F403  (its __all__: the types by their names)
 from .dtypes import dtype as dtype
 from .fields import make as _make
-from .frontend.function import template  # noqa: F401
+from .frontend.function import ref, template  # noqa: F401
 from .primitive_types import is_integral, is_real, is_signed, is_tensor  # noqa: F401
 from .tree_builder import SNodeTreeBuilder  # noqa: F401
 from .tree_instances import TreeType  # noqa: F401

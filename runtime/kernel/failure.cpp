@@ -178,6 +178,9 @@ metate_status reportFailure(const metate_kernel &kernel, const metate_argument *
   case METATE_E_DIVISION_BY_ZERO:
     text.add("division by zero");
     break;
+  case METATE_E_OUT_OF_MEMORY: // of the stack
+    text.add("%s", what);
+    break;
   case METATE_E_CAPACITY:
     addAccess(&text, what, failure, rank);
     text.add(": ");

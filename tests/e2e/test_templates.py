@@ -381,29 +381,11 @@ def test_real_functions():
         x = 2.0 * x
         return mt.i32(x > 0)
 
-    @mt.real_func
-    def factorial(n: mt.i32) -> mt.i32:
-        result = 1
-        if n > 1:
-            result = n * factorial(n - 1)
-        return result
-
     @mt.kernel
     def go(x: mt.f32) -> mt.i32:
         return sign(x)
 
-    @mt.kernel
-    def recursive(n: mt.i32) -> mt.i32:
-        return factorial(n)
-
     assert [go(-2.0), go(0.0), go(7.0)] == [-1, 0, 1]
-    with pytest.raises(mt.CompilationError, match="'factorial' calls itself"):
-        recursive(4)
-    with pytest.raises(mt.errors.RuntimeTypeError_, match="real_func 'untyped': parameter 'x' has no annotation"):
-
-        @mt.real_func
-        def untyped(x):
-            return x
 
 
 def test_a_value_that_is_no_constant_is_warned_of():

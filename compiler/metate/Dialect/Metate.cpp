@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Dialect/Call.h"
 #include "metate/Dialect/Graph.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -31,6 +32,10 @@ void MetateDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "metate/Dialect/MetateGraphOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "metate/Dialect/MetateCallOps.cpp.inc"
       >();
 }
 

@@ -243,6 +243,24 @@ public:
   /// Runs a kernel of the module that makeNode was called on; operands: arguments and values of this one.
   void run(llvm::StringRef kernel, llvm::ArrayRef<mlir::Value> operands);
 
+  //===-- Calls.cpp
+  //----------------------------------------------------------===//
+  /// Begins a function of the kernel that is called, not inlined; the statement at hand waits. Returns its name, which
+  /// is `name` or, where the kernel has that one, `name` with a number.
+  std::string beginFunction(llvm::StringRef name, llvm::StringRef file, unsigned line,
+                            unsigned column);
+  KernelValue parameter(const DataType &type);
+  /// The same place of an array or a tree, with indices that are parameters; referenceOperands are their arguments.
+  Reference referenceParameter(const Reference &reference);
+  llvm::SmallVector<mlir::Value> referenceOperands(const Reference &reference);
+  /// Ends the function that was begun last, with what it gives.
+  void endFunction(llvm::ArrayRef<KernelValue> values);
+  /// Takes it out of the kernel: an error was met in it.
+  void abandonFunction();
+  std::vector<KernelValue> call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands,
+                                llvm::ArrayRef<DataType> results);
+  bool isInFunction() const { return !outer.empty(); }
+
   //===-- Random.cpp
   //---------------------------------------------------------===//
   /// A random number: an integer of any value, a float of [0, 1). `key`: a u64 of the launch.
@@ -360,6 +378,18 @@ private:
   mlir::Value iterationCount(mlir::Value lower, mlir::Value upper, mlir::Value step);
   void enterLoop(mlir::Operation *op, mlir::Block *body);
 
+  /// Calls.cpp: where the statement stands that waits for a function.
+  struct Outer {
+    mlir::OpBuilder::InsertPoint at;
+    mlir::Location location;
+    llvm::SmallVector<mlir::Location> callSites;
+    llvm::SmallVector<Frame> frames;
+    llvm::SmallVector<mlir::Block *> scopes;
+    mlir::Operation *parallelOp;
+    llvm::SmallVector<NoActivation> noActivations;
+  };
+  void leaveFunction();
+
   SourceModule &module;
   KernelOptions settings;
   Diagnostics problems;
@@ -371,6 +401,7 @@ private:
   llvm::SmallVector<Frame> frames;
   llvm::SmallVector<mlir::Block *> scopes; // where locals are made: bodies of loops, the kernel's
   mlir::Operation *parallelOp = nullptr;
+  std::vector<Outer> outer; // functions within functions, the innermost last
 };
 
 } // namespace metate::frontend

@@ -155,6 +155,11 @@ static Value joined(OpBuilder &builder, Location loc, ArrayRef<Value> words) {
 KernelValue KernelBuilder::random(Scalar type, const KernelValue &key) {
   if (!key)
     return {};
+  if (isInFunction()) {
+    fail("random numbers in a real_func are not there: an iteration counts those that it draws",
+         "draw them before, and pass them; or make it a @func, which is inlined");
+    return {};
+  }
   assert(bitWidth(key.type.scalar) == 64 && "the key is a u64");
   DataType data(type);
   unsigned width = bitWidth(type), wordBits = width == 64 ? 64 : 32;

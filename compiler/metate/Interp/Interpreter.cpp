@@ -68,6 +68,7 @@ static RuleTable makeRules() {
   addTaskRules(rules);
   addReserveRules(rules);
   addGraphRules(rules);
+  addCallRules(rules);
   return rules;
 }
 

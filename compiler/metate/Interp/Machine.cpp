@@ -193,7 +193,7 @@ static std::vector<std::string> callersOf(Location location) {
 
 void Machine::report(StringRef kind, Operation *op, const Twine &message, int32_t code,
                      const Shown &shown) {
-  bool ends = checks.stop || code == METATE_E_INTERNAL;
+  bool ends = checks.stop || code == METATE_E_INTERNAL || code == METATE_E_OUT_OF_MEMORY;
   if (isSilent) {
     if (ends && !stopped())
       otherEnd = {op, message.str(), isParallel ? variables : Coordinates()};

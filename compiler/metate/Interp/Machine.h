@@ -30,7 +30,8 @@ using RuleTable = llvm::DenseMap<mlir::TypeID, Rule>;
 class Machine {
 public:
   Machine(KernelOp kernel, const RuleTable &rules, const Checks &checks, const metate_host *host)
-      : kernel(kernel), checks(checks), host(host), rules(rules) {}
+      : kernel(kernel), checks(checks), host(host), rules(rules),
+        stack(static_cast<const char *>(__builtin_frame_address(0))) {}
 
   //===-- values ------------------------------------------------------------===//
 
@@ -67,6 +68,19 @@ public:
   int32_t statusCode() const { return status; }
   /// Ends the launch if the host wants it to.
   bool interrupted();
+
+  //===-- calls -------------------------------------------------------------===//
+
+  /// Values of what stands in a function that has not ended, while a call inside it runs it anew.
+  struct Kept {
+    llvm::SmallVector<std::pair<mlir::Value, Components>> scalars;
+    llvm::SmallVector<std::pair<mlir::Value, Array *>> arrays;
+  };
+  Kept keep(mlir::Operation *function);
+  void restore(Kept &&kept);
+  /// Is there stack for one more call?
+  bool hasRoom() const;
+  llvm::DenseMap<mlir::Operation *, unsigned> running; ///< functions that have not ended
 
   //===-- parallel tasks ----------------------------------------------------===//
 
@@ -130,6 +144,8 @@ private:
   llvm::DenseMap<mlir::Value, std::unique_ptr<Array>> passed; ///< to kernels of a graph
   int32_t status = METATE_OK;
   bool isParallel = false;
+  const char *stack = nullptr; ///< where the launch's stack begins, about
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> valuesIn; ///< of a function
   uint64_t loops = 0; ///< parallel ones that have begun
   uint64_t iteration = 0;
   Coordinates variables;                                                  ///< of the iteration

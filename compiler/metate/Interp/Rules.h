@@ -26,6 +26,7 @@ void addCellRules(RuleTable &table);
 void addTaskRules(RuleTable &table);
 void addReserveRules(RuleTable &table);
 void addGraphRules(RuleTable &table);
+void addCallRules(RuleTable &table);
 
 /// Gives the operation's result, component by component, what `compute` makes of the operands'.
 void elementwise(Machine &machine, mlir::Operation *op,

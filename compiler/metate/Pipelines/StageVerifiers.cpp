@@ -4,7 +4,7 @@
 // that a dump fed back is held to the same.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Metate.h"
+#include "metate/Dialect/Call.h"
 #include "metate/Pipelines/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -98,7 +98,7 @@ static std::string afterOffload(Operation *op) {
   bool isTask = isa<RangeOp, CellsOp, SerialOp>(op);
   if (isTask && !isa<KernelOp>(op->getParentOp()))
     return "expected tasks directly in a kernel";
-  if (isa_and_present<KernelOp>(op->getParentOp()) && !isTask && !isa<ReturnOp>(op) &&
+  if (isa_and_present<KernelOp>(op->getParentOp()) && !isTask && !isa<ReturnOp, FunctionOp>(op) &&
       !isMemoryEffectFree(op))
     return "expected statements with effects to be in a task";
   return afterActivate(op);

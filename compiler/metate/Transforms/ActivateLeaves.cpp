@@ -4,6 +4,7 @@
 // slot is there where one of them is set.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
@@ -48,12 +49,14 @@ private:
   /// Does the nest ask about the tree's cells, other than whether the own one is active, or change one of its lists? The bits
   /// would be there too early.
   bool asksActivity(CellsOp cells, IsActiveOp own, Value tree) {
-    return cells
-        .walk([&](CellOpInterface op) {
-          bool differs = op.getOperation() != own && (op.asksActivity() || !op.namesCell()) &&
-                         mayBeSameTree(getOperation(), op.getTree(), tree);
-          return differs ? WalkResult::interrupt() : WalkResult::advance();
-        })
+    return walkWithCalls(cells,
+                         [&](Operation *one) {
+                           auto op = dyn_cast<CellOpInterface>(one);
+                           bool differs = op && one != own &&
+                                          (op.asksActivity() || !op.namesCell()) &&
+                                          mayBeSameTree(getOperation(), op.getTree(), tree);
+                           return differs ? WalkResult::interrupt() : WalkResult::advance();
+                         })
         .wasInterrupted();
   }
 

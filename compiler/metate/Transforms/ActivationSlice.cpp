@@ -3,6 +3,8 @@
 
 #include "metate/Transforms/Checks.h"
 
+#include "metate/Dialect/Call.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
@@ -11,6 +13,7 @@ using namespace mlir;
 using namespace metate;
 
 std::optional<ActivationSlice::Problem> ActivationSlice::run() {
+  findCalls();
   countInstead();
   findWrites();
   for (Operation *root : roots)
@@ -23,6 +26,15 @@ std::optional<ActivationSlice::Problem> ActivationSlice::run() {
   markChecks();
   prune(kernel.getBody().front());
   return std::nullopt;
+}
+
+/// A function that only computes is part of what its results depend on. What another one does depends on who called it.
+void ActivationSlice::findCalls() {
+  kernel.walk([&](CallOp call) {
+    if (callsIntoMemory(call))
+      refuse(call, "what '" + call.getCallee() + "' does, which is called and not inlined");
+  });
+  kernel.walk([&](FunctionOp function) { function.walk([&](Operation *op) { live.insert(op); }); });
 }
 
 /// Activations stay for now, as what changes the set of active cells; they are taken to succeed.

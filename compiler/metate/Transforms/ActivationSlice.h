@@ -32,6 +32,7 @@ public:
   std::optional<Problem> run();
 
 private:
+  void findCalls();
   void countInstead();
   void findWrites();
 

@@ -4,6 +4,7 @@
 // what they give up can wait until the leaf is done: bytes on the stack note it.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
@@ -91,7 +92,7 @@ private:
   bool mayAllWait(CellsOp cells) {
     bool deactivates = false;
     auto visit = [&](Operation *op) {
-      if (mayStop(op))
+      if (mayStop(op) || callsIntoMemory(op))
         return WalkResult::interrupt();
       bool touches = op != cells && llvm::any_of(op->getOperands(), [&](Value operand) {
                        return isa<TreeType>(operand.getType()) &&

@@ -1,4 +1,5 @@
 //===- DemoteAtomics.cpp - atomics that one iteration owns ------*- C++ -*-===//
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
@@ -46,13 +47,13 @@ private:
   void visitLoop(Operation *loop) {
     llvm::DenseSet<Value> shared, written;
     bool mayAlias = getOperation().getMayAlias();
-    loop->walk([&](Operation *op) {
-      auto write = writeOf(op);
-      if (!write)
-        return;
-      written.insert(write->first);
-      if (!isOwn(loop, write->second))
-        shared.insert(write->first);
+    walkWithCalls(loop, [&](Operation *op) {
+      if (auto write = writeOf(op)) {
+        written.insert(write->first);
+        if (!isOwn(loop, write->second))
+          shared.insert(write->first);
+      }
+      return WalkResult::advance();
     });
     // Overlapping arguments: one foreign write anywhere may hit any of them, and the own element of
     // one may be another iteration's of the next.

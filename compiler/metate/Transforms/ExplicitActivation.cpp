@@ -4,6 +4,7 @@
 // none.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
@@ -209,12 +210,13 @@ private:
   void markTopology(ForEachOp loop) {
     SmallVector<Operation *> changes;
     bool deactivates = false, activates = false;
-    loop.walk([&](Operation *op) {
+    walkWithCalls(loop, [&](Operation *op) {
       std::optional<CellAccess> change = changedCell(op);
-      if (!change || !mayBeSameTree(getOperation(), change->tree, loop.getTree()))
-        return;
-      changes.push_back(op);
-      (isa<DeactivateOp>(op) ? deactivates : activates) = true;
+      if (change && mayBeSameTree(getOperation(), change->tree, loop.getTree())) {
+        changes.push_back(op);
+        (isa<DeactivateOp>(op) ? deactivates : activates) = true;
+      }
+      return WalkResult::advance();
     });
     TreePath walked = *findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
     if (llvm::all_of(changes, [&](Operation *op) {

@@ -1,4 +1,5 @@
 //===- HoistActivations.cpp - one activation per leaf -----------*- C++ -*-===//
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
@@ -35,11 +36,12 @@ private:
   /// Does the nest ask which cells of the tree are active? The cell that activates the leaf must
   /// still find it inactive before.
   bool asksActivity(CellsOp cells, Value tree) {
-    return cells
-        .walk([&](Operation *op) {
-          return metate::asksActivity(getOperation(), op, tree) ? WalkResult::interrupt()
-                                                                : WalkResult::advance();
-        })
+    return walkWithCalls(cells,
+                         [&](Operation *op) {
+                           return metate::asksActivity(getOperation(), op, tree)
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
         .wasInterrupted();
   }
 

@@ -4,6 +4,7 @@
 // while the last dimensions of the range run.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafCells.h"
@@ -88,7 +89,7 @@ private:
                                                           isa<MemRefType>(place.getType())));
       return same ? WalkResult::interrupt() : WalkResult::advance();
     };
-    return range.walk(visit).wasInterrupted();
+    return walkWithCalls(range, visit).wasInterrupted();
   }
 
   KernelOp kernel;
@@ -156,7 +157,8 @@ private:
       });
       bool isBefore = isa<LoadOp, IsActiveOp>(other) &&
                       op->getBlock()->findAncestorOpInBlock(*other)->isBeforeInBlock(op);
-      return mayStop(other) || (touches && !isBefore && !isa<DeactivateOp>(other))
+      return mayStop(other) || callsIntoMemory(other) ||
+                     (touches && !isBefore && !isa<DeactivateOp>(other))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     };
@@ -301,11 +303,12 @@ private:
 
   /// Does the range ask which cells of the tree are active? Then the first activation stays where it is.
   bool asksActivity(RangeOp range, Value tree) {
-    return range
-        .walk([&](Operation *op) {
-          return metate::asksActivity(getOperation(), op, tree) ? WalkResult::interrupt()
-                                                                : WalkResult::advance();
-        })
+    return walkWithCalls(range,
+                         [&](Operation *op) {
+                           return metate::asksActivity(getOperation(), op, tree)
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
         .wasInterrupted();
   }
 

@@ -5,6 +5,7 @@
 // variable of a loop whose bounds say so.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
@@ -50,7 +51,17 @@ void metate::checkActivation(ActivateOp activate) {
                   member.name, indices, ValueRange());
 }
 
-bool metate::mayStop(Operation *op) { return op->hasTrait<MayStop>(); }
+bool metate::mayStop(Operation *op) {
+  if (!isa<CallOp>(op))
+    return op->hasTrait<MayStop>();
+  return llvm::any_of(functionsCalledIn(op), [](FunctionOp function) {
+    return function
+        .walk([](Operation *inner) {
+          return inner->hasTrait<MayStop>() ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  });
+}
 
 namespace {
 /// One index with its bound: a constant, or a dimension of an array.
@@ -124,6 +135,13 @@ private:
         .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
           checkDivision(compare);
           checkComponent(compare);
+        })
+        .Case<FunctionOp>([&](FunctionOp function) {
+          OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+          if (!mayCallItself(function))
+            return;
+          EnterOp::create(builder, function.getLoc(), function.getName());
+          PollOp::create(builder, function.getLoc());
         })
         .Case<scf::ForOp>([&](scf::ForOp loop) { poll(loop.getBody()); })
         .Case<scf::WhileOp>([&](scf::WhileOp loop) { poll(loop.getAfterBody()); });

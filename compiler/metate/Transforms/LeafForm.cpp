@@ -1,5 +1,7 @@
 //===- LeafForm.cpp - coordinates as base + local + constant ----*- C++ -*-===//
 #include "metate/Transforms/LeafForm.h"
+
+#include "metate/Dialect/Call.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
@@ -134,17 +136,15 @@ bool metate::isOnlyWriter(KernelOp kernel, CellsOp cells, StoreOp store) {
   CellAccess access = *CellAccess::of(store);
   if (!isAtOwnCell(cells, access) || mayDeactivate(kernel, cells, access.tree))
     return false;
-  return !cells
-              .walk([&](Operation *op) {
-                if (!writesMember(op))
-                  return WalkResult::advance();
-                CellAccess other = *CellAccess::of(op);
-                bool meets = other.path == access.path &&
-                             mayBeSameTree(kernel, other.tree, access.tree) &&
-                             !isAtOwnCell(cells, other);
-                return meets ? WalkResult::interrupt() : WalkResult::advance();
-              })
-              .wasInterrupted();
+  return !walkWithCalls(cells, [&](Operation *op) {
+            if (!writesMember(op))
+              return WalkResult::advance();
+            CellAccess other = *CellAccess::of(op);
+            bool meets = other.path == access.path &&
+                         mayBeSameTree(kernel, other.tree, access.tree) &&
+                         !isAtOwnCell(cells, other);
+            return meets ? WalkResult::interrupt() : WalkResult::advance();
+          }).wasInterrupted();
 }
 
 SmallVector<scf::ForOp> metate::nestOf(CellsOp cells) {

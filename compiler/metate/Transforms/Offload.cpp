@@ -3,6 +3,7 @@
 // Stage 4. Loops keep their order; statements with effects between them become serial tasks.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
@@ -263,6 +264,8 @@ private:
       run.clear();
     };
     for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (isa<FunctionOp>(op)) // first in the kernel
+        continue;
       if (isMutant(Mutant::SerialMergedAcrossLoop) && isa<RangeOp>(op))
         continue;
       bool standsAlone = isa<RangeOp, CellsOp, ReturnOp>(op);
@@ -293,15 +296,16 @@ private:
   }
 
   bool writes(Operation *task, Value tree) {
-    return task
-        ->walk([&](Operation *op) {
-          auto access = CellAccess::of(op);
-          auto change = changedCell(op);
-          bool changes = (writesMember(op) && mayBeSameTree(getOperation(), access->tree, tree)) ||
-                         (change && !isa<DeactivateOp>(op) &&
-                          mayBeSameTree(getOperation(), change->tree, tree));
-          return changes ? WalkResult::interrupt() : WalkResult::advance();
-        })
+    return walkWithCalls(task,
+                         [&](Operation *op) {
+                           auto access = CellAccess::of(op);
+                           auto change = changedCell(op);
+                           bool changes = (writesMember(op) &&
+                                           mayBeSameTree(getOperation(), access->tree, tree)) ||
+                                          (change && !isa<DeactivateOp>(op) &&
+                                           mayBeSameTree(getOperation(), change->tree, tree));
+                           return changes ? WalkResult::interrupt() : WalkResult::advance();
+                         })
         .wasInterrupted();
   }
 

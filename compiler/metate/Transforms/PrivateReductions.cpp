@@ -4,6 +4,7 @@
 // keep a partial result for each chunk of iterations and to add it to the place once.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
@@ -90,12 +91,15 @@ private:
     SmallVector<Access> accesses;
     // What iterations before a failed check added must not be lost with the rest.
     bool stops = false;
-    loop->walk([&](Operation *op) {
+    walkWithCalls(loop, [&](Operation *op) {
       stops |= mayStop(op) || (isa<ActivateOp>(op) && getOperation().getDebug());
       if (std::optional<Access> access = of(op))
         accesses.push_back(std::move(*access));
+      return WalkResult::advance();
     });
     for (const Access &access : accesses) {
+      if (!loop->isAncestor(access.op)) // a function's, which other loops may call
+        continue;
       StringRef problem = stops ? "a check in the loop may stop the kernel, and what was added "
                                   "before must not be lost"
                                 : problemOf(loop, access, accesses);

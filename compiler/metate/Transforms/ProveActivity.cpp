@@ -8,6 +8,7 @@
 // A fact about a cell is one about the cells above it, and about all cells that have these in common.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
@@ -160,7 +161,7 @@ private:
 
   /// Takes out what an operation, with all inside of it, may have made wrong.
   void drop(Facts &facts, Operation *around) {
-    around->walk([&](Operation *op) {
+    walkWithCalls(around, [&](Operation *op) {
       if (auto deactivate = dyn_cast<DeactivateOp>(op)) {
         if (!isMutant(Mutant::FactOutlivesCell))
           llvm::erase_if(facts, [&](Fact &fact) { return mayEnd(deactivate, fact.cell); });
@@ -169,6 +170,7 @@ private:
           if (mayBeSameTree(getOperation(), change->tree, fact.cell.tree))
             fact.isExact = false;
       }
+      return WalkResult::advance();
     });
   }
 

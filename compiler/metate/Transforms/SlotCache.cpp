@@ -1,20 +1,41 @@
 //===- SlotCache.cpp - slots that are looked up once ------------*- C++ -*-===//
 #include "metate/Transforms/SlotCache.h"
 
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/TreeAddress.h"
 
 using namespace mlir;
 using namespace metate;
 
+/// The cells task, or the nest of metate-hoist-slots, that an operation stands in.
+static Operation *scopeOf(Operation *op) {
+  auto cells = op->getParentOfType<CellsOp>();
+  return cells ? cells.getOperation() : slotNestOf(op).getOperation();
+}
+
+void SlotCache::noteCalls() {
+  kernel.walk([&](CallOp call) {
+    Operation *scope = scopeOf(call);
+    for (FunctionOp function : scope ? functionsCalledIn(call) : SmallVector<FunctionOp>())
+      function.walk([&](Operation *op) {
+        std::optional<CellAccess> change = changedCell(op);
+        for (BlockArgument tree : arguments.old())
+          if (change && mayBeSameTree(kernel, tree, change->tree))
+            innerChanges.insert({scope, tree});
+      });
+  });
+}
+
 void SlotCache::noteInnerChanges() {
+  noteCalls();
   kernel.walk([&](Operation *op) {
     std::optional<CellAccess> change = changedCell(op);
     auto cells = op->getParentOfType<CellsOp>();
     // Above the nest it is done before the leaf is looked up.
     bool isAbove =
         isa<ActivateOp>(op) && cells && op->getParentOp() == cells && !nestOf(cells).empty();
-    Operation *scope = cells ? cells.getOperation() : slotNestOf(op).getOperation();
+    Operation *scope = scopeOf(op);
     if (!change || !scope || isAbove || op->hasAttr(mark::linked))
       return;
     TreePath path = change->resolve();

@@ -51,6 +51,7 @@ public:
   }
 
 private:
+  void noteCalls();
   /// What tells slots of one pool of one tree apart: values that they are computed from, with numbers.
   struct Key {
     llvm::SmallVector<mlir::Value> values;

@@ -4,6 +4,7 @@
 // one tile, the leaf with its halo, filled once per leaf; the loads become loads of the tile.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
@@ -41,29 +42,32 @@ private:
   /// Whether the nest may write the member, elsewhere than at the iteration's own cell, or activate cells of its
   /// tree. Other members of the tree are other bytes, as fields of one root are.
   bool isWritten(CellsOp cells, Value tree, StringAttr member) {
-    return cells
-        .walk([&](Operation *op) {
-          auto access = CellAccess::of(op);
-          auto change = changedCell(op);
-          bool isStore = writesMember(op) && access->path == member &&
-                         mayBeSameTree(getOperation(), access->tree, tree);
-          if (isStore && isa<StoreOp>(op) && access->tree == tree) {
-            std::optional<LeafForm> form = LeafForm::of(cells, *access);
-            isStore = !form || !form->isOwnCell(cells, access->resolve());
-          }
-          bool writes = (change && mayBeSameTree(getOperation(), change->tree, tree)) || isStore;
-          return writes ? WalkResult::interrupt() : WalkResult::advance();
-        })
+    return walkWithCalls(cells,
+                         [&](Operation *op) {
+                           auto access = CellAccess::of(op);
+                           auto change = changedCell(op);
+                           bool isStore = writesMember(op) && access->path == member &&
+                                          mayBeSameTree(getOperation(), access->tree, tree);
+                           if (isStore && isa<StoreOp>(op) && access->tree == tree) {
+                             std::optional<LeafForm> form = LeafForm::of(cells, *access);
+                             isStore = !form || !form->isOwnCell(cells, access->resolve());
+                           }
+                           bool writes =
+                               (change && mayBeSameTree(getOperation(), change->tree, tree)) ||
+                               isStore;
+                           return writes ? WalkResult::interrupt() : WalkResult::advance();
+                         })
         .wasInterrupted();
   }
 
   bool isStored(CellsOp cells, Value tree, StringAttr member) {
-    return cells
-        .walk([&](StoreOp store) {
-          bool stores =
-              store.getPathAttr() == member && mayBeSameTree(getOperation(), store.getTree(), tree);
-          return stores ? WalkResult::interrupt() : WalkResult::advance();
-        })
+    return walkWithCalls(cells,
+                         [&](Operation *op) {
+                           auto store = dyn_cast<StoreOp>(op);
+                           bool stores = store && store.getPathAttr() == member &&
+                                         mayBeSameTree(getOperation(), store.getTree(), tree);
+                           return stores ? WalkResult::interrupt() : WalkResult::advance();
+                         })
         .wasInterrupted();
   }
 

@@ -21,6 +21,11 @@ def _walk(statements):
             todo.extend(ast.iter_child_nodes(node))
 
 
+def statements_of(statements):
+    """All statements under the statements; nested definitions stay closed."""
+    return [node for node in _walk(statements) if isinstance(node, ast.stmt)]
+
+
 class _Jumps(NamedTuple):
     """How control may leave a statement, besides at its end; break and continue of a loop around it."""
 

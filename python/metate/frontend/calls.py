@@ -12,11 +12,12 @@ from . import handles
 from .closures import Closure
 from .construction import Construction
 from .evaluator import Evaluator
-from .function import Function, Template
+from .function import Function, RealFunction, Template
 from .inlining import Inlining
 from .intrinsic_calls import IntrinsicCalls
 from .method_calls import MethodCalls
 from .python_calls import PythonCalls
+from .real_calls import RealCalls
 from .struct_ops import StructOperations
 from .walk import Walk
 
@@ -34,10 +35,16 @@ class Calls:
         intrinsics: IntrinsicCalls,
         methods: MethodCalls,
         python_calls: PythonCalls,
+        real_calls: RealCalls,
     ):
         self.walk, self.evaluator, self.structs = walk, evaluator, structs
         self.inlining, self.construction = inlining, construction
         self.intrinsics, self.methods, self.python_calls = intrinsics, methods, python_calls
+        self.real_calls = real_calls
+
+    def _call_function(self, function, node, receivers=()):
+        calls = self.real_calls if isinstance(function, RealFunction) else self.inlining
+        return calls.call_function(function, node, receivers)
 
     def expr_Call(self, node):
         callee = self.evaluator.expr(node.func)
@@ -48,9 +55,9 @@ class Calls:
         if isinstance(callee, intrinsics.Intrinsic):
             return self.intrinsics.call_intrinsic(callee.name, node)
         if isinstance(callee, Function):
-            return self.inlining.call_function(callee, node)
+            return self._call_function(callee, node)
         if isinstance(callee, python_types.MethodType) and isinstance(callee.__func__, Function):
-            return self.inlining.call_function(callee.__func__, node, (callee.__self__,))
+            return self._call_function(callee.__func__, node, (callee.__self__,))
         if callee is super:
             return self.python_calls.call_super(node)
         if isinstance(callee, _types.DType):

@@ -32,6 +32,30 @@ def is_template(annotation) -> bool:
     return isinstance(annotation, Template) or annotation is Template
 
 
+class Ref:
+    """The annotation `ref(type)`: the caller's variable or element, which assignments change."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def __repr__(self):
+        return f"ref({self.dtype!r})"
+
+
+def ref(dtype: Any) -> Ref:
+    """An annotation of functions' parameters: the argument by reference.
+
+    What is given is a variable of the kernel, or an element of a field or array, of exactly the type `dtype` (a scalar, vector,
+    matrix or struct type); what the function assigns to the parameter, it assigns to that.
+    """
+    return Ref(dtype)
+
+
+def takes_place(annotation) -> bool:
+    """Is the argument the thing itself, not its value?"""
+    return is_template(annotation) or isinstance(annotation, Ref)
+
+
 class Function:
     """What @func makes: callable from kernels and other functions only."""
 
@@ -84,17 +108,24 @@ def pyfunc(function: Callable[..., Any]) -> PythonFunction:
     return PythonFunction(function, dict(sys._getframe(1).f_locals))
 
 
-def real_func(function: Callable[..., Any]) -> Function:
-    """What @func does, for functions that Taichi does not inline: arguments go by value, and they may return early.
+class RealFunction(Function):
+    """What @real_func makes: kernels call it."""
 
-    It is inlined nevertheless, so that one that calls itself at run time is a SyntaxError_ at that call. Raises
-    RuntimeTypeError_ for a parameter without a type, as Taichi does.
+    def __repr__(self):
+        return f"<real_func {self.source.name}>"
+
+
+def real_func(function: Callable[..., Any]) -> RealFunction:
+    """Makes `function` callable from kernels, as a function of its own that is called where @func is inlined.
+
+    It may call itself, directly or through others, as deep as the stack allows; in debug mode a call that is too deep is an
+    error at the function's line. It may return anywhere. Parameters are annotated: values go by value, `ref(type)` is the
+    caller's variable or element, arrays, trees and what stands for `template()` are passed as they are. What it returns is as
+    the annotation of the result says, or as its first return. Loops in it run in order.
+
+    Raises TypeError_ for a parameter without annotation.
     """
-    made = Function(function, dict(sys._getframe(1).f_locals))
-    for name, parameter in made.source.parameters.items():
-        if parameter.annotation is parameter.empty and not made.source.is_in_class:
-            raise RuntimeTypeError_(f"real_func '{function.__name__}': parameter '{name}' has no annotation: expected a type")
-    return made
+    return RealFunction(function, dict(sys._getframe(1).f_locals))
 
 
 def data_oriented(cls: _Class) -> _Class:

@@ -310,6 +310,7 @@ class Frame:
     has_returned: bool = False  # under a condition at run time
     structure: Any = None  # a returned thing, for how the values are nested
     annotation: Any = None  # of the result
+    may_end: bool = False  # without a return that gives a value, though others do: it is called, not inlined
 
     @property
     def is_kernel(self):

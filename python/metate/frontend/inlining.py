@@ -16,7 +16,7 @@ from . import analysis, handles
 from .arguments import Arguments
 from .blocks import Blocks
 from .flags import Flags, StaticReturn
-from .function import is_template
+from .function import Ref, is_template, takes_place
 from .results import Results
 from .static import Reference, Value, is_static
 from .struct_ops import StructOperations
@@ -28,8 +28,8 @@ _MOST_NESTED = 64  # calls of one function inside one another, each with other v
 
 
 @dataclass(frozen=True)
-class _Callee:
-    """What is inlined, however it was written."""
+class Callee:
+    """What is called, however it was written."""
 
     name: str
     source: Any
@@ -71,7 +71,7 @@ class Inlining:
         else:
             body = source.tree.body
         signature = inspect.Signature(list(source.parameters.values()))
-        callee = _Callee(source.name, source, source, signature, body, source.returns, {})
+        callee = Callee(source.name, source, source, signature, body, source.returns, {})
         return self._inline(callee, node, receivers, given)
 
     def call_closure(self, closure, node):
@@ -79,7 +79,7 @@ class Inlining:
         body = [self._return_of(closure.node)] if isinstance(closure.node, ast.Lambda) else closure.node.body
         returns = closure.signature.return_annotation
         returns = None if returns is inspect.Signature.empty else returns
-        callee = _Callee(closure.name, closure.source, closure.node, closure.signature, body, returns, closure.names)
+        callee = Callee(closure.name, closure.source, closure.node, closure.signature, body, returns, closure.names)
         return self._inline(callee, node, ())
 
     def call_composite(self, composite, node):
@@ -114,7 +114,7 @@ class Inlining:
     #  -- the call ---------------------------------------------------------------------------------
 
     def _inline(self, callee, node, receivers, given=None):
-        bound = self._bind_arguments(callee, node, receivers, given)
+        bound = self.bind_arguments(callee, node, receivers, given)
         self._check_recursion(callee, bound, node)
         scope = handles.Scope("function")
         frame = handles.Frame(callee.source, scope, callee.names, self.walk.frame, node, self.builder.scope)
@@ -177,11 +177,11 @@ class Inlining:
 
     #  -- arguments --------------------------------------------------------------------------------
 
-    def _bind_arguments(self, callee, node, receivers, given):
+    def bind_arguments(self, callee, node, receivers, given):
         """Argument objects by parameter name."""
         templates = set()
         for k, (name, parameter) in enumerate(callee.signature.parameters.items()):
-            if is_template(parameter.annotation):
+            if takes_place(parameter.annotation):
                 templates |= {k - len(receivers), name}
         positional, keywords = self.arguments.of(node, places=templates) if given is None else (given, {})
         signature = callee.signature.replace(
@@ -221,6 +221,8 @@ class Inlining:
         """What a parameter's name is bound to: by value, unless it is a template or a handle."""
         if is_template(annotation):
             return self._template_parameter(thing, node)
+        if isinstance(annotation, Ref):
+            return handles.Local(self.results.referred(annotation, thing, f"argument '{name}' of '{function}'", node), node)
         if isinstance(thing, handles.CellHandle) and len(thing.tree.type.members) != 1:
             return handles.Constant(thing)
         thing = self.values.settled(thing, node)

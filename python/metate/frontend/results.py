@@ -18,9 +18,9 @@ from .evaluator import Evaluator
 from .flags import Flags, StaticReturn
 from .function import is_template
 from .native import describe, native_type
-from .static import Value
+from .static import Reference, Value
 from .struct_ops import StructOperations
-from .structs import StructValue
+from .structs import Components, StructValue
 from .values import Values
 from .walk import Walk
 
@@ -64,6 +64,25 @@ class Results:
             return thing
         text = f"{what}: expected a scalar, vector, matrix, struct, ndarray or tree type or template() as annotation"
         raise self.walk.error("type", f"{text}, got {annotation!r}", node)
+
+    def referred(self, annotation, thing, what, node):
+        """The place that an argument annotated `ref(type)` is."""
+        is_place = isinstance(thing, (Reference, Components)) or (isinstance(thing, StructValue) and thing.is_place)
+        if isinstance(thing, handles.CellHandle) and len(thing.tree.type.members) == 1:
+            thing, is_place = self.values.sole_member(thing, node), True
+        if not is_place:
+            hint = "give a variable, or assign the value to one first"
+            raise self.walk.error("type", f"{what}: expected a variable or an element, got {describe(thing)}", node, hint)
+        wanted = annotation.dtype
+        if _types.is_python_scalar(wanted):
+            wanted = self.values.scalar_type(wanted, node)
+        is_struct = isinstance(wanted, _types.StructType)
+        fits = thing.type == (wanted if is_struct else native_type(wanted))
+        if not fits:
+            name = repr(wanted) if is_struct else native_type(wanted).name
+            text = f"{what}: expected a place of type {name}, got {describe(thing)}"
+            raise self.walk.error("type", text, node, "by reference the types must be the same")
+        return thing
 
     def _checked_array(self, annotation, thing, what, node):
         if isinstance(annotation, SparseMatrixBuilderType):
@@ -115,11 +134,11 @@ class Results:
 
     def _store_results(self, frame, thing, node):
         """An early return: the values go to variables of the function, one set for each combination of types."""
-        values = [self.values.to_value(part, node.value) for part in _leaves(thing)]
-        structure = _structure(thing)
+        values = [self.values.to_value(part, node.value) for part in leaves_of(thing)]
+        structure = structure_of(thing)
         if not frame.returns:
             frame.structure = thing
-        elif structure != _structure(frame.structure):
+        elif structure != structure_of(frame.structure):
             self._refuse_structure(frame, thing, values, node)
         places = next((p for p in frame.returns if all(a.type == b.type for a, b in zip(p, values))), None)
         if places is None:
@@ -148,7 +167,7 @@ class Results:
                 text = f"'{callee.name}': expected a return statement, as its annotation says"
                 raise located("type", text, callee.source, self._definition(callee))
             return frame.result
-        if not analysis.facts_of(callee.body).always_returns:
+        if not analysis.facts_of(callee.body).always_returns and not frame.may_end:
             text = f"'{callee.name}' returns a value on some paths and none on others"
             raise located("type", text, callee.source, self._definition(callee))
         values = [self.walk.emit(node, self.builder.load, place) for place in frame.returns[0]]
@@ -157,7 +176,7 @@ class Results:
             is_it = self.walk.emit(node, self.builder.compare, "==", which, self.values.constants.typed(number, _types.i32, node))
             others = [self.walk.emit(node, self.builder.load, place) for place in places]
             values = [self.walk.emit(node, self.builder.select, is_it, b, a) for a, b in zip(values, others)]
-        return _rebuilt(frame.structure, iter(values))
+        return rebuilt(frame.structure, iter(values))
 
     @staticmethod
     def _definition(callee):
@@ -171,10 +190,11 @@ def _tuple_annotation(annotation):
     return typing.get_args(annotation) if typing.get_origin(annotation) is tuple else None
 
 
-def _leaves(thing):
+def leaves_of(thing):
+    """What stands at the leaves of a value, a tuple or a struct."""
     if isinstance(thing, (tuple, list)):
         for part in thing:
-            yield from _leaves(part)
+            yield from leaves_of(part)
     elif isinstance(thing, StructValue):
         for _, part in thing.leaves():
             yield part
@@ -182,15 +202,15 @@ def _leaves(thing):
         yield thing
 
 
-def _structure(thing):
+def structure_of(thing):
     """What returns must have in common: how values are nested, not their types."""
     if isinstance(thing, (tuple, list)):
-        return tuple(_structure(part) for part in thing)
+        return tuple(structure_of(part) for part in thing)
     return thing.type if isinstance(thing, (StructValue, Struct)) else None
 
 
-def _rebuilt(thing, values):
+def rebuilt(thing, values):
     """The thing with its leaves replaced by values."""
     if isinstance(thing, (tuple, list)):
-        return tuple(_rebuilt(part, values) for part in thing)
+        return tuple(rebuilt(part, values) for part in thing)
     return thing.map(lambda _: next(values)) if isinstance(thing, StructValue) else next(values)

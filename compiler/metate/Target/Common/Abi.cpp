@@ -170,7 +170,10 @@ std::pair<uint32_t, Value> target::shownValue(Code &code, Value value, bool isUn
   return {kind, arith::ExtSIOp::create(builder, code.loc, i64, value)};
 }
 
-Value target::hostOf(LLVM::LLVMFuncOp function, Code &code) {
+Value target::hostOf(Operation *op, Code &code) {
+  auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+  if (!function) // one that these call: its first argument
+    return op->getRegion(0).getArgument(0);
   // An entry takes the host as its third argument; a body finds it first in its context.
   if (function.getFunctionType() == entryType(function.getContext()))
     return function.getArgument(2);

@@ -48,8 +48,8 @@ mlir::LLVM::LLVMFuncOp recordFailure(mlir::ModuleOp module);
 /// an f64).
 std::pair<uint32_t, mlir::Value> shownValue(Code &code, mlir::Value value, bool isUnsigned);
 
-/// The host pointer of an entry or task body, loaded at `code`'s place where need be.
-mlir::Value hostOf(mlir::LLVM::LLVMFuncOp function, Code &code);
+/// The host pointer of an entry, of a task body or of a function that they call, loaded at `code`'s place where need be.
+mlir::Value hostOf(mlir::Operation *function, Code &code);
 
 /// Types of targets that go on to LLVM: upstream's, and a block is a pointer.
 class KernelTypeConverter : public mlir::LLVMTypeConverter {

@@ -5,6 +5,7 @@
 // function.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Dialect/Format.h"
 #include "metate/Dialect/Place.h"
 #include "metate/Target/Common/Abi.h"
@@ -13,6 +14,7 @@
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace metate {
 #define GEN_PASS_DEF_LOWERCHECKS
@@ -29,7 +31,7 @@ struct LowerChecks : metate::impl::LowerChecksBase<LowerChecks> {
     nextText = llvm::range_size(getOperation().getOps<TextOp>());
     SmallVector<Operation *> stops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AssertOp, CheckOp, PollOp, ReturnStatusOp>(op))
+      if (isa<AssertOp, CheckOp, PollOp, ReturnStatusOp, EnterOp>(op))
         stops.push_back(op);
     });
     for (Operation *op : stops) {
@@ -40,6 +42,8 @@ struct LowerChecks : metate::impl::LowerChecksBase<LowerChecks> {
               check.getShape());
       else if (auto status = dyn_cast<ReturnStatusOp>(op))
         lowerStatus(status);
+      else if (auto enter = dyn_cast<EnterOp>(op))
+        lowerEnter(enter);
       else
         lowerPoll(op);
       op->erase();
@@ -88,7 +92,7 @@ private:
     Block *failed = branchBefore(op, condition);
     OpBuilder builder = OpBuilder::atBlockBegin(failed);
     Code c(builder, op->getLoc());
-    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+    Operation *function = functionAround(op);
     Value values = index.empty() ? c.null() : buffer(function, op->getLoc());
     for (auto [k, value] : llvm::enumerate(index)) {
       c.store(widen(c, value), values, int64_t(8 * k));
@@ -99,7 +103,25 @@ private:
                                      ValueRange{hostOf(function, c), c.constant(code, 32),
                                                 c.constant(textOf(op->getLoc(), text), 32),
                                                 c.constant(int64_t(index.size()), 32), values});
-    LLVM::ReturnOp::create(builder, op->getLoc(), call.getResult());
+    leave(builder, op, call.getResult());
+  }
+
+  /// An entry, a body, or a function that they call.
+  static Operation *functionAround(Operation *op) {
+    return op->getParentOfType<FunctionOpInterface>();
+  }
+
+  /// Returns the status; with zeros, where the function has results that nobody will look at.
+  static void leave(OpBuilder &builder, Operation *op, Value status) {
+    auto function = dyn_cast<func::FuncOp>(functionAround(op));
+    if (!function) {
+      LLVM::ReturnOp::create(builder, op->getLoc(), status);
+      return;
+    }
+    SmallVector<Value> values{status};
+    for (Type type : function.getResultTypes().drop_front())
+      values.push_back(arith::ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(type)));
+    func::ReturnOp::create(builder, op->getLoc(), values);
   }
 
   static Value widen(Code &code, Value value) {
@@ -109,10 +131,10 @@ private:
   }
 
   /// A function's room for the indices and extents of a failed check.
-  Value buffer(LLVM::LLVMFuncOp function, Location loc) {
+  Value buffer(Operation *function, Location loc) {
     Value &room = buffers[function];
     if (!room) {
-      OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+      OpBuilder builder = OpBuilder::atBlockBegin(&function->getRegion(0).front());
       Code code(builder, loc);
       auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), 2 * METATE_MAX_RANK);
       room = LLVM::AllocaOp::create(builder, loc, code.pointer(), type, code.constant(1, 64));
@@ -140,11 +162,23 @@ private:
     Value isOk = LLVM::ICmpOp::create(builder, op.getLoc(), LLVM::ICmpPredicate::eq, op.getStatus(),
                                       code.constant(METATE_OK, 32));
     builder.setInsertionPointToStart(branchBefore(op, isOk));
-    LLVM::ReturnOp::create(builder, op.getLoc(), op.getStatus());
+    leave(builder, op, op.getStatus());
+  }
+
+  /// The stack grows downwards: what is left of it for calls ends where the function's second argument says.
+  void lowerEnter(EnterOp op) {
+    OpBuilder builder(op);
+    Code code(builder, op.getLoc());
+    auto function = cast<func::FuncOp>(functionAround(op));
+    Value top = LLVM::StackSaveOp::create(builder, op.getLoc(), code.pointer());
+    top = LLVM::PtrToIntOp::create(builder, op.getLoc(), builder.getI64Type(), top);
+    Value isInside = LLVM::ICmpOp::create(builder, op.getLoc(), LLVM::ICmpPredicate::ugt, top,
+                                          function.getArgument(1));
+    lower(op, isInside, METATE_E_OUT_OF_MEMORY, callDepthMessage(op.getName(), callBytes), {}, {});
   }
 
   void lowerPoll(Operation *op) {
-    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+    Operation *function = functionAround(op);
     Value &word = words[function];
     if (!word)
       word = interruptWord(function, op->getLoc());
@@ -156,12 +190,12 @@ private:
     Value isOff = LLVM::ICmpOp::create(builder, op->getLoc(), LLVM::ICmpPredicate::eq, asked,
                                        code.constant(0, 32));
     builder.setInsertionPointToStart(branchBefore(op, isOff));
-    LLVM::ReturnOp::create(builder, op->getLoc(), code.constant(METATE_E_INTERRUPTED, 32));
+    leave(builder, op, code.constant(METATE_E_INTERRUPTED, 32));
   }
 
   /// Where the function finds its host's word, in its entry block; a zero where there is none.
-  Value interruptWord(LLVM::LLVMFuncOp function, Location loc) {
-    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  Value interruptWord(Operation *function, Location loc) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&function->getRegion(0).front());
     Code code(builder, loc);
     Value host = hostOf(function, code), none = noHost(getOperation(), code);
     auto orNone = [&](Value pointer) {

@@ -5,7 +5,9 @@
 // put the two on different machines. Must not know how iterations are run.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
 #include "metate/Target/Common/Passes.h"
+#include "metate/abi/base.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -132,12 +134,110 @@ private:
   unsigned number = 0;
 };
 
+/// The functions of a kernel. What they use of it become operands of their calls, which tasks then capture like anything else.
+/// A function that may stop the kernel gives a status first, and who called it leaves with that.
+class Functions {
+public:
+  explicit Functions(KernelOp kernel)
+      : kernel(kernel), all(kernel.getBody().front().getOps<FunctionOp>()) {}
+
+  void run() {
+    llvm::DenseMap<FunctionOp, llvm::SetVector<Value>> own;
+    for (FunctionOp function : all) {
+      sinkConstants(function.getBody());
+      getUsedValuesDefinedAbove(function.getBody(), own[function]);
+    }
+    for (FunctionOp function : all) {
+      captured[function] = own[function];
+      bool stops = mayStopItself(function);
+      for (FunctionOp called : functionsCalledIn(function)) {
+        captured[function].insert_range(own[called]);
+        stops |= mayStopItself(called);
+      }
+      made[function] = create(function, stops);
+    }
+    SmallVector<CallOp> calls;
+    kernel.walk([&](CallOp call) { calls.push_back(call); });
+    for (CallOp call : calls)
+      replace(call);
+    for (FunctionOp function : all)
+      move(function);
+  }
+
+private:
+  static bool mayStopItself(FunctionOp function) {
+    return function
+        .walk([](Operation *op) {
+          return op->hasTrait<MayStop>() ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  func::FuncOp create(FunctionOp function, bool stops) {
+    OpBuilder builder(kernel);
+    SmallVector<Type> arguments(function.getBody().getArgumentTypes()), results;
+    llvm::append_range(arguments, ValueRange(captured[function].getArrayRef()).getTypes());
+    if (stops)
+      results.push_back(builder.getI32Type());
+    llvm::append_range(results, function.getResultTypes());
+    auto name = (kernel.getSymName() + "." + function.getName()).str();
+    auto result = func::FuncOp::create(builder, function.getLoc(), name,
+                                       builder.getFunctionType(arguments, results));
+    result.setPrivate();
+    result.addEntryBlock();
+    return result;
+  }
+
+  void replace(CallOp call) {
+    FunctionOp function = functionOf(call);
+    OpBuilder builder(call);
+    SmallVector<Value> operands(call.getOperands());
+    llvm::append_range(operands, captured[function]);
+    auto made = func::CallOp::create(builder, call.getLoc(), this->made[function], operands);
+    ValueRange results = made.getResults();
+    if (results.size() > call.getNumResults()) {
+      ReturnStatusOp::create(builder, call.getLoc(), results.front());
+      results = results.drop_front();
+    }
+    call.replaceAllUsesWith(results);
+    call.erase();
+  }
+
+  void move(FunctionOp function) {
+    func::FuncOp to = made[function];
+    Block &from = function.getBody().front(), &body = to.getBody().front();
+    auto arguments = to.getArguments();
+    for (auto [old, argument] : llvm::zip(from.getArguments(), arguments))
+      old.replaceAllUsesWith(argument);
+    for (auto [value, argument] :
+         llvm::zip(captured[function], arguments.drop_front(from.getNumArguments())))
+      replaceAllUsesInRegionWith(value, argument, function.getBody());
+    body.getOperations().splice(body.end(), from.getOperations());
+    Operation *give = &body.back();
+    OpBuilder builder(give);
+    SmallVector<Value> values;
+    if (to.getNumResults() > give->getNumOperands())
+      values.push_back(arith::ConstantIntOp::create(builder, give->getLoc(), METATE_OK, 32));
+    llvm::append_range(values, give->getOperands());
+    func::ReturnOp::create(builder, give->getLoc(), values);
+    give->erase();
+    function.erase();
+  }
+
+  KernelOp kernel;
+  SmallVector<FunctionOp> all;
+  llvm::DenseMap<FunctionOp, llvm::SetVector<Value>> captured;
+  llvm::DenseMap<FunctionOp, func::FuncOp> made;
+};
+
 struct OutlineTasks : metate::impl::OutlineTasksBase<OutlineTasks> {
   using OutlineTasksBase::OutlineTasksBase;
 
   void runOnOperation() override {
-    for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>()))
+    for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>())) {
+      Functions(kernel).run();
       Outlining(kernel, serial).run();
+    }
   }
 };
 } // namespace

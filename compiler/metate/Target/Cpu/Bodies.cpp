@@ -271,10 +271,10 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
   return outermost;
 }
 
-void cpu::hoistAllocas(LLVM::LLVMFuncOp function) {
+void cpu::hoistAllocas(Operation *function) {
   SmallVector<memref::AllocaOp> allocas;
-  function.walk([&](memref::AllocaOp alloca) { allocas.push_back(alloca); });
-  Block &entry = function.getBody().front();
+  function->walk([&](memref::AllocaOp alloca) { allocas.push_back(alloca); });
+  Block &entry = function->getRegion(0).front();
   for (memref::AllocaOp alloca : llvm::reverse(allocas))
     alloca->moveBefore(&entry, entry.begin());
 }

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
+static void lowerPrint(PrintOp op, Operation *function, Value host) {
   auto module = function->getParentOfType<ModuleOp>();
   OpBuilder builder(op);
   Code code(builder, op.getLoc());
@@ -21,7 +21,7 @@ static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
   Value items;
   {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
+    builder.setInsertionPointToStart(&function->getRegion(0).front());
     items = LLVM::AllocaOp::create(builder, code.loc, code.pointer(), bytes, code.constant(1, 64),
                                    alignof(metate_print_item));
   }
@@ -49,9 +49,9 @@ static void lowerPrint(PrintOp op, LLVM::LLVMFuncOp function, Value host) {
   op.erase();
 }
 
-void cpu::lowerPrints(LLVM::LLVMFuncOp function, Value host) {
+void cpu::lowerPrints(Operation *function, Value host) {
   SmallVector<PrintOp> prints;
-  function.walk([&](PrintOp op) { prints.push_back(op); });
+  function->walk([&](PrintOp op) { prints.push_back(op); });
   for (PrintOp op : prints)
     lowerPrint(op, function, host);
 }

@@ -267,6 +267,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
       mapping.run();
       ofGraph = belongsToGraph ? mapping.nextTask() : 0;
     }
+    mapFunctions(getOperation());
   }
 };
 } // namespace

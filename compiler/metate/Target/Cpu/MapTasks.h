@@ -89,7 +89,7 @@ private:
 };
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.
-void lowerPrints(mlir::LLVM::LLVMFuncOp function, mlir::Value host);
+void lowerPrints(mlir::Operation *function, mlir::Value host);
 
 /// Atomics marked `metate.reduction` inside of a task body's loops accumulate in a local variable, which
 /// one atomic after the loops adds to their place. `loops` are in `pieces`, or are it; the atomics are returned.
@@ -142,7 +142,11 @@ TaskCost costOf(const LaunchedTask &task, mlir::OpBuilder &builder, uint64_t nan
 void splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
 
 /// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
-void hoistAllocas(mlir::LLVM::LLVMFuncOp function);
+void hoistAllocas(mlir::Operation *function);
+
+/// Functions that entries and bodies call: those that print, or may stop the kernel, are given the host, and where the stack
+/// for calls ends. When all kernels have been mapped.
+void mapFunctions(mlir::ModuleOp module);
 
 } // namespace metate::cpu
 

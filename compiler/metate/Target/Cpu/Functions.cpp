@@ -1,0 +1,109 @@
+//===- Functions.cpp - functions that entries and bodies call ---*- C++ -*-===//
+#include "metate/Dialect/Call.h"
+#include "metate/Target/Cpu/MapTasks.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+namespace {
+class FunctionMapping {
+public:
+  explicit FunctionMapping(ModuleOp module) : module(module) {
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        functions.push_back(function);
+  }
+
+  void run() {
+    findHosted();
+    Builder builder(module.getContext());
+    for (func::FuncOp function : functions) {
+      auto internal = LLVM::LinkageAttr::get(module.getContext(), LLVM::Linkage::Internal);
+      function->setAttr("llvm.linkage", internal);
+      // A loop made of calls would take no stack, and never be too deep.
+      if (function.walk([](EnterOp) { return WalkResult::interrupt(); }).wasInterrupted())
+        function->setAttr("passthrough", builder.getArrayAttr(builder.getArrayAttr(
+                                             {builder.getStringAttr("disable-tail-calls"),
+                                              builder.getStringAttr("true")})));
+      hoistAllocas(function);
+    }
+    SmallVector<func::CallOp> calls;
+    module.walk([&](func::CallOp call) {
+      if (hosted.contains(calleeOf(call)))
+        calls.push_back(call);
+    });
+    for (func::FuncOp function : hosted)
+      addArguments(function);
+    for (func::CallOp call : calls)
+      addOperands(call);
+    for (func::FuncOp function : hosted)
+      lowerPrints(function, function.getArgument(0));
+  }
+
+private:
+  func::FuncOp calleeOf(func::CallOp call) {
+    return module.lookupSymbol<func::FuncOp>(call.getCallee());
+  }
+
+  /// Functions that need the host, or call one that does.
+  void findHosted() {
+    for (size_t before = 0; before == 0 || before != hosted.size() + 1;) {
+      before = hosted.size() + 1;
+      for (func::FuncOp function : functions) {
+        auto needs = [&](Operation *op) {
+          auto call = dyn_cast<func::CallOp>(op);
+          bool isOne = op->hasTrait<MayStop>() || isa<PrintOp, ReturnStatusOp>(op) ||
+                       (call && hosted.contains(calleeOf(call)));
+          return isOne ? WalkResult::interrupt() : WalkResult::advance();
+        };
+        if (function.walk(needs).wasInterrupted())
+          hosted.insert(function);
+      }
+    }
+  }
+
+  void addArguments(func::FuncOp function) {
+    Builder builder(module.getContext());
+    Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+    (void)function.insertArgument(0, pointer, {}, function.getLoc());
+    (void)function.insertArgument(1, builder.getI64Type(), {}, function.getLoc());
+  }
+
+  void addOperands(func::CallOp call) {
+    Operation *caller = call->getParentOfType<FunctionOpInterface>();
+    OpBuilder builder(call);
+    Code code(builder, call.getLoc());
+    SmallVector<Value> operands;
+    if (auto function = dyn_cast<func::FuncOp>(caller))
+      operands = {function.getArgument(0), function.getArgument(1)};
+    else
+      operands = {hostOf(caller, code), endOfStack(caller)};
+    call->insertOperands(0, operands);
+  }
+
+  /// Of an entry or a body: what calls may take is counted from there.
+  Value endOfStack(Operation *caller) {
+    Value &end = ends[caller];
+    if (end)
+      return end;
+    OpBuilder builder = OpBuilder::atBlockBegin(&caller->getRegion(0).front());
+    Code code(builder, caller->getLoc());
+    bool isAsked = module.walk([](EnterOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (!isAsked)
+      return end = code.constant(0, 64);
+    Value top = LLVM::StackSaveOp::create(builder, code.loc, code.pointer());
+    top = LLVM::PtrToIntOp::create(builder, code.loc, builder.getI64Type(), top);
+    return end = LLVM::SubOp::create(builder, code.loc, top, code.constant(callBytes, 64));
+  }
+
+  ModuleOp module;
+  SmallVector<func::FuncOp> functions;
+  llvm::SetVector<func::FuncOp> hosted;
+  llvm::DenseMap<Operation *, Value> ends;
+};
+} // namespace
+
+void cpu::mapFunctions(ModuleOp module) { FunctionMapping(module).run(); }
