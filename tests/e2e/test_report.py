@@ -34,6 +34,12 @@ def arrays(context):
                 product += a[k] * b[i]
             b[i] = product
         for i in a:
+            shared = 0.0
+            for k in range(n):
+                if a[k] > 0.5:
+                    shared += a[k]
+            b[i] = shared
+        for i in a:
             place = i
             while a[place] < 0.5:
                 place = int(b[place])
@@ -86,13 +92,15 @@ def test_atomics_and_reductions(arrays):
 
 def test_chunks_stores_and_lanes(arrays):
     report, first = arrays
-    copy, product, walk = (report.loop(first + line) for line in (9, 11, 16))
+    copy, product, walk = (report.loop(first + line) for line in (9, 11, 22))
     assert {("nontemporal stores", "done"), ("chunks", "done")} <= outcomes(copy)
     assert copy.of("chunks")[0].numbers["chunk_ns"] == 20000
     assert copy.of("chunks")[0].numbers["iterations"] > 1000
     assert ("lanes", "done") in outcomes(product) and product.vector_width == 16
     assert ("nontemporal stores", "declined") in outcomes(walk)
     assert walk.vector_width == 0
+    [branches] = report.loop(first + 16).of("lanes")
+    assert branches.text == (f"iterations do not run their inner loops side by side, for a branch (line {first + 19})")
     inner = report.loop(first + 13)
     assert (inner.kind, inner.line) == ("loop", first + 13)
     assert not inner.of("vectors")  # of its turns nobody makes vectors: of the iterations around it
@@ -148,7 +156,7 @@ def test_it_prints_well(arrays):
     assert lines[0].startswith("over_arrays(a: f32[:], b: f32[:], n: i32)") and "histogram" in lines[0]
     assert f"  line {first + 3}: for i in a:    (parallel loop, vectors of 8)" in lines
     assert any(line.startswith("    - reductions: no partial results for") for line in lines)
-    assert repr(report).startswith("<report of kernel over_arrays for x86-64-v3: 9 loops")
+    assert repr(report).startswith("<report of kernel over_arrays for x86-64-v3: 11 loops")
     with pytest.raises(LookupError, match=r"line 1: expected one of a loop; loops begin at \d+"):
         report.loop(1)
 

@@ -58,6 +58,11 @@ InFlightRemark metate::remarkAt(Location where, Outcome outcome, StringRef pass,
   return begin(where, where, outcome, pass, subject);
 }
 
+std::string metate::atLine(Operation *op) {
+  FileLineColLoc place = op ? placeOf(op->getLoc()) : FileLineColLoc();
+  return place ? " (line " + std::to_string(place.getLine()) + ")" : "";
+}
+
 static std::string outcomeOf(remark::detail::Remark const &remark) {
   switch (remark.getRemarkType()) {
   case llvm::remarks::Type::Passed:

@@ -32,6 +32,9 @@ enum class Outcome { Done, Declined, Noted };
 InFlightRemark remarkAt(mlir::Location where, Outcome outcome, llvm::StringRef pass,
                         llvm::StringRef subject);
 
+/// " (line 12)": where in the user's source what is in the way stands; empty: not known.
+std::string atLine(mlir::Operation *op);
+
 /// Has anybody asked? For what costs something to find out.
 inline bool wantsRemarks(mlir::MLIRContext *context) { return context->getRemarkEngine(); }
 

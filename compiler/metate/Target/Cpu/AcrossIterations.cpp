@@ -56,8 +56,33 @@ bool LaneAnalysis::isStored(Type type) const {
 }
 
 bool LaneAnalysis::isPossible(Block &block, bool isInner) {
-  return llvm::all_of(block.without_terminator(),
-                      [&](Operation &op) { return isPossible(op, isInner); });
+  auto found = llvm::find_if(block.without_terminator(),
+                             [&](Operation &op) { return !isPossible(op, isInner); });
+  if (found == block.without_terminator().end())
+    return true;
+  if (!blocking)
+    blocking = &*found;
+  return false;
+}
+
+llvm::StringRef cpu::obstacleName(Operation *op) {
+  if (isa<RmwOp, CasOp>(op))
+    return "an atomic operation";
+  if (isa<scf::IfOp>(op))
+    return "a branch";
+  if (isa<scf::WhileOp>(op))
+    return "a loop that ends on a condition";
+  if (isa<scf::ForOp>(op))
+    return "a loop of another number of turns in each iteration";
+  if (isa<ReadOp>(op))
+    return "a read of elements that do not lie one after the other";
+  if (isa<WriteOp>(op))
+    return "a write of elements that do not lie one after the other, or of one place";
+  if (isa<math::MathDialect>(op->getDialect()))
+    return "a function of the C library";
+  if (op->hasTrait<OpTrait::Elementwise>())
+    return "arithmetic in a type that is not computed in lanes";
+  return "a call, or an operation with effects of its own";
 }
 
 bool LaneAnalysis::isPossible(scf::ForOp inner) {
@@ -290,10 +315,12 @@ void cpu::runAcrossIterations(scf::ForOp loop) {
   if (!pays || loop.getNumResults() != 0)
     return;
   if (!analysis.run()) {
-    remarkDeclined(loop, "across-iterations", "lanes")
-        << "iterations do not run their inner loops side by side: a branch, a call, an atomic "
-           "operation, "
-           "numbers of 8 or 16 bits, or reads inside that are not one after the other";
+    if (auto remark = remarkDeclined(loop, "across-iterations", "lanes")) {
+      Operation *obstacle = analysis.obstacle();
+      remark << "iterations do not run their inner loops side by side, for "
+             << (obstacle ? obstacleName(obstacle) : "what they carry from turn to turn")
+             << atLine(obstacle);
+    }
     return;
   }
   remarkDone(loop, "across-iterations", "lanes")

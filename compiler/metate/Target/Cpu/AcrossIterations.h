@@ -28,6 +28,9 @@ public:
     return isPossible(body, /*isInner=*/false);
   }
 
+  /// What is in the way, if they can not; of the loop itself, if its results are.
+  mlir::Operation *obstacle() const { return blocking; }
+
   bool isSame(mlir::Value value) const { return !differs.contains(value); }
 
   /// Do the lanes of an access lie one after the other?
@@ -45,6 +48,7 @@ private:
 
   mlir::Block &body;
   mlir::Value variable;
+  mlir::Operation *blocking = nullptr;
   unsigned least = 32; ///< bits of an integer, but for truth values
   llvm::DenseSet<mlir::Value> differs;
 };
@@ -79,6 +83,9 @@ private:
       same; ///< what is one for all lanes, and of what differs but for reads, the first lane
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;
 };
+
+/// What a reader calls an operation that keeps iterations from being lanes: "a branch", "an atomic operation", ...
+llvm::StringRef obstacleName(mlir::Operation *op);
 
 /// Tells stage emit that the function's vectors are lanes.
 void markLanes(mlir::LLVM::LLVMFuncOp function);

@@ -113,6 +113,32 @@ private:
     ++flattened;
   }
 
+  /// What a branch has that is not computed for nothing; null: it is only long.
+  Operation *obstacleIn(scf::IfOp branch) {
+    Operation *found = nullptr;
+    branch.walk([&](Operation *op) {
+      bool isPart = op == branch || isa<scf::YieldOp>(op) || mayRunAlways(op) || isBlended(*op);
+      found = isPart || found ? found : op;
+    });
+    return found;
+  }
+
+  void remarkStays(scf::IfOp branch) {
+    auto remark = remarkDeclined(branch, "flatten-rows", "conditionals");
+    if (!remark)
+      return;
+    Operation *obstacle = obstacleIn(branch);
+    remark << "the row branches for each cell: "
+           << (!obstacle ? "a side is long, or calls the C library"
+               : isa<WriteOp, memref::StoreOp>(obstacle)
+                   ? "a write that may meet another iteration's"
+               : isa<ReadOp, memref::LoadOp>(obstacle) ? "a read that may not be made for nothing"
+               : isa<RmwOp, CasOp>(obstacle)           ? "an atomic operation"
+               : obstacle->getNumRegions() ? "a loop or a branch inside"
+                                           : "a call, or a division that may not happen")
+           << atLine(obstacle);
+  }
+
   void visit(scf::ForOp row) {
     SmallVector<scf::IfOp> branches; // inner ones first
     row.walk([&](scf::IfOp branch) { branches.push_back(branch); });
@@ -126,10 +152,7 @@ private:
             << "the row is computed whole, and stored under the leaf's bits";
         keepStores(branch);
       } else {
-        remarkDeclined(branch, "flatten-rows", "conditionals")
-            << "the row branches for each cell: a side has more than "
-            << Number("operations", maxOperations)
-            << " operations, calls a function, or does something that may not happen for nothing";
+        remarkStays(branch);
       }
     }
     bool straight = llvm::all_of(*row.getBody(), [](Operation &op) {
