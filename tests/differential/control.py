@@ -149,8 +149,9 @@ class Control:
     # -- functions --------------------------------------------------------------------------------------------------
 
     def new_function(self) -> tuple[Function, list[Type], list[Type]]:
-        """A @func with its parameter types and what it returns."""
+        """A @func, or a @real_func that may call itself, with its parameter types and what it returns."""
         rng = self.rng
+        is_real = rng.random() < 0.35
         types = [self.some_type() for _ in range(rng.randint(1, 3))]
         returns = [self.some_type() for _ in range(rng.choice((1, 1, 2)))]
         name, outer = self.name("g"), (self.scope, self.loops, self.in_function, self.is_serial)
@@ -161,17 +162,30 @@ class Control:
             self.scope.sources.append(
                 Source(type_, parameter, parameter, signless=n.is_float(type_.scalar), is_variable=rng.random() < 0.6)
             )
-            parameters.append((parameter, type_.text if rng.random() < 0.4 else ""))
+            parameters.append((parameter, type_.text if is_real or rng.random() < 0.4 else ""))
         body = []
         for _ in range(rng.choice((0, 1, 1, 2))):
             made = self._early_return() if rng.random() < 0.25 else self.statement(2)
             if made is not None:
                 body += made if isinstance(made, list) else [made]
+        depth = self.name("p") if is_real and rng.random() < 0.6 else ""
+        if depth:
+            body.append(self._recursion(name, depth, types))
+            parameters.insert(0, (depth, "mt.i32"))
         body.append(self._return())
         self.scope, self.loops, self.in_function, self.is_serial = outer
-        function = Function(name, parameters, body)
+        function = Function(name, parameters, body, is_real)
+        if is_real and (depth or rng.random() < 0.5):
+            function.returns = returns[0].text if len(returns) == 1 else f"({', '.join(type_.text for type_ in returns)})"
         self.functions.append(function)
         return function, types, returns
+
+    def _recursion(self, name, depth, types):
+        """The function calls itself, as deep as its first parameter says."""
+        values = [self._no_literal(self.held(self.value(type_, 1))) for type_ in types]
+        text = f"return {name}({', '.join([f'{depth} - 1', *holes(len(values))])})"
+        again = Stmt("return", [Line(text, text)], values, counts=(("recursion", "-"),))
+        return Stmt("if", [Line(f"if {depth} > 0:", f"if {depth} > 0:", [again])])
 
     def _return(self):
         values = [self._no_literal(self.held(self.value(type_, 1))) for type_ in self.in_function]
@@ -195,7 +209,8 @@ class Control:
         else:
             return None
         arguments = [self._no_literal(self.held(self.value(type_, 1))) for type_ in types]
-        return f"{function.name}({', '.join(holes(len(arguments)))})", arguments, returns
+        depth = [str(self.rng.randrange(4))] if len(function.parameters) > len(types) else []
+        return f"{function.name}({', '.join([*depth, *holes(len(arguments))])})", arguments, returns
 
     def make_call(self, depth):
         if self.in_function is not None:

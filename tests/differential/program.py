@@ -100,15 +100,19 @@ def write_block(block, form, indent) -> list[str]:
 
 @dataclass
 class Function:
-    """A @func and its twin."""
+    """A @func, or a @real_func, and its twin."""
 
     name: str
     parameters: list[tuple[str, str]]  # name, annotation as text or ""
     body: list[Stmt]
+    is_real: bool = False
+    returns: str = ""  # the result's annotation as text
 
     def kernel_text(self) -> str:
         parameters = ", ".join(f"{name}: {annotation}" if annotation else name for name, annotation in self.parameters)
-        return "\n".join(["@mt.func", f"def {self.name}({parameters}):", *(write_block(self.body, "kernel", 1) or ["    pass"])])
+        decorator = "@mt.real_func" if self.is_real else "@mt.func"
+        head = f"def {self.name}({parameters}){f' -> {self.returns}' if self.returns else ''}:"
+        return "\n".join([decorator, head, *(write_block(self.body, "kernel", 1) or ["    pass"])])
 
     def twin_text(self) -> str:
         parameters = ", ".join(name for name, _ in self.parameters)
