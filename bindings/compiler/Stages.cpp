@@ -42,7 +42,7 @@ void runTo(SourceModule &module, Stage from, Stage to, const CompileOptions &opt
 /// The home of JIT code, and the code of one module in it; the code keeps its
 /// home alive.
 struct JitHome {
-  explicit JitHome(bool perfMap) : jit(valueOf(Jit::create(perfMap))) {}
+  explicit JitHome(PerfOutput perf) : jit(valueOf(Jit::create(perf))) {}
   std::unique_ptr<Jit> jit;
 };
 
@@ -219,8 +219,12 @@ void bindStages(nb::module_ &module) {
                         "Code in this process; it goes when this object does.")
       .def_prop_ro("descriptor", [](const JitModule &self) { return toBytes(self.descriptor()); })
       .def_prop_ro("entries", [](const JitModule &self) { return addressesOf(self.entries()); });
+  nb::enum_<PerfOutput>(module, "PerfOutput", "What Linux's perf is told of functions.")
+      .value("none", PerfOutput::None)
+      .value("map", PerfOutput::Map, "their names: /tmp/perf-PID.map")
+      .value("jitdump", PerfOutput::Dump, "names, code and lines, for perf inject --jit");
   nb::class_<JitHome>(module, "Jit", "The home of compiled modules.")
-      .def(nb::init<bool>(), nb::arg("perf_map") = false)
+      .def(nb::init<PerfOutput>(), nb::arg("perf") = PerfOutput::None)
       .def("compile", &compileJit, nb::arg("module"), nb::arg("choices"),
            nb::arg("report") = nb::none(),
            "Takes a SourceModule through all stages; the SourceModule is used up. A Report is "

@@ -16,6 +16,7 @@ from . import dtypes as _dtypes
 from . import not_here as _not_here
 from . import options as _options
 from ._version import __version__
+from .config import cfg
 from .context import Context, arm64, cpu, interp, reset, x64, x86_64
 from .dtypes import *  # noqa: F403  (its __all__: the scalar types)
 from .errors import (
@@ -147,8 +148,8 @@ __all__ = [
     "ScalarField", "ScalarNdarray", "Struct", "StructField", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
     "TaichiTypeError", "TreeError", "TypeError_", "VectorNdarray", "ZeroDivisionError_", "__version__", "aot", "arm64",
-    "attach_source", "axes", "cpu", "data_oriented", "dataclass", "deactivate_all_snodes", "errors", "field", "from_dlpack",
-    "func", "init", "interp", "kernel", "math", "ndarray", "pyfunc", "real_func", "ref", "reset", "root", "sync", "template",
-    "types", "ui", "var", "x64", "x86_64",
+    "attach_source", "axes", "cfg", "cpu", "data_oriented", "dataclass", "deactivate_all_snodes", "errors", "field",
+    "from_dlpack", "func", "init", "interp", "kernel", "math", "ndarray", "pyfunc", "real_func", "ref", "reset", "root",
+    "sync", "template", "types", "ui", "var", "x64", "x86_64",
     *_axes, *_dtypes.__all__, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

@@ -63,7 +63,7 @@ class Options(CompilerOptions):
     checks: tuple[str, ...]
     stop: bool
     print_ir: bool
-    perf_map: bool
+    perf_map: str
     reports: bool
 
 
@@ -145,7 +145,9 @@ class Context:
         offline_cache_max_size_of_files: bytes; when they are more, some are deleted:
         offline_cache_cleaning_policy: ``"lru"``: those that were not used for longest, until `offline_cache_cleaning_factor`
             of the size is free; ``"fifo"``: the oldest ones; ``"version"``: all that other compilers made; ``"never"``.
-        perf_map: True tells Linux's perf the names of kernels: /tmp/perf-PID.map gets a line for each function.
+        perf_map: True tells Linux's perf the names of kernels: /tmp/perf-PID.map gets a line for each function;
+            ``"jitdump"``: names, code and source lines, in .debug/jit of $JITDUMPDIR or the home folder, for
+            ``perf inject --jit``.
         reports: True keeps, of each kernel that is compiled, what the compiler did and declined: `kernel.report()`. Nothing comes
             from the cache of compiled kernels then.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
@@ -180,7 +182,7 @@ class Context:
             checks=_checks(checks),
             stop=bool(stop),
             print_ir=bool(print_ir),
-            perf_map=bool(perf_map),
+            perf_map=_perf_output(perf_map),
             reports=bool(reports),
             **compile_options.checked(options, "Context.__init__"),
         )
@@ -335,6 +337,15 @@ def _size(name, value) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
         raise RuntimeValueError_(f"{name}: expected a number of bytes, got {value!r}")
     return value.__index__()
+
+
+def _perf_output(value) -> str:
+    """A name of the extension's PerfOutput."""
+    if value is True or value is False:
+        return "map" if value else "none"
+    if value != "jitdump":
+        raise RuntimeValueError_(f"perf_map: expected True, False or 'jitdump', got {value!r}")
+    return value
 
 
 def _part(name, value) -> float:

@@ -68,8 +68,9 @@ def _compiler_of(holdings, options):
 
         with holdings.lock:
             if holdings.compiler is None:
+                is_interpreted = options.arch == _context.interp
                 holdings.compiler = (
-                    _compiler.Interpreter() if options.arch == _context.interp else _compiler.Jit(options.perf_map)
+                    _compiler.Interpreter() if is_interpreted else _compiler.Jit(_compiler.PerfOutput[options.perf_map])
                 )
     return holdings.compiler
 
@@ -298,7 +299,7 @@ class Kernel:
         from .object_cache.shared import folder_of
 
         options = home.options
-        anew = options.print_ir or options.perf_map or options.reports
+        anew = options.print_ir or options.perf_map != "none" or options.reports
         folder = None if anew else folder_of(home.holder(), options)
         if folder is None:
             return None

@@ -25,7 +25,7 @@ def _public(module, name):
     if name.startswith("__"):
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
     package = importlib.import_module(__name__.rpartition(".")[0])
-    for place in (package, package.types, package.math, package.errors):
+    for place in (package, package.types, package.math, package.errors, package.config):
         if name in vars(place) or name in getattr(place, "__all__", ()):
             return getattr(place, name)
     raise _not_here.error(module, name)

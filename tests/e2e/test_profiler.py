@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -160,3 +161,59 @@ def test_perf_is_told_the_names(tmp_path):
     program.write_text(PERF)
     printed = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True).stdout.split()
     assert {"metate::brighten", "metate::brighten_task0"} <= set(printed) and printed[-1] == "1"
+
+
+JITDUMP = """
+import numpy as np
+import metate as mt
+def run():
+    with mt.Context(perf_map="jitdump"):
+        @mt.kernel
+        def darken(x: mt.types.ndarray(mt.f32, 1)):
+            for i in x:
+                x[i] -= 1
+        x = np.zeros(10, np.float32)
+        darken(x)
+        assert (x == -1).all()
+run()
+run()  # the first one's file may be closed
+"""
+
+
+def test_perf_is_told_the_lines(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(JITDUMP)
+    environment = {**os.environ, "JITDUMPDIR": str(tmp_path), "METATE_OFFLINE_CACHE": "0"}
+    subprocess.run([sys.executable, str(program)], check=True, env=environment)
+    (first, *_) = tmp_path.glob(".debug/jit/*/jit-*.dump")
+    content = first.read_bytes()
+    assert content[:4] == b"DTiJ" and b"metate_entry_darken" in content
+    assert lines_of(content)[str(program)] >= {8, 9}
+
+
+def lines_of(content):
+    """{file: lines} of the records JIT_CODE_DEBUG_INFO (2) of a jitdump file; see jitdump-specification.txt of perf."""
+    found, at = {}, struct.unpack_from("<I", content, 8)[0]
+    while at + 16 <= len(content):
+        kind, size = struct.unpack_from("<II", content, at)
+        if kind == 2:
+            (count,) = struct.unpack_from("<Q", content, at + 24)
+            entry = at + 32
+            for _ in range(count):
+                (line,) = struct.unpack_from("<i", content, entry + 8)
+                end = content.index(b"\0", entry + 16)
+                found.setdefault(content[entry + 16 : end].decode(), set()).add(line)
+                entry = end + 1
+        at += size
+    return found
+
+
+def test_perf_is_told_nothing_where_no_file_can_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    program = tmp_path / "program.py"
+    program.write_text(JITDUMP)
+    environment = {**os.environ, "JITDUMPDIR": str(tmp_path / "file"), "METATE_OFFLINE_CACHE": "0"}
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env=environment)
+    assert done.returncode == 1 and "perf_map='jitdump': no file can be made in .debug/jit of" in done.stderr
+    with pytest.raises(mt.errors.RuntimeValueError_, match="perf_map: expected True, False or 'jitdump', got 'lines'"):
+        mt.Context(perf_map="lines")

@@ -12,6 +12,7 @@
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Machine.h"
 #include "metate/Emit/Sanitize.h"
+#include "metate/Jit/PerfDump.h"
 #include "metate/Jit/PerfMap.h"
 #include "metate/Module/Module.h"
 
@@ -67,7 +68,7 @@ struct NoCompiler : orc::IRCompileLayer::IRCompiler {
 } // namespace
 
 static Expected<std::unique_ptr<orc::ObjectLayer>> makeLinkingLayer(orc::ExecutionSession &session,
-                                                                    bool perfMap) {
+                                                                    PerfOutput perf) {
   auto layer = std::make_unique<orc::ObjectLinkingLayer>(session);
   Expected<std::unique_ptr<orc::EHFrameRegistrationPlugin>> frames =
       orc::EHFrameRegistrationPlugin::Create(session);
@@ -82,12 +83,19 @@ static Expected<std::unique_ptr<orc::ObjectLayer>> makeLinkingLayer(orc::Executi
   if (error)
     return error;
   layer->addPlugin(std::move(debugger));
-  if (perfMap)
+  if (perf == PerfOutput::Map)
     layer->addPlugin(std::make_shared<PerfMap>());
+  if (perf == PerfOutput::Dump) {
+    Expected<std::shared_ptr<orc::LinkGraphLinkingLayer::Plugin>> dump = perfDump();
+    if (!dump)
+      return dump.takeError();
+    layer->addPlugin(std::move(*dump));
+  }
   return layer;
 }
 
-static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &triple, bool perfMap) {
+static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &triple,
+                                                       PerfOutput perf) {
   auto control = orc::SelfExecutorProcessControl::Create(
       nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!control)
@@ -99,13 +107,13 @@ static Expected<std::unique_ptr<orc::LLJIT>> makeLLJIT(const llvm::Triple &tripl
       .setCompileFunctionCreator(
           [](orc::JITTargetMachineBuilder) { return std::make_unique<NoCompiler>(); })
       .setObjectLinkingLayerCreator(
-          [&](orc::ExecutionSession &made) { return makeLinkingLayer(made, perfMap); })
+          [&](orc::ExecutionSession &made) { return makeLinkingLayer(made, perf); })
       .setLinkProcessSymbolsByDefault(false)
       .setPlatformSetUp(orc::setUpInactivePlatform)
       .create();
 }
 
-Expected<std::unique_ptr<Jit>> Jit::create(bool perfMap) {
+Expected<std::unique_ptr<Jit>> Jit::create(PerfOutput perf) {
   auto session = std::make_shared<Session>();
   Expected<Machine> host = resolveMachine({});
   if (!host)
@@ -115,7 +123,7 @@ Expected<std::unique_ptr<Jit>> Jit::create(bool perfMap) {
   if (!features)
     return features.takeError();
   session->features = std::move(*features);
-  Expected<std::unique_ptr<orc::LLJIT>> lljit = makeLLJIT(session->triple, perfMap);
+  Expected<std::unique_ptr<orc::LLJIT>> lljit = makeLLJIT(session->triple, perf);
   if (!lljit)
     return lljit.takeError();
   session->lljit = std::move(*lljit);

@@ -45,11 +45,13 @@ private:
   std::vector<metate_entry> table;
 };
 
+/// What Linux's perf is told of the functions: nothing, their names (PerfMap.h), or names and lines (PerfDump.h).
+enum class PerfOutput { None, Map, Dump };
+
 /// Home of any number of JIT modules. Thread-safe.
 class Jit {
 public:
-  /// perfMap: Linux's perf is told the names of all functions (PerfMap.h).
-  static llvm::Expected<std::unique_ptr<Jit>> create(bool perfMap = false);
+  static llvm::Expected<std::unique_ptr<Jit>> create(PerfOutput perf = PerfOutput::None);
   ~Jit();
   Jit(const Jit &) = delete;
   Jit &operator=(const Jit &) = delete;

@@ -32,14 +32,15 @@ static llvm::Error append(jitlink::LinkGraph &graph) {
   return llvm::Error::success();
 }
 
+llvm::Error metate::keepFunctions(jitlink::LinkGraph &graph) {
+  for (jitlink::Symbol *symbol : graph.defined_symbols())
+    if (symbol->hasName() && symbol->isCallable())
+      symbol->setLive(true);
+  return llvm::Error::success();
+}
+
 void PerfMap::modifyPassConfig(llvm::orc::MaterializationResponsibility &, jitlink::LinkGraph &,
                                jitlink::PassConfiguration &config) {
-  // Relocations name sections: bodies of tasks, which are local, would be pruned from the graph.
-  config.PrePrunePasses.push_back([](jitlink::LinkGraph &linked) {
-    for (jitlink::Symbol *symbol : linked.defined_symbols())
-      if (symbol->hasName() && symbol->isCallable())
-        symbol->setLive(true);
-    return llvm::Error::success();
-  });
+  config.PrePrunePasses.push_back(keepFunctions);
   config.PostFixupPasses.push_back(append);
 }

@@ -6,6 +6,9 @@
 
 namespace metate {
 
+/// Keeps bodies of tasks in the graph, with their names. They are local, and relocations name sections: they would be pruned.
+llvm::Error keepFunctions(llvm::jitlink::LinkGraph &graph);
+
 /// Adds every function that is linked to /tmp/perf-PID.map, where perf looks for the names of code that no file holds. A
 /// file that cannot be written is left alone: the kernels run all the same.
 class PerfMap : public llvm::orc::LinkGraphLinkingLayer::Plugin {
