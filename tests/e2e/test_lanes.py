@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from ways import PIECES, UNOPTIMISED, without
+from ways import PIECES, UNOPTIMISED, distinct, without
 
 import metate as mt
 
 f32, f64, i32, i64 = mt.f32, mt.f64, mt.i32, mt.i64
 array = mt.types.ndarray
-WAYS = (*without("across_iterations"), UNOPTIMISED, PIECES)
+WAYS = distinct(*without("across_iterations"), UNOPTIMISED, PIECES)
 
 
 def alike(launch, *outputs):

@@ -4,11 +4,11 @@ import functools
 
 import numpy as np
 import pytest
-from ways import PIECES, UNOPTIMISED, without
+from ways import PIECES, UNOPTIMISED, distinct, without
 
 import metate as mt
 
-WAYS = (*without("hoist_leaves"), UNOPTIMISED | PIECES)
+WAYS = distinct(*without("hoist_leaves"), UNOPTIMISED | PIECES)
 N = 6
 LEAVES = np.array([[0, 0], [3, 5], [5, 4], [-1, 2], [2, N], [5, 1 << 27], [3, 5], [1, 1]], np.int32)
 INDICES = mt.types.ndarray(dtype=mt.i32, ndim=2)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from ways import PIECES, UNOPTIMISED, without
+from ways import PIECES, UNOPTIMISED, distinct, without
 
 import metate as ti
 
-WAYS = (*without("scan_masks", "hoist_leaves"), UNOPTIMISED, PIECES, {"opt_level": 3})
+WAYS = distinct(*without("scan_masks", "hoist_leaves"), UNOPTIMISED, PIECES, {"opt_level": 3})
 
 
 @pytest.fixture(params=WAYS, ids=str)

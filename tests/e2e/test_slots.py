@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from ways import PIECES, UNOPTIMISED, without
+from ways import PIECES, UNOPTIMISED, distinct, without
 
 import metate as mt
 
-WAYS = (*without("hoist_leaves", "prove_activity"), UNOPTIMISED | PIECES)
+WAYS = distinct(*without("hoist_leaves", "prove_activity"), UNOPTIMISED | PIECES)
 N, LEAF = 12, 8
 LEAVES = np.array([[0, 0], [3, 11], [11, 4], [-1, 2], [2, 12], [5, 1 << 28], [3, 11]], np.int32)
 
