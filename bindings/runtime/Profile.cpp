@@ -52,6 +52,11 @@ void Profile::add(const metate_kernel *kernel, int64_t task, uint32_t line, uint
 }
 
 // Python objects are made without the lock: making one may run a program's code, which may launch.
+uint64_t Profile::forgotten() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return lost;
+}
+
 nb::list Profile::totals() const {
   std::vector<std::tuple<uint64_t, std::string, int64_t, Total>> ordered;
   {

@@ -26,7 +26,7 @@ public:
   /// [(kernel, task, line, iterations or bytes, begin, end, thread)], the oldest first.
   nb::list events() const;
   /// Events that were forgotten, since too many came after them.
-  uint64_t forgotten() const { return lost; }
+  uint64_t forgotten() const;
   void clear();
 
 private:

@@ -27,7 +27,9 @@ class Config:
         return getattr(options, name)
 
     def __setattr__(self, name, value):
-        raise RuntimeTypeError_(f"cfg.{name}: options never change; mt.init({name}={value!r}) or mt.Context({name}=...) takes them")
+        raise RuntimeTypeError_(
+            f"cfg.{name}: options never change; mt.init({name}={value!r}) or mt.Context({name}=...) takes them"
+        )
 
     def __repr__(self):
         return f"cfg({', '.join(f'{name}={getattr(self, name)!r}' for name in _context.option_names())})"

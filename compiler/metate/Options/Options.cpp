@@ -119,23 +119,13 @@ llvm::Error metate::setOption(Options &options, StringRef name, StringRef value)
                                  llvm::join(names, ", "));
 }
 
-/// "name=value" of the options that `wanted` (role, is changed) asks for.
-static std::string written(const Options &options,
-                           llvm::function_ref<bool(OptionRole, bool)> wanted) {
+std::string metate::changedOptions(const Options &options) {
   const Options plain;
   std::string text;
 #define METATE_OPTION(member, name, type, value, role, documentation)                              \
-  if (wanted(OptionRole::role, options.member != plain.member))                                    \
+  if (options.member != plain.member)                                                              \
     text +=                                                                                        \
         (text.empty() ? "" : " ") + std::string(#name "=") + TextOf<type>::print(options.member);
 #include "metate/Options/Options.def"
   return text;
-}
-
-std::string metate::changedOptions(const Options &options) {
-  return written(options, [](OptionRole, bool isChanged) { return isChanged; });
-}
-
-std::string metate::optionKey(const Options &options) {
-  return written(options, [](OptionRole role, bool) { return role != OptionRole::Process; });
 }

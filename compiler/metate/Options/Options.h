@@ -69,9 +69,6 @@ llvm::Error setOption(Options &options, llvm::StringRef name, llvm::StringRef va
 /// "name=value" for each option that is not as by default, in the table's order, with blanks between them.
 std::string changedOptions(const Options &options);
 
-/// The same for each option that the code depends on: equal keys, equal code.
-std::string optionKey(const Options &options);
-
 } // namespace metate
 
 #endif
