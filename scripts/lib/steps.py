@@ -100,10 +100,10 @@ SUITE = (
         *(("build-dev",), True, 60, 2),
     ),
     Step("pytest", pytest("--durations=10", "tests", "examples", f"--ignore={DIFFERENTIAL}"), ("build-dev",), True, 720, 2),
-    # Random kernels: processes of their own, one a core.
+    # Random kernels: processes of their own, one a core, and beside them the tests of one process.
     Step(
         "differential",
-        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", DIFFERENTIAL),
+        (*pytest(DIFFERENTIAL), "--dist", "worksteal"),
         *(("build-dev",), True, 380, 2),
     ),
     # The same programs, and what they must give, in the reference interpreter.
