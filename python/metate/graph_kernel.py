@@ -24,6 +24,7 @@ class GraphSource:
 
     returns = None
     is_in_class = False
+    packs: dict = {}
 
     def __init__(self, name: str, parameters: dict[str, Parameter], place: Place):
         self.name, self.file, self.first_line = name, place.file, place.line
@@ -31,6 +32,11 @@ class GraphSource:
         self.parameters = {
             one: inspect.Parameter(one, kind, annotation=parameter.annotation) for one, parameter in parameters.items()
         }
+
+    @property
+    def declared(self) -> dict[str, inspect.Parameter]:
+        """The parameters: there are no packs."""
+        return self.parameters
 
     @property
     def tree(self) -> ast.FunctionDef:

@@ -76,6 +76,9 @@ class Matcher:
         if source.returns is not None:
             text = f"'{source.name}' returns a value, for which a graph has no place: the kernel is {signature}"
             raise problem_at(place, TypeError_, text, "write it to an array or a field")
+        if source.packs:
+            text = f"'{source.name}' takes an argument pack, which a graph cannot give: the kernel is {signature}"
+            raise problem_at(place, TypeError_, text, "make its members parameters of the kernel")
         plain = [p.replace(annotation=p.empty) for p in source.parameters.values()]
         try:
             bound = inspect.Signature(plain).bind(*arguments, **keywords)

@@ -23,11 +23,13 @@ import numpy as np
 from . import compile_options
 from . import context as _context
 from . import value_types as _types
+from .argument_packs import flat_arguments
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
+from .frontend.kernel_source import KernelSource
 from .frontend.options import FrontendOptions
 from .frontend.requirements import HiddenTree
-from .frontend.source import SourceFunction, attach_source  # noqa: F401
+from .frontend.source import attach_source  # noqa: F401
 from .frontend.specialize import StaticParameter, TreeParameter, element_is_the_arguments, text_of
 from .instances import Compiled, Home, Instance
 from .tree_type import TreeType
@@ -90,7 +92,7 @@ class Kernel:
 
     def __init__(self, function, annotation_scope=None, **own):
         functools.update_wrapper(self, function)
-        self._begin(SourceFunction(function, annotation_scope), own)
+        self._begin(KernelSource(function, annotation_scope), own)
 
     def _begin(self, source, own):
         self.source = source
@@ -154,7 +156,7 @@ class Kernel:
         """(text, slots): whether a call would find room in the tree, and how many slots each of its pools needs."""
         arguments = self._bind(arguments, keywords)
         home = self._home().reserving
-        shape = self._shape
+        shape, arguments = self._shape, self._without_packs(arguments)
         given = arguments if shape is None else shape.flattened(arguments, self.__name__)
         try:
             return self._dispatcher(home, False).reserve_for(tree, *given)
@@ -180,7 +182,7 @@ class Kernel:
         from .frontend.specialize import check_annotations
 
         check_annotations(self.source)
-        return {name: p.replace(annotation=inspect.Parameter.empty) for name, p in self.source.parameters.items()}
+        return {name: p.replace(annotation=inspect.Parameter.empty) for name, p in self.source.declared.items()}
 
     @functools.cached_property
     def _count(self):
@@ -198,7 +200,16 @@ class Kernel:
         """What is called with one argument for each parameter."""
         launch = self._dispatcher(home, may_alias)
         shape = self._shape
-        return launch if shape is None else lambda *arguments: shape.result(launch(*shape.flattened(arguments, self.__name__)))
+        if shape is None and not self.source.packs:
+            return launch
+        if shape is None:
+            return lambda *arguments: launch(*self._without_packs(arguments))
+        return lambda *arguments: shape.result(launch(*shape.flattened(self._without_packs(arguments), self.__name__)))
+
+    def _without_packs(self, arguments):
+        """The arguments with members of packs in place of packs: one for each of the source's parameters."""
+        packs = self.source.packs
+        return flat_arguments(packs, self._parameters, arguments, self.__name__) if packs else arguments
 
     def _home(self):
         """The home of this kernel's code in the current context."""
@@ -449,7 +460,7 @@ class Kernel:
         """The kernel's name and parameters with their annotations, as text."""
         parts = [
             name if p.annotation is p.empty else f"{name}: {_annotation_text(p.annotation)}"
-            for name, p in self.source.parameters.items()
+            for name, p in self.source.declared.items()
         ]
         returns = self.source.returns
         return f"{self.__name__}({', '.join(parts)})" + (f" -> {_annotation_text(returns)}" if returns is not None else "")

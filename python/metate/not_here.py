@@ -16,12 +16,9 @@ TEXTS = {
     "global_thread_idx": "iterations have no thread: use the loop's index",
     "Mesh": "meshes are not supported yet: relations are fields of indices",
     "BitpackedFields": "quantised types are not supported yet: use i8, i16 or f16",
-    "ArgPack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
-    "argpack": "use a struct type, `mt.types.struct(...)`, or mt.dataclass as the argument",
     "frexp": "use mt.log and mt.floor, or bits by mt.bit_cast",
 }  # fmt: skip
 OF_TYPES = {
-    "argpack": TEXTS["argpack"],
     "quant": "quantised types are not supported yet: use i8, i16 or f16",
     "texture": _GPU,
     "rw_texture": _GPU,

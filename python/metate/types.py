@@ -12,6 +12,7 @@ from typing import Any
 
 from . import not_here as _not_here
 from . import value_types as _values
+from .argument_packs import ArgPackType
 from .context import current as _current
 from .default_types import default_of as _default_of
 from .default_types import scalar_type as _scalar_type
@@ -134,6 +135,15 @@ def matrix(*arguments: Any, n: int | None = None, m: int | None = None, dtype: A
 def struct(members: dict[str, Any] | None = None, **named: Any) -> StructType:
     """A struct type from a dict, or from keywords: ``struct({'a': f32})``, ``struct(a=f32)``."""
     return StructType({**(members or {}), **named})
+
+
+def argpack(**members: Any) -> ArgPackType:
+    """The type of argument packs: ``argpack(x=ndarray(f32, 1), scale=f32)``; called with values it makes a pack.
+
+    A kernel takes a pack as one argument, `p: Pack`, and names its members, `p.x`. Members are scalars, vectors, matrices,
+    structs, arrays, trees, templates and packs. Raises TypeError for anything else, and without members.
+    """
+    return ArgPackType(members)
 
 
 Vector, Matrix, Struct = vector, matrix, struct

@@ -29,6 +29,7 @@ from .compare import difference, twin_results
 from .draws import SEED
 from .execute import arguments_of, fields_of, filled, launch, launch_kernel
 from .graphs import as_graph
+from .packs import in_a_pack
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -68,6 +69,7 @@ class Variant:
     is_loaded: bool = False  # packed, and run by another process
     is_called: bool = False  # as users call kernels: with the fields, and objects, themselves
     is_graph: bool = False  # called, as a graph of it
+    is_packed: bool = False  # called, with an argument pack
     reserves: bool = False  # when its slots were counted, and trees have no others
 
 
@@ -89,6 +91,7 @@ VARIANTS = (
     Variant("module in another process", is_loaded=True),
     Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
     Variant("as a graph", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True),
+    Variant("in an argument pack", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_packed=True),
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
     Variant("deterministic", (("opt_level", 2), ("deterministic", True), ("chunk_ns", 0))),
@@ -106,7 +109,7 @@ GROUPS = (
     ),
     (
         "O2 4 workers", "around the caches", "called as users do", "with slots reserved", "without partial results",
-        "as a graph", "deterministic", "with slots reserved",
+        "as a graph", "deterministic", "with slots reserved", "in an argument pack",
     ),
     (
         "interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks",
@@ -168,12 +171,13 @@ class Prepared:
         """What the compiled kernel leaves."""
         return launch(call, self.case, self.types, self.blocks, self.fields)
 
-    def called(self, context, reserves=False, is_graph=False) -> dict:
+    def called(self, context, variant) -> dict:
         """What the kernel leaves when it is called in this context, its first launch there with random numbers."""
         context.holdings.random_keys = RandomKeys(SEED)
         with context:
-            kernel = as_graph(self.kernel) if is_graph else self.kernel
-            return launch_kernel(kernel, self.case, self.types, self.blocks, self.fields, self.namespace, reserves)
+            kernel = as_graph(self.kernel) if variant.is_graph else self.kernel
+            kernel = in_a_pack(kernel, self.namespace) if variant.is_packed else kernel
+            return launch_kernel(kernel, self.case, self.types, self.blocks, self.fields, self.namespace, variant.reserves)
 
 
 class Session:
@@ -348,7 +352,7 @@ class Session:
 
     def _run_called(self, variant, prepared, contract):
         context = mt.Context(threads=variant.threads, contract=contract, asserts=True, **dict(variant.changes))
-        found = [one.called(context, variant.reserves, variant.is_graph) for one in prepared]
+        found = [one.called(context, variant) for one in prepared]
         if variant.reserves:
             self.ran[COUNTED] = self.ran.get(COUNTED, 0) + sum(results["counted"] for results in found)
         self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)

@@ -116,6 +116,10 @@ class Access:
         owner = self.evaluator.expr(node.value)
         self._refuse_instances(owner, node.value)
         name = node.attr
+        if isinstance(owner, handles.PackHandle):
+            if name not in owner.members:
+                raise self.walk.unknown_attribute(owner, name, node, list(owner.members))
+            return owner.members[name]
         if isinstance(owner, handles.TreeHandle):
             return self.tree_attribute(owner, name, node)
         if isinstance(owner, (handles.FieldHandle, handles.StructFieldHandle)):

@@ -121,6 +121,18 @@ class BuilderHandle:
 
 
 @dataclass(frozen=True)
+class PackHandle:
+    """An argument pack: what its members stand for, by name."""
+
+    type: Any
+    members: dict
+    name: str
+
+    def describe(self):
+        return f"argument pack '{self.name}'"
+
+
+@dataclass(frozen=True)
 class EntryHandle:
     """`K[i, j]` of a builder: something can be added to it, and nothing else."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from .. import value_types as _types
+from ..argument_packs import ArgPackType
 from ..triplets import TripletsType
 from . import handles, structs
 from .annotations import is_tuple_annotation, tuple_annotation
@@ -38,6 +39,18 @@ class Interface:
     def declare_parameter(self, name, parameter, node):
         """Binds a kernel's parameter to an argument of the kernel in the IR, or to what is known of it while compiling."""
         self.walk.frame.scope.names[name] = self._parameters[name] = handles.Constant(self._argument(name, parameter, node))
+
+    def declare_pack(self, name, type_):
+        """Binds a parameter that is an argument pack to its members, which are declared."""
+        self.walk.frame.scope.names[name] = self._parameters[name] = handles.Constant(self._pack(name, type_))
+
+    def _pack(self, path, type_):
+        members = {}
+        for name, member in type_.members.items():
+            part = f"{path}.{name}"
+            is_pack = isinstance(member, ArgPackType)
+            members[name] = self._pack(part, member) if is_pack else self._parameters[part].value
+        return handles.PackHandle(type_, members, path)
 
     def _argument(self, name, parameter, node):
         if isinstance(parameter, StaticParameter):

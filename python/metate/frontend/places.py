@@ -46,9 +46,11 @@ class Places:
         base = target
         while isinstance(base, (ast.Subscript, ast.Attribute)):
             base = base.value
-        if isinstance(base, ast.Name) and isinstance(self.walk.frame.scope.lookup(base.id), handles.Constant):
-            return f"arguments are read-only: assign '{base.id}' to a variable first"
-        return None
+        bound = self.walk.frame.scope.lookup(base.id) if isinstance(base, ast.Name) else None
+        if not isinstance(bound, handles.Constant):
+            return None
+        what = ast.unparse(target) if isinstance(bound.value, handles.PackHandle) else base.id
+        return f"arguments are read-only: assign '{what}' to a variable first"
 
     def store(self, place, thing, target, node):
         """Stores a thing into a place; what it does not fit is an error at `node`."""

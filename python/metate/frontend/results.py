@@ -9,6 +9,7 @@ import ast
 import typing
 
 from .. import value_types as _types
+from ..argument_packs import ArgPackType
 from ..struct_types import Struct
 from ..tree_type import TreeType
 from ..triplets import SparseMatrixBuilderType
@@ -59,6 +60,10 @@ class Results:
         if isinstance(annotation, TreeType):
             if not isinstance(thing, handles.TreeHandle) or thing.type != annotation:
                 raise self.walk.error("type", f"{what}: expected a tree of the annotated type, got {describe(thing)}", node)
+            return thing
+        if isinstance(annotation, ArgPackType):
+            if not isinstance(thing, handles.PackHandle) or thing.type != annotation:
+                raise self.walk.error("type", f"{what}: expected a pack of {annotation!r}, got {describe(thing)}", node)
             return thing
         if is_template(annotation):
             return thing

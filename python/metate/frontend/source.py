@@ -99,14 +99,19 @@ class SourceFunction:
         return self._found[number - 1] if 0 < number <= len(self._found) else ""
 
     @functools.cached_property
-    def parameters(self) -> dict[str, inspect.Parameter]:
-        """The parameters by name, with annotations that were left as text evaluated."""
+    def declared(self) -> dict[str, inspect.Parameter]:
+        """The parameters by name as they are written, with annotations that were left as text evaluated."""
         found = {}
         for name, parameter in inspect.signature(self.function).parameters.items():
             if isinstance(parameter.annotation, str):
                 parameter = parameter.replace(annotation=self._evaluate(parameter.annotation))
             found[name] = parameter
         return found
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What arguments are given for, by name; of kernels see kernel_source.py."""
+        return self.declared
 
     @functools.cached_property
     def returns(self):

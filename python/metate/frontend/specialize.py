@@ -85,9 +85,15 @@ def annotation_of(source, name):
     return _types.ndarray() if annotation is _types.ndarray or annotation is _types.NDArray else annotation
 
 
+def _nodes_of(source):
+    """Where each parameter stands; a member of an argument pack where the pack does."""
+    nodes = {a.arg: a for a in (*source.tree.args.posonlyargs, *source.tree.args.args, *source.tree.args.kwonlyargs)}
+    return nodes | {name: nodes[name.partition(".")[0]] for name in source.parameters if "." in name}
+
+
 def check_annotations(source):
     """Raises at the first parameter whose annotation is missing or of no use."""
-    nodes = {a.arg: a for a in (*source.tree.args.posonlyargs, *source.tree.args.args, *source.tree.args.kwonlyargs)}
+    nodes = _nodes_of(source)
     for name, parameter in source.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise located("syntax", f"kernels have no * parameters, got '{name}'", source, source.tree)
@@ -162,7 +168,7 @@ def from_annotations(source, options, template_args=None):
         annotation = annotation_of(source, name)
         if isinstance(annotation, _types.NDArrayType) and not _completes(value, annotation):
             raise TypeError(f"template_args: '{name}': expected an ndarray type that agrees with {annotation!r}, got {value!r}")
-    nodes = {a.arg: a for a in (*source.tree.args.posonlyargs, *source.tree.args.args, *source.tree.args.kwonlyargs)}
+    nodes = _nodes_of(source)
     found = {}
     for name in source.parameters:
         annotation = annotation_of(source, name)

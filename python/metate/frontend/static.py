@@ -14,6 +14,7 @@ HANDLES = (
     handles.TreeHandle, handles.MemberHandle, handles.LevelHandle, handles.CellHandle, handles.ArrayHandle,
     handles.StructArrayHandle, handles.ShapeHandle, handles.TextParts, handles.BoundMethod, handles.FieldHandle,
     handles.StructFieldHandle, handles.ListHandle, handles.BuilderHandle, handles.EntryHandle,
+    handles.PackHandle,
 )  # fmt: skip
 
 

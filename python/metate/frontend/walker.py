@@ -112,7 +112,9 @@ class Walker:
         for index, (name, parameter) in ordered:
             if isinstance(parameter, StaticParameter):
                 self._walk.captures.argument(index, parameter.value)
-            self._interface.declare_parameter(name, parameter, nodes[name])
+            self._interface.declare_parameter(name, parameter, nodes[name.partition(".")[0]])
+        for name, type_ in self._walk.frame.source.packs.items():
+            self._interface.declare_pack(name, type_)
         self._interface.declare_result(self._walk.frame.source.tree)
 
     def _run(self):

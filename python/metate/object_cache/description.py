@@ -107,7 +107,7 @@ class _Writer(ValueWriter):
         self.value(source.function.__kwdefaults__)
         local = _locals_of(source.function.__code__)
         for name in sorted(mentions.names):
-            if name not in source.parameters:
+            if name not in source.declared:
                 self._name(source, name, mentions.names[name], name in local)
 
     def _name(self, source, name, chains, is_local):
