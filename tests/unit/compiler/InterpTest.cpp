@@ -9,7 +9,7 @@ using namespace metate;
 
 // What a kernel consists of rather than does: its own operation, ends of blocks, named types.
 static const llvm::StringSet<> structure = {"metate.kernel", "metate.return", "metate.yield",
-                                            "metate.named_type"};
+                                            "metate.give", "metate.named_type"};
 // Operations of the stages from layout on, where the interpreter ends.
 static const llvm::StringSet<> later = {
     "metate.stage_leaf",    "metate.stage_row",       "metate.is_leaf_full",
