@@ -95,7 +95,7 @@ class Reducer:
         """Statements by what stands in their blocks."""
         position = 0
         while True:
-            places = [(b, k) for b, block in enumerate(_blocks(case.program)) for k, s in enumerate(block) if s.blocks()]
+            places = [(b, k) for b, block in enumerate(_blocks(case.program)) for k, s in enumerate(block) if _is_wrapper(s)]
             if position >= len(places):
                 return case
             number, k = places[position]
@@ -152,6 +152,12 @@ def _blocks(program):
         block = todo.pop(0)
         yield block
         todo += [inner for statement in block for inner in statement.blocks()]
+
+
+def _is_wrapper(statement):
+    """Has it blocks that may stand without it? Not the condition that ends a recursion."""
+    inner = [one for block in statement.blocks() for one in block]
+    return bool(statement.blocks()) and not any(("recursion", "-") in one.counts for one in inner)
 
 
 def _block(program, number):

@@ -8,6 +8,17 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
+/// What carries values of a type into functions and out of them: floats of 16 bits go as their bits, since machines without such
+/// registers would convert them by calls.
+static Type carried(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() != 16)
+    return type;
+  Type bits = IntegerType::get(type.getContext(), 16);
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(VectorType::get(vector.getShape(), bits)) : bits;
+}
+
 namespace {
 class FunctionMapping {
 public:
@@ -18,6 +29,12 @@ public:
   }
 
   void run() {
+    for (func::FuncOp function : functions)
+      carryHalves(function);
+    module.walk([&](func::CallOp call) {
+      if (llvm::is_contained(functions, calleeOf(call)))
+        carryHalves(call);
+    });
     findHosted();
     Builder builder(module.getContext());
     for (func::FuncOp function : functions) {
@@ -46,6 +63,41 @@ public:
 private:
   func::FuncOp calleeOf(func::CallOp call) {
     return module.lookupSymbol<func::FuncOp>(call.getCallee());
+  }
+
+  static void carryHalves(func::FuncOp function) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+    for (BlockArgument argument : function.getArguments())
+      retype(builder, argument, argument.getLoc());
+    function.walk([&](func::ReturnOp end) { castOperands(end); });
+    auto carry = [](TypeRange types) { return llvm::map_to_vector(types, carried); };
+    function.setType(builder.getFunctionType(carry(function.getArgumentTypes()),
+                                             carry(function.getResultTypes())));
+  }
+
+  static void carryHalves(func::CallOp call) {
+    castOperands(call);
+    OpBuilder builder(call);
+    builder.setInsertionPointAfter(call);
+    for (Value result : call.getResults())
+      retype(builder, result, call.getLoc());
+  }
+
+  static void castOperands(Operation *op) {
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (Type type = carried(operand.get().getType()); type != operand.get().getType())
+        operand.set(arith::BitcastOp::create(builder, op->getLoc(), type, operand.get()));
+  }
+
+  /// The value becomes what carries it; whoever used it gets it back.
+  static void retype(OpBuilder &builder, Value value, Location loc) {
+    Type type = value.getType();
+    if (carried(type) == type)
+      return;
+    value.setType(carried(type));
+    auto back = arith::BitcastOp::create(builder, loc, type, value);
+    value.replaceAllUsesExcept(back, back);
   }
 
   /// Functions that need the host, or call one that does.
