@@ -55,7 +55,7 @@ def test_a_launch_that_waits_for_its_turn_can_be_interrupted():
 
         def work():
             with context:
-                spin(go, 3 * 10**6)
+                spin(go, 10**8)  # until the end of the test
 
         other = threading.Thread(target=work)
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

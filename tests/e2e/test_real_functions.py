@@ -378,3 +378,19 @@ def kernel_of(text, names):
     scope = {**names, "ti": mt}
     exec(compile(text, file, "exec"), scope)
     return mt.kernel(scope["go"])
+
+
+def test_halves_go_in_and_come_out():
+    @mt.real_func
+    def scaled(x: mt.f16, v: mt.types.vector(3, mt.bf16), depth: mt.i32) -> mt.types.matrix(2, 3, mt.bf16):
+        if depth > 0:
+            return scaled(x * mt.f16(2), v, depth - 1)
+        return mt.types.matrix(2, 3, mt.bf16)([v[0], v[1], v[2]], [mt.bf16(x), mt.bf16(1), mt.bf16(-3)])
+
+    @mt.kernel
+    def run(x: mt.f32) -> mt.types.matrix(2, 3, mt.f32):
+        return mt.cast(scaled(mt.f16(x), mt.types.vector(3, mt.bf16)(0.5, -2, 4), 2), mt.f32)
+
+    assert np.array(run(1.5)).tolist() == [[0.5, -2, 4], [6, 1, -3]]
+    with mt.Context(opt_level=0):  # where no call goes away
+        assert np.array(run(1.5)).tolist() == [[0.5, -2, 4], [6, 1, -3]]
