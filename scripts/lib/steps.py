@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 RUFF = str(ROOT / ".venv" / "bin" / "ruff")
 CORES = str(os.cpu_count() or 1)
-BUDGET = 3600  # CPU seconds of the suite; 2400 are 20 minutes on two cores
+BUDGET = 3500  # CPU seconds of the suite; 2400 are 20 minutes on two cores
 # Without those that run each kernel in the interpreter themselves, or none.
 NOT_INTERPRETED = ("test_trees.py", "test_stage_dumps.py")
 INTERPRETED = ("tests/e2e", "tests/compat", *(f"--ignore=tests/e2e/{name}" for name in NOT_INTERPRETED))
@@ -75,7 +75,7 @@ SUITE = (
     Step("build-dev", ("scripts/build", "dev"), budget=720, cores=2),
     # Those that want one core follow each other, the longest first, so that no core waits.
     # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
-    Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 80),
+    Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 115),
     # The tree protocol as models, in all their states, and the faults that the models must find.
     Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 150),
     Step(
@@ -104,28 +104,28 @@ SUITE = (
     Step(
         "differential",
         (*pytest(DIFFERENTIAL), "--dist", "worksteal"),
-        *(("build-dev",), True, 380, 2),
+        *(("build-dev",), True, 320, 2),
     ),
     # The same programs, and what they must give, in the reference interpreter.
     Step(
         "pytest-interpreted",
         pytest(*INTERPRETED),
-        *(("build-dev",), True, 290, 2),
+        *(("build-dev",), True, 270, 2),
         environment=(("METATE_TEST_INTERP", "import"),),
     ),
     Step("build-asan", ("scripts/build", "asan"), budget=140, cores=2),
     Step(
         "ctest-asan",
         ctest("build-asan"),
-        *(("build-asan", "damage-module", "sanitized-modules"), True, 40, 2),
+        *(("build-asan", "damage-module", "sanitized-modules"), True, 50, 2),
         (*SANITIZERS, DAMAGED),
     ),
-    Step("build-tsan", ("scripts/build", "tsan"), budget=120, cores=2),
+    Step("build-tsan", ("scripts/build", "tsan"), budget=140, cores=2),
     # All but the damage tests, which have one thread and take their time.
     Step(
         "ctest-tsan",
         ctest("build-tsan", "-E", "^damage"),
-        *(("build-tsan", "sanitized-modules"), True, 30, 2),
+        *(("build-tsan", "sanitized-modules"), True, 40, 2),
         SANITIZERS,
     ),
     # A twin of the compiler with deliberate faults (Mutants.def): the differential tester must catch each of them.
@@ -133,7 +133,7 @@ SUITE = (
     Step(
         "mutants",
         (PYTHON, "tests/mutants/run.py", "--seed", "7", "--junit", "{junit}"),
-        *(("build-mutants",), True, 200, 2),
+        *(("build-mutants",), True, 60, 2),
     ),
     Step("build-runtime-only", ("scripts/build", "runtime-only"), budget=60, cores=2),
 )
