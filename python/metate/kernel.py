@@ -292,6 +292,10 @@ class Kernel:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
 
+    def _specialised_on(self, options, arguments):
+        """The specialisation for what a call would give."""
+        return self._specialisation(options, self._without_packs(self._bind(arguments, {})))
+
     def _make(self, home, instance, parameters, arguments):
         """The code of an instance: from the cache of compiled objects, else compiled."""
         start = time.perf_counter()
@@ -483,7 +487,7 @@ class Kernel:
         from .stages import dumps_of
 
         options = _context.current().options
-        parameters = self._specialisation(options, self._bind(arguments, {})) if arguments else None
+        parameters = self._specialised_on(options, arguments) if arguments else None
         text = self._walk(options, parameters)[0].text(True)
         choices = _choices(options, self._own.get("debug"))
         if target is not None:
@@ -508,7 +512,7 @@ class Kernel:
         if kept and not arguments and target is None:
             return Report(kept[-1])
         options, start = context.options, time.perf_counter()
-        parameters = self._specialisation(options, self._bind(arguments, {})) if arguments else self.specialise()
+        parameters = self._specialised_on(options, arguments) if arguments else self.specialise()
         module, requirements = self._walk(options, parameters)
         walked, choices = (time.perf_counter() - start) * 1e3, _choices(options, self._own.get("debug"))
         choices.targets = [target or options.cpu]

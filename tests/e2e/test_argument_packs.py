@@ -36,6 +36,12 @@ def test_members_of_every_kind():
     assert x[0] == 2 * 16 + 8
 
 
+def test_stages_and_reports_take_packs():
+    given = pack(np.zeros(4, np.float32))
+    assert "p.inner.scale" in fill.stages(given, 1.0, stop_after="import")["import"]
+    assert any(loop.line for loop in fill.report(given, 1.0).loops)
+
+
 def test_several_packs_and_results():
     Line = ti.types.argpack(x=ti.types.ndarray(ndim=1), s=ti.f32)
 
