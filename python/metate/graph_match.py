@@ -13,6 +13,7 @@ import numpy as np
 
 from . import context as _context
 from . import value_types as _types
+from .argument_kinds import describe_array
 from .dtypes import scalar_of
 from .errors import ArgumentError_, CompilationError, RuntimeTypeError_, RuntimeValueError_, TypeError_
 from .frontend.function import Template
@@ -178,8 +179,6 @@ def _unfit(arg, annotation, options) -> str:
 
 def _completed(annotation, thing, source, name, place):
     """The array type of an object that is given once and for all."""
-    from .kernel import describe_array
-
     described = describe_array(thing)
     if described is None:
         text = f"'{source.name}': parameter '{name}': expected an array or an NDARRAY Arg, got {thing!r}"

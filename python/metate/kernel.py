@@ -18,11 +18,9 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import compile_options
 from . import context as _context
-from . import value_types as _types
+from .argument_kinds import describe_array, is_own_array, tree_type_of
 from .argument_packs import flat_arguments
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
@@ -248,7 +246,7 @@ class Kernel:
         found = target_of(instance.requirements, arguments, statics, starts, holdings)
         # Where the annotation says no element type, memory of the same shape may be scalars in a foreign array.
         open_ones = element_is_the_arguments(self.source, parameters)
-        guards = tuple((start, (), (_is_own_array,)) for start, is_open in zip(starts, open_ones) if is_open)
+        guards = tuple((start, (), (is_own_array,)) for start, is_open in zip(starts, open_ones) if is_open)
         return instance.kernel, *found[:2], found[2] + guards, found[3]
 
     def _instance_for(self, home, may_alias, parameters, arguments) -> Compiled:
@@ -287,7 +285,7 @@ class Kernel:
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, language_of(options, self._own), describe_array, _tree_type)
+            return from_arguments(self.source, arguments, language_of(options, self._own), describe_array, tree_type_of)
         except TypeError as error:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
@@ -578,43 +576,6 @@ def _forget(kernel, key, _):
     if kernel is not None:
         kernel._plain.pop(key, None)
         kernel._homes.pop(key, None)
-
-
-def _tree_type(argument):
-    type_ = getattr(argument, "type", None)
-    return type_ if isinstance(type_, TreeType) and not hasattr(argument, "_metate_data_oriented") else None
-
-
-def _is_own_array(argument) -> bool:
-    return hasattr(argument, "_describe")
-
-
-def describe_array(argument):
-    """(dtype, shape, has no gaps) of anything that is an array, else None.
-
-    Arrays of the package give the element's type and the shape without the element's dimensions; one of structs says of
-    each member whether it has no gaps.
-    """
-    if hasattr(argument, "_describe"):
-        return argument._describe()
-    if isinstance(argument, np.ndarray):
-        array = argument
-    elif isinstance(argument, np.generic):
-        return None
-    elif hasattr(argument, "__dlpack__"):
-        try:
-            array = np.from_dlpack(argument)
-        except (BufferError, RuntimeError, TypeError, ValueError):  # memory of another device, a type NumPy lacks
-            return None
-    elif isinstance(argument, (memoryview, bytearray)) or hasattr(argument, "__array_interface__"):
-        array = np.asarray(argument)
-    else:
-        return None
-    try:
-        dtype = _types.dtype(array.dtype)
-    except TypeError:
-        return None
-    return dtype, array.shape, array.flags.c_contiguous
 
 
 def _annotation_text(annotation) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from ..argument_kinds import describe_array
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 from ..fields import Field
-from ..kernel import describe_array
 from ..ndarray import ndarray
 from ..value_types import DType
 from .plan import MOST

@@ -1,0 +1,47 @@
+"""What an argument of a kernel is, asked of the object itself: a tree, an array and of what."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import value_types as _types
+from .tree_type import TreeType
+
+
+def tree_type_of(argument) -> TreeType | None:
+    """The type of a tree; None of anything else."""
+    type_ = getattr(argument, "type", None)
+    return type_ if isinstance(type_, TreeType) and not hasattr(argument, "_metate_data_oriented") else None
+
+
+def is_own_array(argument) -> bool:
+    """Is it an array of the package, which knows its elements?"""
+    return hasattr(argument, "_describe")
+
+
+def describe_array(argument):
+    """(dtype, shape, has no gaps) of anything that is an array, else None.
+
+    Arrays of the package give the element's type and the shape without the element's dimensions; one of structs says of
+    each member whether it has no gaps.
+    """
+    if hasattr(argument, "_describe"):
+        return argument._describe()
+    if isinstance(argument, np.ndarray):
+        array = argument
+    elif isinstance(argument, np.generic):
+        return None
+    elif hasattr(argument, "__dlpack__"):
+        try:
+            array = np.from_dlpack(argument)
+        except (BufferError, RuntimeError, TypeError, ValueError):  # memory of another device, a type NumPy lacks
+            return None
+    elif isinstance(argument, (memoryview, bytearray)) or hasattr(argument, "__array_interface__"):
+        array = np.asarray(argument)
+    else:
+        return None
+    try:
+        dtype = _types.dtype(array.dtype)
+    except TypeError:
+        return None
+    return dtype, array.shape, array.flags.c_contiguous
