@@ -138,13 +138,17 @@ private:
     }
   }
 
-  bool dependsOnMemory(Value value) const {
+  bool dependsOnMemory(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !task->isProperAncestor(op))
       return false;
     if (isa<LoadOp, memref::LoadOp>(op))
       return true;
-    return llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOnMemory(operand); });
+    auto [known, isNew] = ofMemory.try_emplace(op, false); // an operand of many is looked at once
+    if (!isNew)
+      return known->second;
+    return ofMemory[op] = llvm::any_of(op->getOperands(),
+                                       [&](Value operand) { return dependsOnMemory(operand); });
   }
 
   void add(Place place, OperandRange indices, int64_t bytes) {
@@ -174,6 +178,8 @@ private:
   Operation *task;
   SmallVector<Value> variables;
   SmallVector<Place, 0> places;
+  llvm::DenseMap<Operation *, bool>
+      ofMemory; ///< operations whose results follow from what was read
 };
 
 /// The innermost iterations in a row of a range of several dimensions; 0: not known, 1: a range of one.
