@@ -193,3 +193,15 @@ def test_a_context_keeps_reports():
     with mt.Context(mt.interp, reports=True) as context:  # nothing is compiled there
         double(np.ones(4, np.float32))
         assert not context.holdings.reports
+
+
+def test_what_an_index_depends_on_is_looked_at_once():
+    @mt.kernel
+    def scatter(a: mt.types.ndarray(mt.f32, 1)):
+        for i in a:
+            place = i
+            for _ in mt.static(range(40)):  # the places by which it depends on i double with each
+                place = (place ^ (place + 3)) + place
+            a[place & 7] = 1.0
+
+    assert len(scatter.report().loops) == 1
