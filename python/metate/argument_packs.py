@@ -81,6 +81,9 @@ class ArgPack:
             raise AttributeError(f"argpack: no member '{name}'; it has {', '.join(self._values)}")
         self._values[name] = value
 
+    def __getitem__(self, name):
+        return self._values[name]
+
     def __repr__(self):
         return f"argpack({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
 
@@ -90,7 +93,7 @@ def flat_parameters(parameters: dict[str, inspect.Parameter]) -> dict[str, inspe
     found = {}
     for name, parameter in parameters.items():
         if isinstance(parameter.annotation, ArgPackType):
-            for path, type_ in _leaves(parameter.annotation, name):
+            for path, type_ in leaves_of(parameter.annotation, name):
                 found[path] = parameter.replace(annotation=type_, default=inspect.Parameter.empty)
         else:
             found[name] = parameter
@@ -119,10 +122,11 @@ def _add_parts(type_, argument, what, found):
             found.append(value)
 
 
-def _leaves(type_, path):
+def leaves_of(type_: ArgPackType, path: str):
+    """(path, type) of each member that is no pack, in order; paths begin with `path`."""
     for name, member in type_.members.items():
         if isinstance(member, ArgPackType):
-            yield from _leaves(member, f"{path}.{name}")
+            yield from leaves_of(member, f"{path}.{name}")
         else:
             yield f"{path}.{name}", member
 

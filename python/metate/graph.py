@@ -21,6 +21,7 @@ import sys
 from typing import Any
 
 from . import value_types as _types
+from .argument_packs import ArgPackType
 from .default_types import scalar_type
 from .errors import MetateError, RuntimeTypeError_, RuntimeValueError_
 from .frontend.function import template
@@ -38,6 +39,7 @@ class ArgKind(enum.Enum):
     NDARRAY = "ndarray"
     TREE = "tree"
     TEMPLATE = "template"
+    ARGPACK = "argpack"
     TEXTURE = "texture"
     RWTEXTURE = "rwtexture"
 
@@ -49,7 +51,7 @@ class Arg:
         tag: of ArgKind.
         name: by which `run` and hosts know it.
         dtype: the type: of SCALAR a scalar or struct type, of MATRIX a vector or matrix type, of NDARRAY what an element is,
-            of TREE the tree type; TEMPLATE has none.
+            of TREE the tree type, of ARGPACK what `types.argpack` made; TEMPLATE has none.
         ndim: of NDARRAY the dimensions, those of elements not counted. `field_dim` is an old name of it.
         element_shape: of NDARRAY and MATRIX with a scalar `dtype`: the shape of an element.
     Raises RuntimeTypeError_, RuntimeValueError_.
@@ -121,12 +123,19 @@ def _template(dtype, _, shape):
     return template()
 
 
+def _pack(dtype, _, shape):
+    if not isinstance(dtype, ArgPackType) or shape:
+        raise TypeError(f"dtype: expected an argument pack's type, got {dtype!r}; mt.types.argpack(...) makes one")
+    return dtype
+
+
 _ANNOTATIONS = {
     ArgKind.SCALAR: _scalar,
     ArgKind.MATRIX: _matrix,
     ArgKind.NDARRAY: _array,
     ArgKind.TREE: _tree,
     ArgKind.TEMPLATE: _template,
+    ArgKind.ARGPACK: _pack,
 }
 
 
@@ -142,7 +151,8 @@ class Sequential:
 
         Args:
             kernel: a kernel, or one of an object of a data-oriented class: ``solver.step``.
-            arguments: for each parameter an Arg, or what it always is: a number; for a template, an array or a tree any object.
+            arguments: for each parameter an Arg, or what it always is: a number; for a template, an array or a tree any object;
+                for an argument pack also a pack, of which each member is an Arg or what it always is.
         Raises CompilationError at this line where they do not fit, RuntimeValueError_ where a name means two things.
         """
         self._steps.append(self._plan.dispatched(kernel, arguments, keywords, place_in(sys._getframe(1))))
@@ -201,7 +211,7 @@ class Graph:
         """Runs its kernels in order, by one launch.
 
         Args:
-            args: a dict with a value for each argument, by name: numbers, vectors, arrays, trees.
+            args: a dict with a value for each argument, by name: numbers, vectors, arrays, trees, packs.
         Raises CallError_ for a missing or unknown name, RuntimeTypeError_ for a value that does not fit, and what
         launches of kernels raise.
         """

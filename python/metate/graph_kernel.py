@@ -10,38 +10,40 @@ from dataclasses import replace
 from typing import Any
 
 from . import context as _context
+from .argument_packs import ArgPackType, flat_parameters
 from .errors import CallError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
 from .frontend.graph_writer import GraphWriter, Repeat, Run, draws_of, runs_of
-from .frontend.specialize import from_annotations
+from .frontend.specialize import from_annotations, is_fully_typed
 from .graph_match import Parameter, Place
 from .kernel import Kernel, language_of
 
 
 class GraphSource:
-    """What a kernel's source is to its kernel."""
+    """What a kernel's source is to its kernel.
+
+    Attributes:
+        declared: the parameters.
+        parameters: the same with members of packs in place of packs.
+        packs: types of the parameters that are argument packs.
+    """
 
     returns = None
     is_in_class = False
-    packs: dict = {}
 
     def __init__(self, name: str, parameters: dict[str, Parameter], place: Place):
         self.name, self.file, self.first_line = name, place.file, place.line
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        self.parameters = {
-            one: inspect.Parameter(one, kind, annotation=parameter.annotation) for one, parameter in parameters.items()
-        }
-
-    @property
-    def declared(self) -> dict[str, inspect.Parameter]:
-        """The parameters: there are no packs."""
-        return self.parameters
+        annotations = {one: parameter.annotation for one, parameter in parameters.items()}
+        self.declared = {one: inspect.Parameter(one, kind, annotation=annotation) for one, annotation in annotations.items()}
+        self.parameters = flat_parameters(self.declared)
+        self.packs = {one: annotation for one, annotation in annotations.items() if isinstance(annotation, ArgPackType)}
 
     @property
     def tree(self) -> ast.FunctionDef:
         """A definition with the parameters, at the place where the graph was compiled."""
-        definition = ast.parse(f"def {self.name}({', '.join(self.parameters)}): pass").body[0]
+        definition = ast.parse(f"def {self.name}({', '.join(self.declared)}): pass").body[0]
         for node in ast.walk(definition):
             if hasattr(node, "lineno"):
                 node.lineno = node.end_lineno = self.first_line
@@ -81,7 +83,7 @@ class GraphKernel(Kernel):
     @property
     def is_fully_typed(self) -> bool:
         """Do its arguments say all that compiling needs? Template arguments do not."""
-        return not any(isinstance(self._annotation(name), Template) for name in self.names)
+        return is_fully_typed(self.source, self._bound)
 
     def compile(self) -> None:
         """Writes and checks it and, where its arguments say all types, compiles it for arrays without gaps."""
@@ -149,7 +151,7 @@ class GraphKernel(Kernel):
 
     @property
     def _parameters(self):
-        return {name: one.replace(annotation=inspect.Parameter.empty) for name, one in self.source.parameters.items()}
+        return {name: one.replace(annotation=inspect.Parameter.empty) for name, one in self.source.declared.items()}
 
     def __repr__(self):
         return f"<graph {self.signature()}>"

@@ -14,6 +14,7 @@ import numpy as np
 from . import context as _context
 from . import value_types as _types
 from .argument_kinds import describe_array
+from .argument_packs import ArgPack, ArgPackType, leaves_of
 from .dtypes import scalar_of
 from .errors import ArgumentError_, CompilationError, RuntimeTypeError_, RuntimeValueError_, TypeError_
 from .frontend.function import Template
@@ -77,17 +78,20 @@ class Matcher:
         if source.returns is not None:
             text = f"'{source.name}' returns a value, for which a graph has no place: the kernel is {signature}"
             raise problem_at(place, TypeError_, text, "write it to an array or a field")
-        if source.packs:
-            text = f"'{source.name}' takes an argument pack, which a graph cannot give: the kernel is {signature}"
-            raise problem_at(place, TypeError_, text, "make its members parameters of the kernel")
-        plain = [p.replace(annotation=p.empty) for p in source.parameters.values()]
+        plain = [p.replace(annotation=p.empty) for p in source.declared.values()]
         try:
             bound = inspect.Signature(plain).bind(*arguments, **keywords)
         except TypeError as error:
             raise problem_at(place, ArgumentError_, f"'{source.name}': {error}; the kernel is {signature}") from None
         bound.apply_defaults()
         options = _context.current().options
-        return {name: self._given(source, name, thing, options, place) for name, thing in bound.arguments.items()}
+        found = {}
+        for name, thing in bound.arguments.items():
+            if name in source.packs:
+                found |= self._members(source, name, source.packs[name], thing, options, place)
+            else:
+                found[name] = self._given(source, name, thing, options, place)
+        return found
 
     def count(self, arg) -> Taken:
         """An Arg that says how often something is run."""
@@ -95,6 +99,23 @@ class Matcher:
         if not isinstance(kind, _types.DType) or kind.is_float or kind is _types.u1:
             raise RuntimeTypeError_(f"append: count: expected an Arg of an integer type, got {arg!r}")
         return self._taken(arg)
+
+    def _members(self, source, path, type_, thing, options, place):
+        """What is given to each member of a pack: of an Arg its members, of a pack what stands in it."""
+        if isinstance(thing, self._arg) and thing.annotation == type_:
+            self._taken(thing)
+            return {name: Taken(thing.name + name[len(path) :]) for name, _ in leaves_of(type_, path)}
+        if not isinstance(thing, ArgPack) or thing._type != type_:
+            text = f"'{source.name}': parameter '{path}': expected an ARGPACK Arg or a pack of {type_!r}, got {thing!r}"
+            raise problem_at(place, TypeError_, text)
+        found = {}
+        for name, member in type_.members.items():
+            part, value = f"{path}.{name}", thing[name]
+            if isinstance(member, ArgPackType):
+                found |= self._members(source, part, member, value, options, place)
+            else:
+                found[part] = self._given(source, part, value, options, place)
+        return found
 
     def _given(self, source, name, thing, options, place):
         annotation = annotation_of(source, name)
@@ -139,6 +160,7 @@ class Matcher:
         kind = "template" if isinstance(annotation, Template) else annotation
         key = (type(thing), thing) if isinstance(thing, (bool, int, str, type(None))) else id(thing), kind
         if key not in self._bound:
+            name = name.replace(".", "_")  # a member of a pack
             candidates = itertools.chain((name, f"{source.name}_{name}"), (f"{source.name}_{name}{k}" for k in itertools.count()))
             own = next(candidate for candidate in candidates if candidate not in self.parameters)
             self._bound[key] = own
@@ -159,10 +181,10 @@ def _unfit(arg, annotation, options) -> str:
     """What the annotation expects instead of the Arg; empty: it fits."""
     own = arg.annotation
     if isinstance(annotation, Template):
-        return ""
+        return "an Arg of another kind" if isinstance(own, ArgPackType) else ""
     if not isinstance(annotation, _types.NDArrayType):
         wanted = scalar_of(annotation, options)
-        is_array = isinstance(own, (_types.NDArrayType, Template))
+        is_array = isinstance(own, (_types.NDArrayType, Template, ArgPackType))
         return "" if not is_array and scalar_of(own, options) == wanted else f"an Arg of {wanted!r}"
     wanted = f"an NDARRAY Arg of {annotation!r}"
     if not isinstance(own, _types.NDArrayType):

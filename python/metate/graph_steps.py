@@ -72,11 +72,11 @@ def _contains(node, other) -> bool:
 def _names_in(steps):
     for step in steps:
         if isinstance(step, Run):
-            yield from (given.name for given in step.given.values() if isinstance(given, Taken))
+            yield from (given.argument for given in step.given.values() if isinstance(given, Taken))
         else:
             yield from _names_in(step.steps)
             if isinstance(step.count, Taken):
-                yield step.count.name
+                yield step.count.argument
 
 
 def placed(steps) -> tuple[Run | Repeat, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from metate_native import _runtime
 
 from . import runtime
+from .argument_packs import ArgPack
 from .errors import CallError_, RuntimeLookupError_, RuntimeTypeError_
 from .struct_types import Struct
 from .tree_instances import type_from_handle
@@ -180,7 +181,7 @@ def _is_lendable(memory) -> bool:
 
 def _is_struct(value) -> bool:
     names = getattr(getattr(value, "dtype", None), "names", None)
-    return names is not None or hasattr(value, "get_member") or isinstance(value, (Struct, Mapping))
+    return names is not None or hasattr(value, "get_member") or isinstance(value, (Struct, Mapping, ArgPack))
 
 
 def _path(parameter) -> list[str]:

@@ -31,9 +31,14 @@ RANDOM = "random_seed"  # the name of the hidden argument that random numbers co
 
 @dataclass(frozen=True)
 class Taken:
-    """An argument of a kernel that is a parameter of the graph."""
+    """An argument of a kernel that is a parameter of the graph; of a pack `p` a member is called `p.a`."""
 
     name: str
+
+    @property
+    def argument(self) -> str:
+        """The graph's argument that it is, or that it is a member of."""
+        return self.name.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -261,13 +266,13 @@ class GraphWriter:
             return self._results[written.symbol, name]
         if name in written.trees:
             return self._natives[written.trees[name]]
-        first, dot, rest = name.partition(".")
-        given = run.given.get(first)
-        if given is None:
+        taken = next((one for one in run.given if name == one or name.startswith(f"{one}.")), None)
+        if taken is None:
             return self._key()
+        given = run.given[taken]
         if isinstance(given, Taken):
-            return self._natives[f"{given.name}{dot}{rest}"]
-        type_ = _number_parameter(annotation_of(run.source, first), self._options).type
+            return self._natives[given.name + name[len(taken) :]]
+        type_ = _number_parameter(annotation_of(run.source, taken), self._options).type
         constant = self._builder.float_constant if type_.is_float else self._builder.integer_constant
         return constant(given.value, type_.code)
 

@@ -129,9 +129,9 @@ def _annotation_hint(annotation):
     return None
 
 
-def is_fully_typed(source) -> bool:
-    """Do the annotations alone determine the specialisation, as an ahead-of-time kernel needs?"""
-    return all(_fixed(annotation_of(source, name)) for name in source.parameters)
+def is_fully_typed(source, known=()) -> bool:
+    """Do the annotations alone determine the specialisation, as an ahead-of-time kernel needs? Of `known` ones all is known."""
+    return all(_fixed(annotation_of(source, name)) for name in source.parameters if name not in known)
 
 
 def _fixed(annotation):
