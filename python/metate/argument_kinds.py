@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from . import value_types as _types
+from .lazy_numpy import is_array, np, numpy_class
 from .tree_type import TreeType
 
 
@@ -27,9 +26,9 @@ def describe_array(argument):
     """
     if hasattr(argument, "_describe"):
         return argument._describe()
-    if isinstance(argument, np.ndarray):
+    if is_array(argument):
         array = argument
-    elif isinstance(argument, np.generic):
+    elif isinstance(argument, numpy_class("generic")):
         return None
     elif hasattr(argument, "__dlpack__"):
         try:

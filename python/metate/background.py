@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from . import dtypes as _types
 from .errors import TreeError
+from .lazy_numpy import np
 
 
 def _shape(type_) -> tuple[int, ...]:
@@ -50,16 +49,13 @@ def decode_background(type_, data: bytes | None):
     """The value behind `data`: a number; of a vector a tuple, of a matrix a tuple of rows."""
     scalar, shape = _scalar(type_), _shape(type_)
     count = math.prod(shape)
-    if scalar.numpy is None:
-        bits = np.frombuffer(data or bytes(2 * count), np.uint16)
-        values = _types.bf16_values(bits)
-    else:
-        values = np.frombuffer(data or bytes(scalar.bytes * count), scalar.numpy)
-    return _tuples(values.reshape(shape).tolist())
+    return _nested_tuples(scalar.unpack(data or bytes(scalar.bytes * count)), shape)
 
 
-def _tuples(value):
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def _nested_tuples(values, shape):
+    if len(shape) < 2:
+        return values if shape else values[0]
+    return tuple(values[at : at + shape[1]] for at in range(0, len(values), shape[1]))
 
 
 def background_text(type_, data: bytes) -> str:

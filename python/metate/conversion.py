@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .dtypes import bf16_bits
 from .errors import RuntimeTypeError_, RuntimeValueError_
+from .lazy_numpy import is_array, np
 
 
 def to_members(scalar, shape: tuple[int, ...], array: Any, what: str) -> np.ndarray:
@@ -38,7 +37,7 @@ def filling(element, value: Any) -> Any:
 
 
 def _as_numpy(array):
-    if isinstance(array, np.ndarray):
+    if is_array(array):
         return array
     if hasattr(array, "detach"):
         array = array.detach().cpu()  # a torch tensor: its gradient and its device stay where they are

@@ -9,9 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from .errors import TreeError
+from .lazy_numpy import is_array
 from .tree_type import LevelNode, PlaceNode, path_extents
 from .value_types import LETTERS, Axes
 from .value_types import axes as axes_of
@@ -204,4 +203,4 @@ def axes_and_extents(kind, axes, extents):
 
 
 def _is_integer(value) -> bool:
-    return not isinstance(value, (bool, np.ndarray)) and hasattr(value, "__index__")
+    return not isinstance(value, bool) and not is_array(value) and hasattr(value, "__index__")

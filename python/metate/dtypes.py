@@ -5,11 +5,13 @@ The compiler's and modules' numbers of types (abi/metate/abi/base.h) are their c
 
 from __future__ import annotations
 
+import functools
+import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from .lazy_numpy import np, numpy_class
 
 # What `from .dtypes import *` gives: the types by all their names.
 __all__ = [
@@ -51,7 +53,7 @@ class DType:
         bits: width of the value (`u1` is one bit of value in one byte of memory).
         kind: ``"float"``, ``"int"``, ``"uint"`` or ``"bool"``.
         code: the number of the type in modules (metate_dtype).
-        numpy: the NumPy dtype, None for `bf16`, which NumPy has not.
+        format: its letter in `struct`; "" for `bf16`, which Python has not.
     """
 
     name: str
@@ -59,7 +61,12 @@ class DType:
     bits: int
     kind: str
     code: int
-    numpy: Any
+    format: str
+
+    @functools.cached_property
+    def numpy(self) -> Any:
+        """The NumPy dtype, None for `bf16`, which NumPy has not."""
+        return np.dtype("bool" if self.kind == "bool" else f"{self.kind}{self.bits}") if self.format else None
 
     def to_string(self) -> str:
         """Its name: "i32"."""
@@ -97,14 +104,23 @@ class DType:
         """Can its bits say an integer? One of n bits is given as -2^(n-1) to 2^n - 1: 0xDEADBEEF is an i32."""
         return self.is_float or (0 if self.bits == 1 else -(1 << (self.bits - 1))) <= value < 1 << self.bits
 
+    def unpack(self, data: Any) -> tuple:
+        """The Python numbers whose bytes these are."""
+        if not self.format:  # bf16: the upper halves of f32s
+            data = b"".join(b"\0\0" + data[at : at + 2] for at in range(0, len(data), 2))
+        return struct.unpack(f"{len(data) // (self.bytes if self.format else 4)}{self.format or 'f'}", data)
+
     def __call__(self, value) -> Any:
         """`value` converted as a cast in a kernel converts it; returns a Python number."""
         if self.kind == "bool":
             return bool(value)
         if self.kind == "float":
-            if self.numpy is None:
+            if not self.format:
                 return float(bf16_values(bf16_bits(float(value))))
-            return float(np.asarray(float(value)).astype(self.numpy))
+            try:
+                return struct.unpack(self.format, struct.pack(self.format, float(value)))[0]
+            except OverflowError:  # infinity, and NumPy's warning
+                return float(np.asarray(float(value)).astype(self.numpy))
         wrapped = int(value) & ((1 << self.bits) - 1)
         low, high = self.range()
         return wrapped - (1 << self.bits) if wrapped > high and low < 0 else wrapped
@@ -125,23 +141,22 @@ class DType:
         return self
 
 
-u1 = DType("u1", "i1", 1, "bool", 1, np.dtype(np.bool_))
-i8 = DType("i8", "i8", 8, "int", 2, np.dtype(np.int8))
-i16 = DType("i16", "i16", 16, "int", 3, np.dtype(np.int16))
-i32 = DType("i32", "i32", 32, "int", 4, np.dtype(np.int32))
-i64 = DType("i64", "i64", 64, "int", 5, np.dtype(np.int64))
-u8 = DType("u8", "ui8", 8, "uint", 6, np.dtype(np.uint8))
-u16 = DType("u16", "ui16", 16, "uint", 7, np.dtype(np.uint16))
-u32 = DType("u32", "ui32", 32, "uint", 8, np.dtype(np.uint32))
-u64 = DType("u64", "ui64", 64, "uint", 9, np.dtype(np.uint64))
-f16 = DType("f16", "f16", 16, "float", 10, np.dtype(np.float16))
-bf16 = DType("bf16", "bf16", 16, "float", 11, None)
-f32 = DType("f32", "f32", 32, "float", 12, np.dtype(np.float32))
-f64 = DType("f64", "f64", 64, "float", 13, np.dtype(np.float64))
+u1 = DType("u1", "i1", 1, "bool", 1, "?")
+i8 = DType("i8", "i8", 8, "int", 2, "b")
+i16 = DType("i16", "i16", 16, "int", 3, "h")
+i32 = DType("i32", "i32", 32, "int", 4, "i")
+i64 = DType("i64", "i64", 64, "int", 5, "q")
+u8 = DType("u8", "ui8", 8, "uint", 6, "B")
+u16 = DType("u16", "ui16", 16, "uint", 7, "H")
+u32 = DType("u32", "ui32", 32, "uint", 8, "I")
+u64 = DType("u64", "ui64", 64, "uint", 9, "Q")
+f16 = DType("f16", "f16", 16, "float", 10, "e")
+bf16 = DType("bf16", "bf16", 16, "float", 11, "")
+f32 = DType("f32", "f32", 32, "float", 12, "f")
+f64 = DType("f64", "f64", 64, "float", 13, "d")
 
 DTYPES = (u1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64)
 _BY_CODE = {t.code: t for t in DTYPES}
-_BY_NUMPY = {t.numpy: t for t in DTYPES if t.numpy is not None}
 int8, int16, int32, int64 = i8, i16, i32, i64
 uint1, uint8, uint16, uint32, uint64 = u1, u8, u16, u32, u64
 float16, float32, float64 = f16, f32, f64
@@ -163,11 +178,24 @@ def dtype(value: Any) -> DType:
     elif isinstance(value, int) and not isinstance(value, bool):
         if value in _BY_CODE:
             return _BY_CODE[value]
-    elif isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        found = _BY_NUMPY.get(np.dtype(value).newbyteorder("="))
+    else:
+        found = _of_numpy(value)
         if found is not None:
             return found
     raise TypeError(f"expected a scalar type such as mt.f32, got {value!r}")
+
+
+def _of_numpy(value: Any) -> DType | None:
+    """The scalar type that one of NumPy's is: a dtype or a class of scalars; None of anything else."""
+    is_class = isinstance(value, type) and issubclass(value, numpy_class("generic"))
+    if is_class or isinstance(value, numpy_class("dtype")):
+        return _by_numpy().get(np.dtype(value).newbyteorder("="))
+    return None
+
+
+@functools.cache
+def _by_numpy() -> dict[Any, DType]:
+    return {t.numpy: t for t in DTYPES if t.format}
 
 
 def is_python_scalar(thing: Any) -> bool:

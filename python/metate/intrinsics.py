@@ -10,10 +10,8 @@ from __future__ import annotations
 import itertools
 import operator
 
-import numpy as np
-
 from .errors import RuntimeTypeError_
-from .matrix_value import MatrixValue, matrix_value
+from .lazy_numpy import is_array, np
 
 
 class Intrinsic:
@@ -21,6 +19,9 @@ class Intrinsic:
 
     Attributes:
         name: how the front end knows it.
+
+    Args:
+        python: what it does from Python: a function, or the name of one of NumPy's.
     """
 
     def __init__(self, name, doc, python=None):
@@ -31,14 +32,16 @@ class Intrinsic:
     def __call__(self, *arguments, **keywords):
         if self._python is None:
             raise RuntimeTypeError_(f"'{self.name}' can only be used in a kernel or a @func")
-        return self._python(*arguments, **keywords)
+        function = getattr(np, self._python) if isinstance(self._python, str) else self._python
+        return function(*arguments, **keywords)
 
     def __repr__(self):
         return f"<intrinsic {self.name}>"
 
 
-def _fold(function):
+def _fold(name):
     def apply(first, *rest):
+        function = getattr(np, name)
         for value in rest:
             first = function(first, value)
         return first
@@ -65,7 +68,7 @@ class Box:
 
 def _pair(extent):
     """(begin, end) of an extent: a number or two."""
-    if isinstance(extent, (tuple, list, np.ndarray)):
+    if isinstance(extent, (tuple, list)) or is_array(extent):
         low, high = extent
         return operator.index(low), operator.index(high)
     return 0, operator.index(extent)
@@ -83,52 +86,52 @@ def _rounded(x):
 
 _PLAIN = {
     # name: (what it gives, NumPy's)
-    "sqrt": ("square root", np.sqrt),
+    "sqrt": ("square root", "sqrt"),
     "rsqrt": ("1 / sqrt(x)", lambda x: 1 / np.sqrt(x)),
-    "sin": ("sine, x in radians", np.sin),
-    "cos": ("cosine, x in radians", np.cos),
-    "tan": ("tangent, x in radians", np.tan),
-    "asin": ("arc sine in radians", np.arcsin),
-    "acos": ("arc cosine in radians", np.arccos),
-    "atan": ("arc tangent in radians", np.arctan),
-    "sinh": ("hyperbolic sine", np.sinh),
-    "cosh": ("hyperbolic cosine", np.cosh),
-    "tanh": ("hyperbolic tangent", np.tanh),
-    "exp": ("e to the power x", np.exp),
-    "exp2": ("2 to the power x", np.exp2),
-    "log": ("natural logarithm", np.log),
-    "log2": ("logarithm to base 2", np.log2),
-    "log10": ("logarithm to base 10", np.log10),
-    "floor": ("greatest whole number not above x, of x's type", np.floor),
-    "ceil": ("least whole number not below x, of x's type", np.ceil),
+    "sin": ("sine, x in radians", "sin"),
+    "cos": ("cosine, x in radians", "cos"),
+    "tan": ("tangent, x in radians", "tan"),
+    "asin": ("arc sine in radians", "arcsin"),
+    "acos": ("arc cosine in radians", "arccos"),
+    "atan": ("arc tangent in radians", "arctan"),
+    "sinh": ("hyperbolic sine", "sinh"),
+    "cosh": ("hyperbolic cosine", "cosh"),
+    "tanh": ("hyperbolic tangent", "tanh"),
+    "exp": ("e to the power x", "exp"),
+    "exp2": ("2 to the power x", "exp2"),
+    "log": ("natural logarithm", "log"),
+    "log2": ("logarithm to base 2", "log2"),
+    "log10": ("logarithm to base 10", "log10"),
+    "floor": ("greatest whole number not above x, of x's type", "floor"),
+    "ceil": ("least whole number not below x, of x's type", "ceil"),
     "round": ("nearest whole number, of two the one further from zero, of x's type", _rounded),
-    "trunc": ("x without its fraction, of x's type", np.trunc),
+    "trunc": ("x without its fraction, of x's type", "trunc"),
     "fract": ("x - floor(x)", lambda x: x - np.floor(x)),
-    "abs": ("magnitude", np.abs),
-    "sign": ("-1, 0 or 1, of x's type", np.sign),
-    "isnan": ("u1: is x not a number?", np.isnan),
-    "isinf": ("u1: is x infinite?", np.isinf),
+    "abs": ("magnitude", "abs"),
+    "sign": ("-1, 0 or 1, of x's type", "sign"),
+    "isnan": ("u1: is x not a number?", "isnan"),
+    "isinf": ("u1: is x infinite?", "isinf"),
     "popcnt": ("number of set bits of an integer", lambda x: int(x).bit_count()),
     "clz": ("number of leading zero bits of an integer", None),
 }
 for _name, (_what, _function) in _PLAIN.items():
     globals()[_name] = Intrinsic(_name, f"{_name}(x): {_what}; elementwise on vectors and matrices.", _function)
 
-min = Intrinsic("min", "min(a, b, ...): the least, elementwise; a number beats a NaN.", _fold(np.fmin))
-max = Intrinsic("max", "max(a, b, ...): the greatest, elementwise; a number beats a NaN.", _fold(np.fmax))
-atan2 = Intrinsic("atan2", "atan2(y, x): angle of (x, y) in radians.", np.arctan2)
-pow = Intrinsic("pow", "pow(x, y): x ** y.", np.power)
+min = Intrinsic("min", "min(a, b, ...): the least, elementwise; a number beats a NaN.", _fold("fmin"))
+max = Intrinsic("max", "max(a, b, ...): the greatest, elementwise; a number beats a NaN.", _fold("fmax"))
+atan2 = Intrinsic("atan2", "atan2(y, x): angle of (x, y) in radians.", "arctan2")
+pow = Intrinsic("pow", "pow(x, y): x ** y.", "power")
 raw_div = Intrinsic("raw_div", "raw_div(a, b): quotient rounded towards zero; 0 for b = 0.")
 raw_mod = Intrinsic("raw_mod", "raw_mod(a, b): remainder with a's sign; 0 for b = 0.")
 bit_shr = Intrinsic("bit_shr", "bit_shr(x, n): shift to the right that fills with zeros.")
-select = Intrinsic("select", "select(condition, a, b): a where the condition holds, else b; both are computed.", np.where)
+select = Intrinsic("select", "select(condition, a, b): a where the condition holds, else b; both are computed.", "where")
 cast = Intrinsic("cast", "cast(x, dtype): x converted to a scalar type, elementwise; integers wrap.", lambda x, t: t(x))
 bit_cast = Intrinsic("bit_cast", "bit_cast(x, dtype): x's bits read as another type of the same width.")
 
 random = Intrinsic("random", "random(dtype=float): a random number: of [0, 1) for a float, any value for an integer.")
 randn = Intrinsic("randn", "randn(dt=default_fp): a random number of the standard normal distribution.")
-zero = Intrinsic("zero_like", "zero(x): zero of x's type, elementwise.", np.zeros_like)
-one = Intrinsic("one_like", "one(x): one of x's type, elementwise.", np.ones_like)
+zero = Intrinsic("zero_like", "zero(x): zero of x's type, elementwise.", "zeros_like")
+one = Intrinsic("one_like", "one(x): one of x's type, elementwise.", "ones_like")
 
 static = Intrinsic(
     "static", "static(x): x computed while compiling; a loop over it is unrolled.", lambda *x: x[0] if len(x) == 1 else x
@@ -145,6 +148,12 @@ cache_read_only = Intrinsic("cache_read_only", "cache_read_only(x, ...): Taichi'
 assume_in_range = Intrinsic("assume_in_range", "assume_in_range(x, base, low, high): x; Taichi's hint for GPUs.", lambda x, *_: x)
 
 
+def _matrix_value(elements, dt=None):
+    from .matrix_value import matrix_value
+
+    return matrix_value(elements, dt)
+
+
 class _Constructor(Intrinsic):
     """`Vector` and `Matrix`, with their special values as attributes; isinstance(v, Matrix) is true of both, as in Taichi."""
 
@@ -153,33 +162,37 @@ class _Constructor(Intrinsic):
         self._most = most  # dimensions of its values
 
     def __instancecheck__(self, thing):
+        if not is_array(thing):
+            return False
+        from .matrix_value import MatrixValue
+
         return isinstance(thing, MatrixValue) and 1 <= thing.ndim <= self._most
 
     zero = Intrinsic(
         "zero",
         "zero(dt, n) or zero(dt, n, m): all 0.",
-        lambda dt, n, m=None: matrix_value(np.zeros(n if m is None else (n, m)), dt),
+        lambda dt, n, m=None: _matrix_value(np.zeros(n if m is None else (n, m)), dt),
     )
     one = Intrinsic(
         "one",
         "one(dt, n) or one(dt, n, m): all 1.",
-        lambda dt, n, m=None: matrix_value(np.ones(n if m is None else (n, m)), dt),
+        lambda dt, n, m=None: _matrix_value(np.ones(n if m is None else (n, m)), dt),
     )
     unit = Intrinsic(
         "unit",
         "unit(n, i, dtype=default_ip): the i-th unit vector.",
-        lambda n, i, dt=None: matrix_value(np.eye(n, dtype=int)[i], dt),
+        lambda n, i, dt=None: _matrix_value(np.eye(n, dtype=int)[i], dt),
     )
-    rows = Intrinsic("rows", "rows([v, w, ...]): the matrix of these rows.", lambda v: matrix_value(np.stack(v)))
-    cols = Intrinsic("cols", "cols([v, w, ...]): the matrix of these columns.", lambda v: matrix_value(np.stack(v, 1)))
+    rows = Intrinsic("rows", "rows([v, w, ...]): the matrix of these rows.", lambda v: _matrix_value(np.stack(v)))
+    cols = Intrinsic("cols", "cols([v, w, ...]): the matrix of these columns.", lambda v: _matrix_value(np.stack(v, 1)))
     diag = Intrinsic(
-        "diag", "diag(n, x): the n by n matrix with x on its diagonal.", lambda n, x: matrix_value(np.eye(n, dtype=type(x)) * x)
+        "diag", "diag(n, x): the n by n matrix with x on its diagonal.", lambda n, x: _matrix_value(np.eye(n, dtype=type(x)) * x)
     )
-    identity = Intrinsic("identity", "identity(dtype, n): the identity matrix.", lambda t, n: matrix_value(np.eye(n), t))
+    identity = Intrinsic("identity", "identity(dtype, n): the identity matrix.", lambda t, n: _matrix_value(np.eye(n), t))
 
 
-Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", matrix_value, 1)
-Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", matrix_value, 2)
+Vector = _Constructor("Vector", "Vector([a, b, ...], dtype=None): a vector.", _matrix_value, 1)
+Matrix = _Constructor("Matrix", "Matrix([[a, b], [c, d]], dtype=None): a matrix by rows.", _matrix_value, 2)
 
 
 def _atomic(name, symbol):
@@ -220,7 +233,7 @@ def _rescaled(a, b, indices):
     found = [*_flat(indices)]
     for k, (mine, other) in enumerate(zip(a.shape, b.shape)):
         found[k] = found[k] // (mine // other) if mine > other else found[k] * (other // mine)
-    return matrix_value(found)
+    return _matrix_value(found)
 
 
 is_active = Intrinsic("is_active", "is_active(tree, indices): u1: is the cell active?", _asking("is_active"))

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .default_types import by_context, scalar_type
 from .dtypes import DType, dtype
+from .lazy_numpy import is_array, np, numpy_class
 from .vector_types import MatrixType, VectorType, element_of
 
 
@@ -282,13 +281,13 @@ def _is_whole(type_, value) -> bool:
 def fitted(type_, value, what):
     """A value as a member of the type holds it: a number, an array, or a Struct."""
     if isinstance(type_, StructType):
-        if np.ndim(value) == 0 and isinstance(value, (bool, int, float, np.generic)):
+        if isinstance(value, (bool, int, float, numpy_class("generic"))):
             return make_struct(type_, (value,), {})  # for its first member, whose type it may be again
         if not isinstance(value, (Struct, dict)):
             raise TypeError(f"{what}: expected a struct or a dict of its members, got {value!r}")
         return make_struct(type_, (value,), {})
     if isinstance(type_, DType):
-        if np.ndim(value) != 0:
+        if not isinstance(value, (bool, int, float)) and np.ndim(value) != 0:
             raise TypeError(f"{what}: expected a number, got {value!r}")
         return type_(value)
     array = np.asarray(value)
@@ -318,9 +317,9 @@ def _plain(value):
 def _type_of(value):
     if isinstance(value, Struct):
         return value.struct_type()
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         scalar = dtype(value.dtype)
         return element_of(scalar, value.shape)
-    if isinstance(value, np.generic):
+    if isinstance(value, numpy_class("generic")):
         return dtype(value.dtype)
     return element_type(type(value), "struct member")

@@ -10,10 +10,9 @@ import collections
 import types as python_types
 import weakref
 
-import numpy as np
-
 from .frontend.keys import MOST_COMPARED, Hides, is_plain, is_struct, key_of
 from .frontend.requirements import HiddenTree
+from .lazy_numpy import is_array, numpy_class
 
 
 def target_of(requirements, arguments, statics, starts, holdings):
@@ -68,9 +67,9 @@ def _expected(guard, arguments):
     if path.steps[-1][0] == "asked":
         return (Answer(path.steps[-1][1], guard.key),)
     thing = path.find(arguments)
-    if _is_value(thing) or (isinstance(thing, np.generic) and path.steps[-1][0] == "attribute"):
+    if _is_value(thing) or (isinstance(thing, numpy_class("generic")) and path.steps[-1][0] == "attribute"):
         return thing
-    if isinstance(thing, np.ndarray) and thing.flags.c_contiguous and thing.size <= MOST_COMPARED and not thing.dtype.hasobject:
+    if is_array(thing) and thing.flags.c_contiguous and thing.size <= MOST_COMPARED and not thing.dtype.hasobject:
         return _weak(thing), thing.tobytes()
     return (Contents(thing),) if _is_container(thing) or _weak(thing) is None else _weak(thing)
 
@@ -81,7 +80,7 @@ def _is_value(thing):
 
 
 def _is_container(thing):
-    kinds = (tuple, list, dict, collections.deque, np.ndarray, np.generic, *_BY_KEY)
+    kinds = (tuple, list, dict, collections.deque, numpy_class("ndarray"), numpy_class("generic"), *_BY_KEY)
     return isinstance(thing, (*kinds, python_types.MethodType)) or is_struct(thing)
 
 
@@ -129,7 +128,7 @@ class Contents:
             self._parts = tuple(map(Contents, _of_method(thing)))
         elif isinstance(thing, (tuple, list, collections.deque)):
             self._parts = tuple(map(Contents, thing))
-        elif is_plain(thing) or isinstance(thing, (np.ndarray, np.generic, *_BY_KEY)):
+        elif is_plain(thing) or isinstance(thing, (numpy_class("ndarray"), numpy_class("generic"), *_BY_KEY)):
             self._value = key_of(thing)
         else:
             self._value = _weak(thing)  # None: never the same, so that it is looked at anew for each launch

@@ -11,13 +11,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from metate_native import _runtime
 
 from . import runtime
 from .conversion import filling, to_members
 from .errors import CapacityError, RuntimeIndexError_, TreeError
+from .lazy_numpy import is_array, np, numpy_class
 from .tree_type import LevelNode, LevelStats, TreeType
 
 _PLACE, _DYNAMIC = 4, 6  # metate_level_kind of a member, of a list
@@ -264,7 +263,7 @@ class Member:
 
     def __getitem__(self, key):
         value = self._tree._read(self._index, self._at(_coordinates(key)))
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             value.flags.writeable = False  # a copy: writing to it would change nothing
         return value
 
@@ -401,8 +400,8 @@ class Cell:
 def _coordinates(key) -> tuple:
     """One index, or several in a tuple, a list or an array, as a tuple; the runtime checks each."""
     if isinstance(key, tuple):
-        return _coordinates(key[0]) if len(key) == 1 and isinstance(key[0], (tuple, list, np.ndarray)) else key
-    return tuple(key) if isinstance(key, (list, np.ndarray)) else (key,)
+        return _coordinates(key[0]) if len(key) == 1 and isinstance(key[0], (tuple, list, numpy_class("ndarray"))) else key
+    return tuple(key) if isinstance(key, (list, numpy_class("ndarray"))) else (key,)
 
 
 def _growing_path(branches, member: str):

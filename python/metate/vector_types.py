@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .dtypes import DType
-from .matrix_value import MatrixValue
+from .lazy_numpy import np
 
 _MOST_SCALARS = 65536  # of a vector or matrix: it is a value, which kernels pass and unroll
 
@@ -92,6 +90,8 @@ class MatrixType:
 
 def _fill(type_, values):
     """A MatrixValue of a vector or matrix type from numbers and arrays, read in order; one number fills it."""
+    from .matrix_value import MatrixValue
+
     numpy = type_.dtype.numpy or np.dtype(np.float32)
     parts = [np.asarray(v).ravel() for v in values]
     flat = np.concatenate(parts) if parts else np.zeros(1)

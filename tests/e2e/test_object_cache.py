@@ -353,38 +353,45 @@ def test_reserving_is_cached_too(program):
 PROCESS = """
     import json, sys
     import metate as ti
+    ti.init(arch=ti.cpu)
     x = ti.Vector.field(2, ti.f32, shape=8)
+    y = ti.field(ti.f32, shape=())
     @ti.kernel
     def fill(a: ti.f32):
         for i in x:
             x[i] = [a, i]
     @ti.kernel
     def norms() -> ti.f32:
-        s = 0.0
+        s = y[None]
         for i in x:
             s += x[i].norm_sqr()
         return s
     fill(2)
+    x[0] = [2, 3]
+    y[None] = x.get_scalar_field(1)[5] + ti.f32(0.5)
+    cells = y[None]
+    numpy = "numpy" in sys.modules
     mapped = open("/proc/self/maps").read()
     print(json.dumps({
-        "sum": norms(), "cache": [one.cache for kernel in (fill, norms) for one in kernel.instances()],
+        "sum": norms(), "cells": [cells, *x[0]], "numpy": numpy,
+        "cache": [one.cache for kernel in (fill, norms) for one in kernel.instances()],
         "compiler": "metate_native._compiler" in sys.modules or "libLLVM" in mapped or "libMLIR" in mapped,
     }))
 """
 
 
-def test_processes_share_the_cache_and_load_no_compiler(tmp_path):
+def test_processes_share_the_cache_and_load_neither_compiler_nor_numpy(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(textwrap.dedent(PROCESS))
     environment = os.environ | {"METATE_OFFLINE_CACHE": "1", "METATE_OFFLINE_CACHE_FILE_PATH": str(tmp_path / "cache")}
     begin = lambda: subprocess.Popen([sys.executable, file], env=environment, stdout=subprocess.PIPE, text=True)
-    expected = sum(4.0 + i * i for i in range(8))
+    expected = sum(4.0 + i * i for i in range(8)) + 9 + 5.5
     both = [begin(), begin()]  # at once, in an empty cache
     for process in both:
         found = json.loads(process.communicate()[0])
         assert found["sum"] == expected and set(found["cache"]) <= {KEPT, LOADED}
     found = json.loads(begin().communicate()[0])
-    assert found == {"sum": expected, "cache": [LOADED] * 2, "compiler": False}
+    assert found == {"sum": expected, "cells": [5.5, 2, 3], "cache": [LOADED] * 2, "numpy": False, "compiler": False}
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 
 

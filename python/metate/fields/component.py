@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..errors import TreeError
+from ..lazy_numpy import np
 from .placement import Placement
 
 
@@ -57,7 +56,7 @@ class Component:
         return self._field._tree
 
     def __getitem__(self, key):
-        return np.asarray(self._field[key]).reshape(-1)[self._number].item()
+        return self.dtype.unpack(self._field._elements[key])[self._number]
 
     def __setitem__(self, key, value):
         whole = np.array(self._field[key])

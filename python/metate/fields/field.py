@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-import numpy as np
-
 from ..errors import FieldLoopError_, OffsetError_, RuntimeIndexError_, TreeError
+from ..lazy_numpy import np
 from ..tree_type import path_extents
 from ..value_types import DType
 from . import transfer

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
 from .. import value_types as _types
 from ..conversion import filling, to_members
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
+from ..lazy_numpy import np
 from ..tree_blob import dense_form
 
 

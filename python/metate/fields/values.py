@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
+import functools
+from typing import TYPE_CHECKING
 
 from ..dtypes import bf16_values
 from ..errors import RuntimeTypeError_
-from ..matrix_value import MatrixValue
+from ..lazy_numpy import np
 from ..struct_types import Struct
+
+if TYPE_CHECKING:
+    from ..matrix_value import MatrixValue
+
+
+@functools.cache
+def _value_class() -> type[MatrixValue]:
+    from ..matrix_value import MatrixValue
+
+    return MatrixValue
 
 
 def element_value(field, key, data: bytearray) -> MatrixValue:
@@ -15,9 +26,9 @@ def element_value(field, key, data: bytearray) -> MatrixValue:
     element = field.element
     if element.dtype.numpy is None:  # bf16: widened
         wide = bf16_values(np.frombuffer(data, np.uint16))
-        found = wide.reshape(element.shape).view(MatrixValue)
+        found = wide.reshape(element.shape).view(_value_class())
     else:
-        found = np.ndarray.__new__(MatrixValue, element.shape, element.dtype.numpy, data)
+        found = np.ndarray.__new__(_value_class(), element.shape, element.dtype.numpy, data)
     found.__dict__["_home"] = (field, key)  # past MatrixValue.__setattr__, which looks for components
     return found
 

@@ -11,8 +11,7 @@ import types as python_types
 import weakref
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..lazy_numpy import is_array, numpy_class
 from .levels import levels_above
 
 _PLAIN = frozenset((bool, int, float, str, bytes, complex, type(None), type(Ellipsis)))
@@ -81,7 +80,7 @@ def key_of(thing):
         return type(thing), tuple(map(key_of, thing))  # in their order, in which loops over them are unrolled
     if isinstance(thing, dict) or is_struct(thing):
         return type(thing), tuple((name, key_of(value)) for name, value in thing.items())
-    if isinstance(thing, (np.ndarray, np.generic)):
+    if isinstance(thing, (numpy_class("ndarray"), numpy_class("generic"))):
         contents = thing.tobytes() if thing.size <= MOST_COMPARED and not thing.dtype.hasobject else None
         return type(thing), thing.dtype.str, thing.shape, contents
     if isinstance(thing, python_types.FunctionType) and _is_closed(thing):
@@ -104,7 +103,7 @@ def _key_of_others(thing):
 
 def is_covered(thing) -> bool:
     """Does its key say all that code may learn of it, so that none of its elements needs a look?"""
-    if isinstance(thing, np.ndarray):
+    if is_array(thing):
         return thing.size <= MOST_COMPARED and not thing.dtype.hasobject
     return key_of(thing) != ("object", type(thing))
 
@@ -154,7 +153,7 @@ class Whole:
     which object it is."""
 
     def __call__(self, thing):
-        if isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
+        if is_array(thing) and not thing.dtype.hasobject:
             return thing.tobytes()
         return Same(thing)
 

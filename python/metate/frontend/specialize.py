@@ -10,11 +10,10 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .. import value_types as _types
 from ..dtypes import scalar_of
 from ..errors import ArrayError_
+from ..lazy_numpy import is_array
 from ..ndarray import ndarray
 from ..tree_builder import SNodeTreeBuilder
 from ..tree_type import TreeType
@@ -230,7 +229,7 @@ def _template(argument, describe_array, tree_type_of):
     type_ = tree_type_of(argument)
     if type_ is not None:
         return TreeParameter(type_)
-    if isinstance(argument, np.ndarray) or describe_array(argument) is not None:
+    if is_array(argument) or describe_array(argument) is not None:
         element, shape, contiguous = describe_array(argument)
         return _array_parameter(element, len(shape), contiguous, "unsafe")
     return StaticParameter(argument)
@@ -258,7 +257,7 @@ def _array(name, annotation, argument, describe_array, options):
         shape = shape[: len(shape) - len(getattr(element, "shape", ()))]
     if annotation.ndim is not None and annotation.ndim != len(shape):
         raise ArrayError_(f"argument '{name}': expected {annotation.ndim} dimensions, got {len(shape)}")
-    if annotation.contiguous and not np.all(contiguous):
+    if annotation.contiguous and not (all(contiguous) if isinstance(contiguous, tuple) else contiguous):
         raise TypeError(f"argument '{name}': expected a row-major array without gaps, got one with strides")
     if annotation.contiguous is False:
         contiguous = tuple(False for _ in contiguous) if isinstance(contiguous, tuple) else False

@@ -1,6 +1,6 @@
 """Which compiler an entry is of: its front end, its extension, LLVM, this machine. Loads none of it.
 
-Front end and extension are known by the sizes and times of their files, the extension by its build's number as well. Which
+Front end, extension and NumPy are known by the sizes and times of their files, the extension by its build's number as well. Which
 library of LLVM it takes is known where it is loaded only: an entry notes the file (`loaded_libraries`), and a reader looks
 whether it is still that file.
 """
@@ -15,8 +15,6 @@ import pathlib
 import platform
 import sys
 
-import numpy as np
-
 from .._version import __version__
 
 FORMAT = 1  # of entries; another number for each change of what they hold or of what keys are made of
@@ -30,7 +28,7 @@ def compiler_identity() -> str | None:
     extension = _extension()
     if extension is None:
         return None
-    parts = [FORMAT, __version__, sys.version_info[:3], np.__version__, platform.system(), platform.machine(), _cpu_text()]
+    parts = [FORMAT, __version__, sys.version_info[:3], _numpy(), platform.system(), platform.machine(), _cpu_text()]
     parts += [_state(extension), _build_id(extension), *_front_end()]
     return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
@@ -57,6 +55,12 @@ def _extension() -> str | None:
     except ImportError:
         return None
     return found.origin if found is not None else None
+
+
+def _numpy():
+    """What NumPy, which computes constants, is known by; it is found and not loaded."""
+    found = importlib.util.find_spec("numpy")
+    return _state(found.origin) if found is not None and found.origin is not None else None
 
 
 def _state(path) -> tuple[int, int] | None:

@@ -10,13 +10,12 @@ import types as python_types
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from .. import value_types as _types
 from ..errors import TreeError
 from ..frontend import keys
 from ..frontend.function import Function, Template
 from ..intrinsics import Box, Intrinsic
+from ..lazy_numpy import numpy_class
 from ..tree_type import TreeType
 from .trust import is_trusted
 
@@ -24,7 +23,7 @@ _MOST_BYTES = 16 << 20  # of an array that is described by its contents
 _MOST_ELEMENTS = 100_000  # of a container
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
 _SEQUENCES = (tuple, list, collections.deque, set, frozenset)  # sets in their order, in which loops are unrolled
-_BUILT_IN = (python_types.BuiltinFunctionType, python_types.MethodWrapperType, python_types.WrapperDescriptorType, np.ufunc)
+_BUILT_IN = (python_types.BuiltinFunctionType, python_types.MethodWrapperType, python_types.WrapperDescriptorType)
 _WRAPPERS = (staticmethod, classmethod, property, functools.partial, functools.cached_property, functools._lru_cache_wrapper)
 
 
@@ -57,7 +56,7 @@ class ValueWriter(ABC):
             self._write(type(thing).__name__, thing.hex() if type(thing) is float else repr(thing))
         elif type(thing) in _PLAIN:
             self._write(type(thing).__name__, thing)
-        elif isinstance(thing, np.generic):
+        elif isinstance(thing, numpy_class("generic")):
             self._write("numpy", thing.dtype.str, thing.tobytes())
         elif self._is_new(thing):
             self._value(thing)
@@ -74,6 +73,9 @@ class ValueWriter(ABC):
     def _value(self, thing):
         for kind, write in _KINDS:
             if isinstance(thing, kind):
+                return getattr(self, write)(thing)
+        for name, write in _KINDS_OF_NUMPY:
+            if isinstance(thing, numpy_class(name)):
                 return getattr(self, write)(thing)
         if keys.kind_of(thing) is not None:
             return self._field(thing)
@@ -174,7 +176,7 @@ class ValueWriter(ABC):
 # Kinds of things, the special before the general -> how they are written.
 _KINDS: tuple[tuple[Any, str], ...] = (
     (enum.Enum, "_enumerator"),
-    ((_types.DType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember, np.dtype), "_by_its_text"),
+    ((_types.DType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember), "_by_its_text"),
     ((_types.VectorType, _types.MatrixType), "_vector_type"),
     (_types.StructType, "_struct_type"),
     (_types.NDArrayType, "_array_type"),
@@ -185,8 +187,8 @@ _KINDS: tuple[tuple[Any, str], ...] = (
     (_WRAPPERS, "_wrapped"),
     (_BUILT_IN, "_built_in"),
     (type, "_type"),
-    (np.ndarray, "_array"),
     (_SEQUENCES, "_sequence"),
     (dict, "_dict"),
     ((range, slice), "_range"),
 )
+_KINDS_OF_NUMPY = (("dtype", "_by_its_text"), ("ufunc", "_built_in"), ("ndarray", "_array"))
