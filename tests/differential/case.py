@@ -204,7 +204,7 @@ class Case:
     members: dict = field(default_factory=dict)  # name -> what a Member is made of, its type as scalar and shape
     contract: bool = False
     tolerances: dict = field(default_factory=dict)  # written name -> {"ulp": 4, "signless": true}
-    returns: list | None = None  # scalar, shape
+    returns: list | None = None  # "return", or of a struct "return.member", scalar, shape
     again: list | None = None  # launched twice: trees whose cells are all deactivated in between
     covered: list = field(default_factory=list)
     seed: int | None = None
@@ -219,6 +219,11 @@ class Case:
             arguments=arguments,
             program=program,
         )
+
+    def results_of(self, result) -> dict:
+        """What a call gave, by the names in `returns`."""
+        names = [name for name, _, _ in self.returns or ()]
+        return {name: getattr(result, name[len("return.") :]) if "." in name else result for name in names}
 
     @property
     def overlaps(self) -> bool:

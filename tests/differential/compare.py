@@ -98,7 +98,7 @@ def _is_bf16(case, name) -> bool:
     for argument in case.arguments:
         if argument.kind == "tree" and argument.name == tree:
             return any(given[0] == member and given[1] == "bf16" for given in case.members[argument.type])
-    return name == "return" and case.returns is not None and case.returns[0] == "bf16"
+    return any(given == name and scalar == "bf16" for given, scalar, _ in case.returns or ())
 
 
 def _differing(a, b, tolerance, is_bf16):
@@ -137,7 +137,8 @@ def twin_results(case) -> dict:
     if _kind(status) == "AssertionError_":
         return found
     if case.returns is not None and status is None:
-        found["return"] = np.atleast_1d(_array(result, case.returns[0], tuple(case.returns[1])))
+        given = case.results_of(result)
+        found |= {name: np.atleast_1d(_array(given[name], scalar, tuple(shape))) for name, scalar, shape in case.returns}
     for argument, value in zip(case.arguments, arguments):
         if argument.kind == "array":
             flat = [value[at] for at in np.ndindex(*argument.extents)]

@@ -7,6 +7,7 @@ A draw names the block of statements that it stands in, for statements that foll
 from __future__ import annotations
 
 import itertools
+import math
 import re
 
 from . import numbers as n
@@ -105,6 +106,13 @@ class Draws:
             return (value >> 32 * len(words) - _DIGITS[scalar]) / 2.0 ** _DIGITS[scalar]
         value &= (1 << width) - 1
         return value - (1 << width) if n.is_signed(scalar) and value >> width - 1 else value
+
+    def normal(self, scalar, where):
+        """A number of the normal distribution, by Box and Muller; f16 and bf16 are computed in f32."""
+        wide = "f64" if scalar == "f64" else "f32"
+        rounded, first, second = n.ROUND[wide], self.draw(wide, where), self.draw(wide, where)
+        length = rounded(math.sqrt(rounded(-2.0 * rounded(math.log(1.0 - first)))))
+        return n.ROUND[scalar](length * rounded(math.cos(rounded(rounded(math.tau) * second))))
 
 
 def unrolled(items):

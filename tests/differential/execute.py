@@ -251,7 +251,7 @@ def _launched(call, passed, case, arguments, trees, fields):
             status = f"check: {error}"
     found = {"status": status, "printed": sorted(text.getvalue().splitlines())}
     if case.returns is not None and status is None:
-        found["return"] = np.atleast_1d(np.array(result))
+        found |= {name: np.atleast_1d(np.array(value)) for name, value in case.results_of(result).items()}
     for argument, value in zip(case.arguments, arguments):
         if argument.kind == "array":
             found[argument.name] = np.ascontiguousarray(value.to_numpy() if argument.holder == "ndarray" else value)

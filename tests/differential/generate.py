@@ -16,7 +16,7 @@ from .case import Array, Bundle, Case, Handle, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
 from .patterns import Patterns
 from .places import I32, Places, Task, moved
-from .program import Line, Program, Stmt
+from .program import Line, Program, Stmt, holes
 from .statements import Statements
 from .table import Type
 
@@ -480,14 +480,28 @@ class Generator(Patterns, Places, Statements):
 
     def finish(self, program):
         if self.result is not None:
-            program.returns = self.result
+            program.returns, program.results = self.result.text, [["return", self.result.scalar, self.result.shape]]
             program.body.append(Stmt("return", [Line("return result", "return result")], counts=(("kernel's result", "-"),)))
+        elif self.rng.random() < 0.06:
+            self._return_struct(program)
         elif self.rng.random() < 0.12:
             type_ = Type(self.rng.choice(table.ALL), self.rng.choice(((), (), (2,), (3,), (2, 2))))
             value = self._no_literal(self.value(type_, 2))
-            program.returns = type_
+            program.returns, program.results = type_.text, [["return", type_.scalar, type_.shape]]
             self.tolerances["return"] = {"ulp": 0, "signless": value.signless}
             program.body.append(Stmt("return", [Line("return {0}", "return {0}")], [value], counts=(("kernel's result", "-"),)))
+
+    def _return_struct(self, program):
+        """The kernel's result is a struct."""
+        parts = self._struct()
+        values = self._values(type_ for _, type_ in parts)
+        for (part, _), value in zip(parts, values):
+            self.tolerances[f"return.{part}"] = {"ulp": 0, "signless": value.signless}
+        program.returns = self._struct_text(parts)
+        program.results = [[f"return.{part}", type_.scalar, type_.shape] for part, type_ in parts]
+        given = ", ".join(f"{part}={hole}" for (part, _), hole in zip(parts, holes(len(parts))))
+        line = Line(f"return {program.returns}({given})", f"return Record({given})")
+        program.body.append(Stmt("return", [line], values, counts=(("kernel's result: struct", "-"),)))
 
     def _as_case(self, program, seed) -> Case:
         outputs = [
@@ -520,10 +534,10 @@ class Generator(Patterns, Places, Statements):
             ]
             for name, type_ in used.items()
         }
-        returns = [program.returns.scalar, program.returns.shape] if program.returns else None
         return Case(
             program.name, program.kernel_text(), program.twin_text(), arguments, {name: t.text for name, t in used.items()},
-            members, program.contract, self.tolerances, returns, self._again_after(), sorted(program.covered()), seed, program,
+            members, program.contract, self.tolerances, program.results or None, self._again_after(), sorted(program.covered()), seed,
+            program,
         )  # fmt: skip
 
     def _again_after(self):

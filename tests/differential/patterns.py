@@ -17,6 +17,7 @@ from .statements import Place
 from .table import Type
 
 I32 = Type("i32")
+_NORMAL = 16  # ulps between two products of a square root of a logarithm and a cosine, each known to 4
 _REORDERED = 1 << 13  # ulps between sums of the same few thousand numbers, none of them negative, in two orders
 
 
@@ -109,6 +110,8 @@ class Patterns:
         if self.in_function is not None or not self.may_draw or self.second_names:
             return None  # a call with overlapping arguments is launched a second time, with the next key
         self.has_drawn = True
+        if not self.is_whole and self.rng.random() < 0.4:
+            return self._normal_number(Type(self.rng.choice(table.FLOATS)))
         type_ = Type(self.rng.choice(table.BITS if self.is_whole else table.ALL))
         spelled = f"mt.random(mt.{type_.scalar})"
         if type_.scalar in ("f32", "i32") and self.rng.random() < 0.4:
@@ -118,6 +121,15 @@ class Patterns:
         drawn = Stmt("random number", [line], counts=(("random", type_.label),))
         shown = self._output(self.read(source)) if self.rng.random() < 0.7 else None
         return [drawn] if shown is None else [drawn, shown]
+
+    def _normal_number(self, type_):
+        """A variable of a number of the normal distribution, written to where some ulps are allowed, and read nowhere else."""
+        name, scalar = self.name(), type_.scalar
+        spelled = self.rng.choice(("mt.randn()", "mt.randn(float)")) if scalar == "f32" and self.rng.random() < 0.4 else None
+        line = Line(f"{name} = {spelled or f'mt.randn(mt.{scalar})'}", f'{name} = draws.normal("{scalar}", {HERE})')
+        drawn = Stmt("normal number", [line], counts=(("randn", type_.label),))
+        shown = self._output(Expr(type_, name, name, ulp=_NORMAL, signless=True))
+        return None if shown is None else [drawn, shown]
 
     def make_reduction(self, depth):
         """Every iteration adds to one place: of an array, of a dense tree, of a field."""

@@ -135,14 +135,15 @@ class Program:
     body: list[Stmt] = field(default_factory=list)
     arguments: list[Any] = field(default_factory=list)
     trees: dict[str, str] = field(default_factory=dict)
-    returns: Type | None = None
+    returns: str = ""  # the result's annotation as text
+    results: list = field(default_factory=list)  # what it gives: "return", or "return.member" of a struct, scalar, shape
     contract: bool = False
     tolerances: dict[str, int] = field(default_factory=dict)
     counts: set = field(default_factory=set)
 
     def kernel_text(self) -> str:
         parameters = ", ".join(f"{a.name}: {a.annotation}" for a in self.arguments if getattr(a, "form", None) != "fields")
-        returns = f" -> {self.returns.text}" if self.returns else ""
+        returns = f" -> {self.returns}" if self.returns else ""
         head = f"@mt.kernel\ndef {self.name}({parameters}){returns}:"
         body = write_block(self.body, "kernel", 1) or ["    pass"]
         return "\n\n".join([*(f.kernel_text() for f in self.functions), "\n".join([head, *body])]) + "\n"

@@ -29,6 +29,7 @@ from .compare import difference, twin_results
 from .draws import SEED
 from .execute import arguments_of, fields_of, filled, launch, launch_kernel
 from .graphs import as_graph
+from .methods import as_a_method
 from .packs import in_a_pack
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -70,6 +71,7 @@ class Variant:
     is_called: bool = False  # as users call kernels: with the fields, and objects, themselves
     is_graph: bool = False  # called, as a graph of it
     is_packed: bool = False  # called, with an argument pack
+    is_method: bool = False  # called, as a method
     reserves: bool = False  # when its slots were counted, and trees have no others
 
 
@@ -92,6 +94,7 @@ VARIANTS = (
     Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
     Variant("as a graph", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True),
     Variant("in an argument pack", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_packed=True),
+    Variant("as a method", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_method=True),
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
     Variant("deterministic", (("opt_level", 2), ("deterministic", True), ("chunk_ns", 0))),
@@ -110,6 +113,7 @@ GROUPS = (
     (
         "O2 4 workers", "around the caches", "called as users do", "with slots reserved", "without partial results",
         "as a graph", "deterministic", "with slots reserved", "in an argument pack",
+        "as a graph", "as a method",
     ),
     (
         "interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks",
@@ -177,6 +181,7 @@ class Prepared:
         with context:
             kernel = as_graph(self.kernel) if variant.is_graph else self.kernel
             kernel = in_a_pack(kernel, self.namespace) if variant.is_packed else kernel
+            kernel = as_a_method(kernel, self.namespace) if variant.is_method else kernel
             return launch_kernel(kernel, self.case, self.types, self.blocks, self.fields, self.namespace, variant.reserves)
 
 
