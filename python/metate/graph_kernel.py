@@ -14,7 +14,8 @@ from .argument_packs import ArgPackType, flat_parameters
 from .errors import CallError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
-from .frontend.graph_writer import GraphWriter, Repeat, Run, draws_of, runs_of
+from .frontend.graph_parts import Repeat, Run, draws_of, runs_of
+from .frontend.graph_writer import GraphWriter
 from .frontend.specialize import from_annotations, is_fully_typed
 from .graph_match import Parameter, Place
 from .kernel import Kernel, language_of

@@ -18,7 +18,7 @@ from .argument_packs import ArgPack, ArgPackType, leaves_of
 from .dtypes import scalar_of
 from .errors import ArgumentError_, CompilationError, RuntimeTypeError_, RuntimeValueError_, TypeError_
 from .frontend.function import Template
-from .frontend.graph_writer import Number, Place, Taken
+from .frontend.graph_parts import Number, Place, Taken
 from .frontend.specialize import annotation_of, check_annotations
 from .tree_type import TreeType
 

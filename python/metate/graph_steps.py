@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import RuntimeTypeError_, RuntimeValueError_
-from .frontend.graph_writer import Repeat, Run, Taken
+from .frontend.graph_parts import Repeat, Run, Taken
 from .graph_match import Matcher, Parameter
 from .kernel import Kernel
 
