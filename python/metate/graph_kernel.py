@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import threading
@@ -14,8 +15,7 @@ from .argument_packs import ArgPackType, flat_parameters
 from .errors import CallError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
-from .frontend.graph_parts import Repeat, Run, draws_of, runs_of
-from .frontend.graph_writer import GraphWriter
+from .frontend.graph_parts import Repeat, Run, draws_of, numbers_of, runs_of, text_of
 from .frontend.specialize import from_annotations, is_fully_typed
 from .graph_match import Parameter, Place
 from .kernel import Kernel, language_of
@@ -68,18 +68,19 @@ class GraphKernel(Kernel):
 
     Attributes:
         names: of the arguments that callers give.
+        steps: what it runs.
+        draws: `args`, those of the launch at hand, of the thread.
     """
 
     def __init__(self, name: str, parameters: dict[str, Parameter], steps: tuple[Run | Repeat, ...], place: Place):
         self.__name__ = self.__qualname__ = name
         debug = [dict(run.own).get("debug") for run in runs_of(steps)]
         self._begin(GraphSource(name, parameters, place), {"debug": True} if any(debug) else {})
-        self._steps = steps
+        self.steps = steps
         self._bound = {one: parameter.value for one, parameter in parameters.items() if parameter.is_bound}
         self.needs_specialising = bool(self.bound_template_args())
         self.names = tuple(one for one in parameters if one not in self._bound)
-        self._random = frozenset()  # ids of the runs that use random numbers
-        self._draws = threading.local()  # args: of the launch at hand
+        self.draws = threading.local()  # args: of the launch at hand
 
     @property
     def is_fully_typed(self) -> bool:
@@ -105,11 +106,11 @@ class GraphKernel(Kernel):
             given = None
         if given is None or len(args) != len(given):
             raise self._unfit(args)
-        self._draws.args = args
+        self.draws.args = args
         try:
             self(*given, *self._bound.values())
         finally:
-            self._draws.args = None  # it keeps no arrays
+            self.draws.args = None  # it keeps no arrays
 
     def _reserve_for(self, tree, arguments, keywords):
         text = f"reserve_for: '{self.__name__}' is a graph, whose slots cannot be counted before it runs"
@@ -136,19 +137,22 @@ class GraphKernel(Kernel):
         unknown = next(name for name in args if name not in self.names)
         return CallError_(f"{what}, got {unknown!r} as well")
 
-    def _question(self, home, instance, parameters, arguments):
-        instance.cache = "not cached: it is a graph"
+    def _subject(self):
+        from .object_cache.kernels import Subject
+
+        runs = list(runs_of(self.steps))
+        sources = list({id(run.source): run.source for run in runs}.values())
+        texts = [repr((self.__name__, list(self.source.parameters))), text_of(self.steps, sources)]
+        places = [(self.source.file, self.source.first_line), *((run.place.file, run.place.line) for run in runs)]
+        return Subject(sources, texts, places, functools.partial(Words, self))
 
     def _write(self, module, options, parameters, may_alias, given):
-        languages = lambda own: language_of(options, {**given, **self._own, **own})
-        writer = GraphWriter(module, self.source, languages, may_alias, parameters, self._words)
-        writer.write(self._steps)
-        self._random = writer.random_runs()
-        return writer.requirements
+        from .frontend.graph_writer import GraphWriter
 
-    def _words(self, holdings):
-        """What gives each launch its word of random numbers."""
-        return lambda: holdings.random_keys.word(draws_of(self._steps, self._random, self._draws.args))
+        languages = lambda own: language_of(options, {**given, **self._own, **own})
+        writer = GraphWriter(module, self.source, languages, may_alias, parameters, functools.partial(Words, self))
+        writer.write(self.steps)
+        return writer.requirements
 
     @property
     def _parameters(self):
@@ -156,6 +160,25 @@ class GraphKernel(Kernel):
 
     def __repr__(self):
         return f"<graph {self.signature()}>"
+
+
+class Words:
+    """What gives each launch of a graph its word of random numbers.
+
+    Args:
+        kernel: of the graph.
+        runs: the numbers (graph_parts.numbers_of) of those that use random numbers.
+    """
+
+    def __init__(self, kernel: GraphKernel, runs: tuple[int, ...]):
+        self._kernel, self.runs = kernel, runs
+        numbers = numbers_of(kernel.steps)
+        self._random = frozenset(id(run) for run in runs_of(kernel.steps) if numbers[run.key] in runs)
+
+    def __call__(self, holdings):
+        """The callable that is asked at each launch."""
+        kernel = self._kernel
+        return lambda: holdings.random_keys.word(draws_of(kernel.steps, self._random, kernel.draws.args))
 
 
 def _without_gaps(parameter):

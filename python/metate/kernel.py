@@ -23,6 +23,7 @@ from . import context as _context
 from .argument_kinds import describe_array, is_own_array, tree_type_of
 from .argument_packs import flat_arguments
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
+from .frontend.diagnostics import warn
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
 from .frontend.kernel_source import KernelSource
 from .frontend.options import FrontendOptions
@@ -302,6 +303,8 @@ class Kernel:
         kernel = self._load(home, found[0]) if found is not None else None
         if found is not None and kernel is not None:
             instance.requirements, instance.cache = found[1], "loaded"
+            for told in found[1].warnings:
+                warn(*told)
         else:
             kernel = self._compile(home, instance, parameters, question)
         instance.compile_ms = (time.perf_counter() - start) * 1e3
@@ -322,10 +325,16 @@ class Kernel:
         code = compile_options.key(options, debug=language.debug, reserve=home.reserves)
         others = [code, options.cpu, repr(language), repr(instance.may_alias)]
         try:
-            return kernels.Question(folder, self.source, parameters, arguments, others)
+            return kernels.Question(folder, self._subject(), parameters, arguments, others)
         except kernels.Undescribable as error:
             instance.cache = f"not cached: {error}"
             return None
+
+    def _subject(self):
+        """What the cache knows a compilation by."""
+        from .object_cache.kernels import Subject
+
+        return Subject([self.source])
 
     def _load(self, home, module):
         """A kernel of a module's bytes; None where the system refuses them, for want of file numbers, say."""

@@ -144,14 +144,26 @@ ASSERTION = """
 """
 
 
-def test_lines_in_messages_are_right_after_they_moved(program):
+OF_A_GRAPH = """
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(check, 0)
+    graph = builder.compile()
+    _, check = check, graph.kernel
+    def main():
+        try:
+            graph.run({})
+"""
+
+
+@pytest.mark.parametrize("text", [ASSERTION, re.sub(r"    def main.*check\(0\)\n", OF_A_GRAPH[1:], ASSERTION, flags=re.DOTALL)])
+def test_lines_in_messages_are_right_after_they_moved(program, text):
     line = lambda text: int(re.search(r"program\.py:(\d+)", text)[1])
-    first, state = program.start(ASSERTION, debug=True)
-    assert state == [KEPT] and line(first) == 6
-    assert program.start(ASSERTION, debug=True) == (first, [LOADED])
-    moved, state = program.start("\n\n\n" + ASSERTION, debug=True)
+    first, (*_, state) = program.start(text, debug=True)
+    assert state == KEPT and line(first) == 6
+    assert program.start(text, debug=True) == (first, [LOADED])
+    moved, state = program.start("\n\n\n" + text, debug=True)
     assert state == [KEPT] and line(moved) == 9
-    assert program.start("\n\n\n" + ASSERTION, debug=True) == (moved, [LOADED])
+    assert program.start("\n\n\n" + text, debug=True) == (moved, [LOADED])
 
 
 OBJECTS = """
@@ -286,11 +298,20 @@ def test_a_kernel_that_warns_warns_each_time(program):
     def run(a: ti.f64) -> ti.f32:
         return pair(a).x
     def main():
-        return run(2.5)
+        return run(2.5), run(3.5)
     """
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="its annotation says f32"):
-            assert program.start(text) == (2.5, ["not cached: compiling it says something each time: a warning"])
+    told = []
+    for start, state in ((text, KEPT), (text, LOADED), ("\n\n" + text, KEPT), ("\n\n" + text, LOADED)):
+        with pytest.warns(UserWarning, match="its annotation says f32") as warned:
+            assert program.start(start) == ((2.5, 3.5), [state])
+        told.append([(str(one.message), one.category, one.filename, one.lineno) for one in warned])
+    assert told[0] == told[1] and told[2] == told[3] and [one[3] for one in told[0]] == [4]
+    assert [(*one[:3], one[3] + 2) for one in told[0]] == told[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with pytest.raises(UserWarning, match="its annotation says f32"):
+                program.start(text)
 
 
 def test_damaged_entries_count_as_absent(program, rng):
@@ -350,6 +371,69 @@ def test_reserving_is_cached_too(program):
     assert len(program.entries()) == 3  # the tree's layout, the kernel, the slice that counts
 
 
+GRAPH = """
+    rate = 2.0
+    y = ti.field(ti.f32, shape=4)
+    Ends = ti.types.argpack(x=ti.types.ndarray(ti.f32, 1), n=ti.i32)
+    @ti.kernel
+    def scale(x: ti.types.ndarray(ti.f32, 1), by: ti.f32):
+        for i in x:
+            x[i] = x[i] * rate + by
+    @ti.kernel
+    def noise(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] += ti.random()
+    @ti.kernel
+    def store(p: Ends, into: ti.template()):
+        for i in p.x:
+            into[i] = p.x[i] + p.n
+    def drawn():
+        Arg, kind = ti.graph.Arg, ti.graph.ArgKind
+        x, turns = Arg(kind.NDARRAY, "x", ti.f32, ndim=1), Arg(kind.SCALAR, "turns", ti.i32)
+        builder = ti.graph.GraphBuilder()
+        turn = builder.create_sequential()
+        turn.dispatch(scale, x, 0.5)
+        turn.dispatch(noise, x)
+        builder.append(turn, count=turns)
+        builder.dispatch(store, Ends(x, turns), y)
+        builder.dispatch(scale, x, 1.0)
+        return builder.compile("steps")
+    steps = drawn().kernel
+    def main():
+        found = []
+        for _ in range(2):
+            x = np.ones(4, np.float32)
+            steps.run({"x": x, "turns": 2})
+            found += [*x.tolist(), *y.to_numpy().tolist()]
+        return found
+"""
+
+
+def test_graphs_are_cached(program):
+    first, state = program.start(GRAPH, random_seed=3)
+    assert state == [KEPT]
+    assert np.floor(first[4]) in (7, 8, 9, 10) and first[:8] != first[8:]
+    assert program.start(GRAPH, random_seed=3) == (first, [LOADED])
+    other, state = program.start(GRAPH, random_seed=4)
+    assert state == [LOADED] and other != first
+    unrelated = GRAPH.replace("rate = 2.0", "# a comment\n    unused = 3\n    rate = 2.0")
+    assert program.start(unrelated, random_seed=3) == (first, [LOADED])
+    for before, after in (
+        ("rate = 2.0", "rate = 3.0"),
+        ("x[i] += ti.random()", "x[i] += 2 * ti.random()"),
+        ("x, 0.5)", "x, 0.75)"),
+        ("count=turns", "count=3"),
+        ("builder.dispatch(scale, x, 1.0)", "builder.dispatch(noise, x)"),
+        ("Ends(x, turns)", "Ends(x, 5)"),
+        ('"steps"', '"other"'),
+    ):
+        changed = GRAPH.replace(before, after)
+        assert changed != GRAPH
+        result, state = program.start(changed, random_seed=3)
+        assert state == [KEPT] and (result != first or after == '"other"')
+        assert program.start(changed, random_seed=3) == (result, [LOADED])
+
+
 PROCESS = """
     import json, sys
     import metate as ti
@@ -369,12 +453,17 @@ PROCESS = """
     fill(2)
     x[0] = [2, 3]
     y[None] = x.get_scalar_field(1)[5] + ti.f32(0.5)
-    cells = y[None]
+    cells = [y[None], *x[0]]
     numpy = "numpy" in sys.modules
+    n = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "n", ti.f32)
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(fill, n)
+    graph = builder.compile()
+    graph.run({"n": 2})
     mapped = open("/proc/self/maps").read()
     print(json.dumps({
-        "sum": norms(), "cells": [cells, *x[0]], "numpy": numpy,
-        "cache": [one.cache for kernel in (fill, norms) for one in kernel.instances()],
+        "sum": norms(), "cells": cells, "numpy": numpy,
+        "cache": [one.cache for kernel in (fill, norms, graph.kernel) for one in kernel.instances()],
         "compiler": "metate_native._compiler" in sys.modules or "libLLVM" in mapped or "libMLIR" in mapped,
     }))
 """
@@ -391,7 +480,7 @@ def test_processes_share_the_cache_and_load_neither_compiler_nor_numpy(tmp_path)
         found = json.loads(process.communicate()[0])
         assert found["sum"] == expected and set(found["cache"]) <= {KEPT, LOADED}
     found = json.loads(begin().communicate()[0])
-    assert found == {"sum": expected, "cells": [5.5, 2, 3], "cache": [LOADED] * 2, "numpy": False, "compiler": False}
+    assert found == {"sum": expected, "cells": [5.5, 2, 3], "cache": [LOADED] * 3, "numpy": False, "compiler": False}
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 
 

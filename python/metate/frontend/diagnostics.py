@@ -65,6 +65,6 @@ def suggestion(name, candidates):
     return f"did you mean '{close[0]}'?" if close else None
 
 
-def warn(message, source, node):
-    line, _, _ = place_of(source, node)
-    warnings.warn_explicit(message, CastWarning, source.file, line)
+def warn(message, file, line):
+    """A warning at a line of the user's source."""
+    warnings.warn_explicit(message, CastWarning, file, line)

@@ -75,6 +75,25 @@ def runs_of(steps):
             yield step
 
 
+def numbers_of(steps) -> dict[tuple, int]:
+    """The numbers of runs, by their keys: equal runs have one number, equal steps the same ones in every process."""
+    numbers: dict[tuple, int] = {}
+    for run in runs_of(steps):
+        numbers.setdefault(run.key, len(numbers))
+    return numbers
+
+
+def text_of(steps, kernels: list) -> str:
+    """The steps as a text that is equal for equal ones in every process; kernels by their numbers among the sources."""
+    parts = []
+    for step in steps:
+        if isinstance(step, Repeat):
+            parts.append(f"{step.count!r} times [{text_of(step.steps, kernels)}]")
+        else:
+            parts.append(f"{kernels.index(step.source)} {step.own!r} {list(step.given.items())!r}")
+    return "; ".join(parts)
+
+
 def draws_of(steps, random, arguments) -> int:
     """How many runs there are for given arguments, by name, of those whose ids are in `random`."""
     total = 0

@@ -19,7 +19,7 @@ from ..context import STEP
 from ..dtypes import scalar_of
 from ..errors import CompilationError
 from .annotations import leaf_types
-from .graph_parts import Number, Repeat, Run, Taken, runs_of
+from .graph_parts import Number, Repeat, Run, Taken, numbers_of, runs_of
 from .native import native_type
 from .options import FrontendOptions
 from .requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
@@ -47,7 +47,7 @@ class GraphWriter:
         source: of the graph: name, file, first_line.
         languages: the front end's options for a kernel with options of its own.
         parameters: what each of the graph's parameters is specialised on, by name.
-        provider: gives, of holdings, what is asked for a word of random numbers at each launch.
+        words: makes, of the numbers of the runs that use random numbers, what gives a launch their word.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class GraphWriter:
         languages: Callable[[dict], FrontendOptions],
         may_alias: bool,
         parameters: dict,
-        provider,
+        words: Callable[[tuple[int, ...]], Callable],
     ):
         self._module, self._source, self._languages, self._options = module, source, languages, languages({})
-        self._may_alias, self._parameters, self._provider = may_alias, parameters, provider
+        self._may_alias, self._parameters, self._words = may_alias, parameters, words
         self._numbers = {name: number for number, name in enumerate(parameters)}
         self._written = {}  # what a kernel was written for -> _Written
         self._runs = {}  # id of a Run -> _Written
@@ -73,9 +73,12 @@ class GraphWriter:
 
     def write(self, steps) -> None:
         """Writes the steps. Raises CompilationError, with the place of the dispatch as a note."""
+        numbers, random = numbers_of(steps), set()
         for run in runs_of(steps):
             try:
                 self._write_kernel(run)
+                if self._runs[id(run)].draws:
+                    random.add(numbers[run.key])
             except CompilationError as error:
                 error.notes += (
                     (f"dispatched here, in graph '{self._source.name}'", run.place.file, run.place.line, run.place.column),
@@ -89,16 +92,12 @@ class GraphWriter:
         try:
             for name, parameter in self._parameters.items():
                 self._declare(name, parameter)
-            self._declare_hidden()
+            self._declare_hidden(tuple(sorted(random)))
             self._write_steps(steps)
             builder.finish()
         except BaseException:
             builder.abandon()
             raise
-
-    def random_runs(self) -> frozenset[int]:
-        """The ids of the runs that use random numbers."""
-        return frozenset(run for run, written in self._runs.items() if written.draws)
 
     #  -- kernels ----------------------------------------------------------------------------------
 
@@ -139,6 +138,8 @@ class GraphWriter:
                 requirements.guards.append(moved)
         for one, other in needed.same:
             requirements.require_same(own(one), own(other))
+        requirements.warnings += needed.warnings
+        requirements.said += needed.said
         trees = {}
         for captured in needed.fields:
             tree, hidden = captured.path.find(values)._tree, needed.hidden[captured.slot]
@@ -189,12 +190,12 @@ class GraphWriter:
         else:
             natives[name] = builder.value_argument(name, native_type(parameter.type))
 
-    def _declare_hidden(self):
+    def _declare_hidden(self, random):
         for tree, (name, number) in self._trees.items():
             self._natives[tree] = self._builder.tree_argument(name, str(self.requirements.hidden[number].type))
-        if any(written.draws for written in self._written.values()):
+        if random:
             name = self._unique(RANDOM)
-            self.requirements.hidden.append(HiddenValue(name, _types.u64, self._provider))
+            self.requirements.hidden.append(HiddenValue(name, _types.u64, self._words(random)))
             self._word = self._builder.value_argument(name, native_type(_types.u64))
         for written in self._written.values():
             for name, result in written.arguments:

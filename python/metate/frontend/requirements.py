@@ -107,7 +107,8 @@ class Requirements:
         same: pairs of paths at which one object was.
         fields: the fields that are used.
         hidden: HiddenTree and HiddenValue, in the order of the kernel's last arguments.
-        said: what compiling it told the user: warnings, static_print.
+        warnings: (text, file, line) of what compiling it warned of.
+        said: what else compiling it told the user: static_print.
     """
 
     def __init__(self):
@@ -115,6 +116,7 @@ class Requirements:
         self.same: list[tuple[Path, Path]] = []
         self.fields: list[CapturedField] = []
         self.hidden: list[HiddenTree | HiddenValue] = []
+        self.warnings: list[tuple[str, str, int]] = []
         self.said: list[str] = []
 
     def difference(self, arguments, names=()):

@@ -13,7 +13,7 @@ from metate_native import _compiler
 
 from ..errors import CompilationError, MetateError
 from . import handles
-from .diagnostics import located, suggestion, warn
+from .diagnostics import located, place_of, suggestion, warn
 from .native import describe
 from .options import FrontendOptions
 
@@ -87,8 +87,10 @@ class Walk:
 
     def warn(self, message: str, node: ast.AST) -> None:
         """A warning at `node`."""
-        self.captures.requirements.said.append("a warning")
-        warn(message, self.frame.source, node)
+        source = self.frame.source
+        told = message, source.file, place_of(source, node)[0]
+        self.captures.requirements.warnings.append(told)
+        warn(*told)
 
     def compute(self, node: ast.AST, function, *arguments) -> Any:
         """A computation in Python, while compiling."""

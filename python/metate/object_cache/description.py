@@ -59,13 +59,14 @@ class Description:
         return id(owner) in self._numbers
 
 
-def describe(source: SourceFunction, arguments: list[Any], others: list[str]) -> Description:
-    """The description of a kernel.
+def describe(sources: list[SourceFunction], arguments: list[Any], others: list[str], places=()) -> Description:
+    """The description of a kernel, or of a graph of some.
 
     Args:
-        source: of the kernel.
-        arguments: its template arguments, and values that stand for its other parameters.
+        sources: of the kernels.
+        arguments: template arguments, and values that stand for other parameters.
         others: what else the code depends on, as texts.
+        places: file and line of what stands in none of the sources.
     Raises Undescribable.
     """
     names: frozenset[str] = frozenset()
@@ -73,8 +74,10 @@ def describe(source: SourceFunction, arguments: list[Any], others: list[str]) ->
     while True:  # each function that is met names further attributes
         writer = _Writer(names, is_open)
         writer.parts += others
+        writer.places += places
         try:
-            writer.source(source)
+            for source in sources:
+                writer.source(source)
             for argument in arguments:
                 writer.value(argument)
         except CompilationError as error:  # of an annotation, or a function whose source is not there

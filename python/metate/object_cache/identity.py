@@ -17,7 +17,7 @@ import sys
 
 from .._version import __version__
 
-FORMAT = 1  # of entries; another number for each change of what they hold or of what keys are made of
+FORMAT = 2  # of entries; another number for each change of what they hold or of what keys are made of
 
 _LIBRARIES = ("libLLVM", "libMLIR")
 _MOST_CPU_TEXT = 1 << 16  # bytes of /proc/cpuinfo that hold its first processor

@@ -3,8 +3,8 @@
 The key is a digest of all that compiling could read (description.py), of the types that the kernel is specialised on and of the
 options that code depends on. An entry holds the module, as ahead-of-time modules are, and what the front end found the
 code to require of arguments (frontend/requirements.py): paths from arguments, which are followed anew, and numbers of
-objects that the description met. A kernel with texts that name lines of its source (assertions, debug mode) has where it
-stands in its key as well; others stay cached when lines move.
+objects that the description met. What compiling warned of stands there, too, and is said again. A kernel with texts that name
+lines of its source (assertions, debug mode, warnings) has where it stands in its key as well; others stay cached when lines move.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..frontend import keys
@@ -27,21 +29,39 @@ _TABLES = struct.Struct("<32x10I")  # metate_descriptor (abi/metate/abi/module.h
 _QUESTIONS = {"Has": keys.Has, "Hides": keys.Hides, "Whole": keys.Whole}
 
 
+@dataclass
+class Subject:
+    """What is compiled.
+
+    Attributes:
+        sources: of a kernel its own, of a graph those of its kernels.
+        texts: of a graph what it runs.
+        places: file and line of what stands in no source.
+        words: of a graph: makes what gives launches their random numbers, of numbers of runs (graph_kernel.Words).
+    """
+
+    sources: list
+    texts: list[str] = field(default_factory=list)
+    places: list[tuple[str, int]] = field(default_factory=list)
+    words: Callable[[tuple[int, ...]], Any] | None = None
+
+
 class Question:
     """One instance of a kernel, as the cache is asked for it; made before it is compiled.
 
     Args:
         folder: the context's.
-        source: of the kernel.
+        subject: what is compiled.
         parameters: what it is specialised on.
         arguments: of the call, one for each parameter.
         others: texts of all else that the code depends on.
     Raises Undescribable.
     """
 
-    def __init__(self, folder: Folder, source, parameters: dict, arguments, others: list[str]):
-        self._folder, self._source, self._arguments = folder, source, arguments
-        self._description = describe(source, [_described(one) for one in parameters.values()], others)
+    def __init__(self, folder: Folder, subject: Subject, parameters: dict, arguments, others: list[str]):
+        self._folder, self._subject, self._arguments, self._names = folder, subject, arguments, list(parameters)
+        described = [_described(one) for one in parameters.values()]
+        self._description = describe(subject.sources, described, others + subject.texts, subject.places)
 
     def find(self) -> tuple[bytes, Requirements] | None:
         """A module with the kernel, and what it requires; None where it is to be compiled."""
@@ -64,7 +84,7 @@ class Question:
         except Undescribable as error:
             return f"not cached: {error}"
         content = len(head.encode()).to_bytes(8, "little") + head.encode() + module
-        if not self._folder.write(self._key(_has_places(descriptor)), content):
+        if not self._folder.write(self._key(_has_places(descriptor) or bool(requirements.warnings)), content):
             return f"not cached: {self._folder.problem}"
         return "compiled and cached"
 
@@ -77,7 +97,7 @@ class Question:
     # ---- requirements as text
 
     def _encoded(self, requirements):
-        """(guards, pairs of one object, fields, hidden arguments), of literals."""
+        """(guards, pairs of one object, fields, hidden arguments, warnings), of literals."""
         if requirements.said:
             raise Undescribable(f"compiling it says something each time: {requirements.said[0]}")
         hidden = []
@@ -86,13 +106,14 @@ class Question:
                 hidden.append(("tree", one.name))
             else:
                 names = [name for name, provider in PROVIDERS.items() if provider is one.provider]
-                hidden.append(("value", one.name, one.dtype.name, names[0]))
+                hidden.append(("value", one.name, one.dtype.name, names[0] if names else one.provider.runs))
         self._check_guards(requirements.guards)
         return (
             [self._path(guard.path) for guard in requirements.guards],
             [(self._path(one), self._path(other)) for one, other in requirements.same],
             [(self._path(field.path), field.slot) for field in requirements.fields],
             hidden,
+            requirements.warnings,
         )
 
     def _path(self, path):
@@ -123,23 +144,24 @@ class Question:
                 if name is None and self._description.number_of(owner) is not None:
                     continue
             if not self._description.knows(owner, kind, name):
-                raise Undescribable(f"{path.text(list(self._source.parameters))} is read, but no source names it")
+                raise Undescribable(f"{path.text(self._names)} is read, but no source names it")
 
     def _decoded(self, content) -> tuple[bytes, Requirements] | None:
         """What `keep` wrote, for these arguments; None where it does not fit them or the compiler."""
         try:
             size = int.from_bytes(content[:8], "little")
-            libraries, guards, same, fields, hidden = ast.literal_eval(content[8 : 8 + size].decode())
+            libraries, guards, same, fields, hidden, told = ast.literal_eval(content[8 : 8 + size].decode())
             if not all(map(is_still_there, libraries)):
                 return None
-            return content[8 + size :], self._requirements(guards, same, fields, hidden)
+            return content[8 + size :], self._requirements(guards, same, fields, hidden, told)
         except (ValueError, SyntaxError, TypeError, KeyError, LookupError, AttributeError):
             return None
 
-    def _requirements(self, guards, same, fields, hidden):
+    def _requirements(self, guards, same, fields, hidden, told):
         from ..dtypes import dtype
 
         made = Requirements()
+        made.warnings += told
         for path in map(self._path_of, guards):
             made.guards.append(Guard(path, keys.key_of(path.find(self._arguments))))
         for one, other in same:
@@ -154,8 +176,13 @@ class Question:
             if kind == "tree":
                 made.hidden.append(HiddenTree(name, types[slot]))
             else:
-                made.hidden.append(HiddenValue(name, dtype(rest[0]), PROVIDERS[rest[1]]))
+                made.hidden.append(HiddenValue(name, dtype(rest[0]), self._provider_of(rest[1])))
         return made
+
+    def _provider_of(self, literal):
+        if isinstance(literal, str) or self._subject.words is None:
+            return PROVIDERS[literal]
+        return self._subject.words(literal)
 
     def _path_of(self, literal):
         root, number, steps = literal

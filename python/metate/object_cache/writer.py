@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from .. import value_types as _types
+from ..argument_packs import ArgPackType
 from ..errors import TreeError
 from ..frontend import keys
 from ..frontend.function import Function, Template
@@ -150,6 +151,10 @@ class ValueWriter(ABC):
         self._items(thing.methods.items())
         self._items(thing._defaults.items())
 
+    def _pack_type(self, thing):
+        self._write("pack type")
+        self._items(thing.members.items())
+
     def _array_type(self, thing):
         self._write("ndarray type")
         self._items(vars(thing).items())
@@ -179,6 +184,7 @@ _KINDS: tuple[tuple[Any, str], ...] = (
     ((_types.DType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember), "_by_its_text"),
     ((_types.VectorType, _types.MatrixType), "_vector_type"),
     (_types.StructType, "_struct_type"),
+    (ArgPackType, "_pack_type"),
     (_types.NDArrayType, "_array_type"),
     (Box, "_box"),
     (Function, "_own_function"),
