@@ -9,8 +9,6 @@ import linecache
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from . import context as _context
 from . import value_types as _types
 from .argument_kinds import describe_array
@@ -20,6 +18,7 @@ from .errors import ArgumentError_, CompilationError, RuntimeTypeError_, Runtime
 from .frontend.function import Template
 from .frontend.graph_parts import Number, Place, Taken
 from .frontend.specialize import annotation_of, check_annotations
+from .lazy_numpy import numpy_class
 from .tree_type import TreeType
 
 
@@ -135,7 +134,7 @@ class Matcher:
         if isinstance(annotation, _types.NDArrayType):
             return self._bind(source, name, _completed(annotation, thing, source, name, place), thing)
         scalar = scalar_of(annotation, options)
-        if isinstance(scalar, _types.DType) and isinstance(thing, (bool, int, float, np.generic)):
+        if isinstance(scalar, _types.DType) and isinstance(thing, (bool, int, float, numpy_class("generic"))):
             return _number(source, name, scalar, thing, place)
         text = f"'{source.name}': parameter '{name}': expected an Arg of {annotation!r}, got {thing!r}"
         raise problem_at(place, TypeError_, text, "make it an Arg, and give it to run by its name")
@@ -214,7 +213,7 @@ def _completed(annotation, thing, source, name, place):
 
 def _number(source, name, scalar, value, place) -> Number:
     """A number that a kernel is given once and for all."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = value.item() if isinstance(value, numpy_class("generic")) else value
     fits = scalar.is_float or (isinstance(value, int) and scalar.holds(value))
     if not fits:
         text = f"'{source.name}': parameter '{name}': expected a number of type {scalar!r} or an Arg, got {value!r}"
