@@ -536,8 +536,8 @@ class Generator(Patterns, Places, Statements):
         }
         return Case(
             program.name, program.kernel_text(), program.twin_text(), arguments, {name: t.text for name, t in used.items()},
-            members, program.contract, self.tolerances, program.results or None, self._again_after(), sorted(program.covered()), seed,
-            program,
+            members, program.contract, self.tolerances, program.results or None, self._again_after(),
+            sorted(program.covered()), seed, program,
         )  # fmt: skip
 
     def _again_after(self):
