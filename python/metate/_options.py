@@ -8,8 +8,9 @@ What they mean to callers, and which values they may have, is compile_options.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
+
+from .record import Record
 
 
 class Row(NamedTuple):
@@ -41,25 +42,24 @@ TABLE = (
 )
 
 
-@dataclass(frozen=True)
-class CompilerOptions:
+class CompilerOptions(Record):
     """The value of each, checked."""
 
-    opt_level: int = 2
-    hoist_leaves: bool = True
-    prove_activity: bool = True
-    scan_masks: bool = True
-    demote_atomics: bool = True
-    private_reductions: bool = True
-    across_iterations: bool = True
-    deterministic: bool = False
-    chunk_ns: int = 20000
-    nontemporal_bytes: int | None = 67108864
-    debug: bool = False
-    profile: bool = False
-    asserts: bool = False
-    contract: bool = True
-    sanitizer: str | None = None
+    opt_level: int
+    hoist_leaves: bool
+    prove_activity: bool
+    scan_masks: bool
+    demote_atomics: bool
+    private_reductions: bool
+    across_iterations: bool
+    deterministic: bool
+    chunk_ns: int
+    nontemporal_bytes: int | None
+    debug: bool
+    profile: bool
+    asserts: bool
+    contract: bool
+    sanitizer: str | None
 
 
 class CompilerKeywords(TypedDict, total=False):

@@ -6,14 +6,14 @@ Must not import the compiler: a package without it has contexts as well.
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from ._options import TABLE, CompilerKeywords, CompilerOptions
 from .errors import RuntimeValueError_
 
 if TYPE_CHECKING:
+    import argparse
+
     from metate_native import _compiler
 
 __all__ = ["CompilerKeywords", "CompilerOptions"]
@@ -69,7 +69,7 @@ def checked(given: CompilerKeywords | dict, caller: str) -> dict[str, object]:
 
 def key(options: CompilerOptions, **others: object) -> str:
     """Equal for options that make equal code; others: values that stand for those of the options."""
-    values = {field.name: getattr(options, field.name) for field in fields(CompilerOptions)} | others
+    values = {name: getattr(options, name) for name in DEFAULTS} | others
     return repr(sorted(values.items()))
 
 
@@ -79,16 +79,18 @@ def choices(options: CompilerOptions, targets: list[str]) -> _compiler.Choices:
 
     made = _compiler.Choices()
     made.targets = targets
-    for field in fields(CompilerOptions):
-        value = getattr(options, field.name)
+    for name, type_ in _TYPES.items():
+        value = getattr(options, name)
         if value is None:
-            value = _NEVER if _TYPES[field.name] == "ByteCount" else ""
-        setattr(made, field.name, value)
+            value = _NEVER if type_ == "ByteCount" else ""
+        setattr(made, name, value)
     return made
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A flag for each option: ``--no-scan-masks``, ``--chunk-ns 0``."""
+    import argparse
+
     group = parser.add_argument_group("options of compiling")
     for row in TABLE:
         flags = (*_FLAGS.get(row.name, ()), "--" + row.name.replace("_", "-"))

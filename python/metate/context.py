@@ -15,7 +15,6 @@ import os
 import platform
 import threading
 import weakref
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import compile_options
@@ -43,7 +42,6 @@ _SEED_STEP, STEP = 0xD1342543DE82EF95, 0x9E3779B97F4A7C15  # odd, so that no lau
 INTERP_STAGES = ("import", "simplify", "activate", "offload")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(CompilerOptions):
     """A context's options, checked; see Context."""
 
@@ -191,7 +189,7 @@ class Context:
                 f"sanitizer: expected none with mt.interp, which runs no code of kernels, got {self._options.sanitizer!r}"
             )
         if _imposed:
-            self._options = replace(self._options, **_imposed[-1].options)
+            self._options = self._options._replace(**_imposed[-1].options)
         self.reset()
 
     @property

@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 import struct
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 from .lazy_numpy import np, numpy_class
+from .record import Record
 
 # What `from .dtypes import *` gives: the types by all their names.
 __all__ = [
@@ -43,8 +43,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class DType:
+class DType(Record):
     """A scalar type: one object for each, compared by identity.
 
     Attributes:
@@ -67,6 +66,11 @@ class DType:
     def numpy(self) -> Any:
         """The NumPy dtype, None for `bf16`, which NumPy has not."""
         return np.dtype("bool" if self.kind == "bool" else f"{self.kind}{self.bits}") if self.format else None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
 
     def to_string(self) -> str:
         """Its name: "i32"."""

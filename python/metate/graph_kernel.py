@@ -7,7 +7,6 @@ import functools
 import inspect
 import linecache
 import threading
-from dataclasses import replace
 from typing import Any
 
 from . import context as _context
@@ -187,5 +186,5 @@ def _without_gaps(parameter):
     if contiguous is None:
         return parameter
     if isinstance(contiguous, tuple):
-        return replace(parameter, contiguous=tuple(True for _ in leaf_types(parameter.type)))
-    return replace(parameter, contiguous=True)
+        return parameter._replace(contiguous=tuple(True for _ in leaf_types(parameter.type)))
+    return parameter._replace(contiguous=True)

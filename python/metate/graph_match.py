@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import itertools
 import linecache
@@ -143,14 +142,14 @@ class Matcher:
         known = self.parameters.get(arg.name)
         annotation = arg.annotation
         if known is not None:
-            same = dataclasses.replace(known.annotation, contiguous=None) if contiguous_of(known) else known.annotation
+            same = known.annotation._replace(contiguous=None) if contiguous_of(known) else known.annotation
             if known.tag is not arg.tag or same != annotation:
                 raise RuntimeValueError_(
                     f"graph: argument '{arg.name}' means two things: {known.tag.name} {same!r}, and {arg.tag.name} {annotation!r}"
                 )
             contiguous = contiguous or contiguous_of(known)
         if contiguous:
-            annotation = dataclasses.replace(annotation, contiguous=True)
+            annotation = annotation._replace(contiguous=True)
         self.parameters[arg.name] = Parameter(annotation, tag=arg.tag)
         return Taken(arg.name)
 
@@ -206,9 +205,9 @@ def _completed(annotation, thing, source, name, place):
         raise problem_at(place, TypeError_, text)
     element, shape, _ = described
     if annotation.dtype is None:
-        annotation = dataclasses.replace(annotation, dtype=element)
+        annotation = annotation._replace(dtype=element)
     inner = 0 if hasattr(thing, "element_type") else len(getattr(annotation.dtype, "shape", ()))
-    return dataclasses.replace(annotation, ndim=len(shape) - inner if annotation.ndim is None else annotation.ndim)
+    return annotation._replace(ndim=len(shape) - inner if annotation.ndim is None else annotation.ndim)
 
 
 def _number(source, name, scalar, value, place) -> Number:

@@ -10,15 +10,14 @@ import functools
 import threading
 import time
 import weakref
-from dataclasses import dataclass
 
 from .errors import RuntimeError_, TreeError
 from .frontend import specialize
 from .frontend.requirements import Requirements
+from .record import Record
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(Record):
     """One compilation of a kernel.
 
     Attributes:

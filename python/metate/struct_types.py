@@ -9,17 +9,16 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from .default_types import by_context, scalar_type
 from .dtypes import DType, dtype
 from .lazy_numpy import is_array, np, numpy_class
+from .record import Record
 from .vector_types import MatrixType, VectorType, element_of
 
 
-@dataclass(frozen=True)
-class StructMember:
+class StructMember(Record):
     """`s.a`: one member of a struct type, to be placed in a tree."""
 
     struct: StructType

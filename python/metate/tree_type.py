@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import struct
 import weakref
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import value_types as _types
 from .background import background_text, decode_background
+from .record import Record
 
 
-@dataclass(frozen=True)
-class PlaceNode:
+class PlaceNode(Record):
     """A member: the leaf of a tree type. `background` is its bytes, None for all zero."""
 
     name: str
@@ -30,8 +29,7 @@ class PlaceNode:
         return f'#metate.place<"{self.name}" : {self.type}{tail}>'
 
 
-@dataclass(frozen=True)
-class LevelNode:
+class LevelNode(Record):
     """A level: its cells lie along `axes` (ascending), `extents` of them, each holding `children`.
 
     A hash level has no extents; `chunk` is a dynamic level's cells in one slot, else 0.
@@ -54,8 +52,7 @@ class LevelNode:
         return f'#metate.{self.kind}<"{letters}", {extents}[{children}]{tail}>'
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Record):
     """What `T.levels` lists: name, kind, axes, extents (none of a hash level), depth, the parent level's name (None at the
     root) and the cells of a dynamic level's chunk (else 0)."""
 
@@ -68,8 +65,7 @@ class Level:
     chunk: int = 0
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Record):
     """What `T.members` lists: a member's type, its axes, the extents over them (None: without bounds) and its background."""
 
     name: str

@@ -9,7 +9,6 @@ memory, the compiler or the runtime.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 from .dtypes import (  # noqa: F401  (offered from here)
@@ -32,6 +31,7 @@ from .dtypes import (  # noqa: F401  (offered from here)
     u64,
 )  # fmt: skip
 from .dtypes import dtype as dtype
+from .record import Record
 from .struct_types import StructMember, StructType, element_type  # noqa: F401
 from .vector_types import MatrixType, VectorType, element_of, extent_of
 
@@ -39,8 +39,7 @@ MAX_AXES = 8
 LETTERS = "ijklmnop"
 
 
-@dataclass(frozen=True)
-class NDArrayType:
+class NDArrayType(Record):
     """Annotation of a kernel's array parameter; what is None is taken from the argument at the call.
 
     Attributes:
@@ -127,8 +126,7 @@ class NDArray:
         return ndarray(*arguments) if isinstance(arguments, tuple) else ndarray(arguments)
 
 
-@dataclass(frozen=True)
-class Axes:
+class Axes(Record):
     """Axes of a level, such as ``mt.ij``: axis numbers in the order in which extents are given."""
 
     numbers: tuple[int, ...]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from .dtypes import DType
 from .lazy_numpy import np
+from .record import Record
 
 _MOST_SCALARS = 65536  # of a vector or matrix: it is a value, which kernels pass and unroll
 
@@ -23,8 +23,7 @@ def extent_of(value, what: str) -> int:
     return number
 
 
-@dataclass(frozen=True, eq=False)
-class VectorType:
+class VectorType(Record):
     """A vector of `n` scalars of one type; calling it makes a MatrixValue, a NumPy array of shape (n,)."""
 
     n: int
@@ -54,8 +53,7 @@ class VectorType:
         return f"vector({self.n}, {self.dtype!r})"
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixType:
+class MatrixType(Record):
     """An `n` by `m` matrix (n rows) of scalars; calling it makes a MatrixValue of shape (n, m)."""
 
     n: int

@@ -71,7 +71,7 @@ def test_what_is_made_of_the_compilers_table_is_up_to_date():
 
 
 def test_defaults_are_the_compilers():
-    made, plain = compile_options.choices(CompilerOptions(), ["native"]), _compiler.Choices()
+    made, plain = compile_options.choices(CompilerOptions(**compile_options.DEFAULTS), ["native"]), _compiler.Choices()
     assert all(getattr(made, name) == getattr(plain, name) for name in compile_options.DEFAULTS)
 
 

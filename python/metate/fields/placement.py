@@ -6,8 +6,8 @@ Placements are values: two fields that lie alike in trees of equal types have eq
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
+from ..record import Record
 from ..tree_type import TreeType
 from ..value_types import DType, MatrixType, VectorType
 
@@ -22,8 +22,7 @@ class Layout(enum.Enum):
 AOS, SOA = Layout.AOS, Layout.SOA
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(Record):
     """Where a field's elements are in a tree.
 
     Attributes:

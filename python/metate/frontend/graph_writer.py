@@ -8,7 +8,6 @@ and launches need is as of any other kernel (requirements.py).
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -124,7 +123,7 @@ class GraphWriter:
             return _number_parameter(annotation, self._options)
         parameter = self._parameters[given.name]
         if isinstance(parameter, (ArrayParameter, StructArrayParameter)):
-            return dataclasses.replace(parameter, boundary=getattr(annotation, "boundary", "unsafe"))
+            return parameter._replace(boundary=getattr(annotation, "boundary", "unsafe"))
         return parameter
 
     def _adopt(self, run, symbol, specialised, needed):

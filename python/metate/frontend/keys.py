@@ -9,9 +9,9 @@ import collections
 import enum
 import types as python_types
 import weakref
-from dataclasses import dataclass
 
 from ..lazy_numpy import is_array, numpy_class
+from ..record import Record
 from .levels import levels_above
 
 _PLAIN = frozenset((bool, int, float, str, bytes, complex, type(None), type(Ellipsis)))
@@ -127,8 +127,7 @@ class Same:
         return self._id
 
 
-@dataclass(frozen=True)
-class Has:
+class Has(Record):
     """Asks an object whether it has an attribute."""
 
     name: str
@@ -137,8 +136,7 @@ class Has:
         return hasattr(thing, self.name)
 
 
-@dataclass(frozen=True)
-class Hides:
+class Hides(Record):
     """Asks an object whether it has something of its own under the name of its class's method."""
 
     name: str
@@ -147,8 +145,7 @@ class Hides:
         return self.name in getattr(thing, "__dict__", ())
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Record):
     """Asks for all that a Python function may find in an object whose key says only its type: an array's contents, or
     which object it is."""
 

@@ -6,11 +6,11 @@ Compiling a function reads nothing of the program but by these names; the cache 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+from ..record import Record
 
 
-@dataclass(frozen=True)
-class Mentions:
+class Mentions(Record):
     """Names in a function's text.
 
     Attributes:

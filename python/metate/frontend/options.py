@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .. import value_types as _types
+from ..record import Record
 
 
-@dataclass(frozen=True)
-class FrontendOptions:
+class FrontendOptions(Record):
     """What a kernel's meaning depends on besides its source and its types."""
 
     default_ip: _types.DType = _types.i32

@@ -5,19 +5,19 @@ Objects that came as arguments are not kept: they are found by their path from o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from ..record import Record
 from .keys import describe_place, key_of, place_of, short
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Record):
     """How an object is found again: attributes and subscripts from argument number `root`, or the object itself."""
 
     root: int | None
     steps: tuple = ()
-    fixed: Any = field(default=None, compare=False)
+    fixed: Any = None
+    _compared = ("root", "steps")
 
     @property
     def is_argument(self) -> bool:
@@ -65,16 +65,14 @@ class Path:
         return text
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Record):
     """The code holds where the object at `path` has this key."""
 
     path: Path
     key: Any
 
 
-@dataclass(frozen=True)
-class CapturedField:
+class CapturedField(Record):
     """A field that the code uses: its placement there, and the hidden argument that is its tree."""
 
     path: Path
@@ -82,16 +80,14 @@ class CapturedField:
     slot: int
 
 
-@dataclass(frozen=True)
-class HiddenTree:
+class HiddenTree(Record):
     """A hidden argument: a tree."""
 
     name: str
     type: Any
 
 
-@dataclass(frozen=True)
-class HiddenValue:
+class HiddenValue(Record):
     """A hidden argument: a scalar. `provider(holdings)` gives the callable that is asked at each launch."""
 
     name: str

@@ -7,7 +7,6 @@ arrays and values of scalars never take part; values of template parameters do.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
 from typing import Any
 
 from .. import value_types as _types
@@ -15,6 +14,7 @@ from ..dtypes import scalar_of
 from ..errors import ArrayError_
 from ..lazy_numpy import is_array
 from ..ndarray import ndarray
+from ..record import Record
 from ..tree_builder import SNodeTreeBuilder
 from ..tree_type import TreeType
 from ..triplets import SparseMatrixBuilderType, TripletsType
@@ -24,15 +24,13 @@ from .function import Template, template
 from .keys import key_of, kind_of, short
 
 
-@dataclass(frozen=True)
-class ValueParameter:
+class ValueParameter(Record):
     """A scalar, vector or matrix by value."""
 
     type: Any
 
 
-@dataclass(frozen=True)
-class ArrayParameter:
+class ArrayParameter(Record):
     """An array: element type, dimensions without the element's, and whether it has no gaps."""
 
     element: Any
@@ -41,8 +39,7 @@ class ArrayParameter:
     boundary: str = "unsafe"
 
 
-@dataclass(frozen=True)
-class StructArrayParameter:
+class StructArrayParameter(Record):
     """An array of structs: an array for each leaf, of which some may have no gaps."""
 
     type: Any
@@ -51,20 +48,19 @@ class StructArrayParameter:
     boundary: str = "unsafe"
 
 
-@dataclass(frozen=True)
-class TreeParameter:
+class TreeParameter(Record):
     """A tree of a type."""
 
     type: Any
 
 
-@dataclass(frozen=True)
-class StaticParameter:
+class StaticParameter(Record):
     """A template parameter's argument, known while compiling. Arguments with equal keys are alike until they are looked into."""
 
-    value: Any = field(compare=False)
+    value: Any
     key: Any = None
-    text: str = field(default="", compare=False)
+    text: str = ""
+    _compared = ("key",)
 
     def __post_init__(self):
         if not self.text:
