@@ -224,26 +224,26 @@ def Metate_PhiloxOp : Metate_Op<"philox", [Pure]> {
 def Metate_PrintOp : Metate_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one print statement: one call of the host's sink";
   let description = [{
-    `parts` are texts and, for each `unit` entry, the next operand: `metate.print ["I= ", unit, "\n"] %i : i32`; an entry `[".3f"]` is
+    `parts` are texts and, for each `unit` entry, the next operand: `metate.print ["I= ", unit, "\n"] unsigned [false] (%i : i32)`; an entry `[".3f"]` is
     the next operand in that format, which is one of Python's (Format.h). Operands are scalars (front ends take vectors apart);
     `unsigned` holds one bool per operand.
     Constraint (P1): as many unit and format parts as operands and as `unsigned` entries. (P2): operands are integers or floats.
     (P3): a format fits its operand.
   }];
   let arguments = (ins ArrayAttr:$parts, DenseBoolArrayAttr:$unsigned_, Variadic<AnyType>:$values);
-  let assemblyFormat = "$parts `unsigned` $unsigned_ ($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "$parts `unsigned` $unsigned_ (`(` $values^ `:` type($values) `)`)? attr-dict";
   let hasVerifier = 1;
 }
 
 def Metate_AssertOp : Metate_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>, Metate_MayStop]> {
   let summary = "stops the kernel with METATE_E_ASSERT if the condition is false";
   let description = [{
-    With operands the message is a format of Python's: `metate.assert %ok, "x = {:.3f}, not {{}}" unsigned [false] %x : f32`.
+    With operands the message is a format of Python's: `metate.assert %ok, "x = {:.3f}, not {{}}" unsigned [false] (%x : f32)`.
     Constraint (A1): as many holes as operands and as `unsigned` entries, at most 2 * METATE_MAX_RANK (what metate_failure holds). (A2):
     operands are integers or floats. (A3): a format fits its operand.
   }];
   let arguments = (ins I1:$condition, StrAttr:$message, OptionalAttr<DenseBoolArrayAttr>:$unsigned_, Variadic<AnyType>:$values);
-  let assemblyFormat = "$condition `,` $message (`unsigned` $unsigned_^)? ($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "$condition `,` $message (`unsigned` $unsigned_^)? (`(` $values^ `:` type($values) `)`)? attr-dict";
   let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::llvm::StringRef":$message)>];
   let hasVerifier = 1;
 }

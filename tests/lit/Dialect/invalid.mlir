@@ -229,7 +229,7 @@ metate.kernel @k(%f: !t, %i: index, %x: f32) {
 
 metate.kernel @k(%x: f32) {
   // expected-error @below {{(P1) expected as many unit parts and unsigned flags as operands (1), got 0 and 1}}
-  metate.print ["x"] unsigned [false] %x : f32
+  metate.print ["x"] unsigned [false] (%x : f32)
   metate.return
 }
 
@@ -237,7 +237,7 @@ metate.kernel @k(%x: f32) {
 
 metate.kernel @k(%x: vector<3xf32>) {
   // expected-error @below {{(P2) operands are integers or floats, got 'vector<3xf32>'}}
-  metate.print [unit] unsigned [false] %x : vector<3xf32>
+  metate.print [unit] unsigned [false] (%x : vector<3xf32>)
   metate.return
 }
 
@@ -416,7 +416,7 @@ metate.kernel @philox_short(%w: i32 {metate.name = "w"}) {
 
 metate.kernel @print_part(%x: f32 {metate.name = "x"}) {
   // expected-error@+1 {{(P1) a part is a text, unit or [format], got 1 : i64}}
-  metate.print [1] unsigned [false] %x : f32
+  metate.print [1] unsigned [false] (%x : f32)
   metate.return
 }
 
@@ -424,7 +424,7 @@ metate.kernel @print_part(%x: f32 {metate.name = "x"}) {
 
 metate.kernel @print_format(%x: f32 {metate.name = "x"}) {
   // expected-error@+1 {{(P3) format 'd' of a float: expected one of a A e E f F g G %, got 'd'}}
-  metate.print [["d"]] unsigned [false] %x : f32
+  metate.print [["d"]] unsigned [false] (%x : f32)
   metate.return
 }
 
@@ -432,7 +432,7 @@ metate.kernel @print_format(%x: f32 {metate.name = "x"}) {
 
 metate.kernel @print_precision(%x: i32 {metate.name = "x"}) {
   // expected-error@+1 {{(P3) format '.3a' of an integer: expected one of b d i o u x X e E f F g G %, got 'a'}}
-  metate.print [[".3a"]] unsigned [false] %x : i32
+  metate.print [[".3a"]] unsigned [false] (%x : i32)
   metate.return
 }
 
@@ -440,7 +440,7 @@ metate.kernel @print_precision(%x: i32 {metate.name = "x"}) {
 
 metate.kernel @assert_holes(%ok: i1 {metate.name = "ok"}) {
   // expected-error@+1 {{(A1) expected as many holes and unsigned flags as operands (1), got 2 and 1}}
-  metate.assert %ok, "{} {}" unsigned [false] %ok : i1
+  metate.assert %ok, "{} {}" unsigned [false] (%ok : i1)
   metate.return
 }
 
@@ -448,7 +448,7 @@ metate.kernel @assert_holes(%ok: i1 {metate.name = "ok"}) {
 
 metate.kernel @assert_braces(%ok: i1 {metate.name = "ok"}) {
   // expected-error@+1 {{for braces of a message with operands}}
-  metate.assert %ok, "} {}" unsigned [false] %ok : i1
+  metate.assert %ok, "} {}" unsigned [false] (%ok : i1)
   metate.return
 }
 
@@ -456,7 +456,7 @@ metate.kernel @assert_braces(%ok: i1 {metate.name = "ok"}) {
 
 metate.kernel @assert_vector(%ok: i1 {metate.name = "ok"}, %v: vector<2xf32> {metate.name = "v"}) {
   // expected-error@+1 {{(A2) operands are integers or floats, got 'vector<2xf32>'}}
-  metate.assert %ok, "{}" unsigned [false] %v : vector<2xf32>
+  metate.assert %ok, "{}" unsigned [false] (%v : vector<2xf32>)
   metate.return
 }
 
@@ -464,7 +464,7 @@ metate.kernel @assert_vector(%ok: i1 {metate.name = "ok"}, %v: vector<2xf32> {me
 
 metate.kernel @assert_format(%ok: i1 {metate.name = "ok"}, %v: f32 {metate.name = "v"}) {
   // expected-error@+1 {{(A3) format '.f' of a float: expected digits after '.'}}
-  metate.assert %ok, "{:.f}" unsigned [false] %v : f32
+  metate.assert %ok, "{:.f}" unsigned [false] (%v : f32)
   metate.return
 }
 
@@ -473,7 +473,7 @@ metate.kernel @assert_format(%ok: i1 {metate.name = "ok"}, %v: f32 {metate.name 
 metate.kernel @assert_many(%ok: i1 {metate.name = "ok"}) {
   // expected-error@+1 {{(A1) expected at most 16 operands, got 17}}
   metate.assert %ok, "{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}" unsigned [false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false]
-    %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok : i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1
+    (%ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok : i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1)
   metate.return
 }
 

@@ -37,16 +37,21 @@ metate.kernel @loops(%f: !s {metate.name = "f"}, %n: index {metate.name = "n"}) 
     %done = metate.activate %f["a"][%i, %j] : !s
     // CHECK: metate.activate %[[F]]["a"] [%[[X]], %[[Y]]] strict : <
     %once = metate.activate %f["a"][%i, %j] strict : !s
-    // CHECK: metate.print ["on= ", unit, "\0A"] unsigned [true] %[[ON]] : i1
-    metate.print ["on= ", unit, "\n"] unsigned [true] %on : i1
+    // CHECK: metate.print ["on= ", unit, "\0A"] unsigned [true](%[[ON]] : i1)
+    metate.print ["on= ", unit, "\n"] unsigned [true](%on : i1)
     // CHECK: metate.print ["empty"] unsigned []
     metate.print ["empty"] unsigned []
-    // CHECK: metate.print ["[", {{\[}}">8"], "]"] unsigned [false] %[[ON]] : i1
-    metate.print ["[", [">8"], "]"] unsigned [false] %on : i1
+    // What follows is not taken for an operand.
+    // CHECK-NEXT: %{{.*}} = arith.constant 6 : i32
+    %after = arith.constant 6 : i32
+    // CHECK: metate.print ["[", {{\[}}">8"], "]"] unsigned [false](%[[ON]] : i1)
+    metate.print ["[", [">8"], "]"] unsigned [false](%on : i1)
     // CHECK: metate.assert %[[ON]], "must be on"
     metate.assert %on, "must be on"
-    // CHECK: metate.assert %[[ON]], "on is {}, {{[{][{]}}" unsigned [false] %[[ON]] : i1
-    metate.assert %on, "on is {}, {{" unsigned [false] %on : i1
+    // CHECK-NEXT: %{{.*}} = arith.constant 7 : i32
+    %behind = arith.constant 7 : i32
+    // CHECK: metate.assert %[[ON]], "on is {}, {{[{][{]}}" unsigned [false](%[[ON]] : i1)
+    metate.assert %on, "on is {}, {{" unsigned [false](%on : i1)
     %word = arith.constant 5 : i32
     // CHECK: metate.philox counter(%[[W:.*]], %[[W]], %[[W]], %[[W]]) key(%[[W]], %[[W]]) : vector<4xi32>
     %random = metate.philox counter(%word, %word, %word, %word) key(%word, %word) : vector<4xi32>

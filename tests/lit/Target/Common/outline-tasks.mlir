@@ -62,7 +62,7 @@ metate.kernel @captures(%x: !metate.block, %y: !metate.block, %v: vector<2xf32>,
 metate.kernel @several(%x: !metate.block, %n: index, %flag: i1) {
   %c0 = arith.constant 0 : index
   metate.range (%i) = (%c0) to (%n) {
-    metate.print ["i = ", unit, "\n"] unsigned [false] %i : index
+    metate.print ["i = ", unit, "\n"] unsigned [false] (%i : index)
     metate.yield
   }
   %s:2 = metate.serial -> (i32, i32) {
@@ -72,7 +72,7 @@ metate.kernel @several(%x: !metate.block, %n: index, %flag: i1) {
   }
   metate.return_status %s#1
   metate.range (%i, %j) = (%c0, %c0) to (%n, %n) {
-    metate.print ["most = ", unit, "\n"] unsigned [false] %s#0 : i32
+    metate.print ["most = ", unit, "\n"] unsigned [false] (%s#0 : i32)
     metate.assert %flag, "not set"
     metate.yield
   }

@@ -77,7 +77,7 @@ metate.kernel @bounds(%ok: i1, %i: index, %n: index) {
 // CHECK-LABEL: llvm.func @metate_entry_say
 // CHECK: llvm.call @metate_print_items
 metate.kernel @say(%v: f32) {
-  metate.print ["v = ", unit, "\n"] unsigned [false] %v : f32
+  metate.print ["v = ", unit, "\n"] unsigned [false] (%v : f32)
   metate.return
 }
 
