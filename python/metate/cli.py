@@ -122,6 +122,7 @@ examples:
   metate explain simulate.py                             writes simulate.html
   metate explain --run simulate.py -- --steps 100        with the program's own arguments, and with times
   metate explain --kernel substep -o out.html simulate.py
+  metate explain --target aarch64 simulate.py            what another machine would run
 exit status:
   0 written, 1 nothing to explain, 2 the program failed, a kernel does not compile, or FILE.py cannot be run"""
 
@@ -229,6 +230,9 @@ def _add_explain(commands, raw):
     explain.add_argument("--run", dest="timed", action="store_true", help="run it as a program, with times of tasks")
     explain.add_argument("-o", "--output", metavar="PAGE.html", type=pathlib.Path, help="the page (default: FILE.html here)")
     explain.add_argument("--kernel", metavar="NAME", action="append", help="this kernel only; repeat for more (default: all)")
+    explain.add_argument(
+        "--target", metavar="CPU", help="show code for it: native (the default), x86-64-v3, aarch64, ...; with --run, time it"
+    )
 
 
 def _add_check(commands, raw):
@@ -348,9 +352,13 @@ def _explain(parsed) -> int:
         raise UsageError(f"{parsed.file}: no such file")
     if parsed.output is not None and parsed.output.is_dir():
         raise UsageError(f"-o: expected a file for the page, got the folder {parsed.output}")
+    problem = command.problem_of(parsed.target, parsed.timed) if parsed.target else None
+    if problem:
+        raise UsageError(f"--target: {problem}" + ("; without --run the code is shown" if parsed.timed else ""))
     return command.run(
-        parsed.file, parsed.program_arguments, output=parsed.output, kernels=parsed.kernel or (), timed=parsed.timed
-    )
+        parsed.file, parsed.program_arguments, output=parsed.output, kernels=parsed.kernel or (), timed=parsed.timed,
+        target=parsed.target,
+    )  # fmt: skip
 
 
 def _doctor(parsed) -> int:

@@ -62,7 +62,7 @@ class Options(CompilerOptions):
     stop: bool
     print_ir: bool
     perf_map: str
-    reports: bool
+    reports: bool | str
 
 
 class RandomKeys:
@@ -146,8 +146,8 @@ class Context:
         perf_map: True tells Linux's perf the names of kernels: /tmp/perf-PID.map gets a line for each function;
             ``"jitdump"``: names, code and source lines, in .debug/jit of $JITDUMPDIR or the home folder, for
             ``perf inject --jit``.
-        reports: True keeps, of each kernel that is compiled, what the compiler did and declined: `kernel.report()`. Nothing comes
-            from the cache of compiled kernels then.
+        reports: True keeps, of each kernel that is compiled, what the compiler did and declined: `kernel.report()`; a target's
+            name the same of code for that target, which is made besides. Nothing comes from the cache of compiled kernels then.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
             With ``mt.interp``, `debug` adds `division` and `outside` to the checks.
     Raises RuntimeValueError_, RuntimeTypeError_.
@@ -181,7 +181,7 @@ class Context:
             stop=bool(stop),
             print_ir=bool(print_ir),
             perf_map=_perf_output(perf_map),
-            reports=bool(reports),
+            reports=reports if isinstance(reports, str) else bool(reports),
             **compile_options.checked(options, "Context.__init__"),
         )
         if self._options.arch == interp and self._options.sanitizer:

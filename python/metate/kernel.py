@@ -54,6 +54,13 @@ def language_of(options, own):
     return FrontendOptions(options.default_ip, options.default_fp, chosen("fast_math"), debug, bool(asserts))
 
 
+def _reported_target(options) -> str | None:
+    """The target of which a context keeps reports; None: it keeps none."""
+    if not options.reports or options.arch == _context.interp:
+        return None
+    return options.cpu if options.reports is True else options.reports
+
+
 def _choices(options, debug=None):
     """A context's options as the compiler takes them; debug: None as the context says."""
     choices = compile_options.choices(options, [options.cpu])
@@ -357,7 +364,9 @@ class Kernel:
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))
-        told = _compiler.Report() if options.reports and options.arch != _context.interp and not home.reserves else None
+        target = _reported_target(options) if not home.reserves else None
+        told = _compiler.Report() if target == options.cpu else None
+        text = module.text(True) if target not in (None, options.cpu) else ""
         instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves, told)
         device = runtime.device_of(holdings, options)
         opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
@@ -366,9 +375,25 @@ class Kernel:
             holdings.interpreted.append(instance.code)
         if told is not None:
             holdings.reports.append((self, self._told(told, instance, options.cpu, (walked - start) * 1e3)))
+        elif target is not None:
+            module = _compiler.SourceModule(self.__name__)
+            module.parse(text)
+            holdings.reports.append((self, self._explained(module, target, instance, (walked - start) * 1e3)))
         if question is not None:
             instance.cache = question.keep(_compiler.pack(module), instance.code.descriptor, instance.requirements)
         return opened.kernels[0]
+
+    def _explained(self, module, target, instance, front_end_ms):
+        """The Compilation of a module for any target; the module is used up."""
+        from metate_native import _compiler
+
+        told, choices = _compiler.Report(), _choices(_context.current().options, self._own.get("debug"))
+        choices.targets = [target]
+        try:
+            _compiler.explain(module, choices, told)
+        except _compiler.CompileError as error:
+            raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
+        return self._told(told, instance, target, front_end_ms)
 
     def _told(self, told, instance, target, front_end_ms):
         from .report import Compilation
@@ -507,11 +532,9 @@ class Kernel:
         Args:
             arguments: what the kernel would be called with: it is compiled for them, once more. Without them: what was compiled
                 last in a context with ``reports=True``, else what the annotations say, which must then be complete.
-            target: the target that code is made for; None: the current context's.
+            target: the target that code is made for; None: the one whose reports the current context keeps, else its own.
         Raises CompilationError, RuntimeTypeError_.
         """
-        from metate_native import _compiler
-
         from .report import Report
 
         context = _context.current()
@@ -521,15 +544,9 @@ class Kernel:
         options, start = context.options, time.perf_counter()
         parameters = self._specialised_on(options, arguments) if arguments else self.specialise()
         module, requirements = self._walk(options, parameters)
-        walked, choices = (time.perf_counter() - start) * 1e3, _choices(options, self._own.get("debug"))
-        choices.targets = [target or options.cpu]
-        told, instance = _compiler.Report(), Compiled(parameters, False, "")
+        walked, instance = (time.perf_counter() - start) * 1e3, Compiled(parameters, False, "")
         instance.requirements = requirements
-        try:
-            _compiler.explain(module, choices, told)
-        except _compiler.CompileError as error:
-            raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
-        return Report(self._told(told, instance, choices.targets[0], walked))
+        return Report(self._explained(module, target or _reported_target(options) or options.cpu, instance, walked))
 
     def __repr__(self):
         return f"<kernel {self.__name__}>"

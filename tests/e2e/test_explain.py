@@ -2,6 +2,7 @@
 
 import html
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -132,6 +133,27 @@ def test_a_file_without_kernels(explain):
     status, page, said = explain("x = 1", preamble="")
     assert (status, page) == (1, None)
     assert said.startswith("metate explain: ") and "expected a kernel that the program calls or whose annotations say all" in said
+
+
+def test_another_target(explain):
+    """What was called here and what was not are shown for a machine that this one is not."""
+    status, data, _ = explain(MAIN + "\nadd(np.ones(4, np.float32), np.ones(4, np.float32))\n", "--target", "aarch64")
+    assert status == 0
+    for kernel in data["kernels"]:
+        assert kernel["target"] == "aarch64" and kernel["stages"][-2]["name"] == "map.aarch64"
+    assert sorted(one["name"] for one in data["kernels"]) == ["add", "stencil"]
+    assert re.search(r"\bfadd\b", json.dumps(data["kernels"][0]["code"]))
+    status, data, _ = explain(MAIN, "--run", "--target", "native", "--kernel", "add", arguments=["1"])
+    assert status == 0 and data["kernels"][0]["target"] == "native" and data["kernels"][0]["times"]
+    for options, text in (
+        (("--target", "nowhere"), "--target: unknown target 'nowhere'; expected native, "),
+        (("--run", "--target", "mips"), "--target: unknown target 'mips'"),
+    ):
+        status, _, said = explain(MAIN, *options)
+        assert status == 2 and text in said
+    foreign = "aarch64" if platform.machine() == "x86_64" else "x86-64"
+    status, _, said = explain(MAIN, "--run", "--target", foreign)
+    assert status == 2 and "this machine is" in said and "; without --run the code is shown" in said
 
 
 def test_a_kernel_that_does_not_compile(explain):

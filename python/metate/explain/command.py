@@ -5,7 +5,9 @@ from __future__ import annotations
 import pathlib
 import sys
 import threading
+from typing import Any
 
+from .. import compile_options
 from .. import context as _context
 from ..errors import CompilationError, MetateError
 from ..graph import Graph
@@ -18,7 +20,9 @@ from .page import page_of
 WRITTEN, NOTHING, FAILED = 0, 1, 2
 
 
-def run(file: pathlib.Path, arguments=(), *, output: pathlib.Path | None = None, kernels=(), timed=False) -> int:
+def run(
+    file: pathlib.Path, arguments=(), *, output: pathlib.Path | None = None, kernels=(), timed=False, target=None
+) -> int:  # fmt: skip
     """Writes the page of a program; what was done goes to stderr.
 
     Args:
@@ -28,11 +32,15 @@ def run(file: pathlib.Path, arguments=(), *, output: pathlib.Path | None = None,
         kernels: names of kernels to show; none: all.
         timed: run the program as `python FILE.py` would, with times; False: run it as an imported module, and compile what it
             has not called where annotations say enough.
+        target: what code is shown for; None: this machine. Where `timed`, one that this machine runs.
     Returns the exit status: WRITTEN, NOTHING where there is nothing to show, FAILED where the program failed or a kernel did
     not compile. What was compiled until then is shown all the same.
     """
     name = "__main__" if timed else _module_name(file)
-    with _context.impose(reports=True, profile=timed, arch="cpu", offline_cache=False) as imposed:
+    chosen: dict[str, Any] = {"reports": target or True}
+    if timed and target:
+        chosen = {"reports": True, "cpu": target}
+    with _context.impose(profile=timed, arch="cpu", offline_cache=False, **chosen) as imposed:
         others = set(threading.enumerate())
         failure = run_program(file, arguments, name)
         wait_for_threads(others)
@@ -44,12 +52,27 @@ def run(file: pathlib.Path, arguments=(), *, output: pathlib.Path | None = None,
         print(f"metate explain: {_nothing(file, failure, imposed, kernels, timed)}", file=sys.stderr)
         return FAILED if failure else NOTHING
     times, limits = _times(profiles, reports) if timed else ([], None)
-    target = output or pathlib.Path(file.stem + ".html")
-    target.write_text(page_of(file.name, reports, times, limits, failure or ""), encoding="utf-8")
-    print(f"metate explain: {_summary(reports)}; the page is {target}", file=sys.stderr)
+    page = output or pathlib.Path(file.stem + ".html")
+    page.write_text(page_of(file.name, reports, times, limits, failure or ""), encoding="utf-8")
+    print(f"metate explain: {_summary(reports)}; the page is {page}", file=sys.stderr)
     if failure:
         print(f"metate explain: {failure}; the page shows what was compiled before", file=sys.stderr)
     return FAILED if failure else WRITTEN
+
+
+def problem_of(target: str, timed: bool) -> str | None:
+    """Why there is no code for the target, or none that this machine runs where that is asked for; None: there is."""
+    from metate_native import _compiler
+
+    choices, nothing = compile_options.choices(_context.current().options, [target]), _compiler.SourceModule("none")
+    try:
+        if timed:
+            _compiler.Jit(_compiler.PerfOutput["none"]).compile(nothing, choices)
+        else:
+            _compiler.explain(nothing, choices, _compiler.Report())
+    except _compiler.CompileError as error:
+        return str(error)
+    return None
 
 
 def _module_name(file):
