@@ -11,7 +11,7 @@ import importlib
 from types import SimpleNamespace as _SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from . import aot, context, errors, math, types, ui
+from . import context, errors, math, types, ui
 from . import dtypes as _dtypes
 from . import not_here as _not_here
 from . import options as _options
@@ -78,6 +78,7 @@ from .types import SNodeTreeBuilder, axes, dataclass
 
 if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from . import algorithms as algorithms
+    from . import aot as aot
     from . import graph as graph
     from . import profiler as profiler
     from . import tools as tools
@@ -133,7 +134,7 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 def __getattr__(name: str):
     """What draws, reads or writes pictures: loaded when it is named."""
-    if name in ("_lib", "algorithms", "graph", "lang", "profiler", "sparse", "tools"):
+    if name in ("_lib", "algorithms", "aot", "graph", "lang", "profiler", "sparse", "tools"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import os
-import platform
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -308,10 +307,13 @@ def _findings_of(holdings) -> list:
 def _cpu_of(arch, name) -> str:
     if arch not in (None, cpu, "cpu", interp, *_MACHINES):
         raise RuntimeValueError_(f"arch: expected mt.cpu, mt.x64, mt.arm64 or mt.interp, got {arch!r}")
-    if arch in _MACHINES and platform.machine() not in _MACHINES[arch]:
-        raise RuntimeValueError_(
-            f"arch: expected this machine's, {platform.machine()}, got {arch!r}; mt.aot.Module builds for other machines"
-        )
+    if arch in _MACHINES:
+        import platform
+
+        if platform.machine() not in _MACHINES[arch]:
+            raise RuntimeValueError_(
+                f"arch: expected this machine's, {platform.machine()}, got {arch!r}; mt.aot.Module builds for other machines"
+            )
     if name is not None and (not isinstance(name, str) or not name):
         raise RuntimeValueError_(f"cpu: expected a CPU's name such as 'x86-64-v3', got {name!r}")
     return name or cpu

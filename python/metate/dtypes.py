@@ -193,13 +193,9 @@ def _of_numpy(value: Any) -> DType | None:
     """The scalar type that one of NumPy's is: a dtype or a class of scalars; None of anything else."""
     is_class = isinstance(value, type) and issubclass(value, numpy_class("generic"))
     if is_class or isinstance(value, numpy_class("dtype")):
-        return _by_numpy().get(np.dtype(value).newbyteorder("="))
+        wanted = np.dtype(value).newbyteorder("=")
+        return next((t for t in DTYPES if t.format and t.numpy == wanted), None)
     return None
-
-
-@functools.cache
-def _by_numpy() -> dict[Any, DType]:
-    return {t.numpy: t for t in DTYPES if t.format}
 
 
 def is_python_scalar(thing: Any) -> bool:

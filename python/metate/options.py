@@ -5,7 +5,6 @@ Nothing is swallowed: every name is in one of the tables, which the manual shows
 
 from __future__ import annotations
 
-import difflib
 import sys
 
 from . import compile_options
@@ -99,5 +98,7 @@ def _arch(arch, enable_fallback):
 def _suggestion(name, known):
     if name == "default_up":
         return ": it is always the unsigned type of default_ip"
+    import difflib
+
     near = difflib.get_close_matches(name, [*known, *TRANSLATED, *_IGNORED], 1)
     return f"; did you mean '{near[0]}'?" if near else f"; options are {', '.join(sorted(known))}"

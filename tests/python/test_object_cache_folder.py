@@ -1,6 +1,7 @@
 """The folder of cached objects: damage, room, other users' files, and the command `metate cache`."""
 
 import os
+import pathlib
 import resource
 
 import pytest
@@ -22,8 +23,13 @@ def used_at(folder, *seconds):
         os.utime(path, (time, time))
 
 
+def only_entry(folder):
+    ((_, _, path),) = folder.entries()
+    return pathlib.Path(path)
+
+
 def names(folder):
-    return sorted(path.stem.partition("-")[2] for _, _, path in folder.entries())
+    return sorted(pathlib.Path(path).stem.partition("-")[2] for _, _, path in folder.entries())
 
 
 def test_what_was_written_is_read(folder):
@@ -31,12 +37,12 @@ def test_what_was_written_is_read(folder):
     assert folder.write("a", b"one") and folder.write("a", b"two") and folder.write("b", b"")
     assert (folder.read("a"), folder.read("b"), folder.read("c")) == (b"two", b"", None)
     assert folder.problem is None
-    assert [path.name for path in folder.path.iterdir() if not path.name.endswith(".entry")] == []
+    assert [path.name for path in pathlib.Path(folder.path).iterdir() if not path.name.endswith(".entry")] == []
 
 
 def test_every_damaged_byte_is_noticed(folder):
     folder.write("a", bytes(range(64)))
-    ((_, _, path),) = folder.entries()
+    path = only_entry(folder)
     good = path.read_bytes()
     for position in range(len(good)):
         path.write_bytes(good[:position] + bytes([good[position] ^ 0x10]) + good[position + 1 :])
@@ -83,14 +89,14 @@ def test_other_compilers_entries_go_or_nothing_does(tmp_path):
 
 def test_what_others_may_write_is_not_read(folder):
     folder.write("a", b"one")
-    ((_, _, path),) = folder.entries()
+    path = only_entry(folder)
     path.chmod(0o666)
     assert folder.read("a") is None and "others may write it" in folder.problem
     path.chmod(0o600)
     assert folder.read("a") == b"one"
-    folder.path.chmod(0o777)
+    pathlib.Path(folder.path).chmod(0o777)
     assert not folder.write("b", b"two") and "chmod 700" in folder.problem
-    folder.path.chmod(0o700)
+    pathlib.Path(folder.path).chmod(0o700)
     link = path.with_name("c0-link.entry")
     link.symlink_to(path)
     assert folder.read("link") is None
@@ -99,7 +105,7 @@ def test_what_others_may_write_is_not_read(folder):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
 def test_what_belongs_to_another_user_is_not_read(folder):
     folder.write("a", b"one")
-    ((_, _, path),) = folder.entries()
+    path = only_entry(folder)
     os.chown(path, 12345, 12345)
     assert folder.read("a") is None and "another user" in folder.problem
 
@@ -114,7 +120,7 @@ def test_a_full_disk(folder):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert folder.read("a") is None and folder.read("b") == b"small"
-    assert [path.name for path in folder.path.iterdir()] == ["c0-b.entry"]
+    assert [path.name for path in pathlib.Path(folder.path).iterdir()] == ["c0-b.entry"]
 
 
 @pytest.mark.parametrize("place", ["/proc/metate", "/dev/null/metate"])

@@ -16,7 +16,6 @@ from . import transfer
 from .component import Component
 from .placed_node import PlacedNode
 from .placement import Placement
-from .values import element_value
 
 
 class Field:
@@ -40,6 +39,7 @@ class Field:
         "_made_at",
         "_memory",
         "_offset",
+        "_value_of",
         "_was_destroyed",
         "element",
         "name",
@@ -132,7 +132,7 @@ class Field:
 
     def __getitem__(self, key):
         found = self._elements[key]
-        return found if found.__class__ is not bytearray else element_value(self, key, found)
+        return found if found.__class__ is not bytearray else self._value_of(self, key, found)
 
     def __setitem__(self, key, value):
         self._elements[key] = value
@@ -140,6 +140,11 @@ class Field:
     def __getattr__(self, name):
         if name == "_elements":  # set by the first use of an element
             return self._open()
+        if name == "_value_of":  # set by the first read of a vector
+            from .element_value import element_value
+
+            self._value_of = element_value
+            return element_value
         raise AttributeError(f"{self._described()} has no attribute '{name}'")
 
     def __len__(self) -> int:

@@ -1,36 +1,9 @@
-"""What elements of fields are read as: values that write through to the field."""
+"""What elements of struct fields are read as: values that write through to the field."""
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING
-
-from ..dtypes import bf16_values
 from ..errors import RuntimeTypeError_
-from ..lazy_numpy import np
 from ..struct_types import Struct
-
-if TYPE_CHECKING:
-    from ..matrix_value import MatrixValue
-
-
-@functools.cache
-def _value_class() -> type[MatrixValue]:
-    from ..matrix_value import MatrixValue
-
-    return MatrixValue
-
-
-def element_value(field, key, data: bytearray) -> MatrixValue:
-    """The vector or matrix that was read at `key`, from its bytes."""
-    element = field.element
-    if element.dtype.numpy is None:  # bf16: widened
-        wide = bf16_values(np.frombuffer(data, np.uint16))
-        found = wide.reshape(element.shape).view(_value_class())
-    else:
-        found = np.ndarray.__new__(_value_class(), element.shape, element.dtype.numpy, data)
-    found.__dict__["_home"] = (field, key)  # past MatrixValue.__setattr__, which looks for components
-    return found
 
 
 class StructElement(Struct):

@@ -7,7 +7,6 @@ from. What is said about types comes from the KernelBuilder; what is said about 
 from __future__ import annotations
 
 import ast
-import difflib
 import warnings
 
 from .. import errors
@@ -61,6 +60,8 @@ def _characters(text, offset):
 
 def suggestion(name, candidates):
     """A hint when `name` looks like a misspelling of one of `candidates`."""
+    import difflib
+
     close = difflib.get_close_matches(name, [c for c in candidates if isinstance(c, str)], n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else None
 

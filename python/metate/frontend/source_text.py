@@ -12,9 +12,7 @@ import __future__
 import io
 import linecache
 import os
-import pathlib
 import sys
-import tokenize
 import types
 import warnings
 
@@ -62,16 +60,18 @@ def _candidates(code, frame):
     if code.co_filename == "<stdin>":
         yield from _history()
         yield from _standard_input()
-    files = []
+    files, path = [], getattr(sys.modules.get("pathlib"), "PurePath", ())
     for _ in range(_MOST_FRAMES):
         if frame is None:
             break
         for thing in (*frame.f_locals.values(), *frame.f_code.co_consts):
             if type(thing) is str and "\n" in thing:
                 yield thing
-            elif (type(thing) is str and thing.endswith(".py")) or isinstance(thing, pathlib.PurePath):
+            elif (type(thing) is str and thing.endswith(".py")) or isinstance(thing, path):
                 files.append(thing)
         frame = frame.f_back
+    import tokenize
+
     for file in dict.fromkeys(files):  # exec(open("program.py").read())
         try:
             with tokenize.open(file) as opened:

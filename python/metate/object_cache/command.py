@@ -8,7 +8,7 @@ from .shared import default_path
 
 def run(action: str) -> int:
     """`path`, `info` or `clean`, of the folder that contexts use by default."""
-    folder = Folder(default_path().absolute(), "", 0)
+    folder = Folder(default_path(), "", 0)
     if action == "path":
         print(folder.path)
     elif action == "clean":

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import collections
 import enum
-import hashlib
 import types as python_types
 from typing import Any
 
 from ..errors import CompilationError
 from ..frontend.function import inlined
 from ..frontend.source import SourceFunction, lambda_source
+from .digest import blake2b
 from .trust import is_native_class, is_own, is_trusted, is_unpredictable
 from .writer import Undescribable, ValueWriter
 
@@ -39,8 +39,8 @@ class Description:
     """
 
     def __init__(self, writer: _Writer):
-        self.digest = hashlib.blake2b("\n".join(writer.parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
-        self.places = hashlib.blake2b(repr(writer.places).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+        self.digest = blake2b("\n".join(writer.parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+        self.places = blake2b(repr(writer.places).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
         self.objects: list[Any] = writer.objects
         self._numbers = writer.numbers
         self._partial = writer.partial

@@ -11,12 +11,11 @@ anything in it may be deleted at any time.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pathlib
-import secrets
 import stat
 import time
+
+from .digest import blake2b
 
 SUFFIX = ".entry"
 
@@ -29,7 +28,7 @@ _SWEPT_AFTER = 16  # the folder's size is looked at when this part of its limit 
 
 def checksum(content: bytes) -> bytes:
     """Of an entry's contents."""
-    return hashlib.blake2b(content, digest_size=_SUM_BYTES).digest()
+    return blake2b(content, digest_size=_SUM_BYTES).digest()
 
 
 class Folder:
@@ -46,8 +45,8 @@ class Folder:
         problem: why the folder is not used, as text; None as long as nothing went wrong.
     """
 
-    def __init__(self, path: pathlib.Path, compiler: str, most_bytes: int, policy: str = "lru", factor: float = 0.25):
-        self.path, self._compiler = path, compiler
+    def __init__(self, path: str, compiler: str, most_bytes: int, policy: str = "lru", factor: float = 0.25):
+        self.path, self._compiler = os.fspath(path), compiler
         self._most, self._policy, self._factor = most_bytes, policy, factor
         self._written = None  # bytes since the size was looked at; None: not yet
         self.problem: str | None = None
@@ -80,7 +79,7 @@ class Folder:
         """Makes an entry, or replaces it; False where it could not be written."""
         if not self._make():
             return False
-        writing = self.path / f"{_WRITING}{os.getpid()}-{secrets.token_hex(8)}"
+        writing = os.path.join(self.path, f"{_WRITING}{os.getpid()}-{os.urandom(8).hex()}")
         try:
             descriptor = os.open(writing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with open(descriptor, "wb") as file:
@@ -93,7 +92,7 @@ class Folder:
         self._sweep(len(content))
         return True
 
-    def entries(self) -> list[tuple[float, int, pathlib.Path]]:
+    def entries(self) -> list[tuple[float, int, str]]:
         """(last use, bytes, path) of each, oldest first."""
         found = []
         try:
@@ -101,7 +100,7 @@ class Folder:
                 for file in files:
                     if file.name.endswith(SUFFIX) and file.is_file(follow_symlinks=False):
                         state = file.stat(follow_symlinks=False)
-                        found.append((state.st_mtime, state.st_size, pathlib.Path(file.path)))
+                        found.append((state.st_mtime, state.st_size, file.path))
         except OSError:
             pass
         return sorted(found)
@@ -115,7 +114,7 @@ class Folder:
         return len(entries)
 
     def _place(self, key):
-        return self.path / f"{self._compiler}-{key}{SUFFIX}"
+        return os.path.join(self.path, f"{self._compiler}-{key}{SUFFIX}")
 
     def _make(self):
         try:
@@ -141,7 +140,7 @@ class Folder:
         self._remove_abandoned(_ABANDONED)
         entries = self.entries()
         if self._policy == "version":
-            entries = [one for one in entries if not one[2].name.startswith(self._compiler + "-")]
+            entries = [one for one in entries if not os.path.basename(one[2]).startswith(self._compiler + "-")]
             for _, _, path in entries:
                 _remove(path)
             return

@@ -7,15 +7,13 @@ whether it is still that file.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.machinery
 import importlib.util
 import os
-import pathlib
-import platform
 import sys
 
 from .._version import __version__
+from .digest import blake2b
 
 FORMAT = 2  # of entries; another number for each change of what they hold or of what keys are made of
 
@@ -28,15 +26,16 @@ def compiler_identity() -> str | None:
     extension = _extension()
     if extension is None:
         return None
-    parts = [FORMAT, __version__, sys.version_info[:3], _numpy(), platform.system(), platform.machine(), _cpu_text()]
+    parts = [FORMAT, __version__, sys.version_info[:3], _numpy(), sys.platform, _cpu_text()]
     parts += [_state(extension), _build_id(extension), *_front_end()]
-    return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
 def loaded_libraries() -> list[tuple[str, int, int]]:
     """(path, size, time) of the compiler's libraries that this process has mapped; empty where the system does not say."""
     try:
-        maps = pathlib.Path("/proc/self/maps").read_text()
+        with open("/proc/self/maps") as file:
+            maps = file.read()
     except OSError:
         return []
     paths = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.count("/") and any(n in line for n in _LIBRARIES)}
@@ -84,15 +83,23 @@ def _build_id(path) -> bytes:
 
 def _front_end():
     """What the package's Python files are known by. Packed into a program they have no files: the program's state is it."""
-    root = pathlib.Path(__file__).resolve().parents[1]
     found = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(set(folders) - {"__pycache__"})
-        for name in sorted(files):
-            if name.endswith((".py", *importlib.machinery.BYTECODE_SUFFIXES)):
-                path = os.path.join(folder, name)
-                found.append((os.path.relpath(path, root), _state(path)))
+    _add_files(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "", found)
     return found or [_state(sys.executable), _state(sys.argv[0])]
+
+
+def _add_files(folder, below, found):
+    """Adds (path below the package, (size, time)) of each file of Python in a folder."""
+    try:
+        with os.scandir(folder) as opened:
+            entries = sorted(opened, key=lambda entry: entry.name)
+    except OSError:  # packed into a program
+        return
+    for entry in entries:
+        if entry.name.endswith((".py", *importlib.machinery.BYTECODE_SUFFIXES)):
+            found.append((below + entry.name, _state(entry.path)))
+        elif entry.name != "__pycache__" and entry.is_dir():
+            _add_files(entry.path, f"{below}{entry.name}/", found)
 
 
 def _cpu_text() -> str:
@@ -101,7 +108,9 @@ def _cpu_text() -> str:
         with open("/proc/cpuinfo", "rb") as file:
             text = file.read(_MOST_CPU_TEXT).decode(errors="replace")
     except OSError:
-        return platform.processor()
+        import platform
+
+        return f"{platform.machine()} {platform.processor()}"
     wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")
     lines = [line for line in text.partition("\n\n")[0].splitlines() if line.startswith(wanted)]
     return "\n".join(lines)

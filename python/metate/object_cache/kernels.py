@@ -10,7 +10,6 @@ lines of its source (assertions, debug mode, warnings) has where it stands in it
 from __future__ import annotations
 
 import ast
-import hashlib
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ..frontend.providers import PROVIDERS
 from ..frontend.requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
 from ..frontend.specialize import StaticParameter
 from .description import describe
+from .digest import blake2b
 from .folder import Folder
 from .identity import is_still_there, loaded_libraries
 from .writer import Undescribable
@@ -92,7 +92,7 @@ class Question:
         if not with_places:
             return self._description.digest
         both = self._description.digest + self._description.places
-        return hashlib.blake2b(both.encode(), digest_size=20).hexdigest()
+        return blake2b(both.encode(), digest_size=20).hexdigest()
 
     # ---- requirements as text
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pathlib
 from typing import TYPE_CHECKING
 
 from .. import context as _context
+from .digest import blake2b
 from .folder import Folder
 from .identity import compiler_identity
 
@@ -18,13 +17,23 @@ ENABLED, PATH = "METATE_OFFLINE_CACHE", "METATE_OFFLINE_CACHE_FILE_PATH"
 _OFF = ("0", "false", "off", "no")
 
 
-def default_path() -> pathlib.Path:
-    """Where entries are if nobody says another folder: METATE_OFFLINE_CACHE_FILE_PATH, else the user's folder for caches."""
+def default_path() -> str:
+    """Where entries are if nobody says another folder: METATE_OFFLINE_CACHE_FILE_PATH, else the user's folder for caches.
+
+    Raises RuntimeError for a user without a home.
+    """
     given = os.environ.get(PATH)
     if given:
-        return pathlib.Path(given)
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (pathlib.Path(root) if root else pathlib.Path.home() / ".cache") / "metate"
+        return absolute(given)
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if root.startswith("~"):
+        raise RuntimeError("the home folder of this user is not known")
+    return absolute(os.path.join(root, "metate"))
+
+
+def absolute(path: str) -> str:
+    """A path that holds when the process goes to another folder."""
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
 def folder_of(holdings: Holdings, options: Options) -> Folder | None:
@@ -44,21 +53,21 @@ def _folder(options):
     if not is_on or options.arch == _context.interp or options.sanitizer or "METATE_MUTANT" in os.environ:
         return None
     try:
-        path = pathlib.Path(options.offline_cache_file_path or default_path())
+        path = absolute(options.offline_cache_file_path or default_path())
     except RuntimeError:  # a user without a home
         return None
     compiler = compiler_identity()
     if compiler is None:
         return None
     limits = options.offline_cache_max_size_of_files, options.offline_cache_cleaning_policy, options.offline_cache_cleaning_factor
-    return Folder(path.absolute(), compiler, *limits)
+    return Folder(path, compiler, *limits)
 
 
 def layout_of(text: str) -> bytes:
     """The blob of a tree type's text: from the cache of the current context, else the compiler's."""
     context = _context.current()
     folder = folder_of(context.holdings, context.options)
-    key = hashlib.blake2b(b"tree type " + text.encode(), digest_size=20).hexdigest()
+    key = blake2b(b"tree type " + text.encode(), digest_size=20).hexdigest()
     found = folder.read(key) if folder is not None else None
     if found is None:
         from metate_native import _compiler

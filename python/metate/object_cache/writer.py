@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import enum
 import functools
-import hashlib
 import types as python_types
 from abc import ABC, abstractmethod
 from typing import Any
@@ -18,6 +17,7 @@ from ..frontend.function import Function, Template
 from ..intrinsics import Box, Intrinsic
 from ..lazy_numpy import numpy_class
 from ..tree_type import TreeType
+from .digest import blake2b
 from .trust import is_trusted
 
 _MOST_BYTES = 16 << 20  # of an array that is described by its contents
@@ -129,7 +129,7 @@ class ValueWriter(ABC):
     def _array(self, thing):
         if thing.dtype.hasobject or thing.nbytes > _MOST_BYTES:
             raise Undescribable(f"an array of {thing.dtype} with {thing.nbytes} bytes is not compared by its contents")
-        self._write(type(thing).__qualname__, thing.dtype.str, thing.shape, hashlib.blake2b(thing.tobytes()).hexdigest())
+        self._write(type(thing).__qualname__, thing.dtype.str, thing.shape, blake2b(thing.tobytes()).hexdigest())
 
     def _range(self, thing):
         self._write(type(thing).__name__)
