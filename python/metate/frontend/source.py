@@ -14,6 +14,7 @@ import linecache
 import sys
 
 from ..errors import SyntaxError_
+from .definition import definition_text, parsed
 from .mentions import Mentions, mentions_of
 from .source_text import find_lines, has_no_file, hint_for, lines_of
 
@@ -43,8 +44,25 @@ class SourceFunction:
         self.iterators = {}  # id -> (an iterator from outside, its elements)
 
     @functools.cached_property
-    def _definition(self) -> tuple[str, int]:
-        """The lines of the definition, decorators included, and the number of the first one."""
+    def _definition(self) -> tuple[str, int, ast.FunctionDef | None]:
+        """The lines of the definition, decorators included, the number of the first one, and the syntax tree."""
+        text = definition_text(self._lines(), self.function.__code__) if not hasattr(self.function, "__wrapped__") else None
+        if text is not None:
+            try:
+                return text, self.first_line, parsed(text, self.first_line)
+            except SyntaxError:  # its end is somewhere else
+                pass
+        text, first = self._definition_by_tokens()
+        return text, first, parsed(text, first)
+
+    def _lines(self):
+        """All lines of the text that the function is from; empty where they are not known."""
+        if self._found is not None:
+            return self._found
+        linecache.checkcache(self.file)
+        return linecache.getlines(self.file, self.function.__globals__)
+
+    def _definition_by_tokens(self) -> tuple[str, int]:
         try:
             if self._found is None:
                 lines, first = inspect.getsourcelines(self.function)
@@ -73,18 +91,10 @@ class SourceFunction:
     @functools.cached_property
     def tree(self) -> ast.FunctionDef:
         """The definition's syntax tree, with the line and column numbers of the file."""
-        text, first = self._definition
-        offset = first - 1
-        if text[:1] in (" ", "\t"):  # an indented definition: give it a block to stand in
-            text = "if True:\n" + text
-            offset -= 1
-        module = ast.parse(text)
-        ast.increment_lineno(module, offset)
-        statement = module.body[0]
-        statement = statement.body[0] if isinstance(statement, ast.If) else statement
-        if not isinstance(statement, ast.FunctionDef):
+        found = self._definition[2]
+        if found is None:
             raise SyntaxError_(f"expected a function definition for '{self.name}'", file=self.file, line=self.first_line)
-        return statement
+        return found
 
     @property
     def is_in_class(self) -> bool:
