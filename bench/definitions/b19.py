@@ -33,30 +33,57 @@ def entries(n):
     return 5 * n * n - 4 * n
 
 
-def cases():
-    made = lambda program, output, dtype, **more: Case(
+# Kind: name, points a side, the result, NumPy's model, unit, work, note.
+KINDS = {
+    "assemble": (
+        "assembly", 1024, ("y", "float32"), product, "triplet", entries,
+        "assembly: SciPy begins at NumPy's arrays of triplets; making them is part of it, as the kernel is",
+    ),
+    "multiply": ("matrix times vector", 1024, ("y", "float32"), product, "entry", entries, ""),
+    "solve": (
+        "factorisation and solution", 256, ("x", "float64"), solution, "solution", lambda n: 1,
+        "factorisation: LDL^T by Eigen, in Taichi as well; SciPy has LU by SuperLU",
+    ),
+    "iterate": ("conjugate gradients to 1e-8", 256, ("x", "float64"), solution, "solution", lambda n: 1, ""),
+}  # fmt: skip
+# How programs say it: the program, its kind, and what differs from the kind's first one, which SciPy has as well.
+SPELLINGS = (
+    ("assemble", "assemble", ""),
+    ("assemble_columns", "assemble", "column-major"),
+    ("assemble_triplets", "assemble", "an ndarray of triplets"),
+    ("multiply", "multiply", ""),
+    ("multiply_numpy", "multiply", "NumPy's vector"),
+    ("multiply_field", "multiply", "column-major, a field"),
+    ("solve", "solve", ""),
+    ("solve_field", "solve", "a new solver, compute, a field"),
+    ("solve_again", "solve", "a pattern that is known"),
+    ("iterate", "iterate", ""),
+    ("iterate_ndarray", "iterate", "an ndarray"),
+    ("iterate_matrix_free", "iterate", "the matrix is a kernel"),
+)
+
+
+def case(program, kind, spelling):
+    name, side, (output, dtype), model, unit, work, note = KINDS[kind]
+    return Case(
+        name=f"{name}, {side}^2 points" + (f", {spelling}" if spelling else ""),
         program=f"linalg:{program}",
-        others={"scipy": f"linalg_scipy:{program}"},
+        others={} if spelling else {"scipy": f"linalg_scipy:{program}"},
+        parameters={"n": side},
         smoke={"n": 20},
         inputs=inputs,
+        model=model,
         outputs=lambda n: {output: ((n * n,), dtype)},
         reference=None,
+        unit=unit,
+        work=work,
+        traffic=(lambda n: 8 * entries(n) + 12 * n * n) if kind == "multiply" else None,
+        limit=("read", 1 << 25) if kind == "multiply" else None,
         absent=GONE,
-        **more,
+        headline=not spelling,
+        note=note if not spelling else "",
     )
-    yield made(
-        "assemble", "y", "float32", name="assembly, 1024^2 points", parameters={"n": 1024}, model=product, unit="triplet",
-        work=entries, note="assembly: SciPy begins at NumPy's arrays of triplets; making them is part of it, as the kernel is",
-    )  # fmt: skip
-    yield made(
-        "multiply", "y", "float32", name="matrix times vector, 1024^2 points", parameters={"n": 1024}, model=product,
-        unit="entry", work=entries, traffic=lambda n: 8 * entries(n) + 12 * n * n, limit=("read", 1 << 25),
-    )  # fmt: skip
-    yield made(
-        "solve", "x", "float64", name="factorisation and solution, 256^2 points", parameters={"n": 256}, model=solution,
-        unit="solution", work=lambda n: 1, note="factorisation: LDL^T by Eigen, in Taichi as well; SciPy has LU by SuperLU",
-    )  # fmt: skip
-    yield made(
-        "iterate", "x", "float64", name="conjugate gradients to 1e-8, 256^2 points", parameters={"n": 256}, model=solution,
-        unit="solution", work=lambda n: 1,
-    )  # fmt: skip
+
+
+def cases():
+    return [case(*spelling) for spelling in SPELLINGS]

@@ -114,6 +114,44 @@ private:
   std::vector<std::int64_t> counts;
 };
 
+/// Keys with values, as pairs.
+class Pairs : public Reference {
+public:
+  explicit Pairs(const Setup &setup)
+      : count(std::int64_t(setup.numbers[0])), given(count, setup.inputs[0]), x(count, nullptr) {}
+
+  void step() override {
+    parallelParts(count, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i)
+        x[i] = {given[i], std::int32_t(i)};
+    });
+    auto comesBefore = [](const Pair &a, const Pair &b) { return a.key < b.key; };
+#ifdef _OPENMP
+    __gnu_parallel::sort(x.get(), x.get() + count, comesBefore,
+                         __gnu_parallel::default_parallel_tag(threadCount));
+#else
+    tbb::parallel_sort(x.get(), x.get() + count, comesBefore);
+#endif
+  }
+
+  void read(void *const *outputs) override {
+    for (std::int64_t i = 0; i < count; ++i) {
+      static_cast<std::uint32_t *>(outputs[0])[i] = x[i].key;
+      static_cast<std::int32_t *>(outputs[1])[i] = x[i].value;
+    }
+  }
+
+private:
+  struct Pair {
+    std::uint32_t key;
+    std::int32_t value;
+  };
+
+  std::int64_t count;
+  Buffer<std::uint32_t> given;
+  Buffer<Pair> x;
+};
+
 std::unique_ptr<Reference> make(const Setup &setup) {
   if (setup.variant > 0)
     return nullptr;
@@ -125,6 +163,8 @@ std::unique_ptr<Reference> make(const Setup &setup) {
     return std::make_unique<Algorithm<Kind::compact>>(setup);
   if (named(setup, "histogram"))
     return std::make_unique<Algorithm<Kind::histogram>>(setup);
+  if (named(setup, "pairs"))
+    return std::make_unique<Pairs>(setup);
   return nullptr;
 }
 
