@@ -76,7 +76,7 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("O0", (("opt_level", 0),)),
+    Variant("O0", (("opt_level", 0), ("chunk_ns", 0))),  # the code of the next one, on one worker
     Variant("O0 4 workers", (("opt_level", 0), ("chunk_ns", 0)), threads=4),
     Variant("O2", (("opt_level", 2),)),
     Variant("O2 4 workers", (("opt_level", 2), ("chunk_ns", 0)), threads=4),
