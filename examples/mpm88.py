@@ -4,8 +4,6 @@ python examples/mpm88.py --size 8192 --frames 150 --out splash.gif
 python examples/mpm88.py --save build/mpm88        the same kernels ahead of time: see mpm88_host/README.md
 """
 
-import argparse
-import pathlib
 import sys
 
 import metate as ti
@@ -112,7 +110,7 @@ class Water:
         return total
 
 
-def save(folder: pathlib.Path, n: int, target: str = "native") -> None:
+def save(folder, n: int, target: str = "native") -> None:
     """Writes mpm88.metate for libmetate, and mpm88.o with mpm88.h for a linker."""
     water = Water(n)
     module = ti.aot.Module(targets=[target], name="mpm88")
@@ -123,6 +121,9 @@ def save(folder: pathlib.Path, n: int, target: str = "native") -> None:
 
 
 def main():
+    import argparse  # not needed by programs that take the water from here
+    import pathlib
+
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--save", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--target", default="native")

@@ -58,8 +58,6 @@ from .frontend.function import data_oriented, func, pyfunc, real_func, ref, temp
 from .intrinsics import *  # noqa: F403  (its __all__: the functions that kernels know)
 from .intrinsics import __all__ as _intrinsics
 from .kernel import attach_source, kernel
-from .linalg import NAMES as _linear_algebra
-from .linalg import eig, polar_decompose, solve, svd, sym_eig  # noqa: F401  (NAMES)
 from .ndarray import (
     MatrixNdarray,
     ScalarNdarray,
@@ -80,8 +78,14 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from . import algorithms as algorithms
     from . import aot as aot
     from . import graph as graph
+    from . import linalg as linalg
     from . import profiler as profiler
     from . import tools as tools
+    from .linalg import eig as eig
+    from .linalg import polar_decompose as polar_decompose
+    from .linalg import solve as solve
+    from .linalg import svd as svd
+    from .linalg import sym_eig as sym_eig
     from .ui import GUI as GUI
     from .ui import VideoManager as VideoManager
     from .ui import imread as imread
@@ -89,6 +93,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is named
     from .ui import imshow as imshow
     from .ui import imwrite as imwrite
 
+_linear_algebra = ("eig", "polar_decompose", "solve", "svd", "sym_eig")
 globals().update(_axes)  # mt.i, mt.ij, mt.ijk, ...
 experimental = _SimpleNamespace(real_func=real_func)  # where Taichi keeps it
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"  # for log_level=
@@ -133,11 +138,13 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 
 def __getattr__(name: str):
-    """What draws, reads or writes pictures: loaded when it is named."""
-    if name in ("_lib", "algorithms", "aot", "graph", "lang", "profiler", "sparse", "tools"):
+    """What programs use now and then: loaded when it is named."""
+    if name in ("_lib", "algorithms", "aot", "graph", "lang", "linalg", "profiler", "sparse", "tools"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray
+    if name in _linear_algebra:
+        return getattr(importlib.import_module(f"{__name__}.linalg"), name)
     if name in ui.OF_PACKAGE:
         return getattr(ui, name)
     raise _not_here.error(__name__, name)

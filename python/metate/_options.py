@@ -8,12 +8,15 @@ What they mean to callers, and which values they may have, is compile_options.py
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING
 
 from .record import Record
 
+if TYPE_CHECKING:
+    from typing import TypedDict
 
-class Row(NamedTuple):
+
+class Row(Record):
     """An option: its type as in the table, what it is by default, whether it may be left out."""
 
     name: str
@@ -62,21 +65,23 @@ class CompilerOptions(Record):
     sanitizer: str | None
 
 
-class CompilerKeywords(TypedDict, total=False):
-    """The same as keywords of a call."""
+if TYPE_CHECKING:
 
-    opt_level: int
-    hoist_leaves: bool
-    prove_activity: bool
-    scan_masks: bool
-    demote_atomics: bool
-    private_reductions: bool
-    across_iterations: bool
-    deterministic: bool
-    chunk_ns: int
-    nontemporal_bytes: int | None
-    debug: bool
-    profile: bool
-    asserts: bool
-    contract: bool
-    sanitizer: str | None
+    class CompilerKeywords(TypedDict, total=False):
+        """The same as keywords of a call."""
+
+        opt_level: int
+        hoist_leaves: bool
+        prove_activity: bool
+        scan_masks: bool
+        demote_atomics: bool
+        private_reductions: bool
+        across_iterations: bool
+        deterministic: bool
+        chunk_ns: int
+        nontemporal_bytes: int | None
+        debug: bool
+        profile: bool
+        asserts: bool
+        contract: bool
+        sanitizer: str | None

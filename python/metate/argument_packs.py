@@ -6,12 +6,12 @@ A pack is taken apart before anything else looks at it: a kernel with `p: argpac
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from . import value_types as _types
 from .errors import RuntimeTypeError_
 from .frontend.function import Template
+from .parameters import Parameter
 from .tree_type import TreeType
 
 
@@ -88,13 +88,13 @@ class ArgPack:
         return f"argpack({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
 
 
-def flat_parameters(parameters: dict[str, inspect.Parameter]) -> dict[str, inspect.Parameter]:
+def flat_parameters(parameters: dict[str, Parameter]) -> dict[str, Parameter]:
     """The parameters with members of packs in place of packs, by paths such as `p.a`."""
     found = {}
     for name, parameter in parameters.items():
         if isinstance(parameter.annotation, ArgPackType):
             for path, type_ in leaves_of(parameter.annotation, name):
-                found[path] = parameter.replace(annotation=type_, default=inspect.Parameter.empty)
+                found[path] = parameter._replace(annotation=type_, default=Parameter.empty)
         else:
             found[name] = parameter
     return found

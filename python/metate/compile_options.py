@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._options import TABLE, CompilerKeywords, CompilerOptions
+from ._options import TABLE, CompilerOptions
 from .errors import RuntimeValueError_
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from metate_native import _compiler
 
-__all__ = ["CompilerKeywords", "CompilerOptions"]
+    from ._options import CompilerKeywords as CompilerKeywords
+
+__all__ = ["CompilerOptions"]
 
 DEFAULTS = {row.name: row.default for row in TABLE}
 OPTIMISATIONS = tuple(row.name for row in TABLE if row.is_optimisation)

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 
 from . import compile_options
 from . import dtypes as _types
-from .compile_options import CompilerKeywords, CompilerOptions, one_of
+from .compile_options import CompilerOptions, one_of
 from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from .compile_options import CompilerKeywords
 
 # Architectures, as Context(arch=) and aot.Module(arch=) take them: names of targets.
 cpu = "native"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import linecache
 import threading
 from typing import Any
@@ -18,6 +17,7 @@ from .frontend.graph_parts import Repeat, Run, draws_of, numbers_of, runs_of, te
 from .frontend.specialize import from_annotations, is_fully_typed
 from .graph_match import Parameter, Place
 from .kernel import Kernel, language_of
+from .parameters import Parameter as Declared
 
 
 class GraphSource:
@@ -34,9 +34,8 @@ class GraphSource:
 
     def __init__(self, name: str, parameters: dict[str, Parameter], place: Place):
         self.name, self.file, self.first_line = name, place.file, place.line
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         annotations = {one: parameter.annotation for one, parameter in parameters.items()}
-        self.declared = {one: inspect.Parameter(one, kind, annotation=annotation) for one, annotation in annotations.items()}
+        self.declared = {one: Declared(one, annotation=annotation) for one, annotation in annotations.items()}
         self.parameters = flat_parameters(self.declared)
         self.packs = {one: annotation for one, annotation in annotations.items() if isinstance(annotation, ArgPackType)}
 
@@ -155,7 +154,7 @@ class GraphKernel(Kernel):
 
     @property
     def _parameters(self):
-        return {name: one.replace(annotation=inspect.Parameter.empty) for name, one in self.source.declared.items()}
+        return {name: one._replace(annotation=Declared.empty) for name, one in self.source.declared.items()}
 
     def __repr__(self):
         return f"<graph {self.signature()}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import linecache
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from .frontend.function import Template
 from .frontend.graph_parts import Number, Place, Taken
 from .frontend.specialize import annotation_of, check_annotations
 from .lazy_numpy import numpy_class
+from .parameters import signature_of
 from .tree_type import TreeType
 
 
@@ -76,9 +76,9 @@ class Matcher:
         if source.returns is not None:
             text = f"'{source.name}' returns a value, for which a graph has no place: the kernel is {signature}"
             raise problem_at(place, TypeError_, text, "write it to an array or a field")
-        plain = [p.replace(annotation=p.empty) for p in source.declared.values()]
+        plain = {name: p._replace(annotation=p.empty) for name, p in source.declared.items()}
         try:
-            bound = inspect.Signature(plain).bind(*arguments, **keywords)
+            bound = signature_of(plain).bind(*arguments, **keywords)
         except TypeError as error:
             raise problem_at(place, ArgumentError_, f"'{source.name}': {error}; the kernel is {signature}") from None
         bound.apply_defaults()

@@ -8,7 +8,6 @@ that see both the compiler and the runtime.
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import threading
 import time
@@ -31,6 +30,7 @@ from .frontend.requirements import HiddenTree
 from .frontend.source import attach_source  # noqa: F401
 from .frontend.specialize import StaticParameter, TreeParameter, element_is_the_arguments, text_of
 from .instances import Compiled, Home, Instance
+from .parameters import Parameter, signature_of
 from .tree_type import TreeType
 
 if TYPE_CHECKING:
@@ -176,8 +176,10 @@ class Kernel:
     def _bind(self, arguments, keywords) -> tuple:
         """One argument for each parameter, in order."""
         parameters = self._parameters
+        if not keywords and len(arguments) == len(parameters) and all(p.kind != "KEYWORD_ONLY" for p in parameters.values()):
+            return arguments
         try:
-            bound = inspect.Signature(list(parameters.values())).bind(*arguments, **keywords)
+            bound = signature_of(parameters).bind(*arguments, **keywords)
         except TypeError as error:
             raise CallError_(f"{self.__name__}: {error}; the kernel is {self.signature()}") from None
         bound.apply_defaults()
@@ -188,7 +190,7 @@ class Kernel:
         from .frontend.specialize import check_annotations
 
         check_annotations(self.source)
-        return {name: p.replace(annotation=inspect.Parameter.empty) for name, p in self.source.declared.items()}
+        return {name: p._replace(annotation=Parameter.empty) for name, p in self.source.declared.items()}
 
     @functools.cached_property
     def _count(self):
@@ -287,7 +289,7 @@ class Kernel:
     @functools.cached_property
     def _is_method(self):
         first = next(iter(self.source.parameters.values()), None)
-        return first is not None and self.source.is_in_class and first.annotation is inspect.Parameter.empty
+        return first is not None and self.source.is_in_class and first.annotation is Parameter.empty
 
     def _specialisation(self, options, arguments):
         from .frontend.specialize import from_arguments
@@ -586,7 +588,7 @@ def kernel(
 def _checked_kernel(function, scope, own):
     if isinstance(function, (staticmethod, classmethod)):  # @kernel above @staticmethod: the same as below it
         return type(function)(_checked_kernel(function.__func__, scope, own))
-    if not inspect.isfunction(function):
+    if not isinstance(function, python_types.FunctionType):
         raise RuntimeTypeError_(f"kernel: expected a function, got {function!r}")
     return Kernel(function, scope, **own)
 

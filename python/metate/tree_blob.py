@@ -6,9 +6,9 @@ Only called on blobs that the runtime or the compiler has checked: offsets are b
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 from . import value_types as _types
+from .record import Record
 from .tree_type import LevelNode, PlaceNode
 
 _HEADER = struct.Struct("<IIQQIIIIQII8x")
@@ -18,7 +18,7 @@ _KINDS = {_DENSE: "dense", _POINTER: "pointer", _BITMASKED: "bitmasked", _DYNAMI
 assert _HEADER.size == 64 and _LEVEL.size == 160
 
 
-class _Record(NamedTuple):
+class _LevelRecord(Record):
     kind: int
     parent: int
     name: str
@@ -39,12 +39,12 @@ def _text_at(blob: bytes, offset: int) -> str:
     return blob[offset : blob.index(b"\0", offset)].decode()
 
 
-def _record(blob: bytes, index: int) -> _Record:
+def _record(blob: bytes, index: int) -> _LevelRecord:
     fields = _LEVEL.unpack_from(blob, _HEADER.size + index * _LEVEL.size)
     kind, _, parent, _, name, axis_count, axes = fields[:7]
     extents, (offset, cells, cell_bytes), rest = fields[7:15], fields[15:18], fields[18:26]
     _, _, dtype, rows, columns, element_rank, background, _ = rest
-    return _Record(
+    return _LevelRecord(
         kind, parent, _text_at(blob, name), tuple(axes[:axis_count]), tuple(extents[:axis_count]),
         cell_bytes, dtype, rows, columns, element_rank, background, offset, cells, fields[29],
     )  # fmt: skip
@@ -98,7 +98,7 @@ def dense_form(blob: bytes, member: int):
     return sum(record.offset for record in path), dimensions
 
 
-def _element(record: _Record):
+def _element(record: _LevelRecord):
     scalar = _types.dtype(record.dtype)
     if record.element_rank == 0:
         return scalar

@@ -7,7 +7,6 @@ have them: those make fields of themselves. A type from elsewhere that is equal 
 from __future__ import annotations
 
 import importlib as _importlib
-import inspect as _inspect
 from typing import Any
 
 from . import not_here as _not_here
@@ -165,11 +164,13 @@ def dataclass(cls: type) -> Any:
 
     Raises TypeError for an annotation that is no scalar, vector, matrix or struct type.
     """
-    if not _inspect.isclass(cls):
+    if not isinstance(cls, type):
         raise TypeError(f"dataclass: expected a class, got {cls!r}")
+    import inspect
+
     members, methods, defaults = {}, {}, {}
     for base in reversed(cls.__mro__[:-1]):
-        annotations = _inspect.get_annotations(base, eval_str=True)
+        annotations = inspect.get_annotations(base, eval_str=True)
         members.update(annotations)
         for name, thing in vars(base).items():
             if name in annotations:

@@ -1,6 +1,7 @@
-"""Definitions found by where their code ends, against what the standard library finds token by token."""
+"""Definitions found by where their code ends, and their parameters, against what `inspect` says of them."""
 
 import ast
+import functools
 import inspect
 import linecache
 import sys
@@ -9,6 +10,7 @@ import types
 import pytest
 
 from metate.frontend.definition import definition_text, parsed
+from metate.parameters import parameters_of, signature_of
 
 ODD = '''
 def one(): return 1
@@ -78,3 +80,18 @@ def functions_of(name):
     for thing in vars(sys.modules[name]).values():
         if isinstance(thing, types.FunctionType) and thing.__module__ == name and not hasattr(thing, "__wrapped__"):
             yield thing
+
+
+def test_parameters():
+    def plain(a, /, b: int, c: "float" = 1, *d: str, e, f: bytes = b"", **g: None):
+        """All kinds."""
+
+    @functools.wraps(plain)
+    def wrapped(*arguments):
+        return plain(*arguments)
+
+    for function in (plain, lambda: 0, lambda *, k: k, lambda *a: a, lambda x=1, **k: x, wrapped, by_tokens):
+        found = {one.name: one for one in parameters_of(function)}
+        assert signature_of(found).parameters == inspect.signature(function).parameters
+        stars = [p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()]
+        assert [one.takes_several for one in found.values()] == stars

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import value_types as _types
+from ..parameters import signature_of
 from . import analysis, handles
 from .arguments import Arguments
 from .blocks import Blocks
@@ -70,7 +71,7 @@ class Inlining:
             body = [self._return_of(source.tree)]
         else:
             body = source.tree.body
-        signature = inspect.Signature(list(source.parameters.values()))
+        signature = signature_of(source.parameters)
         callee = Callee(source.name, source, source, signature, body, source.returns, {})
         return self._inline(callee, node, receivers, given)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import inspect
 
 from ..argument_packs import ArgPackType, flat_parameters
+from ..parameters import Parameter
 from .source import SourceFunction
 
 
@@ -13,7 +13,7 @@ class KernelSource(SourceFunction):
     """The source of a kernel: of an argument pack `p` its parameters are the members, `p.a`."""
 
     @functools.cached_property
-    def parameters(self) -> dict[str, inspect.Parameter]:
+    def parameters(self) -> dict[str, Parameter]:
         return flat_parameters(self.declared)
 
     @functools.cached_property

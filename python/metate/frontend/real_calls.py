@@ -8,12 +8,12 @@ an element is the same element inside.
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import value_types as _types
+from ..parameters import signature_of
 from . import analysis, handles, structs
 from .annotations import is_tuple_annotation, tuple_annotation
 from .blocks import Blocks
@@ -66,7 +66,7 @@ class RealCalls:
         """What a call stands for."""
         source = function.source
         self._check_parameters(source, receivers)
-        signature = inspect.Signature(list(source.parameters.values()))
+        signature = signature_of(source.parameters)
         callee = Callee(source.name, source, source, signature, source.tree.body, source.returns, {})
         bound = self.inlining.bind_arguments(callee, node, receivers, None)
         changed = analysis.facts_of(callee.body).changed
@@ -89,7 +89,7 @@ class RealCalls:
     def _check_parameters(self, source, receivers):
         nodes = {one.arg: one for one in ast.walk(source.tree.args) if isinstance(one, ast.arg)}
         for name, parameter in list(source.parameters.items())[len(receivers) :]:
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            if parameter.takes_several:
                 text = f"a real_func has no * parameters, got '{name}'"
                 raise located("syntax", text, source, nodes[name], "make it a @func, which is inlined")
             if parameter.annotation is parameter.empty:

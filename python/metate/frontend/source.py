@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import inspect
 import linecache
 import sys
+from types import FunctionType
 
 from ..errors import SyntaxError_
+from ..parameters import Parameter, parameters_of
 from .definition import definition_text, parsed
 from .mentions import Mentions, mentions_of
 from .source_text import find_lines, has_no_file, hint_for, lines_of
@@ -63,6 +64,8 @@ class SourceFunction:
         return linecache.getlines(self.file, self.function.__globals__)
 
     def _definition_by_tokens(self) -> tuple[str, int]:
+        import inspect
+
         try:
             if self._found is None:
                 lines, first = inspect.getsourcelines(self.function)
@@ -109,17 +112,17 @@ class SourceFunction:
         return self._found[number - 1] if 0 < number <= len(self._found) else ""
 
     @functools.cached_property
-    def declared(self) -> dict[str, inspect.Parameter]:
+    def declared(self) -> dict[str, Parameter]:
         """The parameters by name as they are written, with annotations that were left as text evaluated."""
         found = {}
-        for name, parameter in inspect.signature(self.function).parameters.items():
+        for parameter in parameters_of(self.function):
             if isinstance(parameter.annotation, str):
-                parameter = parameter.replace(annotation=self._evaluate(parameter.annotation))
-            found[name] = parameter
+                parameter = parameter._replace(annotation=self._evaluate(parameter.annotation))
+            found[parameter.name] = parameter
         return found
 
     @property
-    def parameters(self) -> dict[str, inspect.Parameter]:
+    def parameters(self) -> dict[str, Parameter]:
         """What arguments are given for, by name; of kernels see kernel_source.py."""
         return self.declared
 
@@ -195,7 +198,7 @@ class SourceLambda(SourceFunction):
 
 def lambda_source(function) -> SourceLambda | None:
     """The source of a lambda; None for anything else that can be called."""
-    is_lambda = inspect.isfunction(function) and function.__name__ == "<lambda>"
+    is_lambda = isinstance(function, FunctionType) and function.__name__ == "<lambda>"
     return SourceLambda(function) if is_lambda else None
 
 

@@ -6,7 +6,6 @@ arrays and values of scalars never take part; values of template parameters do.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from .. import value_types as _types
@@ -14,6 +13,7 @@ from ..dtypes import scalar_of
 from ..errors import ArrayError_
 from ..lazy_numpy import is_array
 from ..ndarray import ndarray
+from ..parameters import Parameter
 from ..record import Record
 from ..tree_builder import SNodeTreeBuilder
 from ..tree_type import TreeType
@@ -75,7 +75,7 @@ class StaticParameter(Record):
 def annotation_of(source, name):
     """A parameter's annotation; `self` of a method, which has none, is a template parameter."""
     annotation = source.parameters[name].annotation
-    if annotation is inspect.Parameter.empty and source.is_in_class and name == next(iter(source.parameters)):
+    if annotation is Parameter.empty and source.is_in_class and name == next(iter(source.parameters)):
         return template
     return _types.ndarray() if annotation is _types.ndarray or annotation is _types.NDArray else annotation
 
@@ -90,10 +90,10 @@ def check_annotations(source):
     """Raises at the first parameter whose annotation is missing or of no use."""
     nodes = _nodes_of(source)
     for name, parameter in source.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.takes_several:
             raise located("syntax", f"kernels have no * parameters, got '{name}'", source, source.tree)
         annotation = annotation_of(source, name)
-        if annotation is inspect.Parameter.empty:
+        if annotation is Parameter.empty:
             raise located(
                 "type",
                 f"parameter '{name}' has no annotation: expected a type",

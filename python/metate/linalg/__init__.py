@@ -66,9 +66,6 @@ solve = Composite(
     ("A", "b"),
 )
 
-NAMES = ("eig", "polar_decompose", "solve", "svd", "sym_eig")
-
-
 LATE = {  # name -> module
     "LinearOperator": "matrix_free",
     "MatrixFreeBICGSTAB": "matrix_free",

@@ -102,7 +102,7 @@ class _Writer(ValueWriter):
         self.asks_for_all |= mentions.is_open
         self.mentioned |= mentions.attributes
         for name, parameter in source.parameters.items():
-            self._write(name, parameter.kind.name)
+            self._write(name, parameter.kind)
             if parameter.annotation is not parameter.empty:
                 self.value(parameter.annotation)
         self.value(source.returns)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import ast
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..frontend import keys
 from ..frontend.providers import PROVIDERS
 from ..frontend.requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
 from ..frontend.specialize import StaticParameter
+from ..record import Record
 from .description import describe
 from .digest import blake2b
 from .folder import Folder
@@ -29,8 +29,7 @@ _TABLES = struct.Struct("<32x10I")  # metate_descriptor (abi/metate/abi/module.h
 _QUESTIONS = {"Has": keys.Has, "Hides": keys.Hides, "Whole": keys.Whole}
 
 
-@dataclass
-class Subject:
+class Subject(Record):
     """What is compiled.
 
     Attributes:
@@ -40,9 +39,9 @@ class Subject:
         words: of a graph: makes what gives launches their random numbers, of numbers of runs (graph_kernel.Words).
     """
 
-    sources: list
-    texts: list[str] = field(default_factory=list)
-    places: list[tuple[str, int]] = field(default_factory=list)
+    sources: list[Any]
+    texts: Sequence[str] = ()
+    places: Sequence[tuple[str, int]] = ()
     words: Callable[[tuple[int, ...]], Any] | None = None
 
 
@@ -61,7 +60,7 @@ class Question:
     def __init__(self, folder: Folder, subject: Subject, parameters: dict, arguments, others: list[str]):
         self._folder, self._subject, self._arguments, self._names = folder, subject, arguments, list(parameters)
         described = [_described(one) for one in parameters.values()]
-        self._description = describe(subject.sources, described, others + subject.texts, subject.places)
+        self._description = describe(subject.sources, described, [*others, *subject.texts], subject.places)
 
     def find(self) -> tuple[bytes, Requirements] | None:
         """A module with the kernel, and what it requires; None where it is to be compiled."""
