@@ -217,6 +217,9 @@ class Graph:
         """
         self.kernel.run(args)
 
+    def _reserve_for(self, tree, arguments, keywords):
+        return self.kernel._reserve_for(tree, arguments, keywords)
+
     def signature(self) -> str:
         """Its name and arguments with their types, as text."""
         return self.kernel.signature()

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import context as _context
 from .argument_packs import ArgPackType, flat_parameters
-from .errors import CallError_, RuntimeError_
+from .errors import CallError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
 from .frontend.graph_parts import Repeat, Run, draws_of, numbers_of, runs_of, text_of
@@ -98,21 +98,32 @@ class GraphKernel(Kernel):
 
     def run(self, args: dict[str, Any]) -> None:
         """`Graph.run`."""
+        given = self._given(args)
+        self.draws.args = args
+        try:
+            self(*given)
+        finally:
+            self.draws.args = None  # it keeps no arrays
+
+    def _reserve_for(self, tree, arguments, keywords):
+        """As kernels do; arguments: one dict as for `run`."""
+        args = arguments[0] if len(arguments) == 1 and not keywords else {**dict(zip(self.names, arguments)), **keywords}
+        given = self._given(args)
+        self.draws.args = args
+        try:
+            return super()._reserve_for(tree, given, {})
+        finally:
+            self.draws.args = None
+
+    def _given(self, args):
+        """What the kernel is called with."""
         try:
             given = [args[name] for name in self.names]
         except (KeyError, TypeError, IndexError):
             given = None
         if given is None or len(args) != len(given):
             raise self._unfit(args)
-        self.draws.args = args
-        try:
-            self(*given, *self._bound.values())
-        finally:
-            self.draws.args = None  # it keeps no arrays
-
-    def _reserve_for(self, tree, arguments, keywords):
-        text = f"reserve_for: '{self.__name__}' is a graph, whose slots cannot be counted before it runs"
-        raise RuntimeError_(f"{text}; ask for its kernels one by one")
+        return *given, *self._bound.values()
 
     def bound_template_args(self) -> dict[str, Any]:
         """What stands for the template parameters that no caller gives."""

@@ -161,13 +161,21 @@ class LoadedGraph(LoadedKernel):
 
     def run(self, args) -> None:
         """Runs its kernels in order, by one launch; args: a value for each argument, by name. Raises as a call does."""
+        self(*self._named(args))
+
+    def _reserve_for(self, tree, arguments, keywords):
+        is_dict = len(arguments) == 1 and isinstance(arguments[0], Mapping) and not keywords
+        return super()._reserve_for(tree, self._named(arguments[0]) if is_dict else arguments, keywords)
+
+    def _named(self, args) -> list:
+        """The arguments in order."""
         if not isinstance(args, Mapping) or set(args) != set(self._names):
             what = f"graph '{self.name}': expected a dict with the arguments {', '.join(map(repr, self._names))}"
             if not isinstance(args, Mapping):
                 raise CallError_(f"{what}, got {args!r}")
             missing = [name for name in self._names if name not in args]
             raise CallError_(f"{what}; '{missing[0]}' is missing" if missing else f"{what}, got {list(args)}")
-        self(*(args[name] for name in self._names))
+        return [args[name] for name in self._names]
 
 
 def _is_lendable(memory) -> bool:

@@ -50,7 +50,8 @@ class Foreseen:
     """A context's holdings for a launch of `reserve_for`: what each launch gives anew is what the next one will have."""
 
     def __init__(self, holdings):
-        self.random_keys = python_types.SimpleNamespace(next=holdings.random_keys.foreseen)
+        keys = holdings.random_keys
+        self.random_keys = python_types.SimpleNamespace(next=keys.foreseen, word=lambda launches: keys.word(0))
 
 
 def _is_of_a_method(path):

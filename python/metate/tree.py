@@ -156,8 +156,8 @@ class Tree(_runtime.Tree):
     def reserve_for(self, kernel, *arguments, **keywords) -> dict[str, int]:
         """Whether ``kernel(*arguments)`` would find room in this tree, one of its arguments; nothing is changed.
 
-        The kernel counts the cells that it would activate, given what its arguments hold now. Where that depends on what
-        the kernel itself writes an error says what, and in which line.
+        The kernel, or graph, counts the cells that it would activate, given what its arguments hold now. Where that depends on
+        what it writes itself an error says what, and in which line. A graph's arguments come in one dict, as for its `run`.
 
         Returns a dict from each growing level's name to the slots that it needs, those in use included: exact, but for a
         kernel that also deactivates cells in an earlier loop; then it may be more than is needed.

@@ -1,9 +1,12 @@
 """Where two capabilities meet that no other test has together: the table of docs/coverage.md names these and the others."""
 
+import os
+
 import numpy as np
 import pytest
 
 import metate as mt
+from metate.errors import CallError_
 from metate.linalg import sparse_native
 
 Array = mt.types.ndarray(mt.f32, 1)
@@ -42,15 +45,93 @@ def test_a_graph_is_profiled_as_a_kernel_with_tasks():
         assert sum(one.counter for one in tasks) == 2
 
 
+@mt.kernel
+def scatter(f: SMALL, n: mt.i32):
+    for _ in range(n):
+        f.h[mt.i32(mt.random() * 256)] += 1.0
+
+
+@mt.kernel
+def spread(f: SMALL):
+    for i in f.h:
+        f.h[mt.min(i + 4, 255)] += 1.0
+
+
+@mt.kernel
+def move(at: mt.types.ndarray(mt.i32, 1), by: mt.i32):
+    for k in at:
+        at[k] = (at[k] + by) % 256
+
+
+N = Arg(ArgKind.SCALAR, "n", mt.i32)
+
+
+def growing():
+    """rain, n times scatter, move: of what activates nothing reads what the graph changes."""
+    builder = mt.graph.GraphBuilder()
+    turn = builder.create_sequential()
+    builder.dispatch(rain, TREE, AT)
+    turn.dispatch(scatter, TREE, N)
+    builder.append(turn, count=N)
+    builder.dispatch(move, AT, 8)
+    return builder.compile("growing")
+
+
+def counted(tree, graph, args):
+    """What reserve_for says is needed; the tree has room for it then."""
+    try:
+        return tree.reserve_for(graph, args)
+    except mt.CapacityError as error:
+        tree.migrate(capacity=error.capacities)
+        return {error.level: error.needed}
+
+
+def test_a_graphs_slots_are_counted(rng, tmp_path):
+    with mt.Context(random_seed=5):
+        graph = growing()
+        for n in (0, 1, 5):
+            tree, at = SMALL.new(capacity={"blocks": 1}), rng.integers(0, 256, 6, dtype=np.int32)
+            args = {"f": tree, "at": at, "n": n}
+            before = at.copy()
+            needed = counted(tree, graph, args)
+            assert tree.stats()["blocks"].used == 0 and (at == before).all()
+            graph.run(args)
+            assert needed == {"blocks": tree.stats()["blocks"].used} and (at == (before + 8) % 256).all()
+        assert counted(tree, graph.kernel, {**args, "n": 0})["blocks"] >= needed["blocks"]
+    if "METATE_TEST_INTERP" in os.environ:
+        return
+    mt.aot.Module().add_graph("growing", graph).save(tmp_path / "growing.metate")
+    loaded = mt.aot.load(tmp_path / "growing.metate").graphs["growing"]
+    tree = SMALL.new(capacity={"blocks": 1})
+    args = {**args, "f": tree, "random_seed": 7}
+    needed = counted(tree, loaded, args)
+    loaded.run(args)
+    assert needed == {"blocks": tree.stats()["blocks"].used}
+
+
 def test_a_graphs_slots_are_not_counted_wrongly():
-    graph, tree, at = graph_of(rain, TREE, AT), SMALL.new(capacity={"blocks": 2}), np.array([0, 9, 99], np.int32)
-    with pytest.raises(mt.RuntimeError_, match="is a graph, whose slots cannot be counted before it runs"):
-        tree.reserve_for(graph.kernel, tree, at)
-    with pytest.raises(mt.CapacityError) as caught:
-        tree.reserve_for(rain, tree, at)
-    tree.migrate(capacity=caught.value.capacities)
-    graph.run({"f": tree, "at": at})
-    assert [tree.h[int(k)] for k in at] == [2, 2, 2]
+    tree, at = SMALL.new(capacity={"blocks": 8}), np.array([0, 9, 99], np.int32)
+    first, second, turns = (mt.graph.GraphBuilder() for _ in range(3))
+    first.dispatch(move, AT, 8)
+    first.dispatch(rain, TREE, AT)
+    second.dispatch(rain, TREE, AT)
+    second.dispatch(spread, TREE)
+    turn = turns.create_sequential()
+    turn.dispatch(rain, TREE, AT)
+    turn.dispatch(move, AT, 8)  # before the next turn's rain
+    turns.append(turn, count=3)
+    moves = rf"line {move.source.first_line + 3}"
+    for builder, text in (
+        (first, rf"depends on 'at' here, which the graph itself changes \({moves}\): count for its kernels one by one"),
+        (second, rf"which cells of 'f.h' are active here, which the graph itself changes \(line {rain.source.first_line + 3}\)"),
+        (turns, rf"depends on 'at' here, which the graph itself changes \({moves}\)"),
+    ):
+        graph = builder.compile()
+        with pytest.raises(mt.RuntimeError_, match=text):
+            tree.reserve_for(graph, {"f": tree, "at": at})
+    assert tree.stats()["blocks"].used == 0
+    with pytest.raises(CallError_, match="'at' is missing"):
+        tree.reserve_for(graph, {"f": tree})
 
 
 @pytest.mark.skipif(not sparse_native.available(), reason="the build has no Eigen")

@@ -1,5 +1,6 @@
 //===- GraphOps.cpp - kernels that run kernels ------------------*- C++ -*-===//
 #include "metate/Dialect/Graph.h"
+#include "metate/abi/module.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -19,7 +20,10 @@ bool metate::isGraph(KernelOp kernel) {
 
 StringRef metate::shownName(KernelOp kernel) {
   StringRef name = kernel.getSymName();
-  return isNode(kernel) ? name.rsplit('.').second : name;
+  if (!isNode(kernel))
+    return name;
+  name.consume_back(METATE_SLICE_SUFFIX);
+  return name.rsplit('.').second;
 }
 
 KernelOp metate::kernelOf(RunOp run) {

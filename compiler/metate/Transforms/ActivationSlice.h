@@ -24,8 +24,10 @@ public:
     std::string text;
   };
 
-  /// `kernel` is after explicit-activation, and is changed; `counts` is its argument for the counts.
-  ActivationSlice(KernelOp kernel, mlir::Value counts) : kernel(kernel), counts(counts) {}
+  /// `kernel` is after explicit-activation, and is changed; `counts` is its argument for the counts. `isGraph`: it is a graph whose
+  /// runs are inlined, which is what texts call it.
+  ActivationSlice(KernelOp kernel, mlir::Value counts, bool isGraph = false)
+      : kernel(kernel), counts(counts), isGraph(isGraph) {}
 
   /// Cuts the kernel down, or says why that would not count what the kernel activates: then what is
   /// left of the kernel means nothing.
@@ -60,6 +62,7 @@ private:
 
   KernelOp kernel;
   mlir::Value counts;
+  bool isGraph;
   llvm::SmallVector<mlir::Operation *> roots; ///< metate.reserve
   llvm::SmallVector<mlir::Operation *> writes, reads;
   llvm::DenseSet<mlir::Operation *> live;

@@ -24,9 +24,10 @@ static std::string nameOf(Operation *op) {
 
 void ActivationSlice::refuse(Operation *op, const Twine &text) {
   if (!problem)
-    problem = {op->getLoc(),
-               ("which cells are activated depends on " + text + ": do that in a kernel of its own")
-                   .str()};
+    problem = {op->getLoc(), ("which cells are activated depends on " + text +
+                              (isGraph ? ": count for its kernels one by one"
+                                       : ": do that in a kernel of its own"))
+                                 .str()};
 }
 
 void ActivationSlice::findProblem() {
@@ -39,8 +40,9 @@ void ActivationSlice::findProblem() {
       auto cell = dyn_cast<CellOpInterface>(read);
       bool isSet = cell && cell.asksActivity();
       return refuse(read, (isSet ? "which cells of '" : "'") + nameOf(read) +
-                              (isSet ? "' are active here" : "' here") +
-                              ", which the kernel itself changes (" + lineOf(write) + ")");
+                              (isSet ? "' are active here" : "' here") + ", which the " +
+                              (isGraph ? "graph" : "kernel") + " itself changes (" + lineOf(write) +
+                              ")");
     }
   kernel.walk([&](Operation *op) {
     if (auto append = dyn_cast<AppendOp>(op))

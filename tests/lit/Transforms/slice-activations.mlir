@@ -237,3 +237,64 @@ metate.kernel @asks(%f: !sparse, %n: index, %v: f32) {
   }
   metate.return
 }
+
+// A graph's slice runs those of its kernels, in its loops; emptied for ONLY are its kernels, since it has their access.
+// CHECK-LABEL: metate.kernel private @g.0.grow.reserve(
+// CHECK: metate.reserve
+// CHECK-LABEL: metate.kernel @g.reserve(
+// CHECK-SAME: %[[F:[^:]*]]: !metate.tree<{{.*}}>{{.*}}, %[[X:[^:]*]]: memref<?xf32>{{.*}}, %[[N:[^:]*]]: index, %[[V:[^:]*]]: f32, %[[COUNTS:[^:]*]]: i64
+// CHECK-NOT: @g.1.write
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]]
+// CHECK-NEXT: metate.run @g.0.grow.reserve(%[[F]], %[[I]], %[[V]], %[[COUNTS]])
+// ONLY-LABEL: metate.kernel private @g.0.grow(
+// ONLY-NEXT: metate.return
+// ONLY-LABEL: metate.kernel @g(
+// ONLY: metate.run @g.0.grow(
+metate.kernel private @g.0.grow(%f: !sparse, %i: index, %v: f32) {
+  metate.store %v, %f["a"][%i] : f32, !sparse
+  metate.return
+}
+metate.kernel private @g.1.write(%x: memref<?xf32>, %i: index, %v: f32) {
+  memref.store %v, %x[%i] : memref<?xf32>
+  metate.return
+}
+metate.kernel private @g.2.follow(%f: !sparse, %x: memref<?xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %at = memref.load %x[%c0] : memref<?xf32>
+  %whole = arith.fptosi %at : f32 to i64
+  %i = arith.index_cast %whole : i64 to index
+  metate.store %v, %f["a"][%i] : f32, !sparse
+  metate.return
+}
+metate.kernel @g(%f: !sparse, %x: memref<?xf32>, %n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    metate.run @g.0.grow(%f, %i, %v) : !sparse, index, f32
+    metate.run @g.1.write(%x, %i, %v) : memref<?xf32>, index, f32
+  }
+  metate.return
+}
+
+// One kernel decides by what another one writes, in the turn before.
+// CHECK-LABEL: metate.kernel @h.reserve(
+// CHECK-NOT: metate.run
+// CHECK: metate.assert %{{.*}}, "which cells are activated depends on 'arg1' here, which the graph itself changes ({{.*}}): count for its kernels one by one"
+metate.kernel @h(%f: !sparse, %x: memref<?xf32>, %n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    metate.run @g.2.follow(%f, %x, %v) : !sparse, memref<?xf32>, f32
+    metate.run @g.1.write(%x, %i, %v) : memref<?xf32>, index, f32
+  }
+  metate.return
+}
+
+// In order it reads first, and the graph counts.
+// CHECK-LABEL: metate.kernel @k.reserve(
+// CHECK: metate.run @g.2.follow.reserve(
+metate.kernel @k(%f: !sparse, %x: memref<?xf32>, %i: index, %v: f32) {
+  metate.run @g.2.follow(%f, %x, %v) : !sparse, memref<?xf32>, f32
+  metate.run @g.1.write(%x, %i, %v) : memref<?xf32>, index, f32
+  metate.return
+}
