@@ -86,7 +86,7 @@ def from_dlpack(source: Any, dtype: Any = None) -> Any:
     """An array over the memory of another object, without a copy: NumPy's, PyTorch's, anything that offers DLPack or a buffer.
 
     Args:
-        source: on the CPU, of at most 8 dimensions; strides are kept.
+        source: on the CPU, of at most 12 dimensions; strides are kept.
         dtype: an element type; a vector or matrix takes the last dimensions, which must be its own. None: scalars.
     Raises RuntimeTypeError_ for what is no array of a scalar type here, RuntimeValueError_ for a shape that does not fit.
     """

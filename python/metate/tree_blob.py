@@ -12,10 +12,10 @@ from .record import Record
 from .tree_type import LevelNode, PlaceNode
 
 _HEADER = struct.Struct("<IIQQIIIIQII8x")
-_LEVEL = struct.Struct("<6I8s8IQQQ8I8sQQI12x")
+_LEVEL = struct.Struct("<6I12s12s12IQQQ8IQQI4x")
 _ROOT, _DENSE, _POINTER, _PLACE, _BITMASKED, _DYNAMIC, _HASH = range(1, 8)
 _KINDS = {_DENSE: "dense", _POINTER: "pointer", _BITMASKED: "bitmasked", _DYNAMIC: "dynamic", _HASH: "hash"}
-assert _HEADER.size == 64 and _LEVEL.size == 160
+assert _HEADER.size == 64 and _LEVEL.size == 176
 
 
 class _LevelRecord(Record):
@@ -42,11 +42,11 @@ def _text_at(blob: bytes, offset: int) -> str:
 def _record(blob: bytes, index: int) -> _LevelRecord:
     fields = _LEVEL.unpack_from(blob, _HEADER.size + index * _LEVEL.size)
     kind, _, parent, _, name, axis_count, axes = fields[:7]
-    extents, (offset, cells, cell_bytes), rest = fields[7:15], fields[15:18], fields[18:26]
+    extents, (offset, cells, cell_bytes), rest = fields[8:20], fields[20:23], fields[23:31]
     _, _, dtype, rows, columns, element_rank, background, _ = rest
     return _LevelRecord(
         kind, parent, _text_at(blob, name), tuple(axes[:axis_count]), tuple(extents[:axis_count]),
-        cell_bytes, dtype, rows, columns, element_rank, background, offset, cells, fields[29],
+        cell_bytes, dtype, rows, columns, element_rank, background, offset, cells, fields[33],
     )  # fmt: skip
 
 

@@ -35,8 +35,8 @@ from .record import Record
 from .struct_types import StructMember, StructType, element_type  # noqa: F401
 from .vector_types import MatrixType, VectorType, element_of, extent_of
 
-MAX_AXES = 8
-LETTERS = "ijklmnop"
+MAX_AXES = 12
+LETTERS = "ijklmnopqrst"
 
 
 class NDArrayType(Record):

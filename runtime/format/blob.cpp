@@ -262,9 +262,8 @@ metate_status checkLevel(Reader &reader, uint32_t index) {
   const metate_level &level = reader.level(index);
   if (!axesAreSound(level))
     return corrupt(index, "its axes and extents contradict themselves");
-  for (uint32_t word : level.reserved)
-    if (word)
-      return corrupt(index, "a reserved field is not zero");
+  if (level.reserved)
+    return corrupt(index, "a reserved field is not zero");
   if (!reader.isText(level.name))
     return corrupt(index, "its name is outside the blob");
   const char *problem = kindProblem(reader, level);

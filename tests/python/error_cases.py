@@ -479,11 +479,11 @@ CASES = {
     "assert of many values": (
         """
         def k(x: X):
-            assert x[0] > 0, f"{ti.Matrix([[0] * 3] * 3)} {ti.Matrix([[0] * 3] * 3)}"
+            assert x[0] > 0, f"{ti.Matrix([[0] * 4] * 4)} {ti.Matrix([[0] * 3] * 3)}"
         #   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
         """,
         "TypeError_",
-        "assert: expected at most 16 scalars in its message, got 18",
+        "assert: expected at most 24 scalars in its message, got 25",
         "show fewer components",
     ),
     "randn of integers": (

@@ -349,8 +349,9 @@ TEST_F(LaunchTest, recordedFailuresAreTold) {
       "kernels.py:34:5: kernel 'fail_with': index out of range: x must be positive[10, 9, 8] "
       "of shape (8, *, 8)");
   EXPECT_FAILS(METATE_E_OUT_OF_RANGE, launched(METATE_E_OUT_OF_RANGE, 1, 1), "[10] of shape (8,)");
-  EXPECT_FAILS(METATE_E_OUT_OF_RANGE, launched(METATE_E_OUT_OF_RANGE, 1, 99),
-               "[10, 9, 8, 7, 6, 5, 4, 3] of shape (8, *, 8, 8, 8, 8, 8, 8)");
+  EXPECT_FAILS(
+      METATE_E_OUT_OF_RANGE, launched(METATE_E_OUT_OF_RANGE, 1, 99),
+      "[10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1] of shape (8, *, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8)");
   EXPECT_FAILS(METATE_E_DIVISION_BY_ZERO, launched(METATE_E_DIVISION_BY_ZERO, METATE_NONE, 0),
                "kernel 'fail_with': division by zero");
   EXPECT_FAILS(METATE_E_CAPACITY, launched(METATE_E_CAPACITY, 1, 2),

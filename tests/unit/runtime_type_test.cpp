@@ -212,8 +212,8 @@ TEST_F(TypeTest, verifierSeesContradictions) {
       {"dense with a pool", [](Type, Levels l) { l[3].pool = 2; }},
       {"name", [](Type type, Levels l) { l[3].name = type->bytes + 100; }},
       {"axes descend", [](Type, Levels l) { std::swap(l[1].axes[0], l[1].axes[1]); }},
-      {"axis 8", [](Type, Levels l) { l[1].axes[2] = 8; }},
-      {"nine axes", [](Type, Levels l) { l[1].axis_count = 9; }},
+      {"stray axis", [](Type, Levels l) { l[1].axes[2] = METATE_MAX_AXES; }},
+      {"too many axes", [](Type, Levels l) { l[1].axis_count = METATE_MAX_AXES + 1; }},
       {"extent 0", [](Type, Levels l) { l[1].extents[0] = 0; }},
       {"cells", [](Type, Levels l) { l[1].cells = 63; }},
       {"extents overflow", [](Type, Levels l) { l[3].extents[0] = l[3].extents[1] = ~0u; }},
@@ -240,7 +240,7 @@ TEST_F(TypeTest, verifierSeesContradictions) {
       {"background in the tables", [](Type, Levels l) { l[4].background = 64; }},
       {"boolean background",
        [](Type type, Levels l) { reinterpret_cast<uint8_t *>(type)[l[5].background] = 2; }},
-      {"reserved", [](Type, Levels l) { l[2].reserved[7] = 1; }},
+      {"reserved", [](Type, Levels l) { l[2].reserved = 1; }},
       {"member names", [](Type, Levels l) { l[5].name = l[4].name; }},
   };
   for (auto [name, edit] : edits) {

@@ -17,7 +17,7 @@
 #endif
 
 /* Bumped whenever a struct of abi/ changes its meaning or its layout. */
-#define METATE_ABI_VERSION 3u
+#define METATE_ABI_VERSION 4u
 
 /* Status of every call across the border, and of every kernel entry. */
 typedef enum metate_status {
@@ -54,8 +54,8 @@ typedef enum metate_dtype {
 } metate_dtype;
 
 /* Most axes a tree and most dimensions an array can have. */
-#define METATE_MAX_AXES 8
-#define METATE_MAX_RANK 8
+#define METATE_MAX_AXES 12
+#define METATE_MAX_RANK 12
 
 /* 'no index': a table reference that is absent. */
 #define METATE_NONE 0xffffffffu

@@ -147,7 +147,7 @@ typedef struct metate_argument_info {
   uint32_t slot_count;
   int64_t fixed[METATE_MAX_RANK]; /* ndarray: required extent per dimension, -1 = any */
 } metate_argument_info;
-METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 112, "metate_argument_info is 112 bytes");
+METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 48 + 8 * METATE_MAX_RANK, "no padding");
 
 /* Machines a payload may be for. */
 enum { METATE_ARCH_X86_64 = 1, METATE_ARCH_AARCH64 = 2 };

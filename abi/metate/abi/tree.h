@@ -102,7 +102,7 @@ enum {
   METATE_LEVEL_ZERO = 2u /* the background of one of its cells (a place: its value) is zero bytes */
 };
 
-/* One level, 160 bytes. */
+/* One level, 176 bytes. */
 typedef struct metate_level {
   uint32_t kind; /* metate_level_kind */
   uint32_t flags;
@@ -110,11 +110,12 @@ typedef struct metate_level {
   uint32_t pool;   /* pool number of a level with slots; METATE_NONE otherwise */
   uint32_t
       name; /* offset of a zero-terminated name in the blob: "pointer0", "blocks", member "a" */
-  uint32_t axis_count;               /* axes this level splits (0 for root and place) */
-  uint8_t axes[METATE_MAX_AXES];     /* ascending axis numbers: i = 0, j = 1, ... */
-  uint32_t extents[METATE_MAX_AXES]; /* cells along each of `axes`; 0 for a hash level */
-  uint64_t offset;                   /* bytes from the parent cell's start to this container */
-  uint64_t cells;                    /* product of extents; 1 for root and place, 0 for hash */
+  uint32_t axis_count;                /* axes this level splits (0 for root and place) */
+  uint8_t axes[METATE_MAX_AXES];      /* ascending axis numbers: i = 0, j = 1, ... */
+  uint8_t path_axes[METATE_MAX_AXES]; /* a place or a pool level: the axes on its path, ascending */
+  uint32_t extents[METATE_MAX_AXES];  /* cells along each of `axes`; 0 for a hash level */
+  uint64_t offset;                    /* bytes from the parent cell's start to this container */
+  uint64_t cells;                     /* product of extents; 1 for root and place, 0 for hash */
   uint64_t cell_bytes;       /* bytes from one cell to the next (a place: bytes of the value) */
   uint32_t cell_align;       /* alignment of a cell, at most 64 */
   uint32_t coordinate_count; /* a level with a pool: coordinates per slot = axes on its path */
@@ -124,13 +125,12 @@ typedef struct metate_level {
   uint32_t element_rank;     /* a place: 0 scalar, 1 vector (rows), 2 matrix (rows x columns) */
   uint32_t background; /* a place: offset in the blob of its background value (cell_bytes bytes) */
   uint32_t path_rank;  /* a place: number of coordinates that address it = axes on its path */
-  uint8_t path_axes[METATE_MAX_AXES]; /* a place or a pool level: the axes on its path, ascending */
-  uint64_t slot_bytes;                /* a level with a pool: bytes from slot to slot; else 0 */
+  uint64_t slot_bytes; /* a level with a pool: bytes from slot to slot; else 0 */
   uint64_t mask;       /* bitmasked: offset of the live mask in the container; else 0 */
   uint32_t slot_cells; /* a level with a pool: cells in a slot, of a dynamic its chunk; else 0 */
-  uint32_t reserved[3];
+  uint32_t reserved;
 } metate_level;
-METATE_STATIC_ASSERT(sizeof(metate_level) == 160, "metate_level is 160 bytes");
+METATE_STATIC_ASSERT(sizeof(metate_level) == 176, "metate_level is 176 bytes");
 
 /* Bytes of one slot's metadata, of a level with a pool. */
 static inline uint32_t metate_record_bytes(const metate_level *level) {

@@ -1,7 +1,7 @@
 //===- Attrs.cpp - levels, places and the tree type -------------*- C++ -*-===//
 //
 // Verifiers of the attributes a tree type is made of, each constraint with its label: (A1) axes are
-// letters i..p, ascending; (A2) as many extents as axes, all positive; (A3) children are levels or
+// letters i..t, ascending; (A2) as many extents as axes, all positive; (A3) children are levels or
 // places; (A4) at least one child; (A5) coordinates along an axis stay below 2^31; (A6) a member's
 // name occurs once in a tree; (A7) members are scalars, vectors or matrices of i1, (u)i8-64, f16,
 // bf16, f32, f64; (A8) a background has the member's type; (A9) levels of one name occur at one
@@ -10,11 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Tree.h"
+#include "metate/abi/base.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <array>
 
 using namespace mlir;
 using namespace metate;
@@ -22,20 +25,25 @@ using namespace metate;
 #include "metate/Dialect/MetateAttrInterfaces.cpp.inc"
 
 ArrayRef<int64_t> metate::unboundedExtents(unsigned axes) {
-  static constexpr int64_t extents[8] = {unboundedExtent, unboundedExtent, unboundedExtent,
-                                         unboundedExtent, unboundedExtent, unboundedExtent,
-                                         unboundedExtent, unboundedExtent};
+  static constexpr auto extents = [] {
+    std::array<int64_t, METATE_MAX_AXES> all{};
+    for (int64_t &extent : all)
+      extent = unboundedExtent;
+    return all;
+  }();
   return ArrayRef(extents).take_front(axes);
 }
 
 /// (A1), (A3), (A4): what every level has.
 static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
                                  ArrayRef<Attribute> children) {
-  if (axes.empty() || axes.size() > 8)
-    return emitError() << "(A1) a level needs 1 to 8 axes, got '" << axes << "'";
+  if (axes.empty() || axes.size() > METATE_MAX_AXES)
+    return emitError() << "(A1) a level needs 1 to " << METATE_MAX_AXES << " axes, got '" << axes
+                       << "'";
   for (auto [k, letter] : llvm::enumerate(axes)) {
-    if (letter < 'i' || letter > 'p')
-      return emitError() << "(A1) axes are letters i to p, got '" << axes << "'";
+    if (letter < 'i' || letter >= 'i' + METATE_MAX_AXES)
+      return emitError() << "(A1) axes are letters i to " << char('i' + METATE_MAX_AXES - 1)
+                         << ", got '" << axes << "'";
     if (k && axes[k - 1] >= letter)
       return emitError() << "(A1) axes must ascend, got '" << axes << "'";
   }
@@ -158,7 +166,7 @@ struct TreeVerifier {
     return success();
   }
 
-  LogicalResult visit(Attribute node, unsigned depth, std::array<SplitAxis, 8> axes) {
+  LogicalResult visit(Attribute node, unsigned depth, std::array<SplitAxis, METATE_MAX_AXES> axes) {
     if (auto place = dyn_cast<PlaceAttr>(node)) {
       if (!members.insert(place.getName()).second)
         return emitError() << "(A6) member '" << place.getName() << "' is placed twice";

@@ -1,5 +1,6 @@
 //===- Tree.cpp - paths through a tree type ---------------------*- C++ -*-===//
 #include "metate/Dialect/Tree.h"
+#include "metate/abi/base.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -91,11 +92,11 @@ std::optional<TreePath> metate::findPath(TreeType type, StringRef spelled) {
     path.levels.truncate(last + 1);
     path.place = {};
   }
-  int64_t extents[8] = {0};
+  int64_t extents[METATE_MAX_AXES] = {0};
   for (LevelInterface level : path.levels)
     for (auto [axis, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
       extents[axis] = extents[axis] ? std::min(extents[axis] * extent, unboundedExtent) : extent;
-  for (unsigned axis = 0; axis < 8; ++axis)
+  for (unsigned axis = 0; axis < METATE_MAX_AXES; ++axis)
     if (extents[axis]) {
       path.axes.push_back(axis);
       path.extents.push_back(extents[axis]);

@@ -4,6 +4,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
+#include "metate/abi/base.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -106,7 +107,7 @@ std::optional<FixedSlot> FixedSlot::of(const TreePath &path, OperandRange coordi
   int depth = path.lastPool();
   if (depth < 0 || !path.levels[depth].hasSlotForEachCell())
     return std::nullopt;
-  SmallVector<bool> splitAbove(8, false);
+  SmallVector<bool> splitAbove(METATE_MAX_AXES, false);
   for (LevelInterface level : ArrayRef(path.levels).take_front(depth + 1))
     for (unsigned axis : levelAxes(level))
       splitAbove[axis] = true;

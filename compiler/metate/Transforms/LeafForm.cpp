@@ -4,6 +4,7 @@
 #include "metate/Dialect/Call.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/abi/base.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -268,7 +269,7 @@ std::optional<LeafForm> LeafForm::of(CellsOp cells, const CellAccess &access) {
   if (pool.isList() && slots.levels != ArrayRef(path.levels).take_front(depth + 1))
     return std::nullopt;
   SmallVector<scf::ForOp> nest = nestOf(cells);
-  SmallVector<bool> splitAbove(8, false);
+  SmallVector<bool> splitAbove(METATE_MAX_AXES, false);
   for (LevelInterface level : ArrayRef(path.levels).take_front(depth + 1))
     for (unsigned axis : levelAxes(level))
       splitAbove[axis] = true;

@@ -1,13 +1,13 @@
 // One case for each labelled constraint of the verifiers.
 // RUN: metate-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{(A1) a level needs 1 to 8 axes, got ''}}
+// expected-error @below {{(A1) a level needs 1 to 12 axes, got ''}}
 #l = #metate.dense<"", [1], [#metate.place<"a" : f32>]>
 
 // -----
 
-// expected-error @below {{(A1) axes are letters i to p, got 'iq'}}
-#l = #metate.dense<"iq", [4, 4], [#metate.place<"a" : f32>]>
+// expected-error @below {{(A1) axes are letters i to t, got 'iu'}}
+#l = #metate.dense<"iu", [4, 4], [#metate.place<"a" : f32>]>
 
 // -----
 
@@ -370,8 +370,8 @@ metate.kernel @check_no_index(%ok: i1) {
 // -----
 
 metate.kernel @check_rank(%ok: i1, %i: index) {
-  // expected-error @below {{(D2) expected at most 8 indices, got 9}}
-  metate.check capacity %ok, "f.a" index(%i, %i, %i, %i, %i, %i, %i, %i, %i)
+  // expected-error @below {{(D2) expected at most 12 indices, got 13}}
+  metate.check capacity %ok, "f.a" index(%i, %i, %i, %i, %i, %i, %i, %i, %i, %i, %i, %i, %i)
   metate.return
 }
 
@@ -471,9 +471,9 @@ metate.kernel @assert_format(%ok: i1 {metate.name = "ok"}, %v: f32 {metate.name 
 // -----
 
 metate.kernel @assert_many(%ok: i1 {metate.name = "ok"}) {
-  // expected-error@+1 {{(A1) expected at most 16 operands, got 17}}
-  metate.assert %ok, "{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}" unsigned [false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false]
-    (%ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok : i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1)
+  // expected-error@+1 {{(A1) expected at most 24 operands, got 25}}
+  metate.assert %ok, "{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}" unsigned [false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false]
+    (%ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok, %ok : i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1)
   metate.return
 }
 

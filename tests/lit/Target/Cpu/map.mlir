@@ -65,8 +65,8 @@ metate.kernel @checked(%ok: i1) {
 
 // A check says which index of which shape.
 // CHECK-LABEL: llvm.func @metate_entry_bounds
-// CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x !llvm.array<16 x i64>
-// CHECK: %[[TO:.*]] = llvm.getelementptr inbounds %[[ROOM]][64]
+// CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x !llvm.array<24 x i64>
+// CHECK: %[[TO:.*]] = llvm.getelementptr inbounds %[[ROOM]][96]
 // CHECK: llvm.store %{{.*}}, %[[TO]]
 // CHECK: llvm.call @metate_record_failure
 metate.kernel @bounds(%ok: i1, %i: index, %n: index) {
