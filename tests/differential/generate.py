@@ -370,9 +370,15 @@ class Generator(Patterns, Places, Statements):
                 f"for {', '.join(names)} in {over}:",
                 f"for {', '.join(names)}{',' if len(names) == 1 else ''} in {cells}:",
             )
-        self.walked = (name, member) if tuple(extents) == tuple(member.shape) else None
-        first = self.make_red_and_black if rng.random() < 0.15 and not self.gaps else None
-        made = self._loop(task, [Line(kernel, twin)], first=first)
+        lines, in_order = [Line(kernel, twin)], member.has_outside and rng.random() < 0.12
+        if in_order and cells == f'{name}.cells("{member.name}")':
+            lines = [Line("mt.loop_config(serialize=True)", ""), Line(kernel, twin.replace(".cells(", ".in_order("))]
+            counts.append(("serialize", "-"))
+        else:
+            in_order = False
+        self.walked = (name, member) if tuple(extents) == tuple(member.shape) and not in_order else None
+        first = self.make_red_and_black if rng.random() < 0.15 and not self.gaps and not in_order else None
+        made = self._loop(task, lines, first=first, is_serial=in_order)
         made.counts, self.walked = tuple(counts), None
         return made
 

@@ -6,6 +6,8 @@ every iteration in a place of its own, or changed by one commutative atomic oper
 
 from __future__ import annotations
 
+import math
+
 from . import numbers as n
 from . import table
 from .expressions import Source
@@ -370,6 +372,9 @@ class Places:
         def fits(tree, member):
             used = {key[0] for key in self.task.modes} if self.task else set()
             if not member.is_sparse or tree in self.unread:
+                return False
+            # Each turn of a loop in order may take slots anew that the ones before it gave up, which count until it ends.
+            if self.is_serial and self.task is not None and math.prod(self.task.extents) > 24:
                 return False
             # Whether a list is appended to before it is emptied or after it would show in which order iterations run.
             return self.is_serial or tree not in self.task.grown | self.task.asked | used | set(self.task.appended)

@@ -451,6 +451,25 @@ class TwinTree:
             return list(itertools.product(*map(range, member.shape)))
         return [at for at in itertools.product(*map(range, member.shape)) if self.active(name, at)]
 
+    def in_order(self, name):
+        """The active cells of a member, as a loop that runs in order comes to them."""
+
+        def walk(levels, key, slots):
+            if not levels:
+                yield tuple(key[axis] for axis in sorted(key))
+                return
+            (number, kind, axes, extents, _), *rest = levels
+            if kind == "dynamic":
+                extents = (sum(slot[0] == number and key.items() <= dict(slot[1]).items() for slot in self.slots),)
+            for local in itertools.product(*map(range, extents)):
+                own = {axis: key.get(axis, 0) * extent + at for axis, extent, at in zip(axes, extents, local)}
+                slot = number, tuple(sorted({**key, **own}.items()))
+                needed = slots if kind == "dense" else [*slots, slot]
+                if kind == "dense" or all(one in self.slots for one in needed):
+                    yield from walk(rest, {**key, **own}, needed)
+
+        return walk(self.type.members[name].levels, {}, [])
+
     def level_cells(self, number):
         """The active cells of a level, in its own coordinates."""
         _, extents = self.type.level_axes(number)

@@ -51,13 +51,6 @@ class LoopBounds:
         zero = self.values.to_value(0, node)
         return [(zero, extent, None) for extent in self.values.unpacked(handles.ShapeHandle(array), node)]
 
-    def of_field(self, shape, offset, node):
-        """The coordinates of a field's cells, the least of them given by `offset`."""
-        first = offset or (0,) * len(shape)
-        return [
-            (self.values.to_value(low, node), self.values.to_value(low + extent, node), None) for low, extent in zip(first, shape)
-        ]
-
     def is_single(self, bounds) -> bool:
         """Is there one iteration? Taichi's programs say `for _ in range(1)` to have what stands in it run in order."""
         builder = self.walk.builder

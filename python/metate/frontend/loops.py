@@ -12,6 +12,7 @@ import numpy as np
 from .. import intrinsics
 from . import analysis, handles
 from .blocks import Blocks
+from .cell_loops import CellLoops
 from .evaluator import Evaluator
 from .fields import Fields
 from .flags import Flags, StaticJump
@@ -39,13 +40,14 @@ class Loops:
         blocks: Blocks,
         flags: Flags,
         fields: Fields,
+        cells: CellLoops,
         operators: Operators,
         unrolling: Unrolling,
     ):
         self.walk, self.builder = walk, walk.builder
         self.evaluator, self.bounds, self.targets = evaluator, bounds, targets
         self.values, self.blocks, self.flags = values, blocks, flags
-        self.fields, self.operators, self.unrolling = fields, operators, unrolling
+        self.fields, self.cells, self.operators, self.unrolling = fields, cells, operators, unrolling
 
     #  -- what a loop runs over --------------------------------------------------------------------
 
@@ -133,10 +135,7 @@ class Loops:
             self.builder.end_loop()
             return
         loop = handles.Loop(False, False, self.walk.depth + len(bounds))
-        ends_early = analysis.contains_break(node.body) or (
-            self.walk.frame.live is not None and analysis.contains_return(node.body)
-        )
-        if ends_early:
+        if self._may_end_early(node):
             loop.going = self.flags.make(node)
         variables = [self.walk.emit(node, self.builder.begin_serial, low, high, step, loop.going) for low, high, step in bounds]
         self._body(node, loop, variables, is_grouped)
@@ -149,7 +148,7 @@ class Loops:
             self.targets.check(node, 0, is_grouped)
         zero, one = self.values.to_value(0, node), self.values.to_value(1, node)
         loop = handles.Loop(False, False, self.walk.depth + 1)
-        if analysis.contains_break(node.body) or (self.walk.frame.live is not None and analysis.contains_return(node.body)):
+        if self._may_end_early(node):
             loop.going = self.flags.make(node)
         self.walk.emit(node, self.builder.begin_serial, zero, one, None, loop.going)
         self._body(node, loop, [], is_grouped)
@@ -159,34 +158,41 @@ class Loops:
         if isinstance(thing, handles.FieldHandle) and not thing.shape:
             self._once(node, is_grouped)
             return
-        if self.walk.depth:
+        in_function = self.builder.is_in_function
+        if self.walk.depth and not in_function:
             raise self.walk.error(
                 "syntax", f"a loop over {describe(thing)} must be the outermost one", node, "loop over ranges of its cells inside"
             )
-        offset = thing.placement.offset if isinstance(thing, handles.FieldHandle) else None
-        if serialize or not self._is_outermost(node):
-            reason = "cannot be serialized" if serialize else "has iterations that depend on each other, so it runs in order"
-            self._in_order(node, thing, is_grouped, offset, reason)
+        said, offset = thing, (0,)
+        if isinstance(thing, handles.FieldHandle):
+            thing, offset = self.fields.field_member(thing), thing.placement.offset
+        self.targets.check(node, self._rank(thing), is_grouped)
+        if serialize or in_function or not self._is_outermost(node):
+            self.cells.check(node, thing, said)
+            self._in_order(node, thing, is_grouped, offset)
             return
-        if offset is not None:
-            thing = self.fields.field_member(thing)
-        rank = self._rank(thing)
-        self.targets.check(node, rank, is_grouped)
         variables = self.walk.emit(node, self.builder.begin_for_each, thing.tree.native, thing.name)
-        if offset is not None:
-            variables = [self.fields.shifted(variable, first, node) for variable, first in zip(variables, offset)]
+        variables = self._shifted(variables, offset, node)
         self._body(node, handles.Loop(False, True, self.walk.depth + 1), variables, is_grouped)
         self.builder.end_loop()
 
-    def _in_order(self, node, thing, is_grouped, offset, reason):
-        """A serialized loop over a field all of whose cells are active: by coordinates, the last one fastest."""
-        is_field = isinstance(thing, handles.FieldHandle)
-        levels = levels_of(thing.tree.type, self.fields.field_member(thing).name if is_field else thing.name)
-        if not is_field or any(level.kind != "dense" for level in levels):
-            raise self.walk.error(
-                "syntax", f"a loop over {describe(thing)} {reason}", node, "the order of its cells is not specified"
-            )
-        self._boxed(node, self.bounds.of_field(thing.shape, offset, node), is_grouped, True, is_box=True)
+    def _in_order(self, node, thing, is_grouped, offset):
+        loop = handles.Loop(False, False, self.walk.depth + self.cells.depth(thing))
+        if self._may_end_early(node):
+            loop.going = self.flags.make(node)
+        variables, opened = self.cells.begin(node, thing, loop.going)
+        self._body(node, loop, self._shifted(variables, offset, node), is_grouped)
+        self.cells.end(opened)
+
+    def _shifted(self, variables, offset, node):
+        """The coordinates of a tree's cell as the indices of a field's element; of a tree both are the same."""
+        if not any(offset):
+            return variables
+        return [self.fields.shifted(variable, first, node) for variable, first in zip(variables, offset)]
+
+    def _may_end_early(self, node):
+        """Does it break, or return from a function that is inlined or called?"""
+        return analysis.contains_break(node.body) or (self.walk.frame.live is not None and analysis.contains_return(node.body))
 
     @staticmethod
     def _rank(thing):
@@ -218,7 +224,7 @@ class Loops:
         if node.orelse:
             raise self.walk.error("syntax", "kernels have no else of a loop", node.orelse[0])
         loop = handles.Loop(False, False, self.walk.depth + 1)
-        if analysis.contains_break(node.body) or (self.walk.frame.live is not None and analysis.contains_return(node.body)):
+        if self._may_end_early(node):
             loop.going = self.flags.make(node)
         self.walk.emit(node, self.builder.begin_while)
         outer, self.walk.depth = self.walk.depth, loop.depth

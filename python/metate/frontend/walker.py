@@ -19,6 +19,7 @@ from .blocks import Blocks
 from .branches import Branches
 from .calls import Calls
 from .capture import Captures
+from .cell_loops import CellLoops
 from .closures import Closures
 from .component_access import ComponentAccess
 from .components import ComponentGroups
@@ -170,7 +171,8 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     branches = Branches(walk, evaluator, values, blocks)
     jumps = Jumps(walk, evaluator, values, flags, interface, results)
     bounds, targets = LoopBounds(walk, arguments, values), LoopTargets(walk)
-    loops = Loops(walk, evaluator, bounds, targets, values, blocks, flags, fields, operators, unrolling)
+    cells = CellLoops(walk, values)
+    loops = Loops(walk, evaluator, bounds, targets, values, blocks, flags, fields, cells, operators, unrolling)
     ruled = (names, containers, operators, access, calls, closures, texts, assignment, branches, jumps, loops, blocks)
     evaluator.rules.update({node: getattr(ruled[k], name) for node, k, name in _EXPRESSIONS})
     evaluator.truths.update({node: getattr(ruled[k], name) for node, k, name in _TRUTHS})
