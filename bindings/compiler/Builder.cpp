@@ -174,6 +174,14 @@ template <typename Class> void bindCalls(Class &builder) {
       .def("end_function",
            [](KernelBuilder &self, const Values &values) { self.endFunction(values); })
       .def("abandon_function", &KernelBuilder::abandonFunction)
+      .def("drop_functions",
+           [](KernelBuilder &self, const std::vector<std::string> &names) {
+             self.dropFunctions(names);
+           })
+      .def("begin_stream", &KernelBuilder::beginStream)
+      .def("stream_state", &KernelBuilder::streamState)
+      .def("continue_stream", &KernelBuilder::continueStream)
+      .def_prop_ro("may_draw", &KernelBuilder::mayDraw)
       .def_prop_ro("is_in_function", &KernelBuilder::isInFunction)
       .def("call", &callFunction);
 }

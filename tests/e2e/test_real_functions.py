@@ -218,6 +218,122 @@ def test_sparse_cells_are_read_and_activated_from_functions():
     assert neighbours() == (counts[:-1] * counts[1:]).sum()
 
 
+def test_cells_are_given_up_in_functions(context):
+    """As where the function is inlined; slots can be had again when the task has ended."""
+    builder = mt.types.SNodeTreeBuilder()
+    node = builder.pointer(mt.i, 64, name="blocks")
+    node.bitmasked(mt.i, 8, name="cells").place(a=mt.i32)
+    node.dynamic(mt.j, 32, 4, name="list").place(b=mt.i32)
+    tree_type = builder.build()
+
+    def kernel_with(decorator):
+        @decorator
+        def shift(t: mt.template(), i: mt.i32, depth: mt.i32):
+            value = t.a[i]
+            mt.deactivate(t.cells, [i])
+            if i % 8 == 0:
+                mt.deactivate(t.blocks, [(i // 8 + 32) % 64])
+            if i % 3 == 0 and value < 200:
+                mt.deactivate(t.list, [i // 8])
+                t.b[i // 8, value % 32] = value
+
+        @mt.kernel
+        def run(t: tree_type) -> mt.i32:
+            for i in t.a:
+                shift(t, i, 2)
+                if i % 2 == 0:
+                    t.a[i] = t.a[i] + 1000
+            for i in range(256, 300):
+                t.a[i] += i
+            shift(t, 257, 0)
+            t.a[257] += 5
+            return mt.length(t.list, [1])
+
+        return run
+
+    results = []
+    for decorator in (mt.func, mt.real_func):
+        t, run = tree_type.new(capacity={"blocks": 40, "list": 200}), kernel_with(decorator)
+        for i in range(0, 256, 5):
+            t.a[i] = i
+        lengths = [run(t) for _ in range(5)]
+        results.append((lengths, t.a.to_numpy().tolist(), t.b.to_numpy().tolist(), [t.a.is_active(i) for i in range(512)]))
+    assert results[0] == results[1]
+    assert sum(results[1][3]) > 20
+
+
+DRAWN = {}  # by the name of the test's context
+
+
+def test_random_numbers_in_functions(context):
+    @mt.real_func
+    def fill(out: mt.types.ndarray(mt.u64, 2), i: mt.i32, k: mt.i32) -> mt.i32:
+        for _ in range(1 + k % 2):
+            out[i, k] = mt.random(mt.u64)
+        n = k + 1
+        if n < 12:
+            out[i, n] = mt.random(mt.u64)
+            n = fill(out, i, n + 1)
+        return n
+
+    @mt.real_func
+    def plain(i: mt.i32) -> mt.i32:
+        return i * 2
+
+    @mt.kernel
+    def draw(out: mt.types.ndarray(mt.u64, 2)):
+        out[99, 15] = mt.random(mt.u64)
+        fill(out, 99, 0)
+        out[99, 14] = mt.random(mt.u64)
+        for i in range(99):
+            out[i, 15] = mt.random(mt.u64)
+            n = fill(out, i, plain(0))
+            for k in range(n, 15):
+                out[i, k] = mt.random(mt.u64)
+                if k == 13:
+                    fill(out, i, 12)
+
+    out = np.zeros((100, 16), np.uint64)
+    draw(out)
+    drawn = out[out > 0]
+    assert drawn.size > 1400 and np.unique(drawn).size == drawn.size
+    DRAWN[context] = out
+    assert all(np.array_equal(out, other) for other in DRAWN.values())
+
+
+def test_functions_walk_sparse_fields():
+    x = mt.field(mt.i32)
+    mt.root.pointer(mt.ij, 4).dense(mt.ij, 2).place(x, offset=(2, -4))
+
+    @mt.real_func
+    def heaviest(least: mt.i32) -> (mt.i32, mt.i32):
+        for i, j in x:
+            if x[i, j] >= least:
+                return i, j
+        return -99, -99
+
+    @mt.real_func
+    def total(depth: mt.i32) -> mt.i32:
+        sum = 0
+        for I in mt.grouped(x):
+            sum += x[I]
+            if depth > 0 and x[I] == 5:
+                sum += total(depth - 1)
+        return sum
+
+    @mt.kernel
+    def go(out: mt.types.ndarray(mt.i32, 1)) -> (mt.i32, mt.i32):
+        for i in out:
+            out[i] = total(i)
+        return heaviest(4)
+
+    for at, value in {(9, -4): 2, (5, 1): 4, (4, 3): 7, (3, -3): 5}.items():
+        x[at] = value
+    out = np.zeros(4, np.int32)
+    assert tuple(go(out)) == (3, -3)
+    assert out.tolist() == [18, 36, 54, 72]
+
+
 def test_results_are_inferred_and_functions_may_end_without_one(context):
     @mt.real_func
     def halved(n: mt.i32):
@@ -307,8 +423,6 @@ ERRORS = {
     "changed(n)": "argument 'a' of 'changed': expected a place of type f32, got a value of type i32",
     "both(v, v)": "argument 'b' of 'both': the variable is given to another parameter by reference already",
     "lists(1)": "result of 'lists': expected a scalar, vector, matrix or struct type or a tuple of them as annotation",
-    "giving(n)": "deactivate: giving up a cell in a real_func: cells are collected when a task ends",
-    "drawn()": "random numbers in a real_func are not there",
 }
 
 
@@ -344,27 +458,13 @@ def lists(n: mt.i32) -> mt.types.ndarray():
     return n
 
 
-@mt.real_func
-def drawn() -> mt.f32:
-    return mt.random()
-
-
 @pytest.mark.parametrize("call", ERRORS)
 def test_errors(call, context):
     if context != "cpu":
         return
-    s = mt.field(mt.i32)
-    mt.root.bitmasked(mt.i, 8).place(s)
-
-    @mt.real_func
-    def giving(n: mt.i32) -> mt.i32:
-        mt.deactivate(s.parent(), [n])
-        return n
-
-    names = {**globals(), "giving": giving}
     text = f"def go() -> ti.f32:\n    n = 1\n    v = 2.0\n    return {call}\n"
     with pytest.raises(mt.CompilationError) as caught:
-        kernel_of(text, names)()
+        kernel_of(text, globals())()
     assert caught.value.message.startswith(ERRORS[call]), caught.value.message
     assert caught.value.line and caught.value.column and caught.value.source
 

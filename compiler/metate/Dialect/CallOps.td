@@ -14,8 +14,7 @@ def Metate_FunctionOp : Metate_Op<"function", [SingleBlock, AutomaticAllocationS
   let description = [{
     `metate.function "gcd" (%a: i32, %b: i32) { ... metate.give %r : i32 }`: runs where it is called, on the worker that calls it, as often as it is called. Loops in
     it run in order. It sees arguments of the kernel, of which the trees and arrays that it works on are some.
-    Constraint (X1): no other function of the kernel has its name. (X2): parameters and results are scalars and vectors. (X3): it deactivates no cells: these are
-    collected when a task ends.
+    Constraint (X1): no other function of the kernel has its name. (X2): parameters and results are scalars and vectors.
   }];
   let arguments = (ins StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);

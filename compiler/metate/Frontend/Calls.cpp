@@ -75,6 +75,12 @@ void KernelBuilder::endFunction(ArrayRef<KernelValue> values) {
 
 void KernelBuilder::abandonFunction() { leaveFunction(); }
 
+void KernelBuilder::dropFunctions(ArrayRef<std::string> names) {
+  for (auto function : llvm::make_early_inc_range(kernel.getBody().front().getOps<FunctionOp>()))
+    if (llvm::is_contained(names, function.getName()))
+      function.erase();
+}
+
 std::vector<KernelValue> KernelBuilder::call(StringRef name, ArrayRef<Value> operands,
                                              ArrayRef<DataType> results) {
   auto types = llvm::map_to_vector(results, [&](const DataType &type) { return ir(type); });

@@ -145,11 +145,6 @@ bool KernelBuilder::listCoordinates(const KernelTree &tree, StringRef level,
 
 void KernelBuilder::deactivate(const KernelTree &tree, StringRef path,
                                ArrayRef<KernelValue> indices) {
-  if (isInFunction()) {
-    fail("deactivate: giving up a cell in a real_func: cells are collected when a task ends",
-         "make it a @func, which is inlined");
-    return;
-  }
   std::optional<TreePath> found = findPath(tree.type(), path);
   SmallVector<Value> where;
   int last = found ? found->lastActivity() : 0;

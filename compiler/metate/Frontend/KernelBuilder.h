@@ -260,11 +260,20 @@ public:
   std::vector<KernelValue> call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands,
                                 llvm::ArrayRef<DataType> results);
   bool isInFunction() const { return !outer.empty(); }
+  /// Takes these functions out of the kernel: they are made anew.
+  void dropFunctions(llvm::ArrayRef<std::string> names);
 
   //===-- Random.cpp
   //---------------------------------------------------------===//
   /// A random number: an integer of any value, a float of [0, 1). `key`: a u64 of the launch.
   KernelValue random(Scalar type, const KernelValue &key);
+  /// Four i32 that say which numbers come next where the builder stands: operands of a call of a function that draws.
+  std::vector<KernelValue> streamState();
+  /// Numbers that follow those that such a call has drawn.
+  void continueStream(const KernelValue &blocks);
+  /// Makes these operands the first parameters of the function at hand. Until then it draws no numbers.
+  void beginStream();
+  bool mayDraw() const;
 
 private:
   struct Frame {
@@ -353,9 +362,8 @@ private:
   };
   /// What the numbers of one iteration are counted by.
   struct RandomStream {
-    mlir::Operation *loop = nullptr; // null: statements outside of parallel loops
-    mlir::Value blocks;              // an i32 local: how many blocks of words were taken
-    mlir::Value low, high, task;     // the iteration's number in two words, the loop's number
+    mlir::Value blocks;          // an i32 local: how many blocks of words were taken
+    mlir::Value low, high, task; // the iteration's number in two words, the loop's number
     // In loops that run in order: i32 locals of the words that are left, the next one first, and how
     // many were used.
     llvm::SmallVector<mlir::Value, 4> left;
@@ -364,6 +372,9 @@ private:
   llvm::SmallVector<mlir::Value, 2> randomWords(const KernelValue &key, unsigned count);
   llvm::SmallVector<mlir::Value, 2> wordsInLoop(RandomStream &stream, const KernelValue &key,
                                                 unsigned count);
+  mlir::Operation *streamOwner() const;
+  mlir::Value streamLocal(mlir::Value first);
+  void addCounters(RandomStream &stream, mlir::Value blocks);
   RandomStream &randomStream();
   mlir::Value randomBlock(const RandomStream &stream, const KernelValue &key);
   mlir::Value wordConstant(int64_t value);

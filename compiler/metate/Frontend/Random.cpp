@@ -46,26 +46,36 @@ Value KernelBuilder::wordConstant(int64_t value) {
   return arith::ConstantOp::create(builder, loc(), builder.getI32IntegerAttr(int32_t(value)));
 }
 
-/// The stream of the iteration, or of the statements outside of parallel loops. Its variables are
+/// What a stream belongs to: the function or parallel loop that the builder stands in; null: neither.
+Operation *KernelBuilder::streamOwner() const {
+  return isInFunction() ? scopes.front()->getParentOp() : parallelOp;
+}
+
+Value KernelBuilder::streamLocal(Value first) {
+  Value place = memref::AllocaOp::create(builder, loc(), MemRefType::get({}, builder.getI32Type()));
+  memref::StoreOp::create(builder, loc(), first, place, ValueRange{});
+  return place;
+}
+
+/// What a stream counts with, from where the builder stands on; `blocks`: of words that were taken before.
+void KernelBuilder::addCounters(RandomStream &stream, Value blocks) {
+  stream.blocks = streamLocal(blocks);
+  for (int k = 0; k < 4; ++k)
+    stream.left.push_back(streamLocal(wordConstant(0)));
+  stream.used = streamLocal(wordConstant(4));
+}
+
+/// The stream of the iteration, of the function, or of the statements outside of parallel loops. Its variables are
 /// made where the iteration, or the kernel, begins.
 KernelBuilder::RandomStream &KernelBuilder::randomStream() {
-  RandomStream &stream = streams[parallelOp];
+  RandomStream &stream = streams[streamOwner()];
   if (stream.blocks)
     return stream;
+  assert(!isInFunction() && "a function gets its stream when it begins");
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(parallelOp ? &parallelOp->getRegion(0).front()
                                               : &kernel.getBody().front());
-  auto local = [&](int64_t first) -> Value {
-    auto type = MemRefType::get({}, builder.getI32Type());
-    Value place = memref::AllocaOp::create(builder, loc(), type);
-    memref::StoreOp::create(builder, loc(), wordConstant(first), place, ValueRange{});
-    return place;
-  };
-  stream.loop = parallelOp;
-  stream.blocks = local(0);
-  for (int k = 0; k < 4; ++k)
-    stream.left.push_back(local(0));
-  stream.used = local(4);
+  addCounters(stream, wordConstant(0));
   stream.low = stream.high = stream.task = wordConstant(0);
   if (!parallelOp)
     return stream;
@@ -82,6 +92,30 @@ KernelBuilder::RandomStream &KernelBuilder::randomStream() {
   stream.low = arith::TruncIOp::create(builder, loc(), builder.getI32Type(), number);
   stream.high = arith::TruncIOp::create(builder, loc(), builder.getI32Type(), high);
   return stream;
+}
+
+/// Of the iteration that calls the function: its number, its loop's, and how many blocks it took before. What a function leaves
+/// of a block is not drawn any more.
+void KernelBuilder::beginStream() {
+  RandomStream &stream = streams[streamOwner()];
+  for (Value *word : {&stream.low, &stream.high, &stream.task})
+    *word = parameter(METATE_I32).ir;
+  addCounters(stream, parameter(METATE_I32).ir);
+}
+
+bool KernelBuilder::mayDraw() const { return !isInFunction() || streams.count(streamOwner()); }
+
+std::vector<KernelValue> KernelBuilder::streamState() {
+  RandomStream &stream = randomStream();
+  Value blocks = memref::LoadOp::create(builder, loc(), stream.blocks, ValueRange{});
+  std::vector<KernelValue> state;
+  for (Value word : {stream.low, stream.high, stream.task, blocks})
+    state.push_back({word, METATE_I32});
+  return state;
+}
+
+void KernelBuilder::continueStream(const KernelValue &blocks) {
+  memref::StoreOp::create(builder, loc(), blocks.ir, randomStream().blocks, ValueRange{});
 }
 
 /// The iteration's next four words.
@@ -155,11 +189,6 @@ static Value joined(OpBuilder &builder, Location loc, ArrayRef<Value> words) {
 KernelValue KernelBuilder::random(Scalar type, const KernelValue &key) {
   if (!key)
     return {};
-  if (isInFunction()) {
-    fail("random numbers in a real_func are not there: an iteration counts those that it draws",
-         "draw them before, and pass them; or make it a @func, which is inlined");
-    return {};
-  }
   assert(bitWidth(key.type.scalar) == 64 && "the key is a u64");
   DataType data(type);
   unsigned width = bitWidth(type), wordBits = width == 64 ? 64 : 32;

@@ -6,6 +6,7 @@
 #ifndef METATE_TRANSFORMS_CELLACCESS_H
 #define METATE_TRANSFORMS_CELLACCESS_H
 
+#include "metate/Dialect/Call.h"
 #include "metate/Dialect/Tree.h"
 
 namespace metate {
@@ -57,13 +58,15 @@ inline std::optional<CellAccess> changedCell(mlir::Operation *op) {
   return cell && cell.changesActivity() ? std::optional(CellAccess::from(cell)) : std::nullopt;
 }
 
-/// True if something inside of `scope` may deactivate cells of the tree.
+/// True if something inside of `scope`, or a function that it calls, may deactivate cells of the tree.
 inline bool mayDeactivate(KernelOp kernel, mlir::Operation *scope, mlir::Value tree) {
-  return scope
-      ->walk([&](DeactivateOp op) {
-        return mayBeSameTree(kernel, op.getTree(), tree) ? mlir::WalkResult::interrupt()
-                                                         : mlir::WalkResult::advance();
-      })
+  return walkWithCalls(scope,
+                       [&](mlir::Operation *op) {
+                         auto deactivate = llvm::dyn_cast<DeactivateOp>(op);
+                         return deactivate && mayBeSameTree(kernel, deactivate.getTree(), tree)
+                                    ? mlir::WalkResult::interrupt()
+                                    : mlir::WalkResult::advance();
+                       })
       .wasInterrupted();
 }
 

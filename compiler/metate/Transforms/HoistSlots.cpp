@@ -173,9 +173,13 @@ private:
   /// Deactivations that become one per slot; nullopt: some do not, so that links have to be looked at each time.
   std::optional<int64_t> countGivenUp(RangeOp range, size_t inner) {
     int64_t count = 0;
-    auto result = range.walk([&](DeactivateOp op) {
+    auto result = walkWithCalls(range, [&](Operation *op) {
+      auto deactivate = dyn_cast<DeactivateOp>(op);
+      if (!deactivate)
+        return WalkResult::advance();
       ++count;
-      return cellsGivenUp(range, inner, op) ? WalkResult::advance() : WalkResult::interrupt();
+      return cellsGivenUp(range, inner, deactivate) ? WalkResult::advance()
+                                                    : WalkResult::interrupt();
     });
     return result.wasInterrupted() ? std::nullopt : std::optional(count);
   }

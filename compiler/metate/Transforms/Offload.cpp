@@ -248,7 +248,12 @@ private:
   /// behind `deactivate(a)` begins a task of its own.
   static bool endsTask(ArrayRef<Operation *> run, Operation &next) {
     return isa<SortOp>(next) && llvm::any_of(run, [](Operation *op) {
-             return op->walk([](DeactivateOp) { return WalkResult::interrupt(); }).wasInterrupted();
+             return walkWithCalls(op,
+                                  [](Operation *inner) {
+                                    return isa<DeactivateOp>(inner) ? WalkResult::interrupt()
+                                                                    : WalkResult::advance();
+                                  })
+                 .wasInterrupted();
            });
   }
 
@@ -280,7 +285,11 @@ private:
   /// that another worker deactivated, all that is not active gets its background back.
   void collectAfter(Operation *task) {
     llvm::SetVector<Value> trees;
-    task->walk([&](DeactivateOp op) { trees.insert(op.getTree()); });
+    walkWithCalls(task, [&](Operation *op) {
+      if (auto deactivate = dyn_cast<DeactivateOp>(op))
+        trees.insert(deactivate.getTree());
+      return WalkResult::advance();
+    });
     for (Value tree : trees) {
       bool isSerial = isa<SerialOp>(task);
       bool sweeps = !isSerial && writes(task, tree);

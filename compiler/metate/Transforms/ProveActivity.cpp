@@ -115,7 +115,11 @@ struct ProveActivity : metate::impl::ProveActivityBase<ProveActivity> {
         continue;
       never.clear();
       if (!isa<SerialOp>(task))
-        task.walk([&](DeactivateOp op) { never.push_back(op); });
+        walkWithCalls(&task, [&](Operation *op) {
+          if (auto deactivate = dyn_cast<DeactivateOp>(op))
+            never.push_back(deactivate);
+          return WalkResult::advance();
+        });
       Facts facts;
       if (auto cells = dyn_cast<CellsOp>(task))
         addOwn(cells, facts);

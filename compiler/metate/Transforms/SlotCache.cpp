@@ -21,8 +21,11 @@ void SlotCache::noteCalls() {
       function.walk([&](Operation *op) {
         std::optional<CellAccess> change = changedCell(op);
         for (BlockArgument tree : arguments.old())
-          if (change && mayBeSameTree(kernel, tree, change->tree))
+          if (change && mayBeSameTree(kernel, tree, change->tree)) {
             innerChanges.insert({scope, tree});
+            if (isa<DeactivateOp>(op))
+              innerUnlinks.insert({scope, tree});
+          }
       });
   });
 }

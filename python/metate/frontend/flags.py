@@ -23,6 +23,10 @@ class StaticJump(Exception):
         self.is_break = is_break
 
 
+class FunctionDraws(Exception):
+    """A random number is drawn in a function that was begun as one that draws none."""
+
+
 class Flags:
     """Makes, finds and clears flags."""
 

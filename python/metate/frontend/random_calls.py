@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import value_types as _types
 from .arguments import Arguments
+from .flags import FunctionDraws
 from .providers import random_keys
 from .values import Values
 from .walk import Walk
@@ -47,6 +48,8 @@ class RandomCalls:
         return self.values.scalar_type(given[0], place)
 
     def _random(self, dtype, node):
+        if not self.builder.may_draw:
+            raise FunctionDraws
         self.walk.locate(node)
         key = self.walk.captures.value("random_seed", _types.u64, random_keys)
         return self.walk.emit(node, self.builder.random, dtype.code, key)

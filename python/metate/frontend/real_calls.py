@@ -18,7 +18,7 @@ from . import analysis, handles, structs
 from .annotations import is_tuple_annotation, tuple_annotation
 from .blocks import Blocks
 from .diagnostics import located
-from .flags import Flags, StaticReturn
+from .flags import Flags, FunctionDraws, StaticReturn
 from .function import Ref, is_template
 from .inlining import Callee, Inlining
 from .native import describe, native_type
@@ -47,6 +47,7 @@ class _Made:
 
     source: Any
     keys: tuple
+    draws: bool  # random numbers
     name: str = ""
     frame: Any = None  # while it is walked
     structure: Any = None  # of what it returns, with a DataType at each leaf; of no results None
@@ -61,6 +62,7 @@ class RealCalls:
         self.walk, self.builder = walk, walk.builder
         self.inlining, self.values, self.blocks, self.flags, self.results = inlining, values, blocks, flags, results
         self._made: list[_Made] = []
+        self._draws = False  # functions that are made from now on can draw random numbers
 
     def call_function(self, function, node, receivers=()):
         """What a call stands for."""
@@ -172,12 +174,25 @@ class RealCalls:
     #  -- functions --------------------------------------------------------------------------------
 
     def _make(self, callee, arguments, keys, node):
+        """Whether a function draws random numbers is known when it was walked: then all that was made for it is made anew."""
+        first = len(self._made)
+        try:
+            return self._make_once(callee, arguments, keys, node)
+        except FunctionDraws:
+            if any(one.frame is not None for one in self._made[:first]):
+                raise
+            self.builder.drop_functions([one.name for one in self._made[first:]])
+            del self._made[first:]
+            self._draws = True
+            return self._make_once(callee, arguments, keys, node)
+
+    def _make_once(self, callee, arguments, keys, node):
         source = callee.source
         opened = sum(one.source is source and one.frame is not None for one in self._made)
         if opened >= _MOST_OPEN:
             text = f"'{source.name}' calls itself {opened} deep, each time for other arguments that are known while compiling"
             raise self.walk.error("syntax", text, node, "make the argument that changes a value: annotate it with its type")
-        made = _Made(source, keys)
+        made = _Made(source, keys, self._draws)
         self._announce_result(made, node)
         self._made.append(made)
         definition = source.tree
@@ -201,6 +216,8 @@ class RealCalls:
         frame = handles.Frame(callee.source, handles.Scope("function"), {}, walk.frame, node, self.builder.scope)
         frame.annotation, frame.depth, frame.may_end = callee.returns, walk.depth, True
         walk.frame = made.frame = frame
+        if made.draws:
+            self.builder.begin_stream()
         names = {name: argument.inside() for name, argument in arguments.items()}
         frame.scope.names.update(names)
         facts = analysis.facts_of(callee.body)
@@ -217,6 +234,8 @@ class RealCalls:
         for argument in arguments.values():
             if argument.variables:
                 values += [walk.emit(definition, self.builder.load, inner) for inner in argument.inner]
+        if made.draws:
+            values.append(walk.emit(definition, self.builder.stream_state)[-1])
         self.builder.end_function(values)
 
     def _check_returned(self, made, frame, definition):
@@ -279,10 +298,15 @@ class RealCalls:
         variables = [variable for argument in arguments.values() for variable in argument.variables]
         operands = [operand for argument in arguments.values() for operand in argument.operands]
         types = [*(made.types or ()), *(variable.type for variable in variables)]
+        if made.draws:
+            state = self.walk.emit(node, self.builder.stream_state)
+            operands, types = [*state, *operands], [*types, state[-1].type]
         results = iter(self.walk.emit(node, self.builder.call, made.name, operands, types))
         thing = rebuilt(made.structure, results) if made.has_result else None
         for variable in variables:
             self.walk.write(node, variable, next(results), "argument by reference")
+        if made.draws:
+            self.walk.emit(node, self.builder.continue_stream, next(results))
         return thing
 
     def _guess_result(self, made, node):

@@ -23,17 +23,6 @@ metate.kernel @k() {
 
 // -----
 
-metate.kernel @k(%f: !metate.tree<#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>>, %i: index) {
-  metate.function "f" () {
-    // expected-error @below {{(X3) expected no deactivation in a function}}
-    metate.deactivate %f["a"][%i] : !metate.tree<#metate.bitmasked<"i", [8], [#metate.place<"a" : f32>]>>
-    metate.give
-  }
-  metate.return
-}
-
-// -----
-
 metate.kernel @k() {
   // expected-error @below {{(Y1) expected a function of the kernel, got 'f'}}
   metate.call "f"() : () -> ()
