@@ -220,6 +220,10 @@ def test_conversions_of_arrays(rng, kind):
     y.from_numpy(given.transpose(1, 0, 2))
     x.copy_from(y)
     assert np.array_equal(x.to_numpy(), given.transpose(1, 0, 2).astype(np.float32))
+    same = kind(mt.types.vector(3, mt.f32), (4, 6))
+    same.copy_from(x)
+    x.fill(0)
+    assert np.array_equal(same.to_numpy(), given.transpose(1, 0, 2).astype(np.float32))
 
 
 class OnlyDLPack:

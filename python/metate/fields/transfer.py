@@ -104,6 +104,14 @@ def copy(field, other) -> None:
     shape, given = field.shape + getattr(field.element, "shape", ()), other.shape + getattr(other.element, "shape", ())
     if shape != given:
         raise RuntimeValueError_(f"{field._described()}: copy_from: expected a field of shape {shape}, got {given}")
+    if field.dtype is other.dtype:
+        try:
+            to, given = view(field), view(other)
+        except TreeError:  # no strided arrays: cells of sparse trees, bf16, components that lie apart
+            pass
+        else:
+            np.copyto(to, given)
+            return
     from_array(field, other.to_numpy())
 
 
