@@ -48,6 +48,7 @@ from .outside import Outside
 from .places import Places
 from .python_calls import PythonCalls
 from .random_calls import RandomCalls
+from .real_arguments import RealArguments
 from .real_calls import RealCalls
 from .results import Results
 from .sparse import SparseCalls
@@ -166,7 +167,7 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     methods = MethodCalls(walk, values, arguments, places, inlining, field_access, sparse)
     foreign = ForeignCalls(walk, arguments, operators, inlining)
     python_calls = PythonCalls(walk, values, arguments, outside, operators, texts, inlining, construction, intrinsics, foreign)
-    real_calls = RealCalls(walk, inlining, values, blocks, flags, results)
+    real_calls = RealCalls(walk, inlining, values, blocks, flags, results, RealArguments(walk, values, results))
     calls = Calls(walk, evaluator, structs, inlining, construction, intrinsics, methods, python_calls, real_calls)
     branches = Branches(walk, evaluator, values, blocks)
     jumps = Jumps(walk, evaluator, values, flags, interface, results)
