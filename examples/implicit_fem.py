@@ -133,7 +133,7 @@ def stiff(p: ti.template(), out: ti.template(), dt2: ti.f32):
 
 @ti.kernel
 def begin():
-    """The system's right-hand side, dt (f - dt K v), less nothing: the first residual. `way` has dt v before."""
+    """The system's right-hand side, dt (f - dt K v), less nothing: the first residual. `way` has v before."""
     for k in x:
         residual[k] = dt * force[k] - (product[k] - mass[k] * way[k])
         if held[k] != 0:
@@ -151,27 +151,15 @@ def dot(a: ti.template(), b: ti.template()) -> ti.f64:
 
 
 @ti.kernel
-def add(a: ti.template(), scale: ti.f32, b: ti.template()):
+def add(out: ti.template(), a: ti.template(), scale: ti.f32, b: ti.template()):
     for k in a:
-        a[k] += scale * b[k]
-
-
-@ti.kernel
-def turn(scale: ti.f32):
-    for k in way:
-        way[k] = residual[k] + scale * way[k]
-
-
-@ti.kernel
-def scaled(out: ti.template(), a: ti.template(), scale: ti.f32):
-    for k in a:
-        out[k] = scale * a[k]
+        out[k] = a[k] + scale * b[k]
 
 
 def step(tolerance=1e-4):
     """A step of time; gives how many rounds the conjugate gradients took."""
     pull(gravity)
-    scaled(way, v, 1.0)
+    way.copy_from(v)
     stiff(way, product, dt * dt)
     begin()
     square = first = dot(residual, residual)
@@ -179,13 +167,13 @@ def step(tolerance=1e-4):
     while square > tolerance**2 * first and rounds < 300:
         stiff(way, product, dt * dt)
         length = square / dot(way, product)
-        add(change, length, way)
-        add(residual, -length, product)
+        add(change, change, length, way)
+        add(residual, residual, -length, product)
         before, square = square, dot(residual, residual)
-        turn(square / before)
+        add(way, residual, square / before, way)
         rounds += 1
-    add(v, 1.0, change)
-    add(x, dt, v)
+    add(v, v, 1.0, change)
+    add(x, x, dt, v)
     return rounds
 
 
