@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .dtypes import bf16_bits
@@ -31,6 +32,11 @@ def filling(element, value: Any) -> Any:
     in integers. Whether it fits is the runtime's to say."""
     shape = getattr(element, "shape", ())
     scalar = getattr(element, "dtype", element)
+    if isinstance(value, (int, float)):
+        value = int(value) if isinstance(value, float) and not scalar.is_float and math.isfinite(value) else value
+        for extent in reversed(shape):
+            value = [value] * extent
+        return value
     if not scalar.is_float and np.asarray(value).dtype.kind == "f" and np.all(np.isfinite(value)):
         value = np.vectorize(int, otypes=[object])(value)[()]
     return np.full(shape, value) if shape and np.ndim(value) == 0 else value

@@ -440,6 +440,7 @@ PROCESS = """
     ti.init(arch=ti.cpu)
     x = ti.Vector.field(2, ti.f32, shape=8)
     y = ti.field(ti.f32, shape=())
+    x.fill(1)
     @ti.kernel
     def fill(a: ti.f32):
         for i in x:
