@@ -134,6 +134,46 @@ def test_a_graphs_slots_are_not_counted_wrongly():
         tree.reserve_for(graph, {"f": tree})
 
 
+def calling(factor):
+    """A kernel that calls a function of its own, with the name that another one's has, for where it activates."""
+
+    @mt.real_func
+    def place(n: mt.i32) -> mt.i32:
+        result = n
+        if n > 1:
+            result = place(n // 2) + factor
+        return result
+
+    @mt.kernel
+    def mark(f: SMALL, n: mt.i32):
+        for i in range(n):
+            f.h[place(i)] += 1.0
+
+    expected = lambda n: n if n <= 1 else expected(n // 2) + factor
+    return mark, expected
+
+
+@pytest.mark.parametrize("options", [{"debug": True}, {"deterministic": True}])
+def test_graphs_counts_and_the_cache_of_kernels_that_call_functions(options, tmp_path):
+    with mt.Context(offline_cache=True, offline_cache_file_path=tmp_path, **options) as context:
+        for start in range(2):
+            kernels = [calling(8), calling(20)]
+            builder = mt.graph.GraphBuilder()
+            for kernel, _ in kernels:
+                builder.dispatch(kernel, TREE, N)
+            graph, tree = builder.compile("both"), SMALL.new(capacity={"blocks": 1})
+            needed = counted(tree, graph, {"f": tree, "n": 60})
+            graph.run({"f": tree, "n": 60})
+            expected = np.zeros(256, np.float32)
+            for _, place in kernels:
+                np.add.at(expected, [place(i) for i in range(60)], 1)
+            np.testing.assert_array_equal(tree.h.to_numpy(), expected)
+            assert needed["blocks"] == tree.stats()["blocks"].used == len({i // 4 for i in np.nonzero(expected)[0]})
+            if "METATE_TEST_INTERP" not in os.environ:
+                assert graph.kernel.instances()[0].cache == ("loaded" if start else "compiled and cached")
+            context.reset()
+
+
 @pytest.mark.skipif(not sparse_native.available(), reason="the build has no Eigen")
 def test_a_matrix_is_built_under_every_option():
     @mt.kernel

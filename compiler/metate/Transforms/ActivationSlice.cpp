@@ -34,7 +34,12 @@ void ActivationSlice::findCalls() {
     if (callsIntoMemory(call))
       refuse(call, "what '" + call.getCallee() + "' does, which is called and not inlined");
   });
-  kernel.walk([&](FunctionOp function) { function.walk([&](Operation *op) { live.insert(op); }); });
+  kernel.walk([&](FunctionOp function) {
+    function.walk([&](Operation *op) {
+      live.insert(op);
+      llvm::append_range(work, op->getOperands()); // constants may stand outside of it
+    });
+  });
 }
 
 /// Activations stay for now, as what changes the set of active cells; they are taken to succeed.

@@ -238,6 +238,35 @@ metate.kernel @asks(%f: !sparse, %n: index, %v: f32) {
   metate.return
 }
 
+// What a function computes with is kept, also where it stands outside of the function.
+// CHECK-LABEL: metate.kernel @called.reserve
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8 : i32
+// CHECK: metate.function "place" (%[[N:.*]]: i32
+// CHECK: %[[HALF:.*]] = arith.shrsi %[[N]], %[[ONE]]
+// CHECK: %[[PART:.*]] = metate.call "place"(%[[HALF]])
+// CHECK: arith.addi %[[PART]], %[[EIGHT]]
+metate.kernel @called(%f: !sparse, %n: i32, %v: f32) {
+  %one = arith.constant 1 : i32
+  %eight = arith.constant 8 : i32
+  metate.function "place" (%m: i32) {
+    %more = arith.cmpi sgt, %m, %one : i32
+    %found = scf.if %more -> (i32) {
+      %half = arith.shrsi %m, %one : i32
+      %part = metate.call "place"(%half) : (i32) -> i32
+      %sum = arith.addi %part, %eight : i32
+      scf.yield %sum : i32
+    } else {
+      scf.yield %m : i32
+    }
+    metate.give %found : i32
+  }
+  %at = metate.call "place"(%n) : (i32) -> i32
+  %i = arith.index_cast %at : i32 to index
+  metate.store %v, %f["a"][%i] : f32, !sparse
+  metate.return
+}
+
 // A graph's slice runs those of its kernels, in its loops; emptied for ONLY are its kernels, since it has their access.
 // CHECK-LABEL: metate.kernel private @g.0.grow.reserve(
 // CHECK: metate.reserve
