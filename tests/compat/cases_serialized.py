@@ -88,3 +88,25 @@ def growth(ti):
 
 
 growth.ours = {"dtype": "int32", "shape": [2], "values": [18, 10]}
+
+
+def orders_of_dense_fields(ti):
+    """Cells as they lie in memory."""
+    turned, blocked = ti.field(ti.i32, (2, 6), order="ji"), ti.field(ti.i32)
+    ti.root.dense(ti.j, 3).dense(ti.ij, (2, 2)).place(blocked)
+    order = ti.field(ti.i32, shape=(2, 2, 6))
+
+    @ti.kernel
+    def visit():
+        n = 0
+        ti.loop_config(serialize=True)
+        for i, j in turned:
+            order[0, i, j] = n
+            n += 1
+        ti.loop_config(serialize=True)
+        for i, j in blocked:
+            order[1, i, j] = n
+            n += 1
+
+    visit()
+    return order.to_numpy()
