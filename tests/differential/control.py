@@ -220,7 +220,9 @@ class Control:
             return None
         text, arguments, (result,) = called
         signless = n.is_float(result.scalar)
-        return self.declare(Expr(result, text, text, arguments, signless=signless, bound=WHOLE if self.is_whole else None))
+        value = Expr(result, text, text, arguments, signless=signless, bound=WHOLE if self.is_whole else None)
+        # What is only declared is seldom seen.
+        return (self._output(value) if self.rng.random() < 0.6 else None) or self.declare(value)
 
     def make_call_of_several_results(self, depth):
         if self.in_function is not None:

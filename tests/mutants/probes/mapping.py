@@ -220,3 +220,18 @@ def lanes_twice():
     out = np.zeros(17, np.float32)
     run(np.ones(2, np.float32), out)
     expect(out, np.full(17, 2))
+
+
+@probe("RecursionRepeats")
+def recursion_repeats():
+    @mt.real_func
+    def power(n: i32, x: i32, product: i32) -> i32:
+        if n == 0:
+            return product
+        return power(n - 1, x, product * x)
+
+    @mt.kernel
+    def run(n: i32) -> i32:
+        return power(n, 3, 1)
+
+    expect(run(4), 81)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Passes.h"
 #include "metate/abi/base.h"
 
@@ -192,6 +193,9 @@ private:
     FunctionOp function = functionOf(call);
     OpBuilder builder(call);
     SmallVector<Value> operands(call.getOperands());
+    if (isMutant(Mutant::RecursionRepeats) && call->getParentOfType<FunctionOp>() == function)
+      for (unsigned k = 1; k < operands.size(); ++k)
+        operands[k] = function.getBody().getArgument(k);
     llvm::append_range(operands, captured[function]);
     auto made = func::CallOp::create(builder, call.getLoc(), this->made[function], operands);
     ValueRange results = made.getResults();
