@@ -1,9 +1,14 @@
 """Fixtures shared by all Python tests: random data that are the same in every run (seeded.py)."""
 
 import os
+import signal
 
 # Tests test the compiler, and share no cache with the user; those of the cache have folders of their own.
 os.environ.setdefault("METATE_OFFLINE_CACHE", "0")
+
+# A process that `nohup` or `&` in a script started ignores SIGINT, and so do those that it starts: tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import hypothesis
 import pytest

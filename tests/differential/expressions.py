@@ -251,7 +251,7 @@ class Expressions:
             kids[0] = self.masked(kids[0])
         for k in op.signs:
             if kids[k].signless:
-                kids[k] = self.constant(use.operands[k])
+                kids[k] = self.constant(use.operands[k], is_literal=False)
         return self.apply(op, use, type_, kids)
 
     def apply(self, op, use, type_, kids) -> Expr | None:
