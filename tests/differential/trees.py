@@ -397,12 +397,14 @@ class TwinTree:
         return sum(slot[0] == number and key.items() <= dict(slot[1]).items() for slot in self.slots)
 
     def append(self, name, at, value) -> int:
-        """At the end of the list that the cell is in: the index, -1 where it has its greatest length."""
+        """At the end of the list that the cell is in: the index, -1 where it has its greatest length or there is none."""
+        if not self.inside(name, at):
+            return -1
         member = self.type.members[name]
         position = member.axes.index(member.levels[-1][2][0])
         index = self.length(name, at)
         if index >= member.shape[position]:
-            self.is_full = self.is_full or self.inside(name, at)
+            self.is_full = True
             return -1
         self.put(name, (*at[:position], index, *at[position + 1 :]), value)
         return index
