@@ -97,7 +97,7 @@ VARIANTS = (
     Variant("as a method", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_method=True),
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
-    # An order is fixed before LLVM, whose work at O2 takes five times as long as all else of a random kernel.
+    # An order is fixed before LLVM, whose work at O2 takes longer than all else of a random kernel.
     Variant("deterministic", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0))),
     Variant("deterministic 4 workers", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0)), threads=4),
     *(Variant(f"interpreter after {stage}", stage=stage) for stage in ("import", "simplify", "activate", "offload")),
