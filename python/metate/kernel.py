@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import compile_options
+from . import compile_options, reporting
 from . import context as _context
 from .argument_kinds import describe_array, is_own_array, tree_type_of
 from .argument_packs import flat_arguments
@@ -28,7 +28,7 @@ from .frontend.kernel_source import KernelSource
 from .frontend.options import FrontendOptions
 from .frontend.requirements import HiddenTree
 from .frontend.source import attach_source  # noqa: F401
-from .frontend.specialize import StaticParameter, TreeParameter, element_is_the_arguments, text_of
+from .frontend.specialize import StaticParameter, element_is_the_arguments, text_of
 from .instances import Compiled, Home, Instance
 from .parameters import Parameter, signature_of
 from .tree_type import TreeType
@@ -52,13 +52,6 @@ def language_of(options, own):
     debug = bool(chosen("debug"))
     asserts = chosen("asserts") or (debug and own.get("asserts") is None)
     return FrontendOptions(options.default_ip, options.default_fp, chosen("fast_math"), debug, bool(asserts))
-
-
-def _reported_target(options) -> str | None:
-    """The target of which a context keeps reports; None: it keeps none."""
-    if not options.reports or options.arch == _context.interp:
-        return None
-    return options.cpu if options.reports is True else options.reports
 
 
 def _choices(options, debug=None):
@@ -366,7 +359,7 @@ class Kernel:
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))
-        target = _reported_target(options) if not home.reserves else None
+        target = reporting.target_of(options) if not home.reserves else None
         told = _compiler.Report() if target == options.cpu else None
         text = module.text(True) if target not in (None, options.cpu) else ""
         instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves, told)
@@ -376,7 +369,8 @@ class Kernel:
         if options.arch == _context.interp:
             holdings.interpreted.append(instance.code)
         if told is not None:
-            holdings.reports.append((self, self._told(told, instance, options.cpu, (walked - start) * 1e3)))
+            kept = reporting.compilation_of(self, instance, options.cpu, told, (walked - start) * 1e3)
+            holdings.reports.append((self, kept))
         elif target is not None:
             module = _compiler.SourceModule(self.__name__)
             module.parse(text)
@@ -386,24 +380,8 @@ class Kernel:
         return opened.kernels[0]
 
     def _explained(self, module, target, instance, front_end_ms):
-        """The Compilation of a module for any target; the module is used up."""
-        from metate_native import _compiler
-
-        told, choices = _compiler.Report(), _choices(_context.current().options, self._own.get("debug"))
-        choices.targets = [target]
-        try:
-            _compiler.explain(module, choices, told)
-        except _compiler.CompileError as error:
-            raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
-        return self._told(told, instance, target, front_end_ms)
-
-    def _told(self, told, instance, target, front_end_ms):
-        from .report import Compilation
-
-        signature = self._signature_of(instance)
-        trees = [(name, one.type) for name, one in instance.parameters.items() if isinstance(one, TreeParameter)]
-        trees += [(one.name, one.type) for one in instance.requirements.hidden if isinstance(one, HiddenTree)]
-        return Compilation(self.__name__, signature, self.source.file, self.source.first_line, target, front_end_ms, told, trees)
+        choices = _choices(_context.current().options, self._own.get("debug"))
+        return reporting.explained(self, instance, module, target, choices, front_end_ms)
 
     def _lower(self, compiler, module, options, reserves, told=None):
         from metate_native import _compiler
@@ -490,7 +468,7 @@ class Kernel:
         home = self._home()
         hits = {id(kernel): count for dispatcher in list(home.dispatchers.values()) for kernel, count in dispatcher.instances}
         return [
-            Instance(self._signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason, one.cache)
+            Instance(self.signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason, one.cache)
             for one in home.instances()
         ]
 
@@ -503,7 +481,8 @@ class Kernel:
         returns = self.source.returns
         return f"{self.__name__}({', '.join(parts)})" + (f" -> {_annotation_text(returns)}" if returns is not None else "")
 
-    def _signature_of(self, instance):
+    def signature_of(self, instance: Compiled) -> str:
+        """The types that an instance is for, hidden arguments included, as text."""
         parts = [f"{name}: {text_of(parameter)}" for name, parameter in instance.parameters.items()]
         hidden = [f"{name}: {text}" for name, text in instance.requirements.texts()]
         return f"{self.__name__}({', '.join(parts)})" + (f" [{', '.join(hidden)}]" if hidden else "")
@@ -548,7 +527,7 @@ class Kernel:
         module, requirements = self._walk(options, parameters)
         walked, instance = (time.perf_counter() - start) * 1e3, Compiled(parameters, False, "")
         instance.requirements = requirements
-        return Report(self._explained(module, target or _reported_target(options) or options.cpu, instance, walked))
+        return Report(self._explained(module, target or reporting.target_of(options) or options.cpu, instance, walked))
 
     def __repr__(self):
         return f"<kernel {self.__name__}>"
