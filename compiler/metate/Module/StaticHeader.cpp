@@ -172,7 +172,7 @@ static std::string cellOffset(llvm::ArrayRef<const metate_level *> path, unsigne
       for (uint32_t axis = 0; axis < above->axis_count; ++axis)
         if (above->axes[axis] == level.axes[k] && other != depth)
           other > depth ? void(inner *= above->extents[axis]) : void(outermost = false);
-    std::string index(1, "ijklmnopqrst"[level.axes[k]]);
+    std::string index(1, char('i' + level.axes[k]));
     if (inner > 1)
       index += " / " + std::to_string(inner);
     if (!outermost)
@@ -202,7 +202,7 @@ static void writeMember(llvm::raw_ostream &out, const StaticType &type, uint32_t
     for (const metate_level *level : path)
       for (uint32_t axis = 0; axis < level->axis_count; ++axis)
         extent *= level->axes[axis] == member.path_axes[k] ? level->extents[axis] : 1;
-    std::string index(1, "ijklmnopqrst"[member.path_axes[k]]);
+    std::string index(1, char('i' + member.path_axes[k]));
     parameters += ", int64_t " + index;
     shape += (k ? ", " : "") + index + " < " + std::to_string(extent);
   }

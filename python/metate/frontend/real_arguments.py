@@ -81,9 +81,7 @@ class RealArguments:
 
         def inside():
             parameters = [self.builder.parameter(type_) for type_ in types]
-            if not is_changed:
-                return handles.Constant(rebuilt(thing, iter(parameters)))
-            if isinstance(thing, tuple):
+            if not is_changed or isinstance(thing, tuple):
                 return handles.Constant(rebuilt(thing, iter(parameters)))
             return handles.Local(rebuilt(thing, iter([self._variable(one, node) for one in parameters])), node)
 
