@@ -164,6 +164,52 @@ def test_a_template_number_is_exact():
     assert run(10**5) == pytest.approx(1000.0)
 
 
+def test_a_value_given_to_a_template_keeps_its_type_and_wraps():
+    @ti.func
+    def narrow(p: ti.template()):
+        return ti.i8(p)
+
+    @ti.func
+    def narrow_sum(p: ti.template()):
+        return narrow(p.sum())
+
+    @ti.real_func
+    def narrow_next(p: ti.template()) -> ti.i8:
+        return ti.i8(p + 1)
+
+    @ti.kernel
+    def run() -> ti.types.vector(5, ti.i32):
+        v = ti.Vector([100, 200])
+        return ti.Vector([
+            narrow(v.sum()), narrow_sum(ti.Matrix([[300, 400], [500, 600]])), narrow(ti.max(1000, ti.i32(4))),
+            narrow(ti.i32(70000) * 3), narrow_next(ti.i32(2**31 - 1)),
+        ])  # fmt: skip
+
+    given = np.array([300, 1800, 1000, 210000, -(2**31)])
+    assert run().tolist() == given.astype(np.int8).tolist()
+
+
+def test_a_value_given_to_a_template_is_not_known():
+    @ti.func
+    def count(n: ti.template()):
+        r = 0
+        for _ in ti.static(range(n)):
+            r += 1
+        return r
+
+    @ti.kernel
+    def known() -> ti.i32:
+        return count(int(3.0)) + count(abs(-4))
+
+    @ti.kernel
+    def unknown() -> ti.i32:
+        return count(ti.i32(3))
+
+    assert known() == 7
+    with pytest.raises(ti.TaichiCompilationError, match="range: expected integers known while compiling here"):
+        unknown()
+
+
 def _defined(source):
     scope = dict(globals())
     file = f"<constants {abs(hash(source))}>"

@@ -170,9 +170,6 @@ class Inlining:
         """What is known of each argument while compiling."""
         found = {}
         for name, thing in bound.items():
-            if isinstance(thing, Value) and is_template(callee.signature.parameters[name].annotation):
-                known = None if thing.type.shape else self.builder.known_integer(thing)
-                thing = thing if known is None else known
             found[name] = _known(thing)
         return found
 
@@ -239,12 +236,9 @@ class Inlining:
         return handles.Constant(thing)
 
     def _template_parameter(self, thing, node):
-        """The argument itself; of integers that are known, the number: f(n - 1) passes what ti.static can ask."""
+        """The argument itself: a place, a value with its type, or what is known while compiling."""
         if isinstance(thing, (Reference, Components)) or (isinstance(thing, StructValue) and thing.is_place):
             return handles.Local(thing, node)
-        if isinstance(thing, Value) and not thing.type.shape and thing.type.code == self.walk.options.default_ip.code:
-            known = self.builder.known_integer(thing)
-            thing = thing if known is None else known
         return handles.Constant(thing)
 
 

@@ -65,9 +65,6 @@ class RealArguments:
         if is_template(annotation):
             if isinstance(thing, (Reference, Components)) or (isinstance(thing, StructValue) and thing.is_place):
                 return self._reference(thing, node)
-            if isinstance(thing, Value) and not thing.type.shape:
-                known = self.builder.known_integer(thing)
-                thing = thing if known is None else known
         else:
             thing = self.values.settled(thing, node)
             thing = self.results.annotated(annotation, thing, what, node)
