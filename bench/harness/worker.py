@@ -40,7 +40,8 @@ class Program:
         file, name = request["program"].split(":")
         made = getattr(importlib.import_module(f"programs.{file}"), name)(load(request["inputs"]), **request["parameters"])
         self.step, self.outputs = made["step"], made["outputs"]
-        self.reset, self.empty = made.get("reset"), made.get("empty") or self.empty_kernel()
+        self.reset, self.empty = made.get("reset"), made.get("empty")
+        self.first = 0.0  # seconds of the first step: compiling is in it
 
     def empty_kernel(self):
         from programs import empty
@@ -63,11 +64,11 @@ class Program:
 
     def launch(self):
         """Seconds of one launch of a kernel that does nothing: the fastest of some batches."""
-        taken = []
+        taken, empty = [], self.empty or self.empty_kernel()
         for _ in range(5):
             start = time.perf_counter()
             for _ in range(200):
-                self.empty()
+                empty()
             self.sync()
             taken.append((time.perf_counter() - start) / 200)
         return min(taken)
@@ -75,8 +76,12 @@ class Program:
     def check(self, steps):
         if self.reset:
             self.reset()
-        for _ in range(steps):
+        start = time.perf_counter()
+        for step in range(steps):
             self.step()
+            if step == 0:
+                self.sync()
+                self.first = time.perf_counter() - start
         self.sync()
         return self.outputs()
 
@@ -108,7 +113,7 @@ class Reference:
         return 0.0
 
     def check(self, steps):
-        self.run(steps)
+        self.first = self.run(steps)
         arrays = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.expected.items()}
         pointers = (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays.values()))
         self.library.reference_read(self.handle, pointers)
@@ -136,7 +141,7 @@ def answer(kind, state, request):
         folder = pathlib.Path(request["folder"])
         for name, array in outputs.items():
             np.savez(folder / f"{name}.npz", **digest.take(np.asarray(array)))
-        return {"seconds": seconds, "outputs": {name: str(folder / f"{name}.npz") for name in outputs}}
+        return {"seconds": seconds, "first": side.first, "outputs": {name: str(folder / f"{name}.npz") for name in outputs}}
     if request["do"] == "run":
         gc.disable()
         seconds = side.run(request["steps"])

@@ -76,6 +76,8 @@ SUITE = (
     # Those that want one core follow each other, the longest first, so that no core waits.
     # The benchmarks' programs and the hand-written ones, at tiny sizes against NumPy.
     Step("bench-smoke", (PYTHON, "bench/run", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 120),
+    # The spellings of bench/cliffs, in the same way.
+    Step("cliffs-smoke", (PYTHON, "bench/cliffs", "--smoke", "--junit", "{junit}"), ("build-dev",), True, 40),
     # The tree protocol as models, in all their states, and the faults that the models must find.
     Step("model", (PYTHON, "tests/model/run.py", "-j", "1", "--junit", "{junit}"), (), True, 150),
     Step(
