@@ -338,6 +338,7 @@ CASES = {
         lambda: before_first(np.zeros((2, 3), np.float32)), "",
         [("bounds", "before_first", "(0, 0)",
           BOUNDS + "x[0, -1] of shape (2, 3); a negative index does not count from the end", 2)],
+        stages=("import", "simplify", "activate"),  # later, owned atomics are reads and writes
     ),
     "a cell beside a dense tree": Case(
         lambda: beside_tree(Dense.new()), "", [("bounds", "beside_tree", "(0, 3)", BOUNDS + "t.a[0, 4] of shape (3, 4)", 3)]

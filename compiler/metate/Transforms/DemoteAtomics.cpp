@@ -4,6 +4,7 @@
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
+#include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
 
 namespace metate {
@@ -15,49 +16,58 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
+/// A tree's member or an array.
+using Target = std::pair<Value, StringRef>;
+
 struct DemoteAtomics : metate::impl::DemoteAtomicsBase<DemoteAtomics> {
   void runOnOperation() override {
-    for (Operation &op : getOperation().getBody().front())
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
       if (isa<RangeOp, ForEachOp>(op))
         visitLoop(&op);
+      else if (!isa<FunctionOp>(op)) // which parallel loops may call
+        visitSerial(&op);
   }
 
 private:
-  /// Where an operation writes: the tree or array and its coordinates; nullopt if it writes
+  /// Where an operation writes: the member or array and its coordinates; nullopt if it writes
   /// nothing.
-  static std::optional<std::pair<Value, OperandRange>> writeOf(Operation *op) {
+  static std::optional<std::pair<Target, OperandRange>> writeOf(Operation *op) {
     if (auto cell = CellAccess::of(op))
-      return writesMember(op) ? std::optional(std::pair(cell->tree, cell->coordinates))
-                              : std::nullopt;
+      return writesMember(op)
+                 ? std::optional(std::pair(Target(cell->tree, cell->path), cell->coordinates))
+                 : std::nullopt;
     if (auto store = dyn_cast<memref::StoreOp>(op))
-      return std::pair(store.getMemRef(), store.getIndices());
+      return std::pair(Target(store.getMemRef(), ""), store.getIndices());
     if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
-      return std::pair(rmw.getMemref(), rmw.getIndices());
+      return std::pair(Target(rmw.getMemref(), ""), rmw.getIndices());
     return std::nullopt;
   }
 
-  /// Exactly the loop's variables come first, in order; more indices (element dimensions) may
-  /// follow.
-  static bool isOwn(Operation *loop, OperandRange coordinates) {
-    auto variables = loop->getRegion(0).getArguments();
-    return coordinates.size() >= variables.size() &&
-           llvm::equal(variables, coordinates.take_front(variables.size()));
+  /// Tasks of a launch run one after the other: nobody runs beside what one worker runs alone.
+  void visitSerial(Operation *op) {
+    SmallVector<Operation *> atomics;
+    op->walk([&](Operation *inner) {
+      if (isa<AtomicOp, memref::AtomicRMWOp>(inner))
+        atomics.push_back(inner);
+    });
+    for (Operation *atomic : atomics)
+      demote(atomic, "no other iterations run beside it");
   }
 
   void visitLoop(Operation *loop) {
-    llvm::DenseSet<Value> shared, written;
-    bool mayAlias = getOperation().getMayAlias();
+    llvm::MapVector<Target, SmallVector<ValueRange>> writes;
     walkWithCalls(loop, [&](Operation *op) {
-      if (auto write = writeOf(op)) {
-        written.insert(write->first);
-        if (!isOwn(loop, write->second))
-          shared.insert(write->first);
-      }
+      if (auto write = writeOf(op))
+        writes[write->first].push_back(write->second);
       return WalkResult::advance();
     });
+    llvm::DenseSet<Target> shared;
+    for (auto &[target, places] : writes)
+      if (!areOwnPlaces(loop, places))
+        shared.insert(target);
     // Overlapping arguments: one foreign write anywhere may hit any of them, and the own element of
     // one may be another iteration's of the next.
-    bool mayMeet = mayAlias && (written.size() > 1 || !shared.empty());
+    bool mayMeet = getOperation().getMayAlias() && (writes.size() > 1 || !shared.empty());
     SmallVector<Operation *> atomics;
     loop->walk([&](Operation *op) {
       if (!isa<AtomicOp, memref::AtomicRMWOp>(op))
@@ -70,12 +80,13 @@ private:
         atomics.push_back(op);
     });
     for (Operation *op : atomics)
-      demote(op);
+      demote(op, "each iteration has a place of its own");
   }
 
   static std::string nameOf(Operation *op) {
     std::optional<CellAccess> cell = CellAccess::of(op);
-    return cell ? accessName(cell->tree, cell->path).name : accessName(writeOf(op)->first).name;
+    return cell ? accessName(cell->tree, cell->path).name
+                : accessName(writeOf(op)->first.first).name;
   }
 
   static void remarkKept(Operation *op, StringRef why) {
@@ -83,10 +94,10 @@ private:
       remark << "'" << nameOf(op) << "' is changed by an atomic operation" << why;
   }
 
-  void demote(Operation *op) {
+  void demote(Operation *op, StringRef why) {
     if (auto remark = remarkDone(op, "demote-atomics", "atomics"))
       remark << "the atomic operation on '" << nameOf(op)
-             << "' is demoted to a plain load and store: each iteration has a place of its own";
+             << "' is demoted to a plain load and store: " << why;
     OpBuilder builder(op);
     Location loc = op->getLoc();
     Value old, next;
@@ -113,7 +124,13 @@ private:
       kind = arith::AtomicRMWKind::mins;
     if (kind == arith::AtomicRMWKind::assign)
       return value;
-    return arith::getReductionOp(kind, builder, loc, old, value);
+    Value next = arith::getReductionOp(kind, builder, loc, old, value);
+    // As of sums and products that a kernel writes out (Frontend/Operators.cpp).
+    if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp()))
+      next.getDefiningOp()->setAttr(
+          floats.getFastMathAttrName(),
+          arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::contract));
+    return next;
   }
 };
 } // namespace

@@ -63,10 +63,10 @@ def SliceActivations : Metate_Pass<"metate-slice-activations"> {
 }
 
 def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {
-  let summary = "an atomic on a cell or element that one iteration owns becomes a load, an operation and a store";
+  let summary = "an atomic on a cell or element that one iteration owns, or outside of parallel loops, becomes a load, an operation and a store";
   let description = [{
-    Owns: the coordinates are exactly the loop's variables and the loop writes that tree or array nowhere else. Must run
-    after explicit-activation, which makes plain accesses of such cells known to be active.
+    Owns: no other iteration of the loop writes that place. For example `x[j, i + 1] += 1` in a loop over i and j that writes x nowhere
+    else. Must run after explicit-activation, which makes plain accesses of such cells known to be active.
   }];
   let statistics = [Statistic<"demoted", "demoted", "atomics demoted">];
 }

@@ -54,3 +54,139 @@ metate.kernel @overlapping(%x: memref<?xf32>, %y: memref<?xf32>, %v: f32, %n: in
   }
   metate.return
 }
+
+// What one worker runs alone.
+// CHECK-LABEL: metate.kernel @serial
+// CHECK-NOT: atomic
+// CHECK: arith.addf {{.*}} fastmath<contract>
+// CHECK: arith.addi
+metate.kernel @serial(%x: memref<?xf32>, %k: memref<?xi32>, %v: f32, %w: i32, %n: index) attributes {may_alias} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  scf.for %i = %zero to %n step %one {
+    %place = memref.load %k[%i] : memref<?xi32>
+    %at = arith.index_cast %place : i32 to index
+    %old = memref.atomic_rmw addf %v, %x[%at] : (f32, memref<?xf32>) -> f32
+  }
+  %first = memref.atomic_rmw addi %w, %k[%zero] : (i32, memref<?xi32>) -> i32
+  metate.return
+}
+
+// CHECK-LABEL: metate.kernel @permuted
+// CHECK-NOT: memref.atomic_rmw
+// CHECK: metate.return
+metate.kernel @permuted(%x: memref<?x?xf32>, %y: memref<?xf32>, %v: f32, %n: index, %o: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %next = arith.addi %i, %one : index
+    %shifted = arith.subi %o, %j : index
+    %a = memref.atomic_rmw addf %v, %x[%shifted, %next] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  // Digits of a number, and what lies between two of them.
+  metate.range (%i, %j) = (%zero, %zero) to (%c8, %c8) {
+    %c16 = arith.constant 16 : index
+    %row = arith.muli %i, %c16 : index
+    %column = arith.muli %j, %two : index
+    %even = arith.addi %row, %column : index
+    %odd = arith.addi %even, %one : index
+    %a = memref.atomic_rmw addf %v, %y[%even] : (f32, memref<?xf32>) -> f32
+    %b = memref.atomic_rmw addf %v, %y[%odd] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  // The second coordinate tells j, so the first one i.
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %sum = arith.addi %i, %j : index
+    %a = memref.atomic_rmw addf %v, %x[%sum, %j] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// Members of one tree: another one's cells are other places.
+// CHECK-LABEL: metate.kernel @members
+// CHECK: metate.store {{.*}}["a"]
+// CHECK: metate.atomic addf {{.*}}["b"]
+!two = !metate.tree<#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+metate.kernel @members(%t: !two, %v: f32) {
+  %zero = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%i) = (%zero) to (%c64) {
+    %a = metate.atomic addf %v, %t["a"] [%i] active : f32, <#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+    %b = metate.atomic addf %v, %t["b"] [%zero] active : f32, <#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+    metate.yield
+  }
+  metate.return
+}
+
+// Each of these has two iterations that write one place.
+// CHECK-LABEL: metate.kernel @meet
+// CHECK-COUNT-10: memref.atomic_rmw
+// CHECK-NOT: memref.store
+// CHECK: metate.return
+metate.kernel @meet(%x: memref<?x?xf32>, %y: memref<?xf32>, %v: f32, %n: index, %m: i32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  // The diagonal.
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %sum = arith.addi %i, %j : index
+    %a = memref.atomic_rmw addf %v, %x[%sum, %zero] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  // Each alone is a place of its own.
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %a = memref.atomic_rmw addf %v, %x[%i, %j] : (f32, memref<?x?xf32>) -> f32
+    %b = memref.atomic_rmw addf %v, %x[%j, %i] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  // A digit that is too large.
+  metate.range (%i, %j) = (%zero, %zero) to (%c8, %c8) {
+    %c7 = arith.constant 7 : index
+    %row = arith.muli %i, %c7 : index
+    %at = arith.addi %row, %j : index
+    %a = memref.atomic_rmw addf %v, %y[%at] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  // As far apart as iterations are.
+  metate.range (%i) = (%zero) to (%c8) {
+    %even = arith.muli %i, %two : index
+    %far = arith.addi %even, %two : index
+    %a = memref.atomic_rmw addf %v, %y[%even] : (f32, memref<?xf32>) -> f32
+    %b = memref.atomic_rmw addf %v, %y[%far] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  // Twice 2147483648 is 0 in 32 bits.
+  metate.range (%i) = (%zero) to (%n) {
+    %i32 = arith.index_cast %i : index to i32
+    %two32 = arith.constant 2 : i32
+    %twice = arith.muli %i32, %two32 : i32
+    %at = arith.index_cast %twice : i32 to index
+    %a = memref.atomic_rmw addf %v, %y[%at] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  // Half of the variables.
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %a = memref.atomic_rmw addf %v, %x[%i, %zero] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  // A product of two of them.
+  metate.range (%i, %j) = (%zero, %zero) to (%n, %n) {
+    %product = arith.muli %i, %j : index
+    %a = memref.atomic_rmw addf %v, %x[%product, %j] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  // What varies within the iteration.
+  metate.range (%i) = (%zero) to (%n) {
+    scf.for %k = %zero to %c8 step %one {
+      %at = arith.addi %i, %k : index
+      %a = memref.atomic_rmw addf %v, %y[%at] : (f32, memref<?xf32>) -> f32
+    }
+    metate.yield
+  }
+  metate.return
+}

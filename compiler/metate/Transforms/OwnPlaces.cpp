@@ -1,0 +1,171 @@
+//===- OwnPlaces.cpp - places that one iteration owns -----------*- C++ -*-===//
+//
+// Coordinates are sums of loop variables times constants, of values that are the same in every iteration, and of a constant.
+// A coordinate tells the variables that it names if it differs wherever one of them does, whatever the accesses of two
+// iterations are: its values are digits of a number. What one coordinate has told counts as the same for the others. For example
+// x[j, i + 1], and x[2 * i] beside x[2 * i + 1]; neither x[i + j], nor x[i] beside x[i + 1].
+//
+// Coordinates were computed in 32 bits, and wrap: equal ones are equal numbers where no sum leaves 32 bits.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/OwnPlaces.h"
+
+#include "metate/Dialect/Tree.h"
+#include "metate/Transforms/IntegerRange.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// Products of coefficients and spans stay far below 64 bits.
+constexpr int64_t mostCoefficient = 1 << 24;
+
+/// Values that cannot come nearer to one another by wrapping at 32 bits.
+constexpr int64_t mostSpan = (int64_t(1) << 32) - 1;
+
+/// A coordinate: variables of the loop and values from outside, with their coefficients.
+struct Coordinate {
+  llvm::SmallMapVector<Value, int64_t, 4> terms;
+  int64_t constant = 0;
+
+  bool hasSameTerms(const Coordinate &other) const {
+    return terms.size() == other.terms.size() && llvm::all_of(terms, [&](auto &term) {
+             return other.terms.lookup(term.first) == term.second;
+           });
+  }
+};
+
+class Loop {
+public:
+  explicit Loop(Operation *loop) : region(&loop->getRegion(0)) {}
+
+  ArrayRef<BlockArgument> variables() const { return region->getArguments(); }
+
+  std::optional<Coordinate> coordinateOf(Value value) const {
+    Coordinate coordinate;
+    if (!add(coordinate, value, 1))
+      return std::nullopt;
+    coordinate.terms.remove_if([](auto &term) { return term.second == 0; });
+    return coordinate;
+  }
+
+private:
+  /// Adds factor * value; false of what varies in an iteration, or in another way than the variables.
+  bool add(Coordinate &coordinate, Value value, int64_t factor) const {
+    if (factor > mostCoefficient || factor < -mostCoefficient)
+      return false;
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant))) {
+      coordinate.constant += factor * constant.getSExtValue();
+      return constant.abs().ule(mostCoefficient);
+    }
+    if (value.getParentRegion()->isProperAncestor(region) ||
+        llvm::is_contained(variables(), value)) {
+      coordinate.terms[value] += factor;
+      return true;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!op || !region->isAncestor(op->getParentRegion()) ||
+        !(value.getType().isIndex() || value.getType().isInteger(32)))
+      return false;
+    if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+      return (cast.getIn().getType().isIndex() || cast.getIn().getType().isInteger(32)) &&
+             add(coordinate, cast.getIn(), factor);
+    if (auto sum = dyn_cast<arith::AddIOp>(op))
+      return add(coordinate, sum.getLhs(), factor) && add(coordinate, sum.getRhs(), factor);
+    if (auto difference = dyn_cast<arith::SubIOp>(op))
+      return add(coordinate, difference.getLhs(), factor) &&
+             add(coordinate, difference.getRhs(), -factor);
+    auto product = dyn_cast<arith::MulIOp>(op);
+    return product && matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
+           constant.abs().ule(mostCoefficient) &&
+           add(coordinate, product.getLhs(), factor * constant.getSExtValue());
+  }
+
+  Region *region;
+};
+
+/// One axis of all accesses.
+struct Axis {
+  Coordinate coordinate;  ///< of one of them
+  int64_t difference = 0; ///< between the constants of two of them, at most
+};
+} // namespace
+
+/// The axis of all accesses; nullopt where they differ by more than a constant.
+static std::optional<Axis> axisOf(const Loop &loop, ArrayRef<ValueRange> places, unsigned axis) {
+  std::optional<Axis> result;
+  int64_t least = 0, greatest = 0;
+  for (ValueRange place : places) {
+    std::optional<Coordinate> coordinate = loop.coordinateOf(place[axis]);
+    if (!coordinate || (result && !result->coordinate.hasSameTerms(*coordinate)))
+      return std::nullopt;
+    least = result ? std::min(least, coordinate->constant) : coordinate->constant;
+    greatest = result ? std::max(greatest, coordinate->constant) : coordinate->constant;
+    result = Axis{*coordinate, greatest - least};
+  }
+  return result;
+}
+
+/// Greatest difference between two values of a loop's variable; nullopt: not known.
+static std::optional<int64_t> spanOf(BlockArgument variable) {
+  if (auto loop = dyn_cast<ForEachOp>(variable.getOwner()->getParentOp())) {
+    TreePath path = *findPath(cast<TreeType>(loop.getTree().getType()), loop.getPath());
+    int64_t extent = path.extents[variable.getArgNumber()];
+    return extent == unboundedExtent ? std::nullopt : std::optional(extent - 1);
+  }
+  std::optional<IntegerRange> range = IntegerRange::of(variable);
+  return range ? std::optional(range->greatest - range->least) : std::nullopt;
+}
+
+/// Does the axis tell its variables, once those of `told` are known?
+static bool tells(const Axis &axis, ArrayRef<BlockArgument> names) {
+  auto coefficientOf = [&](BlockArgument variable) {
+    return std::abs(axis.coordinate.terms.lookup(variable));
+  };
+  // An odd factor loses nothing in 32 bits.
+  if (names.size() == 1 && axis.difference == 0 && coefficientOf(names[0]) % 2 == 1)
+    return true;
+  SmallVector<BlockArgument> digits(names);
+  llvm::sort(digits,
+             [&](BlockArgument a, BlockArgument b) { return coefficientOf(a) < coefficientOf(b); });
+  int64_t span = axis.difference; // of the digits so far
+  for (BlockArgument digit : digits) {
+    std::optional<int64_t> own = spanOf(digit);
+    if (!own || coefficientOf(digit) <= span)
+      return false;
+    span += coefficientOf(digit) * *own;
+    if (span > mostSpan)
+      return false;
+  }
+  return true;
+}
+
+bool metate::areOwnPlaces(Operation *op, ArrayRef<ValueRange> places) {
+  Loop loop(op);
+  size_t rank = places.front().size();
+  SmallVector<Axis> axes;
+  for (unsigned k = 0; k < rank; ++k)
+    if (llvm::all_of(places, [&](ValueRange place) { return place.size() == rank; }))
+      if (std::optional<Axis> axis = axisOf(loop, places, k))
+        axes.push_back(std::move(*axis));
+  llvm::SmallSetVector<BlockArgument, 4> unknown(loop.variables().begin(), loop.variables().end());
+  for (bool changed = true; changed && !unknown.empty();) {
+    changed = false;
+    for (const Axis &axis : axes) {
+      SmallVector<BlockArgument> names;
+      for (BlockArgument variable : unknown)
+        if (axis.coordinate.terms.contains(variable))
+          names.push_back(variable);
+      if (names.empty() || !tells(axis, names))
+        continue;
+      unknown.remove_if(
+          [&](BlockArgument variable) { return llvm::is_contained(names, variable); });
+      changed = true;
+    }
+  }
+  return unknown.empty();
+}
