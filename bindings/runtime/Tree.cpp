@@ -114,11 +114,14 @@ namespace {
 
 /// What the block has recorded of exhausted pools. A host access may use a
 /// slack slot: it then succeeds and records that the capacity was passed, which
-/// Python reports at once, not at the next launch.
+/// Python reports at once, not at the next launch. Without pools there is nothing to
+/// ask, which is most of what a write of one element costs.
 struct Exhaustion {
-  uint32_t status;
-  uint64_t needed;
+  uint32_t status = METATE_OK;
+  uint64_t needed = 0;
   explicit Exhaustion(const Tree &tree) {
+    if (!tree.getType()->description().pool_count)
+      return;
     metate_tree_description info = tree.describe();
     status = info.status;
     needed = info.slots_needed;
@@ -129,13 +132,13 @@ struct Exhaustion {
 /// Throws after a host access that may activate: for its status, or for a
 /// capacity that it passed.
 void checkActivation(const Tree &tree, const Exhaustion &before, int32_t status) {
-  std::string text = metate_last_error();
   if (status == METATE_OK && before == Exhaustion(tree))
     return;
+  std::string text = status == METATE_OK ? "" : metate_last_error();
   if (status != METATE_OK && status != METATE_E_CAPACITY)
     setError(status, text);
   else
-    setCapacityError(tree, status == METATE_OK ? "" : text);
+    setCapacityError(tree, text);
   throw nb::python_error();
 }
 
