@@ -90,6 +90,7 @@ def test_there_are_many_spellings_of_many_workloads(known):
         functions = [spelling.function for spelling in work.spellings]
         assert len(set(titles)) == len(titles) and len(set(functions)) == len(functions), name
         assert len(titles) > 2, name
+    assert len(known) >= 20 and sum(len(work.spellings) for work in known.values()) >= 150
 
 
 @pytest.mark.parametrize(("argument", "message"), [("nothing", "no workload 'nothing'"), ("--sides=numba", "no side 'numba'")])
