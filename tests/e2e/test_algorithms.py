@@ -68,8 +68,10 @@ def test_adversarial_keys(rng):
     n = 200_000
     outlier = np.ones(n, np.uint64)
     outlier[n // 2] = 1 << 63
-    for x in (np.full(n, 7, np.uint64), np.arange(n, dtype=np.uint64), np.arange(n, dtype=np.uint64)[::-1], outlier,
-              np.uint64(1) << rng.integers(0, 64, n, np.uint64)):  # fmt: skip
+    short = rng.integers(0, 1 << 20, n, np.uint64)  # two digits are left in a bucket, which fits into a row of scratch
+    crowded = np.where(rng.random(n) < 0.9, short % 4096, short)  # or does not
+    one_bit, up = np.uint64(1) << rng.integers(0, 64, n, np.uint64), np.arange(n, dtype=np.uint64)
+    for x in (np.full(n, 7, np.uint64), up, up[::-1], outlier, one_bit, short, crowded):
         keys = x.copy()
         mt.algorithms.parallel_sort(keys)
         np.testing.assert_array_equal(keys, np.sort(x))
@@ -252,7 +254,7 @@ def test_fewer_blocks_of_scratch_are_allowed(rng, tmp_path):
     module = sorter.add_to(mt.aot.Module())
     loaded = mt.aot.load(module.save(tmp_path / "sort.metate"))
     x = rng.integers(-(1 << 31), 1 << 31, 50_000).astype(np.int32)
-    scratch = {name: one.shape for name, one in sorter.scratch.items()} | {"counts": (1, 2048), "bits": (1, 2)}
+    scratch = {name: one.shape for name, one in sorter.scratch.items()} | {"counts": (1, 4096), "bits": (1, 2)}
     want = np.sort(x)
     loaded.sort_keys(x, *(np.empty(shape, sorter.scratch[name].dtype.numpy) for name, shape in scratch.items()))
     np.testing.assert_array_equal(x, want)

@@ -36,7 +36,11 @@ class Sorter(Plan):
         if self.values is not None:
             data["values"] = self.values
             scratch["other_values"] = Scratch(self.values, (self.n,))
-        scratch["counts"] = Scratch(i32, (blocks, sorting.RADIX))
+        room = blocks * min(sorting.ROOM, max(1, self.n))
+        scratch["hot_keys"] = Scratch(self.dtype, (room,))
+        if self.values is not None:
+            scratch["hot_values"] = Scratch(self.values, (room,))
+        scratch["counts"] = Scratch(i32, (blocks, 2 * sorting.RADIX))
         scratch["ends"] = Scratch(i32, (sorting.RADIX + 2,))
         scratch["bits"] = Scratch(u64, (blocks, 2))
         kernel = sorting.sort_keys if self.values is None else sorting.sort_pairs

@@ -45,6 +45,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   bool isPlain = options.sanitizer == Sanitizer::None;
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  if (options.optLevel > 0 && isPlain)
+    passes.addPass(createPrefetchScatters());
   // Once what guards a leaf is known to be one value; before loops become branches.
   passes.addPass(createUnswitchNests());
   // What guards whole rows has left them: what is left varies from cell to cell.

@@ -18,6 +18,16 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def PrefetchScatters : Pass<"metate-prefetch-scatters", "::mlir::ModuleOp"> {
+  let summary = "lines that counters will reach next are asked for early";
+  let description = [{
+    Before: `%at = metate.read %counts[%o]; metate.write (%at + 1), %counts[%o]; metate.write %x, %out[4 * %at]` in a serial loop, or in a parallel one, where
+    the counter is an atomic; after: the same with a prefetch of `%out[4 * %at + 64]`, under a condition on the loop's turns.
+  }];
+  let statistics = [Statistic<"prefetched", "prefetched", "stores whose next line is asked for">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def UnswitchNests : Pass<"metate-unswitch-nests", "::mlir::ModuleOp"> {
   let summary = "a condition that is fixed for a whole loop nest is tested once, outside";
   let description = [{
