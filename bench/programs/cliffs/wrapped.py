@@ -1,4 +1,7 @@
-"""Game of life on a torus: i32 cells, eight neighbours, indices that wrap around."""
+"""Game of life on a torus whose sizes are powers of two: i32 cells, eight neighbours, indices that wrap around.
+
+Sizes that are none are in periodic.py.
+"""
 
 import numpy as np
 import ti
