@@ -9,7 +9,7 @@ from . import numbers as n
 from . import table
 from .draws import STATIC
 from .expressions import SHAPES, WHOLE, Source
-from .program import Expr, Function, Line, Stmt, holes
+from .program import Expr, Function, Line, Stmt, has_draws, holes
 from .table import Type
 
 
@@ -88,12 +88,12 @@ class Aggregates:
         self.scope.sources += sources
         body = []
         for _ in range(self.rng.choice((0, 1, 2))):
-            made = self.statement(1)
+            made = self._drawing(1) or self.statement(1)
             if made is not None:
                 body += made if isinstance(made, list) else [made]
         body += last()
         self.scope, self.loops, self.in_function, self.is_serial = outer
-        function = Function(self.name("g"), parameters, body)
+        function = Function(self.name("g"), parameters, body, draws=has_draws(body))
         self.functions.append(function)
         return function
 
@@ -114,8 +114,8 @@ class Aggregates:
         function = self._function([(parameter, annotation)], sources, last)
         values = self._values(type_ for _, type_ in taken)
         inside = ", ".join(f"{part}={hole}" for (part, _), hole in zip(taken, holes(len(taken))))
-        kernel = f"{function.name}({self._struct_text(taken)}({inside}))"
-        return self._new_struct(kernel, f"{function.name}(Record({inside}))", values, given, (("struct returned", "-"),))
+        kernel, twin = function.call(f"{self._struct_text(taken)}({inside})")[0], function.call(f"Record({inside})")[1]
+        return self._new_struct(kernel, twin, values, given, (("struct returned", "-"),))
 
     def make_call_with_templates(self, depth):
         """A function of a number known while compiling, which unrolls a loop and chooses a branch, and of a value."""
@@ -151,8 +151,8 @@ class Aggregates:
             [(count, "mt.template()"), (value, "mt.template()" if rng.random() < 0.3 else "")], sources, last
         )
         argument = self._no_literal(self.held(self.value(type_, 1)))
-        text = f"{function.name}({rng.randrange(5)}, {{0}})"
-        return self.declare(Expr(type_, text, text, [argument], counts=(("call with a template", "-"),)))
+        texts = function.call(f"{rng.randrange(5)}, {{0}}")
+        return self.declare(Expr(type_, *texts, [argument], counts=(("call with a template", "-"),)))
 
     def make_static_list(self, depth):
         """Values kept in a list while compiling, read by constant positions."""

@@ -17,7 +17,7 @@ import numpy as np
 from . import numbers as n
 from . import trees as _trees
 from . import twins
-from .draws import Draws, numbered, unrolled
+from .draws import Draws, inside, numbered, unrolled
 from .table import Type
 
 
@@ -248,7 +248,7 @@ class Case:
         lines = []
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
-        namespace |= {"draws": Draws(), "unrolled": unrolled, "Record": SimpleNamespace}
+        namespace |= {"draws": Draws(), "inside": inside, "unrolled": unrolled, "Record": SimpleNamespace}
         exec(compile(numbered(self.twin), f"<twin of {self.name}>", "exec"), namespace)
         made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind not in ("same", "handle")}
         arguments = [made.get(argument.of if argument.kind == "same" else argument.name) for argument in self.arguments]

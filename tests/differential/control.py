@@ -9,7 +9,7 @@ from . import numbers as n
 from . import table
 from .draws import STATIC
 from .expressions import WHOLE, Source
-from .program import Expr, Function, Line, Stmt, holes
+from .program import Expr, Function, Line, Stmt, has_draws, holes
 from .table import Type
 
 
@@ -165,7 +165,7 @@ class Control:
             parameters.append((parameter, type_.text if is_real or rng.random() < 0.4 else ""))
         body = []
         for _ in range(rng.choice((0, 1, 1, 2))):
-            made = self._early_return() if rng.random() < 0.25 else self.statement(2)
+            made = self._early_return() if rng.random() < 0.25 else self._drawing(2) or self.statement(2)
             if made is not None:
                 body += made if isinstance(made, list) else [made]
         depth = self.name("p") if is_real and rng.random() < 0.6 else ""
@@ -174,11 +174,15 @@ class Control:
             parameters.insert(0, (depth, "mt.i32"))
         body.append(self._return())
         self.scope, self.loops, self.in_function, self.is_serial = outer
-        function = Function(name, parameters, body, is_real)
+        function = Function(name, parameters, body, is_real, draws=has_draws(body))
         if is_real and (depth or rng.random() < 0.5):
             function.returns = returns[0].text if len(returns) == 1 else f"({', '.join(type_.text for type_ in returns)})"
         self.functions.append(function)
         return function, types, returns
+
+    def _drawing(self, depth):
+        """A statement that draws a random number, in some functions."""
+        return self.make_random_number(depth) if self.rng.random() < 0.1 else None
 
     def _recursion(self, name, depth, types):
         """The function calls itself, as deep as its first parameter says."""
@@ -210,7 +214,7 @@ class Control:
             return None
         arguments = [self._no_literal(self.held(self.value(type_, 1))) for type_ in types]
         depth = [str(self.rng.randrange(4))] if len(function.parameters) > len(types) else []
-        return f"{function.name}({', '.join([*depth, *holes(len(arguments))])})", arguments, returns
+        return function.call(", ".join([*depth, *holes(len(arguments))])), arguments, returns
 
     def make_call(self, depth):
         if self.in_function is not None:
@@ -218,9 +222,9 @@ class Control:
         called = self._called(False)
         if called is None:
             return None
-        text, arguments, (result,) = called
+        (text, twin), arguments, (result,) = called
         signless = n.is_float(result.scalar)
-        value = Expr(result, text, text, arguments, signless=signless, bound=WHOLE if self.is_whole else None)
+        value = Expr(result, text, twin, arguments, signless=signless, bound=WHOLE if self.is_whole else None)
         # What is only declared is seldom seen.
         return (self._output(value) if self.rng.random() < 0.6 else None) or self.declare(value)
 
@@ -230,7 +234,6 @@ class Control:
         called = self._called(True)
         if called is None:
             return None
-        text, arguments, results = called
-        targets = [self.new_variable(type_).kernel for type_ in results]
-        line = f"{', '.join(targets)} = {text}"
-        return Stmt("call", [Line(line, line)], arguments)
+        texts, arguments, results = called
+        targets = ", ".join([self.new_variable(type_).kernel for type_ in results])
+        return Stmt("call", [Line(*(f"{targets} = {text}" for text in texts))], arguments)

@@ -1,11 +1,13 @@
 """Random numbers of a twin: Philox4x32-10 in Python's integers, counted as docs/manual/random.md says.
 
 A draw names the block of statements that it stands in, for statements that follow each other share four words.
-`numbered` finds out which block that is, from the twin's text: a twin is indented as its kernel is.
+`numbered` finds out which block that is, from the twin's text: a twin is indented as its kernel is. The twin of a @func
+takes as `at` the block that it is called in; each call of a @real_func begins anew (`Draws.called`).
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -16,6 +18,7 @@ SEED = 7  # of every context
 _WORD = (1 << 32) - 1
 _DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 HERE = "@HERE"  # in a draw of a twin's text: the block that it stands in
+AT = "at"  # the twin's parameter for the block that a @func is called in
 STATIC = "  # static"  # ends a header whose block is no block of its own in the kernel
 
 
@@ -97,6 +100,21 @@ class Draws:
             yield item
         self.stream = self.outside
 
+    def called(self, function):
+        """The twin of a @real_func: what a call leaves of a block is not drawn any more, what its caller has left is."""
+
+        @functools.wraps(function)
+        def call(*arguments):
+            stream = self.stream
+            kept = stream.shared, stream.left
+            stream.shared, stream.left = {}, []
+            try:
+                return function(*arguments)
+            finally:
+                stream.shared, stream.left = kept
+
+        return call
+
     def draw(self, scalar, where):
         """A number of that type; where: see `HERE`, None in a loop that runs in order."""
         width = n.bits_of(scalar)
@@ -115,6 +133,11 @@ class Draws:
         return n.ROUND[scalar](length * rounded(math.cos(rounded(rounded(math.tau) * second))))
 
 
+def inside(at, block):
+    """A block of a @func that is called at a block; None, of a loop that runs in order, stays that."""
+    return None if at is None else (at, block)
+
+
 def unrolled(items):
     """The items of a loop that is unrolled, each with its number."""
     return [(item, number) for number, item in enumerate(items)]
@@ -123,11 +146,19 @@ def unrolled(items):
 class _Block:
     """Of the twin's text: number and, in unrolled loops, the variables that tell its copies apart."""
 
-    def __init__(self, indent, number, copies, inner, loop):
+    def __init__(self, indent, number, copies, inner, loop, is_called=False, is_callers=False):
         self.indent, self.number, self.copies, self.inner, self.loop = indent, number, copies, inner, loop
+        self.is_called, self.is_callers = is_called, is_callers  # of a @func that is called there; still the caller's own block?
 
     def text(self):
-        return f"({', '.join([str(self.number), *self.copies])},)"
+        if self.is_callers:
+            return AT
+        number = f"({', '.join([str(self.number), *self.copies])},)"
+        return f"inside({AT}, {number})" if self.is_called else number
+
+    def renew(self, number):
+        """What follows in it stands under a test."""
+        self.number, self.copies, self.is_callers = number, self.inner, False
 
 
 def numbered(text: str) -> str:
@@ -149,11 +180,11 @@ def numbered(text: str) -> str:
         if HERE in line:
             is_serial = any(block.loop == "serial" for block in stack)
             line = line.replace(HERE, "None" if is_serial else stack[-1].text())
-        if stripped in ("continue", "break"):
+        if stripped in ("continue", "break") or stripped.startswith("return"):
             for block in reversed(stack):  # what follows in the blocks around stands under a test
                 count += 1
-                block.number, block.copies = count, block.inner
-                if block.loop:
+                block.renew(count)
+                if block.loop and not stripped.startswith("return"):
                     break
         lines.append(line)
         header = stripped
@@ -163,12 +194,13 @@ def numbered(text: str) -> str:
 def _opened(above, indent, count, header):
     """The block below a header."""
     if above is None or header.startswith("def "):
-        return _Block(indent, count, (), (), None)
+        is_called = re.match(rf"def \w+\({AT}\b", header) is not None
+        return _Block(indent, count, (), (), None, is_called, is_called)
     if header.endswith(STATIC.strip()):
         variable = re.match(r"for \w+, (\w+) in", header)
         inner = (*above.inner, variable[1]) if variable else above.inner
-        return _Block(indent, above.number, above.copies, inner, None)
+        return _Block(indent, above.number, above.copies, inner, None, above.is_called, above.is_callers)
     loop = None
     if re.match(r"(for|while)\b", header):
         loop = "parallel" if "draws.loop(" in header else "serial"
-    return _Block(indent, count, above.inner, above.inner, loop)
+    return _Block(indent, count, above.inner, above.inner, loop, above.is_called)

@@ -8,6 +8,8 @@ from metate.frontend.function import Template
 from metate.frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter, annotation_of
 from metate.graph import Arg, ArgKind, GraphBuilder
 
+from .packs import packed
+
 
 def as_graph(kernel):
     """What is called as the kernel is, and runs a graph of it; a kernel that returns a value, which no graph takes, itself."""
@@ -17,7 +19,8 @@ def as_graph(kernel):
 
     def call(*arguments):
         if not made:
-            made.append(_drawn(kernel, arguments))
+            given = _given(kernel, arguments)
+            made.append((_drawn(kernel, given), {one.name for one in given if isinstance(one, Arg)}))
         graph, names = made[0]
         given = {name: value for name, value in zip(kernel.source.parameters, arguments) if name in names}
         graph.run({**given, "once": 1, "never": 0})
@@ -25,12 +28,37 @@ def as_graph(kernel):
     return call
 
 
-def _drawn(kernel, arguments):
-    """(the graph, names of its arguments)."""
+def as_graph_of_packs(kernel, namespace):
+    """The same of a kernel of a pack: the graph's argument is the pack, or it makes the pack of its arguments."""
+    source = kernel.source
+    if source.returns is not None or not source.parameters:
+        return kernel
+    of_pack, pack = packed(kernel, namespace)
+    made = []
+
+    def call(*arguments):
+        is_made_there = sum(map(ord, kernel.__name__)) % 2 == 0
+        given = _given(kernel, arguments)
+        if not made:
+            made.append(_drawn(of_pack, [pack(*given) if is_made_there else Arg(ArgKind.ARGPACK, "pack", pack)]))
+        run = {"pack": pack(*arguments)}
+        if is_made_there:
+            run = {one.name: value for one, value in zip(given, arguments) if isinstance(one, Arg)}
+        made[0].run({**run, "once": 1, "never": 0})
+
+    return call
+
+
+def _given(kernel, arguments):
+    """What the graph gives the kernel."""
     shape = kernel._shape
     gathered = arguments if shape is None else shape.gathered(shape.flattened(arguments, kernel.__name__))
     parameters = kernel._specialisation(mt.context.current().options, gathered)
-    given = [_argument(kernel, name, parameters[name], value) for name, value in zip(parameters, arguments)]
+    return [_argument(kernel, name, parameters[name], value) for name, value in zip(parameters, arguments)]
+
+
+def _drawn(kernel, given):
+    """The graph, which runs the kernel once, in a loop, and a second time never."""
     once, never = (Arg(ArgKind.SCALAR, name, mt.i32) for name in ("once", "never"))
     builder = GraphBuilder()
     turn, skipped = builder.create_sequential(), builder.create_sequential()
@@ -38,8 +66,7 @@ def _drawn(kernel, arguments):
     turn.append(skipped, count=never)
     turn.dispatch(kernel, *given)
     builder.append(turn, count=once)
-    graph = builder.compile()
-    return graph, {one.name for one in given if isinstance(one, Arg)}
+    return builder.compile()
 
 
 def _argument(kernel, name, parameter, value):

@@ -12,17 +12,22 @@ from metate.kernel import attach_source
 
 def in_a_pack(kernel, namespace):
     """What is called as the kernel is, and gives one of the same text a pack of its arguments; without parameters, itself."""
-    source = kernel.source
-    if not source.parameters:
+    if not kernel.source.parameters:
         return kernel
+    made, pack = packed(kernel, namespace)
+    return lambda *arguments: made(pack(*arguments))
+
+
+def packed(kernel, namespace):
+    """(a kernel of the same text with one parameter, the type of the pack that it is)."""
+    source = kernel.source
     pack = mt.types.argpack(**{name: annotation_of(source, name) for name in source.parameters})
     file = f"{source.file[:-1]} in a pack>"
     text = ast.unparse(_Members(set(source.parameters)).definition(copy.deepcopy(source.tree)))
     attach_source(file, text)
     names = {**namespace, "Pack": pack}
     exec(compile(text, file, "exec"), names)
-    packed = names[source.name]
-    return lambda *arguments: packed(pack(*arguments))
+    return names[source.name], pack
 
 
 class _Members(ast.NodeTransformer):

@@ -12,7 +12,7 @@ from . import table
 from .case import Same
 from .draws import HERE
 from .expressions import Source
-from .program import Expr, Line, Stmt
+from .program import Expr, Function, Line, Stmt
 from .statements import Place
 from .table import Type
 
@@ -107,10 +107,10 @@ class Patterns:
 
     def make_random_number(self, depth):
         """A variable of a random number: a statement of its own, for its words depend on what was drawn before."""
-        if self.in_function is not None or not self.may_draw or self.second_names:
+        if not self.may_draw or self.second_names:
             return None  # a call with overlapping arguments is launched a second time, with the next key
         self.has_drawn = True
-        if not self.is_whole and self.rng.random() < 0.4:
+        if self.in_function is None and not self.is_whole and self.rng.random() < 0.4:
             return self._normal_number(Type(self.rng.choice(table.FLOATS)))
         type_ = Type(self.rng.choice(table.BITS if self.is_whole else table.ALL))
         spelled = f"mt.random(mt.{type_.scalar})"
@@ -118,7 +118,9 @@ class Patterns:
             spelled = {"f32": self.rng.choice(("mt.random()", "mt.random(float)")), "i32": "mt.random(int)"}[type_.scalar]
         source = self.new_variable(type_)
         line = Line(f"{source.kernel} = {spelled}", f'{source.kernel} = draws.draw("{type_.scalar}", {HERE})')
-        drawn = Stmt("random number", [line], counts=(("random", type_.label),))
+        drawn = Stmt("random number", [line], counts=(("random" if self.in_function is None else "random in a function", type_.label),))
+        if self.in_function is not None:
+            return [drawn]
         shown = self._output(self.read(source)) if self.rng.random() < 0.7 else None
         return [drawn] if shown is None else [drawn, shown]
 
@@ -128,6 +130,11 @@ class Patterns:
         spelled = self.rng.choice(("mt.randn()", "mt.randn(float)")) if scalar == "f32" and self.rng.random() < 0.4 else None
         line = Line(f"{name} = {spelled or f'mt.randn(mt.{scalar})'}", f'{name} = draws.normal("{scalar}", {HERE})')
         drawn = Stmt("normal number", [line], counts=(("randn", type_.label),))
+        if self.rng.random() < 0.4:  # in a function that gives it
+            body = [drawn, Stmt("return", [Line(f"return {name}", f"return {name}")])]
+            function = Function(self.name("g"), [], body, self.rng.random() < 0.4, draws=True)
+            self.functions.append(function)
+            drawn = Stmt("call", [Line(*(f"{name} = {text}" for text in function.call("")))], counts=(("randn in a function", type_.label),))
         shown = self._output(Expr(type_, name, name, ulp=_NORMAL, signless=True))
         return None if shown is None else [drawn, shown]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .draws import AT, HERE
 from .table import Type
 
 
@@ -98,6 +99,11 @@ def write_block(block, form, indent) -> list[str]:
     return [line for statement in block for line in statement.write(form, indent)]
 
 
+def has_draws(block) -> bool:
+    """Does a statement in it draw a random number?"""
+    return any(HERE in line.twin for statement in block for inner in statement.walk() for line in inner.lines)
+
+
 @dataclass
 class Function:
     """A @func, or a @real_func, and its twin."""
@@ -107,6 +113,7 @@ class Function:
     body: list[Stmt]
     is_real: bool = False
     returns: str = ""  # the result's annotation as text
+    draws: bool = False  # random numbers
 
     def kernel_text(self) -> str:
         parameters = ", ".join(f"{name}: {annotation}" if annotation else name for name, annotation in self.parameters)
@@ -114,9 +121,16 @@ class Function:
         head = f"def {self.name}({parameters}){f' -> {self.returns}' if self.returns else ''}:"
         return "\n".join([decorator, head, *(write_block(self.body, "kernel", 1) or ["    pass"])])
 
+    def call(self, given: str) -> tuple[str, str]:
+        """(kernel, twin) of a call; the texts of its arguments are those of both."""
+        at = [HERE] if self.draws and not self.is_real else []
+        return f"{self.name}({given})", f"{self.name}({', '.join([*at, *filter(None, [given])])})"
+
     def twin_text(self) -> str:
-        parameters = ", ".join(name for name, _ in self.parameters)
-        return "\n".join([f"def {self.name}({parameters}):", *(write_block(self.body, "twin", 1) or ["    pass"])])
+        names = [AT] if self.draws and not self.is_real else []
+        parameters = ", ".join([*names, *(name for name, _ in self.parameters)])
+        decorators = ["@draws.called"] if self.draws and self.is_real else []
+        return "\n".join([*decorators, f"def {self.name}({parameters}):", *(write_block(self.body, "twin", 1) or ["    pass"])])
 
 
 @dataclass

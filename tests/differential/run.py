@@ -28,7 +28,7 @@ from .case import Case, is_parameter
 from .compare import difference, twin_results
 from .draws import SEED
 from .execute import arguments_of, fields_of, filled, launch, launch_kernel
-from .graphs import as_graph
+from .graphs import as_graph, as_graph_of_packs
 from .methods import as_a_method
 from .packs import in_a_pack
 
@@ -94,6 +94,9 @@ VARIANTS = (
     Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
     Variant("as a graph", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True),
     Variant("in an argument pack", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_packed=True),
+    Variant(
+        "as a graph of packs", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True, is_packed=True
+    ),
     Variant("as a method", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_method=True),
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
@@ -114,7 +117,7 @@ GROUPS = (
     (
         "O2 4 workers", "around the caches", "called as users do", "with slots reserved", "without partial results",
         "as a graph", "deterministic", "with slots reserved", "in an argument pack",
-        "as a graph", "as a method",
+        "as a graph of packs", "as a method",
     ),
     (
         "interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks",
@@ -180,8 +183,11 @@ class Prepared:
         """What the kernel leaves when it is called in this context, its first launch there with random numbers."""
         context.holdings.random_keys = RandomKeys(SEED)
         with context:
-            kernel = as_graph(self.kernel) if variant.is_graph else self.kernel
-            kernel = in_a_pack(kernel, self.namespace) if variant.is_packed else kernel
+            kernel = self.kernel
+            if variant.is_graph:
+                kernel = as_graph_of_packs(kernel, self.namespace) if variant.is_packed else as_graph(kernel)
+            elif variant.is_packed:
+                kernel = in_a_pack(kernel, self.namespace)
             kernel = as_a_method(kernel, self.namespace) if variant.is_method else kernel
             return launch_kernel(kernel, self.case, self.types, self.blocks, self.fields, self.namespace, variant.reserves)
 
