@@ -1,6 +1,7 @@
 """Random structs, and functions of structs and of templates: what the front end takes apart before there is IR.
 
-A twin's struct is a `Record` with the same members; assigning one copies it.
+A struct is a list of (member, type), where the type of a member that is a struct is such a list. A twin's struct is a `Record`
+with the same members; assigning one copies it.
 """
 
 from __future__ import annotations
@@ -13,71 +14,102 @@ from .program import Expr, Function, Line, Stmt, has_draws, holes
 from .table import Type
 
 
+def leaves_of(parts, prefix=""):
+    """(path, type) of what a struct holds at last."""
+    found = []
+    for name, type_ in parts:
+        found += leaves_of(type_, f"{prefix}{name}.") if isinstance(type_, list) else [(prefix + name, type_)]
+    return found
+
+
+def is_nested(parts) -> bool:
+    """Is a member a struct?"""
+    return any(isinstance(type_, list) for _, type_ in parts)
+
+
+def struct_text(parts) -> str:
+    """The struct type as text."""
+    texts = (f"{name}={struct_text(type_) if isinstance(type_, list) else type_.text}" for name, type_ in parts)
+    return f"mt.types.struct({', '.join(texts)})"
+
+
+def struct_of(parts, form, given=None) -> str:
+    """A struct made of its leaves, {0}, {1}, ...: `form` is "mt.Struct", "Record" of twins, or of a type, "named" or "in order"."""
+    given = iter(holes(len(leaves_of(parts)))) if given is None else given
+    texts = [struct_of(type_, form, given) if isinstance(type_, list) else next(given) for _, type_ in parts]
+    if form != "in order":
+        texts = [f"{name}={text}" for (name, _), text in zip(parts, texts)]
+    return f"{struct_text(parts) if form in ('named', 'in order') else form}({', '.join(texts)})"
+
+
 class Aggregates:
     """Methods of `statements.Statements`."""
 
-    def _struct(self):
-        """(member, type) of a struct."""
-        return [(letter, self.some_type(SHAPES)) for letter in "abc"[: self.rng.randint(1, 3)]]
-
-    @staticmethod
-    def _struct_text(parts):
-        return f"mt.types.struct({', '.join(f'{name}={type_.text}' for name, type_ in parts)})"
-
-    def _parts_of(self, name, parts, may_assign=True):
-        """The members as sources."""
+    def _struct(self, depth=2):
+        """The members of a struct."""
+        rng = self.rng
         return [
-            Source(type_, f"{name}.{part}", f"{name}.{part}", signless=n.is_float(type_.scalar), is_variable=may_assign)
-            for part, type_ in parts
+            (letter, self._struct(depth - 1) if depth and rng.random() < 0.15 else self.some_type(SHAPES))
+            for letter in "abc"[: rng.randint(1, 3)]
         ]
 
-    def _values(self, types):
-        return [self._no_literal(self.held(self.value(type_, 1))) for type_ in types]
+    def _parts_of(self, name, parts, may_assign=True):
+        """What the members hold as sources."""
+        return [
+            Source(type_, f"{name}.{part}", f"{name}.{part}", signless=n.is_float(type_.scalar), is_variable=may_assign)
+            for part, type_ in leaves_of(parts)
+        ]
+
+    def _values(self, parts):
+        return [self._no_literal(self.held(self.value(type_, 1))) for _, type_ in leaves_of(parts)]
 
     def _new_struct(self, kernel, twin, exprs, parts, counts=()):
         """The statement that makes a variable of it."""
         name = self.name()
         self.scope.sources += self._parts_of(name, parts)
-        self.scope.structs.append((name, parts, len(self.scope.sources)))
+        self._know_struct(name, parts)
         return Stmt("struct", [Line(f"{name} = {kernel}", f"{name} = {twin}")], exprs, counts=counts)
+
+    def _know_struct(self, name, parts):
+        """The variable, and its members that are structs."""
+        self.scope.structs.append((name, parts))
+        for part, type_ in parts:
+            if isinstance(type_, list):
+                self._know_struct(f"{name}.{part}", type_)
 
     def make_struct(self, depth):
         """A struct of values, or one of a type; often with a copy of it, and a change of one of the two."""
         parts = self._struct()
-        values = self._values(type_ for _, type_ in parts)
-        given = ", ".join(f"{part}={hole}" for (part, _), hole in zip(parts, holes(len(parts))))
-        made = self._struct_text(parts)
-        kernel = self.rng.choice((f"mt.Struct({given})", f"{made}({given})", f"{made}({', '.join(holes(len(parts)))})"))
-        statements = [self._new_struct(kernel, f"Record({given})", values, parts, (("struct made", "-"),))]
-        name = self.scope.structs[-1][0]
+        values = self._values(parts)
+        form = self.rng.choice(("mt.Struct", "named", "in order"))
+        counts = (("struct made", "-"), *((("struct in a struct", "-"),) if is_nested(parts) else ()))
+        statements = [self._new_struct(struct_of(parts, form), struct_of(parts, "Record"), values, parts, counts)]
+        name = next(name for name, known in reversed(self.scope.structs) if known is parts)
         if self.rng.random() < 0.5:
-            statements.append(self._new_struct(name, f"Record(**vars({name}))", [], parts, (("struct copied", "-"),)))
-            copy = self.scope.structs[-1][0]
+            whole = self.rng.choice([one for one in self.scope.structs if f"{one[0]}.".startswith(f"{name}.")])
+            statements.append(self._new_struct(whole[0], f"copied({whole[0]})", [], whole[1], (("struct copied", "-"),)))
+            parts, copy, name = whole[1], statements[-1].lines[0].twin.partition(" = ")[0], whole[0]
             changed = self.make_struct_assignment(depth) if self.rng.random() < 0.5 else self.make_assignment(depth)
             statements += [changed] if changed is not None else []
             if self.in_function is None:
                 for whole in (name, copy):
-                    part, type_ = self.rng.choice(parts)
-                    (source,) = self._parts_of(whole, [(part, type_)])
-                    shown = self._output(self.read(source))
+                    shown = self._output(self.read(self.rng.choice(self._parts_of(whole, parts))))
                     statements += [shown] if shown is not None else []
         return statements
 
     def _known_structs(self):
         """Those whose members are all in scope."""
         names = {source.kernel for source in self.scope.variables()}
-        return [s for s in self.scope.structs if all(f"{s[0]}.{part}" in names for part, _ in s[1])]
+        return [s for s in self.scope.structs if all(f"{s[0]}.{part}" in names for part, _ in leaves_of(s[1]))]
 
     def make_struct_assignment(self, depth):
         """The whole of a variable at once."""
         known = self._known_structs()
         if not known:
             return None
-        name, parts, _ = self.rng.choice(known)
-        given = ", ".join(f"{part}={hole}" for (part, _), hole in zip(parts, holes(len(parts))))
-        values = self._values(type_ for _, type_ in parts)
-        line = Line(f"{name} = {self._struct_text(parts)}({given})", f"{name} = Record({given})")
-        return Stmt("struct assignment", [line], values, counts=(("struct assigned", "-"),))
+        name, parts = self.rng.choice(known)
+        line = Line(f"{name} = {struct_of(parts, 'named')}", f"{name} = {struct_of(parts, 'Record')}")
+        return Stmt("struct assignment", [line], self._values(parts), counts=(("struct assigned", "-"),))
 
     # -- functions ----------------------------------------------------------------------------------------------
 
@@ -104,18 +136,15 @@ class Aggregates:
         taken, given = self._struct(), self._struct()
         parameter = self.name("p")
         sources = self._parts_of(parameter, taken, may_assign=False)
-        returned = f"return {self._struct_text(given)}({', '.join(holes(len(given)))})"
-        members = ", ".join(f"{part}={hole}" for (part, _), hole in zip(given, holes(len(given))))
+        returned = Line(f"return {struct_of(given, 'in order')}", f"return {struct_of(given, 'Record')}")
 
         def last():
-            return [Stmt("return", [Line(returned, f"return Record({members})")], self._values(t for _, t in given))]
+            return [Stmt("return", [returned], self._values(given))]
 
-        annotation = self._struct_text(taken) if self.rng.random() < 0.5 else ""
+        annotation = struct_text(taken) if self.rng.random() < 0.5 else ""
         function = self._function([(parameter, annotation)], sources, last)
-        values = self._values(type_ for _, type_ in taken)
-        inside = ", ".join(f"{part}={hole}" for (part, _), hole in zip(taken, holes(len(taken))))
-        kernel, twin = function.call(f"{self._struct_text(taken)}({inside})")[0], function.call(f"Record({inside})")[1]
-        return self._new_struct(kernel, twin, values, given, (("struct returned", "-"),))
+        kernel, twin = function.call(struct_of(taken, "named"))[0], function.call(struct_of(taken, "Record"))[1]
+        return self._new_struct(kernel, twin, self._values(taken), given, (("struct returned", "-"),))
 
     def make_call_with_templates(self, depth):
         """A function of a number known while compiling, which unrolls a loop and chooses a branch, and of a value."""
@@ -157,7 +186,7 @@ class Aggregates:
     def make_static_list(self, depth):
         """Values kept in a list while compiling, read by constant positions."""
         type_ = Type(self.rng.choice(table.INTEGERS))
-        values = self._values([type_] * self.rng.randint(1, 3))
+        values = self._values([("", type_)] * self.rng.randint(1, 3))
         name = self.name("v")
         where = self.rng.randrange(len(values))
         listed = f"{name} = [{', '.join(holes(len(values)))}]"

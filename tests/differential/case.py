@@ -9,7 +9,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,24 +92,37 @@ class Value:
 
 @dataclass
 class Bundle:
-    """A struct by value: `parts` are its members, each the name, scalar type, shape and components."""
+    """A struct by value: `parts` are what it holds, each the path ("a", of a struct in it "b.a"), scalar type, shape and components."""
 
     name: str
     parts: list
     kind: str = "bundle"
 
-    def values(self):
-        return [Value(name, scalar, tuple(shape), data) for name, scalar, shape, data in self.parts]
+    def _nested(self, leaf, whole):
+        """`leaf` of each value, and of each struct `whole` of its members."""
+
+        def of(parts):
+            names = dict.fromkeys(path.partition(".")[0] for path, *_ in parts)
+            return whole({name: member(name, [part for part in parts if part[0].partition(".")[0] == name]) for name in names})
+
+        def member(name, parts):
+            if parts[0][0] == name:
+                _, scalar, shape, data = parts[0]
+                return leaf(Value(name, scalar, tuple(shape), data))
+            return of([(path.partition(".")[2], *rest) for path, *rest in parts])
+
+        return of(self.parts)
 
     @property
     def annotation(self) -> str:
-        return f"mt.types.struct({', '.join(f'{part.name}={part.annotation}' for part in self.values())})"
+        text = lambda members: f"mt.types.struct({', '.join(f'{name}={of}' for name, of in members.items())})"
+        return self._nested(lambda value: value.annotation, text)
 
     def make(self):
-        return {part.name: part.make() for part in self.values()}
+        return self._nested(lambda value: value.make(), dict)
 
     def twin(self):
-        return SimpleNamespace(**{part.name: part.twin() for part in self.values()})
+        return self._nested(lambda value: value.twin(), lambda members: SimpleNamespace(**members))
 
 
 @dataclass
@@ -223,7 +238,7 @@ class Case:
     def results_of(self, result) -> dict:
         """What a call gave, by the names in `returns`."""
         names = [name for name, _, _ in self.returns or ()]
-        return {name: getattr(result, name[len("return.") :]) if "." in name else result for name in names}
+        return {name: attrgetter(name[len("return.") :])(result) if "." in name else result for name in names}
 
     @property
     def overlaps(self) -> bool:
@@ -248,7 +263,7 @@ class Case:
         lines = []
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
-        namespace |= {"draws": Draws(), "inside": inside, "unrolled": unrolled, "Record": SimpleNamespace}
+        namespace |= {"draws": Draws(), "inside": inside, "unrolled": unrolled, "Record": SimpleNamespace, "copied": deepcopy}
         exec(compile(numbered(self.twin), f"<twin of {self.name}>", "exec"), namespace)
         made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind not in ("same", "handle")}
         arguments = [made.get(argument.of if argument.kind == "same" else argument.name) for argument in self.arguments]

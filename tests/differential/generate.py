@@ -12,11 +12,12 @@ import random
 
 from . import numbers as n
 from . import table, trees
+from .aggregates import leaves_of, struct_of, struct_text
 from .case import Array, Bundle, Case, Handle, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
 from .patterns import Patterns
 from .places import I32, Places, Task, moved
-from .program import Line, Program, Stmt, holes
+from .program import Line, Program, Stmt
 from .statements import Statements
 from .table import Type
 
@@ -118,9 +119,9 @@ class Generator(Patterns, Places, Statements):
             )
         if rng.random() < 0.2:
             parts = self._struct()
-            data = [[part, t.scalar, t.shape, [self.number(t.scalar) for _ in range(t.count)]] for part, t in parts]
+            data = [[part, t.scalar, t.shape, [self.number(t.scalar) for _ in range(t.count)]] for part, t in leaves_of(parts)]
             self.bundles.append(Bundle("b0", data))
-            for part, type_ in parts:
+            for part, type_ in leaves_of(parts):
                 self.scope.sources.append(Source(type_, f"b0.{part}", f"b0.{part}", is_fixed=True))
         for static in self.statics:
             self.scope.sources.append(Source(I32, f"mt.i32({static.name})", static.name, index=(1, 4)))
@@ -500,13 +501,12 @@ class Generator(Patterns, Places, Statements):
     def _return_struct(self, program):
         """The kernel's result is a struct."""
         parts = self._struct()
-        values = self._values(type_ for _, type_ in parts)
-        for (part, _), value in zip(parts, values):
+        values = self._values(parts)
+        for (part, _), value in zip(leaves_of(parts), values):
             self.tolerances[f"return.{part}"] = {"ulp": 0, "signless": value.signless}
-        program.returns = self._struct_text(parts)
-        program.results = [[f"return.{part}", type_.scalar, type_.shape] for part, type_ in parts]
-        given = ", ".join(f"{part}={hole}" for (part, _), hole in zip(parts, holes(len(parts))))
-        line = Line(f"return {program.returns}({given})", f"return Record({given})")
+        program.returns = struct_text(parts)
+        program.results = [[f"return.{part}", type_.scalar, type_.shape] for part, type_ in leaves_of(parts)]
+        line = Line(f"return {struct_of(parts, 'named')}", f"return {struct_of(parts, 'Record')}")
         program.body.append(Stmt("return", [line], values, counts=(("kernel's result: struct", "-"),)))
 
     def _as_case(self, program, seed) -> Case:
