@@ -431,3 +431,29 @@ def test_vectors_of_objects():
     p.n = mt.Vector([1.0, 2.0])
     assert go(p) == 6
     assert [one.hits for one in go.instances()] == [3, 1]
+
+
+def test_an_soa_element_and_a_swizzle_given_to_a_template_are_assigned():
+    v = mt.Vector.field(3, mt.i32, shape=4, layout=mt.Layout.SOA)
+
+    @mt.func
+    def put(p: mt.template(), x):
+        p = x
+        p[1] += 1
+        p *= 2
+
+    @mt.func
+    def clear(p: mt.template()):
+        p = 0  # noqa: F841
+
+    @mt.kernel
+    def run() -> mt.types.vector(3, mt.i32):
+        for i in range(4):
+            put(v[i], mt.Vector([i, i + 1, i + 2]))
+        clear(v[0])
+        a = mt.Vector([1, 2, 3])
+        put(a.zyx, mt.Vector([7, 8, 9]))
+        return a
+
+    assert run().tolist() == [18, 18, 14]
+    assert v.to_numpy().tolist() == [[0, 0, 0], *([2 * i, 2 * i + 4, 2 * i + 4] for i in range(1, 4))]

@@ -102,7 +102,7 @@ class Variables:
                 getattr(node, "value", node),
                 "use another name for it",
             )
-        self.walk.write(target, local.reference, value, f"variable '{name}'")
+        self.places.write_part(target, local.reference, value, f"variable '{name}'")
 
     def _storage_for(self, name, value, target, is_literal):
         """A variable: the one an earlier branch made under this name and type, or a new one."""
