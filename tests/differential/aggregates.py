@@ -34,7 +34,7 @@ def struct_text(parts) -> str:
 
 
 def struct_of(parts, form, given=None) -> str:
-    """A struct made of its leaves, {0}, {1}, ...: `form` is "mt.Struct", "Record" of twins, or of a type, "named" or "in order"."""
+    """A struct made of its leaves, {0}, {1}, ...; `form`: "mt.Struct", "Record" of twins, or of a type, "named" or "in order"."""
     given = iter(holes(len(leaves_of(parts)))) if given is None else given
     texts = [struct_of(type_, form, given) if isinstance(type_, list) else next(given) for _, type_ in parts]
     if form != "in order":

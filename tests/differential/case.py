@@ -92,7 +92,7 @@ class Value:
 
 @dataclass
 class Bundle:
-    """A struct by value: `parts` are what it holds, each the path ("a", of a struct in it "b.a"), scalar type, shape and components."""
+    """A struct by value; `parts`: each the path ("a"; of a struct in it "b.a"), scalar type, shape and components."""
 
     name: str
     parts: list
@@ -263,7 +263,14 @@ class Case:
         lines = []
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
-        namespace |= {"draws": Draws(), "inside": inside, "unrolled": unrolled, "Record": SimpleNamespace, "copied": deepcopy}
+        namespace |= {
+            "draws": Draws(),
+            "inside": inside,
+            "unrolled": unrolled,
+            "Record": SimpleNamespace,
+            "copied": deepcopy,
+            "Place": twins.Place,
+        }
         exec(compile(numbered(self.twin), f"<twin of {self.name}>", "exec"), namespace)
         made = {argument.name: self._twin_of(argument) for argument in self.arguments if argument.kind not in ("same", "handle")}
         arguments = [made.get(argument.of if argument.kind == "same" else argument.name) for argument in self.arguments]

@@ -18,6 +18,7 @@ from .expressions import SHAPES, WHOLE, Source
 from .patterns import Patterns
 from .places import I32, Places, Task, moved
 from .program import Line, Program, Stmt
+from .references import References
 from .statements import Statements
 from .table import Type
 
@@ -41,7 +42,7 @@ def generate(seed: int, name: str = "kernel", wanted=None, sorted_share: float =
     return generator.case(name, seed, level)
 
 
-class Generator(Patterns, Places, Statements):
+class Generator(Patterns, References, Places, Statements):
     def __init__(self, rng, wanted=None, is_whole=False):
         super().__init__(rng, is_whole, wanted)
         self.sorted_share = SORTED
@@ -64,6 +65,7 @@ class Generator(Patterns, Places, Statements):
         self.task = None
         self.tasks = 0
         self.gaps = 0
+        self.is_in_memory_call = False
         self.result = None
         self.result_op = None
 

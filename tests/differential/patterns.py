@@ -118,7 +118,9 @@ class Patterns:
             spelled = {"f32": self.rng.choice(("mt.random()", "mt.random(float)")), "i32": "mt.random(int)"}[type_.scalar]
         source = self.new_variable(type_)
         line = Line(f"{source.kernel} = {spelled}", f'{source.kernel} = draws.draw("{type_.scalar}", {HERE})')
-        drawn = Stmt("random number", [line], counts=(("random" if self.in_function is None else "random in a function", type_.label),))
+        drawn = Stmt(
+            "random number", [line], counts=(("random" if self.in_function is None else "random in a function", type_.label),)
+        )
         if self.in_function is not None:
             return [drawn]
         shown = self._output(self.read(source)) if self.rng.random() < 0.7 else None
@@ -134,7 +136,11 @@ class Patterns:
             body = [drawn, Stmt("return", [Line(f"return {name}", f"return {name}")])]
             function = Function(self.name("g"), [], body, self.rng.random() < 0.4, draws=True)
             self.functions.append(function)
-            drawn = Stmt("call", [Line(*(f"{name} = {text}" for text in function.call("")))], counts=(("randn in a function", type_.label),))
+            drawn = Stmt(
+                "call",
+                [Line(*(f"{name} = {text}" for text in function.call("")))],
+                counts=(("randn in a function", type_.label),),
+            )
         shown = self._output(Expr(type_, name, name, ulp=_NORMAL, signless=True))
         return None if shown is None else [drawn, shown]
 

@@ -114,21 +114,24 @@ class Function:
     is_real: bool = False
     returns: str = ""  # the result's annotation as text
     draws: bool = False  # random numbers
+    memory: tuple = ((), ())  # names of arrays and trees that it is given under these: of the kernel, of the twin
 
     def kernel_text(self) -> str:
-        parameters = ", ".join(f"{name}: {annotation}" if annotation else name for name, annotation in self.parameters)
+        taken = [*self.parameters, *((name, "mt.template()") for name in self.memory[0])]
+        parameters = ", ".join(f"{name}: {annotation}" if annotation else name for name, annotation in taken)
         decorator = "@mt.real_func" if self.is_real else "@mt.func"
         head = f"def {self.name}({parameters}){f' -> {self.returns}' if self.returns else ''}:"
         return "\n".join([decorator, head, *(write_block(self.body, "kernel", 1) or ["    pass"])])
 
     def call(self, given: str) -> tuple[str, str]:
         """(kernel, twin) of a call; the texts of its arguments are those of both."""
-        at = [HERE] if self.draws and not self.is_real else []
-        return f"{self.name}({given})", f"{self.name}({', '.join([*at, *filter(None, [given])])})"
+        at, given = [HERE] if self.draws and not self.is_real else [], [given] if given else []
+        kernel, twin = [*given, *self.memory[0]], [*at, *given, *self.memory[1]]
+        return f"{self.name}({', '.join(kernel)})", f"{self.name}({', '.join(twin)})"
 
     def twin_text(self) -> str:
         names = [AT] if self.draws and not self.is_real else []
-        parameters = ", ".join([*names, *(name for name, _ in self.parameters)])
+        parameters = ", ".join([*names, *(name for name, _ in self.parameters), *self.memory[1]])
         decorators = ["@draws.called"] if self.draws and self.is_real else []
         return "\n".join([*decorators, f"def {self.name}({parameters}):", *(write_block(self.body, "twin", 1) or ["    pass"])])
 

@@ -94,9 +94,7 @@ VARIANTS = (
     Variant("called as users do", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True),
     Variant("as a graph", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True),
     Variant("in an argument pack", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_packed=True),
-    Variant(
-        "as a graph of packs", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True, is_packed=True
-    ),
+    Variant("as a graph of packs", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_graph=True, is_packed=True),
     Variant("as a method", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_method=True),
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),

@@ -29,7 +29,7 @@ STATEMENTS = {
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
     "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
     "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6,
-    "call with templates": 0.6, "static list": 0.3,
+    "call with templates": 0.6, "static list": 0.3, "call with a place": 1.2, "call with memory": 1.2,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
 _OP_OF = {"**": "** integer"}
@@ -290,6 +290,8 @@ class Statements(Control, Aggregates, Expressions):
         return Stmt(name, [Line(f"{place.kernel} = {{{count}}}", twin)], [*place.indices, value], place.level)
 
     def note(self, place, signless, ulp=0):
+        if not place.name:  # a variable
+            return
         known = self.tolerances.setdefault(place.name, {"ulp": 0, "signless": False})
         known["ulp"] = max(known["ulp"], ulp)
         known["signless"] = known["signless"] or bool(signless and n.is_float(place.type.scalar))
@@ -317,11 +319,19 @@ class Statements(Control, Aggregates, Expressions):
         place = self.own_place() if self.in_function is None else None
         if place is None:
             return None
-        return self.write(place, self.held(self.value(place.type)), "own")
+        return self.assigned_place(place)
 
     def make_own_component(self, depth):
         place = self.own_place(shaped=True) if self.in_function is None else None
-        if place is None:
+        return None if place is None else self.component_of_place(place)
+
+    def assigned_place(self, place):
+        """place = e."""
+        return self.write(place, self.held(self.value(place.type)), "own")
+
+    def component_of_place(self, place):
+        """place[k] = e; None of a scalar."""
+        if not place.type.shape:
             return None
         shape, count = place.type.shape, len(place.indices)
         position = [self.rng.randrange(k) for k in shape]
@@ -336,7 +346,11 @@ class Statements(Control, Aggregates, Expressions):
     def make_own_augmented(self, depth):
         """Augmented assignment to a place of this iteration's own: atomic where the operation is one."""
         place = self.own_place() if self.in_function is None else None
-        if place is None or place.type.scalar == "u1":
+        return None if place is None else self.augmented_place(place)
+
+    def augmented_place(self, place):
+        """place += e."""
+        if place.type.scalar == "u1":
             return None
         old = Expr(place.type, "", place.twin_read, list(place.indices), signless=True, bound=WHOLE if self.is_whole else None)
         count = len(place.indices)
@@ -388,8 +402,10 @@ class Statements(Control, Aggregates, Expressions):
     def make_atomic_of_an_own_place(self, depth):
         """old = mt.atomic_add(own place, e)."""
         place = self.own_place(inside=True) if self.in_function is None and not self.unread else None
-        if place is None:
-            return None
+        return None if place is None else self.old_of_atomic(place)
+
+    def old_of_atomic(self, place):
+        """A variable of what a place held before an atomic operation."""
         kinds = [op for op, (_, _, kinds) in table.ATOMICS.items() if place.type.scalar in kinds]
         op = self.rng.choice(kinds)
         if self.is_whole and n.is_float(place.type.scalar) and op in ("add", "sub", "mul"):

@@ -402,6 +402,13 @@ def at(whole, row, columns=1, column=0):
     return whole[row * columns + column]
 
 
+class Place:
+    """What a function is given by reference."""
+
+    def __init__(self, get, put):
+        self.get, self.put = get, put
+
+
 def functions_of(text: str) -> dict:
     """The functions that a twin's text names."""
     found = {"each": each, "replaced": replaced, "at": at}
