@@ -226,3 +226,66 @@ def test_reports_of_graphs_and_under_other_options():
     with mt.Context(mt.interp):  # what the compiler would do
         scale(x, 2.0)
         assert scale.report().code
+
+
+@mt.real_func
+def grown(x: mt.f32, n: mt.i32) -> mt.f32:
+    result = x + mt.random()
+    if n > 0:
+        result = grown(x, n - 1) + 1.0
+    return result
+
+
+@mt.kernel
+def draw(x: Array, n: mt.i32):
+    for i in x:
+        x[i] = grown(mt.random(), n)
+
+
+@mt.real_func
+def stamp(K: mt.template(), i: mt.i32, v: mt.f32):
+    K[i, i] += v
+    if i > 0:
+        K[i, i - 1] += v
+
+
+@mt.kernel
+def assemble(K: mt.types.sparse_matrix_builder(), n: mt.i32):
+    for i in range(n):
+        stamp(K, i, 2.0)
+
+
+def test_reports_and_profiles_of_draws_calls_algorithms_and_counted_slots():
+    found = []
+    for options in ({}, {"reports": True, "profile": True}):
+        with mt.Context(random_seed=3, opt_level=0, offline_cache=False, **options) as context:
+            x, keys, tree = np.zeros(64, np.float32), np.array([3, 1, 2], np.int32), SMALL.new()
+            draw(x, 3)
+            found.append(x)
+            mt.algorithms.parallel_sort(keys)
+            assert keys.tolist() == [1, 2, 3]
+            at = np.array([0, 9], np.int32)
+            needed = tree.reserve_for(rain, tree, at)
+            rain(tree, at)
+            assert needed["blocks"] == tree.stats()["blocks"].used == 2
+            if not options or "METATE_TEST_INTERP" in os.environ:
+                continue
+            assert [kernel.__name__ for kernel, _ in context.holdings.reports] == ["draw", "sort_keys", "rain"]
+            (loop,) = draw.report().loops
+            assert "writes 4 and computes" in str(draw.report()) and loop.kind == "parallel loop"
+            whole, task = (one for one in mt.profiler.kernel_profiles() if one.name.startswith("draw"))
+            assert (whole.counter, whole.bytes, task.counter) == (1, 256, 1)  # a call is no task
+            if sparse_native.available():
+                K = mt.linalg.SparseMatrixBuilder(4, 4, max_num_triplets=8)
+                assemble(K, 4)
+                assert (K.build().to_numpy() == 2 * (np.eye(4) + np.eye(4, k=-1))).all()
+                assert [one.kind for one in assemble.report().loops] == ["parallel loop"]
+    np.testing.assert_array_equal(*found)
+    assert (3 < found[0]).all() and len(set(found[0].tolist())) == 64
+
+
+@pytest.mark.skipif(not sparse_native.available(), reason="the build has no Eigen")
+def test_functions_append_to_a_builder():
+    K = mt.linalg.SparseMatrixBuilder(64, 64, max_num_triplets=128)
+    assemble(K, 64)
+    assert (K.build().to_numpy() == 2 * (np.eye(64) + np.eye(64, k=-1))).all()

@@ -36,6 +36,61 @@ with mt.Context(sanitizer="address"):
     print("outside", flush=True)
 """
 
+MEET = """
+import numpy as np
+
+blocks = mt.types.SNodeTreeBuilder().pointer(mt.i, 8, name="blocks").dense(mt.i, 4).place(h=mt.f32).build()
+
+@mt.real_func
+def half(n: mt.i32) -> mt.i32:
+    result = n
+    if n > 8:
+        result = half(n // 2)
+    return result
+
+@mt.real_func
+def put(x: mt.template(), at: mt.i32):
+    x[at] = 1.0
+
+@mt.kernel
+def rain(f: blocks, n: mt.i32):
+    for k in range(n):
+        f.h[half(k)] += 1.0
+
+@mt.kernel
+def put_at(x: array, at: mt.i32):
+    for i in range(1):
+        put(x, at + i)
+
+Arg, ArgKind = mt.graph.Arg, mt.graph.ArgKind
+builder = mt.graph.GraphBuilder()
+builder.dispatch(put_at, Arg(ArgKind.NDARRAY, "x", mt.f32, ndim=1), Arg(ArgKind.SCALAR, "at", mt.i32))
+graph, x = builder.compile("putting"), np.zeros(100, np.float32)
+for options in ({"debug": True, "reports": True}, {"deterministic": True, "profile": True}):
+    with mt.Context(sanitizer="address", threads=2, opt_level=0, **options):
+        graph.run({"x": x, "at": 99})
+        tree = blocks.new(capacity={"blocks": 8})
+        needed = tree.reserve_for(rain, tree, 30)
+        rain(tree, 30)
+        assert tree.h.to_numpy().sum() == 30 and needed["blocks"] == tree.stats()["blocks"].used
+        if "debug" in options:
+            assert rain.report().code
+            stopped = ""
+            try:
+                graph.run({"x": x, "at": 100})
+            except IndexError as error:  # debug mode stops before
+                stopped = str(error)
+            assert "100" in stopped
+        else:
+            assert {one.name for one in mt.profiler.kernel_profiles()} >= {"putting", "rain"}
+with mt.Context(sanitizer="address", opt_level=0):
+    keys = np.array([3, 1, 2], np.int32)
+    mt.algorithms.parallel_sort(keys)
+    print("inside", x[99], *keys, flush=True)
+    graph.run({"x": x, "at": 100})
+    print("outside", flush=True)
+"""
+
 
 @pytest.fixture
 def kernel_file(tmp_path):
@@ -81,14 +136,26 @@ def test_unknown_names_are_refused(kernel_file, tmp_path):
     assert built.returncode == 2 and "--sanitize" in built.stderr
 
 
-def test_address_sanitizer_over_the_jit(kernel_file):
+def run_instrumented(file):
     """Python itself is not instrumented: the sanitizer's runtime is loaded before everything else."""
     runtime = run("clang-22", "-print-file-name=libclang_rt.asan-x86_64.so").stdout.strip()
     if not pathlib.Path(runtime).is_file():
         pytest.skip("clang-22 has no shared AddressSanitizer runtime for this machine")
-    kernel_file.write_text(PROGRAM + RUN)
     # Python's own allocator would hand out pieces of larger blocks, whose ends nobody guards.
-    done = run(sys.executable, kernel_file, LD_PRELOAD=runtime, PYTHONMALLOC="malloc", ASAN_OPTIONS="detect_leaks=0")
+    return run(sys.executable, file, LD_PRELOAD=runtime, PYTHONMALLOC="malloc", ASAN_OPTIONS="detect_leaks=0")
+
+
+def test_address_sanitizer_over_the_jit(kernel_file):
+    kernel_file.write_text(PROGRAM + RUN)
+    done = run_instrumented(kernel_file)
     assert done.stdout == "inside 1.0\n"
     assert done.returncode != 0
     assert "heap-buffer-overflow" in done.stderr and "WRITE of size 4" in done.stderr
+
+
+def test_address_sanitizer_where_capabilities_meet(kernel_file):
+    """Graphs, real functions, counted slots, algorithms; with reports, a profile, in debug and deterministic mode."""
+    kernel_file.write_text(PROGRAM + MEET)
+    done = run_instrumented(kernel_file)
+    assert done.stdout == "inside 1.0 1 2 3\n", done.stderr[-2000:]
+    assert done.returncode != 0 and "heap-buffer-overflow" in done.stderr and "WRITE of size 4" in done.stderr
