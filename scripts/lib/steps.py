@@ -178,6 +178,14 @@ LONG = (
         (("METATE_PACKAGE_FROM_SOURCE", "1"),),
         is_long=True,
     ),
+    # The examples that film themselves, interpreted.
+    Step(
+        "check-films",
+        pytest("tests/examples/test_programs.py", "-k", "filmed_programs_finds"),
+        *(("build-dev",), True, 0, 2),
+        (("METATE_TEST_CHECK_FILMS", "1"),),
+        is_long=True,
+    ),
     # A program frozen by PyInstaller.
     Step(
         "frozen",

@@ -78,10 +78,24 @@ CHECKED = {
     "sparse/smoke": 32,
 }
 LISTS = {"sparse/dynamic", "sparse/point_cloud_hashing"}  # at these sizes, with several elements in a list
+# The same of those that are filmed, and where in them an iteration takes the next place of a list: who comes first is anyone.
+CHECKED_FILMS = {
+    "cornell_box": (4, ()),
+    "differential_evolution": (4, ()),
+    "euler_fluid": (12, ()),
+    "implicit_fem": (3, ()),
+    "karman": (24, ()),
+    "marching_squares": (8, ("begin[at] = ", "end[at] = ")),
+    "pbf": (24, ("members[at[0], at[1], slot] = k", "neighbour[k, found] = other")),
+    "physarum": (12, ()),
+    "poisson_disk": (8, ()),
+    "reaction_diffusion": (12, ()),
+    "sph": (24, ("members[at[0], at[1], slot] = k",)),
+}
 
 
-def findings_of(name, tmp_path):
-    program = ["--size", str(CHECKED[name]), "--frames", "1", "--out", str(tmp_path / "x.png")]
+def findings_of(name, size, tmp_path):
+    program = ["--size", str(size), "--frames", "1", "--out", str(tmp_path / "x.png")]
     command = [sys.executable, "-m", "metate.cli", "check", "--json", str(EXAMPLES / f"{name}.py"), "--", *program]
     environment = {**os.environ, "SDL_VIDEODRIVER": "dummy"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
@@ -92,14 +106,27 @@ def findings_of(name, tmp_path):
 
 @pytest.mark.parametrize("name", sorted(CHECKED.keys() - LISTS))
 def test_metate_check_finds_nothing_wrong_with_its_kernels(name, tmp_path):
-    assert findings_of(name, tmp_path) == []
+    assert findings_of(name, CHECKED[name], tmp_path) == []
 
 
 @pytest.mark.parametrize("name", sorted(LISTS))
 def test_metate_check_finds_only_that_lists_have_any_order(name, tmp_path):
     lines = (EXAMPLES / f"{name}.py").read_text().splitlines()
-    found = findings_of(name, tmp_path)
+    found = findings_of(name, CHECKED[name], tmp_path)
     assert found and all(each["kind"] == "order" and "append(" in lines[each["line"] - 1] for each in found), found
+
+
+@pytest.mark.skipif(
+    "METATE_TEST_CHECK_FILMS" not in os.environ, reason="it takes 20 CPU seconds: scripts/test --long check-films"
+)
+@pytest.mark.parametrize("name", sorted(FILMED))
+def test_metate_check_of_filmed_programs_finds_only_that_lists_have_any_order(name, tmp_path):
+    size, in_any_order = CHECKED_FILMS[name]
+    lines = (EXAMPLES / f"{name}.py").read_text().splitlines()
+    found = findings_of(name, size, tmp_path)
+    assert {each["kind"] for each in found} == ({"order"} if in_any_order else set())
+    places = [lines[each["line"] - 1].strip() for each in found]
+    assert all(any(place.startswith(text) for text in in_any_order) for place in places), found
 
 
 def test_filmed_programs_have_tests_that_film_them():
