@@ -76,6 +76,12 @@ def test_a_pair_in_doubt_is_taken_again():
     assert not rows.doubtful(dataclasses.replace(runner, doubt=0.0), {"metate": [2, 2], "taichi": [1, 1]})
 
 
+def test_what_compiles_nothing_is_no_measure_of_compile_times():
+    ours = {"copy_from": 0.001, "a kernel": 0.05, "another": 0.15, "f64": 0.02}
+    assert cliffs.compile_ratio(ours, 0.15, ["copy_from", "a kernel", "another", "refused"]) == pytest.approx(3)
+    assert cliffs.compile_ratio(ours, 0.001, ["copy_from"]) == 1
+
+
 def test_a_spelling_with_another_result_fails_the_run(known, capsys, monkeypatch):
     wrong = dataclasses.replace(known["sums"], model=lambda inputs, n: {"sum": np.array(-1.0)})
     options = cliffs.parse(["--smoke", "sums", "--only", "while"], "", known)
