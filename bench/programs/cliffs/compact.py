@@ -1,0 +1,153 @@
+"""Values that pass a test go to one list, in any order."""
+
+import numpy as np
+import ti
+from harness.workload import Workload
+
+HALF = 500
+
+
+def inputs(rng, n):
+    return {"x": rng.integers(0, 1000, n, np.int32)}
+
+
+def model(inputs, n):
+    kept = inputs["x"][inputs["x"] < HALF]
+    return {"found": np.array([len(kept), kept.sum()])}
+
+
+WORK = Workload(
+    title="values that pass a test, in one list",
+    unit="value",
+    parameters={"n": 60_000},
+    smoke={"n": 1003},
+    items=lambda n: n,
+    inputs=inputs,
+    model=model,
+    tolerance=(0, 0),
+)
+
+
+def values(inputs):
+    x = ti.field(ti.i32, shape=len(inputs["x"]))
+    x.from_numpy(np.ascontiguousarray(inputs["x"]))
+    return x
+
+
+def made(step, count_of, value_of):
+    """The outputs by a kernel that walks the list."""
+    found = np.zeros(2, np.int32)
+
+    @ti.kernel
+    def add_up(found: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        found[0] = count_of()
+        found[1] = 0
+        for j in range(count_of()):
+            found[1] += value_of(j)
+
+    def outputs():
+        add_up(found)
+        return {"found": found}
+
+    return {"step": step, "outputs": outputs}
+
+
+@WORK.spelling("a dynamic list")
+def dynamic(inputs, n):
+    x, kept = values(inputs), ti.field(ti.i32)
+    level = ti.root.dynamic(ti.i, n, chunk_size=1024)
+    level.place(kept)
+
+    @ti.kernel
+    def fill():
+        for i in x:
+            if x[i] < HALF:
+                ti.append(level, [], x[i])
+
+    @ti.func
+    def count_of():
+        return ti.length(level, [])
+
+    @ti.func
+    def value_of(j):
+        return kept[j]
+
+    def step():
+        level.deactivate_all()
+        fill()
+
+    return made(step, count_of, value_of)
+
+
+def field_with_counter(inputs):
+    x, kept, count = values(inputs), ti.field(ti.i32, shape=len(inputs["x"])), ti.field(ti.i32, shape=())
+
+    @ti.func
+    def count_of():
+        return count[None]
+
+    @ti.func
+    def value_of(j):
+        return kept[j]
+
+    return x, kept, count, count_of, value_of
+
+
+@WORK.spelling("a field and a counter")
+def counter(inputs, n):
+    x, kept, count, count_of, value_of = field_with_counter(inputs)
+
+    @ti.kernel
+    def fill():
+        count[None] = 0
+        for i in x:
+            if x[i] < HALF:
+                kept[ti.atomic_add(count[None], 1)] = x[i]
+
+    return made(fill, count_of, value_of)
+
+
+@WORK.spelling("a field and a counter, a serialized loop")
+def serial(inputs, n):
+    x, kept, count, count_of, value_of = field_with_counter(inputs)
+
+    @ti.kernel
+    def fill():
+        total = 0
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            if x[i] < HALF:
+                kept[total] = x[i]
+                total += 1
+        count[None] = total
+
+    return made(fill, count_of, value_of)
+
+
+@WORK.spelling("counts of chunks, their sums, then places")
+def chunks(inputs, n):
+    x, kept, count, count_of, value_of = field_with_counter(inputs)
+    parts = 50
+    first = ti.field(ti.i32, shape=parts + 1)
+
+    @ti.kernel
+    def fill():
+        for c in range(parts):
+            s = 0
+            for i in range(c * n // parts, (c + 1) * n // parts):
+                if x[i] < HALF:
+                    s += 1
+            first[c + 1] = s
+        first[0] = 0
+        ti.loop_config(serialize=True)
+        for c in range(parts):
+            first[c + 1] += first[c]
+        for c in range(parts):
+            place = first[c]
+            for i in range(c * n // parts, (c + 1) * n // parts):
+                if x[i] < HALF:
+                    kept[place] = x[i]
+                    place += 1
+        count[None] = first[parts]
+
+    return made(fill, count_of, value_of)
