@@ -69,6 +69,28 @@ def with_vectors(inputs):
     return q, v, out
 
 
+@WORK.spelling("two layers of one field, an argument says which is read")
+def layers(inputs, n, m):
+    q = ti.field(ti.f32, shape=(2, n, m))
+    u, v = scalars(inputs, 2)
+    q.from_numpy(np.stack([inputs["q"], inputs["q"]]))
+    u.from_numpy(np.ascontiguousarray(inputs["v"][..., 0]))
+    v.from_numpy(np.ascontiguousarray(inputs["v"][..., 1]))
+
+    @ti.kernel
+    def advect(t: ti.i32):
+        for i, j in u:
+            x = ti.max(0.0, ti.min(n - 1.001, i - u[i, j]))
+            y = ti.max(0.0, ti.min(m - 1.001, j - v[i, j]))
+            i0, j0 = int(x), int(y)
+            fx, fy = x - i0, y - j0
+            top = q[t, i0, j0] * (1.0 - fy) + q[t, i0, j0 + 1] * fy
+            bottom = q[t, i0 + 1, j0] * (1.0 - fy) + q[t, i0 + 1, j0 + 1] * fy
+            q[1 - t, i, j] = top * (1.0 - fx) + bottom * fx
+
+    return {"step": lambda: advect(0), "outputs": lambda: {"out": q.to_numpy()[1]}}
+
+
 @WORK.spelling("velocity in a vector field, a func that interpolates")
 def by_func(inputs, n, m):
     q, v, out = with_vectors(inputs)

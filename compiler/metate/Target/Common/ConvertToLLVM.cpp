@@ -49,7 +49,7 @@ Value addressOf(Op op, Adaptor adaptor, OpBuilder &builder) {
 }
 
 void copyScopes(Operation *from, Operation *to) {
-  for (StringRef name : {"alias_scopes", "noalias_scopes"})
+  for (StringRef name : {"alias_scopes", "noalias_scopes", "access_groups"})
     if (Attribute scopes = from->getAttr(name))
       to->setAttr(name, scopes);
 }

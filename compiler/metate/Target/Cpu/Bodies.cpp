@@ -20,11 +20,29 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-static LLVM::LoopAnnotationAttr dontVectorize(MLIRContext *context) {
-  auto off = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
-                                          {}, {}, {}, {});
-  return LLVM::LoopAnnotationAttr::get(context, {}, off, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                       {}, {});
+static LLVM::LoopAnnotationAttr annotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
+                                           ArrayRef<LLVM::AccessGroupAttr> parallelAccesses) {
+  return LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                       {}, {}, {}, parallelAccesses);
+}
+
+/// What LLVM is told of the loop of a range's last dimension; null: nothing.
+static LLVM::LoopAnnotationAttr annotationOf(RangeOp range) {
+  MLIRContext *context = range.getContext();
+  // Cells of a leaf lie together: those are what vectors are made of, not the leaves.
+  auto isNest = [](scf::ForOp loop) { return loop->hasAttr(mark::nest); };
+  if (llvm::any_of(range.getBody().front().getOps<scf::ForOp>(), isNest))
+    return annotation(
+        context,
+        LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {}),
+        {});
+  ArrayAttr groups;
+  range.walk([&](Operation *op) {
+    groups = op->getAttrOfType<ArrayAttr>("access_groups");
+    return groups ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return groups ? annotation(context, {}, cast<LLVM::AccessGroupAttr>(groups[0]))
+                : LLVM::LoopAnnotationAttr();
 }
 
 /// Iterations to share out: the variable itself, or the rows of all dimensions but the last.
@@ -255,11 +273,8 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
     variables.push_back(loop.getInductionVar());
   }
   Block &from = range.getBody().front();
-  // Cells of a leaf lie together: those are what vectors are made of, not the leaves.
-  auto isNest = [](scf::ForOp loop) { return loop->hasAttr(mark::nest); };
-  if (llvm::any_of(from.getOps<scf::ForOp>(), isNest))
-    variables.back().getParentBlock()->getParentOp()->setAttr("loop_annotation",
-                                                              dontVectorize(range.getContext()));
+  if (LLVM::LoopAnnotationAttr annotation = annotationOf(range))
+    innermost->setAttr("loop_annotation", annotation);
   from.getTerminator()->erase();
   for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
     argument.replaceAllUsesWith(variable);

@@ -54,6 +54,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addPass(createFlattenRows({/*blend=*/options.sanitizer != Sanitizer::Thread}));
   passes.addPass(createCanonicalizerPass());
   passes.addNestedPass<KernelOp>(createAliasScopes());
+  if (options.optLevel > 0 && isPlain)
+    passes.addNestedPass<KernelOp>(createParallelAccesses());
   passes.addPass(createOutlineTasks());
   MapTasksCpuOptions tasks;
   // Instrumented code is to run in as many chunks as it can.

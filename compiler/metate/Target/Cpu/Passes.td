@@ -28,6 +28,16 @@ def PrefetchScatters : Pass<"metate-prefetch-scatters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ParallelAccesses : Pass<"metate-parallel-accesses", "::metate::KernelOp"> {
+  let summary = "reads and writes of parallel loops get LLVM's access groups: none depends on another iteration's";
+  let description = [{
+    Unless the kernel was compiled for overlapping arguments, or the loop writes under a condition or to places that do not lie side by side. Must run
+    before outline-tasks.
+  }];
+  let statistics = [Statistic<"annotated", "annotated", "loops whose accesses are independent">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def UnswitchNests : Pass<"metate-unswitch-nests", "::mlir::ModuleOp"> {
   let summary = "a condition that is fixed for a whole loop nest is tested once, outside";
   let description = [{

@@ -50,14 +50,18 @@ bool isCounter(Value value) {
 
 /// Whether arithmetic of the block makes a value out of a counter.
 bool followsCounter(Value value, Block *block) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != block)
-    return false;
-  if (isCounter(value))
-    return true;
-  return isPure(op) && !op->getNumRegions() && llvm::any_of(op->getOperands(), [&](Value operand) {
-           return followsCounter(operand, block);
-         });
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t k = 0; k < values.size(); ++k) {
+    Operation *op = values[k].getDefiningOp();
+    if (!op || op->getBlock() != block)
+      continue;
+    if (isCounter(values[k]))
+      return true;
+    if (isPure(op) && !op->getNumRegions())
+      values.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
 
 using Scatters = SmallVector<WriteOp>;

@@ -8,7 +8,7 @@
 // CHECK: llvm.insertelement %[[X]]
 // CHECK: llvm.fsub {{.*}} : vector<16xf32>
 // CHECK: llvm.fadd {{.*}} : vector<16xf32>
-// CHECK: llvm.store {{.*}} {alias_scopes = {{.*}}, alignment = 4 : i64, {{.*}}} : vector<16xf32>, !llvm.ptr
+// CHECK: llvm.store {{.*}} {{{.*}}alias_scopes = {{.*}}, alignment = 4 : i64, {{.*}}} : vector<16xf32>, !llvm.ptr
 // CHECK: llvm.fadd {{.*}} : f32
 // OFF-LABEL: llvm.func internal @metate_entry_sums_task0(
 // OFF-NOT: vector<16x

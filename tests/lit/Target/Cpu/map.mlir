@@ -7,8 +7,8 @@
 // CHECK: %[[ASKED:.*]] = llvm.load %{{.*}} atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
 // CHECK: %[[OFF:.*]] = llvm.icmp "eq" %[[ASKED]]
 // CHECK: llvm.cond_br %[[OFF]] weights([1048576, 1])
-// CHECK: llvm.load %{{.*}} {alias_scopes = [#[[X:[a-z_0-9]+]]], alignment = 4 : i64, noalias_scopes = [#[[Y:[a-z_0-9]+]]]}
-// CHECK: llvm.store %{{.*}}, %{{.*}} {alias_scopes = [#[[Y]]], alignment = 4 : i64, noalias_scopes = [#[[X]]]}
+// CHECK: llvm.load %{{.*}} {{{.*}}alias_scopes = [#[[X:[a-z_0-9]+]]], alignment = 4 : i64, noalias_scopes = [#[[Y:[a-z_0-9]+]]]}
+// CHECK: llvm.store %{{.*}}, %{{.*}} {{{.*}}alias_scopes = [#[[Y]]], alignment = 4 : i64, noalias_scopes = [#[[X]]]}
 // CHECK-LABEL: llvm.func @metate_entry_saxpy(%arg0: !llvm.ptr
 // CHECK: llvm.mlir.addressof @metate_entry_saxpy_task0
 // CHECK: llvm.call @metate_run_task

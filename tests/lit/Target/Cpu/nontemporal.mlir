@@ -29,7 +29,7 @@
 // OFF-NOT: metate.nontemporal
 // OFF-NOT: llvm.fence
 // LLVM-LABEL: llvm.func internal @metate_entry_copy_task0(
-// LLVM: llvm.store {{.*}} {alias_scopes = {{.*}}, alignment = 64 : i64, {{.*}}nontemporal} : vector<16xf32>, !llvm.ptr
+// LLVM: llvm.store {{.*}} {{{.*}}alias_scopes = {{.*}}, alignment = 64 : i64, {{.*}}nontemporal} : vector<16xf32>, !llvm.ptr
 // LLVM: llvm.fence seq_cst
 // OBJECT: metate.payload
 metate.kernel @copy(%x: memref<?xf32>, %y: memref<?xf32>) {

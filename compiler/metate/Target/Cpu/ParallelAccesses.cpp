@@ -1,0 +1,82 @@
+//===- ParallelAccesses.cpp - iterations that are independent ---*- C++ -*-===//
+//
+// Iterations of a parallel loop run in no order (semantics 5.1), so no access depends on another iteration's. LLVM can not
+// know it: members of one tree are one block, and places that memory says could be any. It is told by access groups.
+// Where a store stands under a condition, or beside no neighbour's, it is not told: vectors of such stores are taken apart.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/Passes.h"
+#include "metate/Transforms/LeafForm.h"
+
+namespace metate {
+#define GEN_PASS_DEF_PARALLELACCESSES
+#include "metate/Target/Cpu/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// Whether a value may be another one in the range's next iteration of the last variable.
+bool mayDiffer(Value value, RangeOp range, DenseSet<Value> &same) {
+  if (value == range.getBody().front().getArguments().back())
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || !range->isAncestor(op) ||
+      same.contains(value)) // not of the iteration, or another loop's variable
+    return false;
+  if (op->getNumRegions() || llvm::any_of(op->getOperands(), [&](Value operand) {
+        return mayDiffer(operand, range, same);
+      }))
+    return true;
+  same.insert(value);
+  return false;
+}
+
+/// Whether every iteration stores, beside its neighbour.
+bool isRow(WriteOp write, RangeOp range) {
+  for (Operation *parent = write->getParentOp(); parent != range; parent = parent->getParentOp())
+    if (!isa<scf::ForOp>(parent))
+      return false;
+  Value variable = range.getBody().front().getArguments().back();
+  Type type = write.getValue().getType();
+  LinearForm form = LinearForm::of(write.getOffset());
+  DenseSet<Value> same;
+  return type.isIntOrFloat() &&
+         form.coefficient(variable) == int64_t(type.getIntOrFloatBitWidth() / 8) &&
+         llvm::all_of(form.terms, [&](auto &term) {
+           return term.first == variable || !mayDiffer(term.first, range, same);
+         });
+}
+
+struct ParallelAccesses : metate::impl::ParallelAccessesBase<ParallelAccesses> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    if (kernel.getMayAlias()) // and then reads and writes keep their order
+      return;
+    kernel.walk([&](RangeOp range) {
+      if (isWorthwhile(range))
+        annotate(range);
+    });
+  }
+
+private:
+  static bool isWorthwhile(RangeOp range) {
+    auto isNoRow = [&](WriteOp write) {
+      return isRow(write, range) ? WalkResult::advance() : WalkResult::interrupt();
+    };
+    return !range.walk(isNoRow).wasInterrupted();
+  }
+
+  /// The loop that is made of the range takes the group from what it does.
+  void annotate(RangeOp range) {
+    auto group = LLVM::AccessGroupAttr::get(&getContext());
+    auto groups = ArrayAttr::get(&getContext(), {group});
+    range.walk([&](Operation *op) {
+      if (isa<ReadOp, WriteOp>(op))
+        op->setAttr("access_groups", groups);
+    });
+    ++annotated;
+  }
+};
+} // namespace

@@ -1,0 +1,79 @@
+// RUN: metate-opt %s --pass-pipeline="builtin.module(metate.kernel(metate-parallel-accesses))" --split-input-file | FileCheck %s
+// RUN: metate-opt %s --split-input-file --metate-stage-map="target=x86-64-v3" | FileCheck %s --check-prefix=MAP
+
+// Each iteration writes beside its neighbour: no access depends on another iteration's, whatever place it reads.
+// CHECK: #[[GROUP:.*]] = #llvm.access_group
+// CHECK-LABEL: metate.kernel @gathers
+// CHECK: metate.read {{.*}} {access_groups = [#[[GROUP]]]}
+// CHECK: metate.read {{.*}} {access_groups = [#[[GROUP]]]}
+// CHECK: metate.write {{.*}} {access_groups = [#[[GROUP]]]}
+// MAP: #[[LOOP:.*]] = #llvm.loop_annotation<parallelAccesses = #[[GROUP:.*]]>
+// MAP: llvm.load {{.*}}access_groups = [#[[GROUP]]]
+// MAP: llvm.store {{.*}}access_groups = [#[[GROUP]]]
+// MAP: llvm.br {{.*}} {loop_annotation = #[[LOOP]]}
+metate.kernel @gathers(%x: !metate.block, %at: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%i, %j) = (%c0, %c0) to (%n, %n) {
+    %row = arith.muli %i, %n overflow<nsw> : index
+    %cell = arith.addi %row, %j overflow<nsw> : index
+    %o = arith.muli %cell, %c4 overflow<nsw> : index
+    %k = metate.read %at[%o] scope 1 : i32
+    %there = arith.index_cast %k : i32 to index
+    %q = arith.muli %there, %c4 overflow<nsw> : index
+    %value = metate.read %x[%q] scope 0 : f32
+    metate.write %value, %x[%o] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// A store under a condition, one at a place that memory says, one that skips places: vectors would be taken apart.
+// CHECK-LABEL: metate.kernel @not
+// CHECK-NOT: access_groups
+// MAP-LABEL: llvm.func {{.*}}@not
+// MAP-NOT: access_groups
+metate.kernel @not(%x: !metate.block, %n: index, %f: f32, %ok: i1) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    %less = arith.cmpi slt, %i, %c8 : index
+    scf.if %less {
+      metate.write %f, %x[%o] scope 0 : f32
+    }
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    %k = metate.read %x[%o] scope 0 : i32
+    %there = arith.index_cast %k : i32 to index
+    metate.write %f, %x[%there] scope 0 : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    %o = arith.muli %i, %c8 overflow<nsw> : index
+    metate.write %f, %x[%o] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// Arguments that may overlap: the order of reads and writes shows.
+// CHECK-LABEL: metate.kernel @overlapping
+// CHECK-NOT: access_groups
+metate.kernel @overlapping(%x: !metate.block, %n: index, %f: f32) attributes {may_alias} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %o = arith.muli %i, %c4 overflow<nsw> : index
+    metate.write %f, %x[%o] scope 0 : f32
+    metate.yield
+  }
+  metate.return
+}
