@@ -72,6 +72,26 @@ def test_a_loop_over_small_vectors_is_vectorised(tmp_path):
     assert any("%ymm" in line for line in roots)
 
 
+@mt.kernel
+def multiply_out(x: mt.types.ndarray(dtype=mt.f32, ndim=1), y: mt.types.ndarray(dtype=mt.f32, ndim=2)):
+    for i in range(x.shape[0]):
+        y[i, 0] = x[i] ** 5
+        y[i, 1] = x[i] ** -3
+        y[i, 2] = x[i] ** 21
+
+
+@pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
+def test_known_powers_are_products_with_fast_math(tmp_path):
+    rng = seeded.generator("test_known_powers_are_products_with_fast_math")
+    x, y = rng.choice([-1, 1], 100).astype(np.float32) * (rng.random(100, np.float32) + 0.5), np.zeros((100, 3), np.float32)
+    with mt.Context(fast_math=True):
+        multiply_out(x, y)
+    np.testing.assert_allclose(y, x.astype(np.float64)[:, None] ** np.array([5, -3, 21]), rtol=1e-5)
+    for fast_math in (True, False):
+        code_of(multiply_out, tmp_path, fast_math)
+        assert (b"powf" in (tmp_path / "kernel.o").read_bytes()) != fast_math
+
+
 @pytest.mark.skipif(not shutil.which("llvm-objdump-22"), reason="no llvm-objdump-22 on this machine")
 def test_iterations_that_are_lanes_stay_vectors(tmp_path):
     """Without fast_math no sum may be reordered: only iterations side by side make vectors of this loop."""

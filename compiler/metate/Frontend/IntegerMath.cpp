@@ -130,13 +130,23 @@ static bool isTwo(Value value) {
   return matchPattern(value, m_ConstantFloat(&known)) && known.isExactlyValue(2.0);
 }
 
+/// Up to which exponent products stand for a power of floats: each of them is rounded. A call of pow takes as long as 30
+/// products that wait for one another, and keeps the loop around it from becoming vectors.
+static int64_t mostMultiplied(bool isFastMath) { return isFastMath ? 64 : 4; }
+
 KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
   std::optional<int64_t> known = knownInteger(right);
   if (!left || !right)
     return {};
-  if (known && *known >= 0 && (!left.type.isFloat() || *known <= 4)) {
+  const int64_t most = mostMultiplied(settings.fastMath);
+  if (known && *known >= 0 && (!left.type.isFloat() || *known <= most)) {
     Scalar scalar = promote(left.type.scalar, right.type.scalar);
     return multiplyOut(cast(left, scalar == METATE_U1 ? settings.defaultInteger : scalar), *known);
+  }
+  if (known && left.type.isFloat() && settings.fastMath && *known >= -most) {
+    KernelValue whole = cast(left, promote(left.type.scalar, right.type.scalar));
+    Value one = constant(whole.type, int64_t(1)), product = multiplyOut(whole, -*known).ir;
+    return {builder.createOrFold<arith::DivFOp>(loc(), one, product, fast()), whole.type};
   }
   if (!unify("**", left, right, true))
     return {};
