@@ -195,6 +195,41 @@ def test_comparison_knows_what_is_exact():
     assert difference(case, one, {"status": None, "printed": ["x"]}) is not None
 
 
+def drawn_by(text):
+    found, namespace = [], {"draws": draws.Draws(), "unrolled": draws.unrolled, "inside": draws.inside}
+    exec(draws.numbered(text), namespace)
+    namespace["k"](found)
+    return found
+
+
+def test_random_numbers_of_functions_of_twins():
+    """A @func draws in its caller's block until it may have returned, a @real_func in blocks of its own."""
+    text = """
+def g(at, found, i):
+    found.append(draws.draw("u32", @HERE))
+    if i > 0:
+        found.append(draws.draw("u32", @HERE))
+        return
+    found.append(draws.draw("u32", @HERE))
+
+@draws.called
+def r(found):
+    found.append(draws.draw("u32", @HERE))
+
+def k(found):
+    for i in draws.loop(range(2)):
+        found.append(draws.draw("u32", @HERE))
+        g(@HERE, found, i)
+        r(found)
+        found.append(draws.draw("u32", @HERE))
+"""
+    want = []
+    for i in range(2):
+        own, other, true = (draws.philox((i, 0, 1, k)) for k in range(3))
+        want += [own[0], own[1], other[0], true[0], own[2]]
+    assert drawn_by(text) == want
+
+
 def test_random_numbers_of_twins():
     """Which words a draw takes: statements share a block of four, a loop in order has its own, a branch too."""
     text = """
@@ -210,10 +245,7 @@ def k(found):
         for q in range(5):
             found.append(draws.draw("u32", @HERE))
 """
-    found, namespace = [], {"draws": draws.Draws(), "unrolled": draws.unrolled}
-    exec(draws.numbered(text), namespace)
-    namespace["k"](found)
-    want = []
+    found, want = drawn_by(text), []
     for i in range(3):
         blocks = iter([draws.philox((i, 0, 1, k)) for k in range(6)])
         own = next(blocks)
