@@ -272,9 +272,28 @@ def _is_whole(type_, value) -> bool:
     """Is it a struct of this type, not one for its first member? A dict always is."""
     if not isinstance(value, Struct):
         return isinstance(value, dict)
+    return not is_first_member(type_, value)
+
+
+def is_first_member(type_, value) -> bool:
+    """Is the sole argument of a call of the type, a struct, its first member's? By the names in it, at any depth."""
     first = next(iter(type_.members.values()), None)
-    is_first = isinstance(first, StructType) and {name for name, _ in value.items()} == set(first.members)
-    return not is_first or value._type == type_
+    return isinstance(first, StructType) and _has_names_of(first, value)
+
+
+def _has_names_of(type_, value) -> bool:
+    """Has a struct, of Python or of a kernel, the members of the type, and each struct in it those of its own?"""
+    parts = _parts_of(value)
+    if parts is None or set(parts.keys()) != set(type_.members):
+        return False
+    nested = [(member, parts[name]) for name, member in type_.members.items() if isinstance(member, StructType)]
+    return all(_has_names_of(member, part) for member, part in nested if _parts_of(part) is not None)
+
+
+def _parts_of(value):
+    """The members of a struct, of Python or of a kernel, by name; None of anything else."""
+    parts = value if isinstance(value, (Struct, dict)) else getattr(value, "parts", None)
+    return parts if isinstance(parts, (Struct, dict)) else None
 
 
 def fitted(type_, value, what):

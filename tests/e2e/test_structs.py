@@ -354,3 +354,19 @@ def test_structs_of_methods_alone():
             make()
     with pytest.raises(ti.TreeError, match="expected at least one field"):
         Rules.field(shape=3)
+
+
+def test_a_struct_of_one_struct_takes_that_struct_or_another_of_its_own():
+    """What the sole argument is, tells the names in it, at any depth: members of all of these are called a."""
+    least = ti.types.struct(a=ti.i64, b=ti.f32)
+    middle = ti.types.struct(a=least)
+    whole = ti.types.struct(a=middle)
+
+    @ti.kernel
+    def run(x: ti.i64) -> whole:
+        made = whole(middle(least(x, 2.0)))
+        copied = whole(made)
+        given = whole(ti.Struct(a=ti.Struct(a=ti.Struct(a=100, b=0.5))))
+        return whole(middle(least(made.a.a.a + copied.a.a.a + given.a.a.a, given.a.a.b)))
+
+    assert run(7) == whole(middle(least(114, 0.5))) == whole(ti.Struct(a=ti.Struct(a=ti.Struct(a=114, b=0.5))))

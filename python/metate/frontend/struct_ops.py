@@ -6,7 +6,7 @@ A struct value is its members (structs.py); each operation here is one of its le
 from __future__ import annotations
 
 from .. import value_types as _types
-from ..struct_types import Struct, bind_members
+from ..struct_types import Struct, bind_members, is_first_member
 from . import handles, structs
 from .arguments import Arguments
 from .diagnostics import suggestion
@@ -54,7 +54,7 @@ class StructOperations:
         """T(a, b), T(a=..., b=...), T({...}), T(another)."""
         positional, keywords = self.arguments.of(node)
         if len(positional) == 1 and not keywords and isinstance(positional[0], StructValue):
-            if set(positional[0].parts) == set(type_.members):
+            if set(positional[0].parts) == set(type_.members) and not is_first_member(type_, positional[0]):
                 return self.struct_of(type_, positional[0], node, name_of(type_))
         return self._struct_from(type_, positional, keywords, node)
 
