@@ -36,6 +36,8 @@ static void simplify(OpPassManager &passes, bool debug) {
     passes.addNestedPass<KernelOp>(createInsertChecks());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
+  // Before canonicalisation, which folds what the components are.
+  passes.addNestedPass<KernelOp>(createScalarizeIndices());
   passes.addPass(createCanonicalizerPass());
   // After canonicalisation has put constants on the right-hand side.
   passes.addNestedPass<KernelOp>(createFoldIndexCasts());

@@ -31,6 +31,16 @@ def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
   let statistics = [Statistic<"promoted", "promoted", "variables promoted">];
 }
 
+def ScalarizeIndices : Metate_Pass<"metate-scalarize-indices", "::metate::KernelOp"> {
+  let summary = "vectors of integers that are taken apart are computed component by component";
+  let description = [{
+    Before: `%p = arith.addi %I, dense<[0, 1]> : vector<2xi32>; %j = vector.extract %p[1]`; after: `%j = arith.addi %j0, 1 : i32`, with `%j0` what the vector %I
+    was made of. Vectors whose components nobody takes stay as they are.
+  }];
+  let statistics = [Statistic<"scalarized", "scalarized", "components computed for themselves">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
 def FoldIndexCasts : Metate_Pass<"metate-fold-index-casts", "::metate::KernelOp"> {
   let summary = "index arithmetic in 64 bits where 32-bit wrapping could only give an index out of range";
   let description = [{

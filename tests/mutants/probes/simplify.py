@@ -51,3 +51,15 @@ def difference_becomes_sum():
     x, out = np.arange(8, dtype=np.int32) * 10, np.zeros(5, np.int32)
     run(x, out)
     expect(out, [0, 0, 10, 20, 0])
+
+
+@probe("FirstComponentAgain")
+def first_component_again():
+    @mt.kernel
+    def run(x: array(mt.i32, 2), out: array(mt.i32, 2)):
+        for I in mt.grouped(out):
+            out[I] = x[I + mt.Vector([0, 1])]
+
+    x, out = np.arange(12, dtype=np.int32).reshape(3, 4), np.zeros((3, 3), np.int32)
+    run(x, out)
+    expect(out, x[:, 1:])
