@@ -31,6 +31,7 @@ TABLE = (
     Row("hoist_leaves", "bool", True, True, "One activation and one look-up a leaf, neighbours through a copy of the leaf."),
     Row("prove_activity", "bool", True, True, "Activations and tests of cells that are known to be active go."),
     Row("scan_masks", "bool", True, True, "Bits of bitmasked leaves are read a row at a time."),
+    Row("unroll_loops", "bool", True, True, "Inner loops with a few known turns are written out."),
     Row("demote_atomics", "bool", True, True, "Atomics that one iteration owns become plain accesses."),
     Row("private_reductions", "bool", True, True, "Atomics that accumulate in one place do so in a partial result for each chunk of iterations."),
     Row("across_iterations", "bool", True, True, "Iterations that run a long loop in order do so side by side, as lanes of vectors."),
@@ -52,6 +53,7 @@ class CompilerOptions(Record):
     hoist_leaves: bool
     prove_activity: bool
     scan_masks: bool
+    unroll_loops: bool
     demote_atomics: bool
     private_reductions: bool
     across_iterations: bool
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
         hoist_leaves: bool
         prove_activity: bool
         scan_masks: bool
+        unroll_loops: bool
         demote_atomics: bool
         private_reductions: bool
         across_iterations: bool

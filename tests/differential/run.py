@@ -83,10 +83,12 @@ VARIANTS = (
     Variant("around the caches", (("opt_level", 2), ("nontemporal_bytes", 0))),
     Variant(
         "without leaf hoisting",
-        (("opt_level", 0), ("hoist_leaves", False), ("prove_activity", False), ("scan_masks", False)),
+        (("opt_level", 0), ("hoist_leaves", False), ("prove_activity", False), ("scan_masks", False), ("unroll_loops", False)),
     ),
     Variant(
-        "with atomics", (("opt_level", 0), ("demote_atomics", False), ("private_reductions", False), ("chunk_ns", 0)), threads=4
+        "with atomics",
+        (("opt_level", 0), ("demote_atomics", False), ("private_reductions", False), ("chunk_ns", 0)),
+        threads=4,
     ),
     Variant("without partial results", (("opt_level", 0), ("private_reductions", False), ("chunk_ns", 0)), threads=4),
     Variant("for overlapping arguments", (("opt_level", 0),), may_alias=True),

@@ -30,12 +30,15 @@ std::optional<Stage> metate::parseStage(StringRef name) {
 
 bool metate::isPerTarget(Stage stage) { return stage == Stage::Layout || stage == Stage::Map; }
 
-static void simplify(OpPassManager &passes, bool debug) {
+static void simplify(OpPassManager &passes, const Options &options) {
   // Before anything is dropped or moved.
-  if (debug)
+  if (options.debug)
     passes.addNestedPass<KernelOp>(createInsertChecks());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
+  // Before anything is folded: what it writes is folded already. Checks would be written out too.
+  if (options.unrollLoops && !options.debug)
+    passes.addNestedPass<KernelOp>(createUnrollLoops());
   // Before canonicalisation, which folds what the components are.
   passes.addNestedPass<KernelOp>(createScalarizeIndices());
   passes.addPass(createCanonicalizerPass());
@@ -71,7 +74,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
                         const Target *target) {
   switch (stage) {
   case Stage::Simplify:
-    return simplify(passes, options.debug);
+    return simplify(passes, options);
   case Stage::Activate:
     passes.addNestedPass<KernelOp>(createExplicitActivation());
     if (options.reserve != Reserve::None)

@@ -31,6 +31,16 @@ def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
   let statistics = [Statistic<"promoted", "promoted", "variables promoted">];
 }
 
+def UnrollLoops : Metate_Pass<"metate-unroll-loops", "::metate::KernelOp"> {
+  let summary = "loops with a few known turns are written out, with what the turns tell folded";
+  let description = [{
+    `scf.for %k = 0 to 3` whose body selects a component of a local vector by %k becomes three bodies, each with its component. Loops
+    of many turns, and those whose turns together take too many operations, stay. Must run after promote-locals: components of
+    variables are values then, and fold.
+  }];
+  let statistics = [Statistic<"unrolled", "unrolled", "nests written out">];
+}
+
 def ScalarizeIndices : Metate_Pass<"metate-scalarize-indices", "::metate::KernelOp"> {
   let summary = "vectors of integers that are taken apart are computed component by component";
   let description = [{

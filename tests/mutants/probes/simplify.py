@@ -63,3 +63,17 @@ def first_component_again():
     x, out = np.arange(12, dtype=np.int32).reshape(3, 4), np.zeros((3, 3), np.int32)
     run(x, out)
     expect(out, x[:, 1:])
+
+
+@probe("UnrolledTurnLost")
+def unrolled_turn_lost():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), out: array(mt.i32, 1)):
+        for i in range(out.shape[0]):
+            v = mt.Vector([x[0], x[1], x[2]])
+            for k in range(3):
+                out[i] += v[k] * (i + 1)
+
+    x, out = np.array([1, 20, 300], np.int32), np.zeros(2, np.int32)
+    run(x, out)
+    expect(out, [321, 642])

@@ -1,0 +1,259 @@
+//===- UnrollLoops.cpp - loops with a few known turns -----------*- C++ -*-===//
+//
+// Nests are written out from the outside in, in one walk that folds what it writes: once a turn is a constant, so are the components
+// that it names, the bounds of `range(k + 1, 3)`, and conditions on it. Upstream's loopUnrollFull leaves all of that to a
+// canonicalisation between each loop and the next inner one, on IR that is as large as the turns times the selects of each index
+// (27 * 9 for a product of 3 x 3 matrices in three loops).
+//
+// A budget bounds what is left once the turns are known.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace metate {
+#define GEN_PASS_DEF_UNROLLLOOPS
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// A loop of more turns is no loop over components or neighbours.
+constexpr int64_t mostTurns = 16;
+/// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
+/// which are registers then (a product of 6 x 6 matrices in three loops has 432).
+constexpr int64_t mostWork = 160, mostWorkOnComponents = 1024;
+
+std::optional<int64_t> knownInteger(Value value) {
+  APInt constant;
+  if (!matchPattern(value, m_ConstantInt(&constant)))
+    return std::nullopt;
+  return constant.getSExtValue();
+}
+
+/// Turns of a loop with these bounds.
+std::optional<int64_t> turnsOf(Value lower, Value upper, Value step) {
+  auto first = knownInteger(lower), end = knownInteger(upper), stride = knownInteger(step);
+  if (!first || !end || !stride || *stride <= 0)
+    return std::nullopt;
+  return *end <= *first ? 0 : (*end - *first + *stride - 1) / *stride;
+}
+
+bool folds(Operation &op) {
+  return op.getNumRegions() == 0 && op.getNumResults() > 0 && isMemoryEffectFree(&op);
+}
+
+/// What a body costs when the turns of the loops around it are known.
+class Estimate {
+public:
+  explicit Estimate(scf::ForOp loop) {
+    int64_t turns = *turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    known.insert(loop.getInductionVar());
+    work = turns * ofBlock(*loop.getBody());
+  }
+
+  int64_t work = 0;
+  bool namesComponents = false; ///< a selection is made by what is known
+
+private:
+  bool isKnown(Value value) const {
+    return known.contains(value) || matchPattern(value, m_Constant());
+  }
+
+  int64_t ofBlock(Block &block) {
+    int64_t sum = 0;
+    for (Operation &op : block)
+      sum += ofOperation(op);
+    return sum;
+  }
+
+  int64_t ofOperation(Operation &op) {
+    if (folds(op) && llvm::all_of(op.getOperands(), [&](Value one) { return isKnown(one); })) {
+      known.insert_range(op.getResults());
+      return 0;
+    }
+    if (auto select = dyn_cast<arith::SelectOp>(op); select && isKnown(select.getCondition())) {
+      namesComponents = true;
+      return 0;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return ofLoop(loop);
+    int64_t sum = 0;
+    for (Region &region : op.getRegions())
+      for (Block &block : region)
+        sum += ofBlock(block);
+    return sum + ofAlone(op);
+  }
+
+  /// A loop inside: one whose bounds follow from the turns outside counts as half of the most.
+  int64_t ofLoop(scf::ForOp loop) {
+    auto turns = turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    bool isBounded = turns && *turns <= mostTurns;
+    if (!turns && isKnown(loop.getLowerBound()) && isKnown(loop.getUpperBound()) &&
+        isKnown(loop.getStep()))
+      isBounded = true;
+    if (isBounded)
+      known.insert(loop.getInductionVar());
+    int64_t body = ofBlock(*loop.getBody());
+    return isBounded ? turns.value_or(2) * body : body + 4;
+  }
+
+  static int64_t ofAlone(Operation &op) {
+    if (isa<vector::ExtractOp, vector::InsertOp, vector::FromElementsOp, vector::BroadcastOp,
+            arith::IndexCastOp, memref::AllocaOp>(op) ||
+        op.hasTrait<OpTrait::IsTerminator>() || op.hasTrait<OpTrait::ConstantLike>())
+      return 0;
+    int64_t width = 1;
+    for (TypeRange types : {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})
+      for (Type type : types)
+        if (auto vector = dyn_cast<VectorType>(type))
+          width = std::max(width, vector.getNumElements());
+    // Calls of the C library, and loops of compare-exchange.
+    bool isLong =
+        isa<math::MathDialect>(op.getDialect()) || isa<AtomicOp, memref::AtomicRMWOp, CallOp>(op);
+    return isLong ? 8 * width : width;
+  }
+
+  llvm::DenseSet<Value> known;
+};
+
+/// Writes a loop's turns before it.
+class Writer {
+public:
+  explicit Writer(scf::ForOp loop) : builder(loop) {
+    // One of each is enough.
+    loop->walk([&](Operation *op) {
+      if (op->hasTrait<OpTrait::ConstantLike>())
+        op->moveBefore(loop);
+    });
+    IRMapping mapping;
+    loop->replaceAllUsesWith(turns(loop, mapping));
+    loop->erase();
+  }
+
+private:
+  /// The loop's results.
+  SmallVector<Value> turns(scf::ForOp loop, IRMapping &mapping) {
+    int64_t first = *knownInteger(mapping.lookupOrDefault(loop.getLowerBound()));
+    int64_t step = *knownInteger(mapping.lookupOrDefault(loop.getStep()));
+    int64_t count = *turnsIn(loop, mapping);
+    if (isMutant(Mutant::UnrolledTurnLost) && count > 2)
+      --count;
+    SmallVector<Value> carried;
+    for (Value init : loop.getInitArgs())
+      carried.push_back(mapping.lookupOrDefault(init));
+    for (int64_t turn = 0; turn < count; ++turn) {
+      Value variable = arith::ConstantOp::create(
+          builder, loop.getLoc(),
+          builder.getIntegerAttr(loop.getInductionVar().getType(), first + turn * step));
+      mapping.map(loop.getInductionVar(), variable);
+      for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), carried))
+        mapping.map(argument, value);
+      for (Operation &op : loop.getBody()->without_terminator())
+        write(op, mapping);
+      for (auto [value, yielded] : llvm::zip(carried, loop.getYieldedValues()))
+        value = mapping.lookupOrDefault(yielded);
+    }
+    return carried;
+  }
+
+  static std::optional<int64_t> turnsIn(scf::ForOp loop, IRMapping &mapping) {
+    return turnsOf(mapping.lookupOrDefault(loop.getLowerBound()),
+                   mapping.lookupOrDefault(loop.getUpperBound()),
+                   mapping.lookupOrDefault(loop.getStep()));
+  }
+
+  void write(Operation &op, IRMapping &mapping) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (auto count = turnsIn(loop, mapping); count && *count <= mostTurns) {
+        mapping.map(loop.getResults(), turns(loop, mapping));
+        return;
+      }
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      if (auto condition = knownInteger(mapping.lookupOrDefault(branch.getCondition()))) {
+        takeBranch(branch, *condition != 0, mapping);
+        return;
+      }
+    }
+    Operation *copy = builder.cloneWithoutRegions(op, mapping);
+    for (auto [from, to] : llvm::zip(op.getRegions(), copy->getRegions()))
+      writeRegion(from, to, mapping);
+    SmallVector<Value> folded; // none: in place
+    if (!folds(op) || failed(builder.tryFold(copy, folded)) || folded.empty())
+      return;
+    mapping.map(op.getResults(), folded);
+    copy->erase();
+  }
+
+  void takeBranch(scf::IfOp branch, bool condition, IRMapping &mapping) {
+    Region &taken = branch->getRegion(condition ? 0 : 1);
+    if (taken.empty())
+      return;
+    for (Operation &op : taken.front().without_terminator())
+      write(op, mapping);
+    for (auto [result, value] :
+         llvm::zip(branch.getResults(), taken.front().getTerminator()->getOperands()))
+      mapping.map(result, mapping.lookupOrDefault(value));
+  }
+
+  void writeRegion(Region &from, Region &to, IRMapping &mapping) {
+    OpBuilder::InsertionGuard guard(builder);
+    for (Block &block : from) {
+      Block *copy = builder.createBlock(&to, to.end());
+      mapping.map(&block, copy);
+      for (BlockArgument argument : block.getArguments())
+        mapping.map(argument, copy->addArgument(argument.getType(), argument.getLoc()));
+      for (Operation &op : block)
+        write(op, mapping);
+    }
+  }
+
+  OpBuilder builder;
+};
+
+struct UnrollLoops : metate::impl::UnrollLoopsBase<UnrollLoops> {
+  void runOnOperation() override { visit(getOperation()); }
+
+private:
+  void visit(Operation *around) {
+    for (Region &region : around->getRegions())
+      for (Block &block : region)
+        for (Operation &op : llvm::make_early_inc_range(block))
+          if (auto loop = dyn_cast<scf::ForOp>(op); loop && isWorth(loop)) {
+            ++unrolled;
+            Writer{loop};
+          } else {
+            visit(&op);
+          }
+  }
+
+  static bool isWorth(scf::ForOp loop) {
+    auto turns = turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    if (!turns || *turns > mostTurns)
+      return false;
+    Estimate estimate(loop);
+    bool isWorth = estimate.work <= (estimate.namesComponents ? mostWorkOnComponents : mostWork);
+    if (auto remark = isWorth ? remarkDone(loop, "unroll-loops", "unrolling")
+                              : remarkDeclined(loop, "unroll-loops", "unrolling")) {
+      if (isWorth)
+        remark << "the loop's " << Number("turns", *turns) << " turns are written out";
+      else
+        remark << "the loop's " << Number("turns", *turns)
+               << " turns are not written out: together they take "
+               << Number("operations", estimate.work) << " operations";
+    }
+    return isWorth;
+  }
+};
+} // namespace

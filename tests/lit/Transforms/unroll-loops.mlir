@@ -1,0 +1,90 @@
+// RUN: metate-opt %s --metate-unroll-loops | FileCheck %s
+
+// A nest, the inner loop's bounds by the outer turn: three pairs, each with its components.
+// CHECK-LABEL: metate.kernel @triangle
+// CHECK-NOT: scf.for
+// CHECK-NOT: arith.select
+// CHECK-COUNT-3: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: metate.return
+metate.kernel @triangle(%x: memref<?xf32>, %a: f32, %b: f32, %c: f32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %three = arith.constant 3 : index
+  %start = arith.constant 0.0 : f32
+  %sum = scf.for %i = %zero to %three step %one iter_args(%s = %start) -> (f32) {
+    %first = arith.addi %i, %one : index
+    %isFirst = arith.cmpi eq, %i, %zero : index
+    %isSecond = arith.cmpi eq, %i, %one : index
+    %or = arith.select %isSecond, %b, %c : f32
+    %left = arith.select %isFirst, %a, %or : f32
+    %inner = scf.for %j = %first to %three step %one iter_args(%t = %s) -> (f32) {
+      %isMiddle = arith.cmpi eq, %j, %one : index
+      %right = arith.select %isMiddle, %b, %c : f32
+      %product = arith.mulf %left, %right : f32
+      %next = arith.addf %t, %product : f32
+      scf.yield %next : f32
+    }
+    scf.yield %inner : f32
+  }
+  memref.store %sum, %x[%zero] : memref<?xf32>
+  metate.return
+}
+
+// Conditions on the turn go, others and loops that stay are written with what is in them.
+// CHECK-LABEL: metate.kernel @inside
+// CHECK-SAME: %[[X:.*]]: memref<?xf32>, %[[A:.*]]: f32, %[[N:.*]]: index, %[[C:.*]]: i1
+// CHECK-NOT: arith.cmpi
+// CHECK: scf.if %[[C]]
+// CHECK: scf.for {{.*}} to %[[N]]
+// CHECK: memref.store %[[A]], %[[X]]
+// CHECK: scf.if %[[C]]
+// CHECK: scf.for {{.*}} to %[[N]]
+// CHECK-NOT: memref.store %[[A]]
+// CHECK: metate.return
+metate.kernel @inside(%x: memref<?xf32>, %a: f32, %n: index, %c: i1) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %big = arith.constant 1.0 : f32
+  scf.for %i = %zero to %two step %one {
+    %isFirst = arith.cmpi eq, %i, %zero : index
+    scf.if %c {
+      scf.for %j = %zero to %n step %one {
+        memref.store %big, %x[%j] : memref<?xf32>
+      }
+    }
+    scf.if %isFirst {
+      memref.store %a, %x[%i] : memref<?xf32>
+    }
+  }
+  metate.return
+}
+
+// CHECK-LABEL: metate.kernel @stay
+// CHECK-COUNT-3: scf.for
+// CHECK: metate.return
+metate.kernel @stay(%x: memref<?xf32>, %a: f32, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %c17 = arith.constant 17 : index
+  // Not known.
+  scf.for %i = %zero to %n step %one {
+    memref.store %a, %x[%i] : memref<?xf32>
+  }
+  // Too many.
+  scf.for %i = %zero to %c17 step %one {
+    memref.store %a, %x[%i] : memref<?xf32>
+  }
+  // Too large together: 16 * 4 * 8 of an atomic operation; the inner loop is not.
+  scf.for %i = %zero to %c16 step %one {
+    scf.for %j = %zero to %c4 step %one {
+      %k = arith.addi %i, %j : index
+      %old = memref.atomic_rmw addf %a, %x[%k] : (f32, memref<?xf32>) -> f32
+    }
+  }
+  metate.return
+}
