@@ -33,6 +33,7 @@ TABLE = (
     Row("scan_masks", "bool", True, True, "Bits of bitmasked leaves are read a row at a time."),
     Row("unroll_loops", "bool", True, True, "Inner loops with a few known turns are written out."),
     Row("demote_atomics", "bool", True, True, "Atomics that one iteration owns become plain accesses."),
+    Row("promote_cells", "bool", True, True, "What an inner loop reads or accumulates in one place is a value in it."),
     Row("private_reductions", "bool", True, True, "Atomics that accumulate in one place do so in a partial result for each chunk of iterations."),
     Row("across_iterations", "bool", True, True, "Iterations that run a long loop in order do so side by side, as lanes of vectors."),
     Row("deterministic", "bool", False, False, "The same bits in every run, for any number of workers: loops over slots in the order of coordinates, sums of floats in pieces that do not depend on the workers, what depends on the order of iterations in order."),
@@ -55,6 +56,7 @@ class CompilerOptions(Record):
     scan_masks: bool
     unroll_loops: bool
     demote_atomics: bool
+    promote_cells: bool
     private_reductions: bool
     across_iterations: bool
     deterministic: bool
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
         scan_masks: bool
         unroll_loops: bool
         demote_atomics: bool
+        promote_cells: bool
         private_reductions: bool
         across_iterations: bool
         deterministic: bool

@@ -87,7 +87,7 @@ VARIANTS = (
     ),
     Variant(
         "with atomics",
-        (("opt_level", 0), ("demote_atomics", False), ("private_reductions", False), ("chunk_ns", 0)),
+        (("opt_level", 0), ("demote_atomics", False), ("promote_cells", False), ("private_reductions", False), ("chunk_ns", 0)),
         threads=4,
     ),
     Variant("without partial results", (("opt_level", 0), ("private_reductions", False), ("chunk_ns", 0)), threads=4),

@@ -84,6 +84,11 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     // Before loops change shape: ownership is read off the loop's variables.
     if (options.demoteAtomics)
       passes.addNestedPass<KernelOp>(createDemoteAtomics());
+    // What was an atomic operation may be accumulated in a variable; a check between two turns sees memory.
+    if (options.promoteCells && !options.debug) {
+      passes.addNestedPass<KernelOp>(createPromoteCells());
+      passes.addNestedPass<KernelOp>(createPromoteLocals());
+    }
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createPrivateReductions());
     passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));

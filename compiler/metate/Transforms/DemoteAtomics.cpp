@@ -16,9 +16,6 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
-/// A tree's member or an array.
-using Target = std::pair<Value, StringRef>;
-
 struct DemoteAtomics : metate::impl::DemoteAtomicsBase<DemoteAtomics> {
   void runOnOperation() override {
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
@@ -29,20 +26,6 @@ struct DemoteAtomics : metate::impl::DemoteAtomicsBase<DemoteAtomics> {
   }
 
 private:
-  /// Where an operation writes: the member or array and its coordinates; nullopt if it writes
-  /// nothing.
-  static std::optional<std::pair<Target, OperandRange>> writeOf(Operation *op) {
-    if (auto cell = CellAccess::of(op))
-      return writesMember(op)
-                 ? std::optional(std::pair(Target(cell->tree, cell->path), cell->coordinates))
-                 : std::nullopt;
-    if (auto store = dyn_cast<memref::StoreOp>(op))
-      return std::pair(Target(store.getMemRef(), ""), store.getIndices());
-    if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
-      return std::pair(Target(rmw.getMemref(), ""), rmw.getIndices());
-    return std::nullopt;
-  }
-
   /// Tasks of a launch run one after the other: nobody runs beside what one worker runs alone.
   void visitSerial(Operation *op) {
     SmallVector<Operation *> atomics;
@@ -55,26 +38,14 @@ private:
   }
 
   void visitLoop(Operation *loop) {
-    llvm::MapVector<Target, SmallVector<ValueRange>> writes;
-    walkWithCalls(loop, [&](Operation *op) {
-      if (auto write = writeOf(op))
-        writes[write->first].push_back(write->second);
-      return WalkResult::advance();
-    });
-    llvm::DenseSet<Target> shared;
-    for (auto &[target, places] : writes)
-      if (!areOwnPlaces(loop, places))
-        shared.insert(target);
-    // Overlapping arguments: one foreign write anywhere may hit any of them, and the own element of
-    // one may be another iteration's of the next.
-    bool mayMeet = getOperation().getMayAlias() && (writes.size() > 1 || !shared.empty());
+    LoopWrites writes(loop, getOperation().getMayAlias());
     SmallVector<Operation *> atomics;
     loop->walk([&](Operation *op) {
       if (!isa<AtomicOp, memref::AtomicRMWOp>(op))
         return;
-      if (mayMeet)
+      if (writes.mayMeet())
         remarkKept(op, ": arguments of this call may overlap");
-      else if (shared.contains(writeOf(op)->first))
+      else if (!writes.areOwn(writeOf(op)->first))
         remarkKept(op, ": the loop writes it at other places than the iteration's own as well");
       else
         atomics.push_back(op);

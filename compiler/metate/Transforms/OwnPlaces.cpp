@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/OwnPlaces.h"
 
-#include "metate/Dialect/Tree.h"
+#include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/IntegerRange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -168,4 +168,31 @@ bool metate::areOwnPlaces(Operation *op, ArrayRef<ValueRange> places) {
     }
   }
   return unknown.empty();
+}
+
+std::optional<std::pair<Target, OperandRange>> metate::writeOf(Operation *op) {
+  if (auto cell = CellAccess::of(op))
+    return writesMember(op)
+               ? std::optional(std::pair(Target(cell->tree, cell->path), cell->coordinates))
+               : std::nullopt;
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return std::pair(Target(store.getMemRef(), ""), store.getIndices());
+  if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
+    return std::pair(Target(rmw.getMemref(), ""), rmw.getIndices());
+  return std::nullopt;
+}
+
+LoopWrites::LoopWrites(Operation *loop, bool mayAlias) {
+  llvm::MapVector<Target, SmallVector<ValueRange>> writes;
+  walkWithCalls(loop, [&](Operation *op) {
+    if (auto write = writeOf(op))
+      writes[write->first].push_back(write->second);
+    return WalkResult::advance();
+  });
+  for (auto &[target, places] : writes)
+    if (!areOwnPlaces(loop, places))
+      shared.insert(target);
+  // Overlapping arguments: one foreign write anywhere may hit any of them, and the own element of
+  // one may be another iteration's of the next.
+  meets = mayAlias && (writes.size() > 1 || !shared.empty());
 }

@@ -2,13 +2,35 @@
 #ifndef METATE_TRANSFORMS_OWNPLACES_H
 #define METATE_TRANSFORMS_OWNPLACES_H
 
-#include "mlir/IR/ValueRange.h"
+#include "mlir/IR/Operation.h"
 
 namespace metate {
 
-/// No two iterations of the parallel loop name one place: `places` are the coordinates, of one tree's member or one array,
-/// of all accesses in the loop that count.
+/// A tree's member or an array.
+using Target = std::pair<mlir::Value, llvm::StringRef>;
+
+/// Where an operation writes: the member or array and its coordinates; nullopt if it writes nothing.
+std::optional<std::pair<Target, mlir::OperandRange>> writeOf(mlir::Operation *op);
+
+/// No two iterations of the parallel loop name one place: `places` are the coordinates, of one target, of all accesses in the
+/// loop that count.
 bool areOwnPlaces(mlir::Operation *loop, llvm::ArrayRef<mlir::ValueRange> places);
+
+/// What a parallel loop writes, and the functions that it calls.
+class LoopWrites {
+public:
+  /// `mayAlias`: arguments may overlap.
+  LoopWrites(mlir::Operation *loop, bool mayAlias);
+
+  /// An iteration may write, through another argument, where a second one does.
+  bool mayMeet() const { return meets; }
+  /// No two iterations write one place of the target.
+  bool areOwn(Target target) const { return !meets && !shared.contains(target); }
+
+private:
+  llvm::DenseSet<Target> shared;
+  bool meets;
+};
 
 } // namespace metate
 

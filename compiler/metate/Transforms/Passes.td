@@ -91,6 +91,16 @@ def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {
   let statistics = [Statistic<"demoted", "demoted", "atomics demoted">];
 }
 
+def PromoteCells : Metate_Pass<"metate-promote-cells", "::metate::KernelOp"> {
+  let summary = "places that an inner loop names in every turn, and nothing else in it can touch, become variables around it";
+  let description = [{
+    Before: `scf.for %j { %p = metate.load %x[%i]; ...; %old = metate.load %sum[%i]; metate.store %new, %sum[%i] active }` in a loop over %i; after, each of the two
+    is read once before the loop into a rank-0 `memref.alloca`, and what the loop changed is stored once after it. promote-locals makes values
+    of these. Must run after demote-atomics: an atomic operation stays where it is.
+  }];
+  let statistics = [Statistic<"promoted", "promoted", "places promoted">];
+}
+
 def PrivateReductions : Metate_Pass<"metate-private-reductions", "::metate::KernelOp"> {
   let summary = "atomics that only accumulate in a place which is one for the whole loop are marked";
   let description = [{

@@ -77,3 +77,29 @@ def unrolled_turn_lost():
     x, out = np.array([1, 20, 300], np.int32), np.zeros(2, np.int32)
     run(x, out)
     expect(out, [321, 642])
+
+
+@probe("PromotedCellNotStored")
+def promoted_cell_not_stored():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), out: array(mt.i32, 1)):
+        for i in range(out.shape[0]):
+            for j in range(x.shape[0]):
+                out[i] += x[j]
+
+    x, out = np.arange(40, dtype=np.int32), np.zeros(2, np.int32)
+    run(x, out)
+    expect(out, [780, 780])
+
+
+@probe("ChangedCellPromoted")
+def changed_cell_promoted():
+    @mt.kernel
+    def run(x: array(mt.i32, 1)):
+        mt.loop_config(serialize=True)
+        for j in range(20):
+            x[j] = x[2] + 1
+
+    x = np.zeros(20, np.int32)
+    run(x)
+    expect(x, [1, 1, 1] + [2] * 17)

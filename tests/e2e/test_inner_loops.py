@@ -1,0 +1,90 @@
+"""Inner loops whose turns are written out, and what stays in values over their turns, against NumPy."""
+
+import numpy as np
+import pytest
+
+import metate as ti
+
+array = ti.types.ndarray
+
+
+@pytest.fixture(autouse=True, params=[{}, {"unroll_loops": False, "promote_cells": False}, {"arch": ti.interp}], ids=str)
+def context(request):
+    with ti.Context(**request.param):
+        yield
+
+
+def test_small_matrices_by_loops(rng):
+    @ti.kernel
+    def run(
+        a: array(ti.types.matrix(3, 3, ti.f64), 1), products: array(ti.types.matrix(3, 3, ti.f64), 1),
+        inverses: array(ti.types.matrix(3, 3, ti.f64), 1), solved: array(ti.types.vector(3, ti.f64), 1)
+    ):  # fmt: skip
+        for n in a:
+            m = a[n]
+            product = ti.Matrix.zero(ti.f64, 3, 3)
+            cofactors = ti.Matrix.zero(ti.f64, 3, 3)
+            for i in range(3):
+                for j in range(3):
+                    for k in range(3):
+                        product[i, j] += m[i, k] * m[k, j]
+                    p, q, r, s = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+                    cofactors[j, i] = m[p, r] * m[q, s] - m[p, s] * m[q, r]
+            det = ti.f64(0)
+            for i in range(3):
+                det += m[0, i] * cofactors[i, 0]
+            products[n], inverses[n] = product, cofactors / det
+            y = ti.Vector([ti.f64(1), 2, 3])
+            for k in range(3):
+                for i in range(k + 1, 3):
+                    f = m[i, k] / m[k, k]
+                    for j in range(k, 3):
+                        m[i, j] -= f * m[k, j]
+                    y[i] -= f * y[k]
+            for back in range(3):
+                k = 2 - back
+                for j in range(k + 1, 3):
+                    y[k] -= m[k, j] * y[j]
+                y[k] /= m[k, k]
+            solved[n] = y
+
+    a = rng.random((6, 3, 3)) + 3 * np.eye(3)
+    products, inverses, solved = np.zeros_like(a), np.zeros_like(a), np.zeros((6, 3))
+    run(a, products, inverses, solved)
+    np.testing.assert_allclose(products, a @ a, rtol=1e-13)
+    np.testing.assert_allclose(inverses, np.linalg.inv(a), rtol=1e-12)
+    np.testing.assert_allclose(solved, np.linalg.solve(a, np.array([1.0, 2, 3])[:, None])[..., 0], rtol=1e-12)
+
+
+def test_values_that_stay(rng):
+    """Members of one tree, an element beside what is written, a loop without turns, places that are another's values."""
+    bodies = ti.Struct.field({"pos": ti.types.vector(3, ti.f64), "force": ti.types.vector(3, ti.f64), "steps": ti.i32}, shape=9)
+
+    @ti.kernel
+    def run(counts: array(ti.i32, 1), which: array(ti.i32, 1), x: array(ti.f64, 1), fib: array(ti.i64, 1)):
+        for i in bodies:
+            for j in range(9):
+                bodies[i].force += bodies[j].pos - bodies[i].pos
+                if bodies[j].pos[0] > bodies[i].pos[0]:
+                    bodies[i].steps += 1
+        for i in counts:
+            for _ in range(counts[i]):
+                x[which[i]] += x[4 + which[i]]
+        for _ in range(1):
+            for k in range(2, fib.shape[0]):
+                fib[0] += 1
+                fib[k] = fib[k - 1] + fib[k - 2] + fib[1]
+
+    pos = rng.random((9, 3))
+    bodies.pos.from_numpy(pos)
+    counts, which = np.array([3, 0, 1, 0], np.int32), np.array([2, 10**6, 0, -(10**6)], np.int32)
+    x, fib = np.arange(8) + 1.0, np.array([0, 1] + 8 * [0], np.int64)
+    run(counts, which, x, fib)
+    np.testing.assert_allclose(bodies.force.to_numpy(), (pos[None] - pos[:, None]).sum(1), atol=1e-13)
+    np.testing.assert_array_equal(bodies.steps.to_numpy(), (pos[None, :, 0] > pos[:, None, 0]).sum(1))
+    np.testing.assert_array_equal(x, [6, 2, 3 + 3 * 7, 4, 5, 6, 7, 8])
+    expected = [0, 1]
+    for k in range(2, 10):
+        expected[0] += 1
+        expected.append(expected[k - 1] + expected[k - 2] + expected[1])
+    np.testing.assert_array_equal(fib, expected)

@@ -1,0 +1,165 @@
+// RUN: metate-opt %s --metate-promote-cells --metate-promote-locals | FileCheck %s
+
+!two = !metate.tree<#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+
+// What is read in every turn, and what the iteration accumulates, in members of one tree.
+// CHECK-LABEL: metate.kernel @accumulated
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK-DAG: %[[A:.*]] = metate.load %{{.*}}["a"] [%[[I]]]
+// CHECK-DAG: %[[B:.*]] = metate.load %{{.*}}["b"] [%[[I]]]
+// CHECK: %[[SUM:.*]] = scf.for %[[J:.*]] = {{.*}} iter_args(%[[S:.*]] = %[[B]]) -> (f32) {
+// CHECK:   %[[OTHER:.*]] = metate.load %{{.*}}["a"] [%[[J]]]
+// CHECK:   %[[PRODUCT:.*]] = arith.mulf %[[A]], %[[OTHER]]
+// CHECK:   arith.addf %[[S]], %[[PRODUCT]]
+// CHECK-NOT: metate.store
+// CHECK: }
+// CHECK: metate.store %[[SUM]], %{{.*}}["b"] [%[[I]]] active
+metate.kernel @accumulated(%t: !two) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%i) = (%zero) to (%c64) {
+    scf.for %j = %zero to %c64 step %one {
+      %a = metate.load %t["a"] [%i] : <#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>> -> f32
+      %other = metate.load %t["a"] [%j] : <#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>> -> f32
+      %product = arith.mulf %a, %other : f32
+      %b = metate.load %t["b"] [%i] : <#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>> -> f32
+      %sum = arith.addf %b, %product : f32
+      metate.store %sum, %t["b"] [%i] active : f32, <#metate.dense<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// A loop that may have no turn touches nothing; the array's own extent says that %i is inside of it.
+// CHECK-LABEL: metate.kernel @guarded
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK-NEXT: memref.load %{{.*}}[%[[I]]]
+// CHECK: %[[RUNS:.*]] = arith.cmpi slt
+// CHECK: scf.if %[[RUNS]] -> (f32) {
+// CHECK-NEXT: memref.load %{{.*}}[%{{.*}}]
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-NEXT: memref.store
+metate.kernel @guarded(%x: memref<?xf32>, %y: memref<?xf32>, %n: index, %at: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %extent = memref.dim %x, %zero : memref<?xf32>
+  metate.range (%i) = (%zero) to (%extent) {
+    scf.for %j = %zero to %n step %one {
+      %own = memref.load %x[%i] : memref<?xf32>
+      %twice = arith.addf %own, %own : f32
+      memref.store %twice, %y[%j] : memref<?xf32>
+
+    }
+    metate.yield
+  }
+  scf.for %j = %zero to %n step %one {
+    %old = memref.load %x[%at] : memref<?xf32>
+    %next = arith.addf %old, %old : f32
+    memref.store %next, %x[%at] : memref<?xf32>
+  }
+  metate.return
+}
+
+// The place of a place: x[k[i]].
+// CHECK-LABEL: metate.kernel @indirect
+// CHECK: %[[AT:.*]] = memref.load %{{.*}}[%{{.*}}] : memref<?xi32>
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[AT]]
+// CHECK: %[[V:.*]] = memref.load %{{.*}}[%[[INDEX]]] : memref<?xf32>
+// CHECK: scf.for
+// CHECK: memref.store %[[V]]
+metate.kernel @indirect(%x: memref<?xf32>, %k: memref<?xi32>, %y: memref<?xf32>, %i: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %j = %zero to %c64 step %one {
+    %at = memref.load %k[%i] : memref<?xi32>
+    %index = arith.index_cast %at : i32 to index
+    %v = memref.load %x[%index] : memref<?xf32>
+    memref.store %v, %y[%j] : memref<?xf32>
+  }
+  metate.return
+}
+
+// A neighbour is another place.
+// CHECK-LABEL: metate.kernel @neighbour
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK-NOT: memref.load
+// CHECK: metate.return
+metate.kernel @neighbour(%x: memref<?xf32>, %i: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %next = arith.addi %i, %one : index
+  scf.for %j = %zero to %c64 step %one {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%next] : memref<?xf32>
+  }
+  metate.return
+}
+
+// CHECK-LABEL: metate.kernel @stay
+metate.kernel @stay(%x: memref<?xf32>, %f: memref<?xi32>, %i: index, %c: i1) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  // %j may be %i.
+  // CHECK: scf.for
+  // CHECK: memref.load
+  scf.for %j = %zero to %c64 step %one {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%j] : memref<?xf32>
+  }
+  // Under a condition: it may not be there.
+  // CHECK: scf.for
+  // CHECK: memref.load
+  scf.for %j = %zero to %c64 step %one {
+    scf.if %c {
+      %v = memref.load %x[%i] : memref<?xf32>
+      memref.store %v, %x[%i] : memref<?xf32>
+    }
+  }
+  // All iterations set one flag, if at all: a store of what it was may undo another one's.
+  // CHECK: metate.range
+  // CHECK: scf.for
+  // CHECK: memref.store
+  metate.range (%k) = (%zero) to (%c64) {
+    scf.for %j = %zero to %c64 step %one {
+      %old = memref.load %f[%zero] : memref<?xi32>
+      scf.if %c {
+        memref.store %old, %f[%zero] : memref<?xi32>
+      }
+    }
+    metate.yield
+  }
+  // A check that fails leaves what was stored before it.
+  // CHECK: scf.for
+  // CHECK: memref.store
+  scf.for %j = %zero to %c64 step %one {
+    %old = memref.load %x[%i] : memref<?xf32>
+    %new = arith.addf %old, %old : f32
+    memref.store %new, %x[%i] : memref<?xf32>
+    // CHECK-NEXT: metate.assert
+    metate.assert %c, "wrong"
+  }
+  metate.return
+}
+
+// Another argument may be the same array.
+// CHECK-LABEL: metate.kernel @overlapping
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK: metate.return
+metate.kernel @overlapping(%x: memref<?xf32>, %y: memref<?xf32>, %i: index) attributes {may_alias} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %j = %zero to %c64 step %one {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %y[%j] : memref<?xf32>
+  }
+  metate.return
+}
