@@ -43,6 +43,7 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<KernelOp>(createScalarizeIndices());
   passes.addPass(createCanonicalizerPass());
   // After canonicalisation has put constants on the right-hand side.
+  passes.addNestedPass<KernelOp>(createDelinearizeRanges());
   passes.addNestedPass<KernelOp>(createFoldIndexCasts());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());

@@ -51,6 +51,15 @@ def ScalarizeIndices : Metate_Pass<"metate-scalarize-indices", "::metate::Kernel
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
+def DelinearizeRanges : Metate_Pass<"metate-delinearize-ranges", "::metate::KernelOp"> {
+  let summary = "a parallel loop's variable that is taken apart into digits becomes a variable for each digit";
+  let description = [{
+    Before: `metate.range (%c) = (%c0) to (%c512) { %i = arith.divsi %c, 32; %j = arith.remsi %c, 32 }`; after: `metate.range (%i, %j) = (%c0, %c0) to (%c16, %c32)`.
+    From 0 to a constant, by constants each of which divides the next; rows of at least 8. What is left of the number is computed from its digits.
+  }];
+  let statistics = [Statistic<"split", "split", "variables taken apart">];
+}
+
 def FoldIndexCasts : Metate_Pass<"metate-fold-index-casts", "::metate::KernelOp"> {
   let summary = "index arithmetic in 64 bits where 32-bit wrapping could only give an index out of range";
   let description = [{

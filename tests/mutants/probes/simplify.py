@@ -103,3 +103,15 @@ def changed_cell_promoted():
     x = np.zeros(20, np.int32)
     run(x)
     expect(x, [1, 1, 1] + [2] * 17)
+
+
+@probe("UpperDigitsForgotten")
+def upper_digits_forgotten():
+    @mt.kernel
+    def run(out: array(mt.i32, 2)):
+        for c in range(16 * 32):
+            out[c // 32, c % 32] = c
+
+    out = np.zeros((16, 32), np.int32)
+    run(out)
+    expect(out, np.arange(16 * 32).reshape(16, 32))

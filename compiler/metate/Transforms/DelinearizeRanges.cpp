@@ -1,0 +1,249 @@
+//===- DelinearizeRanges.cpp - nests out of numbers -------------*- C++ -*-===//
+//
+// `for c in range(n * m): i, j = c // m, c % m` is a nest of n and m: what recognises rows, neighbours and own cells looks at loop
+// variables. A loop variable from 0 that is taken apart by constants, with //, %, shifts or masks, becomes a variable for
+// each digit. The order is the same, so is the iteration's number.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Metate.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <set>
+
+namespace metate {
+#define GEN_PASS_DEF_DELINEARIZERANGES
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// A row of fewer is no row; what is shared out is rows, so there should be some of them.
+constexpr int64_t leastRow = 8, leastRows = 64, fewIterations = 1 << 14;
+
+/// (variable / divisor) % modulus; a modulus of 0: all that is left.
+struct Part {
+  int64_t divisor = 1, modulus = 0;
+};
+
+std::optional<int64_t> constantOf(Value value) {
+  APInt constant;
+  if (!matchPattern(value, m_ConstantInt(&constant)) || !constant.isSignedIntN(63))
+    return std::nullopt;
+  return constant.getSExtValue();
+}
+
+/// How operations take the numbers 0, ..., extent - 1 of a variable apart.
+class Parts {
+public:
+  Parts(BlockArgument variable, int64_t extent) : extent(extent) { follow(variable, {}); }
+
+  /// Values of the variable, in the order in which they are computed.
+  llvm::MapVector<Value, Part> values;
+
+  /// Extents of the variables that make all of it, outermost first; empty: it is not taken apart, or not evenly.
+  SmallVector<int64_t> digits() const {
+    std::set<int64_t> bounds{1, extent};
+    for (auto &[value, part] : values)
+      for (int64_t bound : {part.divisor, part.divisor * std::max<int64_t>(part.modulus, 1)})
+        if (bound > 1 && bound < extent)
+          bounds.insert(bound);
+    // The parity of a number and the like are computed.
+    bounds.erase(std::next(bounds.begin()), bounds.lower_bound(leastRow));
+    SmallVector<int64_t> digits;
+    for (auto bound = bounds.begin(), next = std::next(bound); next != bounds.end();
+         ++bound, ++next) {
+      if (*next % *bound)
+        return {};
+      digits.insert(digits.begin(), *next / *bound);
+    }
+    bool isWorthwhile =
+        digits.size() > 1 && (extent <= fewIterations || extent / digits.back() >= leastRows);
+    return isWorthwhile ? digits : SmallVector<int64_t>();
+  }
+
+private:
+  void follow(Value value, Part part) {
+    if (!values.insert({value, part}).second)
+      return;
+    for (Operation *user : value.getUsers())
+      if (std::optional<Part> next = partOf(user, value, part))
+        follow(user->getResult(0), *next);
+  }
+
+  std::optional<Part> partOf(Operation *op, Value value, Part part) const {
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+      return op->getResult(0).getType().isIndex() ||
+                     op->getResult(0).getType().getIntOrFloatBitWidth() >= 32
+                 ? std::optional(part)
+                 : std::nullopt;
+    if (op->getNumOperands() != 2 || op->getOperand(0) != value)
+      return std::nullopt;
+    std::optional<int64_t> constant = constantOf(op->getOperand(1));
+    if (!constant || *constant <= 0 || *constant > extent)
+      return std::nullopt;
+    if (isa<arith::DivSIOp, arith::DivUIOp>(op))
+      return divided(part, *constant);
+    if (isa<arith::ShRSIOp, arith::ShRUIOp>(op))
+      return *constant < 31 ? divided(part, int64_t(1) << *constant) : std::nullopt;
+    if (isa<arith::RemSIOp, arith::RemUIOp>(op))
+      return remainder(part, *constant);
+    if (isa<arith::AndIOp>(op) && llvm::isPowerOf2_64(*constant + 1))
+      return remainder(part, *constant + 1);
+    return std::nullopt;
+  }
+
+  std::optional<Part> divided(Part part, int64_t by) const {
+    if (part.modulus % by || part.divisor > extent / by)
+      return std::nullopt;
+    return Part{part.divisor * by, part.modulus / by};
+  }
+
+  std::optional<Part> remainder(Part part, int64_t by) const {
+    if (part.modulus % by || part.divisor > extent / by)
+      return std::nullopt;
+    return Part{part.divisor, part.divisor * by >= extent ? 0 : by};
+  }
+
+  int64_t extent;
+};
+
+/// Writes a range with the digits of one of its variables for it.
+class Split {
+public:
+  Split(RangeOp range, unsigned axis, ArrayRef<int64_t> digits)
+      : range(range), axis(axis), digits(digits), builder(range) {}
+
+  RangeOp run(const Parts &parts) {
+    SmallVector<Value> lower(range.getLower()), upper(range.getUpper());
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, range.getLoc(), value);
+    };
+    lower.erase(lower.begin() + axis);
+    upper.erase(upper.begin() + axis);
+    lower.insert(lower.begin() + axis, digits.size(), number(0));
+    upper.insert(upper.begin() + axis, digits.size(), Value());
+    for (auto [k, digit] : llvm::enumerate(digits))
+      upper[axis + k] = number(digit);
+    auto nest = RangeOp::create(builder, range.getLoc(), lower, upper);
+    nest->setDiscardableAttrs(range->getDiscardableAttrDictionary());
+    Block &from = range.getBody().front(), &to = nest.getBody().front();
+    for (auto [k, old] : llvm::enumerate(from.getArguments()))
+      if (k != axis)
+        old.replaceAllUsesWith(to.getArgument(k < axis ? k : k + digits.size() - 1));
+    to.getOperations().clear();
+    to.getOperations().splice(to.begin(), from.getOperations());
+    variables = to.getArguments().slice(axis, digits.size());
+    builder.setInsertionPointToStart(&to);
+    for (auto &[value, part] : parts.values)
+      replace(value, part);
+    range.erase();
+    return nest;
+  }
+
+private:
+  /// Users that are parts themselves have a replacement of their own.
+  void replace(Value value, Part part) {
+    if (value.use_empty())
+      return;
+    Value made = isEven(part) ? sumOf(part) : Value();
+    if (!made)
+      return;
+    dropCorrections(value);
+    if (!value.getType().isIndex())
+      made = arith::IndexCastOp::create(builder, value.getLoc(), value.getType(), made);
+    value.replaceAllUsesWith(made);
+  }
+
+  /// Is it made of whole digits?
+  bool isEven(Part part) const {
+    int64_t place = 1;
+    bool begins = part.divisor == 1, ends = !part.modulus;
+    for (int64_t digit : llvm::reverse(digits)) {
+      place *= digit;
+      begins |= place == part.divisor;
+      ends |= place == part.divisor * part.modulus;
+    }
+    return begins && ends;
+  }
+
+  Value sumOf(Part part) {
+    Location loc = range.getLoc();
+    Value sum;
+    int64_t place = 1;
+    for (size_t k = digits.size(); k-- > 0; place *= digits[k]) {
+      if (place < part.divisor || (part.modulus && place >= part.divisor * part.modulus))
+        continue;
+      Value digit = variables[k];
+      if (sum && isMutant(Mutant::UpperDigitsForgotten))
+        break;
+      if (place > part.divisor)
+        digit = arith::MulIOp::create(
+            builder, loc, digit, arith::ConstantIndexOp::create(builder, loc, place / part.divisor),
+            arith::IntegerOverflowFlags::nsw);
+      sum = sum ? arith::AddIOp::create(builder, loc, digit, sum, arith::IntegerOverflowFlags::nsw)
+                      .getResult()
+                : digit;
+    }
+    return sum ? sum : arith::ConstantIndexOp::create(builder, loc, 0).getResult();
+  }
+
+  /// `//` and `%` round towards minus infinity: where the signs of a remainder and its divisor differ, which these never do.
+  void dropCorrections(Value remainder) {
+    for (Operation *user : llvm::make_early_inc_range(remainder.getUsers())) {
+      auto signs = dyn_cast<arith::XOrIOp>(user);
+      if (!signs || constantOf(signs.getRhs()).value_or(-1) < 0)
+        continue;
+      for (Operation *test : llvm::make_early_inc_range(signs->getUsers())) {
+        auto compare = dyn_cast<arith::CmpIOp>(test);
+        if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt ||
+            constantOf(compare.getRhs()) != 0)
+          continue;
+        Value never = arith::ConstantIntOp::create(builder, compare.getLoc(), false, 1);
+        compare.replaceAllUsesWith(never);
+      }
+    }
+  }
+
+  RangeOp range;
+  unsigned axis;
+  ArrayRef<int64_t> digits;
+  OpBuilder builder;
+  ValueRange variables;
+};
+
+struct DelinearizeRanges : metate::impl::DelinearizeRangesBase<DelinearizeRanges> {
+  void runOnOperation() override {
+    SmallVector<RangeOp> ranges;
+    getOperation().walk([&](RangeOp range) { ranges.push_back(range); });
+    for (RangeOp range : ranges)
+      visit(range);
+  }
+
+private:
+  void visit(RangeOp range) {
+    bool hasChanged = false;
+    for (unsigned axis = range.getLower().size(); axis-- > 0;) {
+      auto lower = constantOf(range.getLower()[axis]), upper = constantOf(range.getUpper()[axis]);
+      if (lower != 0 || !upper || *upper < 2 * leastRow ||
+          *upper > std::numeric_limits<int32_t>::max())
+        continue;
+      Parts parts(range.getBody().front().getArgument(axis), *upper);
+      SmallVector<int64_t> digits = parts.digits();
+      if (digits.empty())
+        continue;
+      range = Split(range, axis, digits).run(parts);
+      hasChanged = true;
+      ++split;
+    }
+    if (hasChanged) // what corrected signs chooses between one thing
+      (void)applyPatternsGreedily(range.getBody(), FrozenRewritePatternSet());
+  }
+};
+} // namespace
