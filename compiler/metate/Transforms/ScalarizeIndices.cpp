@@ -27,10 +27,10 @@ bool isIntegers(Type type) {
          isa<IntegerType, IndexType>(vector.getElementType());
 }
 
-/// A pure operation that makes each component of those of its operands.
+/// An operation without effects that makes each component of those of its operands.
 Operation *elementwise(Value vector) {
   Operation *op = vector.getDefiningOp();
-  return op && op->getNumResults() == 1 && !op->getNumRegions() && isPure(op) &&
+  return op && op->getNumResults() == 1 && !op->getNumRegions() && isMemoryEffectFree(op) &&
                  op->hasTrait<OpTrait::Elementwise>() && !isa<arith::ConstantOp>(op)
              ? op
              : nullptr;

@@ -48,3 +48,22 @@ metate.kernel @chosen(%x: memref<?xvector<2xi32>>, %out: memref<?xvector<2xi32>>
   memref.store %d, %out[%i] : memref<?xvector<2xi32>>
   metate.return
 }
+
+// Quotients too, though an operation may not divide where none was, with what asks whether their divisors are zero.
+// CHECK-LABEL: metate.kernel @quotients
+// CHECK: %[[P:.*]] = vector.extract %{{.*}}[1]
+// CHECK: %[[ZERO:.*]] = arith.cmpi eq, %[[P]], %c0_i32 {metate.divisor} : i32
+// CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %c1_i32, %[[P]]
+// CHECK: arith.divsi %arg2, %[[SAFE]] : i32
+metate.kernel @quotients(%x: memref<?xvector<2xi32>>, %out: memref<?xi32>, %k: i32, %i: index) {
+  %all = vector.from_elements %k, %k : vector<2xi32>
+  %none = arith.constant dense<0> : vector<2xi32>
+  %ones = arith.constant dense<1> : vector<2xi32>
+  %p = memref.load %x[%i] : memref<?xvector<2xi32>>
+  %zero = arith.cmpi eq, %p, %none {metate.divisor} : vector<2xi32>
+  %safe = arith.select %zero, %ones, %p : vector<2xi1>, vector<2xi32>
+  %q = arith.divsi %all, %safe : vector<2xi32>
+  %c = vector.extract %q[1] : i32 from vector<2xi32>
+  memref.store %c, %out[%i] : memref<?xi32>
+  metate.return
+}
