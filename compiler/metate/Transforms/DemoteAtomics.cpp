@@ -26,11 +26,16 @@ struct DemoteAtomics : metate::impl::DemoteAtomicsBase<DemoteAtomics> {
   }
 
 private:
-  /// Tasks of a launch run one after the other: nobody runs beside what one worker runs alone.
+  /// Tasks of a launch run one after the other: no iteration runs beside what one worker runs alone. The host may: what a loop
+  /// asks for again and again until something happens is asked for.
   void visitSerial(Operation *op) {
     SmallVector<Operation *> atomics;
     op->walk([&](Operation *inner) {
-      if (isa<AtomicOp, memref::AtomicRMWOp>(inner))
+      if (!isa<AtomicOp, memref::AtomicRMWOp>(inner))
+        return;
+      if (!inner->use_empty() && inner->getParentOfType<scf::WhileOp>())
+        remarkKept(inner, ": its old value may be what the loop waits for");
+      else
         atomics.push_back(inner);
     });
     for (Operation *atomic : atomics)

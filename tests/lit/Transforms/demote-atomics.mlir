@@ -190,3 +190,25 @@ metate.kernel @meet(%x: memref<?x?xf32>, %y: memref<?xf32>, %v: f32, %n: index, 
   }
   metate.return
 }
+
+// A loop that waits: the host, or another launch, may set what it asks for.
+// CHECK-LABEL: metate.kernel @waits
+// CHECK: memref.load
+// CHECK: memref.store
+// CHECK: scf.while
+// CHECK: memref.atomic_rmw addi
+metate.kernel @waits(%flags: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %said = memref.atomic_rmw addi %one, %flags[%c0] : (i32, memref<?xi32>) -> i32
+  scf.while : () -> () {
+    %told = memref.atomic_rmw addi %zero, %flags[%c1] : (i32, memref<?xi32>) -> i32
+    %goes = arith.cmpi eq, %told, %zero : i32
+    scf.condition(%goes)
+  } do {
+    scf.yield
+  }
+  metate.return
+}
