@@ -286,8 +286,8 @@ def _has_names_of(type_, value) -> bool:
     parts = _parts_of(value)
     if parts is None or set(parts.keys()) != set(type_.members):
         return False
-    nested = [(member, parts[name]) for name, member in type_.members.items() if isinstance(member, StructType)]
-    return all(_has_names_of(member, part) for member, part in nested if _parts_of(part) is not None)
+    nested = [(member, parts[name]) for name, member in type_.members.items() if _parts_of(parts[name]) is not None]
+    return all(isinstance(member, StructType) and _has_names_of(member, part) for member, part in nested)
 
 
 def _parts_of(value):
