@@ -77,6 +77,13 @@ def test_adversarial_keys(rng):
         np.testing.assert_array_equal(keys, np.sort(x))
 
 
+def test_many_bytes_with_the_same_high_bits(rng):
+    for x in (rng.integers(128, 192, (1 << 20) + 5).astype(np.uint8), rng.integers(64, 100, 1 << 20).astype(np.int8)):
+        keys = x.copy()
+        mt.algorithms.parallel_sort(keys)
+        np.testing.assert_array_equal(keys, np.sort(x))
+
+
 def test_fields_and_arrays_are_sorted_in_place(rng):
     x = rng.random(500).astype(np.float32)
     pair = mt.Struct.field({"key": mt.f32, "value": mt.i32}, shape=500)  # a row of a tree of its own: a strided view

@@ -217,7 +217,7 @@ def sort_all(
         ends[RADIX] = width - digit
         ends[RADIX + 1] = (i32(1) << digit) - i32(1)
     for block in range(blocks):
-        if ends[RADIX] != i32(order.bits) - most:
+        if ends[RADIX] != i32(order.bits) - most or ends[RADIX + 1] != (i32(1) << most) - i32(1):
             begin = i32(mt.min(i64(block) * share, size))
             end = i32(mt.min(i64(begin) + share, size))
             count(keys, begin, end, counts, block, ends[RADIX], ends[RADIX + 1], order)
