@@ -88,3 +88,55 @@ def test_values_that_stay(rng):
         expected[0] += 1
         expected.append(expected[k - 1] + expected[k - 2] + expected[1])
     np.testing.assert_array_equal(fib, expected)
+
+
+def test_a_conditional_store_finds_the_cell_inactive():
+    x = ti.field(ti.f32)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 16).place(x)
+
+    @ti.kernel
+    def run(y: array(ti.f32, 1), n: ti.i32):
+        for i in range(n):
+            x[i] = 1.0  # finds no cell beyond 128
+            for j in range(y.shape[0]):
+                t = x[i]
+                if y[j] > 0:
+                    x[i] = t + y[j]
+
+    run(np.ones(5, np.float32), 4000)
+    np.testing.assert_array_equal(x.to_numpy(), np.full(128, 6))
+
+
+def test_nothing_is_read_before_an_assertion_that_fails():
+    @ti.kernel
+    def run(x: array(ti.f32, 1), y: array(ti.f32, 1), w: array(ti.f32, 1), begin: ti.i32):
+        for i in range(begin, begin + 1):
+            for j in range(w.shape[0]):
+                x[i] = x[i] + w[j]
+            assert i < 8
+            y[i] = x[i]
+
+    options = {"asserts": True} | ({"arch": ti.interp} if ti.cfg.arch == ti.interp else {})
+    with ti.Context(**options), pytest.raises(AssertionError, match="i < 8"):
+        run(np.zeros(8, np.float32), np.zeros(8, np.float32), np.zeros(0, np.float32), 1 << 30)
+
+
+def test_sums_of_sums_and_deep_nests_compile():
+    @ti.kernel
+    def run(x: array(ti.i32, 1), s: array(ti.i32, 1)):
+        for i in range(1):
+            a, b = i, i + 1
+            for _ in ti.static(range(60)):
+                a, b = b, a + b
+            x[(b - b) + i] += 1
+            total = ti.Vector([0, 0, 0])
+            for p in range(8):
+                for q in range(p, p + 8):
+                    for r in range(q, q + 8):
+                        for t in range(r, r + 8):
+                            total[t % 3] += 1
+            s[i] = total.sum()
+
+    x, s = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    run(x, s)
+    assert x[0] == 1 and s[0] == 8**4

@@ -107,3 +107,20 @@ def test_rows_under_bits_are_blended_without_avx512(tmp_path, kernel):
     code = code_of(kernel, tmp_path, fast_math=False)
     assert "maskmov" not in code
     assert "blendv" in code
+
+
+def test_an_iteration_reads_what_it_wrote():
+    """Iterations are independent; what stands in one of them is not."""
+
+    @mt.kernel
+    def run(x: mt.types.ndarray(mt.f32, 1), y: mt.types.ndarray(mt.f32, 1), c: mt.template()):
+        for i in y:
+            a = x[2 * i]
+            x[i + c] = a + 100000
+            b = x[2 * i + 1]
+            y[i] = b + a
+
+    for c in (10, 100):
+        x, y = np.arange(960, dtype=np.float32), np.zeros(240, np.float32)
+        run(x, y, c)
+        assert y[c - 1] >= 100000  # 2 * i + 1 is i + c

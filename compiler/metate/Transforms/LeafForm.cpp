@@ -12,26 +12,30 @@
 using namespace mlir;
 using namespace metate;
 
-/// Adds factor * value to the form.
-static void accumulate(LinearForm &form, Value value, int64_t factor) {
+/// Operations of one form: a value that is used again and again is looked at each time.
+static constexpr unsigned mostOperations = 256;
+
+/// Adds factor * value to the form; a value beyond so many operations is a term.
+static void accumulate(LinearForm &form, Value value, int64_t factor, unsigned &left) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) {
     form.constant += factor * constant.getSExtValue();
     return;
   }
-  if (auto add = value.getDefiningOp<arith::AddIOp>()) {
-    accumulate(form, add.getLhs(), factor);
-    accumulate(form, add.getRhs(), factor);
+  left -= left > 0;
+  if (auto add = value.getDefiningOp<arith::AddIOp>(); add && left) {
+    accumulate(form, add.getLhs(), factor, left);
+    accumulate(form, add.getRhs(), factor, left);
     return;
   }
-  if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
-    accumulate(form, sub.getLhs(), factor);
-    accumulate(form, sub.getRhs(), -factor);
+  if (auto sub = value.getDefiningOp<arith::SubIOp>(); sub && left) {
+    accumulate(form, sub.getLhs(), factor, left);
+    accumulate(form, sub.getRhs(), -factor, left);
     return;
   }
   if (auto mul = value.getDefiningOp<arith::MulIOp>();
-      mul && matchPattern(mul.getRhs(), m_ConstantInt(&constant))) {
-    accumulate(form, mul.getLhs(), factor * constant.getSExtValue());
+      mul && left && matchPattern(mul.getRhs(), m_ConstantInt(&constant))) {
+    accumulate(form, mul.getLhs(), factor * constant.getSExtValue(), left);
     return;
   }
   for (auto &[term, coefficient] : form.terms)
@@ -44,7 +48,8 @@ static void accumulate(LinearForm &form, Value value, int64_t factor) {
 
 LinearForm LinearForm::of(Value value) {
   LinearForm form;
-  accumulate(form, value, 1);
+  unsigned left = mostOperations;
+  accumulate(form, value, 1, left);
   llvm::erase_if(form.terms, [](auto &term) { return term.second == 0; });
   return form;
 }

@@ -27,6 +27,9 @@ constexpr int64_t mostCoefficient = 1 << 24;
 constexpr int64_t mostSpan = (int64_t(1) << 32) - 1;
 
 /// A coordinate: variables of the loop and values from outside, with their coefficients.
+/// Operations of one coordinate: a value that is used again and again is looked at each time.
+constexpr unsigned mostOperations = 256;
+
 struct Coordinate {
   llvm::SmallMapVector<Value, int64_t, 4> terms;
   int64_t constant = 0;
@@ -46,7 +49,8 @@ public:
 
   std::optional<Coordinate> coordinateOf(Value value) const {
     Coordinate coordinate;
-    if (!add(coordinate, value, 1))
+    unsigned left = mostOperations;
+    if (!add(coordinate, value, 1, left))
       return std::nullopt;
     coordinate.terms.remove_if([](auto &term) { return term.second == 0; });
     return coordinate;
@@ -54,9 +58,10 @@ public:
 
 private:
   /// Adds factor * value; false of what varies in an iteration, or in another way than the variables.
-  bool add(Coordinate &coordinate, Value value, int64_t factor) const {
-    if (factor > mostCoefficient || factor < -mostCoefficient)
+  bool add(Coordinate &coordinate, Value value, int64_t factor, unsigned &left) const {
+    if (!left || factor > mostCoefficient || factor < -mostCoefficient)
       return false;
+    --left;
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant))) {
       coordinate.constant += factor * constant.getSExtValue();
@@ -73,16 +78,17 @@ private:
       return false;
     if (auto cast = dyn_cast<arith::IndexCastOp>(op))
       return (cast.getIn().getType().isIndex() || cast.getIn().getType().isInteger(32)) &&
-             add(coordinate, cast.getIn(), factor);
+             add(coordinate, cast.getIn(), factor, left);
     if (auto sum = dyn_cast<arith::AddIOp>(op))
-      return add(coordinate, sum.getLhs(), factor) && add(coordinate, sum.getRhs(), factor);
+      return add(coordinate, sum.getLhs(), factor, left) &&
+             add(coordinate, sum.getRhs(), factor, left);
     if (auto difference = dyn_cast<arith::SubIOp>(op))
-      return add(coordinate, difference.getLhs(), factor) &&
-             add(coordinate, difference.getRhs(), -factor);
+      return add(coordinate, difference.getLhs(), factor, left) &&
+             add(coordinate, difference.getRhs(), -factor, left);
     auto product = dyn_cast<arith::MulIOp>(op);
     return product && matchPattern(product.getRhs(), m_ConstantInt(&constant)) &&
            constant.abs().ule(mostCoefficient) &&
-           add(coordinate, product.getLhs(), factor * constant.getSExtValue());
+           add(coordinate, product.getLhs(), factor * constant.getSExtValue(), left);
   }
 
   Region *region;

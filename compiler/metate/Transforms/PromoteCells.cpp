@@ -217,10 +217,11 @@ private:
       return false;
     if (place.isStored && !(place.isStoredForSure || isOwn(place)))
       return false;
-    // A store that finds no active cell leaves nothing to be read.
-    bool isActive = llvm::all_of(place.accesses, [](const PlaceAccess &one) {
+    // A store that finds no active cell leaves nothing to be read; one under a condition may be under that of its activity.
+    bool isActive = llvm::all_of(place.accesses, [&](const PlaceAccess &one) {
       auto store = dyn_cast<StoreOp>(one.op);
-      return !store || store.getActive() || CellAccess::of(store)->resolve().lastActivity() < 0;
+      return !store || CellAccess::of(store)->resolve().lastActivity() < 0 ||
+             (store.getActive() && place.isStoredForSure);
     });
     bool mayAlias = kernel.getMayAlias();
     return isActive &&
@@ -243,12 +244,13 @@ private:
     return (!place.isStored || isOwn(place)) && (isInside(first) || isTouchedBeside(first));
   }
 
-  /// Where the loop is reached, the place is read or stored anyway.
+  /// Where the loop is reached, the place has been read or stored.
   bool isTouchedBeside(const PlaceAccess &access) {
-    return llvm::any_of(*loop->getBlock(), [&](Operation &op) {
-      auto other = PlaceAccess::of(&op);
-      return other && access.isAtSamePlace(*other);
-    });
+    return llvm::any_of(llvm::make_range(loop->getBlock()->begin(), loop->getIterator()),
+                        [&](Operation &op) {
+                          auto other = PlaceAccess::of(&op);
+                          return other && access.isAtSamePlace(*other);
+                        });
   }
 
   /// At least one turn, since the bounds say so or a loop around with the same ones runs.

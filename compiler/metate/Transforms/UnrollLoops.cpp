@@ -34,6 +34,8 @@ constexpr int64_t mostTurns = 16;
 /// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
 /// which are registers then (a product of 6 x 6 matrices in three loops has 432).
 constexpr int64_t mostWork = 160, mostWorkOnComponents = 1024;
+/// Operations that one nest is written out to, whatever was estimated: then loops inside stay loops.
+constexpr int64_t mostWritten = 8192;
 
 std::optional<int64_t> knownInteger(Value value) {
   APInt constant;
@@ -47,7 +49,10 @@ std::optional<int64_t> turnsOf(Value lower, Value upper, Value step) {
   auto first = knownInteger(lower), end = knownInteger(upper), stride = knownInteger(step);
   if (!first || !end || !stride || *stride <= 0)
     return std::nullopt;
-  return *end <= *first ? 0 : (*end - *first + *stride - 1) / *stride;
+  int64_t span;
+  if (llvm::SubOverflow(*end, *first, span))
+    return std::nullopt;
+  return span <= 0 ? 0 : (span - 1) / *stride + 1;
 }
 
 bool folds(Operation &op) {
@@ -175,8 +180,9 @@ private:
   }
 
   void write(Operation &op, IRMapping &mapping) {
+    --left;
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (auto count = turnsIn(loop, mapping); count && *count <= mostTurns) {
+      if (auto count = turnsIn(loop, mapping); count && *count <= mostTurns && left > 0) {
         mapping.map(loop.getResults(), turns(loop, mapping));
         return;
       }
@@ -220,6 +226,7 @@ private:
   }
 
   OpBuilder builder;
+  int64_t left = mostWritten;
 };
 
 struct UnrollLoops : metate::impl::UnrollLoopsBase<UnrollLoops> {

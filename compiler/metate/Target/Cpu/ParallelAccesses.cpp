@@ -65,7 +65,23 @@ private:
     auto isNoRow = [&](WriteOp write) {
       return isRow(write, range) ? WalkResult::advance() : WalkResult::interrupt();
     };
-    return !range.walk(isNoRow).wasInterrupted();
+    return !range.walk(isNoRow).wasInterrupted() && !readsAfterWrite(range);
+  }
+
+  /// LLVM takes accesses of the groups for independent within an iteration as well: no block is read after it was written.
+  static bool readsAfterWrite(RangeOp range) {
+    DenseSet<Value> written;
+    return range
+        .walk<WalkOrder::PreOrder>([&](Operation *op) {
+          if (isa<scf::ForOp>(op)) // whose first operations follow its last ones
+            op->walk([&](WriteOp write) { written.insert(write.getBlock()); });
+          if (auto write = dyn_cast<WriteOp>(op))
+            written.insert(write.getBlock());
+          auto read = dyn_cast<ReadOp>(op);
+          return read && written.contains(read.getBlock()) ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   /// The loop that is made of the range takes the group from what it does.
