@@ -1,6 +1,9 @@
 """Parallel loops over numbers that are taken apart are nests; what is no whole digit is computed."""
 
+import itertools
+
 import numpy as np
+import pytest
 
 import metate as ti
 
@@ -53,3 +56,73 @@ def test_a_loop_over_a_leaf_by_one_number_is_rows():
     for b, (i, j, k) in enumerate(blocks.to_numpy()):
         block = got[leaf * i : leaf * i + leaf, leaf * j : leaf * j + leaf, leaf * k : leaf * k + leaf]
         np.testing.assert_array_equal(block.ravel(), np.arange(leaf**3) + b)
+
+
+def quotient(a, b):
+    return a // b if b else np.zeros_like(a)
+
+
+def remainder(a, b):
+    return a % b if b else np.zeros_like(a)
+
+
+@ti.kernel
+def take_apart(out: array(ti.i32, 2), count: int, n: int, m: int):
+    for c in range(count):
+        i = c // m
+        out[c, 0] = i
+        out[c, 1] = c % m
+        out[c, 2] = c - i * m
+        out[c, 3] = c // (n * m)
+        out[c, 4] = i % n
+        out[c, 5] = c % (n * m) // m
+        out[c, 6] = c // 3 + c % 2 + c // 37 * 100
+
+
+@pytest.mark.parametrize("level", [None, 0])
+def test_extents_of_a_launch_are_any_numbers(level):
+    counts = [0, 1, 37, 1000, 20011]
+    extents = [
+        (1, 9),
+        (9, 1),
+        (0, 9),
+        (9, 0),
+        (11, 13),
+        (-3, -40),
+        (-3, 40),
+        (5, -1),
+        (13, -700),
+        (65536, 65536),
+        (77, 8),
+        (2, 8),
+        (1, 20011),
+    ]
+    with ti.Context() if level is None else ti.Context(opt_level=level):
+        for count, (n, m) in itertools.product(counts, extents):
+            out = np.full((max(count, 1), 7), -5, np.int32)
+            take_apart(out, count, n, m)
+            c = np.arange(count, dtype=np.int32)
+            both = (n * m + 2**31) % 2**32 - 2**31
+            expected = [quotient(c, m), remainder(c, m), c - quotient(c, m) * m, quotient(c, both)]
+            expected += [remainder(quotient(c, m), n), quotient(remainder(c, both), m), c // 3 + c % 2 + c // 37 * 100]
+            np.testing.assert_array_equal(out[:count], np.stack(expected, axis=1), err_msg=f"{count}, {n}, {m}")
+
+
+def test_a_flat_array_is_a_grid_of_the_launch():
+    @ti.kernel
+    def sweep(a: array(ti.f32, 1), b: array(ti.f32, 1), sums: array(ti.i32, 1), n: int, m: int):
+        for c in range(n * m):
+            i = c // m
+            j = c - i * m
+            if i > 0 and i < n - 1 and j > 0 and j < m - 1:
+                b[c] = a[c - m] + 2 * a[c + m] + 3 * a[c - 1] + 4 * a[c + 1]
+            sums[c % m] += i
+
+    rng = np.random.default_rng(3)
+    for rows, columns in [(1, 1), (2, 50), (50, 2), (71, 23), (9, 400)]:
+        a, b, sums = rng.random((rows, columns), np.float32), np.zeros((rows, columns), np.float32), np.zeros(columns, np.int32)
+        sweep(a.ravel(), b.ravel(), sums, rows, columns)
+        expected = np.zeros_like(a)
+        expected[1:-1, 1:-1] = a[:-2, 1:-1] + 2 * a[2:, 1:-1] + 3 * a[1:-1, :-2] + 4 * a[1:-1, 2:]
+        np.testing.assert_allclose(b, expected, rtol=1e-5)
+        np.testing.assert_array_equal(sums, rows * (rows - 1) // 2)

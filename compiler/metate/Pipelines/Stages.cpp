@@ -44,6 +44,7 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addPass(createCanonicalizerPass());
   // After canonicalisation has put constants on the right-hand side.
   passes.addNestedPass<KernelOp>(createDelinearizeRanges());
+  passes.addNestedPass<KernelOp>(createSplitRows()); // the others
   passes.addNestedPass<KernelOp>(createFoldIndexCasts());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());

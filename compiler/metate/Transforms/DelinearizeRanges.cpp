@@ -8,6 +8,7 @@
 #include "metate/Dialect/Metate.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/RowLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -24,9 +25,6 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
-/// A row of fewer is no row; what is shared out is rows, so there should be some of them.
-constexpr int64_t leastRow = 8, leastRows = 64, fewIterations = 1 << 14;
-
 /// (variable / divisor) % modulus; a modulus of 0: all that is left.
 struct Part {
   int64_t divisor = 1, modulus = 0;

@@ -19,8 +19,10 @@ namespace {
 /// Constants beyond this are left alone: a wrapped index could then be inside a very large array.
 constexpr int64_t smallConstant = 1024;
 
-/// A loop variable: its bounds were 32-bit values, so it fits 32 bits.
+/// A loop variable: its bounds were 32-bit values, so it fits 32 bits. Or the number of an iteration of a loop that became a nest.
 bool isLoopVariable(Value value) {
+  if (auto number = value.getDefiningOp<arith::AddIOp>())
+    return number->hasAttr(mark::number);
   auto argument = dyn_cast<BlockArgument>(value);
   return argument &&
          isa_and_present<RangeOp, ForEachOp, CellsOp, scf::ForOp>(
@@ -32,6 +34,20 @@ bool isLoopVariable(Value value) {
 Value loopVariableOf(Value value) {
   auto cast = value.getDefiningOp<arith::IndexCastOp>();
   return cast && isLoopVariable(cast.getIn()) ? cast.getIn() : Value();
+}
+
+/// A loop variable that is never negative: with any 32-bit value added or subtracted, it wraps to a negative index alone.
+bool isCount(Value value) {
+  Value variable = loopVariableOf(value);
+  auto argument = dyn_cast_if_present<BlockArgument>(variable);
+  if (!argument)
+    return bool(variable);
+  Operation *loop = argument.getOwner()->getParentOp();
+  auto range = dyn_cast<RangeOp>(loop);
+  APInt least;
+  return isa<ForEachOp>(loop) ||
+         (range && matchPattern(range.getLower()[argument.getArgNumber()], m_ConstantInt(&least)) &&
+          least.isNonNegative());
 }
 
 bool isSmallConstant(Value value) {
@@ -74,8 +90,8 @@ struct FoldRoundTrip : OpRewritePattern<arith::IndexCastOp> {
   }
 };
 
-/// index_cast(%a + c : i32) -> index_cast(%a) + c, and the same for a difference and for two loop
-/// variables.
+/// index_cast(%a + c : i32) -> index_cast(%a) + c, and the same for a difference, for two loop
+/// variables, and for a loop variable that counts and any value.
 template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCastOp> {
   using OpRewritePattern<arith::IndexCastOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::IndexCastOp op, PatternRewriter &rewriter) const override {
@@ -87,7 +103,8 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
     bool bothLoops = loopVariableOf(lhs) && loopVariableOf(rhs);
     bool addsConstant =
         isSmallConstant(rhs) || (isa<arith::AddIOp>(arithmetic) && isSmallConstant(lhs));
-    if (!bothLoops && !addsConstant)
+    bool countAndAny = isCount(lhs) || (isa<arith::AddIOp>(arithmetic) && isCount(rhs));
+    if (!bothLoops && !addsConstant && !countAndAny)
       return failure();
     auto widen = [&](Value value) {
       return arith::IndexCastOp::create(rewriter, op.getLoc(), rewriter.getIndexType(), value);

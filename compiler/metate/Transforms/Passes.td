@@ -60,6 +60,16 @@ def DelinearizeRanges : Metate_Pass<"metate-delinearize-ranges", "::metate::Kern
   let statistics = [Statistic<"split", "split", "variables taken apart">];
 }
 
+def SplitRows : Metate_Pass<"metate-split-rows", "::metate::KernelOp"> {
+  let summary = "a parallel loop's variable that is taken apart by extents known at the launch becomes a nest, and a loop of what is left";
+  let description = [{
+    Before: `metate.range (%c) = (%c0) to (%n) { %i = arith.divsi %c, %m; %j = arith.remsi %c, %m }`; after: `metate.range (%i, %j) = (%c0, %c0) to (%rows, %m)`,
+    and a copy of the range from `%rows * %m` on. `%rows` is 0 unless %m is at least 8 and what divisors were taken for is what they are.
+    The number itself, computed of its digits, is marked `metate.number`. Not in debug mode.
+  }];
+  let statistics = [Statistic<"split", "split", "loops split">];
+}
+
 def FoldIndexCasts : Metate_Pass<"metate-fold-index-casts", "::metate::KernelOp"> {
   let summary = "index arithmetic in 64 bits where 32-bit wrapping could only give an index out of range";
   let description = [{

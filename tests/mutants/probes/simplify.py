@@ -115,3 +115,15 @@ def upper_digits_forgotten():
     out = np.zeros((16, 32), np.int32)
     run(out)
     expect(out, np.arange(16 * 32).reshape(16, 32))
+
+
+@probe("LastRowLost")
+def last_row_lost():
+    @mt.kernel
+    def run(out: array(mt.i32, 1), m: mt.i32):
+        for c in range(out.shape[0]):
+            out[c] = c // m
+
+    out = np.full(250, -1, np.int32)
+    run(out, 20)
+    expect(out, np.arange(250) // 20)

@@ -29,13 +29,14 @@ static LLVM::LoopAnnotationAttr annotation(MLIRContext *context, LLVM::LoopVecto
 /// What LLVM is told of the loop of a range's last dimension; null: nothing.
 static LLVM::LoopAnnotationAttr annotationOf(RangeOp range) {
   MLIRContext *context = range.getContext();
+  auto noVectors =
+      LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  if (range->hasAttr(mark::rest)) // compiled for the time that it takes to compile
+    return annotation(context, noVectors, {});
   // Cells of a leaf lie together: those are what vectors are made of, not the leaves.
   auto isNest = [](scf::ForOp loop) { return loop->hasAttr(mark::nest); };
   if (llvm::any_of(range.getBody().front().getOps<scf::ForOp>(), isNest))
-    return annotation(
-        context,
-        LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {}),
-        {});
+    return annotation(context, noVectors, {});
   ArrayAttr groups;
   range.walk([&](Operation *op) {
     groups = op->getAttrOfType<ArrayAttr>("access_groups");
@@ -204,6 +205,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
                              function.begin(), Block::iterator(function.getTerminator()));
   Operation *loops =
       buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
+  bool isRest = range->hasAttr(mark::rest);
   range.erase();
   bool isInOrder = isDeterministic() && showsOrder(body);
   if (isInOrder)
@@ -217,7 +219,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
   if (nontemporal)
     writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
-  else if (acrossIterations)
+  else if (acrossIterations && !isRest)
     runAcrossIterations(innermost);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk
