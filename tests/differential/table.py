@@ -474,6 +474,7 @@ OPS = (
     Op("** 2", ("({0} ** 2)", "mt.pow({0}, 2)", "pow({0}, 2)"), known_power(2), ("i32", "i64", "u32", "u64", *FLOATS),
         whole=lambda a: a * a),
     Op("** 3", ("({0} ** 3)",), known_power(3), ("i32", "i64", "u32", "u64", *FLOATS)),
+    Op("** 5", ("({0} ** 5)",), known_power(5), FLOATS),
     Op("** 0", ("({0} ** 0)",), known_power(0), ("i32", "i64", "u32", "u64", *FLOATS)),
     Op("** float", _infix("**"), floating("power", 2), FLOATS, ulp=4, signs=(0,)),
     Op("pow", _call("pow", 2), floating("power", 2), FLOATS, ulp=4, signs=(0,)),

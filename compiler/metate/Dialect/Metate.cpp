@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Elementary.h"
 #include "metate/Dialect/Graph.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -36,6 +37,10 @@ void MetateDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "metate/Dialect/MetateCallOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "metate/Dialect/MetateElementaryOps.cpp.inc"
       >();
 }
 

@@ -5,6 +5,7 @@
 // give floats and leave integers as they are.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Frontend/KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +23,11 @@ static Value make(OpBuilder &builder, Location loc, Value value, arith::FastMath
   return builder.createOrFold<Op>(loc, value, flags);
 }
 
+template <ElementaryFunction function>
+static Value make(OpBuilder &builder, Location loc, Value value, arith::FastMathFlags) {
+  return ElementaryOp::create(builder, loc, function, ValueRange(value));
+}
+
 namespace {
 struct FunctionEntry {
   const char *name;
@@ -31,16 +37,26 @@ struct FunctionEntry {
 } // namespace
 
 static const FunctionEntry functions[] = {
-    {"sqrt", make<math::SqrtOp>, false},   {"sin", make<math::SinOp>, false},
-    {"cos", make<math::CosOp>, false},     {"tan", make<math::TanOp>, false},
-    {"asin", make<math::AsinOp>, false},   {"acos", make<math::AcosOp>, false},
-    {"atan", make<math::AtanOp>, false},   {"sinh", make<math::SinhOp>, false},
-    {"cosh", make<math::CoshOp>, false},   {"tanh", make<math::TanhOp>, false},
-    {"exp", make<math::ExpOp>, false},     {"exp2", make<math::Exp2Op>, false},
-    {"log", make<math::LogOp>, false},     {"log2", make<math::Log2Op>, false},
-    {"log10", make<math::Log10Op>, false}, {"floor", make<math::FloorOp>, true},
-    {"ceil", make<math::CeilOp>, true},    {"round", make<math::RoundOp>, true},
-    {"trunc", make<math::TruncOp>, true},  {"abs", make<math::AbsFOp>, true},
+    {"sqrt", make<math::SqrtOp>, false},
+    {"sin", make<ElementaryFunction::Sin>, false},
+    {"cos", make<ElementaryFunction::Cos>, false},
+    {"tan", make<ElementaryFunction::Tan>, false},
+    {"asin", make<ElementaryFunction::Asin>, false},
+    {"acos", make<ElementaryFunction::Acos>, false},
+    {"atan", make<ElementaryFunction::Atan>, false},
+    {"sinh", make<ElementaryFunction::Sinh>, false},
+    {"cosh", make<ElementaryFunction::Cosh>, false},
+    {"tanh", make<ElementaryFunction::Tanh>, false},
+    {"exp", make<ElementaryFunction::Exp>, false},
+    {"exp2", make<ElementaryFunction::Exp2>, false},
+    {"log", make<ElementaryFunction::Log>, false},
+    {"log2", make<ElementaryFunction::Log2>, false},
+    {"log10", make<ElementaryFunction::Log10>, false},
+    {"floor", make<math::FloorOp>, true},
+    {"ceil", make<math::CeilOp>, true},
+    {"round", make<math::RoundOp>, true},
+    {"trunc", make<math::TruncOp>, true},
+    {"abs", make<math::AbsFOp>, true},
 };
 
 std::vector<std::string> KernelBuilder::functionNames() {
@@ -90,7 +106,7 @@ KernelValue KernelBuilder::function(StringRef name, const KernelValue &value) {
         builder.createOrFold<arith::CmpFOp>(loc(), arith::CmpFPredicate::OEQ, magnitude, infinity),
         result};
   }
-  if (name == "rsqrt") // by definition: the C library has none
+  if (name == "rsqrt") // by definition
     return divide({constant(type, 1.0), type}, function("sqrt", value));
   if (name == "fract")
     return arithmetic("-", value, function("floor", value));

@@ -6,6 +6,7 @@
 // trap (IntegerMath.cpp).
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Frontend/KernelBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
@@ -137,26 +138,9 @@ KernelValue KernelBuilder::arithmetic(StringRef op, const KernelValue &left,
   return {};
 }
 
-/// Two zeros apart: upstream folds math.atan2 of those to NaN, where the C library gives 0 or pi with
-/// the sign of y.
 KernelValue KernelBuilder::arcTangent(const KernelValue &y, const KernelValue &x) {
-  const DataType &type = y.type;
-  Value zero = constant(type, 0.0), one = constant(type, 1.0);
-  auto is = [&](arith::CmpFPredicate predicate, Value value) {
-    return builder.createOrFold<arith::CmpFOp>(loc(), predicate, value, zero);
-  };
-  auto hasSign = [&](Value value) { // of a zero: 1 / -0 is -infinity
-    return is(arith::CmpFPredicate::OLT, builder.createOrFold<arith::DivFOp>(loc(), one, value));
-  };
-  auto select = [&](Value condition, Value yes, Value no) {
-    return builder.createOrFold<arith::SelectOp>(loc(), condition, yes, no);
-  };
-  Value pi =
-      select(hasSign(y.ir), constant(type, -llvm::numbers::pi), constant(type, llvm::numbers::pi));
-  Value areZero = builder.createOrFold<arith::AndIOp>(loc(), is(arith::CmpFPredicate::OEQ, y.ir),
-                                                      is(arith::CmpFPredicate::OEQ, x.ir));
-  Value angle = builder.createOrFold<math::Atan2Op>(loc(), y.ir, x.ir, fast());
-  return {select(areZero, select(hasSign(x.ir), pi, y.ir), angle), type};
+  return {ElementaryOp::create(builder, loc(), ElementaryFunction::Atan2, ValueRange{y.ir, x.ir}),
+          y.type};
 }
 
 KernelValue KernelBuilder::divide(const KernelValue &left, const KernelValue &right) {

@@ -1,9 +1,10 @@
 //===- RulesMath.cpp - functions of one and two numbers ---------*- C++ -*-===//
 //
-// The C library's functions, of the type's own precision; f16 and bf16 are computed in f32 and
-// rounded.
+// Elementary functions are Elementary/'s, in numbers of C++; the others are exact, or rounded once, of the type's own
+// precision. f16 and bf16 are computed in f32 and rounded.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Interp/Rules.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -34,34 +35,23 @@ static void compute(Machine &machine, Op op, Function function) {
     compute(machine, op, [](auto x) { return call; });                                             \
   }
 METATE_UNARY(AbsF, std::fabs(x))
-METATE_UNARY(Acos, std::acos(x))
-METATE_UNARY(Asin, std::asin(x))
-METATE_UNARY(Atan, std::atan(x))
 METATE_UNARY(Ceil, std::ceil(x))
-METATE_UNARY(Cos, std::cos(x))
-METATE_UNARY(Cosh, std::cosh(x))
-METATE_UNARY(Exp, std::exp(x))
-METATE_UNARY(Exp2, std::exp2(x))
 METATE_UNARY(Floor, std::floor(x))
-METATE_UNARY(Log, std::log(x))
-METATE_UNARY(Log10, std::log10(x))
-METATE_UNARY(Log2, std::log2(x))
 METATE_UNARY(Round, std::round(x))
 METATE_UNARY(RoundEven, std::nearbyint(x)) // the mode is to nearest even: nobody changes it
 METATE_UNARY(Rsqrt, decltype(x)(1) / std::sqrt(x))
-METATE_UNARY(Sin, std::sin(x))
-METATE_UNARY(Sinh, std::sinh(x))
 METATE_UNARY(Sqrt, std::sqrt(x))
-METATE_UNARY(Tan, std::tan(x))
-METATE_UNARY(Tanh, std::tanh(x))
 METATE_UNARY(Trunc, std::trunc(x))
 #undef METATE_UNARY
 
-static void arcTangent2(Machine &machine, math::Atan2Op op) {
-  compute(machine, op, [](auto y, auto x) { return std::atan2(y, x); });
-}
-static void power(Machine &machine, math::PowFOp op) {
-  compute(machine, op, [](auto x, auto y) { return std::pow(x, y); });
+static void elementaryFunction(Machine &machine, ElementaryOp op) {
+  Type type = scalarOf(op.getType());
+  auto which = elementary::Function(op.getFunction());
+  elementwise(machine, op, [&](ArrayRef<uint64_t> in) {
+    double x = toDouble(type, in.front()), y = toDouble(type, in.back());
+    return fromDouble(type, type.isF64() ? elementary::evaluate(which, x, y)
+                                         : double(elementary::evaluate(which, float(x), float(y))));
+  });
 }
 static void copySign(Machine &machine, math::CopySignOp op) {
   compute(machine, op, [](auto x, auto y) { return std::copysign(x, y); });
@@ -103,30 +93,15 @@ static void countLeadingZeros(Machine &machine, math::CountLeadingZerosOp op) {
 void interp::addMathRules(RuleTable &table) {
 #define METATE_RULE(Name) addRule<math::Name##Op, rule##Name>(table);
   METATE_RULE(AbsF)
-  METATE_RULE(Acos)
-  METATE_RULE(Asin)
-  METATE_RULE(Atan)
   METATE_RULE(Ceil)
-  METATE_RULE(Cos)
-  METATE_RULE(Cosh)
-  METATE_RULE(Exp)
-  METATE_RULE(Exp2)
   METATE_RULE(Floor)
-  METATE_RULE(Log)
-  METATE_RULE(Log10)
-  METATE_RULE(Log2)
   METATE_RULE(Round)
   METATE_RULE(RoundEven)
   METATE_RULE(Rsqrt)
-  METATE_RULE(Sin)
-  METATE_RULE(Sinh)
   METATE_RULE(Sqrt)
-  METATE_RULE(Tan)
-  METATE_RULE(Tanh)
   METATE_RULE(Trunc)
 #undef METATE_RULE
-  addRule<math::Atan2Op, arcTangent2>(table);
-  addRule<math::PowFOp, power>(table);
+  addRule<ElementaryOp, elementaryFunction>(table);
   addRule<math::CopySignOp, copySign>(table);
   addRule<math::FmaOp, fusedMultiplyAdd>(table);
   addRule<math::AbsIOp, absolute>(table);

@@ -6,6 +6,7 @@
 // places that memory says are left out.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"
@@ -116,8 +117,8 @@ private:
       return isa<FloatType>(rmw.getValue().getType());
     if (auto atomic = dyn_cast<AtomicOp>(op))
       return isa<FloatType>(getElementTypeOrSelf(atomic.getValue().getType()));
-    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::MaximumFOp,
-               arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op);
+    return isa<ElementaryOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+               arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op);
   }
 
   void countAccess(Operation *op) {

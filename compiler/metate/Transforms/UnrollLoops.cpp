@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Elementary.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Passes.h"
@@ -124,9 +125,8 @@ private:
       for (Type type : types)
         if (auto vector = dyn_cast<VectorType>(type))
           width = std::max(width, vector.getNumElements());
-    // Calls of the C library, and loops of compare-exchange.
-    bool isLong =
-        isa<math::MathDialect>(op.getDialect()) || isa<AtomicOp, memref::AtomicRMWOp, CallOp>(op);
+    // What becomes many operations, and loops of compare-exchange.
+    bool isLong = isa<ElementaryOp, AtomicOp, memref::AtomicRMWOp, CallOp>(op);
     return isLong ? 8 * width : width;
   }
 

@@ -398,6 +398,14 @@ metate.payload @payload0 "cpu" "x86_64-unknown-linux-gnu" "x86-64-v3" "" [array<
 
 // -----
 
+metate.kernel @elementary_operands(%x: f32 {metate.name = "x"}) {
+  // expected-error@+1 {{(E1): pow takes 2 operands, got 1}}
+  %r = metate.elementary pow(%x) : f32
+  metate.return
+}
+
+// -----
+
 metate.kernel @philox_wide(%w: i32 {metate.name = "w"}, %v: i64 {metate.name = "v"}) {
   // expected-error@+1 {{operand #4 must be 32-bit signless integer, but got 'i64'}}
   %r = "metate.philox"(%w, %w, %w, %w, %v, %w) : (i32, i32, i32, i32, i64, i32) -> vector<4xi32>

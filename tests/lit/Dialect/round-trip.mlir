@@ -55,6 +55,11 @@ metate.kernel @loops(%f: !s {metate.name = "f"}, %n: index {metate.name = "n"}) 
     %word = arith.constant 5 : i32
     // CHECK: metate.philox counter(%[[W:.*]], %[[W]], %[[W]], %[[W]]) key(%[[W]], %[[W]]) : vector<4xi32>
     %random = metate.philox counter(%word, %word, %word, %word) key(%word, %word) : vector<4xi32>
+    %size = arith.constant 2.0 : f32
+    // CHECK: metate.elementary sin(%[[SIZE:.*]]) : f32
+    %sine = metate.elementary sin(%size) : f32
+    // CHECK: metate.elementary pow(%[[SIZE]], %[[SIZE]]) : f32
+    %power = metate.elementary pow(%size, %size) : f32
     // CHECK: metate.check out_of_range %[[ON]], "f.a" index(%[[X]], %[[Y]]) shape(%[[N]], %[[N]])
     metate.check out_of_range %on, "f.a" index(%i, %j) shape(%n, %n)
     // CHECK: metate.check capacity %[[ON]], "f.a" index(%[[X]], %[[Y]]){{$}}

@@ -22,6 +22,15 @@ def AliasScopes : Pass<"metate-alias-scopes", "::metate::KernelOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ExpandElementary : Pass<"metate-expand-elementary", "::mlir::ModuleOp"> {
+  let summary = "elementary functions become arithmetic";
+  let description = [{
+    Before: `%y = metate.elementary exp(%x) : f32`; after: some thirty operations of arith (Elementary/), none of which may be contracted. Digits of 2 / pi, which
+    sin, cos and tan read, are a constant of the module. Runs when loops have become lanes, bodies and calls: until then a function is one operation.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
 def LowerChecks : Pass<"metate-lower-checks", "::mlir::ModuleOp"> {
   let summary = "a failed assert or check records itself in the host's failure and leaves the function; a poll leaves it";
   let description = [{

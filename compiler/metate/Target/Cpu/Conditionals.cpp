@@ -5,6 +5,7 @@
 // for the lanes that want it: what the branch guards (a load, a division) it guards still.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Reductions.h"
@@ -94,7 +95,7 @@ private:
     if (isa<arith::RemFOp>(op))
       return false;
     return isa<arith::ArithDialect, vector::VectorDialect>(op->getDialect()) ||
-           isa<memref::LoadOp, memref::StoreOp, scf::IfOp, scf::YieldOp, YieldOp>(op);
+           isa<ElementaryOp, memref::LoadOp, memref::StoreOp, scf::IfOp, scf::YieldOp, YieldOp>(op);
   }
 
   /// What goes into each reduction on either side becomes a result, accumulated after the conditional.

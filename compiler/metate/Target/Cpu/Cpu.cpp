@@ -66,6 +66,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
   tasks.profile = options.profile;
   passes.addPass(createMapTasksCpu(tasks));
+  // Once the loops are there that LLVM will vectorise, and lanes.
+  passes.addPass(createExpandElementary());
   passes.addPass(createSCFToControlFlowPass());
   // What may stop a kernel ends its block, so it waits for blocks.
   passes.addPass(createLowerChecks());

@@ -4,6 +4,7 @@
 // computing both sides for all of them.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/Passes.h"
@@ -41,7 +42,7 @@ bool staysVector(Operation *op) {
   if (isa<arith::RemFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
     return false;
   return isa<arith::ArithDialect>(op->getDialect()) ||
-         isa<memref::LoadOp, ReadOp, WriteOp, scf::YieldOp>(op);
+         isa<ElementaryOp, memref::LoadOp, ReadOp, WriteOp, scf::YieldOp>(op);
 }
 
 struct FlattenRows : metate::impl::FlattenRowsBase<FlattenRows> {

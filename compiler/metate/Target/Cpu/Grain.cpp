@@ -5,6 +5,7 @@
 // what is not, so that errors of a factor of three do no harm; where it must guess, it guesses much.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,6 +82,8 @@ private:
       return 20000;
     if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
       return 50 * factor;
+    if (auto function = dyn_cast<ElementaryOp>(op))
+      return ofFunction(function) * components(op);
     if (isa<math::SqrtOp, math::RsqrtOp, arith::DivFOp>(op))
       return 200 * factor;
     if (isa<math::MathDialect>(op.getDialect()))
@@ -93,6 +96,15 @@ private:
     bool isIndex = op.getNumResults() == 1 && op.getResult(0).getType().isIndex();
     bool isFree = isIndex || isa<arith::ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>();
     return isFree ? 0 : 20 * factor * components(op);
+  }
+
+  /// As vectors or alone, in f32; f64 takes three times as long.
+  int64_t ofFunction(ElementaryOp op) const {
+    using Function = ElementaryFunction;
+    Function function = op.getFunction();
+    bool isLong = function == Function::Pow || function == Function::Tan;
+    int64_t one = (isLong ? 4000 : 1500) * (isStraight ? 1 : 4);
+    return getElementTypeOrSelf(op.getType()).isF64() ? 3 * one : one;
   }
 
   static int64_t components(Operation &op) {
