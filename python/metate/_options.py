@@ -35,6 +35,7 @@ TABLE = (
     Row("demote_atomics", "bool", True, True, "Atomics that one iteration owns become plain accesses."),
     Row("promote_cells", "bool", True, True, "What an inner loop reads or accumulates in one place is a value in it."),
     Row("private_reductions", "bool", True, True, "Atomics that accumulate in one place do so in a partial result for each chunk of iterations."),
+    Row("split_borders", "bool", True, True, "Conditions on loop variables become bounds, or leave the interior of the loop."),
     Row("across_iterations", "bool", True, True, "Iterations that run a long loop in order do so side by side, as lanes of vectors."),
     Row("deterministic", "bool", False, False, "The same bits in every run, for any number of workers: loops over slots in the order of coordinates, sums of floats in pieces that do not depend on the workers, what depends on the order of iterations in order."),
     Row("chunk_ns", "Nanoseconds", 20000, False, "A chunk of a parallel loop is at least that much work, as far as it can be estimated, in nanoseconds; 0: one iteration."),
@@ -58,6 +59,7 @@ class CompilerOptions(Record):
     demote_atomics: bool
     promote_cells: bool
     private_reductions: bool
+    split_borders: bool
     across_iterations: bool
     deterministic: bool
     chunk_ns: int
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
         demote_atomics: bool
         promote_cells: bool
         private_reductions: bool
+        split_borders: bool
         across_iterations: bool
         deterministic: bool
         chunk_ns: int

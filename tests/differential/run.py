@@ -83,7 +83,14 @@ VARIANTS = (
     Variant("around the caches", (("opt_level", 2), ("nontemporal_bytes", 0))),
     Variant(
         "without leaf hoisting",
-        (("opt_level", 0), ("hoist_leaves", False), ("prove_activity", False), ("scan_masks", False), ("unroll_loops", False)),
+        (
+            ("opt_level", 0),
+            ("hoist_leaves", False),
+            ("prove_activity", False),
+            ("scan_masks", False),
+            ("unroll_loops", False),
+            ("split_borders", False),
+        ),
     ),
     Variant(
         "with atomics",

@@ -94,6 +94,9 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createPrivateReductions());
     passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));
+    // Once all loops are there.
+    if (options.splitBorders)
+      passes.addNestedPass<KernelOp>(createNarrowLoops());
     passes.addNestedPass<KernelOp>(createCountWork()); // nothing where nobody asks for remarks
     return;
   case Stage::Layout:

@@ -139,6 +139,16 @@ def Offload : Metate_Pass<"metate-offload", "::metate::KernelOp"> {
   let options = [Option<"deterministic", "deterministic", "bool", "false", "the same bits in every run, for any number of workers">];
 }
 
+def NarrowLoops : Metate_Pass<"metate-narrow-loops", "::metate::KernelOp"> {
+  let summary = "conditions around the whole body of a loop become its bounds";
+  let description = [{
+    Before: `metate.range (%i) = (%c0) to (%n) { %p = arith.cmpi sgt, %i, %c0; scf.if %p { ... } }`; after: `metate.range (%i) = (%c1) to (%n) { ... }`.
+    Comparisons of a loop's variable, and a constant, with what is the same in all iterations, joined by `and`. A condition that has nothing to do
+    with a serial loop goes around it.
+  }];
+  let statistics = [Statistic<"narrowed", "narrowed", "conditions that have left their loops">];
+}
+
 def CountWork : Metate_Pass<"metate-count-work", "::metate::KernelOp"> {
   let summary = "says what an iteration of each task moves and computes, where remarks are asked for";
   let description = [{

@@ -235,3 +235,15 @@ def recursion_repeats():
         return power(n, 3, 1)
 
     expect(run(4), 81)
+
+
+@probe("InteriorTooLarge")
+def interior_too_large():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), out: array(mt.i32, 1)):
+        for i in range(40):
+            out[i] = x[1 + (i - 1) % 40]
+
+    x, out = np.arange(41, dtype=np.int32), np.zeros(40, np.int32)
+    run(x, out)
+    expect(out, np.roll(x[1:], 1))

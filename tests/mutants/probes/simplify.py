@@ -127,3 +127,16 @@ def last_row_lost():
     out = np.full(250, -1, np.int32)
     run(out, 20)
     expect(out, np.arange(250) // 20)
+
+
+@probe("NarrowedTooFar")
+def narrowed_too_far():
+    @mt.kernel
+    def run(out: array(mt.i32, 1), last: mt.i32):
+        for i in out:
+            if i <= last:
+                out[i] = 1
+
+    out = np.zeros(8, np.int32)
+    run(out, 4)
+    expect(out, [1] * 5 + [0] * 3)

@@ -161,7 +161,7 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
   if (!pieces) {
     Operation *loops = buildLoops(code, range, begin, end);
     gatherReductions(body, loops, loops);
-    return loops;
+    return withoutBorders(loops);
   }
   auto here = llvm::map_to_vector(pieces->values(), inside);
   Pieces values{here[0], here[1], here[2], here[3]};
@@ -174,7 +174,17 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
   to = arith::MinUIOp::create(builder, loc, to, values.count);
   Operation *loops = buildLoops(code, range, from, to);
   storePartials(gatherReductions(body, loops, each), each, values, begin, end);
-  return loops;
+  return withoutBorders(loops);
+}
+
+Operation *KernelMapping::withoutBorders(Operation *loops) {
+  if (!splitsBorders)
+    return loops;
+  bool isOutermost = loops == innermost;
+  Block *block = loops->getBlock();
+  Operation *next = loops->getNextNode();
+  innermost = cpu::splitBorders(innermost, guesses);
+  return isOutermost ? (next ? next->getPrevNode() : &block->back()) : loops;
 }
 
 KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> captured,
@@ -239,6 +249,7 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   SmallVector<Value> variables;
   Operation *outermost;
+  guesses.clear();
   size_t rank = lower.size();
   if (rank == 1) {
     Value from = arith::AddIOp::create(builder, loc, lower[0], begin);
@@ -249,6 +260,8 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
       to = arith::SubIOp::create(builder, loc, to, one);
     auto loop = scf::ForOp::create(builder, loc, from, to, one);
     outermost = innermost = loop;
+    guesses[from] = guess(lower[0], guesses);
+    guesses[to] = guess(upper[0], guesses);
     builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   } else {
@@ -274,6 +287,8 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
     builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   }
+  for (auto [variable, first, end] : llvm::zip(variables, lower, upper))
+    guesses[variable] = (guess(first, guesses) + guess(end, guesses)) / 2;
   Block &from = range.getBody().front();
   if (LLVM::LoopAnnotationAttr annotation = annotationOf(range))
     innermost->setAttr("loop_annotation", annotation);

@@ -62,6 +62,7 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   tasks.chunkNs = isPlain ? options.chunkNs : 0;
   // Without an optimiser, vectors of sixteen would only be in the way.
   tasks.acrossIterations = options.acrossIterations && options.optLevel > 0 && isPlain;
+  tasks.splitBorders = options.splitBorders && options.optLevel > 0;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
   tasks.profile = options.profile;

@@ -261,8 +261,8 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
     unsigned ofGraph = 0;
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
       bool belongsToGraph = isNode(kernel);
-      KernelMapping mapping(kernel, converter, chunkNs, acrossIterations, nontemporalBytes,
-                            profile);
+      KernelMapping mapping(kernel, converter, chunkNs, acrossIterations, splitBorders,
+                            nontemporalBytes, profile);
       mapping.numberTasksFrom(belongsToGraph ? ofGraph : 0);
       mapping.run();
       ofGraph = belongsToGraph ? mapping.nextTask() : 0;

@@ -5,6 +5,7 @@
 #include "metate/Dialect/Metate.h"
 #include "metate/Target/Common/Tasks.h"
 #include "metate/Target/Cpu/Host.h"
+#include "metate/Target/Cpu/SplitBorders.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -28,9 +29,9 @@ public:
   /// A chunk of a parallel task is at least `chunkNs` of work, estimated; streams of at least
   /// `nontemporalBytes` bytes are written around the caches.
   KernelMapping(KernelOp kernel, KernelTypeConverter &converter, uint64_t chunkNs,
-                bool acrossIterations, uint64_t nontemporalBytes, bool profile)
+                bool acrossIterations, bool splitsBorders, uint64_t nontemporalBytes, bool profile)
       : kernel(kernel), converter(converter), chunkNs(chunkNs), nontemporalBytes(nontemporalBytes),
-        acrossIterations(acrossIterations), profile(profile) {}
+        acrossIterations(acrossIterations), splitsBorders(splitsBorders), profile(profile) {}
   void run();
   /// Tasks are told of with numbers from here on: kernels of one graph share the numbers.
   void numberTasksFrom(unsigned number) { tasks = number; }
@@ -72,6 +73,8 @@ private:
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::Value begin, mlir::Value end);
+  /// The loops, whose innermost one may have become several: the interior, which is then it, and the border.
+  mlir::Operation *withoutBorders(mlir::Operation *loops);
   /// `value` with its LLVM type, and back.
   mlir::Value toLLVM(Code &code, mlir::Value value);
   mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
@@ -80,12 +83,14 @@ private:
   KernelTypeConverter &converter;
   uint64_t chunkNs, nontemporalBytes;
   bool acrossIterations; ///< may iterations become lanes of vectors?
+  bool splitsBorders;    ///< may loops be cut in border and interior?
   bool profile;          ///< are tasks told of?
   unsigned tasks = 0;    ///< that were told of
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;
   mlir::scf::ForOp innermost; ///< of the loops built last
+  Guesses guesses;            ///< of their variables
 };
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.

@@ -11,6 +11,8 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
     "what a chunk of iterations is worth at least, estimated (the option chunk_ns); 0: one iteration">,
     Option<"acrossIterations", "across-iterations", "bool", "false",
     "iterations with long loops inside run as lanes of vectors">,
+    Option<"splitBorders", "split-borders", "bool", "false",
+    "loops with indices that wrap or are held at an edge are cut in border and interior">,
     Option<"nontemporalBytes", "nontemporal-bytes", "int64_t", "-1",
     "a launch that writes so many bytes, row by row, and does not read them writes them around the caches (nontemporally); less than 0: never">,
     Option<"profile", "profile", "bool", "false",
