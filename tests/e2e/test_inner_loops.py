@@ -124,19 +124,19 @@ def test_nothing_is_read_before_an_assertion_that_fails():
 def test_sums_of_sums_and_deep_nests_compile():
     @ti.kernel
     def run(x: array(ti.i32, 1), s: array(ti.i32, 1)):
-        for i in range(1):
-            a, b = i, i + 1
-            for _ in ti.static(range(60)):
+        for i in x:
+            a, b = i, i
+            for _ in ti.static(range(50)):  # each value is in two of the next
                 a, b = b, a + b
-            x[(b - b) + i] += 1
+            x[b] += 1
             total = ti.Vector([0, 0, 0])
-            for p in range(8):
-                for q in range(p, p + 8):
-                    for r in range(q, q + 8):
-                        for t in range(r, r + 8):
+            for p in range(12):
+                for q in range(p, p + 12):
+                    for r in range(q, q + 12):
+                        for t in range(r, r + 12):
                             total[t % 3] += 1
             s[i] = total.sum()
 
     x, s = np.zeros(1, np.int32), np.zeros(1, np.int32)
     run(x, s)
-    assert x[0] == 1 and s[0] == 8**4
+    assert x[0] == 1 and s[0] == 12**4

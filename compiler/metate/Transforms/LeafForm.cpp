@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace metate;
 
 /// Operations of one form: a value that is used again and again is looked at each time.
-static constexpr unsigned mostOperations = 256;
+static constexpr unsigned mostOfForm = 256;
 
 /// Adds factor * value to the form; a value beyond so many operations is a term.
 static void accumulate(LinearForm &form, Value value, int64_t factor, unsigned &left) {
@@ -48,7 +48,7 @@ static void accumulate(LinearForm &form, Value value, int64_t factor, unsigned &
 
 LinearForm LinearForm::of(Value value) {
   LinearForm form;
-  unsigned left = mostOperations;
+  unsigned left = mostOfForm;
   accumulate(form, value, 1, left);
   llvm::erase_if(form.terms, [](auto &term) { return term.second == 0; });
   return form;

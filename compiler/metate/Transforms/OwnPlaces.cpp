@@ -26,10 +26,10 @@ constexpr int64_t mostCoefficient = 1 << 24;
 /// Values that cannot come nearer to one another by wrapping at 32 bits.
 constexpr int64_t mostSpan = (int64_t(1) << 32) - 1;
 
-/// A coordinate: variables of the loop and values from outside, with their coefficients.
 /// Operations of one coordinate: a value that is used again and again is looked at each time.
-constexpr unsigned mostOperations = 256;
+constexpr unsigned mostSteps = 256;
 
+/// A coordinate: variables of the loop and values from outside, with their coefficients.
 struct Coordinate {
   llvm::SmallMapVector<Value, int64_t, 4> terms;
   int64_t constant = 0;
@@ -49,7 +49,7 @@ public:
 
   std::optional<Coordinate> coordinateOf(Value value) const {
     Coordinate coordinate;
-    unsigned left = mostOperations;
+    unsigned left = mostSteps;
     if (!add(coordinate, value, 1, left))
       return std::nullopt;
     coordinate.terms.remove_if([](auto &term) { return term.second == 0; });
