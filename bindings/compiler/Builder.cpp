@@ -114,12 +114,13 @@ std::vector<std::string> warnings(KernelBuilder &self) { return self.diagnostics
 
 void makeBuilder(KernelBuilder *self, SourceModule &module, const std::string &name,
                  const std::string &file, unsigned line, unsigned column, uint32_t defaultInteger,
-                 uint32_t defaultFloat, bool mayAlias, bool fastMath, bool asserts) {
+                 uint32_t defaultFloat, bool mayAlias, std::optional<bool> fastMath, bool asserts) {
   KernelOptions options;
   options.defaultInteger = scalarOf(defaultInteger);
   options.defaultFloat = scalarOf(defaultFloat);
   options.mayAlias = mayAlias;
-  options.fastMath = fastMath;
+  options.fastMath = fastMath.value_or(false);
+  options.ordered = fastMath == false; // by name
   options.asserts = asserts;
   new (self) KernelBuilder(module, name, options, file, line, column);
 }

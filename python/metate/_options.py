@@ -34,6 +34,7 @@ TABLE = (
     Row("unroll_loops", "bool", True, True, "Inner loops with a few known turns are written out."),
     Row("demote_atomics", "bool", True, True, "Atomics that one iteration owns become plain accesses."),
     Row("promote_cells", "bool", True, True, "What an inner loop reads or accumulates in one place is a value in it."),
+    Row("reassociate_sums", "bool", True, True, "What a loop that runs in order only accumulates is combined in any order, but for deterministic and fast_math=False."),
     Row("private_reductions", "bool", True, True, "Atomics that accumulate in one place do so in a partial result for each chunk of iterations."),
     Row("split_borders", "bool", True, True, "Conditions on loop variables become bounds, or leave the interior of the loop."),
     Row("across_iterations", "bool", True, True, "Iterations that run a long loop in order do so side by side, as lanes of vectors."),
@@ -58,6 +59,7 @@ class CompilerOptions(Record):
     unroll_loops: bool
     demote_atomics: bool
     promote_cells: bool
+    reassociate_sums: bool
     private_reductions: bool
     split_borders: bool
     across_iterations: bool
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
         unroll_loops: bool
         demote_atomics: bool
         promote_cells: bool
+        reassociate_sums: bool
         private_reductions: bool
         split_borders: bool
         across_iterations: bool

@@ -51,7 +51,7 @@ class Options(CompilerOptions):
     threads: int | None  # None: the environment's
     default_ip: _types.DType
     default_fp: _types.DType
-    fast_math: bool
+    fast_math: bool | None
     random_seed: int
     offline_cache: bool | None  # None: the environment's
     offline_cache_file_path: str | None
@@ -131,7 +131,8 @@ class Context:
         threads: how many threads kernels may use at once; 0, or more than the machine has: as many as it
             has; default: the environment's METATE_NUM_THREADS, else 0.
         default_ip, default_fp: types of integer and floating-point literals.
-        fast_math: True lets floating-point operations be reordered.
+        fast_math: True lets floating-point operations be reordered, False keeps the order that is written; default: what a loop
+            only accumulates may be combined in any order, all else stays IEEE's.
         random_seed: an integer; equal seeds give equal random numbers, launch by launch.
         interp_stage: the stage after which ``mt.interp`` runs a kernel: import, simplify, activate, offload.
         checks: what ``mt.interp`` looks for besides accesses outside: names of CHECKS.
@@ -157,7 +158,7 @@ class Context:
     __slots__ = ("__weakref__", "_holdings", "_options", "key")
 
     def __init__(
-        self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=False,
+        self, arch=None, *, cpu=None, threads=None, default_ip=_types.i32, default_fp=_types.f32, fast_math=None,
         random_seed=0, offline_cache=None, offline_cache_file_path=None, offline_cache_max_size_of_files=100 << 20,
         offline_cache_cleaning_policy="lru", offline_cache_cleaning_factor=0.25, interp_stage="import", checks=(), stop=True,
         print_ir=False, perf_map=False, reports=False, **options: Unpack[CompilerKeywords],
@@ -168,7 +169,7 @@ class Context:
             threads=_threads(threads),
             default_ip=_literal_type("default_ip", default_ip, "an integer", _types.DType.is_integer),
             default_fp=_literal_type("default_fp", default_fp, "a float", _types.DType.is_float),
-            fast_math=bool(fast_math),
+            fast_math=None if fast_math is None else bool(fast_math),
             random_seed=_seed(random_seed),
             offline_cache=None if offline_cache is None else bool(offline_cache),
             offline_cache_file_path=None if offline_cache_file_path is None else os.fspath(offline_cache_file_path),

@@ -543,8 +543,8 @@ def kernel(
     """Makes a kernel of a function whose parameters are annotated with types.
 
     Args:
-        fast_math: True lets floating-point operations of this kernel be reordered, False keeps IEEE's
-            order; None: as the context says.
+        fast_math: True lets floating-point operations of this kernel be reordered, False keeps the order that is written, of
+            sums in loops too; None: as the context says.
         debug: True makes this kernel stop at wrong accesses, divisions and activations, False leaves the
             checks out; None: as the context says.
         asserts: True makes this kernel check its assert statements, False leaves them out; None: as the context says,

@@ -152,6 +152,11 @@ class CaseError(Exception):
     """A case that one variant could not compile or run at all."""
 
 
+def _fast_math(contract):
+    """Sums in the order that is written, but where numbers are whole and order changes nothing."""
+    return None if contract else False
+
+
 class Prepared:
     """A case with its kernel object, the types of its trees, and the blocks that they begin as."""
 
@@ -175,9 +180,10 @@ class Prepared:
         self.parameters = self.kernel._specialisation(self.options, given)
 
     def add_to(self, module, may_alias) -> None:
+        own = {"asserts": True, "fast_math": _fast_math(self.case.contract)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            requirements = self.kernel._walk(self.options, self.parameters, may_alias, module, {"asserts": True})[1]
+            requirements = self.kernel._walk(self.options, self.parameters, may_alias, module, own)[1]
         trees = requirements.trees(self.arguments)
         numbers = {id(tree): number for number, tree in enumerate(self.fields.live)}
         self.fields.hidden = [None if tree is None else numbers[id(tree)] for tree in trees]
@@ -370,7 +376,9 @@ class Session:
         return found
 
     def _run_called(self, variant, prepared, contract):
-        context = mt.Context(threads=variant.threads, contract=contract, asserts=True, **dict(variant.changes))
+        context = mt.Context(
+            threads=variant.threads, contract=contract, fast_math=_fast_math(contract), asserts=True, **dict(variant.changes)
+        )
         found = [one.called(context, variant) for one in prepared]
         if variant.reserves:
             self.ran[COUNTED] = self.ran.get(COUNTED, 0) + sum(results["counted"] for results in found)

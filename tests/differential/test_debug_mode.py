@@ -46,8 +46,8 @@ def without_status(found):
 def test_debug_kernels_stop_where_the_interpreter_does(rng):
     seed = int(rng.integers(1 << 24))
     ways = (*without("hoist_leaves", "demote_atomics"), UNOPTIMISED, {"opt_level": 3})
-    debug = [mt.Context(debug=True, threads=1, contract=False, **way) for way in ways]
-    release = mt.Context(threads=1, contract=False, asserts=True)
+    debug = [mt.Context(debug=True, threads=1, contract=False, fast_math=False, **way) for way in ways]
+    release = mt.Context(threads=1, contract=False, fast_math=False, asserts=True)
     interpreter = mt.Context(mt.interp, asserts=True, checks=("division", "outside"))
     stopped = finished = 0
     for number in range(seed, seed + 36):

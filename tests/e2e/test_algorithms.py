@@ -244,7 +244,7 @@ def test_shipped_plans_give_what_they_give_at_once(rng, tmp_path):
     here, shipped, total = x.copy(), x.copy(), np.zeros(1, np.float32)
     plans["sums"].run(here)
     loaded.sums(shipped, *memory("sums"))
-    assert shipped.tobytes() == here.tobytes()
+    np.testing.assert_allclose(shipped, here, rtol=1e-5)  # sums of blocks, in vectors of each CPU's width
     loaded.total(x, total, *memory("total"))
     assert total[0] == pytest.approx(plans["total"].run(x), rel=1e-5)
     out, number = np.zeros(n, np.int32), np.zeros(1, np.int32)

@@ -48,7 +48,7 @@ def test_without_contraction_each_operation_rounds(rng, name, level):
     add, others, chain = kernels(code)
     a, b, c = operands(rng, dtype)
     out = np.empty_like(a)
-    with mt.Context(contract=False, opt_level=level):
+    with mt.Context(contract=False, fast_math=False, opt_level=level):
         add(a, b, c, out)
         np.testing.assert_array_equal(out.view(np.uint8), (a * b + c).view(np.uint8))
         others(a, b, c, out)

@@ -15,7 +15,7 @@ def alike(launch, *outputs):
     """Runs `launch(*copies of outputs)` in every way; the results are equal bit for bit and are returned."""
     results = []
     for options in WAYS:
-        with mt.Context(contract=False, **options):
+        with mt.Context(contract=False, fast_math=False, **options):
             copies = [np.copy(out) for out in outputs]
             launch(*copies)
             results.append(copies)

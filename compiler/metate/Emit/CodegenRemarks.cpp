@@ -20,9 +20,10 @@ static bool isOfInterest(StringRef pass) {
 /// Why LLVM's vectoriser declined, by its name for that; empty: nothing that a reader could use.
 static StringRef reasonOf(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
-      .Cases({"CantReorderFPOps"},
-             "it accumulates floats in order, which vectors would change: fast_math=True, or an "
-             "atomic sum, allows another order")
+      .Cases(
+          {"CantReorderFPOps"},
+          "it accumulates floats in an order that counts: what it also reads, fast_math=False or "
+          "deterministic=True keep it")
       .Cases({"NonReductionValueUsedOutsideLoop", "NonReductionValueUsedOutsideLoop2"},
              "a value that goes from turn to turn is no sum, product, least or greatest")
       .Cases({"CantVectorizeLibcall", "CantVectorizeCall", "CantVectorizeIntrinsic",

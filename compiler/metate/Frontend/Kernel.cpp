@@ -15,6 +15,8 @@ KernelBuilder::KernelBuilder(SourceModule &module, StringRef name, const KernelO
   kernel = KernelOp::create(builder, loc(), name, builder.getFunctionType({}, {}));
   if (options.mayAlias)
     kernel.setMayAlias(true);
+  if (options.ordered)
+    setMark(kernel, mark::ordered);
   Block *entry = &kernel.getBody().front();
   scopes.push_back(entry);
   builder.setInsertionPointToEnd(entry);

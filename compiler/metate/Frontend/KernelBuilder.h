@@ -64,7 +64,8 @@ struct KernelOptions {
   Scalar defaultFloat = METATE_F32;
   bool mayAlias = false;
   bool fastMath = false;
-  bool asserts = true; ///< else what asserts say is checked while compiling only
+  bool ordered = false; ///< no sum may be reordered
+  bool asserts = true;  ///< else what asserts say is checked while compiling only
 };
 
 class KernelBuilder {

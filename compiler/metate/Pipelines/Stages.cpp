@@ -36,12 +36,15 @@ static void simplify(OpPassManager &passes, const Options &options) {
     passes.addNestedPass<KernelOp>(createInsertChecks());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
+  if (!options.debug) // its checks stand in the condition
+    passes.addNestedPass<KernelOp>(createUpliftWhile());
   // Before anything is folded: what it writes is folded already. Checks would be written out too.
   if (options.unrollLoops && !options.debug)
     passes.addNestedPass<KernelOp>(createUnrollLoops());
   // Before canonicalisation, which folds what the components are.
   passes.addNestedPass<KernelOp>(createScalarizeIndices());
   passes.addPass(createCanonicalizerPass());
+  passes.addNestedPass<KernelOp>(createSplitCarried());
   // After canonicalisation has put constants on the right-hand side.
   passes.addNestedPass<KernelOp>(createDelinearizeRanges());
   passes.addNestedPass<KernelOp>(createSplitRows()); // the others
@@ -91,6 +94,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
       passes.addNestedPass<KernelOp>(createPromoteCells());
       passes.addNestedPass<KernelOp>(createPromoteLocals());
     }
+    if (options.reassociateSums && !options.deterministic)
+      passes.addNestedPass<KernelOp>(createReassociateSums());
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createPrivateReductions());
     passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));

@@ -31,6 +31,15 @@ def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
   let statistics = [Statistic<"promoted", "promoted", "variables promoted">];
 }
 
+def UpliftWhile : Metate_Pass<"metate-uplift-while", "::metate::KernelOp"> {
+  let summary = "loops that count up to a bound which does not change have bounds";
+  let description = [{
+    `scf.while (%i = %a) { scf.condition(%i < %n) } do { ...; scf.yield %i + %c }` becomes `scf.for %i = %a to %n step %c`, if the constant %c
+    is positive and %i cannot wrap. Must run after promote-locals.
+  }];
+  let statistics = [Statistic<"uplifted", "uplifted", "loops uplifted">];
+}
+
 def UnrollLoops : Metate_Pass<"metate-unroll-loops", "::metate::KernelOp"> {
   let summary = "loops with a few known turns are written out, with what the turns tell folded";
   let description = [{
@@ -49,6 +58,15 @@ def ScalarizeIndices : Metate_Pass<"metate-scalarize-indices", "::metate::Kernel
   }];
   let statistics = [Statistic<"scalarized", "scalarized", "components computed for themselves">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
+def SplitCarried : Metate_Pass<"metate-split-carried", "::metate::KernelOp"> {
+  let summary = "a vector or matrix that a loop carries only to take it apart is carried as scalars";
+  let description = [{
+    `scf.for ... iter_args(%m = %zero) -> (vector<4x4xf32>)` whose body extracts components of %m and yields a `vector.from_elements` carries 16 scalars.
+    Must run after canonicalisation, which puts insertions together.
+  }];
+  let statistics = [Statistic<"split", "split", "carried vectors split">];
 }
 
 def DelinearizeRanges : Metate_Pass<"metate-delinearize-ranges", "::metate::KernelOp"> {
@@ -118,6 +136,16 @@ def PromoteCells : Metate_Pass<"metate-promote-cells", "::metate::KernelOp"> {
     of these. Must run after demote-atomics: an atomic operation stays where it is.
   }];
   let statistics = [Statistic<"promoted", "promoted", "places promoted">];
+}
+
+def ReassociateSums : Metate_Pass<"metate-reassociate-sums", "::metate::KernelOp"> {
+  let summary = "what a loop only accumulates may be combined in any order";
+  let description = [{
+    Before: `%s = arith.addf %carried, %x`, in a loop that carries %s and reads it nowhere else; after, the addition has the flag `reassoc`. So for
+    subtractions from the value, products, minnum and maxnum (also `nsz`), through branches, choices and inner loops. Not in kernels
+    marked `metate.ordered`. Must run after promote-cells: a place that a loop accumulates in is a value then.
+  }];
+  let statistics = [Statistic<"reassociated", "reassociated", "values that loops accumulate in any order">];
 }
 
 def PrivateReductions : Metate_Pass<"metate-private-reductions", "::metate::KernelOp"> {

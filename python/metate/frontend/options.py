@@ -11,6 +11,6 @@ class FrontendOptions(Record):
 
     default_ip: _types.DType = _types.i32
     default_fp: _types.DType = _types.f32
-    fast_math: bool = False
+    fast_math: bool | None = None  # None: accumulations alone may be reordered
     debug: bool = False
     asserts: bool = False

@@ -65,6 +65,52 @@ def first_component_again():
     expect(out, x[:, 1:])
 
 
+@probe("CarriedTransposed")
+def carried_transposed():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), out: array(mt.i32, 1)):
+        for _ in range(1):
+            v = mt.Vector([0, 0, 0])
+            for k in range(x.shape[0]):
+                v[0] += x[k]
+                v[1] += 10 * x[k]
+                v[2] += 100 * x[k]
+            out[0], out[1], out[2] = v[0], v[1], v[2]
+
+    x, out = np.arange(20, dtype=np.int32), np.zeros(3, np.int32)
+    run(x, out)
+    expect(out, [190, 1900, 19000])
+
+
+@probe("CountedOneShort")
+def counted_one_short():
+    @mt.kernel
+    def run(ends: array(mt.i32, 1)):
+        for i in ends:
+            k = 0
+            while k < 40:
+                k += 3
+            ends[i] = k
+
+    ends = np.zeros(2, np.int32)
+    run(ends)
+    expect(ends, [42, 42])
+
+
+@probe("OrderedSumReassociated")
+def ordered_sum_reassociated():
+    @mt.kernel(fast_math=False)
+    def run(x: array(mt.f32, 1), sums: array(mt.f32, 1)):
+        for i in sums:
+            for k in range(x.shape[0]):
+                sums[i] += x[k]
+
+    x, sums = np.ones(1000, np.float32), np.zeros(1, np.float32)
+    x[0] = 2**24  # each 1 that is added to it alone is lost
+    run(x, sums)
+    expect(sums, [2**24])
+
+
 @probe("UnrolledTurnLost")
 def unrolled_turn_lost():
     @mt.kernel

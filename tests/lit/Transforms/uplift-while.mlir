@@ -1,0 +1,106 @@
+// RUN: metate-opt %s --metate-uplift-while --canonicalize | FileCheck %s
+
+// A loop that counts by one to any bound; what the counter is behind it.
+// CHECK-LABEL: metate.kernel @counts
+// CHECK-SAME: %[[N:[a-z0-9]+]]: i32
+// CHECK: %[[BOUND:.*]] = arith.index_cast %[[N]]
+// CHECK: %[[SUM:.*]] = scf.for %[[I:.*]] = %{{.*}} to %[[BOUND]] step %{{.*}} iter_args(%[[S:.*]] = %{{.*}}) -> (i32) {
+// CHECK:   %[[K:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK:   arith.addi %[[S]], %[[K]]
+// CHECK: }
+// CHECK: %[[RUNS:.*]] = arith.cmpi sgt, %[[N]], %{{.*}}
+// CHECK: %[[LAST:.*]] = arith.select %[[RUNS]], %[[N]], %{{.*}}
+// CHECK: memref.store %[[LAST]]
+// CHECK: memref.store %[[SUM]]
+metate.kernel @counts(%n: i32, %out: memref<?xi32>) {
+  %zero = arith.constant 0 : i32
+  %at = arith.constant 0 : index
+  %next = arith.constant 1 : index
+  %last:2 = scf.while (%i = %zero, %s = %zero) : (i32, i32) -> (i32, i32) {
+    %runs = arith.cmpi slt, %i, %n : i32
+    scf.condition(%runs) %i, %s : i32, i32
+  } do {
+  ^bb0(%i: i32, %s: i32):
+    %one = arith.constant 1 : i32
+    %t = arith.addi %s, %i : i32
+    %j = arith.addi %i, %one : i32
+    scf.yield %j, %t : i32, i32
+  }
+  memref.store %last#0, %out[%at] : memref<?xi32>
+  memref.store %last#1, %out[%next] : memref<?xi32>
+  metate.return
+}
+
+// By three to a bound that may be the greatest integer: the counter could wrap. To one that is known: it cannot.
+// CHECK-LABEL: metate.kernel @may_wrap
+// CHECK: scf.while
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c40 step %c3
+// CHECK: memref.store %c42_i32
+metate.kernel @may_wrap(%n: i32, %out: memref<?xi32>) {
+  %zero = arith.constant 0 : i32
+  %three = arith.constant 3 : i32
+  %at = arith.constant 0 : index
+  %a = scf.while (%i = %zero) : (i32) -> i32 {
+    %runs = arith.cmpi slt, %i, %n : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    memref.store %i, %out[%at] : memref<?xi32>
+    %j = arith.addi %i, %three : i32
+    scf.yield %j : i32
+  }
+  %b = scf.while (%i = %zero) : (i32) -> i32 {
+    %forty = arith.constant 40 : i32
+    %runs = arith.cmpi slt, %i, %forty : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    memref.store %i, %out[%at] : memref<?xi32>
+    %j = arith.addi %i, %three : i32
+    scf.yield %j : i32
+  }
+  memref.store %b, %out[%at] : memref<?xi32>
+  metate.return
+}
+
+// A bound that the loop changes, a counter that goes down, another condition.
+// CHECK-LABEL: metate.kernel @not_counted
+// CHECK-COUNT-3: scf.while
+// CHECK-NOT: scf.for
+metate.kernel @not_counted(%n: i32, %out: memref<?xi32>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %less = arith.constant -1 : i32
+  %at = arith.constant 0 : index
+  %a:2 = scf.while (%i = %zero, %end = %n) : (i32, i32) -> (i32, i32) {
+    %runs = arith.cmpi slt, %i, %end : i32
+    scf.condition(%runs) %i, %end : i32, i32
+  } do {
+  ^bb0(%i: i32, %end: i32):
+    %j = arith.addi %i, %one : i32
+    %nearer = arith.addi %end, %less : i32
+    scf.yield %j, %nearer : i32, i32
+  }
+  memref.store %a#0, %out[%at] : memref<?xi32>
+  %b = scf.while (%i = %zero) : (i32) -> i32 {
+    %runs = arith.cmpi slt, %i, %n : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    %j = arith.addi %i, %less : i32
+    scf.yield %j : i32
+  }
+  memref.store %b, %out[%at] : memref<?xi32>
+  %c = scf.while (%i = %zero) : (i32) -> i32 {
+    %stop = memref.load %out[%at] : memref<?xi32>
+    %runs = arith.cmpi slt, %i, %stop : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    memref.store %i, %out[%at] : memref<?xi32>
+    %j = arith.addi %i, %one : i32
+    scf.yield %j : i32
+  }
+  memref.store %c, %out[%at] : memref<?xi32>
+  metate.return
+}
