@@ -197,6 +197,26 @@ METATE_VIEW_INLINE int64_t metate_view_append(const metate_view *view, uint32_t 
   }
 }
 
+/* The same by a worker that no other is beside: nobody else changes the length. */
+METATE_VIEW_INLINE int64_t metate_view_append_alone(const metate_view *view, uint32_t level,
+                                                    METATE_BLOCK uint8_t *container,
+                                                    const uint32_t *key) {
+  const metate_level *own = metate_view_level(view, level);
+  METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
+  uint32_t known = METATE_ATOMIC_LOAD(length, RELAXED);
+  if (known >= own->cells) {
+    metate_view_report(view, level, 0);
+    return -1;
+  }
+  uint32_t chunk = known / own->slot_cells;
+  if (!METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, RELAXED) &&
+      !metate_view_chunk_claim(view, level, container, chunk, key))
+    return -1;
+  METATE_ATOMIC_STORE(length, known + 1, RELAXED);
+  metate_view_change(view);
+  return known;
+}
+
 /* ---- deactivation ------------------------------------------------------------------------------- */
 
 METATE_VIEW_INLINE void metate_view_unlink(const metate_view *view, uint32_t level,

@@ -241,6 +241,23 @@ void keepPowers(ModuleOp module) {
   }
 }
 
+/// Of an extreme that may be taken in any order, the intrinsic that is associative: LLVM makes vectors of it alone.
+template <typename Op> struct ConvertExtreme : ConvertOpToLLVMPattern<Op> {
+  using ConvertOpToLLVMPattern<Op>::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!arith::bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::reassoc) ||
+        !(type.isF32() || type.isF64()))
+      return failure();
+    StringRef name = std::is_same_v<Op, arith::MinNumFOp> ? "llvm.minimumnum" : "llvm.maximumnum";
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, type, rewriter.getStringAttr(name), adaptor.getOperands(),
+        LLVM::FastmathFlagsAttr::get(op.getContext(), LLVM::FastmathFlags::nsz));
+    return success();
+  }
+};
+
 struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -270,6 +287,8 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     // An instruction of every CPU, exactly rounded; over a library's call no loop is vectorised.
     patterns.add<
         VectorConvertToLLVMPattern<math::SqrtOp, LLVM::SqrtOp, arith::AttrConvertFastMathToLLVM>>(
+        converter, /*benefit=*/2);
+    patterns.add<ConvertExtreme<arith::MinNumFOp>, ConvertExtreme<arith::MaxNumFOp>>(
         converter, /*benefit=*/2);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     mlir::ub::populateUBToLLVMConversionPatterns(

@@ -60,7 +60,7 @@ static Type resultOf(TreeCallOp call) {
 /// slots, from the worker's magazine; the host (a pointer) where it walks over many slots; else null.
 static Type callerType(TreeCallOp call) {
   StringRef callee = call.getCallee();
-  if (callee.ends_with("claim") || callee == "dynamic_activate" || callee == "append")
+  if (callee.ends_with("claim") || callee == "dynamic_activate" || callee.starts_with("append"))
     return IntegerType::get(call.getContext(), 32);
   if (callee == "collect" || callee == "snapshot")
     return LLVM::LLVMPointerType::get(call.getContext());
@@ -130,9 +130,20 @@ static void addFunction(TreeCallOp call, ModuleOp module, const Callee &callee) 
   LLVM::ReturnOp::create(builder, loc, inner.getResults());
 }
 
+void target::makeAlone(TreeCallOp call) {
+  if (call.getCallee() == "append")
+    call.setCallee("append_alone");
+}
+
 void target::addTreeCallees(ModuleOp module) {
   SmallVector<TreeCallOp> calls;
-  module.walk([&](TreeCallOp call) { calls.push_back(call); });
+  module.walk([&](TreeCallOp call) {
+    // An entry is one worker, and no task of it runs meanwhile.
+    auto function = call->getParentOfType<LLVM::LLVMFuncOp>();
+    if (function && function.getFunctionType() == entryType(call.getContext()))
+      makeAlone(call);
+    calls.push_back(call);
+  });
   for (TreeCallOp call : calls) {
     std::string blob = blobOf(call);
     Callee callee = calleeOf(call, blob);

@@ -10,6 +10,9 @@ namespace metate::target {
 /// coordinates...) to the result; and the blobs of the types that they name.
 void addTreeCallees(mlir::ModuleOp module);
 
+/// An append by a worker that no other is beside.
+void makeAlone(TreeCallOp call);
+
 /// `metate.tree_call` becomes a call of its function.
 void populateTreeCallPatterns(KernelTypeConverter &converter, mlir::RewritePatternSet &patterns);
 

@@ -78,6 +78,8 @@ private:
     }
     if (isa<CasOp>(op))
       return 10000;
+    if (auto call = dyn_cast<TreeCallOp>(op); call && call.getCallee() == "append")
+      return alone ? 3000 : 15000;
     if (isa<func::CallOp, TreeCallOp, PrintOp>(op))
       return 20000;
     if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
@@ -161,8 +163,11 @@ TaskCost cpu::costOf(const LaunchedTask &task, OpBuilder &builder, uint64_t nano
     return {one, one};
   Value work = estimate.ofIteration(), loners = one;
   if (range
-          .walk([](RmwOp rmw) {
-            return rmw->hasAttr(mark::reduction) ? WalkResult::advance() : WalkResult::interrupt();
+          .walk([](Operation *op) {
+            auto call = dyn_cast<TreeCallOp>(op);
+            bool isCheaperAlone = (isa<RmwOp>(op) && !op->hasAttr(mark::reduction)) ||
+                                  (call && call.getCallee() == "append");
+            return isCheaperAlone ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted()) {
     Value plain = Estimate(task, builder, /*alone=*/true).ofIteration();

@@ -116,8 +116,8 @@ void storePartials(llvm::ArrayRef<RmwOp> merges, mlir::scf::ForOp pieces, const 
 bool showsOrder(mlir::LLVM::LLVMFuncOp body);
 /// The atomic becomes a read, an operation and a write.
 void makePlain(RmwOp rmw);
-/// Its atomics become plain accesses: for a body that one worker runs.
-void makeAlone(mlir::LLVM::LLVMFuncOp body);
+/// Atomics become plain accesses, appends do without them: for code that one worker runs.
+void makeAlone(mlir::Operation *code);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors; the loop itself is left with the rest.

@@ -102,9 +102,3 @@ bool cpu::showsOrder(LLVM::LLVMFuncOp body) {
   llvm::SmallPtrSet<Operation *, 4> seen;
   return mayShowOrder(body, seen);
 }
-
-void cpu::makeAlone(LLVM::LLVMFuncOp body) {
-  SmallVector<RmwOp> work;
-  body.walk([&](RmwOp rmw) { work.push_back(rmw); });
-  llvm::for_each(work, makePlain);
-}

@@ -10,6 +10,7 @@
 #include "metate/Target/Cpu/Reductions.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Target/Common/TreeCalls.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -217,9 +218,30 @@ void cpu::makePlain(RmwOp rmw) {
   rmw.erase();
 }
 
+void cpu::makeAlone(Operation *code) {
+  SmallVector<RmwOp> work;
+  code->walk([&](Operation *op) {
+    if (auto rmw = dyn_cast<RmwOp>(op))
+      work.push_back(rmw);
+    else if (auto call = dyn_cast<TreeCallOp>(op))
+      target::makeAlone(call);
+  });
+  llvm::for_each(work, makePlain);
+}
+
+/// What a worker that is alone does with less.
+static bool hasAtomics(Operation *loops) {
+  return loops
+      ->walk([](Operation *op) {
+        auto call = dyn_cast<TreeCallOp>(op);
+        bool isOne = isa<RmwOp>(op) || (call && call.getCallee() == "append");
+        return isOne ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops) {
-  bool hasAtomics = loops->walk([](RmwOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (!hasAtomics)
+  if (!hasAtomics(loops))
     return;
   OpBuilder builder(loops);
   Location loc = loops->getLoc();
@@ -234,7 +256,5 @@ void cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops) {
   builder.setInsertionPointToStart(branch.thenBlock());
   Operation *plain = builder.clone(*loops);
   loops->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
-  SmallVector<RmwOp> work;
-  plain->walk([&](RmwOp rmw) { work.push_back(rmw); });
-  llvm::for_each(work, makePlain);
+  makeAlone(plain);
 }

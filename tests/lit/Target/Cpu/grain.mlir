@@ -101,3 +101,21 @@ metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
   }
   metate.return
 }
+
+// Appends wait for one another: up to five workers one that is alone, without compare-exchanges, is as fast. A task in order is always alone.
+// CHECK-LABEL: llvm.func internal @appends_task0(
+// CHECK: scf.if
+// CHECK: metate.tree_call "append_alone"
+// CHECK: } else {
+// CHECK: metate.tree_call "append" %
+// CHECK-LABEL: llvm.func @appends(
+// CHECK: arith.constant 5 : index
+!lists = !metate.tree<#metate.dense<"i", [64], [#metate.dynamic<"j", [1024], [#metate.place<"a" : i32>], chunk = 64>]>>
+metate.kernel @appends(%block: !metate.block, %n: index) {
+  %zero = arith.constant 0 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %j = metate.tree_call "append" %block level 1 (%i) at (%i, %zero) : !lists -> i64
+    metate.yield
+  }
+  metate.return
+}
