@@ -49,11 +49,16 @@ def view(field) -> np.ndarray:
         why = "an axis is split between levels"
     if why is not None:
         raise TreeError(f"{field._described()}: numpy_view: its memory is no strided array: {why}; to_numpy() copies it")
-    inner = getattr(field.element, "shape", ())
+    return _strided(field, form[0], strides, getattr(field.element, "shape", ()))
+
+
+def _strided(field, offset, strides, inner):
+    """The array at an offset of the tree, with elements of shape `inner`."""
+    numpy = field.dtype.numpy
     last = [numpy.itemsize * int(np.prod(inner[k + 1 :])) for k in range(len(inner))]
     outer = [strides[axis] for axis in sorted(strides)]
-    raw = np.frombuffer(tree.block, np.uint8)  # of a memoryview, np.ndarray would keep the tree only, not the memory in place
-    return np.ndarray(field.shape + inner, numpy, raw, tree._root_offset() + form[0], (*outer, *last))
+    raw = np.frombuffer(field._tree.block, np.uint8)  # of a memoryview, np.ndarray would keep the tree only, not the memory in place
+    return np.ndarray(field.shape + inner, numpy, raw, field._tree._root_offset() + offset, (*outer, *last))
 
 
 def is_dense(field) -> bool:
@@ -104,15 +109,18 @@ def copy(field, other) -> None:
     shape, given = field.shape + getattr(field.element, "shape", ()), other.shape + getattr(other.element, "shape", ())
     if shape != given:
         raise RuntimeValueError_(f"{field._described()}: copy_from: expected a field of shape {shape}, got {given}")
-    if field.dtype is other.dtype:
-        try:
-            to, given = view(field), view(other)
-        except TreeError:  # no strided arrays: cells of sparse trees, bf16, components that lie apart
-            pass
-        else:
-            np.copyto(to, given)
-            return
-    from_array(field, other.to_numpy())
+    if field.dtype is not other.dtype or field.dtype.numpy is None or field._is_split() != other._is_split():
+        return from_array(field, other.to_numpy())
+    for to, member in zip(field._member_indices(), other._member_indices(), strict=True):
+        field._tree._write_dense(to, np.ascontiguousarray(_member(other, member)))
+
+
+def _member(field, member):
+    """A member as an array: its memory, or a copy where that is no strided array."""
+    form = dense_form(field._tree.type.blob, member)
+    strides = form and _strides(form[1])
+    inner = () if field._is_split() else getattr(field.element, "shape", ())
+    return _strided(field, form[0], strides, inner) if strides else field._tree._read_dense(member)
 
 
 def _numpy_of(dtype):
