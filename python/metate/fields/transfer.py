@@ -57,7 +57,9 @@ def _strided(field, offset, strides, inner):
     numpy = field.dtype.numpy
     last = [numpy.itemsize * int(np.prod(inner[k + 1 :])) for k in range(len(inner))]
     outer = [strides[axis] for axis in sorted(strides)]
-    raw = np.frombuffer(field._tree.block, np.uint8)  # of a memoryview, np.ndarray would keep the tree only, not the memory in place
+    raw = np.frombuffer(
+        field._tree.block, np.uint8
+    )  # of a memoryview, np.ndarray would keep the tree only, not the memory in place
     return np.ndarray(field.shape + inner, numpy, raw, field._tree._root_offset() + offset, (*outer, *last))
 
 

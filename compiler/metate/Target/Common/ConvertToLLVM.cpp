@@ -288,8 +288,8 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     patterns.add<
         VectorConvertToLLVMPattern<math::SqrtOp, LLVM::SqrtOp, arith::AttrConvertFastMathToLLVM>>(
         converter, /*benefit=*/2);
-    patterns.add<ConvertExtreme<arith::MinNumFOp>, ConvertExtreme<arith::MaxNumFOp>>(
-        converter, /*benefit=*/2);
+    patterns.add<ConvertExtreme<arith::MinNumFOp>, ConvertExtreme<arith::MaxNumFOp>>(converter,
+                                                                                     /*benefit=*/2);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     mlir::ub::populateUBToLLVMConversionPatterns(
         converter, patterns); // what folding leaves of unused vector parts
