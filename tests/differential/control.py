@@ -92,12 +92,16 @@ class Control:
     def make_while(self, depth):
         if depth <= 0 or len(self.loops) > 2:
             return None
-        name, limit = self.name("w"), self.rng.randint(1, 4)
-        condition = self.condition(1)
-        counter = Stmt("count", [Line(f"{name} += 1", f"{name} += 1")])
-        body = [counter, *self._inner("serial", depth, [Source(Type("i32"), name, name, index=(0, 5))])]
-        header = self.rng.choice((f"while {name} < {limit} and {{0}}:", f"while {{0}} and {name} < {limit}:"))
-        return Stmt("while", [Line(f"{name} = 0", f"{name} = 0"), Line(header, header, body)], [condition])
+        name, limit, step = self.name("w"), self.rng.randint(1, 4), self.rng.choice((1, 1, 2, 3))
+        counts = self.rng.random() < 0.5  # and nothing else: a loop with bounds
+        conditions = [] if counts else [self.condition(1)]
+        counter = Stmt("count", [Line(f"{name} += {step}", f"{name} += {step}")])
+        counted = Source(Type("i32"), name, name, index=(0, 7))
+        body = [counter, *self._inner("serial", depth, [counted])]
+        tests = (f"{name} < {limit}",) if counts else (f"{name} < {limit} and {{0}}", f"{{0}} and {name} < {limit}")
+        header = f"while {self.rng.choice(tests)}:"
+        self.scope.sources.append(counted)
+        return Stmt("while", [Line(f"{name} = 0", f"{name} = 0"), Line(header, header, body)], conditions)
 
     def make_static_for(self, depth):
         if depth <= 0 or len(self.loops) > 2:
