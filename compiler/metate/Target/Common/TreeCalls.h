@@ -2,6 +2,7 @@
 #ifndef METATE_TARGET_COMMON_TREECALLS_H
 #define METATE_TARGET_COMMON_TREECALLS_H
 
+#include "metate/Dialect/Metate.h"
 #include "metate/Target/Common/Abi.h"
 
 namespace metate::target {
