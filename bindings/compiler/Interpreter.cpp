@@ -3,6 +3,7 @@
 #include "Choices.h"
 #include "Compiler.h"
 
+#include "metate/Dialect/Elementary.h"
 #include "metate/Interp/Interpreter.h"
 #include "metate/Jit/Jit.h"
 #include "metate/Module/Module.h"
@@ -101,7 +102,20 @@ std::unique_ptr<InterpretedCode> compile(Interpreter &self, SourceModule &module
 
 } // namespace
 
+/// The function's value, of f64 or of f32: for tests that compute what kernels do.
+static double elementaryValue(const std::string &name, double x, double y, bool isDouble) {
+  std::optional<ElementaryFunction> function = symbolizeElementaryFunction(name);
+  if (!function)
+    throw nb::value_error(("no elementary function '" + name + "'").c_str());
+  auto which = elementary::Function(*function);
+  return isDouble ? elementary::evaluate(which, x, y)
+                  : double(elementary::evaluate(which, float(x), float(y)));
+}
+
 void bindInterpreter(nb::module_ &module) {
+  module.def("elementary", &elementaryValue, nb::arg("name"), nb::arg("x"), nb::arg("y"),
+             nb::arg("is_double"),
+             "An elementary function of numbers, to the last bit as kernels have it.");
   nb::class_<Finding>(module, "Finding", "One thing that the interpreter found, at one place.")
       .def_ro("kind", &Finding::kind, "A check's name, or bounds, assert, capacity, undefined.")
       .def_ro("file", &Finding::file)

@@ -29,8 +29,8 @@ numbers and NumPy arrays.
 
 *Elementwise* means: of vectors and matrices, component by component; a number beside a vector is spread. An argument of
 another kind or number is an error at the call (`TypeError_`, a `TypeError`; a wrong number of arguments a
-`TaichiSyntaxError` as well), with what was expected and what came. *Exact* says how far the tests let two correct results
-be apart, in units of the last place (ulp): of exact ones nothing. Empty: several roundings, or nothing to round.
+`TaichiSyntaxError` as well), with what was expected and what came. *Exact* says how far a result may be
+from the exact one, in units of the last place (ulp). Empty: several roundings, or nothing to round.
 
 <!-- Made by scripts/lib/reference.py: examples show what they print. -->
 """
@@ -69,8 +69,8 @@ def parameters(thing) -> str:
 
 def exactness(group: Group, name: str) -> str:
     spelled = {f"mt.{name}(", f"mt.math.{name}("} if group.where else {f"{{0}}.{name}("}
-    found = [op.ulp for op in table.OPS if any(text in one for one in op.texts for text in spelled)]
-    return "" if not found else "exact" if max(found) == 0 else f"{max(found)} ulp"
+    found = {op.accuracy for op in table.OPS if any(text in one for one in op.texts for text in spelled)}
+    return max(found - {"exact"}, default="exact") if found else ""
 
 
 def results() -> dict[tuple[str, str], str]:

@@ -167,6 +167,13 @@ LONG = (
         *(("build-mutants",), True, 0, 2),
         is_long=True,
     ),
+    # sin, exp and their kin of all floats, and of 20 million doubles each.
+    Step(
+        "elementary-functions",
+        ("build/bin/measure-elementary", "--step", "1", "--count", "20000000"),
+        *(("build-dev",), False, 0, 2),
+        is_long=True,
+    ),
     # The site: what the checks of pages and links in tests/e2e/test_manual.py cannot see. It needs the network once.
     Step("docs", ("scripts/docs",), ("build-dev",), budget=0, is_long=True),
     Step("fuzz-bytes", ("scripts/fuzz", "all", "--runs", "1000000"), ("build-dev",), budget=0, is_long=True),

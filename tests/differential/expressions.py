@@ -58,8 +58,7 @@ class Expressions:
         self.scope = Scope()
         self.level = "array"
         self.nesting = 0
-        self.ops = [op for op in table.OPS if op.ulp == 0 and self._is_usable(op)]
-        self.inexact = [op for op in table.OPS if op.ulp and self._is_usable(op)]
+        self.ops = [op for op in table.OPS if self._is_usable(op)]
 
     def _is_usable(self, op):
         return not self.is_whole or op.whole is not None or not set(op.counts) <= set(table.FLOATS)
@@ -278,7 +277,7 @@ class Expressions:
                 bound = bound if n.is_float(type_.scalar) else None
         kernel = (use.text or self.rng.choice(op.texts)).replace("{t}", f"mt.{type_.scalar}")
         twin = self._twin(op, use, type_, kernel)
-        made = Expr(type_, kernel, twin, kids, op.ulp, bound=bound, counts=((op.name, use.counted.label),))
+        made = Expr(type_, kernel, twin, kids, bound=bound, counts=((op.name, use.counted.label),))
         return self._with_flags(made, op)
 
     @staticmethod
@@ -328,7 +327,7 @@ class Expressions:
 
     # -- what coverage misses ---------------------------------------------------------------------------------
 
-    def missing(self, depth=2, may_be_inexact=False) -> Expr | None:
+    def missing(self, depth=2) -> Expr | None:
         """An expression whose outermost operation fills a gap of the coverage at this level."""
         if self.wanted is None:
             return None
@@ -337,7 +336,7 @@ class Expressions:
             if gap is None:
                 return None
             op = table.BY_NAME.get(gap[0])
-            if op is None or not self._is_usable(op) or (op.ulp and not may_be_inexact):
+            if op is None or not self._is_usable(op):
                 continue
             made = self._with_column(op, gap[1], depth)
             if made is not None:
@@ -392,15 +391,6 @@ class Expressions:
             if any(not part.kids and any(c.isalpha() for c in part.kernel) for part in made.walk()):
                 return made
         return self.constant(Type("u1"))
-
-    def inexact_value(self, depth=2) -> Expr | None:
-        """A function of the C library, of an exact operand."""
-        if self.is_whole:
-            return None
-        op = self.rng.choice(self.inexact)
-        type_ = Type(self.rng.choice(table.FLOATS))
-        use = op.rule(type_, self.rng)
-        return self.operation(op, use, type_, depth)
 
     def index(self, extent: int) -> Expr:
         """An i32 from 0 to extent - 1."""

@@ -158,25 +158,6 @@ def maximum(a, b):
     return b if a != a else a if b != b else max(a, b)
 
 
-def logarithm(function):
-    def call(v):
-        if v == 0:
-            return -math.inf
-        return math.nan if v != v or v < 0 else v if math.isinf(v) else function(v)
-
-    return call
-
-
-def power(a, b):
-    try:
-        return math.pow(a, b)
-    except (ValueError, OverflowError):  # 0 to a negative power, a root of a negative number, too large
-        if a < 0 and b != math.trunc(b):
-            return math.nan
-        is_odd = b == math.trunc(b) and math.fmod(b, 2) != 0
-        return math.copysign(math.inf, a) if is_odd else math.inf
-
-
 # -- integers -------------------------------------------------------------------------------------------
 
 

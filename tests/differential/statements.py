@@ -20,7 +20,7 @@ from .table import Type
 
 # Kinds of statements with their weights; `generate` writes the loops around them.
 STATEMENTS = {
-    "output": 8, "inexact output": 3, "declaration": 5, "typed declaration": 1, "assignment": 4, "augmented assignment": 3,
+    "output": 8, "declaration": 5, "typed declaration": 1, "assignment": 4, "augmented assignment": 3,
     "component assignment": 1.5, "swizzle": 0.7, "unpacking": 1, "chained assignment": 0.6, "if": 3, "if else": 2, "elif": 1,
     "for": 2, "for over a box": 0.7, "while": 1.2, "static for": 1, "break": 1.5, "continue": 1.5, "call": 2,
     "call of several results": 0.8, "comprehension": 0.6, "walrus": 0.6, "own place": 3, "own component": 1,
@@ -304,16 +304,12 @@ class Statements(Control, Aggregates, Expressions):
 
     def make_gap_output(self):
         """An output that fills a gap of the coverage; None when there is none."""
-        value = self.missing(1, may_be_inexact=True)
+        value = self.missing(1)
         return None if value is None else self._output(value)
 
     def _output(self, value):
         place = self.output(value.type, value.signless or value.ulp, inexact=bool(value.ulp))
         return None if place is None else self.write(place, value, "output")
-
-    def make_inexact_output(self, depth):
-        value = self.inexact_value() if self.in_function is None else None
-        return None if value is None else self._output(value)
 
     def make_own_place(self, depth):
         place = self.own_place() if self.in_function is None else None

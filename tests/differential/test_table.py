@@ -94,7 +94,7 @@ def test_atomics_are_the_builders():
 def test_random_numbers_of_every_type_are_drawn():
     """A short run need not draw all of them; together many do, in loops, in branches and outside."""
     columns = {"random": set(), "randn": set()}
-    for seed in range(600):
+    for seed in range(800):
         for name, column, _ in generate(seed).covered:
             columns.get(name, set()).add(column)
     assert columns == {"random": set(table.ALL), "randn": set(table.FLOATS)}

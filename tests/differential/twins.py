@@ -2,7 +2,7 @@
 
 A twin is Python text that mirrors a kernel; every operation in it is a call of one of these. Vectors
 and matrices are tuples of components, row by row. Written from the language's description; it must not
-import metate.
+import metate, but for the values of sin, exp and their kin: they have one definition, which tests/accuracy measures.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import re
 
 from . import numbers as n
+from . import table
 
 _NAME = re.compile(r"\b[a-z_0-9]+?__[a-z0-9_]+\b")
 
@@ -110,9 +111,16 @@ def _rsqrt(s):
     return lambda v: divide(1.0, root(v))
 
 
-def _of_float(function):
-    """A function of the C library: computed in double, rounded once."""
-    return lambda s: (lambda fit: lambda *v: fit(function(*v)))(n.ROUND[s])
+def _elementary(name):
+    """sin and its kin, which have one definition: of f32, or of f64."""
+
+    def typed(s):
+        from metate_native import _compiler  # on use: the process that runs modules has none
+
+        into, is_double = n.ROUND[s], s == "f64"
+        return lambda x, y=0.0: into(_compiler.elementary(name, x, y, is_double))
+
+    return typed
 
 
 def _whole(function):
@@ -347,7 +355,7 @@ def _scaled(a, b):
 FACTORIES = {
     "add": _add, "sub": _sub, "mul": _mul, "div": _div, "floordiv": _floordiv, "mod": _mod, "raw_div": _raw_div,
     "raw_mod": _raw_mod, "neg": _neg, "known_power": _known_power,
-    "power": lambda s: _of_float(n.power)(s) if n.is_float(s) else n.integer_power(s),
+    "power": lambda s: _elementary("pow")(s) if n.is_float(s) else n.integer_power(s),
     "and": lambda s: lambda a, b: a & b, "or": lambda s: lambda a, b: a | b, "xor": lambda s: lambda a, b: a ^ b,
     "invert": lambda s: (lambda v: 1 - v) if s == "u1" else (lambda fit: lambda v: fit(~v))(n.wrap(s)),
     "shl": lambda s: n.shift(s, "<<"), "shr": lambda s: n.shift(s, ">>"), "bit_shr": lambda s: n.shift(s, "bit_shr"),
@@ -361,13 +369,7 @@ FACTORIES = {
     "isnan": lambda s: lambda v: int(v != v), "isinf": lambda s: lambda v: int(abs(v) == math.inf),
     "popcnt": lambda s: lambda v: (v & ((1 << n.bits_of(s)) - 1)).bit_count(),
     "clz": lambda s: lambda v: n.bits_of(s) - (v & ((1 << n.bits_of(s)) - 1)).bit_length(),
-    "sin": _of_float(n.quiet(math.sin)), "cos": _of_float(n.quiet(math.cos)), "tan": _of_float(n.quiet(math.tan)),
-    "asin": _of_float(n.quiet(math.asin)), "acos": _of_float(n.quiet(math.acos)), "atan": _of_float(math.atan),
-    "sinh": _of_float(lambda v: n.quiet(math.sinh, math.copysign(math.inf, v))(v)),
-    "cosh": _of_float(n.quiet(math.cosh)), "tanh": _of_float(math.tanh),
-    "exp": _of_float(n.quiet(math.exp)), "exp2": _of_float(n.quiet(math.exp2)),
-    "log": _of_float(n.logarithm(math.log)), "log2": _of_float(n.logarithm(math.log2)),
-    "log10": _of_float(n.logarithm(math.log10)), "atan2": _of_float(math.atan2),
+    **{name: _elementary(name) for name in (*table.ELEMENTARY, "atan2")},
     "cast": lambda a, b: n.cast(a, b) or (lambda v: v), "cast_clamped": _cast_clamped, "bit_cast": n.reinterpret,
     "fit": n.fit,
     "sum": _sum, "min_of": lambda s: _fold(n.minimum), "max_of": lambda s: _fold(n.maximum),

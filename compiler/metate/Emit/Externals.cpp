@@ -1,8 +1,8 @@
 //===- Externals.cpp - the allow-list and its check -------------*- C++ -*-===//
 //
-// Versions are glibc's: the newest up to 2.29 (2019), so that a module gets the same function as a
-// program linked today, and loads on every system since. exp, log, pow and their kin changed then;
-// the rest is as old as the architecture's port.
+// What is exact or rounded once, so that every C library gives the same: functions that code generators call where a machine
+// has no instruction. sin, exp and their kin are arithmetic (Elementary/). Versions are glibc's, as old as the architecture's
+// port but for roundeven's.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Emit/Externals.h"
@@ -18,55 +18,26 @@ using namespace llvm;
 
 static constexpr const char *libc = "libc.so.6", *libm = "libm.so.6";
 static constexpr const char *v225 = "GLIBC_2.2.5", *v214 = "GLIBC_2.14", *v217 = "GLIBC_2.17",
-                            *v227 = "GLIBC_2.27", *v229 = "GLIBC_2.29", *v225r = "GLIBC_2.25";
+                            *v225r = "GLIBC_2.25";
 
 // Sorted by name: findExternal searches by bisection.
 static constexpr metate::External externals[] = {
-    {"acos", libm, v225, v217},        {"acosf", libm, v225, v217},
-    {"acosh", libm, v225, v217},       {"acoshf", libm, v225, v217},
-    {"asin", libm, v225, v217},        {"asinf", libm, v225, v217},
-    {"asinh", libm, v225, v217},       {"asinhf", libm, v225, v217},
-    {"atan", libm, v225, v217},        {"atan2", libm, v225, v217},
-    {"atan2f", libm, v225, v217},      {"atanf", libm, v225, v217},
-    {"atanh", libm, v225, v217},       {"atanhf", libm, v225, v217},
-    {"bcmp", libc, v225, v217},        {"cbrt", libm, v225, v217},
-    {"cbrtf", libm, v225, v217},       {"ceil", libm, v225, v217},
+    {"bcmp", libc, v225, v217},        {"ceil", libm, v225, v217},
     {"ceilf", libm, v225, v217},       {"copysign", libm, v225, v217},
-    {"copysignf", libm, v225, v217},   {"cos", libm, v225, v217},
-    {"cosf", libm, v225, v217},        {"cosh", libm, v225, v217},
-    {"coshf", libm, v225, v217},       {"erf", libm, v225, v217},
-    {"erfc", libm, v225, v217},        {"erfcf", libm, v225, v217},
-    {"erff", libm, v225, v217},        {"exp", libm, v229, v229},
-    {"exp2", libm, v229, v229},        {"exp2f", libm, v227, v227},
-    {"expf", libm, v227, v227},        {"expm1", libm, v225, v217},
-    {"expm1f", libm, v225, v217},      {"fabs", libm, v225, v217},
+    {"copysignf", libm, v225, v217},   {"fabs", libm, v225, v217},
     {"fabsf", libm, v225, v217},       {"floor", libm, v225, v217},
     {"floorf", libm, v225, v217},      {"fma", libm, v225, v217},
     {"fmaf", libm, v225, v217},        {"fmax", libm, v225, v217},
     {"fmaxf", libm, v225, v217},       {"fmin", libm, v225, v217},
     {"fminf", libm, v225, v217},       {"fmod", libm, v225, v217},
-    {"fmodf", libm, v225, v217},       {"hypot", libm, v225, v217},
-    {"hypotf", libm, v225, v217},      {"ldexp", libm, v225, v217},
-    {"ldexpf", libm, v225, v217},      {"lgamma", libm, v225, v217},
-    {"lgammaf", libm, v225, v217},     {"log", libm, v229, v229},
-    {"log10", libm, v225, v217},       {"log10f", libm, v225, v217},
-    {"log1p", libm, v225, v217},       {"log1pf", libm, v225, v217},
-    {"log2", libm, v229, v229},        {"log2f", libm, v227, v227},
-    {"logf", libm, v227, v227},        {"memcmp", libc, v225, v217},
+    {"fmodf", libm, v225, v217},       {"memcmp", libc, v225, v217},
     {"memcpy", libc, v214, v217},      {"memmove", libc, v225, v217},
     {"memset", libc, v225, v217},      {"nearbyint", libm, v225, v217},
-    {"nearbyintf", libm, v225, v217},  {"pow", libm, v229, v229},
-    {"powf", libm, v227, v227},        {"rint", libm, v225, v217},
+    {"nearbyintf", libm, v225, v217},  {"rint", libm, v225, v217},
     {"rintf", libm, v225, v217},       {"round", libm, v225, v217},
     {"roundeven", libm, v225r, v225r}, {"roundevenf", libm, v225r, v225r},
-    {"roundf", libm, v225, v217},      {"sin", libm, v225, v217},
-    {"sincos", libm, v225, v217},      {"sincosf", libm, v225, v217},
-    {"sinf", libm, v225, v217},        {"sinh", libm, v225, v217},
-    {"sinhf", libm, v225, v217},       {"sqrt", libm, v225, v217},
-    {"sqrtf", libm, v225, v217},       {"tan", libm, v225, v217},
-    {"tanf", libm, v225, v217},        {"tanh", libm, v225, v217},
-    {"tanhf", libm, v225, v217},       {"tgamma", libm, v225, v217},
-    {"tgammaf", libm, v225, v217},     {"trunc", libm, v225, v217},
+    {"roundf", libm, v225, v217},      {"sqrt", libm, v225, v217},
+    {"sqrtf", libm, v225, v217},       {"trunc", libm, v225, v217},
     {"truncf", libm, v225, v217},
 };
 

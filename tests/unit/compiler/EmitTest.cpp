@@ -217,12 +217,13 @@ TEST(Machine, CodeUsesOnlyFeaturesAHostCheckCanSee) {
 }
 
 TEST(Externals, AreFoundByName) {
-  for (const char *name : {"acos", "memcpy", "truncf", "expf", "sincosf"}) {
+  for (const char *name : {"bcmp", "memcpy", "truncf", "fmod", "roundevenf"}) {
     const External *found = findExternal(name);
     ASSERT_NE(found, nullptr) << name;
     EXPECT_STREQ(found->name, name);
   }
   EXPECT_EQ(findExternal("printf"), nullptr);
+  EXPECT_EQ(findExternal("expf"), nullptr); // differs from library to library
   EXPECT_EQ(findExternal(""), nullptr);
   EXPECT_EQ(findExternal("zzz"), nullptr);
 }

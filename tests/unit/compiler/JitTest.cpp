@@ -70,9 +70,9 @@ TEST(Jit, ModulesWithTheSameEntriesLiveSideBySideAndGoAlone) {
 
 TEST(Jit, ResolvesTheCLibrary) {
   std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
-                              "llvm.func @expf(f32) -> f32\n  llvm.func private @saxpy_body");
+                              "llvm.func @ceilf(f32) -> f32\n  llvm.func private @saxpy_body");
   text = replaced(text, "llvm.store %sum,",
-                  "%e = llvm.call @expf(%sum) : (f32) -> f32\n llvm.store %e,");
+                  "%e = llvm.call @ceilf(%sum) : (f32) -> f32\n llvm.store %e,");
   std::unique_ptr<Jit> jit = llvm::cantFail(Jit::create());
   std::unique_ptr<JitModule> module = compiledBy(*jit, text, "x86-64");
   float x = 1, y = 0.5f;
@@ -82,7 +82,7 @@ TEST(Jit, ResolvesTheCLibrary) {
   slots[2].i = 1;
   slots[4].p = &y;
   EXPECT_EQ(module->entries()[0](slots, nullptr, nullptr), METATE_OK);
-  EXPECT_EQ(y, std::exp(0.75f));
+  EXPECT_EQ(y, 1.0f);
 }
 
 TEST(Jit, IsThreadSafe) {

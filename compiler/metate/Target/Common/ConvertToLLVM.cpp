@@ -18,7 +18,6 @@
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/VectorPattern.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
@@ -221,26 +220,6 @@ template <typename Op> struct RowByRow : OpRewritePattern<Op> {
   }
 };
 
-/// LLVM takes pow(8, x) for exp2(3 * x), also without fast-math flags: the rounding of the product alone
-/// costs up to 44 units in the last place of an f32, 355 of an f64. Where exp2 is no library's function
-/// to it, it leaves pow as it is; the exact ones among its rewrites (to sqrt, 1 / x, x * x) stay.
-void keepPowers(ModuleOp module) {
-  if (!module.lookupSymbol("pow") && !module.lookupSymbol("powf"))
-    return;
-  Builder builder(module.getContext());
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.isExternal())
-      continue;
-    SmallVector<Attribute> names;
-    if (ArrayAttr given = function.getPassthroughAttr())
-      llvm::append_range(names, given);
-    // of vectors, as which it sees powers in a loop, it asks for the one of long double
-    for (StringRef name : {"no-builtin-exp2", "no-builtin-exp2f", "no-builtin-exp2l"})
-      names.push_back(builder.getStringAttr(name));
-    function.setPassthroughAttr(builder.getArrayAttr(names));
-  }
-}
-
 /// Of an extreme that may be taken in any order, the intrinsic that is associative: LLVM makes vectors of it alone.
 template <typename Op> struct ConvertExtreme : ConvertOpToLLVMPattern<Op> {
   using ConvertOpToLLVMPattern<Op>::ConvertOpToLLVMPattern;
@@ -283,7 +262,6 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     arith::populateArithExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
-    populateMathToLibmConversionPatterns(patterns);
     // An instruction of every CPU, exactly rounded; over a library's call no loop is vectorised.
     patterns.add<
         VectorConvertToLLVMPattern<math::SqrtOp, LLVM::SqrtOp, arith::AttrConvertFastMathToLLVM>>(
@@ -300,7 +278,6 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     target.addLegalOp<ModuleOp, InterfaceOp, NamedTypeOp, TextOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
-    keepPowers(getOperation());
   }
 };
 } // namespace

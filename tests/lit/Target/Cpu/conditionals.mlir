@@ -101,7 +101,7 @@ metate.kernel @scalar(%x: memref<?xf32>, %s: memref<f32>) {
     %v = memref.load %x[%i] : memref<?xf32>
     %c = arith.cmpf ogt, %v, %zero : f32
     scf.if %c {
-      %w = math.tanh %v : f32
+      %w = math.round %v : f32
       %old = memref.atomic_rmw minnumf %w, %s[] : (f32, memref<f32>) -> f32
     }
     metate.yield

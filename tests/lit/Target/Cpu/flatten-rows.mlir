@@ -119,7 +119,7 @@ metate.kernel @calls(%b: !metate.block, %in: i1, %a: f32) {
     } else {
       scf.yield %a : f32
     }
-    %s = math.sin %r : f32
+    %s = math.round %r : f32
     metate.write %s, %b[%l] scope 0 : f32
   } {metate.row}
   metate.return
