@@ -100,7 +100,9 @@ def test_chunks_stores_and_lanes(arrays):
     assert ("nontemporal stores", "declined") in outcomes(walk)
     assert walk.vector_width == 0
     [branches] = report.loop(first + 16).of("lanes")
-    assert branches.text == (f"iterations do not run their inner loops side by side, for a branch (line {first + 19})")
+    assert branches.text == "16 iterations run their inner loops side by side, as lanes of vectors"
+    [far] = walk.of("lanes")
+    assert far.text.startswith("iterations do not run their inner loops side by side: by the estimate")
     inner = report.loop(first + 13)
     assert (inner.kind, inner.line) == ("loop", first + 13)
     assert not inner.of("vectors")  # of its turns nobody makes vectors: of the iterations around it

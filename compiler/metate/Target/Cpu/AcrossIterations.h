@@ -1,6 +1,8 @@
 //===- AcrossIterations.h - iterations as lanes of vectors -----------------*- C++ -*-===//
 //
-// What AcrossIterations.cpp (long loops side by side) and Nontemporal.cpp (stores around the caches) share.
+// What AcrossIterations.cpp (long loops side by side) and Nontemporal.cpp (stores around the caches) share: what differs from
+// lane to lane (LaneAnalysis.cpp), whether lanes pay (LaneCost.cpp), and the code of lanes (Widening.cpp; branches and
+// loops: WidenedControl.cpp; memory: WidenedMemory.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TARGET_CPU_ACROSSITERATIONS_H
@@ -15,6 +17,9 @@
 namespace metate::cpu {
 
 /// Finds out whether the iterations of a loop can be lanes, and what differs from lane to lane.
+///
+/// Inside of a loop that lanes leave in different turns, "the same" means: of all lanes that are still in it. A counter of
+/// its turns is the same there; what the loop gives is not.
 class LaneAnalysis {
 public:
   /// `variable` is the loop's, an argument of `body`.
@@ -25,13 +30,17 @@ public:
   /// Can they? Only after this is the rest known. `withBytes`: numbers of 8 and 16 bits too.
   bool run(bool withBytes = false) {
     least = withBytes ? 8 : 32;
-    return isPossible(body, /*isInner=*/false);
+    spread(body);
+    return isPossible(body);
   }
 
   /// What is in the way, if they can not; of the loop itself, if its results are.
   mlir::Operation *obstacle() const { return blocking; }
 
   bool isSame(mlir::Value value) const { return !differs.contains(value); }
+
+  /// Of a branch or loop: do all lanes take the same side, and as many turns?
+  bool isCommon(mlir::Operation *control) const;
 
   /// Do the lanes of an access lie one after the other?
   bool isRow(mlir::Value offset, mlir::Type type) const;
@@ -40,11 +49,21 @@ public:
   bool isNumber(mlir::Type type) const;
 
 private:
+  /// What differs because of what does; again where a loop carries it to its next turn.
+  void spread(mlir::Block &block);
+  void spread(mlir::Operation &op);
+  void spread(mlir::scf::ForOp loop);
+  void spread(mlir::scf::WhileOp loop);
+  /// True if it is news that `value` differs.
+  bool mark(mlir::Value value, bool isDifferent = true) {
+    return isDifferent && differs.insert(value).second;
+  }
+  bool markWhere(mlir::ValueRange values, mlir::ValueRange from);
+
   bool isStored(mlir::Type type) const;
-  bool isPossible(mlir::Block &block, bool isInner);
-  bool isPossible(mlir::Operation &op, bool isInner);
-  bool isPossible(mlir::scf::ForOp inner);
-  bool isPossible(ReadOp read, bool isInner);
+  bool isPossible(mlir::Block &block);
+  bool isPossible(mlir::Operation &op);
+  bool holdsDiffering(mlir::ValueRange values) const;
 
   mlir::Block &body;
   mlir::Value variable;
@@ -55,34 +74,89 @@ private:
 
 /// Writes iterations of a loop as lanes of vectors. A value that differs is as many vectors of lanes as
 /// it has components.
+///
+/// Code under a mask runs only while at least one lane is alive. What the other lanes compute there is never used: their
+/// memory is not touched, what they divide by is one.
 class Widening {
 public:
   Widening(mlir::scf::ForOp loop, const LaneAnalysis &analysis, int64_t lanes)
       : loop(loop), analysis(analysis), builder(loop), loc(loop.getLoc()), lanes(lanes) {}
 
-  /// A loop over [lower, upper), whole vectors, before the loop itself; it is left as it is.
-  mlir::scf::ForOp run(mlir::Value lower, mlir::Value upper);
+  /// A loop over [lower, upper), before the loop itself, which is left as it is. Whole vectors; or, `masked`, the last
+  /// one with lanes that are not alive.
+  mlir::scf::ForOp run(mlir::Value lower, mlir::Value upper, bool masked = false);
 
 private:
   mlir::Type wideType(mlir::Type type) const { return mlir::VectorType::get(lanes, type); }
   llvm::SmallVector<mlir::Value> lanesOf(mlir::Value value);
+  mlir::Value splat(mlir::Value scalar);
   void widen(mlir::Block &block);
   void widen(mlir::Operation &op);
   void widenElementwise(mlir::Operation &op);
+  mlir::Value widenComponent(mlir::Operation &op, mlir::ValueRange operands);
+  mlir::Value widenDivision(mlir::Operation &op, mlir::Value a, mlir::Value b);
+  mlir::Value laneOf(mlir::Value vector, int64_t lane);
+
+  // Control.
+  using Values = llvm::SmallVector<mlir::Value>;
   void widenLoop(mlir::scf::ForOp inner);
+  void widenLoop(mlir::scf::WhileOp inner);
+  void widenLoopApart(mlir::scf::ForOp inner);
+  void widenLoopApart(mlir::scf::WhileOp inner);
+  void widenBranch(mlir::scf::IfOp branch);
+  void widenFlat(mlir::scf::IfOp branch);
+  void widenBranchApart(mlir::scf::IfOp branch);
+  Values widenSide(mlir::scf::IfOp branch, mlir::Region &side, mlir::Value taken);
+  bool isFlat(mlir::Region &region) const;
+  /// What goes to `receivers`: of one that is the same the scalar, else vectors of lanes.
+  void give(Values &to, mlir::ValueRange values, mlir::ValueRange receivers);
+  /// `receivers` are the first ones of `from`, which are taken away.
+  void take(mlir::ValueRange receivers, mlir::ValueRange &from);
+  /// Of a loop that lanes leave one by one: a vector for each component of the results that somebody uses.
+  Values emptyResults(mlir::ValueRange results);
+  /// The results, where `alive` those of this turn.
+  Values keepResults(mlir::ValueRange results, mlir::ValueRange kept, mlir::ValueRange values,
+                     mlir::Value alive);
+  void takeResults(mlir::ValueRange results, mlir::ValueRange from);
+  mlir::Value allAlive();
+  mlir::Value anyOf(mlir::Value mask);
+  mlir::Value inverted(mlir::Value mask);
+  /// The lanes of `mask` (null: all) with a condition, which may be anything where the mask is not set.
+  mlir::Value both(mlir::Value mask, mlir::Value condition);
+  mlir::Value choose(mlir::Value condition, mlir::Value yes, mlir::Value no);
+
+  // Memory.
   void widenRead(ReadOp read);
   void widenWrite(WriteOp write);
-  mlir::Value laneOf(mlir::Value vector, int64_t lane);
+  mlir::Value readRow(ReadOp read);
+  mlir::Value gather(ReadOp read);
+  void scatter(WriteOp write, mlir::Value value);
+  mlir::Value pointerTo(mlir::Value block, mlir::Value offset);
+  /// Where each lane reads or writes: a place of this function's own where the lane is not alive.
+  mlir::Value pointersUnderMask(mlir::Value block, mlir::Value offsets);
 
   mlir::scf::ForOp loop;
   const LaneAnalysis &analysis;
   mlir::OpBuilder builder;
   mlir::Location loc;
   int64_t lanes;
+  mlir::Value mask;  ///< lanes that are alive here; null: all
+  mlir::Value spare; ///< see pointersUnderMask
   mlir::IRMapping
       same; ///< what is one for all lanes, and of what differs but for reads, the first lane
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;
 };
+
+/// Is it an integer division of lanes that is done in f64, where nothing can go wrong and nothing is rounded?
+bool isDividedAsFloats(mlir::Operation &op);
+
+/// Instructions, about, of an operation: of one iteration, of all lanes.
+struct LaneCost {
+  double scalar = 0, lanes = 0;
+};
+LaneCost costOfLanes(mlir::Operation &op, const LaneAnalysis &analysis, int64_t lanes);
+/// Of the loop's body, with its turns.
+LaneCost costOfLanes(mlir::Block &block, const LaneAnalysis &analysis, int64_t lanes);
 
 /// What a reader calls an operation that keeps iterations from being lanes: "a branch", "an atomic operation", ...
 llvm::StringRef obstacleName(mlir::Operation *op);

@@ -230,7 +230,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   if (nontemporal)
     writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
   else if (acrossIterations && !isRest)
-    runAcrossIterations(innermost);
+    runAcrossIterations(innermost, /*always=*/chunkNs == 0);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));

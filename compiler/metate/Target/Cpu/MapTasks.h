@@ -120,8 +120,8 @@ void makePlain(RmwOp rmw);
 void makeAlone(mlir::Operation *code);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
-/// vectors; the loop itself is left with the rest.
-void runAcrossIterations(mlir::scf::ForOp loop);
+/// vectors, which take the loop's place. False: it is left as it is. `always`: whether or not that pays, for tests.
+bool runAcrossIterations(mlir::scf::ForOp loop, bool always);
 
 /// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
 /// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `nontemporalBytes`

@@ -1,0 +1,166 @@
+//===- LaneAnalysis.cpp - what differs from lane to lane -------------------*- C++ -*-===//
+#include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Transforms/LeafForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+bool LaneAnalysis::isRow(Value offset, Type type) const {
+  if (type.isInteger(1)) // lanes would be bits
+    return false;
+  LinearForm form = LinearForm::of(offset);
+  return form.coefficient(variable) == int64_t(type.getIntOrFloatBitWidth() / 8) &&
+         llvm::all_of(form.terms,
+                      [&](auto &term) { return term.first == variable || isSame(term.first); });
+}
+
+bool LaneAnalysis::isNumber(Type type) const {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getRank() == 1 && isNumber(vector.getElementType());
+  if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() <= 64)
+    return integer.getWidth() == 1 || integer.getWidth() >= least;
+  return type.isIndex() || type.isF32() || type.isF64();
+}
+
+bool LaneAnalysis::isStored(Type type) const {
+  return !isa<VectorType, IndexType>(type) && isNumber(type);
+}
+
+bool LaneAnalysis::isCommon(Operation *control) const {
+  if (auto loop = dyn_cast<scf::ForOp>(control))
+    return isSame(loop.getLowerBound()) && isSame(loop.getUpperBound()) && isSame(loop.getStep());
+  if (auto loop = dyn_cast<scf::WhileOp>(control))
+    return isSame(loop.getConditionOp().getCondition());
+  return isSame(cast<scf::IfOp>(control).getCondition());
+}
+
+bool LaneAnalysis::markWhere(ValueRange values, ValueRange from) {
+  bool isNews = false;
+  for (auto [value, source] : llvm::zip(values, from))
+    isNews |= mark(value, !isSame(source));
+  return isNews;
+}
+
+void LaneAnalysis::spread(Block &block) {
+  for (Operation &op : block.without_terminator())
+    spread(op);
+}
+
+void LaneAnalysis::spread(scf::ForOp loop) {
+  mark(loop.getInductionVar(), !isSame(loop.getLowerBound()) || !isSame(loop.getStep()));
+  markWhere(loop.getRegionIterArgs(), loop.getInitArgs());
+  do
+    spread(*loop.getBody());
+  while (markWhere(loop.getRegionIterArgs(), loop.getYieldedValues()));
+  for (auto [result, carried] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+    mark(result, !isCommon(loop) || !isSame(carried));
+}
+
+void LaneAnalysis::spread(scf::WhileOp loop) {
+  scf::ConditionOp condition = loop.getConditionOp();
+  markWhere(loop.getBeforeArguments(), loop.getInits());
+  do {
+    spread(*loop.getBeforeBody());
+    markWhere(loop.getAfterArguments(), condition.getArgs());
+    spread(*loop.getAfterBody());
+  } while (markWhere(loop.getBeforeArguments(), loop.getYieldOp().getOperands()));
+  for (auto [result, given] : llvm::zip(loop.getResults(), condition.getArgs()))
+    mark(result, !isCommon(loop) || !isSame(given));
+}
+
+void LaneAnalysis::spread(Operation &op) {
+  if (auto inner = dyn_cast<scf::ForOp>(op))
+    return spread(inner);
+  if (auto inner = dyn_cast<scf::WhileOp>(op))
+    return spread(inner);
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (Region &side : branch->getRegions())
+      if (!side.empty()) {
+        spread(side.front());
+        markWhere(branch.getResults(), side.front().getTerminator()->getOperands());
+      }
+    for (Value result : branch.getResults())
+      mark(result, !isCommon(branch));
+    return;
+  }
+  bool isDifferent = !llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); });
+  for (Value result : op.getResults())
+    mark(result, isDifferent);
+}
+
+bool LaneAnalysis::isPossible(Block &block) {
+  auto found =
+      llvm::find_if(block.without_terminator(), [&](Operation &op) { return !isPossible(op); });
+  if (found == block.without_terminator().end())
+    return true;
+  if (!blocking)
+    blocking = &*found;
+  return false;
+}
+
+llvm::StringRef cpu::obstacleName(Operation *op) {
+  if (isa<RmwOp, CasOp>(op))
+    return "an atomic operation";
+  if (isa<scf::IfOp, scf::WhileOp, scf::ForOp>(op))
+    return "a branch or loop that gives what is no number";
+  if (isa<ReadOp>(op))
+    return "a read of what is no number of 32 or 64 bits";
+  if (isa<WriteOp>(op))
+    return "a write of one place, or of what is no number of 32 or 64 bits";
+  if (isa<math::MathDialect>(op->getDialect()))
+    return "a function of the C library";
+  if (op->hasTrait<OpTrait::Elementwise>())
+    return "arithmetic in a type that is not computed in lanes";
+  return "a call, or an operation with effects of its own";
+}
+
+static bool isWidened(Operation &op) {
+  if (auto extract = dyn_cast<vector::ExtractOp>(op))
+    return !extract.hasDynamicPosition() && extract.getNumIndices() == 1;
+  if (isa<vector::FromElementsOp, vector::ToElementsOp>(op))
+    return true;
+  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+    return !isa<VectorType>(broadcast.getSourceType());
+  // Functions of the C library take one number at a time.
+  if (isa<math::MathDialect>(op.getDialect()) &&
+      !isa<math::SqrtOp, math::RsqrtOp, math::AbsFOp, math::AbsIOp, math::FmaOp, math::FloorOp,
+           math::CeilOp, math::CopySignOp>(op))
+    return false;
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemFOp>(op))
+    return false;
+  return op.hasTrait<OpTrait::Elementwise>() && !isa<arith::ConstantOp>(op);
+}
+
+/// Has each value that differs a type of lanes?
+bool LaneAnalysis::holdsDiffering(ValueRange values) const {
+  return llvm::all_of(values,
+                      [&](Value value) { return isSame(value) || isNumber(value.getType()); });
+}
+
+bool LaneAnalysis::isPossible(Operation &op) {
+  if (isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) {
+    for (Region &region : op.getRegions())
+      for (Block &block : region)
+        if (!holdsDiffering(block.getArguments()) || !isPossible(block))
+          return false;
+    return holdsDiffering(op.getResults());
+  }
+  if (auto read = dyn_cast<ReadOp>(op))
+    return !read.getAcquire() && isSame(read.getBlock()) &&
+           (isSame(read.getOffset()) || isStored(read.getType()));
+  if (auto write = dyn_cast<WriteOp>(op))
+    return !write.getRelease() && isStored(write.getValue().getType()) &&
+           isSame(write.getBlock()) && !isSame(write.getOffset());
+  if (op.getNumRegions() || !isMemoryEffectFree(&op))
+    return false;
+  return llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); }) ||
+         (holdsDiffering(op.getResults()) &&
+          llvm::all_of(op.getOperandTypes(), [&](Type type) { return isNumber(type); }) &&
+          isWidened(op));
+}

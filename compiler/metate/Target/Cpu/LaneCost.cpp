@@ -1,0 +1,116 @@
+//===- LaneCost.cpp - whether lanes pay ------------------------------------*- C++ -*-===//
+//
+// An estimate, in instructions of a machine with vectors of 32 bytes: of one iteration after the other, and of all
+// lanes at once. It need only tell apart loops that gain by factors from those that gather more than they compute.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Cpu/AcrossIterations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::cpu;
+
+/// Of a loop whose turns are not known.
+static constexpr double turnsOfLanes = 32;
+/// What lanes that have left a loop wait for the others.
+static constexpr double waiting = 2;
+/// How many of the lanes, or of the iterations, take a side of a branch.
+static constexpr double takesSide = 0.5;
+
+/// Vectors that one number of each lane takes.
+static double vectorsOf(Type type, int64_t lanes) {
+  unsigned bits = type.isIndex() ? 64 : std::max(32u, type.getIntOrFloatBitWidth());
+  return double(lanes * bits) / 256;
+}
+
+/// What a gathered or scattered number costs beside the access itself: its address, and its way into a vector.
+static constexpr double perLane = 2.5;
+
+static LaneCost ofMemory(Value offset, Type type, const LaneAnalysis &analysis, int64_t lanes) {
+  if (analysis.isSame(offset))
+    return {1, 2};
+  if (analysis.isRow(offset, type))
+    return {1, vectorsOf(type, lanes)};
+  return {1, perLane * double(lanes)};
+}
+
+static LaneCost ofArithmetic(Operation &op, int64_t lanes) {
+  Type type = getElementTypeOrSelf(op.getResult(0).getType());
+  if (isa<arith::CmpIOp, arith::CmpFOp>(op))
+    type = getElementTypeOrSelf(op.getOperand(0).getType());
+  double vectors = vectorsOf(type, lanes);
+  if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
+    return {5, (type.isF64() ? 7 : 5) * vectors};
+  if (isDividedAsFloats(op))
+    return {12, 8 * vectorsOf(Float64Type::get(op.getContext()), lanes) + 6 * vectors};
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return matchPattern(op.getOperand(1), m_Constant()) ? LaneCost{4, 12 * vectors}
+                                                        : LaneCost{15, 18 * double(lanes)};
+  if (isa<arith::MulIOp>(op) && vectors > double(lanes) / 8)
+    return {1, 6 * vectors};
+  return {1, vectors};
+}
+
+LaneCost cpu::costOfLanes(Operation &op, const LaneAnalysis &analysis, int64_t lanes) {
+  if (op.hasTrait<OpTrait::ConstantLike>() ||
+      isa<vector::ExtractOp, vector::FromElementsOp, vector::ToElementsOp, vector::BroadcastOp>(op))
+    return {};
+  if (auto read = dyn_cast<ReadOp>(op))
+    return ofMemory(read.getOffset(), read.getType(), analysis, lanes);
+  if (auto write = dyn_cast<WriteOp>(op))
+    return ofMemory(write.getOffset(), write.getValue().getType(), analysis, lanes);
+  if (op.getNumResults() != 1 || op.getNumRegions())
+    return {1, 1};
+  if (analysis.isSame(op.getResult(0)))
+    return {1, 1};
+  if (op.getResult(0).getType().isIndex()) // mostly offsets, which are the first lane's
+    return {0.5, 1};
+  LaneCost one = ofArithmetic(op, lanes);
+  auto vector = dyn_cast<VectorType>(op.getResult(0).getType());
+  double components = vector ? double(vector.getNumElements()) : 1;
+  return {one.scalar * components, one.lanes * components};
+}
+
+static double knownTurns(scf::ForOp loop) {
+  APInt lower, upper, step;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+    return turnsOfLanes;
+  return std::max(0.0, double(upper.getSExtValue() - lower.getSExtValue()) /
+                           double(step.getSExtValue()));
+}
+
+LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t lanes) {
+  LaneCost sum;
+  auto add = [&](LaneCost cost, double scalar, double wide) {
+    sum.scalar += cost.scalar * scalar;
+    sum.lanes += cost.lanes * wide;
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) {
+      add(costOfLanes(op, analysis, lanes), 1, 1);
+      continue;
+    }
+    bool isLoop = !isa<scf::IfOp>(op), isCommon = analysis.isCommon(&op);
+    auto counted = dyn_cast<scf::ForOp>(op);
+    double turns = counted ? knownTurns(counted) : isLoop ? turnsOfLanes : 1;
+    double scalar = turns, wide = turns;
+    if (!isCommon && isLoop)
+      wide *= waiting;
+    if (!isLoop)
+      (isCommon ? wide : scalar) *= takesSide, scalar *= isCommon ? takesSide : 1;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        add(costOfLanes(inner, analysis, lanes), scalar, wide);
+    // The test, who is alive, what is kept.
+    add({1, isCommon ? 1.0 : 4.0 + 2.0 * op.getNumResults()}, turns, turns);
+  }
+  return sum;
+}
