@@ -78,7 +78,7 @@ class Variant:
 VARIANTS = (
     Variant("O0", (("opt_level", 0), ("chunk_ns", 0))),  # the code of the next one, on one worker
     Variant("O0 4 workers", (("opt_level", 0), ("chunk_ns", 0)), threads=4),
-    Variant("O2", (("opt_level", 2),)),
+    Variant("O2", (("opt_level", 2), ("chunk_ns", 0))),  # on one worker: iterations are lanes wherever they can be
     Variant("O2 4 workers", (("opt_level", 2), ("chunk_ns", 0)), threads=4),
     Variant("around the caches", (("opt_level", 2), ("nontemporal_bytes", 0))),
     Variant(

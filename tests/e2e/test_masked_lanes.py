@@ -11,14 +11,15 @@ import metate as mt
 
 f32, f64, i32, i64, u32 = mt.f32, mt.f64, mt.i32, mt.i64, mt.u32
 array = mt.types.ndarray
-WAYS = distinct(*without("across_iterations"), UNOPTIMISED, PIECES, INTERPRETED["interp"])
+LANES = {"threads": 1, "chunk_ns": 0}  # lanes need not pay to be made, and one worker has them all in one chunk
+WAYS = distinct(LANES, *without("across_iterations"), UNOPTIMISED, PIECES, INTERPRETED["interp"])
 SIZES = 1, 7, 16, 17, 61
 
 
 def alike(kernel, launches):
     """Runs each launch, a list of arguments of which arrays are copied, in every way; results are equal bit for bit.
 
-    Returns what the arguments are after the launches of the first way. In small pieces, lanes need not pay to be made.
+    Returns what the arguments are after the launches of the first way.
     """
     results = []
     for options in WAYS:
@@ -27,7 +28,7 @@ def alike(kernel, launches):
             for launch in done:
                 kernel(*launch)
             results.append(done)
-            if options is PIECES:
+            if options is LANES:
                 lanes = [one.text for one in kernel.report().remarks if one.subject == "lanes"]
                 assert any("under masks" in text for text in lanes), lanes
     for other in results[1:]:
@@ -217,3 +218,67 @@ def test_debug_mode_sees_what_lanes_do_not(rng):
         head[7] = 3
         with pytest.raises(IndexError, match="after"):
             run(head, after, out)
+
+
+def test_sums_and_matrices(rng):
+    """What iterations accumulate together is added in their order."""
+
+    @mt.kernel
+    def run(x: array(f32, 1), n: i32, total: array(f64, 1), counts: array(i32, 1), out: array(f32, 1)):
+        for i in range(x.shape[0]):
+            m, turns = mt.Matrix([[1.0, x[i]], [0.5, 0.25]]), 0
+            while m[0, 1] < 40.0 and turns < n:
+                m = m @ m * 0.5 + mt.Matrix([[x[i], 0.0], [0.0, x[i]]])
+                turns += 1
+            out[i] = m[1, 0] + m.determinant()
+            counts[0] += turns
+            mt.atomic_max(counts[1], turns)
+            if m[0, 1] < 40.0:
+                total[0] += 1.0
+
+    def launch(n, turns):
+        return [rng.random(n).astype(np.float32), turns, np.zeros(1), np.zeros(2, np.int32), np.zeros(n, np.float32)]
+
+    done = alike(run, [launch(n, 30) for n in SIZES])
+    assert all(counts[0] > n and 1 < counts[1] <= 30 for _, n, _, counts, _ in done[1:] for n in [1])
+
+
+def test_changes_in_order_stay_in_order():
+    """Iterations that add to one place, one after the other: lanes would meet there."""
+
+    @mt.kernel
+    def run(x: array(f32, 1), sums: array(f32, 1)):
+        for i in range(x.shape[0]):
+            a = 0.0
+            for j in range(x.shape[0]):
+                a += x[j] * x[i]
+            sums[i % 3] += a
+
+    x = np.ones(60, np.float32)
+    for options in LANES, {"deterministic": True}:
+        with mt.Context(**options):
+            sums = np.zeros(3, np.float32)
+            run(x, sums)
+            np.testing.assert_array_equal(sums, np.full(3, 1200))
+
+
+def test_random_numbers():
+    """Philox's products have two halves."""
+
+    @mt.kernel
+    def run(out: array(f32, 1), n: i32):
+        for i in range(out.shape[0]):
+            inside = 0.0
+            for _ in range(n):
+                x, y = mt.random(), mt.random()
+                if x * x + y * y < 1.0:
+                    inside += 1.0 + x
+            out[i] = inside
+
+    results = []
+    for options in WAYS:
+        with mt.Context(contract=False, random_seed=3, **options):
+            out = np.zeros(50, np.float32)
+            run(out, 30)
+            results.append(out)
+    assert all((out == results[0]).all() for out in results) and len(set(results[0])) > 40

@@ -50,6 +50,17 @@ def UnrollLoops : Metate_Pass<"metate-unroll-loops", "::metate::KernelOp"> {
   let statistics = [Statistic<"unrolled", "unrolled", "nests written out">];
 }
 
+def FoldLoopFlags : Pass<"metate-fold-loop-flags", "::mlir::ModuleOp"> {
+  let summary = "loops that a flag ends leave by their condition";
+  let description = [{
+    Before: `scf.while (%on = true, %d = 2) { condition(%on and %d < %n) } do { ...; yield (select %c, false, %on), (select %c, %d, %d + 1) }`; after, where the
+    test holds at first: `scf.while (%d = 2) { ...; condition(not %c and %d + 1 < %n) %d + 1 } do { yield }`. Loops whose test does more
+    than test stay.
+  }];
+  let statistics = [Statistic<"folded", "folded", "loops without their flag">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ScalarizeIndices : Metate_Pass<"metate-scalarize-indices", "::metate::KernelOp"> {
   let summary = "vectors of integers that are taken apart are computed component by component";
   let description = [{

@@ -222,66 +222,6 @@ def lanes_twice():
     expect(out, np.full(17, 2))
 
 
-@probe("LanesDivideInSingle")
-def lanes_divide_in_single():
-    @mt.kernel
-    def run(x: array(i32, 1), by: array(i32, 1), out: array(i32, 1)):
-        for i in range(out.shape[0]):
-            for j in range(by.shape[0]):
-                out[i] += x[i] // by[j]
-
-    out = np.zeros(17, np.int32)
-    with mt.Context(chunk_ns=0):
-        run(np.full(17, 2**24 + 1, np.int32), np.ones(2, np.int32), out)
-    expect(out, np.full(17, 2**25 + 2))
-
-
-def _turns(out, steps):
-    @mt.kernel
-    def run(turns: array(i32, 1), out: array(f32, 1)):
-        for i in range(out.shape[0]):
-            a, left = 1.0, turns[i]
-            while left > 0:
-                a = mt.sqrt(a * a + 3.0)
-                left -= 1
-            if a > 3.0:
-                for _ in range(2):
-                    out[i] += a
-
-    with mt.Context(chunk_ns=0):
-        run(steps, out)
-
-
-@probe("LanesLeftGoOn")
-def lanes_left_go_on():
-    out = np.zeros(3, np.float32)
-    _turns(out, np.array([5, 0, 8], np.int32))
-    expect(out, [8, 0, 10])
-
-
-@probe("LanesForgetMask")
-def lanes_forget_mask():
-    out = np.zeros(3, np.float32)
-    _turns(out, np.array([5, 1, 8], np.int32))
-    expect(out, [8, 0, 10])
-
-
-@probe("LanesReadDead")
-def lanes_read_dead():
-    @mt.kernel
-    def run(head: array(i32, 1), value: array(f32, 1), out: array(f32, 1)):
-        for i in range(head.shape[0]):
-            at = head[i]
-            while at >= 0:
-                out[i] += value[at]
-                at -= 3
-
-    out = np.zeros(3, np.float32)
-    with mt.Context(chunk_ns=0):
-        run(np.array([5, -(2**31), 8], np.int32), np.ones(9, np.float32), out)
-    expect(out, [2, 0, 3])
-
-
 @probe("RecursionRepeats")
 def recursion_repeats():
     @mt.real_func

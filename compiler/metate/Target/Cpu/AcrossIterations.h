@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace metate::cpu {
@@ -72,6 +73,19 @@ private:
   llvm::DenseSet<mlir::Value> differs;
 };
 
+/// A step of a reduction (Reductions.cpp): what a variable of the chunk has, combined with a value, is stored there.
+struct Accumulation {
+  mlir::LLVM::LoadOp load;
+  mlir::Operation *step;
+  mlir::LLVM::StoreOp store;
+  unsigned old; ///< which operand of the step is the variable's
+
+  mlir::Value value() const { return step->getOperand(1 - old); }
+
+  /// The one that the operation belongs to.
+  static std::optional<Accumulation> of(mlir::Operation &op);
+};
+
 /// Writes iterations of a loop as lanes of vectors. A value that differs is as many vectors of lanes as
 /// it has components.
 ///
@@ -93,7 +107,9 @@ private:
   void widen(mlir::Block &block);
   void widen(mlir::Operation &op);
   void widenElementwise(mlir::Operation &op);
-  mlir::Value widenComponent(mlir::Operation &op, mlir::ValueRange operands);
+  llvm::SmallVector<mlir::Value> widenComponent(mlir::Operation &op, mlir::ValueRange operands);
+  llvm::SmallVector<mlir::Value> componentsOf(mlir::vector::ExtractOp extract);
+  void widenAccumulation(Accumulation accumulation);
   mlir::Value widenDivision(mlir::Operation &op, mlir::Value a, mlir::Value b);
   mlir::Value laneOf(mlir::Value vector, int64_t lane);
 

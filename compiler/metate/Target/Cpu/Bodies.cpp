@@ -229,7 +229,8 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
   if (nontemporal)
     writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
-  else if (acrossIterations && !isRest)
+  else if (acrossIterations && !isRest &&
+           !isInOrder) // two iterations may change one place, in their order
     runAcrossIterations(innermost, /*always=*/chunkNs == 0);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk

@@ -45,6 +45,9 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   bool isPlain = options.sanitizer == Sanitizer::None;
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // Where conditions are equal that were written twice; before anything looks at what differs from turn to turn.
+  if (options.optLevel > 0)
+    passes.addPass(createFoldLoopFlags());
   if (options.optLevel > 0 && isPlain)
     passes.addPass(createPrefetchScatters());
   // Once what guards a leaf is known to be one value; before loops become branches.

@@ -22,7 +22,7 @@ bool LaneAnalysis::isRow(Value offset, Type type) const {
 
 bool LaneAnalysis::isNumber(Type type) const {
   if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getRank() == 1 && isNumber(vector.getElementType());
+    return isNumber(vector.getElementType());
   if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() <= 64)
     return integer.getWidth() == 1 || integer.getWidth() >= least;
   return type.isIndex() || type.isF32() || type.isF64();
@@ -94,6 +94,23 @@ void LaneAnalysis::spread(Operation &op) {
     mark(result, isDifferent);
 }
 
+std::optional<Accumulation> Accumulation::of(Operation &op) {
+  auto store = dyn_cast<LLVM::StoreOp>(op);
+  for (Operation *step = &op; !store && step->getNumResults() == 1 && step->hasOneUse();)
+    store = dyn_cast<LLVM::StoreOp>(step = *step->user_begin());
+  Operation *step = store ? store.getValue().getDefiningOp() : nullptr;
+  if (!step || !store.getAddr().getDefiningOp<LLVM::AllocaOp>() || step->getNumResults() != 1 ||
+      step->getNumOperands() != 2 || !step->hasOneUse() || step->getBlock() != store->getBlock())
+    return std::nullopt;
+  for (unsigned k : {0u, 1u}) {
+    auto load = step->getOperand(k).getDefiningOp<LLVM::LoadOp>();
+    if (load && load->hasOneUse() && load.getAddr() == store.getAddr() &&
+        load->getBlock() == store->getBlock() && (&op == load || &op == step || &op == store))
+      return Accumulation{load, step, store, k};
+  }
+  return std::nullopt;
+}
+
 bool LaneAnalysis::isPossible(Block &block) {
   auto found =
       llvm::find_if(block.without_terminator(), [&](Operation &op) { return !isPossible(op); });
@@ -122,8 +139,8 @@ llvm::StringRef cpu::obstacleName(Operation *op) {
 
 static bool isWidened(Operation &op) {
   if (auto extract = dyn_cast<vector::ExtractOp>(op))
-    return !extract.hasDynamicPosition() && extract.getNumIndices() == 1;
-  if (isa<vector::FromElementsOp, vector::ToElementsOp>(op))
+    return !extract.hasDynamicPosition();
+  if (isa<vector::FromElementsOp, vector::ToElementsOp, vector::ShapeCastOp>(op))
     return true;
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
     return !isa<VectorType>(broadcast.getSourceType());
@@ -157,6 +174,8 @@ bool LaneAnalysis::isPossible(Operation &op) {
   if (auto write = dyn_cast<WriteOp>(op))
     return !write.getRelease() && isStored(write.getValue().getType()) &&
            isSame(write.getBlock()) && !isSame(write.getOffset());
+  if (Accumulation::of(op))
+    return true;
   if (op.getNumRegions() || !isMemoryEffectFree(&op))
     return false;
   return llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); }) ||

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Transforms/IntegerRange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,8 +19,13 @@ using namespace metate::cpu;
 
 /// Of a loop whose turns are not known.
 static constexpr double turnsOfLanes = 32;
-/// What lanes that have left a loop wait for the others.
-static constexpr double waiting = 2;
+/// What lanes that have left a loop wait for the others; where a remainder says who leaves, most leave soon and few late
+/// (trial division: one prime of sixteen numbers keeps all lanes).
+static constexpr double waiting = 2, waitingForFew = 6;
+/// Turns that a processor has begun of the next iteration when one leaves a loop of fewer: it waits for no result.
+static constexpr double fewTurns = 8, overlapped = 0.4;
+/// What goes into and out of a loop of lanes.
+static constexpr double entry = 40;
 /// How many of the lanes, or of the iterations, take a side of a branch.
 static constexpr double takesSide = 0.5;
 
@@ -48,23 +54,26 @@ static LaneCost ofArithmetic(Operation &op, int64_t lanes) {
   if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
     return {5, (type.isF64() ? 7 : 5) * vectors};
   if (isDividedAsFloats(op))
-    return {12, 8 * vectorsOf(Float64Type::get(op.getContext()), lanes) + 6 * vectors};
+    return {8, 16 * vectorsOf(Float64Type::get(op.getContext()), lanes)};
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
     return matchPattern(op.getOperand(1), m_Constant()) ? LaneCost{4, 12 * vectors}
                                                         : LaneCost{15, 18 * double(lanes)};
   if (isa<arith::MulIOp>(op) && vectors > double(lanes) / 8)
     return {1, 6 * vectors};
-  return {1, vectors};
+  return {1, vectors / 2}; // two at once, where one waits for the one before
 }
 
 LaneCost cpu::costOfLanes(Operation &op, const LaneAnalysis &analysis, int64_t lanes) {
   if (op.hasTrait<OpTrait::ConstantLike>() ||
-      isa<vector::ExtractOp, vector::FromElementsOp, vector::ToElementsOp, vector::BroadcastOp>(op))
+      isa<vector::ExtractOp, vector::FromElementsOp, vector::ToElementsOp, vector::BroadcastOp,
+          vector::ShapeCastOp>(op))
     return {};
   if (auto read = dyn_cast<ReadOp>(op))
     return ofMemory(read.getOffset(), read.getType(), analysis, lanes);
   if (auto write = dyn_cast<WriteOp>(op))
     return ofMemory(write.getOffset(), write.getValue().getType(), analysis, lanes);
+  if (Accumulation::of(op)) // three of them
+    return {1, double(lanes)};
   if (op.getNumResults() != 1 || op.getNumRegions())
     return {1, 1};
   if (analysis.isSame(op.getResult(0)))
@@ -77,14 +86,43 @@ LaneCost cpu::costOfLanes(Operation &op, const LaneAnalysis &analysis, int64_t l
   return {one.scalar * components, one.lanes * components};
 }
 
-static double knownTurns(scf::ForOp loop) {
-  APInt lower, upper, step;
-  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
-      !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+/// Of a loop whose bounds differ, the middle of what they may be.
+static double knownTurns(scf::ForOp loop, bool isCommon) {
+  APInt step;
+  auto lower = IntegerRange::of(loop.getLowerBound()), upper = IntegerRange::of(loop.getUpperBound());
+  if (!lower || !upper || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
     return turnsOfLanes;
-  return std::max(0.0, double(upper.getSExtValue() - lower.getSExtValue()) /
-                           double(step.getSExtValue()));
+  double most = double(upper->greatest - lower->least) / double(step.getSExtValue());
+  return isCommon ? std::max(0.0, most) : std::clamp(most / 2, 0.0, turnsOfLanes);
+}
+
+/// Does an integer division decide how many turns a lane has?
+static bool endsByDivision(scf::WhileOp loop) {
+  llvm::SetVector<Value> values;
+  values.insert(loop.getConditionOp().getCondition());
+  for (size_t next = 0; next < values.size(); ++next) {
+    Operation *op = values[next].getDefiningOp();
+    if (op && isDividedAsFloats(*op))
+      return true;
+    if (op && loop->isProperAncestor(op)) {
+      values.insert(op->operand_begin(), op->operand_end());
+      op->walk([&](scf::YieldOp yield) {
+        values.insert(yield->operand_begin(), yield->operand_end());
+      });
+    }
+    if (auto argument = dyn_cast<BlockArgument>(values[next]);
+        argument && argument.getOwner() == loop.getBeforeBody())
+      values.insert(loop.getYieldOp()->getOperand(argument.getArgNumber()));
+    if (auto argument = dyn_cast<BlockArgument>(values[next]);
+        argument && argument.getOwner() == loop.getAfterBody())
+      values.insert(loop.getConditionOp().getArgs()[argument.getArgNumber()]);
+  }
+  return false;
+}
+
+static double waitingOf(Operation &op) {
+  auto loop = dyn_cast<scf::WhileOp>(op);
+  return loop && endsByDivision(loop) ? waitingForFew : waiting;
 }
 
 LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t lanes) {
@@ -100,17 +138,24 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     }
     bool isLoop = !isa<scf::IfOp>(op), isCommon = analysis.isCommon(&op);
     auto counted = dyn_cast<scf::ForOp>(op);
-    double turns = counted ? knownTurns(counted) : isLoop ? turnsOfLanes : 1;
+    double turns = counted ? knownTurns(counted, isCommon) : isLoop ? turnsOfLanes : 1;
     double scalar = turns, wide = turns;
-    if (!isCommon && isLoop)
-      wide *= waiting;
-    if (!isLoop)
-      (isCommon ? wide : scalar) *= takesSide, scalar *= isCommon ? takesSide : 1;
+    if (isLoop && turns < fewTurns)
+      scalar *= overlapped;
+    if (isLoop && !isCommon) {
+      wide *= waitingOf(op);
+      sum.lanes += entry;
+    }
+    if (!isLoop) {
+      scalar *= takesSide;
+      if (isCommon)
+        wide *= takesSide;
+    }
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         add(costOfLanes(inner, analysis, lanes), scalar, wide);
     // The test, who is alive, what is kept.
-    add({1, isCommon ? 1.0 : 4.0 + 2.0 * op.getNumResults()}, turns, turns);
+    add({1, isCommon ? 1.0 : 4.0 + op.getNumResults()}, scalar, wide);
   }
   return sum;
 }

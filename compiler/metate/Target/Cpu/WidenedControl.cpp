@@ -5,7 +5,6 @@
 // is kept, turn by turn, of the lanes that are still in it.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +16,7 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// A side that costs more is skipped where no lane takes it: about what a branch costs that is foreseen wrongly.
-static constexpr double mostFlat = 40;
+static constexpr double mostFlat = 20;
 
 static SmallVector<Value> usedOf(ValueRange results) {
   return llvm::to_vector(llvm::make_filter_range(results, [](Value v) { return !v.use_empty(); }));
@@ -67,7 +66,7 @@ Widening::Values Widening::keepResults(ValueRange results, ValueRange kept, Valu
     if (!result.use_empty())
       llvm::append_range(now, lanesOf(value));
   for (auto [before, value] : llvm::zip(kept, now))
-    next.push_back(isMutant(Mutant::LanesLeftGoOn) ? value : choose(alive, value, before));
+    next.push_back(choose(alive, value, before));
   return next;
 }
 
@@ -338,7 +337,7 @@ Widening::Values Widening::widenSide(scf::IfOp branch, Region &side, Value taken
     return {};
   Location where = branch.getLoc();
   Value around = mask;
-  mask = isMutant(Mutant::LanesForgetMask) ? around : taken;
+  mask = taken;
   Operation *yield = side.front().getTerminator();
   if (isFlat(side)) {
     widen(side.front());

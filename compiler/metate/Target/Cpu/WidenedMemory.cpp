@@ -4,7 +4,6 @@
 // no memory but a place of the function's own: its offset may lead anywhere.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/Host.h"
 
@@ -73,7 +72,7 @@ Value Widening::gather(ReadOp read) {
   Value block = same.lookupOrDefault(read.getBlock()), offsets = lanesOf(read.getOffset())[0];
   SmallVector<Value> values;
   Value pointers =
-      mask && !isMutant(Mutant::LanesReadDead) ? pointersUnderMask(block, offsets) : Value();
+      mask ? pointersUnderMask(block, offsets) : Value();
   for (int64_t lane = 0; lane < lanes; ++lane) {
     if (!pointers) {
       auto made =

@@ -1,6 +1,5 @@
 //===- Widening.cpp - operations of lanes ----------------------------------*- C++ -*-===//
 #include "metate/Emit/Emit.h"
-#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,6 +67,11 @@ void Widening::widen(Operation &op) {
     return widenBranch(branch);
   if (auto write = dyn_cast<WriteOp>(op))
     return widenWrite(write);
+  if (auto accumulation = Accumulation::of(op)) {
+    if (&op == accumulation->store)
+      widenAccumulation(*accumulation);
+    return;
+  }
   bool isOne = llvm::all_of(op.getResults(), [&](Value value) { return analysis.isSame(value); });
   bool isFirstLanes = llvm::all_of(op.getOperands(), [&](Value value) {
     return same.contains(value) || analysis.isSame(value);
@@ -87,7 +91,9 @@ void Widening::widen(Operation &op) {
     for (auto [result, part] : llvm::zip(op.getResults(), lanesOf(op.getOperand(0))))
       parts[result] = {part};
   } else if (auto extract = dyn_cast<vector::ExtractOp>(op)) {
-    parts[extract.getResult()] = {lanesOf(extract.getOperand(0))[extract.getStaticPosition()[0]]};
+    parts[extract.getResult()] = componentsOf(extract);
+  } else if (isa<vector::ShapeCastOp>(op)) {
+    parts[op.getResult(0)] = lanesOf(op.getOperand(0));
   } else if (isa<vector::BroadcastOp>(op)) {
     parts[op.getResult(0)] =
         SmallVector<Value>(countOf(op.getResult(0).getType()), lanesOf(op.getOperand(0))[0]);
@@ -96,25 +102,58 @@ void Widening::widen(Operation &op) {
   }
 }
 
+/// Of a vector of vectors: those of one of them.
+SmallVector<Value> Widening::componentsOf(vector::ExtractOp extract) {
+  SmallVector<Value> all = lanesOf(extract.getSource());
+  ArrayRef<Value> chosen = all;
+  ArrayRef<int64_t> shape = extract.getSourceVectorType().getShape();
+  for (auto [position, size] : llvm::zip(extract.getStaticPosition(), shape)) {
+    size_t each = chosen.size() / size_t(size);
+    chosen = chosen.slice(size_t(position) * each, each);
+  }
+  return llvm::to_vector(chosen);
+}
+
+/// One lane after the other, in the order of the iterations.
+void Widening::widenAccumulation(Accumulation accumulation) {
+  Value values = lanesOf(accumulation.value())[0];
+  Value sum = builder.clone(*accumulation.load)->getResult(0);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    IRMapping mapping;
+    mapping.map(accumulation.load.getResult(), sum);
+    mapping.map(accumulation.value(), laneOf(values, lane));
+    Value next = builder.clone(*accumulation.step, mapping)->getResult(0);
+    sum = mask ? choose(laneOf(mask, lane), next, sum) : next;
+  }
+  IRMapping mapping;
+  mapping.map(accumulation.store.getValue(), sum);
+  builder.clone(*accumulation.store, mapping);
+}
+
 void Widening::widenElementwise(Operation &op) {
-  Type type = op.getResult(0).getType();
   SmallVector<SmallVector<Value>> operands;
   for (Value operand : op.getOperands())
     operands.push_back(lanesOf(operand));
-  SmallVector<Value> results;
-  for (int64_t k = 0; k < countOf(type); ++k)
-    results.push_back(widenComponent(op, llvm::map_to_vector(operands, [&](auto &operand) {
-                                       return operand.size() == 1 ? operand[0] : operand[k];
-                                     })));
-  parts[op.getResult(0)] = results;
+  SmallVector<SmallVector<Value>> results(op.getNumResults()); // a product's halves are two
+  for (int64_t k = 0; k < countOf(op.getResult(0).getType()); ++k) {
+    SmallVector<Value> parts = widenComponent(op, llvm::map_to_vector(operands, [&](auto &operand) {
+      return operand.size() == 1 ? operand[0] : operand[k];
+    }));
+    for (auto [part, all] : llvm::zip(parts, results))
+      all.push_back(part);
+  }
+  for (auto [result, all] : llvm::zip(op.getResults(), results))
+    parts[result] = all;
 }
 
-Value Widening::widenComponent(Operation &op, ValueRange operands) {
+SmallVector<Value> Widening::widenComponent(Operation &op, ValueRange operands) {
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
-    return widenDivision(op, operands[0], operands[1]);
-  OperationState state(op.getLoc(), op.getName(), operands,
-                       wideType(getElementTypeOrSelf(op.getResult(0).getType())), op.getAttrs());
-  return builder.create(state)->getResult(0);
+    return {widenDivision(op, operands[0], operands[1])};
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(wideType(getElementTypeOrSelf(type)));
+  OperationState state(op.getLoc(), op.getName(), operands, types, op.getAttrs());
+  return llvm::to_vector_of<Value>(builder.create(state)->getResults());
 }
 
 /// Machines divide integers one by one. A quotient of numbers of 32 bits, rounded to f64, is on the right side of every
@@ -144,10 +183,6 @@ Value Widening::widenDivision(Operation &op, Value a, Value b) {
     return arith::UIToFPOp::create(builder, where, floats, value);
   };
   Value ratio = arith::DivFOp::create(builder, where, convert(a), convert(b)), quotient;
-  if (isMutant(Mutant::LanesDivideInSingle))
-    ratio = LLVM::FPExtOp::create(
-        builder, where, floats,
-        LLVM::FPTruncOp::create(builder, where, wideType(builder.getF32Type()), ratio));
   if (isSigned)
     quotient = arith::FPToSIOp::create(builder, where, integers, ratio);
   else

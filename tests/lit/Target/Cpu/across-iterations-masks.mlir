@@ -63,12 +63,17 @@ metate.kernel @turns(%x: memref<?xi32>, %out: memref<?xi32>) {
       %c = arith.muli %b, %b : i32
       %d = arith.xori %c, %own : i32
       %e = arith.muli %d, %b : i32
-      %q = arith.divsi %e, %odd : i32
-      scf.yield %q : i32
+      %q = arith.muli %e, %odd : i32
+      %r = arith.xori %q, %own : i32
+      %t = arith.muli %r, %b : i32
+      %u = arith.addi %t, %e : i32
+      %v = arith.muli %u, %u : i32
+      scf.yield %v : i32
     }
-    %some = arith.cmpi slt, %s, %three : i32
+    %rest = arith.remsi %s, %own : i32
+    %some = arith.cmpi slt, %rest, %three : i32
     %r = scf.if %some -> i32 {
-      %at = arith.index_cast %s : i32 to index
+      %at = arith.index_cast %rest : i32 to index
       %v = memref.load %x[%at] : memref<?xi32>
       scf.yield %v : i32
     } else {
