@@ -157,7 +157,8 @@ public:
     scf::ConditionOp condition = loop.getConditionOp();
     for (BlockArgument argument : loop.getBeforeArguments()) {
       unsigned k = argument.getArgNumber();
-      if (constantTruth(loop.getInits()[k]) == true && implies(condition.getCondition(), argument)) {
+      if (constantTruth(loop.getInits()[k]) == true &&
+          implies(condition.getCondition(), argument)) {
         flag = k;
         return isSimple();
       }

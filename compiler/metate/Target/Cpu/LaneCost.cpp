@@ -89,7 +89,8 @@ LaneCost cpu::costOfLanes(Operation &op, const LaneAnalysis &analysis, int64_t l
 /// Of a loop whose bounds differ, the middle of what they may be.
 static double knownTurns(scf::ForOp loop, bool isCommon) {
   APInt step;
-  auto lower = IntegerRange::of(loop.getLowerBound()), upper = IntegerRange::of(loop.getUpperBound());
+  auto lower = IntegerRange::of(loop.getLowerBound()),
+       upper = IntegerRange::of(loop.getUpperBound());
   if (!lower || !upper || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
     return turnsOfLanes;
   double most = double(upper->greatest - lower->least) / double(step.getSExtValue());
@@ -106,9 +107,8 @@ static bool endsByDivision(scf::WhileOp loop) {
       return true;
     if (op && loop->isProperAncestor(op)) {
       values.insert(op->operand_begin(), op->operand_end());
-      op->walk([&](scf::YieldOp yield) {
-        values.insert(yield->operand_begin(), yield->operand_end());
-      });
+      op->walk(
+          [&](scf::YieldOp yield) { values.insert(yield->operand_begin(), yield->operand_end()); });
     }
     if (auto argument = dyn_cast<BlockArgument>(values[next]);
         argument && argument.getOwner() == loop.getBeforeBody())

@@ -71,8 +71,7 @@ Value Widening::readRow(ReadOp read) {
 Value Widening::gather(ReadOp read) {
   Value block = same.lookupOrDefault(read.getBlock()), offsets = lanesOf(read.getOffset())[0];
   SmallVector<Value> values;
-  Value pointers =
-      mask ? pointersUnderMask(block, offsets) : Value();
+  Value pointers = mask ? pointersUnderMask(block, offsets) : Value();
   for (int64_t lane = 0; lane < lanes; ++lane) {
     if (!pointers) {
       auto made =

@@ -136,9 +136,10 @@ void Widening::widenElementwise(Operation &op) {
     operands.push_back(lanesOf(operand));
   SmallVector<SmallVector<Value>> results(op.getNumResults()); // a product's halves are two
   for (int64_t k = 0; k < countOf(op.getResult(0).getType()); ++k) {
-    SmallVector<Value> parts = widenComponent(op, llvm::map_to_vector(operands, [&](auto &operand) {
-      return operand.size() == 1 ? operand[0] : operand[k];
-    }));
+    SmallVector<Value> parts =
+        widenComponent(op, llvm::map_to_vector(operands, [&](auto &operand) {
+                         return operand.size() == 1 ? operand[0] : operand[k];
+                       }));
     for (auto [part, all] : llvm::zip(parts, results))
       all.push_back(part);
   }
