@@ -109,6 +109,11 @@ private:
            });
   }
 
+  static bool onlyYields(Block &block) {
+    return llvm::all_of(block.without_terminator(),
+                        [](Operation &op) { return op.hasTrait<OpTrait::ConstantLike>(); });
+  }
+
   static scf::IfOp positive(scf::IfOp guard, bool isPositive) {
     OpBuilder builder(guard);
     Value condition = guard.getCondition();
@@ -159,15 +164,23 @@ private:
     if (auto choice = condition.getDefiningOp<arith::SelectOp>();
         choice && isTruth(choice.getFalseValue(), false))
       return split(nested(guard, choice.getCondition(), choice.getTrueValue()));
+    if (auto inverse = condition.getDefiningOp<arith::XOrIOp>();
+        inverse && isTruth(inverse.getRhs(), true) && inverse->hasOneUse() &&
+        inverse.getLhs().hasOneUse() && inverse.getLhs().getDefiningOp<scf::IfOp>()) {
+      Value opposite = inverse.getLhs();
+      guard.getConditionMutable().assign(opposite);
+      inverse.erase();
+      OpBuilder builder(guard);
+      negated(builder, opposite); // in place, for it has one use
+      return split(guard);
+    }
     auto chain = condition.getDefiningOp<scf::IfOp>();
     if (!chain || chain.getNumResults() != 1 || !condition.hasOneUse() ||
         chain.elseBlock() == nullptr)
       return guard;
-    if (isTruth(chain.thenYield().getOperand(0), false) &&
-        llvm::hasSingleElement(*chain.thenBlock()))
+    if (isTruth(chain.thenYield().getOperand(0), false) && onlyYields(*chain.thenBlock()))
       return split(moved(guard, chain, /*isThen=*/false));
-    if (isTruth(chain.elseYield().getOperand(0), false) &&
-        llvm::hasSingleElement(*chain.elseBlock()))
+    if (isTruth(chain.elseYield().getOperand(0), false) && onlyYields(*chain.elseBlock()))
       return split(moved(guard, chain, /*isThen=*/true));
     return guard;
   }
