@@ -140,3 +140,26 @@ def test_sums_of_sums_and_deep_nests_compile():
     x, s = np.zeros(1, np.int32), np.zeros(1, np.int32)
     run(x, s)
     assert x[0] == 1 and s[0] == 12**4
+
+
+def test_columns_in_parallel(rng):
+    """Each column sees its rows in order, whichever loop is the inner one."""
+
+    @ti.kernel
+    def run(a: array(ti.i32, 2), down: array(ti.i32, 2), picked: array(ti.i32, 2), first: ti.i32):
+        for j in range(a.shape[1]):
+            for i in range(a.shape[0]):
+                down[i + 1, j] = down[i, j] + a[i, (j + 1) % a.shape[1]]
+        for j in range(1, a.shape[1] - 1):
+            odd = j % 2 + first
+            for i in range(first, a.shape[0], 3):
+                if odd == 1 and i > 0:
+                    picked[i, j] = a[i - 1, j - 1] + 10 * j
+
+    for n, m in ((1, 1), (1, 3), (7, 2), (9, 100)):
+        a = rng.integers(-9, 9, (n, m)).astype(np.int32)
+        down, picked, want = np.zeros((n + 1, m), np.int32), np.zeros((n, m), np.int32), np.zeros((n, m), np.int32)
+        run(a, down, picked, 0)
+        np.testing.assert_array_equal(down[1:], np.cumsum(np.roll(a, -1, 1), axis=0))
+        want[3::3, 1 : m - 1 : 2] = a[2:-1:3, 0 : m - 2 : 2] + 10 * np.arange(1, m - 1, 2)
+        np.testing.assert_array_equal(picked, want)

@@ -101,3 +101,21 @@ def field_of_offsets(inputs, n, m):
             b[i, j] = s
 
     return made(sweep, b)
+
+
+@WORK.spelling("rows in parallel, an inner loop, ifs that add the size")
+def inner(inputs, n, m):
+    a, b = fields(inputs)
+
+    @ti.kernel
+    def sweep():
+        for i in range(n):
+            for j in range(m):
+                left, right = j - 1, j + 1
+                if left < 0:
+                    left += m
+                if right >= m:
+                    right -= m
+                b[i, j] = 0.6 * a[i, j] + 0.1 * (a[(i + n - 1) % n, j] + a[(i + 1) % n, j] + a[i, left] + a[i, right])
+
+    return made(sweep, b)

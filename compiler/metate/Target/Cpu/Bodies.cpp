@@ -178,6 +178,8 @@ Operation *KernelMapping::buildBody(Code &code, RangeOp range, LLVM::LLVMFuncOp 
 }
 
 Operation *KernelMapping::withoutBorders(Operation *loops) {
+  if (acrossIterations && loops == innermost && !isDeterministic())
+    loops = interchange(innermost);
   if (!splitsBorders)
     return loops;
   bool isOutermost = loops == innermost;

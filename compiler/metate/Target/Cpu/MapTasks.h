@@ -73,7 +73,7 @@ private:
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::Value begin, mlir::Value end);
-  /// The loops, whose innermost one may have become several: the interior, which is then it, and the border.
+  /// The loops in the order in which memory lies, whose innermost one may have become several: the interior, which is then it, and the border.
   mlir::Operation *withoutBorders(mlir::Operation *loops);
   /// `value` with its LLVM type, and back.
   mlir::Value toLLVM(Code &code, mlir::Value value);
@@ -122,6 +122,10 @@ void makeAlone(mlir::Operation *code);
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors, which take the loop's place. False: it is left as it is. `always`: whether or not that pays, for tests.
 bool runAcrossIterations(mlir::scf::ForOp loop, bool always);
+
+/// Where each iteration of the loop only runs a loop in order, and what lies side by side is in iterations side by side: the
+/// loops change places. The outer one.
+mlir::Operation *interchange(mlir::scf::ForOp parallel);
 
 /// Of a task that only writes what it writes, row by row, in a kernel whose arguments do not overlap: in
 /// the entry, whether the writes of this launch (`rows` is what is shared out of it) come to `nontemporalBytes`
