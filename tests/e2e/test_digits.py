@@ -126,3 +126,76 @@ def test_a_flat_array_is_a_grid_of_the_launch():
         expected[1:-1, 1:-1] = a[:-2, 1:-1] + 2 * a[2:, 1:-1] + 3 * a[1:-1, :-2] + 4 * a[1:-1, 2:]
         np.testing.assert_allclose(b, expected, rtol=1e-5)
         np.testing.assert_array_equal(sums, rows * (rows - 1) // 2)
+
+
+def test_loops_over_a_leaf_inside_a_parallel_loop():
+    x, y = ti.field(ti.i32), ti.field(ti.i32)
+    ti.root.pointer(ti.ij, 4).bitmasked(ti.ij, leaf).place(x, y)
+    blocks = ti.Vector.field(2, ti.i32, shape=5)
+
+    @ti.kernel
+    def write():
+        for b in blocks:
+            corner = blocks[b] * leaf
+            for i, j in ti.ndrange((1, leaf), leaf):
+                x[corner + ti.Vector([i, j])] += i * leaf + j + b
+        for b in range(16):
+            bi, bj = b // 4, b % 4
+            for q in range(leaf * leaf):
+                if q < 50:
+                    y[(bi << 3) + (q >> 3), (bj << 3) | (q & 7)] = q - b
+
+    @ti.kernel
+    def chained():
+        for b in range(4):
+            for i in range(8 * b + 1, 8 * b + 8):  # each turn reads what the one before wrote
+                x[i, 0] = x[i - 1, 0] + 1
+        for b in range(4):
+            for i in range(8 * b, 8 * b + 8):  # the last turn stays
+                y[b * 8, 0] = i
+
+    places = np.array([[0, 0], [1, 2], [3, 3], [2, 0], [0, 3]], np.int32)
+    blocks.from_numpy(places)
+    write()
+    expected, q = np.zeros((32, 32), np.int32), np.arange(leaf * leaf).reshape(leaf, leaf)
+    for b, (i, j) in enumerate(places):
+        expected[8 * i + 1 : 8 * i + 8, 8 * j : 8 * j + 8] = q[1:] + b
+    np.testing.assert_array_equal(x.to_numpy(), expected)
+    b = np.arange(16).reshape(4, 4)
+    grid = np.where(q < 50, q - b[:, :, None, None], 0).transpose(0, 2, 1, 3).reshape(32, 32)
+    np.testing.assert_array_equal(y.to_numpy(), grid)
+    chained()
+    column = expected[:, 0].copy()
+    for i in range(32):
+        column[i] = column[i - 1] + 1 if i % 8 else column[i]
+    np.testing.assert_array_equal(x.to_numpy()[:, 0], column)
+    np.testing.assert_array_equal(y.to_numpy()[::8, 0], np.arange(7, 32, 8))
+
+
+def test_sums_along_the_last_variables():
+    @ti.kernel
+    def add(a: array(ti.i32, 2), s: array(ti.i32, 1), two: array(ti.i32, 1), most: array(ti.i32, 1), columns: array(ti.i32, 1)):
+        for i, j in ti.ndrange(a.shape[0], a.shape[1]):
+            s[i] += a[i, j]
+            ti.atomic_max(most[i + 1], a[i, j])
+            columns[j] += a[i, j]
+        for i, j in ti.ndrange(a.shape[0], a.shape[1]):
+            two[2 * i] += a[i, j]
+            two[2 * i + 1] -= 3 * a[i, j]
+            if a[i, j] > 5:
+                s[i] -= 1
+
+    rng = np.random.default_rng(0)
+    for rows, width in [(0, 5), (5, 0), (1, 1), (70, 33), (2, 500), (129, 2)]:
+        a = rng.integers(-9, 10, (rows, width)).astype(np.int32)
+        s, two, most, columns = (
+            np.ones(rows, np.int32),
+            np.zeros(2 * rows, np.int32),
+            np.full(rows + 1, -4, np.int32),
+            np.zeros(width, np.int32),
+        )
+        add(a, s, two, most, columns)
+        np.testing.assert_array_equal(s, 1 + a.sum(axis=1) - (a > 5).sum(axis=1))
+        np.testing.assert_array_equal(two.reshape(-1, 2), np.stack([a.sum(axis=1), -3 * a.sum(axis=1)], axis=1))
+        np.testing.assert_array_equal(most[1:], a.max(axis=1, initial=-4))
+        np.testing.assert_array_equal(columns, a.sum(axis=0))

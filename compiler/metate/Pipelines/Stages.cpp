@@ -38,6 +38,8 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<KernelOp>(createPromoteLocals());
   if (!options.debug) // its checks stand in the condition
     passes.addNestedPass<KernelOp>(createUpliftWhile());
+  // Before the loops over leaves are written out.
+  passes.addNestedPass<KernelOp>(createWidenRanges());
   // Before anything is folded: what it writes is folded already. Checks would be written out too.
   if (options.unrollLoops && !options.debug)
     passes.addNestedPass<KernelOp>(createUnrollLoops());
@@ -86,6 +88,9 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
       passes.addPass(createSliceActivations({/*only=*/options.reserve == Reserve::Only}));
     return;
   case Stage::Offload:
+    // Places that are shared along a loop's last variables are owned then.
+    if (options.privateReductions)
+      passes.addNestedPass<KernelOp>(createSerializeReductions({!options.deterministic}));
     // Before loops change shape: ownership is read off the loop's variables.
     if (options.demoteAtomics)
       passes.addNestedPass<KernelOp>(createDemoteAtomics());

@@ -2,7 +2,7 @@
 //
 // `for c in range(n * m): i, j = c // m, c % m` is a nest of n and m: what recognises rows, neighbours and own cells looks at loop
 // variables. A loop variable from 0 that is taken apart by constants, with //, %, shifts or masks, becomes a variable for
-// each digit. The order is the same, so is the iteration's number.
+// each digit, of parallel loops and of those that run in order. The order is the same, so is the iteration's number.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
@@ -112,24 +112,51 @@ private:
   int64_t extent;
 };
 
-/// Writes a range with the digits of one of its variables for it.
+/// Writes a loop with the digits of one of its variables for it.
 class Split {
 public:
-  Split(RangeOp range, unsigned axis, ArrayRef<int64_t> digits)
-      : range(range), axis(axis), digits(digits), builder(range) {}
+  Split(Operation *loop, ArrayRef<int64_t> digits)
+      : loc(loop->getLoc()), digits(digits), builder(loop) {}
 
-  RangeOp run(const Parts &parts) {
+  scf::ForOp run(scf::ForOp loop, const Parts &parts) {
+    Value zero = number(0), one = number(1);
+    SmallVector<scf::ForOp> nest;
+    for (int64_t digit : digits) {
+      ValueRange values =
+          nest.empty() ? loop.getInitArgs() : ValueRange(nest.back().getRegionIterArgs());
+      auto inner = scf::ForOp::create(builder, loc, zero, number(digit), one, values);
+      if (!inner.getBody()->empty()) // without values it has its end
+        inner.getBody()->getTerminator()->erase();
+      variables.push_back(inner.getInductionVar());
+      nest.push_back(inner);
+      builder.setInsertionPointToStart(inner.getBody());
+    }
+    for (size_t k = 1; k < nest.size(); ++k) {
+      builder.setInsertionPointToEnd(nest[k - 1].getBody());
+      scf::YieldOp::create(builder, loc, nest[k].getResults());
+    }
+    scf::ForOp last = nest.back();
+    for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), last.getRegionIterArgs()))
+      from.replaceAllUsesWith(to);
+    last.getBody()->getOperations().splice(last.getBody()->begin(),
+                                           loop.getBody()->getOperations());
+    builder.setInsertionPointToStart(last.getBody());
+    for (auto &[value, part] : parts.values)
+      replace(value, part);
+    loop.replaceAllUsesWith(nest.front().getResults());
+    loop.erase();
+    return nest.front();
+  }
+
+  RangeOp run(RangeOp range, unsigned axis, const Parts &parts) {
     SmallVector<Value> lower(range.getLower()), upper(range.getUpper());
-    auto number = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(builder, range.getLoc(), value);
-    };
     lower.erase(lower.begin() + axis);
     upper.erase(upper.begin() + axis);
     lower.insert(lower.begin() + axis, digits.size(), number(0));
     upper.insert(upper.begin() + axis, digits.size(), Value());
     for (auto [k, digit] : llvm::enumerate(digits))
       upper[axis + k] = number(digit);
-    auto nest = RangeOp::create(builder, range.getLoc(), lower, upper);
+    auto nest = RangeOp::create(builder, loc, lower, upper);
     nest->setDiscardableAttrs(range->getDiscardableAttrDictionary());
     Block &from = range.getBody().front(), &to = nest.getBody().front();
     for (auto [k, old] : llvm::enumerate(from.getArguments()))
@@ -137,7 +164,7 @@ public:
         old.replaceAllUsesWith(to.getArgument(k < axis ? k : k + digits.size() - 1));
     to.getOperations().clear();
     to.getOperations().splice(to.begin(), from.getOperations());
-    variables = to.getArguments().slice(axis, digits.size());
+    llvm::append_range(variables, to.getArguments().slice(axis, digits.size()));
     builder.setInsertionPointToStart(&to);
     for (auto &[value, part] : parts.values)
       replace(value, part);
@@ -146,6 +173,8 @@ public:
   }
 
 private:
+  Value number(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+
   /// Users that are parts themselves have a replacement of their own.
   void replace(Value value, Part part) {
     if (value.use_empty())
@@ -172,7 +201,6 @@ private:
   }
 
   Value sumOf(Part part) {
-    Location loc = range.getLoc();
     Value sum;
     int64_t place = 1;
     for (size_t k = digits.size(); k-- > 0; place *= digits[k]) {
@@ -209,11 +237,10 @@ private:
     }
   }
 
-  RangeOp range;
-  unsigned axis;
+  Location loc;
   ArrayRef<int64_t> digits;
   OpBuilder builder;
-  ValueRange variables;
+  SmallVector<Value> variables;
 };
 
 struct DelinearizeRanges : metate::impl::DelinearizeRangesBase<DelinearizeRanges> {
@@ -222,9 +249,27 @@ struct DelinearizeRanges : metate::impl::DelinearizeRangesBase<DelinearizeRanges
     getOperation().walk([&](RangeOp range) { ranges.push_back(range); });
     for (RangeOp range : ranges)
       visit(range);
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      visit(loop);
   }
 
 private:
+  void visit(scf::ForOp loop) {
+    auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
+    if (lower != 0 || constantOf(loop.getStep()) != 1 || !upper || *upper < 2 * leastRow ||
+        *upper > std::numeric_limits<int32_t>::max() || !loop->getDiscardableAttrs().empty())
+      return;
+    Parts parts(cast<BlockArgument>(loop.getInductionVar()), *upper);
+    SmallVector<int64_t> digits = parts.digits();
+    if (digits.empty())
+      return;
+    loop = Split(loop, digits).run(loop, parts);
+    ++split;
+    (void)applyPatternsGreedily(loop.getRegion(), FrozenRewritePatternSet());
+  }
+
   void visit(RangeOp range) {
     bool hasChanged = false;
     for (unsigned axis = range.getLower().size(); axis-- > 0;) {
@@ -236,7 +281,7 @@ private:
       SmallVector<int64_t> digits = parts.digits();
       if (digits.empty())
         continue;
-      range = Split(range, axis, digits).run(parts);
+      range = Split(range, digits).run(range, axis, parts);
       hasChanged = true;
       ++split;
     }

@@ -1,6 +1,7 @@
 //===- FoldIndexCasts.cpp - index arithmetic in 64 bits ---------*- C++ -*-===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -117,11 +118,48 @@ template <typename Op> struct WidenArithmetic : OpRewritePattern<arith::IndexCas
   }
 };
 
+/// `%a << 3` is `%a * 8`: sums and products are what coordinates are recognised by.
+struct ShiftIsProduct : OpRewritePattern<arith::ShLIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ShLIOp op, PatternRewriter &rewriter) const override {
+    APInt bits;
+    Type type = op.getType();
+    if (!(type.isIndex() || type.isInteger(32)) ||
+        !matchPattern(op.getRhs(), m_ConstantInt(&bits)) || bits.ugt(24))
+      return failure();
+    Value factor = arith::ConstantOp::create(
+        rewriter, op.getLoc(), rewriter.getIntegerAttr(type, int64_t(1) << bits.getZExtValue()));
+    rewriter.replaceOpWithNewOp<arith::MulIOp>(op, op.getLhs(), factor);
+    return success();
+  }
+};
+
+/// `8 * %a | %b` is a sum where %b has three bits.
+struct DisjointOrIsSum : OpRewritePattern<arith::OrIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::OrIOp op, PatternRewriter &rewriter) const override {
+    for (auto [high, low] :
+         {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      auto product = high.getDefiningOp<arith::MulIOp>();
+      APInt factor;
+      if (!product || !(op.getType().isIndex() || op.getType().isInteger(32)) ||
+          !matchPattern(product.getRhs(), m_ConstantInt(&factor)) || factor.isZero())
+        continue;
+      std::optional<IntegerRange> range = IntegerRange::of(low);
+      if (!range || range->least < 0 || range->greatest >= int64_t(1) << factor.countr_zero())
+        continue;
+      rewriter.replaceOpWithNewOp<arith::AddIOp>(op, high, low);
+      return success();
+    }
+    return failure();
+  }
+};
+
 struct FoldIndexCasts : metate::impl::FoldIndexCastsBase<FoldIndexCasts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldRoundTrip, WidenArithmetic<arith::AddIOp>, WidenArithmetic<arith::SubIOp>>(
-        &getContext());
+    patterns.add<FoldRoundTrip, ShiftIsProduct, DisjointOrIsSum, WidenArithmetic<arith::AddIOp>,
+                 WidenArithmetic<arith::SubIOp>>(&getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     arith::AddIOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -43,9 +43,15 @@ struct Coordinate {
 
 class Loop {
 public:
-  explicit Loop(Operation *loop) : region(&loop->getRegion(0)) {}
+  explicit Loop(Operation *loop)
+      : region(&loop->getRegion(0)),
+        names(region->getArguments().begin(), region->getArguments().end()) {}
+  explicit Loop(ArrayRef<scf::ForOp> nest) : region(&nest.front()->getRegion(0)) {
+    for (scf::ForOp loop : nest)
+      names.push_back(cast<BlockArgument>(loop.getInductionVar()));
+  }
 
-  ArrayRef<BlockArgument> variables() const { return region->getArguments(); }
+  ArrayRef<BlockArgument> variables() const { return names; }
 
   std::optional<Coordinate> coordinateOf(Value value) const {
     Coordinate coordinate;
@@ -92,6 +98,7 @@ private:
   }
 
   Region *region;
+  SmallVector<BlockArgument> names;
 };
 
 /// One axis of all accesses.
@@ -150,8 +157,7 @@ static bool tells(const Axis &axis, ArrayRef<BlockArgument> names) {
   return true;
 }
 
-bool metate::areOwnPlaces(Operation *op, ArrayRef<ValueRange> places) {
-  Loop loop(op);
+static bool areOwn(const Loop &loop, ArrayRef<ValueRange> places) {
   size_t rank = places.front().size();
   SmallVector<Axis> axes;
   for (unsigned k = 0; k < rank; ++k)
@@ -174,6 +180,14 @@ bool metate::areOwnPlaces(Operation *op, ArrayRef<ValueRange> places) {
     }
   }
   return unknown.empty();
+}
+
+bool metate::areOwnPlaces(Operation *loop, ArrayRef<ValueRange> places) {
+  return areOwn(Loop(loop), places);
+}
+
+bool metate::areOwnPlaces(ArrayRef<scf::ForOp> nest, ArrayRef<ValueRange> places) {
+  return areOwn(Loop(nest), places);
 }
 
 std::optional<std::pair<Target, OperandRange>> metate::writeOf(Operation *op) {

@@ -2,6 +2,7 @@
 #ifndef METATE_TRANSFORMS_OWNPLACES_H
 #define METATE_TRANSFORMS_OWNPLACES_H
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Operation.h"
 
 namespace metate {
@@ -15,6 +16,9 @@ std::optional<std::pair<Target, mlir::OperandRange>> writeOf(mlir::Operation *op
 /// No two iterations of the parallel loop name one place: `places` are the coordinates, of one target, of all accesses in the
 /// loop that count.
 bool areOwnPlaces(mlir::Operation *loop, llvm::ArrayRef<mlir::ValueRange> places);
+
+/// The same of the turns that a nest of loops in order makes for one iteration of what is around it.
+bool areOwnPlaces(llvm::ArrayRef<mlir::scf::ForOp> nest, llvm::ArrayRef<mlir::ValueRange> places);
 
 /// What a parallel loop writes, and the functions that it calls.
 class LoopWrites {

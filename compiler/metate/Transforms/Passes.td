@@ -40,6 +40,16 @@ def UpliftWhile : Metate_Pass<"metate-uplift-while", "::metate::KernelOp"> {
   let statistics = [Statistic<"uplifted", "uplifted", "loops uplifted">];
 }
 
+def WidenRanges : Metate_Pass<"metate-widen-ranges", "::metate::KernelOp"> {
+  let summary = "a serial nest over the cells of leaves, no turn of which depends on another, joins the parallel loop around it";
+  let description = [{
+    Before: `metate.range (%b) = (%c0) to (%n) { scf.for %i = %c0 to %c8 { metate.store %v, %x["v"][8 * %b + %i] } }`; after: `metate.range (%b, %i) = (%c0, %c0) to
+    (%n, %c8)`. Extents are constants, and turns touch places of their own of what the nest writes. Only where it names cells in slots: layout makes
+    nests of leaves of it (hoist-slots). Not in debug mode.
+  }];
+  let statistics = [Statistic<"widened", "widened", "nests joined to the loop around them">];
+}
+
 def UnrollLoops : Metate_Pass<"metate-unroll-loops", "::metate::KernelOp"> {
   let summary = "loops with a few known turns are written out, with what the turns tell folded";
   let description = [{
@@ -128,6 +138,16 @@ def SliceActivations : Metate_Pass<"metate-slice-activations"> {
   }];
   let options = [Option<"only", "only", "bool", "false", "leave nothing of the kernels but what their hosts see">];
   let statistics = [Statistic<"sliced", "sliced", "slices made">, Statistic<"refused", "refused", "slices that only say why there is none">];
+}
+
+def SerializeReductions : Metate_Pass<"metate-serialize-reductions", "::metate::KernelOp"> {
+  let summary = "what a parallel loop accumulates along its last variables is accumulated by a loop in order, and added once";
+  let description = [{
+    Before: `metate.range (%i, %j) = ... { memref.atomic_rmw addf %v, %sums[%i] }`; after: `metate.range (%i) = ... { %s = scf.for %j ... { arith.addf }; memref.atomic_rmw
+    addf %s, %sums[%i] }`, which demote-atomics makes plain. Of iterations, which run in no order, any order is theirs. Not in debug mode.
+  }];
+  let options = [Option<"reassociate", "reassociate", "bool", /*default=*/"true", "sums of floats may be computed in any order">];
+  let statistics = [Statistic<"serialized", "serialized", "atomics accumulated by a loop">];
 }
 
 def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {

@@ -186,3 +186,30 @@ def narrowed_too_far():
     out = np.zeros(8, np.int32)
     run(out, 4)
     expect(out, [1] * 5 + [0] * 3)
+
+
+@probe("BoxFromZero")
+def box_from_zero():
+    x = mt.field(mt.i32)
+    mt.root.pointer(mt.i, 4).dense(mt.i, 8).place(x)
+
+    @mt.kernel
+    def run():
+        for b in range(4):
+            for i in range(8 * b + 4, 8 * b + 8):
+                x[i] = i
+
+    run()
+    expect(x.to_numpy(), np.where(np.arange(32) % 8 >= 4, np.arange(32), 0))
+
+
+@probe("ProductFromZero")
+def product_from_zero():
+    @mt.kernel
+    def run(out: array(mt.i32, 1)):
+        for i, _ in mt.ndrange(out.shape[0], 3):
+            mt.atomic_mul(out[i], 2)
+
+    out = np.ones(100, np.int32)
+    run(out)
+    expect(out, np.full(100, 8))

@@ -1,0 +1,234 @@
+//===- WidenRanges.cpp - serial boxes join the loop around them -*- C++ -*-===//
+//
+// `for b in blocks: for i, j, k in ndrange(8, 8, 8): x[8 * b + ...] = ...` walks a leaf in order, though no turn depends on another:
+// what makes nests of leaves, and activates them by words, looks at parallel loops. A nest of known extents is part of the parallel loop
+// if each of its turns reads and writes places of its own of all that it writes.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/IntegerRange.h"
+#include "metate/Transforms/LeafForm.h"
+#include "metate/Transforms/LoopBox.h"
+#include "metate/Transforms/OwnPlaces.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace metate {
+#define GEN_PASS_DEF_WIDENRANGES
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// A leaf and its like; longer loops are what one worker does.
+constexpr int64_t mostInBox = 4096;
+
+/// Turns of a loop by one, where they are known: `range(8 * b, 8 * b + 8)` has 8, if nothing wraps.
+std::optional<int64_t> knownTurns(scf::ForOp loop) {
+  APInt step;
+  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
+    return std::nullopt;
+  auto past32 = [](Value value) { // what a bound was computed as
+    auto cast = value.getDefiningOp<arith::IndexCastOp>();
+    return cast && cast.getIn().getType().isInteger(32) ? cast.getIn() : value;
+  };
+  Value lower = past32(loop.getLowerBound()), upper = past32(loop.getUpperBound());
+  LinearForm from = LinearForm::of(lower), to = LinearForm::of(upper);
+  bool isSame = from.terms.size() == to.terms.size() && llvm::all_of(from.terms, [&](auto &term) {
+                  return to.coefficient(term.first) == term.second;
+                });
+  int64_t turns = to.constant - from.constant;
+  if (!isSame || turns <= 0 || turns > mostInBox)
+    return std::nullopt;
+  std::optional<IntegerRange> least = IntegerRange::of(lower);
+  if (!from.terms.empty() && (!least || least->greatest > (int64_t(1) << 31) - 1 - mostInBox))
+    return std::nullopt;
+  return turns;
+}
+
+/// A parallel loop around a nest.
+class Box {
+public:
+  explicit Box(Operation *loop) : loop(loop), body(loop->getRegion(0).front()) {}
+
+  /// The nest: loops of known extents, each with nothing but the next one and values; empty: there is none.
+  ArrayRef<scf::ForOp> find() {
+    for (scf::ForOp next = onlyLoop(body); next && next.getNumResults() == 0;
+         next = onlyLoop(*next.getBody())) {
+      std::optional<int64_t> known = knownTurns(next);
+      if (!known || !isOutside(next.getLowerBound()))
+        break;
+      nest.push_back(next);
+      turns.push_back(*known);
+    }
+    while (!nest.empty() && !isIndependent())
+      nest.pop_back();
+    turns.resize(nest.size());
+    int64_t all = 1;
+    for (int64_t one : turns)
+      all = std::min(all * one, mostInBox + 1);
+    if (all > mostInBox)
+      nest.clear();
+    return nest;
+  }
+
+  RangeOp join() {
+    OpBuilder builder(loop);
+    Location loc = loop->getLoc();
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    auto [lower, upper] = LoopBox::of(loop, builder);
+    size_t outside = lower.size();
+    for (int64_t count : turns) {
+      lower.push_back(number(0));
+      upper.push_back(number(count));
+    }
+    auto wide = RangeOp::create(builder, loc, lower, upper);
+    Block &to = wide.getBody().front();
+    if (isa<RangeOp>(loop))
+      wide->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    for (auto [from, variable] : llvm::zip(body.getArguments(), to.getArguments()))
+      from.replaceAllUsesWith(variable);
+    body.getTerminator()->erase();
+    move(body, to);
+    for (auto [inner, variable] : llvm::zip(nest, to.getArguments().drop_front(outside))) {
+      builder.setInsertionPoint(inner);
+      Value turn = arith::AddIOp::create(builder, loc, inner.getLowerBound(), variable,
+                                         arith::IntegerOverflowFlags::nsw);
+      inner.getInductionVar().replaceAllUsesWith(isMutant(Mutant::BoxFromZero) ? variable : turn);
+      inner.getBody()->getTerminator()->erase();
+      move(*inner.getBody(), to, inner);
+      inner.erase();
+    }
+    loop->erase();
+    return wide;
+  }
+
+private:
+  static void move(Block &from, Block &to, Operation *before = nullptr) {
+    auto at = before ? Block::iterator(before) : Block::iterator(to.getTerminator());
+    to.getOperations().splice(at, from.getOperations());
+  }
+
+  /// The loop in the block, if all else in it is values, or reads.
+  static scf::ForOp onlyLoop(Block &block) {
+    scf::ForOp found;
+    for (Operation &op : block.without_terminator()) {
+      if (auto inner = dyn_cast<scf::ForOp>(op); inner && !found) {
+        found = inner;
+        continue;
+      }
+      bool isRead = isa<memref::LoadOp, LoadOp>(op);
+      if (op.getNumRegions() || !(isPure(&op) || (isRead && !found)))
+        return scf::ForOp();
+    }
+    return found;
+  }
+
+  bool isOutside(Value value) const {
+    Operation *owner = value.getParentBlock()->getParentOp();
+    return owner == loop || !loop->isAncestor(owner);
+  }
+
+  using Places = llvm::MapVector<Target, SmallVector<ValueRange>>;
+
+  /// What the operation reads or writes; false: it has other effects.
+  static bool note(Operation *op, Places &places, llvm::DenseSet<Target> &written) {
+    if (auto load = dyn_cast<memref::LoadOp>(op)) {
+      places[{load.getMemRef(), ""}].push_back(load.getIndices());
+      return true;
+    }
+    if (isa<LoadOp, StoreOp, AtomicOp>(op)) {
+      auto cell = CellAccess::of(op);
+      places[{cell->tree, cell->path}].push_back(cell->coordinates);
+    } else if (!isa<memref::StoreOp, memref::AtomicRMWOp>(op)) {
+      return isa<scf::ForOp, scf::IfOp, scf::YieldOp, YieldOp>(op) || isPure(op);
+    }
+    if (auto write = writeOf(op)) {
+      written.insert(write->first);
+      if (!CellAccess::of(op))
+        places[write->first].push_back(write->second);
+    }
+    return true;
+  }
+
+  /// No turn of the nest touches what another one writes, and nothing before it reads such.
+  bool isIndependent() {
+    Places places;
+    llvm::DenseSet<Target> written;
+    bool isKnown = !loop->walk([&](Operation *op) {
+                          return op == loop || note(op, places, written) ? WalkResult::advance()
+                                                                         : WalkResult::interrupt();
+                        })
+                        .wasInterrupted();
+    return isKnown && !written.empty() && llvm::all_of(written, [&](Target target) {
+             return areOwnPlaces(ArrayRef(nest), places[target]);
+           });
+  }
+
+  Operation *loop;
+  Block &body;
+  SmallVector<scf::ForOp> nest;
+  SmallVector<int64_t> turns;
+};
+
+struct WidenRanges : metate::impl::WidenRangesBase<WidenRanges> {
+  void runOnOperation() override {
+    if (getOperation().getDebug() || getOperation().getMayAlias() ||
+        llvm::none_of(getOperation().getBody().front(), [](Operation &op) { return mayGain(&op); }))
+      return;
+    // Coordinates are known once vectors are taken apart, and numbers.
+    OpPassManager passes(KernelOp::getOperationName());
+    passes.addPass(createScalarizeIndices());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createDelinearizeRanges());
+    passes.addPass(createFoldIndexCasts());
+    passes.addPass(createCSEPass());
+    passes.addPass(createLoopInvariantCodeMotionPass());
+    if (failed(runPipeline(passes, getOperation())))
+      return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
+      if (mayGain(&op))
+        visit(&op);
+  }
+
+private:
+  /// A parallel loop with a loop in it that names cells in slots.
+  static bool mayGain(Operation *op) {
+    return isa<RangeOp, ForEachOp>(op) && LoopBox::is(op) &&
+           op->walk([](Operation *inner) {
+               auto access =
+                   inner->getParentOfType<scf::ForOp>() ? CellAccess::of(inner) : std::nullopt;
+               return access && access->resolve().lastPool() >= 0 ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+             }).wasInterrupted();
+  }
+
+  void visit(Operation *loop) {
+    Box box(loop);
+    size_t depth = box.find().size();
+    if (depth == 0) {
+      remarkDeclined(loop, "widen-ranges", "nests")
+          << "loops inside stay in order: their extents are not known, or a turn may depend on "
+             "another one";
+      return;
+    }
+    remarkDone(loop, "widen-ranges", "nests")
+        << Number("loops", depth)
+        << " loops inside are part of the parallel loop: no turn depends on another";
+    box.join();
+    ++widened;
+  }
+};
+} // namespace

@@ -1,0 +1,71 @@
+// RUN: metate-opt %s --metate-widen-ranges --canonicalize | FileCheck %s
+
+!leaf = !metate.tree<#metate.pointer<"ij", [4, 4], [#metate.dense<"ij", [8, 8], [#metate.place<"x" : f32>]>]>>
+!list = !metate.tree<#metate.dense<"i", [9], [#metate.place<"b" : i32>]>>
+
+// A struct-for over a dense list, a box from bounds that the list says, with a number inside that is taken apart.
+// CHECK-LABEL: metate.kernel @box
+// CHECK: metate.range (%[[B:.*]], %[[I:.*]], %[[J:.*]]) = (%c0, %c0, %c0) to (%c9, %c8, %c8) {
+// CHECK-NOT: scf.for
+metate.kernel @box(%x: !leaf, %blocks: !list) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %three = arith.constant 3 : i32
+  %seven = arith.constant 7 : i32
+  %eight = arith.constant 8 : i32
+  %v = arith.constant 1.0 : f32
+  metate.for_each (%b) in %blocks["b"] : !list {
+    %block = metate.load %blocks["b"][%b] : !list -> i32
+    %corner = arith.muli %block, %eight : i32
+    scf.for %q = %c0 to %c64 step %c1 {
+      %n = arith.index_cast %q : index to i32
+      %i = arith.shrsi %n, %three : i32
+      %j = arith.andi %n, %seven : i32
+      %k = arith.addi %corner, %i : i32
+      %p = arith.index_cast %k : i32 to index
+      %r = arith.index_cast %j : i32 to index
+      metate.store %v, %x["x"][%p, %r] : f32, !leaf
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// A turn that reads what another one wrote, one place for all turns, bounds that may wrap: in order.
+// CHECK-LABEL: metate.kernel @not
+// CHECK-COUNT-3: scf.for
+metate.kernel @not(%x: !leaf, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %v = arith.constant 1.0 : f32
+  %eight = arith.constant 8 : i32
+  metate.range (%b) = (%c0) to (%c4) {
+    scf.for %i = %c0 to %c8 step %c1 {
+      %next = arith.addi %i, %c1 : index
+      %old = metate.load %x["x"][%next, %b] : !leaf -> f32
+      metate.store %old, %x["x"][%i, %b] : f32, !leaf
+    }
+    metate.yield
+  }
+  metate.range (%b) = (%c0) to (%c4) {
+    scf.for %i = %c0 to %c8 step %c1 {
+      %value = arith.index_cast %i : index to i32
+      %float = arith.sitofp %value : i32 to f32
+      metate.store %float, %x["x"][%b, %b] : f32, !leaf
+    }
+    metate.yield
+  }
+  metate.range (%b) = (%c0) to (%c4) {
+    %end = arith.addi %n, %eight : i32
+    %from = arith.index_cast %n : i32 to index
+    %to = arith.index_cast %end : i32 to index
+    scf.for %i = %from to %to step %c1 {
+      metate.store %v, %x["x"][%i, %b] : f32, !leaf
+    }
+    metate.yield
+  }
+  metate.return
+}
