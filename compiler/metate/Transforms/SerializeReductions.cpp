@@ -188,8 +188,8 @@ private:
 
   void add(Operation *atomic) {
     llvm::SmallBitVector bits = reducedBy(atomic);
-    if (!bits[bits.size() - 1] || bits.all() || (!atomics.empty() && bits != reduced) || !neutralOf(atomic) ||
-        !isAlone(atomic))
+    if (!bits[bits.size() - 1] || bits.all() || (!atomics.empty() && bits != reduced) ||
+        !neutralOf(atomic) || !isAlone(atomic))
       return;
     reduced = bits;
     atomics.push_back(atomic);
