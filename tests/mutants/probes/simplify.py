@@ -101,9 +101,9 @@ def counted_one_short():
 def ordered_sum_reassociated():
     @mt.kernel(fast_math=False)
     def run(x: array(mt.f32, 1), sums: array(mt.f32, 1)):
-        for i in sums:
-            for k in range(x.shape[0]):
-                sums[i] += x[k]
+        mt.loop_config(serialize=True)  # else iterations would be lanes, each in order
+        for k in range(x.shape[0]):
+            sums[0] += x[k]
 
     x, sums = np.ones(1000, np.float32), np.zeros(1, np.float32)
     x[0] = 2**24  # each 1 that is added to it alone is lost
