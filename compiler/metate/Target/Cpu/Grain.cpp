@@ -78,8 +78,9 @@ private:
     }
     if (isa<CasOp>(op))
       return 10000;
+    // One list for all waits for its length to come from the other worker, many lists for their memory.
     if (auto call = dyn_cast<TreeCallOp>(op); call && call.getCallee() == "append")
-      return alone ? 3000 : 15000;
+      return !alone ? 15000 : isOneList(call) ? 3000 : 12000;
     if (isa<func::CallOp, TreeCallOp, PrintOp>(op))
       return 20000;
     if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
@@ -107,6 +108,13 @@ private:
     bool isLong = function == Function::Pow || function == Function::Tan;
     int64_t one = (isLong ? 4000 : 1500) * (isStraight ? 1 : 4);
     return getElementTypeOrSelf(op.getType()).isF64() ? 3 * one : one;
+  }
+
+  bool isOneList(TreeCallOp append) const {
+    return llvm::all_of(append.getNumbers(), [&](Value value) {
+      return matchPattern(value, m_Constant()) ||
+             value.getParentRegion()->isProperAncestor(&range->getRegion(0));
+    });
   }
 
   static int64_t components(Operation &op) {

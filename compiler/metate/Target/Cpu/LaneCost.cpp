@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Transforms/IntegerRange.h"
+#include "metate/Transforms/LeafForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,8 +36,11 @@ static double vectorsOf(Type type, int64_t lanes) {
   return double(lanes * bits) / 256;
 }
 
-/// What a gathered or scattered number costs beside the access itself: its address, and its way into a vector.
-static constexpr double perLane = 2.5;
+/// What a gathered or scattered number costs beside the access itself: its address, its way into a vector, and a line of its own,
+/// which rows of a power of two put in one set of the cache.
+static constexpr double perLane = 6;
+/// A turn of a loop that LLVM makes vectors of, beside one that runs alone.
+static constexpr double ofVectors = 0.2;
 
 static LaneCost ofMemory(Value offset, Type type, const LaneAnalysis &analysis, int64_t lanes) {
   if (analysis.isSame(offset))
@@ -125,6 +129,29 @@ static double waitingOf(Operation &op) {
   return loop && endsByDivision(loop) ? waitingForFew : waiting;
 }
 
+/// A sum along a row, in any order: turns are vectors without us.
+static bool hasVectorsOfItsOwn(scf::ForOp loop) {
+  bool anyRow = false;
+  auto isFine = [&](Operation &op) {
+    if (op.getNumRegions() || isa<WriteOp>(op))
+      return false;
+    auto read = dyn_cast<ReadOp>(op);
+    if (!read)
+      return isMemoryEffectFree(&op);
+    int64_t stride = LinearForm::of(read.getOffset()).coefficient(loop.getInductionVar());
+    anyRow |= stride != 0;
+    return stride == 0 || stride == int64_t(read.getType().getIntOrFloatBitWidth() / 8);
+  };
+  auto isInAnyOrder = [](Value sum) {
+    auto step = sum.getDefiningOp<arith::ArithFastMathInterface>();
+    return sum.getType().isIntOrIndex() ||
+           (step && arith::bitEnumContainsAny(step.getFastMathFlagsAttr().getValue(),
+                                              arith::FastMathFlags::reassoc));
+  };
+  return loop.getNumResults() && llvm::all_of(loop.getBody()->without_terminator(), isFine) &&
+         anyRow && llvm::all_of(loop.getYieldedValues(), isInAnyOrder);
+}
+
 LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t lanes) {
   LaneCost sum;
   auto add = [&](LaneCost cost, double scalar, double wide) {
@@ -142,6 +169,8 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     double scalar = turns, wide = turns;
     if (isLoop && turns < fewTurns)
       scalar *= overlapped;
+    else if (counted && hasVectorsOfItsOwn(counted))
+      scalar *= ofVectors;
     if (isLoop && !isCommon) {
       wide *= waitingOf(op);
       sum.lanes += entry;

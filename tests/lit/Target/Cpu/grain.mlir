@@ -102,7 +102,7 @@ metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
   metate.return
 }
 
-// Appends wait for one another: up to five workers one that is alone, without compare-exchanges, is as fast. A task in order is always alone.
+// Appends to one list wait for one another: up to five workers one that is alone, without compare-exchanges, is as fast. With many lists all share.
 // CHECK-LABEL: llvm.func internal @appends_task0(
 // CHECK: scf.if
 // CHECK: metate.tree_call "append_alone"
@@ -112,6 +112,17 @@ metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
 // CHECK: arith.constant 5 : index
 !lists = !metate.tree<#metate.dense<"i", [64], [#metate.dynamic<"j", [1024], [#metate.place<"a" : i32>], chunk = 64>]>>
 metate.kernel @appends(%block: !metate.block, %n: index) {
+  %zero = arith.constant 0 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %j = metate.tree_call "append" %block level 1 (%zero) at (%zero, %zero) : !lists -> i64
+    metate.yield
+  }
+  metate.return
+}
+// CHECK-LABEL: llvm.func @many(
+// CHECK-NOT: arith.constant 5 : index
+// CHECK: llvm.return
+metate.kernel @many(%block: !metate.block, %n: index) {
   %zero = arith.constant 0 : index
   metate.range (%i) = (%zero) to (%n) {
     %j = metate.tree_call "append" %block level 1 (%i) at (%i, %zero) : !lists -> i64
