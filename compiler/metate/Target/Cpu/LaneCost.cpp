@@ -129,9 +129,9 @@ static double waitingOf(Operation &op) {
   return loop && endsByDivision(loop) ? waitingForFew : waiting;
 }
 
-/// A sum along a row, in any order: turns are vectors without us.
-static bool hasVectorsOfItsOwn(scf::ForOp loop) {
-  bool anyRow = false;
+/// A sum, in any order, along a row that lanes would gather: turns are vectors without us.
+static bool hasVectorsOfItsOwn(scf::ForOp loop, const LaneAnalysis &analysis) {
+  bool anyGather = false;
   auto isFine = [&](Operation &op) {
     if (op.getNumRegions() || isa<WriteOp>(op))
       return false;
@@ -139,7 +139,8 @@ static bool hasVectorsOfItsOwn(scf::ForOp loop) {
     if (!read)
       return isMemoryEffectFree(&op);
     int64_t stride = LinearForm::of(read.getOffset()).coefficient(loop.getInductionVar());
-    anyRow |= stride != 0;
+    anyGather |= stride != 0 && !analysis.isSame(read.getOffset()) &&
+                 !analysis.isRow(read.getOffset(), read.getType());
     return stride == 0 || stride == int64_t(read.getType().getIntOrFloatBitWidth() / 8);
   };
   auto isInAnyOrder = [](Value sum) {
@@ -149,7 +150,7 @@ static bool hasVectorsOfItsOwn(scf::ForOp loop) {
                                               arith::FastMathFlags::reassoc));
   };
   return loop.getNumResults() && llvm::all_of(loop.getBody()->without_terminator(), isFine) &&
-         anyRow && llvm::all_of(loop.getYieldedValues(), isInAnyOrder);
+         anyGather && llvm::all_of(loop.getYieldedValues(), isInAnyOrder);
 }
 
 LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t lanes) {
@@ -169,7 +170,7 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     double scalar = turns, wide = turns;
     if (isLoop && turns < fewTurns)
       scalar *= overlapped;
-    else if (counted && hasVectorsOfItsOwn(counted))
+    else if (counted && hasVectorsOfItsOwn(counted, analysis))
       scalar *= ofVectors;
     if (isLoop && !isCommon) {
       wide *= waitingOf(op);
