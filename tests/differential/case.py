@@ -19,7 +19,7 @@ import numpy as np
 from . import numbers as n
 from . import trees as _trees
 from . import twins
-from .draws import Draws, inside, numbered, unrolled
+from .draws import Draws, caller, inside, numbered, unrolled
 from .table import Type
 
 
@@ -266,6 +266,7 @@ class Case:
         namespace |= {
             "draws": Draws(),
             "inside": inside,
+            "caller": caller,
             "unrolled": unrolled,
             "Record": SimpleNamespace,
             "copied": deepcopy,

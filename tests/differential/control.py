@@ -97,7 +97,12 @@ class Control:
         conditions = [] if counts else [self.condition(1)]
         counter = Stmt("count", [Line(f"{name} += {step}", f"{name} += {step}")])
         counted = Source(Type("i32"), name, name, index=(0, 7))
-        body = [counter, *self._inner("serial", depth, [counted])]
+        # It may jump first, so that its step is not that of the last statement alone.
+        jumps = []
+        if self.rng.random() < 0.3:
+            jump = Stmt("count", [Line(f"{name} += 1", f"{name} += 1")])
+            jumps = [Stmt("if", [Line("if {0}:", "if {0}:", [jump])], [self.condition(1)])]
+        body = [*jumps, counter, *self._inner("serial", depth, [counted])]
         tests = (f"{name} < {limit}",) if counts else (f"{name} < {limit} and {{0}}", f"{{0}} and {name} < {limit}")
         header = f"while {self.rng.choice(tests)}:"
         self.scope.sources.append(counted)

@@ -133,9 +133,15 @@ class Draws:
         return n.ROUND[scalar](length * rounded(math.cos(rounded(rounded(math.tau) * second))))
 
 
-def inside(at, block):
-    """A block of a @func that is called at a block; None, of a loop that runs in order, stays that."""
-    return None if at is None else (at, block)
+def caller(block, copies, at=None):
+    """What a @func takes as `at`: the block that it is called in, and which copy of that its blocks inside belong to. `at`: the
+    caller's own, if that is called as well."""
+    return None if block is None else (block, (*copies, at and at[1]))
+
+
+def inside(at, block=None):
+    """The block that a @func is called in, or one of the @func's own; None, of a loop that runs in order, stays that."""
+    return None if at is None else at[0] if block is None else (at, block)
 
 
 def unrolled(items):
@@ -152,9 +158,14 @@ class _Block:
 
     def text(self):
         if self.is_callers:
-            return AT
+            return f"inside({AT})"
         number = f"({', '.join([str(self.number), *self.copies])},)"
         return f"inside({AT}, {number})" if self.is_called else number
+
+    def given(self):
+        """What a @func that is called in it takes as `at`."""
+        copies = "".join(f"{name}, " for name in self.inner)
+        return f"caller({self.text()}, ({copies}){', ' + AT if self.is_called else ''})"
 
     def renew(self, number):
         """What follows in it stands under a test."""
@@ -179,7 +190,8 @@ def numbered(text: str) -> str:
             stack.append(_opened(stack[-1] if stack else None, indent, count, header))
         if HERE in line:
             is_serial = any(block.loop == "serial" for block in stack)
-            line = line.replace(HERE, "None" if is_serial else stack[-1].text())
+            own, given = ("None", "None") if is_serial else (stack[-1].text(), stack[-1].given())
+            line = re.sub(rf"(draws\.\w+\([^,]*, ){HERE}", rf"\g<1>{own}", line).replace(HERE, given)
         if stripped in ("continue", "break") or stripped.startswith("return"):
             for block in reversed(stack):  # what follows in the blocks around stands under a test
                 count += 1

@@ -196,7 +196,7 @@ def test_comparison_knows_what_is_exact():
 
 
 def drawn_by(text):
-    found, namespace = [], {"draws": draws.Draws(), "unrolled": draws.unrolled, "inside": draws.inside}
+    found, namespace = [], {"draws": draws.Draws(), "unrolled": draws.unrolled, "inside": draws.inside, "caller": draws.caller}
     exec(draws.numbered(text), namespace)
     namespace["k"](found)
     return found
@@ -228,6 +228,26 @@ def k(found):
         own, other, true = (draws.philox((i, 0, 1, k)) for k in range(3))
         want += [own[0], own[1], other[0], true[0], own[2]]
     assert drawn_by(text) == want
+
+
+def test_random_numbers_of_functions_in_copies():
+    """A branch of a @func that an unrolled loop calls is another one in each copy; what is outside of it is not."""
+    text = """
+def h(at, found):
+    g(@HERE, found)
+
+def g(at, found):
+    found.append(draws.draw("u32", @HERE))
+    if True:
+        found.append(draws.draw("u32", @HERE))
+
+def k(found):
+    for i in draws.loop(range(1)):
+        for q, q_copy in unrolled((5, 5)):  # static
+            h(@HERE, found)
+"""
+    own, first, second = (draws.philox((0, 0, 1, k)) for k in range(3))
+    assert drawn_by(text) == [own[0], first[0], own[1], second[0]]
 
 
 def test_random_numbers_of_twins():

@@ -169,3 +169,54 @@ def test_numbers_at_the_ends_of_32_bits(way):
                 np.testing.assert_array_equal(out[:5], np.array(want))
                 last = narrow(i + 3) % 50 + np.maximum(narrow(i - 3), limit) + (i < limit) + (narrow(i + 9) < limit)
                 np.testing.assert_array_equal(out[5], narrow(last))
+
+
+@pytest.mark.parametrize("way", WAYS[:2], ids=str)
+def test_numbers_that_are_no_32_bits(way):
+    """The lower half of a variable of 64 bits, twice a number that wraps, a divisor that only looks like a guarded one."""
+
+    @ti.kernel
+    def run(out: array(ti.i32, 2), begin: ti.i64, start: ti.i32, isOne: ti.i32, n: ti.i32):
+        for i in range(begin, begin + n):
+            k = ti.i32(i - begin)
+            out[0, k] = (ti.i32(i) < 50) + ti.min(ti.i32(i), 7)
+        for i in range(start, start + n):
+            out[1, i - start] = 2 * i < i
+        for i in range(n):
+            out[2, i] = (i + 1) % ti.select(isOne == 7, 1, n)
+
+    with ti.Context(**way):
+        for begin in (0, 2**31 - 20, 2**31, 2**32 - 20, -(2**31) - 20):
+            for start, isOne in ((0, 7), (2**30 - 20, 3)):
+                out, i = np.zeros((3, 40), np.int32), np.arange(40)
+                run(out, begin, start, isOne, 40)
+                low = ((begin + i) + 2**31) % 2**32 - 2**31
+                twice = (2 * (start + i) + 2**31) % 2**32 - 2**31
+                want = [(low < 50) + np.minimum(low, 7), twice < start + i, 0 * i if isOne == 7 else (i + 1) % 40]
+                np.testing.assert_array_equal(out, np.array(want))
+
+
+@pytest.mark.parametrize("offsets", [((-1, 0), (1, 0), (0, -1), (0, 1)), ((0, 0), (-40, 35), (13, -200), (5, 7))])
+def test_offsets_of_a_table(offsets):
+    """Where a row wraps is read from a field: once for a row."""
+    n, m = 19, 37
+    a, b = ti.field(ti.f32, (n, m)), ti.field(ti.f32, (n, m))
+    table = ti.Vector.field(2, ti.i32, shape=4)
+    table.from_numpy(np.array(offsets, np.int32))
+    values = generator("offsets of a table").integers(-9, 9, (n, m)).astype(np.float32)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def sweep():
+        for i, j in a:
+            s = a[i, j]
+            for q in range(4):
+                s += (q + 1) * a[(i + table[q][0]) % n, (j + table[q][1]) % m]
+            b[i, j] = s
+
+    sweep()
+    expected = values.copy()
+    for q, (down, right) in enumerate(offsets):
+        expected += (q + 1) * np.roll(values, (-down, -right), (0, 1))
+    np.testing.assert_array_equal(b.to_numpy(), expected)
+    assert "no index wraps" in str(sweep.report())

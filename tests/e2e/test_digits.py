@@ -199,3 +199,34 @@ def test_sums_along_the_last_variables():
         np.testing.assert_array_equal(two.reshape(-1, 2), np.stack([a.sum(axis=1), -3 * a.sum(axis=1)], axis=1))
         np.testing.assert_array_equal(most[1:], a.max(axis=1, initial=-4))
         np.testing.assert_array_equal(columns, a.sum(axis=0))
+
+
+def test_no_rows_and_a_remainder_by_their_number():
+    """The work of an iteration is estimated before the loop: not with `i % n` of one without turns, n = 0."""
+
+    @ti.kernel
+    def turns(n: ti.i32, m: ti.i32, out: ti.types.ndarray(ti.i32, 1)):
+        for c in range(n * m):
+            i, j = c // m, c % m
+            f, v = 0, 0
+            while True:
+                v += 2
+                if v > 25:
+                    break
+                for q in range(-3, (i % n) % 24):
+                    f = (f * 3 + q + j) % 1000
+            out[c] += f
+
+    out = np.zeros(18, np.int32)
+    turns(0, 3, out)
+    assert not out.any()
+    turns(6, 3, out)
+    expected = []
+    for c in range(18):
+        i, j = c // 3, c % 3
+        f = 0
+        for _ in range(12):
+            for q in range(-3, i % 6 % 24):
+                f = (f * 3 + q + j) % 1000
+        expected.append(f)
+    np.testing.assert_array_equal(out, expected)

@@ -142,6 +142,43 @@ def test_sums_of_sums_and_deep_nests_compile():
     assert x[0] == 1 and s[0] == 12**4
 
 
+def test_what_is_computed_again_and_again_compiles():
+    """Divisors, limits, bounds and sizes of which each step uses the one before twice: 2^30 ways to their leaves."""
+
+    @ti.func
+    def mixed(seed, kind: ti.template()):
+        m = seed
+        for _ in ti.static(range(30)):
+            if ti.static(kind == 0):
+                m = m ^ (m >> 1)
+            elif ti.static(kind == 1):
+                m = m * m
+            else:
+                m = ti.max(m, m * seed) - ti.min(m, seed)
+        return m
+
+    @ti.kernel
+    def run(n: ti.i32, out: array(ti.i32, 2)):
+        for c in range(out.shape[1]):
+            out[0, c] = c // mixed(n, 0) + c % mixed(n, 1)
+        for c in range(out.shape[1]):
+            if c > mixed(n, 0):
+                out[1, c] = 1
+        for c in range(out.shape[1]):
+            begin = mixed(n, 1)
+            for z in range(begin, begin + 8):
+                out[2, c] += z - begin
+        for c in range(out.shape[1]):
+            last = mixed(n, 2)
+            for z in range(n):
+                if z < last:
+                    out[3, c] += ti.min(z + 1, last)
+
+    out = np.zeros((4, 20), np.int32)
+    run(1, out)
+    assert out[0].tolist() == list(range(20)) and out[1].tolist() == [0, 0] + [1] * 18 and (out[2] == 28).all()
+
+
 def test_columns_in_parallel(rng):
     """Each column sees its rows in order, whichever loop is the inner one."""
 

@@ -127,8 +127,15 @@ def test_loops_that_count_by_while():
             while m > begin:
                 m -= 1
             out[3] = m
+            jump, count = begin, 0
+            while jump < end:  # by more than the last statement says
+                if count == 2:
+                    jump += (end - jump) // 2
+                jump += 1
+                count += 1
+            out[4], out[5] = jump, count
 
-    out = np.zeros(4, np.int32)
+    out = np.zeros(6, np.int32)
     for begin, end in ((0, 10), (5, 5), (7, -3), (-4, 60), (2**31 - 3, 2**31 - 1), (-(2**31), -(2**31) + 2)):
         run(begin, end, out)
         k = max(begin, -100)
@@ -136,4 +143,8 @@ def test_loops_that_count_by_while():
             k += 7
         with np.errstate(over="ignore"):
             total = np.arange(begin, end, dtype=np.int64).sum().astype(np.int32)
-        assert out.tolist() == [max(begin, end), total, k, min(begin, end)]
+        jump, count = begin, 0
+        while jump < end:
+            jump += 1 + ((end - jump) // 2 if count == 2 else 0)
+            count += 1
+        assert out.tolist() == [max(begin, end), total, k, min(begin, end), jump, count]

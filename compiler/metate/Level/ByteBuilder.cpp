@@ -13,10 +13,17 @@ Value ByteBuilder::readInteger(Value offset, unsigned width, bool acquire, bool 
                         acquire, invariant);
 }
 
+void ByteBuilder::markMember(Operation *access) {
+  if (member)
+    access->setAttr(mark::member,
+                    builder.getDenseI64ArrayAttr({member->node, member->offset, member->bytes}));
+}
+
 void ByteBuilder::write(Value value, Value offset, bool release) {
   auto write = WriteOp::create(builder, loc, value, block, offset, uint64_t(scope), release);
   if (onlyWriter)
     setMark(write, mark::onlyWriter);
+  markMember(write);
 }
 
 Value ByteBuilder::compareExchange(Value offset, Value expected, Value desired) {
@@ -44,7 +51,9 @@ Value ByteBuilder::readValue(Type type, Value offset) {
     SmallVector<Value> components;
     int64_t bytes = layout::scalarBytes(vector.getElementType());
     for (int64_t k = 0; k < vector.getNumElements(); ++k)
-      components.push_back(readValue(vector.getElementType(), add(offset, k * bytes)));
+      ofMemberFrom(k * bytes, [&] {
+        components.push_back(readValue(vector.getElementType(), add(offset, k * bytes)));
+      });
     return vector::FromElementsOp::create(builder, loc, vector, components);
   }
   if (type.isInteger(1))
@@ -52,6 +61,7 @@ Value ByteBuilder::readValue(Type type, Value offset) {
   auto read = ReadOp::create(builder, loc, type, block, offset, uint64_t(scope), false, false);
   if (knownSlot)
     setMark(read, mark::knownSlot);
+  markMember(read);
   return read;
 }
 
@@ -59,8 +69,10 @@ void ByteBuilder::writeValue(Value value, Value offset) {
   if (auto vector = dyn_cast<VectorType>(value.getType())) {
     int64_t bytes = layout::scalarBytes(vector.getElementType());
     auto components = vector::ToElementsOp::create(builder, loc, value);
-    for (auto [k, component] : llvm::enumerate(components.getElements()))
-      writeValue(component, add(offset, int64_t(k) * bytes));
+    for (auto [k, component] : llvm::enumerate(components.getElements())) {
+      int64_t begin = int64_t(k) * bytes;
+      ofMemberFrom(begin, [&] { writeValue(component, add(offset, begin)); });
+    }
     return;
   }
   if (value.getType().isInteger(1))

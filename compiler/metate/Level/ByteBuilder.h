@@ -48,6 +48,21 @@ public:
 
   /// Writes are of cells that no other iteration of the task writes.
   bool onlyWriter = false;
+  /// Reads and writes are of a member of a cell that holds nothing but members.
+  struct Member {
+    int64_t node;   ///< of the cell's level, in the layout
+    int64_t offset; ///< in the cell
+    int64_t bytes;  ///< of the cell
+  };
+  std::optional<Member> member;
+  /// The same of a part of it, which begins so many bytes later.
+  template <typename Access> void ofMemberFrom(int64_t begin, Access access) {
+    std::optional<Member> whole = member;
+    if (member)
+      member->offset += begin;
+    access();
+    member = whole;
+  }
   /// Reads are of a slot that is known: they may run whether or not the program would have read.
   bool knownSlot = false;
   /// Reads and writes one value of a place: scalars, vectors component by component, i1 as a byte.
@@ -60,6 +75,9 @@ public:
   mlir::Value slotAt(const layout::Node &node, mlir::Value slot);
   /// Notes in the block that the set of active cells has changed.
   void markChanged();
+
+private:
+  void markMember(mlir::Operation *access);
 };
 
 } // namespace metate

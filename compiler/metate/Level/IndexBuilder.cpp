@@ -18,9 +18,7 @@ Value IndexBuilder::integer(int64_t value, unsigned width) {
 Value IndexBuilder::add(Value a, Value b) {
   if (getConstantIntValue(a) == 0)
     return b;
-  if (getConstantIntValue(b) == 0)
-    return a;
-  return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+  return builder.createOrFold<arith::AddIOp>(loc, a, b, arith::IntegerOverflowFlags::nsw);
 }
 
 Value IndexBuilder::add(Value a, int64_t b) { return b == 0 ? a : add(a, index(b)); }
@@ -33,12 +31,26 @@ Value IndexBuilder::multiply(Value a, int64_t b) {
   return arith::MulIOp::create(builder, loc, a, index(b), arith::IntegerOverflowFlags::nsw);
 }
 
-Value IndexBuilder::divide(Value a, int64_t b) {
-  return b == 1 ? a : arith::DivUIOp::create(builder, loc, a, index(b)).getResult();
+Value IndexBuilder::multiply(Value a, Value b) {
+  return builder.createOrFold<arith::MulIOp>(loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value IndexBuilder::divide(Value a, int64_t b) { return b == 1 ? a : divide(a, index(b)); }
+
+Value IndexBuilder::divide(Value a, Value b) {
+  return builder.createOrFold<arith::DivUIOp>(loc, a, b);
+}
+
+Value IndexBuilder::least(Value a, Value b) {
+  return builder.createOrFold<arith::MinSIOp>(loc, a, b);
+}
+
+Value IndexBuilder::greatest(Value a, Value b) {
+  return builder.createOrFold<arith::MaxSIOp>(loc, a, b);
 }
 
 Value IndexBuilder::subtract(Value a, Value b) {
-  return arith::SubIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+  return builder.createOrFold<arith::SubIOp>(loc, a, b, arith::IntegerOverflowFlags::nsw);
 }
 
 Value IndexBuilder::divideFloor(Value a, int64_t b) {
@@ -54,7 +66,7 @@ Value IndexBuilder::remainder(Value a, int64_t b) {
 }
 
 Value IndexBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
 }
 
 Value IndexBuilder::isNonzero(Value value) {
@@ -63,7 +75,7 @@ Value IndexBuilder::isNonzero(Value value) {
 }
 
 Value IndexBuilder::select(Value condition, Value a, Value b) {
-  return arith::SelectOp::create(builder, loc, condition, a, b);
+  return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
 }
 
 Value IndexBuilder::toIndex(Value value) {

@@ -1,6 +1,6 @@
 //===- IndexBuilder.h - arithmetic of offsets and coordinates ---*- C++ -*-===//
 //
-// Writes sums, products and quotients of `index` values; neutral constants are left out. Knows no block.
+// Writes sums, products and quotients of `index` values; what is known of constants is folded. Knows no block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_LEVEL_INDEXBUILDER_H
@@ -20,12 +20,17 @@ public:
 
   mlir::Value index(int64_t value);
   mlir::Value integer(int64_t value, unsigned width);
-  /// Sums and products of `index` values, folded where a side is a neutral constant.
+  /// Sums and products of `index` values, folded where constants allow it.
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, int64_t b);
   mlir::Value multiply(mlir::Value a, int64_t b);
+  mlir::Value multiply(mlir::Value a, mlir::Value b);
   mlir::Value subtract(mlir::Value a, mlir::Value b);
   mlir::Value divide(mlir::Value a, int64_t b);
+  mlir::Value divide(mlir::Value a, mlir::Value b);
+  /// The less and the greater of signed values.
+  mlir::Value least(mlir::Value a, mlir::Value b);
+  mlir::Value greatest(mlir::Value a, mlir::Value b);
   /// Of signed values, rounded down.
   mlir::Value divideFloor(mlir::Value a, int64_t b);
   mlir::Value remainder(mlir::Value a, int64_t b);

@@ -51,6 +51,8 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<KernelOp>(createDelinearizeRanges());
   passes.addNestedPass<KernelOp>(createSplitRows()); // the others
   passes.addNestedPass<KernelOp>(createFoldIndexCasts());
+  // Once coordinates are the loops' variables.
+  passes.addNestedPass<KernelOp>(createCutRanges());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
 }
@@ -71,6 +73,9 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   }
   if (options.scanMasks)
     passes.addNestedPass<KernelOp>(createScanMasks());
+  if (options.privateReductions)
+    passes.addNestedPass<KernelOp>(
+        createPrivateCopies({tuning.copiesBytes, tuning.addsPerCell, tuning.leastAdds}));
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
   // Once every pool is there.

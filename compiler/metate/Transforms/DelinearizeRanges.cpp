@@ -119,33 +119,27 @@ public:
       : loc(loop->getLoc()), digits(digits), builder(loop) {}
 
   scf::ForOp run(scf::ForOp loop, const Parts &parts) {
-    Value zero = number(0), one = number(1);
-    SmallVector<scf::ForOp> nest;
-    for (int64_t digit : digits) {
-      ValueRange values =
-          nest.empty() ? loop.getInitArgs() : ValueRange(nest.back().getRegionIterArgs());
-      auto inner = scf::ForOp::create(builder, loc, zero, number(digit), one, values);
-      if (!inner.getBody()->empty()) // without values it has its end
-        inner.getBody()->getTerminator()->erase();
-      variables.push_back(inner.getInductionVar());
-      nest.push_back(inner);
-      builder.setInsertionPointToStart(inner.getBody());
-    }
-    for (size_t k = 1; k < nest.size(); ++k) {
-      builder.setInsertionPointToEnd(nest[k - 1].getBody());
-      scf::YieldOp::create(builder, loc, nest[k].getResults());
-    }
-    scf::ForOp last = nest.back();
-    for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), last.getRegionIterArgs()))
-      from.replaceAllUsesWith(to);
-    last.getBody()->getOperations().splice(last.getBody()->begin(),
-                                           loop.getBody()->getOperations());
-    builder.setInsertionPointToStart(last.getBody());
+    SmallVector<Value> lower(digits.size(), number(0)), step(digits.size(), number(1));
+    auto upper = llvm::map_to_vector(digits, [&](int64_t digit) { return number(digit); });
+    auto body = [&](OpBuilder &inside, Location, ValueRange named, ValueRange carried) {
+      llvm::append_range(variables, named);
+      for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), carried))
+        from.replaceAllUsesWith(to);
+      Operation *end = loop.getBody()->getTerminator();
+      scf::ValueVector results(end->operand_begin(), end->operand_end());
+      end->erase();
+      Block &made = *inside.getInsertionBlock();
+      made.getOperations().splice(made.end(), loop.getBody()->getOperations());
+      return results;
+    };
+    scf::LoopNest nest =
+        scf::buildLoopNest(builder, loc, lower, upper, step, loop.getInitArgs(), body);
+    builder.setInsertionPointToStart(nest.loops.back().getBody());
     for (auto &[value, part] : parts.values)
       replace(value, part);
-    loop.replaceAllUsesWith(nest.front().getResults());
+    loop.replaceAllUsesWith(nest.results);
     loop.erase();
-    return nest.front();
+    return nest.loops.front();
   }
 
   RangeOp run(RangeOp range, unsigned axis, const Parts &parts) {

@@ -1,11 +1,11 @@
 //===- DemoteAtomics.cpp - atomics that one iteration owns ------*- C++ -*-===//
 #include "metate/Dialect/Call.h"
-#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/PlainAtomics.h"
 
 namespace metate {
 #define GEN_PASS_DEF_DEMOTEATOMICS
@@ -74,39 +74,8 @@ private:
     if (auto remark = remarkDone(op, "demote-atomics", "atomics"))
       remark << "the atomic operation on '" << nameOf(op)
              << "' is demoted to a plain load and store: " << why;
-    OpBuilder builder(op);
-    Location loc = op->getLoc();
-    Value old, next;
-    if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op)) {
-      old = memref::LoadOp::create(builder, loc, rmw.getMemref(), rmw.getIndices());
-      next = combine(builder, loc, rmw.getKind(), old, rmw.getValue());
-      memref::StoreOp::create(builder, loc, next, rmw.getMemref(), rmw.getIndices());
-    } else {
-      auto cell = cast<AtomicOp>(op);
-      old = LoadOp::create(builder, loc, cell.getValue().getType(), cell.getTree(),
-                           cell.getPathAttr(), cell.getCoordinates(), cell.getComponents());
-      next = combine(builder, loc, cell.getKind(), old, cell.getValue());
-      StoreOp::create(builder, loc, next, cell.getTree(), cell.getPathAttr(), cell.getCoordinates(),
-                      cell.getComponents(), cell.getActiveAttr());
-    }
-    op->replaceAllUsesWith(ValueRange(isMutant(Mutant::DemotedReturnsNew) ? next : old));
-    op->erase();
+    makePlain(op);
     ++demoted;
-  }
-
-  static Value combine(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
-                       Value value) {
-    if (isMutant(Mutant::DemotedMaxIsMin) && kind == arith::AtomicRMWKind::maxs)
-      kind = arith::AtomicRMWKind::mins;
-    if (kind == arith::AtomicRMWKind::assign)
-      return value;
-    Value next = arith::getReductionOp(kind, builder, loc, old, value);
-    // As of sums and products that a kernel writes out (Frontend/Operators.cpp).
-    if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp()))
-      next.getDefiningOp()->setAttr(
-          floats.getFastMathAttrName(),
-          arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::contract));
-    return next;
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 // What the loop gives is what it was: of a turn that left it, too.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Passes.h"
 
@@ -51,17 +52,6 @@ struct Choice {
   }
 };
 
-/// Is `flag` true wherever `condition` is?
-bool implies(Value condition, Value flag) {
-  if (condition == flag)
-    return true;
-  if (auto both = condition.getDefiningOp<arith::AndIOp>())
-    return implies(both.getLhs(), flag) || implies(both.getRhs(), flag);
-  std::optional<Choice> choice = Choice::of(condition);
-  return choice && constantTruth(choice->no) == false &&
-         (implies(choice->condition, flag) || implies(choice->yes, flag));
-}
-
 /// What is known where some truth value is true, and what other values are there.
 class Known {
 public:
@@ -87,6 +77,8 @@ public:
       }
     }
   }
+
+  bool isTrue(Value value) const { return facts.lookup(value); }
 
   /// What the value is, computed without what does not happen; itself, where nothing better is known.
   Value valueOf(Value value) {
@@ -154,11 +146,11 @@ public:
   FlaggedLoop(scf::WhileOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
 
   bool find() {
-    scf::ConditionOp condition = loop.getConditionOp();
+    Known goingOn;
+    goingOn.assume(loop.getConditionOp().getCondition(), true);
     for (BlockArgument argument : loop.getBeforeArguments()) {
       unsigned k = argument.getArgNumber();
-      if (constantTruth(loop.getInits()[k]) == true &&
-          implies(condition.getCondition(), argument)) {
+      if (constantTruth(loop.getInits()[k]) == true && goingOn.isTrue(argument)) {
         flag = k;
         return isSimple();
       }
@@ -252,7 +244,7 @@ private:
     Value goes = goesOn(next[flag], going);
     SmallVector<Value> given = without(going, flag);
     size_t carried = given.size();
-    llvm::append_range(given, forwarded(next));
+    llvm::append_range(given, forwarded(isMutant(Mutant::BreakForgetsTurn) ? turn : next));
     scf::ConditionOp::create(builder, loc, goes, given);
     Block *end = startBlock(after, given);
     scf::YieldOp::create(builder, loc, end->getArguments().take_front(carried));

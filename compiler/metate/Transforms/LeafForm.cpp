@@ -73,6 +73,24 @@ LinearForm LinearForm::plus(int64_t shift) const {
   return moved;
 }
 
+void LinearForm::add(Value value, int64_t coefficient) {
+  for (auto &known : terms)
+    if (known.first == value) {
+      known.second += coefficient;
+      llvm::erase_if(terms, [](auto &each) { return each.second == 0; });
+      return;
+    }
+  if (coefficient)
+    terms.emplace_back(value, coefficient);
+}
+
+LinearForm LinearForm::minus(const LinearForm &other) const {
+  LinearForm result = plus(-other.constant);
+  for (auto &[term, coefficient] : other.terms)
+    result.add(term, -coefficient);
+  return result;
+}
+
 Value LinearForm::emit(IndexBuilder &at) const {
   Value sum = at.index(constant);
   for (auto &[term, coefficient] : terms)

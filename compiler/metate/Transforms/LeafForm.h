@@ -30,6 +30,10 @@ struct LinearForm {
   LinearForm without(mlir::Value value) const;
   /// The same with another constant: what is there and `shift`.
   LinearForm plus(int64_t shift) const;
+  /// Adds coefficient * value.
+  void add(mlir::Value value, int64_t coefficient);
+  /// What is left of one without another.
+  LinearForm minus(const LinearForm &other) const;
   /// Its value, computed anew.
   mlir::Value emit(IndexBuilder &at) const;
 

@@ -3,6 +3,7 @@
 #include "metate/Transforms/LayoutPatterns.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace metate;
@@ -85,6 +86,21 @@ Value metate::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Value offs
   return bytes.isNonzero(bytes.atomic(booleanKind(kind), offset, byte));
 }
 
+/// What an access is of its cell; nullopt where that is not known, where the cell is one number, or holds more than members.
+static std::optional<ByteBuilder::Member> memberOf(CellSite &site, ValueRange components) {
+  const layout::TreeLayout &layout = *site.argument.layout;
+  const layout::Node &place = site.node();
+  auto isMore = [&](const layout::Node &node) {
+    return node.parent == place.parent && !node.place;
+  };
+  if (place.parent < 0 || !components.empty() || llvm::any_of(layout.nodes, isMore))
+    return std::nullopt;
+  int64_t bytes = layout.nodes[place.parent].cellBytes;
+  if (layout::scalarBytes(getElementTypeOrSelf(place.place.getType())) == uint64_t(bytes))
+    return std::nullopt;
+  return ByteBuilder::Member{place.parent, int64_t(place.offset), bytes};
+}
+
 /// The member's byte offset where its slot is looked up once; null where it is not.
 static Value offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *op, CellSite &site) {
   auto place = kernel.slots.find(builder, op, site.access, site.path, /*isOwn=*/false);
@@ -103,6 +119,7 @@ struct LowerLoad : LayoutPattern<LoadOp> {
     Type member = signlessType(site.path.place.getType());
     Type type = op.getValue().getType();
     auto readAt = [&](Value offset) {
+      bytes.member = memberOf(site, op.getComponents());
       return bytes.readValue(type, componentOffset(bytes, offset, member, op.getComponents()));
     };
     Value result;
@@ -127,6 +144,7 @@ struct LowerStore : LayoutPattern<StoreOp> {
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
     auto body = [&](Value offset) -> SmallVector<Value> {
+      bytes.member = memberOf(site, op.getComponents());
       bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents()));
       return {};
     };

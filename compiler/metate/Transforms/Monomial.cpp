@@ -63,8 +63,10 @@ std::optional<Monomial> Monomial::of(Value value, Operation *loop, llvm::SetVect
   if (Value inner = op ? guarded(op) : Value())
     return of(inner, loop, seen);
   if (auto product = dyn_cast_or_null<arith::MulIOp>(op)) {
-    auto lhs = of(product.getLhs(), loop, seen), rhs = of(product.getRhs(), loop, seen);
-    return lhs && rhs ? *lhs * *rhs : std::nullopt;
+    // The second one of a square that has too many factors already is not looked at: squares of squares are looked at once.
+    auto lhs = of(product.getLhs(), loop, seen);
+    auto rhs = lhs ? of(product.getRhs(), loop, seen) : std::nullopt;
+    return rhs ? *lhs * *rhs : std::nullopt;
   }
   bool isOutside = !loop->isProperAncestor(value.getParentBlock()->getParentOp()) &&
                    value.getParentBlock()->getParentOp() != loop;

@@ -5,6 +5,7 @@
 // no branch, as if the user had written their bounds.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Speculation.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Passes.h"
@@ -238,26 +239,26 @@ private:
   Value outside(Value value) {
     if (!loop.isInside(value))
       return value;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
+    if (Value known = moved.lookupOrNull(value))
+      return known;
+    if (!isFixed(value))
       return {};
-    IRMapping mapping;
-    for (Value operand : op->getOperands()) {
-      Value moved = outside(operand);
-      if (!moved)
-        return {};
-      mapping.map(operand, moved);
-    }
-    return before.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
+    for (Value operand : value.getDefiningOp()->getOperands())
+      (void)outside(operand); // which `moved` has then, where it stands inside
+    before.clone(*value.getDefiningOp(), moved);
+    return moved.lookup(value);
   }
 
   /// Does it depend on nothing in the loop?
   bool isFixed(Value value) {
     if (!loop.isInside(value))
       return true;
+    if (auto known = fixed.find(value); known != fixed.end())
+      return known->second;
     Operation *op = value.getDefiningOp();
-    return op && !op->getNumRegions() && isMemoryEffectFree(op) && isSpeculatable(op) &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return isFixed(operand); });
+    bool isIt = op && !op->getNumRegions() && mayRunAnywhere(op) &&
+                llvm::all_of(op->getOperands(), [&](Value operand) { return isFixed(operand); });
+    return fixed[value] = isIt;
   }
 
   /// A serial loop's condition that is the same in all turns; a parallel loop stands in no conditional.
@@ -397,6 +398,8 @@ private:
 
   NarrowedLoop loop;
   OpBuilder before;
+  llvm::DenseMap<Value, bool> fixed; ///< of values in the loop
+  IRMapping moved;                   ///< those of them that are computed before the loop as well
 };
 
 struct NarrowLoops : metate::impl::NarrowLoopsBase<NarrowLoops> {

@@ -50,6 +50,15 @@ def WidenRanges : Metate_Pass<"metate-widen-ranges", "::metate::KernelOp"> {
   let statistics = [Statistic<"widened", "widened", "nests joined to the loop around them">];
 }
 
+def CutRanges : Metate_Pass<"metate-cut-ranges", "::metate::KernelOp"> {
+  let summary = "a parallel loop that names cells of slots by its variables goes leaf by leaf";
+  let description = [{
+    Before: `metate.range (%i) = (%c0) to (%c64) { metate.store %v, %x["v"][%i] }` of leaves of 8; after: `metate.range (%b, %k) = (%c0, %c0) to (%c8, %c8)
+    { metate.store %v, %x["v"][8 * %b + %k] }`. Bounds are constants, whole leaves. Must run after fold-index-casts. Not in debug mode.
+  }];
+  let statistics = [Statistic<"cutInLeaves", "cut", "loops that go leaf by leaf">];
+}
+
 def UnrollLoops : Metate_Pass<"metate-unroll-loops", "::metate::KernelOp"> {
   let summary = "loops with a few known turns are written out, with what the turns tell folded";
   let description = [{
@@ -299,6 +308,19 @@ def ScanMasks : Metate_Pass<"metate-scan-masks", "::metate::KernelOp"> {
   let options = [Option<"splitLeaves", "split-leaves", "bool", /*default=*/"true", "full leaves apart">];
   let statistics = [Statistic<"scanned", "scanned", "tests made a row at a time">,
     Statistic<"split", "split", "bodies with a copy for full leaves">];
+}
+
+def PrivateCopies : Metate_Pass<"metate-private-copies", "::metate::KernelOp"> {
+  let summary = "what a loop adds to at places that data says gets a copy for each piece of the loop";
+  let description = [{
+    Before: a `metate.range` with `metate.atomic addf` at computed places of dense members or arrays, which the loop does not read. After: a range over pieces
+    of its iterations, which read and write a `metate.pool` instead, and a range that combines the copies with the targets. Where the number of iterations is
+    known at launch only, the loop stays beside it: one of both has no iterations.
+  }];
+  let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of all copies, at most: the target's (LayoutTuning), as what follows; 0: no copies">,
+    Option<"perCell", "per-cell", "int64_t", /*default=*/"8", "so often a piece adds to each number of its copy, at least">,
+    Option<"leastAdds", "least-adds", "int64_t", /*default=*/"0", "of a piece">];
+  let statistics = [Statistic<"copied", "copied", "loops whose pieces add to copies">];
 }
 
 def PlanPools : Metate_Pass<"metate-plan-pools", "::mlir::ModuleOp"> {

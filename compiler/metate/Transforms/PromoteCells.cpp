@@ -97,6 +97,10 @@ struct OnePlace {
   bool isStored = false;
   bool isCertain = false;       ///< each turn reads or stores it
   bool isStoredForSure = false; ///< each turn stores it
+
+  bool isLoaded() const {
+    return llvm::any_of(accesses, [](const PlaceAccess &one) { return one.isLoad(); });
+  }
 };
 
 /// What a loop does to memory.
@@ -209,8 +213,8 @@ private:
   /// Nothing else in the loop is at the place, and it may be read before the loop and stored after it.
   bool isAlone(const OnePlace &place) {
     const PlaceAccess &first = place.accesses.front();
-    if (!place.isCertain ||
-        llvm::none_of(place.accesses, [](const PlaceAccess &one) { return one.isLoad(); }))
+    if (place.isLoaded() ? !place.isCertain
+                         : place.isStoredForSure) // LLVM moves what each turn stores
       return false;
     if (llvm::any_of(place.accesses,
                      [](const PlaceAccess &one) { return !one.isLoad() && !one.isStore(); }))
@@ -321,10 +325,13 @@ private:
         llvm::find_if(place.accesses, [](const PlaceAccess &one) { return one.isLoad(); });
     if (auto remark = remarkDone(loop, "promote-cells", "values"))
       remark << "'" << accessName(first.target.first, first.target.second).name << "' is "
-             << (place.isStored ? "accumulated in a value and stored once, after the loop"
-                                : "read once, before the loop")
+             << (!place.isLoaded() ? "stored once, after the loop, if a turn stores it"
+                 : place.isStored  ? "accumulated in a value and stored once, after the loop"
+                                   : "read once, before the loop")
              << atLine(first.op);
     OpBuilder before(loop), after(loop->getContext());
+    if (!place.isLoaded())
+      return promoteStored(place, *store);
     if (!place.isStored) {
       Operation *read = copyOf(before, load->op);
       for (const PlaceAccess &access : place.accesses)
@@ -351,6 +358,32 @@ private:
             memref::LoadOp::create(builder, access.op->getLoc(), variable));
       else
         memref::StoreOp::create(builder, access.op->getLoc(), access.op->getOperand(0), variable);
+    }
+  }
+
+  /// A place that some turns store and none reads: stored after the loop if one has.
+  void promoteStored(OnePlace &place, const PlaceAccess &store) {
+    Location loc = loop.getLoc();
+    OpBuilder before(loop), after(loop->getContext());
+    after.setInsertionPointAfter(loop);
+    auto local = [&](Type type) -> Value {
+      return memref::AllocaOp::create(before, loc, MemRefType::get({}, type));
+    };
+    auto truth = [&](OpBuilder &builder, bool value) -> Value {
+      return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value));
+    };
+    Value variable = local(store.type), isStored = local(before.getI1Type());
+    memref::StoreOp::create(before, loc, truth(before, false), isStored);
+    Value condition = memref::LoadOp::create(after, loc, isStored);
+    auto branch = scf::IfOp::create(after, loc, condition, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    Value last = memref::LoadOp::create(inside, store.op->getLoc(), variable);
+    if (!isMutant(Mutant::PromotedCellNotStored))
+      copyOf(inside, store.op)->setOperand(0, last);
+    for (PlaceAccess &access : place.accesses) {
+      OpBuilder builder(access.op);
+      memref::StoreOp::create(builder, access.op->getLoc(), access.op->getOperand(0), variable);
+      memref::StoreOp::create(builder, access.op->getLoc(), truth(builder, true), isStored);
     }
   }
 

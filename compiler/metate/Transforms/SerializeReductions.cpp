@@ -10,6 +10,7 @@
 #include "metate/Transforms/LoopBox.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/PlainAtomics.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,8 +43,8 @@ OpOperand &valueOf(Operation *atomic) {
   return cast<memref::AtomicRMWOp>(atomic).getValueMutable();
 }
 
-/// What changes nothing; null: there is no such value.
-TypedAttr neutralOf(Operation *atomic) {
+/// What changes nothing, of a vector each component; null: there is no such value.
+TypedAttr startOf(Operation *atomic) {
   arith::AtomicRMWKind kind = kindOf(atomic);
   Type type = valueOf(atomic).get().getType();
   auto vector = dyn_cast<VectorType>(type);
@@ -53,9 +54,7 @@ TypedAttr neutralOf(Operation *atomic) {
   OpBuilder builder(atomic);
   if (isMutant(Mutant::ProductFromZero))
     kind = scalar.isInteger() ? arith::AtomicRMWKind::addi : arith::AtomicRMWKind::addf;
-  TypedAttr neutral = arith::getIdentityValueAttr(kind, scalar, builder, atomic->getLoc());
-  if (kind == arith::AtomicRMWKind::addf) // 0.0 + -0.0 is 0.0
-    neutral = builder.getFloatAttr(scalar, -0.0);
+  TypedAttr neutral = neutralOf(builder, atomic->getLoc(), kind, scalar);
   return vector && neutral ? TypedAttr(DenseElementsAttr::get(vector, Attribute(neutral)))
                            : neutral;
 }
@@ -121,9 +120,8 @@ public:
         variables[k].replaceAllUsesWith(range.getBody().getArgument(next++));
     SmallVector<Value> sums;
     for (Operation *atomic : atomics)
-      sums.push_back(arith::ConstantOp::create(builder, loc, neutralOf(atomic)));
-    sums = makeLoops(builder, box, sums, reassociate);
-    for (auto [atomic, sum] : llvm::zip(atomics, sums))
+      sums.push_back(arith::ConstantOp::create(builder, loc, startOf(atomic)));
+    for (auto [atomic, sum] : llvm::zip(atomics, makeLoops(builder, box, sums, reassociate)))
       valueOf(atomic).set(sum);
     loop->erase();
     return atomics.size();
@@ -173,11 +171,12 @@ private:
     return bits;
   }
 
-  /// Nothing else in the loop names the target.
+  /// Nothing else in the loop names the target, but other such atomics. An old value shows what the iteration itself has added before.
   bool isAlone(Operation *atomic) const {
     Target target = writeOf(atomic)->first;
     return !walkWithCalls(loop, [&](Operation *op) {
-              bool isOther = !isa<AtomicOp, memref::AtomicRMWOp>(op) || op->getParentOp() != loop;
+              bool isOther = !isa<AtomicOp, memref::AtomicRMWOp>(op) || op->getParentOp() != loop ||
+                             !op->use_empty();
               bool names =
                   llvm::is_contained(op->getOperands(), target.first) && !isa<memref::DimOp>(op);
               if (auto access = CellAccess::of(op); access && names)
@@ -189,42 +188,37 @@ private:
   void add(Operation *atomic) {
     llvm::SmallBitVector bits = reducedBy(atomic);
     if (!bits[bits.size() - 1] || bits.all() || (!atomics.empty() && bits != reduced) ||
-        !neutralOf(atomic) || !isAlone(atomic))
+        !startOf(atomic) || !isAlone(atomic))
       return;
     reduced = bits;
     atomics.push_back(atomic);
   }
 
   /// The body in loops over what is reduced; where it stood, the places are computed and the atomics stand.
-  SmallVector<Value> makeLoops(OpBuilder &builder, const LoopBox &box, ArrayRef<Value> sums,
-                               bool reassociate) {
-    Location loc = loop->getLoc();
-    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    SmallVector<scf::ForOp> nest;
-    for (unsigned k = 0; k < variables.size(); ++k) {
-      if (!reduced[k])
-        continue;
-      ValueRange values = nest.empty() ? ValueRange(sums) : nest.back().getRegionIterArgs();
-      nest.push_back(scf::ForOp::create(builder, loc, box.lower[k], box.upper[k], one, values));
-      variables[k].replaceAllUsesWith(nest.back().getInductionVar());
-      builder.setInsertionPointToStart(nest.back().getBody());
-    }
-    for (size_t k = 1; k < nest.size(); ++k) {
-      builder.setInsertionPointToEnd(nest[k - 1].getBody());
-      scf::YieldOp::create(builder, loc, nest[k].getResults());
-    }
-    Block &body = loop->getRegion(0).front();
-    body.getTerminator()->erase();
-    builder.setInsertionPointAfter(nest.front());
+  scf::ValueVector makeLoops(OpBuilder &builder, const LoopBox &box, ArrayRef<Value> sums,
+                             bool reassociate) {
     placeAtomics(builder);
-    Block *inner = nest.back().getBody();
-    inner->getOperations().splice(inner->end(), body.getOperations());
-    builder.setInsertionPointToEnd(inner);
-    SmallVector<Value> next;
-    for (auto [atomic, sum] : llvm::zip(atomics, nest.back().getRegionIterArgs()))
-      next.push_back(combine(builder, atomic, sum, reassociate));
-    scf::YieldOp::create(builder, loc, next);
-    return nest.front().getResults();
+    builder.setInsertionPointAfter(sums.back().getDefiningOp());
+    Location loc = loop->getLoc();
+    SmallVector<Value> lower, upper;
+    for (unsigned k : reduced.set_bits()) {
+      lower.push_back(box.lower[k]);
+      upper.push_back(box.upper[k]);
+    }
+    SmallVector<Value> step(lower.size(), arith::ConstantIndexOp::create(builder, loc, 1));
+    auto body = [&](OpBuilder &inside, Location, ValueRange named, ValueRange carried) {
+      for (auto [k, variable] : llvm::zip(reduced.set_bits(), named))
+        variables[k].replaceAllUsesWith(variable);
+      Block &from = loop->getRegion(0).front(), &to = *inside.getInsertionBlock();
+      from.getTerminator()->erase();
+      to.getOperations().splice(to.end(), from.getOperations());
+      inside.setInsertionPointToEnd(&to);
+      scf::ValueVector next;
+      for (auto [atomic, sum] : llvm::zip(atomics, carried))
+        next.push_back(combine(inside, atomic, sum, reassociate));
+      return next;
+    };
+    return scf::buildLoopNest(builder, loc, lower, upper, step, sums, body).results;
   }
 
   void placeAtomics(OpBuilder &builder) {
@@ -241,16 +235,12 @@ private:
   }
 
   static Value combine(OpBuilder &builder, Operation *atomic, Value sum, bool reassociate) {
-    Value next = arith::getReductionOp(kindOf(atomic), builder, atomic->getLoc(), sum,
-                                       valueOf(atomic).get());
     // Iterations of a parallel loop add in any order.
     auto flags = arith::FastMathFlags::contract;
     if (reassociate)
       flags = flags | arith::FastMathFlags::reassoc;
-    if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp()))
-      next.getDefiningOp()->setAttr(floats.getFastMathAttrName(),
-                                    arith::FastMathFlagsAttr::get(builder.getContext(), flags));
-    return next;
+    return combinePlain(builder, atomic->getLoc(), kindOf(atomic), sum, valueOf(atomic).get(),
+                        flags);
   }
 
   Operation *loop;

@@ -83,9 +83,13 @@ public:
     Operation *op = value.getDefiningOp();
     if (!op)
       return value.getParentBlock()->getParentOp() != range;
-    return !range->isAncestor(op) ||
-           (op->getParentOp() == range && op->getNumRegions() == 0 && isPure(op) &&
-            llvm::all_of(op->getOperands(), [&](Value operand) { return isFixed(operand); }));
+    if (!range->isAncestor(op))
+      return true;
+    if (auto known = fixed.find(value); known != fixed.end())
+      return known->second;
+    bool isMade = op->getParentOp() == range && op->getNumRegions() == 0 && isPure(op) &&
+                  llvm::all_of(op->getOperands(), [&](Value operand) { return isFixed(operand); });
+    return fixed[value] = isMade;
   }
 
 private:
@@ -207,6 +211,7 @@ private:
   }
 
   RangeOp range;
+  mutable llvm::DenseMap<Value, bool> fixed; ///< of what the range computes
 };
 
 /// Values before a range, and whether they are what they were taken for.

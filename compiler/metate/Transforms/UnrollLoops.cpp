@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -33,21 +34,16 @@ namespace {
 /// A loop of more turns is no loop over components or neighbours.
 constexpr int64_t mostTurns = 16;
 /// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
-/// which are registers then (a product of 6 x 6 matrices in three loops has 432).
-constexpr int64_t mostWork = 160, mostWorkOnComponents = 1024;
+/// which are registers then (a product of 6 x 6 matrices in three loops has 432). Between them where it names entries of tables, which are
+/// read once for a row of cells then (nine directions of a lattice in a field: 306).
+constexpr int64_t mostWork = 160, mostWorkOnTables = 512, mostWorkOnComponents = 1024;
 /// Operations that one nest is written out to, whatever was estimated: then loops inside stay loops.
 constexpr int64_t mostWritten = 8192;
 
-std::optional<int64_t> knownInteger(Value value) {
-  APInt constant;
-  if (!matchPattern(value, m_ConstantInt(&constant)))
-    return std::nullopt;
-  return constant.getSExtValue();
-}
-
 /// Turns of a loop with these bounds.
 std::optional<int64_t> turnsOf(Value lower, Value upper, Value step) {
-  auto first = knownInteger(lower), end = knownInteger(upper), stride = knownInteger(step);
+  auto first = getConstantIntValue(lower), end = getConstantIntValue(upper),
+       stride = getConstantIntValue(step);
   if (!first || !end || !stride || *stride <= 0)
     return std::nullopt;
   int64_t span;
@@ -71,6 +67,11 @@ public:
 
   int64_t work = 0;
   bool namesComponents = false; ///< a selection is made by what is known
+  bool namesEntries = false;    ///< an element is read whose place is known
+
+  int64_t most() const {
+    return namesComponents ? mostWorkOnComponents : namesEntries ? mostWorkOnTables : mostWork;
+  }
 
 private:
   bool isKnown(Value value) const {
@@ -95,11 +96,23 @@ private:
     }
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return ofLoop(loop);
+    namesEntries |= isEntry(op);
     int64_t sum = 0;
     for (Region &region : op.getRegions())
       for (Block &block : region)
         sum += ofBlock(block);
     return sum + ofAlone(op);
+  }
+
+  /// A read at a place that the turn says.
+  bool isEntry(Operation &op) const {
+    OperandRange at = op.getOperands().take_front(0);
+    if (auto load = dyn_cast<LoadOp>(op))
+      at = load.getCoordinates();
+    else if (auto load = dyn_cast<memref::LoadOp>(op))
+      at = load.getIndices();
+    return !at.empty() && llvm::all_of(at, [&](Value one) { return isKnown(one); }) &&
+           llvm::any_of(at, [&](Value one) { return known.contains(one); });
   }
 
   /// A loop inside: one whose bounds follow from the turns outside counts as half of the most.
@@ -150,8 +163,8 @@ public:
 private:
   /// The loop's results.
   SmallVector<Value> turns(scf::ForOp loop, IRMapping &mapping) {
-    int64_t first = *knownInteger(mapping.lookupOrDefault(loop.getLowerBound()));
-    int64_t step = *knownInteger(mapping.lookupOrDefault(loop.getStep()));
+    int64_t first = *getConstantIntValue(mapping.lookupOrDefault(loop.getLowerBound()));
+    int64_t step = *getConstantIntValue(mapping.lookupOrDefault(loop.getStep()));
     int64_t count = *turnsIn(loop, mapping);
     if (isMutant(Mutant::UnrolledTurnLost) && count > 2)
       --count;
@@ -187,7 +200,7 @@ private:
         return;
       }
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      if (auto condition = knownInteger(mapping.lookupOrDefault(branch.getCondition()))) {
+      if (auto condition = getConstantIntValue(mapping.lookupOrDefault(branch.getCondition()))) {
         takeBranch(branch, *condition != 0, mapping);
         return;
       }
@@ -250,7 +263,7 @@ private:
     if (!turns || *turns > mostTurns)
       return false;
     Estimate estimate(loop);
-    bool isWorth = estimate.work <= (estimate.namesComponents ? mostWorkOnComponents : mostWork);
+    bool isWorth = estimate.work <= estimate.most();
     if (auto remark = isWorth ? remarkDone(loop, "unroll-loops", "unrolling")
                               : remarkDeclined(loop, "unroll-loops", "unrolling")) {
       if (isWorth)

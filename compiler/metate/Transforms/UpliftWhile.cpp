@@ -46,12 +46,20 @@ struct CountTest {
   }
 };
 
+/// Is it what the condition hands on of the counter? A counter that a turn has changed already is another value.
+bool isCounter(Value value, scf::WhileOp loop, const CountTest &test) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == loop.getAfterBody() &&
+         loop.getConditionOp().getArgs()[argument.getArgNumber()] == test.counter;
+}
+
 /// A positive constant that is added to the counter, so that it never wraps; null: none.
 Operation *stepOf(scf::WhileOp loop, const CountTest &test) {
   Value next = loop.getYieldedValues()[test.counter.getArgNumber()];
   auto sum = next.getDefiningOp<arith::AddIOp>();
   APInt step;
-  if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
+  if (!sum || !isCounter(sum.getLhs(), loop, test) ||
+      !matchPattern(sum.getRhs(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
     return nullptr;
   Operation *constant = sum.getRhs().getDefiningOp();
   if (step.isOne())

@@ -294,7 +294,8 @@ def _element_in(name, annotation, scalar, shape, options):
         raise ArrayError_(f"argument '{name}': expected an ndarray of {element!r}, got an array of {scalar!r}")
     wanted, extra = getattr(element, "dtype", element), tuple(getattr(element, "shape", ()))
     if scalar is not wanted:
-        raise ArrayError_(f"argument '{name}': expected an array of {wanted!r}, got one of {scalar!r}")
+        how = f"; convert it, in NumPy with .astype(np.{wanted.numpy})" if wanted.numpy is not None else ""
+        raise ArrayError_(f"argument '{name}': expected an array of {wanted!r}, got one of {scalar!r}{how}")
     if extra and shape[max(len(shape) - len(extra), 0) :] != extra:
         raise TypeError(f"argument '{name}': expected last dimensions {extra} for elements {element!r}, got shape {shape}")
     return element

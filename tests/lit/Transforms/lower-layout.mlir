@@ -14,7 +14,7 @@
 // CHECK: %[[SLOT:.*]] = arith.index_castui %[[SAFE]] : i32 to index
 // CHECK: %[[BYTES:.*]] = arith.muli %[[SLOT]], %{{.*}} overflow<nsw> : index
 // CHECK: arith.addi %[[BASE]], %[[BYTES]]
-// CHECK: %[[V:.*]] = metate.read %[[BLOCK]][%{{.*}}] scope 0 : f32
+// CHECK: %[[V:.*]] = metate.read %[[BLOCK]][%{{.*}}] scope 0 {{.*}}metate.member{{.*}} : f32
 // CHECK: metate.write %[[V]], %[[X]][%{{.*}}] scope 1 : f32
 // CHECK: metate.interface @read entry "metate_entry_read" tasks 0 [#metate.argument<"f", "tree", {{.*}}>, #metate.argument<"x", "ndarray", f32{{.*}}>, #metate.argument<"i", "scalar", index>]
 metate.kernel @read(%f: !t {metate.name = "f"}, %x: memref<?xf32> {metate.name = "x"}, %i: index {metate.name = "i"}) {

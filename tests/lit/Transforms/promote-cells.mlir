@@ -163,3 +163,27 @@ metate.kernel @overlapping(%x: memref<?xf32>, %y: memref<?xf32>, %i: index) attr
   }
   metate.return
 }
+
+// Some turns store it, none reads it: it is stored after the loop, if one did.
+// CHECK-LABEL: metate.kernel @sometimes
+// CHECK: %[[LAST:.*]]:2 = scf.for %[[J:.*]] = {{.*}} -> ({{.*}}) {
+// CHECK-NOT: memref.store
+// CHECK: scf.if %[[LAST]]#{{.*}} {
+// CHECK-NEXT: memref.store %[[LAST]]#{{.*}}, %{{.*}}[%{{.*}}] : memref<?xi32>
+metate.kernel @sometimes(%x: memref<?xi32>, %best: memref<?xi32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %n = memref.dim %best, %zero : memref<?xi32>
+  metate.range (%i) = (%zero) to (%n) {
+    scf.for %j = %zero to %n step %one {
+      %v = memref.load %x[%j] : memref<?xi32>
+      %number = arith.index_cast %j : index to i32
+      %less = arith.cmpi slt, %v, %number : i32
+      scf.if %less {
+        memref.store %v, %best[%i] : memref<?xi32>
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}

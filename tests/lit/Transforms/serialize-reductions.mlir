@@ -25,7 +25,8 @@ metate.kernel @rows(%x: memref<?x?xf32>, %sums: memref<?xf32>, %n: index, %m: in
   metate.return
 }
 
-// Few places, a place that memory names, a place that is read as well, one along the first variable, an old value that is wanted.
+// Few places, a place that memory names, a place that is read as well, one along the first variable, an old value that is
+// wanted: also of what the iteration has added just before.
 // CHECK-LABEL: metate.kernel @not
 // CHECK-NOT: scf.for
 metate.kernel @not(%x: memref<?x?xi32>, %sums: memref<?xi32>, %n: index, %m: index) {
@@ -54,6 +55,13 @@ metate.kernel @not(%x: memref<?x?xi32>, %sums: memref<?xi32>, %n: index, %m: ind
   }
   metate.range (%i, %j) = (%c0, %c0) to (%n, %m) {
     %value = memref.load %x[%i, %j] : memref<?x?xi32>
+    %old = memref.atomic_rmw addi %value, %sums[%i] : (i32, memref<?xi32>) -> i32
+    memref.store %old, %x[%i, %j] : memref<?x?xi32>
+    metate.yield
+  }
+  metate.range (%i, %j) = (%c0, %c0) to (%n, %m) {
+    %value = memref.load %x[%i, %j] : memref<?x?xi32>
+    %own = memref.atomic_rmw addi %value, %sums[%i] : (i32, memref<?xi32>) -> i32
     %old = memref.atomic_rmw addi %value, %sums[%i] : (i32, memref<?xi32>) -> i32
     memref.store %old, %x[%i, %j] : memref<?x?xi32>
     metate.yield

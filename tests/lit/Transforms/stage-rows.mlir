@@ -11,7 +11,7 @@
 // CHECK: %[[BJ:.*]] = arith.muli
 // CHECK: scf.for %[[LI:.*]] =
 // CHECK: %[[M:.*]] = arith.constant -1 : index
-// CHECK: %[[ABOVE:.*]] = arith.addi %[[M]], %[[LI]]
+// CHECK: %[[ABOVE:.*]] = arith.addi %[[LI]], %[[M]]
 // CHECK: %[[UP:.*]] = metate.stage_row %arg0["a"] [{{.*}}] at[%[[ABOVE]]] shift 0 halo [1] to [0] : <{{.*}}> -> memref<8xf32>
 // CHECK: %[[LEFT:.*]] = metate.stage_row %arg0["a"] [{{.*}}] at[%{{.*}}] shift -1 halo [0] to [0]
 // CHECK: %[[FAR:.*]] = metate.stage_row %arg0["a"] [{{.*}}] at[%{{.*}}] shift 2 halo [0] to [1]

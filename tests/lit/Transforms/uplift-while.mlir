@@ -104,3 +104,27 @@ metate.kernel @not_counted(%n: i32, %out: memref<?xi32>) {
   memref.store %c, %out[%at] : memref<?xi32>
   metate.return
 }
+
+// What a turn makes of the counter before it adds one: there is no step that is known.
+// CHECK-LABEL: metate.kernel @jumps
+// CHECK: scf.while
+// CHECK-NOT: scf.for
+metate.kernel @jumps(%n: i32, %out: memref<?xi32>) {
+  %zero = arith.constant 0 : i32
+  %five = arith.constant 5 : i32
+  %one = arith.constant 1 : i32
+  %at = arith.constant 0 : index
+  %a = scf.while (%i = %zero) : (i32) -> i32 {
+    %runs = arith.cmpi slt, %i, %n : i32
+    scf.condition(%runs) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    %isFive = arith.cmpi eq, %i, %five : i32
+    %double = arith.addi %i, %i : i32
+    %k = arith.select %isFive, %double, %i : i32
+    %j = arith.addi %k, %one : i32
+    scf.yield %j : i32
+  }
+  memref.store %a, %out[%at] : memref<?xi32>
+  metate.return
+}

@@ -222,6 +222,149 @@ def lanes_twice():
     expect(out, np.full(17, 2))
 
 
+@probe("QuotientOfAnother")
+def quotient_of_another():
+    @mt.kernel
+    def run(out: array(i32, 1)):
+        for i in range(7):
+            out[i] = (i // 3) * 3 + (i + 1) % 3
+
+    out = np.zeros(7, np.int32)
+    run(out)
+    expect(out, [1, 2, 0, 4, 5, 3, 7])
+
+
+@probe("ChangedReadHoisted")
+def changed_read_hoisted():
+    @mt.kernel
+    def run(x: array(i32, 2), out: array(i32, 1)):
+        for i in range(x.shape[0]):
+            total = 0
+            for j in range(x.shape[1]):
+                total += x[i, 0]
+                x[i, j] = j
+            out[i] = total
+
+    out = np.zeros(2, np.int32)
+    run(np.full((2, 20), 5, np.int32), out)
+    expect(out, [5, 5])
+
+
+@probe("MemberExchanged")
+def member_exchanged():
+    a, b = mt.field(i32), mt.field(i32)
+    mt.root.dense(mt.i, 9).place(a, b)
+
+    @mt.kernel
+    def run():
+        for i in range(9):
+            b[i] = a[i] + 7
+
+    run()
+    expect(a.to_numpy(), np.zeros(9))
+    expect(b.to_numpy(), np.full(9, 7))
+
+
+@probe("BreakForgetsTurn")
+def break_forgets_turn():
+    @mt.kernel
+    def run(n: i32, out: array(i32, 1)):
+        for i in range(out.shape[0]):
+            total = 0
+            for j in range(n):
+                total += j
+                if total > 9:
+                    break
+            out[i] = total
+
+    out = np.zeros(2, np.int32)
+    run(7, out)
+    expect(out, [10, 10])
+
+
+@probe("LanesDivideInSingle")
+def lanes_divide_in_single():
+    @mt.kernel
+    def run(x: array(i32, 1), by: array(i32, 1), out: array(i32, 1)):
+        for i in range(out.shape[0]):
+            for j in range(by.shape[0]):
+                out[i] += x[i] // by[j]
+
+    out = np.zeros(17, np.int32)
+    with mt.Context(chunk_ns=0, threads=1):
+        run(np.full(17, 2**24 + 1, np.int32), np.ones(2, np.int32), out)
+    expect(out, np.full(17, 2**25 + 2))
+
+
+def _turns(out, steps):
+    @mt.kernel
+    def run(turns: array(i32, 1), out: array(f32, 1)):
+        for i in range(out.shape[0]):
+            a, left = 1.0, turns[i]
+            while left > 0:
+                a = mt.sqrt(a * a + 3.0)
+                left -= 1
+            if a > 3.0:
+                for _ in range(2):
+                    out[i] += a
+
+    with mt.Context(chunk_ns=0, threads=1):
+        run(steps, out)
+
+
+@probe("LanesLeftGoOn")
+def lanes_left_go_on():
+    out = np.zeros(3, np.float32)
+    _turns(out, np.array([5, 0, 8], np.int32))
+    expect(out, [8, 0, 10])
+
+
+@probe("LanesForgetMask")
+def lanes_forget_mask():
+    out = np.zeros(3, np.float32)
+    _turns(out, np.array([5, 1, 8], np.int32))
+    expect(out, [8, 0, 10])
+
+
+@probe("LanesLeftWrite")
+def lanes_left_write():
+    @mt.kernel
+    def run(turns: array(i32, 1), out: array(i32, 2)):
+        for i in range(turns.shape[0]):
+            for k in range(turns[i]):
+                out[i, k & 3] += 1
+
+    turns, out = np.arange(16, dtype=np.int32), np.zeros((16, 4), np.int32)
+    with mt.Context(chunk_ns=0, threads=1):
+        run(turns, out)
+    expect(out, [[(turn + 3 - k) // 4 for k in range(4)] for turn in turns])
+
+
+@probe("ColumnsFromOne")
+def columns_from_one():
+    @mt.kernel
+    def run(out: array(i32, 2)):
+        for j in range(out.shape[1]):
+            for i in range(out.shape[0]):
+                out[i, j] = i + 1
+
+    out = np.zeros((2, 3), np.int32)
+    run(out)
+    expect(out, [[1, 1, 1], [2, 2, 2]])
+
+
+@probe("OperandsExchanged")
+def operands_exchanged():
+    @mt.kernel
+    def run(x: array(f32, 1), out: array(f32, 1)):
+        for i in x:
+            out[i] = mt.atan2(x[i], 0.0)
+
+    out = np.zeros(2, np.float32)
+    run(np.full(2, 3, np.float32), out)
+    expect(out, np.full(2, np.pi / 2, np.float32))
+
+
 @probe("RecursionRepeats")
 def recursion_repeats():
     @mt.real_func
@@ -247,3 +390,16 @@ def interior_too_large():
     x, out = np.arange(41, dtype=np.int32), np.zeros(40, np.int32)
     run(x, out)
     expect(out, np.roll(x[1:], 1))
+
+
+@probe("FirstCopyLost")
+def first_copy_lost():
+    @mt.kernel
+    def run(at: array(i32, 1), counts: array(i32, 1)):
+        for k in range(at.shape[0]):
+            counts[at[k]] += 1
+
+    with mt.Context(chunk_ns=0):  # pieces of any size
+        counts = np.zeros(2, np.int32)
+        run(np.arange(40, dtype=np.int32) % 2, counts)
+    expect(counts, [20, 20])

@@ -203,6 +203,20 @@ def box_from_zero():
     expect(x.to_numpy(), np.where(np.arange(32) % 8 >= 4, np.arange(32), 0))
 
 
+@probe("LeavesCutShort")
+def leaves_cut_short():
+    x = mt.field(mt.i32)
+    mt.root.pointer(mt.i, 4).dense(mt.i, 8).place(x)
+
+    @mt.kernel
+    def run():
+        for i in range(32):
+            x[i] = i
+
+    run()
+    expect(x.to_numpy(), np.arange(32))
+
+
 @probe("ProductFromZero")
 def product_from_zero():
     @mt.kernel

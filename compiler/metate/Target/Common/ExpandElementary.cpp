@@ -185,6 +185,8 @@ class ExpandElementary : public metate::impl::ExpandElementaryBase<ExpandElement
     if (isNarrow)
       for (Value &operand : operands)
         operand = place.make<arith::ExtFOp>(single, operand);
+    if (isMutant(Mutant::OperandsExchanged))
+      std::swap(operands.front(), operands.back());
     Value result = isWide ? compute(op, place, operands, Operations<true>(place, type))
                           : compute(op, place, operands, Operations<false>(place, type));
     if (isNarrow)

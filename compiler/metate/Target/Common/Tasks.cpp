@@ -1,5 +1,6 @@
 //===- Tasks.cpp - tasks that are functions ---------------------*- C++ -*-===//
 #include "metate/Target/Common/Tasks.h"
+#include "metate/Dialect/Speculation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,11 +19,13 @@ LaunchedTask::LaunchedTask(LaunchOp launch)
 }
 
 Value LaunchedTask::inHost(Value value, OpBuilder &builder) const {
-  return inHost(value, builder, /*ofIteration=*/false);
+  Copies known;
+  return inHost(value, builder, /*ofIteration=*/false, known);
 }
 
 Value LaunchedTask::ofMiddle(Value value, OpBuilder &builder) const {
-  return inHost(value, builder, /*ofIteration=*/true);
+  Copies known;
+  return inHost(value, builder, /*ofIteration=*/true, known);
 }
 
 /// The iteration in the middle of the range: its variable's value.
@@ -35,7 +38,7 @@ Value LaunchedTask::middle(unsigned axis, OpBuilder &builder) const {
                                               arith::ConstantIndexOp::create(builder, loc, 1));
 }
 
-Value LaunchedTask::inHost(Value value, OpBuilder &builder, bool ofIteration) const {
+Value LaunchedTask::inHost(Value value, OpBuilder &builder, bool ofIteration, Copies &known) const {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();
     if (ofIteration && isa<RangeOp>(owner))
@@ -43,16 +46,19 @@ Value LaunchedTask::inHost(Value value, OpBuilder &builder, bool ofIteration) co
     return owner == function ? launch->getOperand(argument.getArgNumber()) : Value();
   }
   Operation *op = value.getDefiningOp();
-  if (op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
+  if (op->getNumRegions() || !mayRunAnywhere(op))
     return {};
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
   IRMapping mapping;
   for (Value operand : op->getOperands()) {
-    Value moved = inHost(operand, builder, ofIteration);
+    Value moved = inHost(operand, builder, ofIteration, known);
     if (!moved)
-      return {};
+      return known[value] = {};
     mapping.map(operand, moved);
   }
-  return builder.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
+  Operation *copy = builder.clone(*op, mapping);
+  return known[value] = copy->getResult(cast<OpResult>(value).getResultNumber());
 }
 
 SmallVector<Value> LaunchedTask::inHost(ValueRange bounds, OpBuilder &builder) const {

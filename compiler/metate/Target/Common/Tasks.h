@@ -30,7 +30,10 @@ struct LaunchedTask {
   RangeOp range; ///< null of a task that runs once
 
 private:
-  mlir::Value inHost(mlir::Value value, mlir::OpBuilder &builder, bool ofIteration) const;
+  /// `known`: what was asked for already, so that a value that is used again and again is copied once.
+  using Copies = llvm::DenseMap<mlir::Value, mlir::Value>;
+  mlir::Value inHost(mlir::Value value, mlir::OpBuilder &builder, bool ofIteration,
+                     Copies &known) const;
   mlir::Value middle(unsigned axis, mlir::OpBuilder &builder) const;
 };
 

@@ -68,10 +68,12 @@ static void remarkObstacle(scf::ForOp loop, const LaneAnalysis &analysis) {
   }
 }
 
-bool cpu::runAcrossIterations(scf::ForOp loop, bool always) {
-  LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
+bool cpu::runAcrossIterations(scf::ForOp loop, bool mayAlias, bool always) {
   if (!hasLongLoop(loop) || loop.getNumResults() != 0)
     return false;
+  if (!mayAlias)
+    hoistReads(loop);
+  LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
   if (!analysis.run()) {
     remarkObstacle(loop, analysis);
     return false;

@@ -46,6 +46,14 @@ public:
   /// Do the lanes of an access lie one after the other?
   bool isRow(mlir::Value offset, mlir::Type type) const;
 
+  /// Of a read or write of a member of cells that follow each other from lane to lane: how it lies in them.
+  struct MemberRow {
+    int64_t node, bytes;       ///< of the cell: its level, and how large it is
+    int64_t members, position; ///< numbers of the member's size in a cell, and which one it is
+  };
+  std::optional<MemberRow> memberRow(mlir::Operation *access, mlir::Value offset,
+                                     mlir::Type type) const;
+
   /// Can a lane hold it?
   bool isNumber(mlir::Type type) const;
 
@@ -93,8 +101,11 @@ struct Accumulation {
 /// memory is not touched, what they divide by is one.
 class Widening {
 public:
-  Widening(mlir::scf::ForOp loop, const LaneAnalysis &analysis, int64_t lanes)
-      : loop(loop), analysis(analysis), builder(loop), loc(loop.getLoc()), lanes(lanes) {}
+  /// `wholeCells`: nobody else writes cells that this loop writes members of.
+  Widening(mlir::scf::ForOp loop, const LaneAnalysis &analysis, int64_t lanes,
+           bool wholeCells = false)
+      : loop(loop), analysis(analysis), builder(loop), loc(loop.getLoc()), lanes(lanes),
+        wholeCells(wholeCells) {}
 
   /// A loop over [lower, upper), before the loop itself, which is left as it is. Whole vectors; or, `masked`, the last
   /// one with lanes that are not alive.
@@ -145,6 +156,10 @@ private:
   void widenRead(ReadOp read);
   void widenWrite(WriteOp write);
   mlir::Value readRow(ReadOp read);
+  mlir::Value readCells(mlir::Operation *access, mlir::Value block, mlir::Value offset,
+                        uint64_t scope, mlir::Type type, LaneAnalysis::MemberRow row);
+  mlir::Value readMembers(ReadOp read, LaneAnalysis::MemberRow row);
+  void writeMembers(WriteOp write, mlir::Value value, LaneAnalysis::MemberRow row);
   mlir::Value gather(ReadOp read);
   void scatter(WriteOp write, mlir::Value value);
   mlir::Value pointerTo(mlir::Value block, mlir::Value offset);
@@ -156,12 +171,16 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   int64_t lanes;
+  bool wholeCells;
   mlir::Value mask;  ///< lanes that are alive here; null: all
   mlir::Value spare; ///< see pointersUnderMask
   mlir::IRMapping
       same; ///< what is one for all lanes, and of what differs but for reads, the first lane
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;
 };
+
+/// Numbers of a cell that vectors of cells are taken apart in, at most: LLVM does that well.
+inline constexpr int64_t mostMembers = 4;
 
 /// Is it an integer division of lanes that is done in f64, where nothing can go wrong and nothing is rounded?
 bool isDividedAsFloats(mlir::Operation &op);
@@ -174,8 +193,17 @@ LaneCost costOfLanes(mlir::Operation &op, const LaneAnalysis &analysis, int64_t 
 /// Of the loop's body, with its turns.
 LaneCost costOfLanes(mlir::Block &block, const LaneAnalysis &analysis, int64_t lanes);
 
+/// A value of the loop's body, its arithmetic repeated where the builder stands; `mapping`: what the loop's variable is there.
+mlir::Value repeated(mlir::Value value, mlir::scf::ForOp loop, mlir::IRMapping &mapping,
+                     mlir::OpBuilder &builder);
+
 /// What a reader calls an operation that keeps iterations from being lanes: "a branch", "an atomic operation", ...
 llvm::StringRef obstacleName(mlir::Operation *op);
+
+/// Values and reads that no turn changes leave the loop, reads behind a test that it runs. For arguments that do not overlap.
+void hoistReadsFrom(mlir::scf::ForOp loop);
+/// The same of all loops inside of one.
+void hoistReads(mlir::scf::ForOp parallel);
 
 /// Tells stage emit that the function's vectors are lanes.
 void markLanes(mlir::LLVM::LLVMFuncOp function);

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,30 +22,25 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-static LLVM::LoopAnnotationAttr annotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
-                                           ArrayRef<LLVM::AccessGroupAttr> parallelAccesses) {
-  return LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                       {}, {}, {}, parallelAccesses);
-}
-
 /// What LLVM is told of the loop of a range's last dimension; null: nothing.
 static LLVM::LoopAnnotationAttr annotationOf(RangeOp range) {
   MLIRContext *context = range.getContext();
-  auto noVectors =
-      LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  LoopAnnotation noVectors{.vectorize = false};
   if (range->hasAttr(mark::rest)) // compiled for the time that it takes to compile
-    return annotation(context, noVectors, {});
+    return noVectors.in(context);
   // Cells of a leaf lie together: those are what vectors are made of, not the leaves.
   auto isNest = [](scf::ForOp loop) { return loop->hasAttr(mark::nest); };
   if (llvm::any_of(range.getBody().front().getOps<scf::ForOp>(), isNest))
-    return annotation(context, noVectors, {});
+    return noVectors.in(context);
   ArrayAttr groups;
   range.walk([&](Operation *op) {
     groups = op->getAttrOfType<ArrayAttr>("access_groups");
     return groups ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return groups ? annotation(context, {}, cast<LLVM::AccessGroupAttr>(groups[0]))
-                : LLVM::LoopAnnotationAttr();
+  if (!groups)
+    return {};
+  auto group = cast<LLVM::AccessGroupAttr>(groups[0]);
+  return LoopAnnotation{.parallelAccesses = group}.in(context);
 }
 
 /// Iterations to share out: the variable itself, or the rows of all dimensions but the last.
@@ -182,6 +179,8 @@ Operation *KernelMapping::withoutBorders(Operation *loops) {
     loops = interchange(innermost);
   if (!splitsBorders)
     return loops;
+  if (!kernel.getMayAlias())
+    hoistReadsFrom(innermost);
   bool isOutermost = loops == innermost;
   Block *block = loops->getBlock();
   Operation *next = loops->getNextNode();
@@ -233,7 +232,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
     writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
   else if (acrossIterations && !isRest &&
            !isInOrder) // two iterations may change one place, in their order
-    runAcrossIterations(innermost, /*always=*/chunkNs == 0);
+    runInLanes(innermost);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
@@ -242,6 +241,12 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   lowerPrints(body, host);
   hoistAllocas(body);
   return {body, isInOrder};
+}
+
+void KernelMapping::runInLanes(scf::ForOp loop) {
+  bool mayAlias = kernel.getMayAlias();
+  if (!runAcrossIterations(loop, mayAlias, /*always=*/chunkNs == 0) && !mayAlias)
+    runCellByCell(loop);
 }
 
 Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Value end) {

@@ -1,7 +1,7 @@
 //===- BorderForms.cpp - what a loop computes of its variable ---*- C++ -*-===//
 #include "metate/Target/Cpu/BorderForms.h"
 
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace metate;
@@ -11,39 +11,8 @@ using namespace metate::cpu;
 static constexpr double unknownSize = 1000;
 static constexpr int64_t mostFactor = 1 << 15;
 
-static std::optional<int64_t> knownInteger(Value value) {
-  APInt constant;
-  if (!matchPattern(value, m_ConstantInt(&constant)) || !constant.isSignedIntN(64))
-    return std::nullopt;
-  return constant.getSExtValue();
-}
-
-double cpu::guess(Value value, const Guesses &known) {
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  if (std::optional<int64_t> constant = knownInteger(value))
-    return double(*constant);
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return unknownSize;
-  auto operand = [&](unsigned k) { return guess(op->getOperand(k), known); };
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-          arith::IndexCastUIOp>(op))
-    return operand(0);
-  if (isa<arith::AddIOp>(op))
-    return operand(0) + operand(1);
-  if (isa<arith::SubIOp>(op))
-    return operand(0) - operand(1);
-  if (isa<arith::MulIOp>(op))
-    return operand(0) * operand(1);
-  if (isa<arith::MinSIOp>(op))
-    return std::min(operand(0), operand(1));
-  if (isa<arith::MaxSIOp>(op))
-    return std::max(operand(0), operand(1));
-  if (isa<arith::SelectOp>(op)) // a guarded divisor: (n == 0 ? 1 : n)
-    return guessTruth(op->getOperand(0), known) ? operand(1) : operand(2);
-  return isa<ReadOp>(op) ? 0 : unknownSize; // what is read is an offset, more often than a size
-}
+/// Operations of one form: a value that is used again and again is looked at each time.
+static constexpr unsigned mostOfForm = 256;
 
 static bool holds(arith::CmpIPredicate predicate, double difference) {
   switch (predicate) {
@@ -65,64 +34,152 @@ static bool holds(arith::CmpIPredicate predicate, double difference) {
   }
 }
 
-bool cpu::guessTruth(Value value, const Guesses &known) {
-  if (std::optional<int64_t> constant = knownInteger(value))
-    return *constant != 0;
-  Operation *op = value.getDefiningOp();
-  auto truth = [&](unsigned k) { return guessTruth(op->getOperand(k), known); };
-  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
-    return holds(compare.getPredicate(),
-                 guess(compare.getLhs(), known) - guess(compare.getRhs(), known));
-  if (isa_and_present<arith::AndIOp>(op))
-    return truth(0) && truth(1);
-  if (isa_and_present<arith::OrIOp>(op))
-    return truth(0) || truth(1);
-  if (isa_and_present<arith::XOrIOp>(op))
-    return truth(0) != truth(1);
-  if (isa_and_present<arith::SelectOp>(op))
-    return truth(0) ? truth(1) : truth(2);
-  if (auto branch = dyn_cast_or_null<scf::IfOp>(op)) {
-    unsigned k = cast<OpResult>(value).getResultNumber();
-    bool isTaken = guessTruth(branch.getCondition(), known);
-    return guessTruth((isTaken ? branch.thenYield() : branch.elseYield()).getOperand(k), known);
-  }
-  return true;
-}
+namespace {
+/// Guesses each value once, however often it is used: a sum of a sum with itself has 2^n ways to its leaves.
+class Guesser {
+public:
+  explicit Guesser(const Guesses &known) : known(known) {}
 
-/// Sums of variables and of what is no variable's; `hasVariable`: there is one.
-static bool isSum(Value value, const Guesses &variables, bool &hasVariable) {
-  if (variables.contains(value))
-    return hasVariable = true;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->hasTrait<OpTrait::ConstantLike>())
-    return true;
-  return isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp, arith::AddIOp, arith::SubIOp,
-             arith::MulIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isSum(operand, variables, hasVariable); });
-}
-
-static bool isOfBorders(Value condition, const Guesses &variables) {
-  if (knownInteger(condition))
-    return true;
-  Operation *op = condition.getDefiningOp();
-  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
-    bool hasVariable = false;
-    return isSum(compare.getLhs(), variables, hasVariable) &&
-           isSum(compare.getRhs(), variables, hasVariable) && hasVariable;
+  double number(Value value) {
+    if (auto found = known.find(value); found != known.end())
+      return found->second;
+    if (auto found = numbers.find(value); found != numbers.end())
+      return found->second;
+    double guessed = computed(value);
+    return numbers[value] = guessed;
   }
-  auto areAll = [&](ValueRange values) {
-    return llvm::all_of(values, [&](Value value) { return isOfBorders(value, variables); });
+
+  bool truth(Value value) {
+    if (auto found = truths.find(value); found != truths.end())
+      return found->second;
+    bool guessed = computedTruth(value);
+    return truths[value] = guessed;
+  }
+
+private:
+  double computed(Value value) {
+    if (std::optional<int64_t> constant = getConstantIntValue(value))
+      return double(*constant);
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return unknownSize;
+    auto operand = [&](unsigned k) { return number(op->getOperand(k)); };
+    if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+            arith::IndexCastUIOp>(op))
+      return operand(0);
+    if (isa<arith::AddIOp>(op))
+      return operand(0) + operand(1);
+    if (isa<arith::SubIOp>(op))
+      return operand(0) - operand(1);
+    if (isa<arith::MulIOp>(op))
+      return operand(0) * operand(1);
+    if (isa<arith::MinSIOp>(op))
+      return std::min(operand(0), operand(1));
+    if (isa<arith::MaxSIOp>(op))
+      return std::max(operand(0), operand(1));
+    if (isa<arith::SelectOp>(op)) // a guarded divisor: (n == 0 ? 1 : n)
+      return truth(op->getOperand(0)) ? operand(1) : operand(2);
+    if (auto branch = dyn_cast<scf::IfOp>(op)) // of a loop that runs
+      return number(branch.thenYield().getOperand(cast<OpResult>(value).getResultNumber()));
+    return isa<ReadOp>(op) ? 0 : unknownSize; // what is read is an offset, more often than a size
+  }
+
+  bool computedTruth(Value value) {
+    if (std::optional<int64_t> constant = getConstantIntValue(value))
+      return *constant != 0;
+    Operation *op = value.getDefiningOp();
+    auto operand = [&](unsigned k) { return truth(op->getOperand(k)); };
+    if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
+      return holds(compare.getPredicate(), number(compare.getLhs()) - number(compare.getRhs()));
+    if (isa_and_present<arith::AndIOp>(op))
+      return operand(0) && operand(1);
+    if (isa_and_present<arith::OrIOp>(op))
+      return operand(0) || operand(1);
+    if (isa_and_present<arith::XOrIOp>(op))
+      return operand(0) != operand(1);
+    if (isa_and_present<arith::SelectOp>(op))
+      return operand(0) ? operand(1) : operand(2);
+    if (auto branch = dyn_cast_or_null<scf::IfOp>(op)) {
+      unsigned k = cast<OpResult>(value).getResultNumber();
+      bool isTaken = truth(branch.getCondition());
+      return truth((isTaken ? branch.thenYield() : branch.elseYield()).getOperand(k));
+    }
+    return true;
+  }
+
+  const Guesses &known;
+  llvm::DenseMap<Value, double> numbers;
+  llvm::DenseMap<Value, bool> truths;
+};
+} // namespace
+
+double cpu::guess(Value value, const Guesses &known) { return Guesser(known).number(value); }
+
+bool cpu::guessTruth(Value value, const Guesses &known) { return Guesser(known).truth(value); }
+
+namespace {
+/// Conditions on sums of variables and of what is no variable's. Each value is looked at once.
+class BorderConditions {
+public:
+  explicit BorderConditions(const Guesses &variables) : variables(variables) {}
+
+  bool has(Value condition) {
+    if (auto found = conditions.find(condition); found != conditions.end())
+      return found->second;
+    bool isOne = isOfBorders(condition);
+    return conditions[condition] = isOne;
+  }
+
+private:
+  bool isOfBorders(Value condition) {
+    if (getConstantIntValue(condition))
+      return true;
+    Operation *op = condition.getDefiningOp();
+    if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
+      Sum left = sumOf(compare.getLhs()), right = sumOf(compare.getRhs());
+      return left.isSum && right.isSum && (left.hasVariable || right.hasVariable);
+    }
+    auto areAll = [&](ValueRange values) {
+      return llvm::all_of(values, [&](Value value) { return has(value); });
+    };
+    if (isa_and_present<arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::SelectOp>(op))
+      return areAll(op->getOperands());
+    auto branch = dyn_cast_or_null<scf::IfOp>(op);
+    return branch && branch.getNumResults() == 1 && areAll(branch.getCondition()) &&
+           areAll(branch.thenYield().getOperands()) && areAll(branch.elseYield().getOperands());
+  }
+
+  struct Sum {
+    bool isSum = false, hasVariable = false;
   };
-  if (isa_and_present<arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::SelectOp>(op))
-    return areAll(op->getOperands());
-  auto branch = dyn_cast_or_null<scf::IfOp>(op);
-  return branch && branch.getNumResults() == 1 && areAll(branch.getCondition()) &&
-         areAll(branch.thenYield().getOperands()) && areAll(branch.elseYield().getOperands());
-}
+
+  Sum sumOf(Value value) {
+    if (variables.contains(value))
+      return {true, true};
+    Operation *op = value.getDefiningOp();
+    if (!op || op->hasTrait<OpTrait::ConstantLike>())
+      return {true, false};
+    if (auto found = sums.find(value); found != sums.end())
+      return found->second;
+    Sum sum;
+    sum.isSum = isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp, arith::AddIOp,
+                    arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp>(op);
+    for (unsigned k = 0; sum.isSum && k < op->getNumOperands(); ++k) {
+      Sum part = sumOf(op->getOperand(k));
+      sum.isSum = part.isSum;
+      sum.hasVariable |= part.hasVariable;
+    }
+    return sums[value] = sum;
+  }
+
+  const Guesses &variables;
+  llvm::DenseMap<Value, bool> conditions;
+  llvm::DenseMap<Value, Sum> sums;
+};
+} // namespace
 
 bool cpu::isBorder(Value condition, const Guesses &variables) {
-  if (!isOfBorders(condition, variables))
+  if (!BorderConditions(variables).has(condition))
     return false;
   auto truthAt = [&](double share) {
     Guesses there = variables;
@@ -140,9 +197,10 @@ public:
   FormBuilder(scf::ForOp loop, BorderForm &form) : loop(loop), form(form) {}
 
   bool add(LinearForm &to, Value value, int64_t factor) {
-    if (std::abs(factor) > mostFactor)
+    if (std::abs(factor) > mostFactor || left == 0)
       return false;
-    if (std::optional<int64_t> constant = knownInteger(value)) {
+    --left;
+    if (std::optional<int64_t> constant = getConstantIntValue(value)) {
       if (!llvm::isInt<32>(*constant))
         return false;
       to.constant += factor * *constant;
@@ -155,7 +213,7 @@ public:
       return add(to, op->getOperand(0), factor) &&
              add(to, op->getOperand(1), isa<arith::AddIOp>(op) ? factor : -factor);
     if (isa_and_present<arith::MulIOp>(op)) {
-      std::optional<int64_t> times = knownInteger(op->getOperand(1));
+      std::optional<int64_t> times = getConstantIntValue(op->getOperand(1));
       return times && std::abs(*times) <= mostFactor && add(to, op->getOperand(0), factor * *times);
     }
     if (isa_and_present<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
@@ -202,6 +260,7 @@ private:
 
   scf::ForOp loop;
   BorderForm &form;
+  unsigned left = mostOfForm;
 };
 } // namespace
 
@@ -231,7 +290,7 @@ static arith::RemSIOp floorRemainder(arith::SelectOp select) {
   bool differs = false, isInexact = false;
   for (Value side : both->getOperands()) {
     auto compare = side.getDefiningOp<arith::CmpIOp>();
-    if (!compare || knownInteger(compare.getRhs()) != 0)
+    if (!compare || getConstantIntValue(compare.getRhs()) != 0)
       return {};
     auto signs = compare.getLhs().getDefiningOp<arith::XOrIOp>();
     differs |= compare.getPredicate() == arith::CmpIPredicate::slt && signs &&
@@ -244,16 +303,20 @@ static arith::RemSIOp floorRemainder(arith::SelectOp select) {
 
 /// What (n == -1 ? 1 : (n == 0 ? 1 : n)) guards: the same number, if it is 2 or more.
 static Value guardedDivisor(Value divisor) {
-  for (auto select = divisor.getDefiningOp<arith::SelectOp>();
-       select && knownInteger(select.getTrueValue()) == 1;
-       select = divisor.getDefiningOp<arith::SelectOp>())
-    divisor = select.getFalseValue();
-  return divisor;
+  auto select = divisor.getDefiningOp<arith::SelectOp>();
+  if (!select || getConstantIntValue(select.getTrueValue()) != 1)
+    return divisor;
+  Value inner = guardedDivisor(select.getFalseValue());
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  bool isGuard = compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
+                 llvm::is_contained({select.getFalseValue(), inner}, compare.getLhs()) &&
+                 getConstantIntValue(compare.getRhs()).value_or(1) <= 0;
+  return isGuard ? inner : divisor;
 }
 
 std::optional<Wrap> cpu::wrapOf(Operation *op) {
   if (auto mask = dyn_cast<arith::AndIOp>(op)) {
-    std::optional<int64_t> bits = knownInteger(mask.getRhs());
+    std::optional<int64_t> bits = getConstantIntValue(mask.getRhs());
     if (bits && *bits > 0 && llvm::isPowerOf2_64(*bits + 1) && *bits < (int64_t(1) << 31))
       return Wrap{mask.getLhs(), {}, *bits + 1};
     return std::nullopt;
@@ -265,7 +328,8 @@ std::optional<Wrap> cpu::wrapOf(Operation *op) {
   Value zeroOf;
   if (auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
       compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
-      knownInteger(compare.getRhs()) == 0 && knownInteger(select.getTrueValue()) == 0) {
+      getConstantIntValue(compare.getRhs()) == 0 &&
+      getConstantIntValue(select.getTrueValue()) == 0) {
     zeroOf = compare.getLhs();
     select = select.getFalseValue().getDefiningOp<arith::SelectOp>();
   }
@@ -275,7 +339,7 @@ std::optional<Wrap> cpu::wrapOf(Operation *op) {
   Value size = guardedDivisor(remainder.getRhs());
   if (zeroOf && zeroOf != size)
     return std::nullopt;
-  std::optional<int64_t> constant = knownInteger(size);
+  std::optional<int64_t> constant = getConstantIntValue(size);
   if (constant)
     return *constant > 1 ? std::optional(Wrap{remainder.getLhs(), {}, *constant}) : std::nullopt;
   return Wrap{remainder.getLhs(), size, 0};

@@ -35,6 +35,12 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   tuning.unrolledParts = 9;
   // Leaves of more cells would need too much of the stack.
   tuning.notedCells = 1 << 14;
+  // Copies beyond this would only move the wait from the lock to memory.
+  tuning.copiesBytes = 32 << 20;
+  // A piece is a chunk's work; for tests (0) any loop has pieces that adds to each number.
+  bool isForTests = options.chunkNs == 0;
+  tuning.addsPerCell = isForTests ? 1 : 8;
+  tuning.leastAdds = isForTests ? 0 : 1 << 14;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   tuning.rows = options.sanitizer == Sanitizer::None;
   tuning.ownWrites = options.sanitizer != Sanitizer::Thread;
@@ -45,6 +51,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   bool isPlain = options.sanitizer == Sanitizer::None;
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  if (options.optLevel > 0)
+    passes.addNestedPass<KernelOp>(createJoinQuotients());
   // Where conditions are equal that were written twice; before anything looks at what differs from turn to turn.
   if (options.optLevel > 0)
     passes.addPass(createFoldLoopFlags());

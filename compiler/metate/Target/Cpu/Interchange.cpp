@@ -5,6 +5,7 @@
 // and its turns are what vectors are made of. Each iteration still sees its own turns in order.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Transforms/LeafForm.h"
@@ -74,8 +75,9 @@ Operation *cpu::interchange(scf::ForOp parallel) {
   remarkDone(parallel, "map-tasks-cpu", "order")
       << "iterations of a chunk take the inner loop's turns together, side by side";
   OpBuilder builder(parallel);
-  auto outer = scf::ForOp::create(builder, serial.getLoc(), serial.getLowerBound(),
-                                  serial.getUpperBound(), serial.getStep());
+  Value first = isMutant(Mutant::ColumnsFromOne) ? serial.getStep() : serial.getLowerBound();
+  auto outer =
+      scf::ForOp::create(builder, serial.getLoc(), first, serial.getUpperBound(), serial.getStep());
   parallel->moveBefore(outer.getBody()->getTerminator());
   serial.getInductionVar().replaceAllUsesWith(outer.getInductionVar());
   Block *turns = serial.getBody();

@@ -20,6 +20,20 @@ bool LaneAnalysis::isRow(Value offset, Type type) const {
                       [&](auto &term) { return term.first == variable || isSame(term.first); });
 }
 
+std::optional<LaneAnalysis::MemberRow> LaneAnalysis::memberRow(Operation *access, Value offset,
+                                                               Type type) const {
+  auto member = access->getAttrOfType<DenseI64ArrayAttr>(mark::member);
+  if (!member || !isStored(type))
+    return std::nullopt;
+  int64_t begin = member[1], bytes = member[2], size = type.getIntOrFloatBitWidth() / 8;
+  LinearForm form = LinearForm::of(offset);
+  if (form.coefficient(variable) != bytes || bytes % size || begin % size ||
+      !llvm::all_of(form.terms,
+                    [&](auto &term) { return term.first == variable || isSame(term.first); }))
+    return std::nullopt;
+  return MemberRow{member[0], bytes, bytes / size, begin / size};
+}
+
 bool LaneAnalysis::isNumber(Type type) const {
   if (auto vector = dyn_cast<VectorType>(type))
     return isNumber(vector.getElementType());

@@ -8,6 +8,7 @@
 #include "metate/Dialect/Graph.h"
 #include "metate/Dialect/Place.h"
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/abi/kernel.h"
 
@@ -80,21 +81,15 @@ Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
 /// Rows of a leaf go to the vectoriser as loops: unrolled early, their stores would be hard to find
 /// together.
 static void annotateRows(ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  auto yes = BoolAttr::get(context, true);
-  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-  // The cost model compares with unrolled scalar code and is wary of loops this short; straight
-  // rows gain.
-  auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/BoolAttr::get(context, false),
-                                                {}, {}, {}, {}, {}, {});
   module.walk([&](scf::ForOp loop) {
     if (!loop->removeAttr(mark::row))
       return;
-    bool straight = bool(loop->removeAttr(mark::straight));
-    loop->setAttr(
-        "loop_annotation",
-        LLVM::LoopAnnotationAttr::get(context, {}, straight ? vectorize : LLVM::LoopVectorizeAttr(),
-                                      {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+    LoopAnnotation row{.unroll = false};
+    // The cost model compares with unrolled scalar code and is wary of loops this short; straight
+    // rows gain.
+    if (loop->removeAttr(mark::straight))
+      row.vectorize = true;
+    loop->setAttr("loop_annotation", row.in(module.getContext()));
   });
 }
 

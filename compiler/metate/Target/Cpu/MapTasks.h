@@ -71,6 +71,8 @@ private:
                              const std::optional<Pieces> &pieces,
                              llvm::function_ref<mlir::Value(mlir::Value)> inside);
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
+  /// Iterations become lanes of vectors, where they can and it pays.
+  void runInLanes(mlir::scf::ForOp loop);
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::Value begin, mlir::Value end);
   /// The loops in the order in which memory lies, whose innermost one may have become several: the interior, which is then it, and the border.
@@ -120,8 +122,13 @@ void makePlain(RmwOp rmw);
 void makeAlone(mlir::Operation *code);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
-/// vectors, which take the loop's place. False: it is left as it is. `always`: whether or not that pays, for tests.
-bool runAcrossIterations(mlir::scf::ForOp loop, bool always);
+/// vectors, which take the loop's place. False: it is left as it is. `mayAlias`: arguments may
+/// overlap; `always`: whether or not that pays, for tests.
+bool runAcrossIterations(mlir::scf::ForOp loop, bool mayAlias, bool always);
+
+/// Where iterations read or write members of cells that follow each other: vectors of whole cells, taken apart in registers, take the loop's place
+/// for all iterations but the last few. For arguments that do not overlap.
+bool runCellByCell(mlir::scf::ForOp loop);
 
 /// Where each iteration of the loop only runs a loop in order, and what lies side by side is in iterations side by side: the
 /// loops change places. The outer one.

@@ -9,6 +9,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -128,7 +129,7 @@ public:
 
     auto start = cast<scf::ForOp>(builder.clone(*loop));
     start.getUpperBoundMutable().assign(isMutant(Mutant::StreamStartsLate) ? lower : first);
-    start->setAttr("loop_annotation", asItIs());
+    start->setAttr("loop_annotation", LoopAnnotation::asItIs().in(builder.getContext()));
     scf::ForOp wide = Widening(loop, nontemporalRows.analysis, lanes).run(first, middle);
     for (WriteOp write : wide.getBody()->getOps<WriteOp>())
       setMark(write, mark::nontemporal);
@@ -147,38 +148,18 @@ private:
     return make<arith::AndIOp>(also, arith::CmpIOp::create(builder, loc, predicate, a, b));
   }
 
-  /// The value of an iteration, its arithmetic repeated before the loop.
-  Value at(Value value, IRMapping &mapping) {
-    Operation *op = value.getDefiningOp();
-    if (mapping.contains(value) || !op || op->getBlock() != loop.getBody())
-      return mapping.lookupOrDefault(value);
-    for (Value operand : op->getOperands())
-      at(operand, mapping);
-    builder.clone(*op, mapping);
-    return mapping.lookup(value);
-  }
-
   /// Where the iteration writes, as a number.
   Value addressAt(WriteOp write, Value iteration) {
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), iteration);
-    Value offset = at(write.getOffset(), mapping), block = at(write.getBlock(), mapping);
+    Value offset = repeated(write.getOffset(), loop, mapping, builder);
+    Value block = repeated(write.getBlock(), loop, mapping, builder);
     auto cast = [&](Type type, Value value) {
       return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
     };
     Value pointer = cast(LLVM::LLVMPointerType::get(builder.getContext()), block);
     Value base = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), pointer);
     return make<arith::AddIOp>(cast(builder.getIndexType(), base), offset);
-  }
-
-  /// A handful of iterations: neither vectors nor unrolled.
-  LLVM::LoopAnnotationAttr asItIs() {
-    MLIRContext *context = builder.getContext();
-    auto yes = BoolAttr::get(context, true);
-    auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-    auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-    return LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, unroll, {}, {}, {}, {}, {}, {},
-                                         {}, {}, {}, {}, {});
   }
 
   scf::ForOp loop;

@@ -17,7 +17,7 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
     "a launch that writes so many bytes, row by row, and does not read them writes them around the caches (nontemporally); less than 0: never">,
     Option<"profile", "profile", "bool", "false",
     "the entry tells its host when a task begins and ends">];
-  let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
 def PrefetchScatters : Pass<"metate-prefetch-scatters", "::mlir::ModuleOp"> {
@@ -28,6 +28,15 @@ def PrefetchScatters : Pass<"metate-prefetch-scatters", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"prefetched", "prefetched", "stores whose next line is asked for">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def JoinQuotients : Pass<"metate-join-quotients", "::metate::KernelOp"> {
+  let summary = "a quotient by a constant times the constant, with the remainder added, is the number";
+  let description = [{
+    Before: `%q = arith.divsi %c, %c3; %r = arith.remsi %c, %c3; %o = 3 * %q + %r`; after: `%o = %c`. Also where both are corrected to the floor under the
+    same condition.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def ParallelAccesses : Pass<"metate-parallel-accesses", "::metate::KernelOp"> {

@@ -12,6 +12,7 @@
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Common/TreeCalls.h"
 #include "metate/Target/Cpu/MapTasks.h"
+#include "metate/Transforms/PlainAtomics.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,16 +25,6 @@
 using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
-
-Value cpu::neutralOf(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Type type) {
-  if (kind == arith::AtomicRMWKind::addf)
-    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, -0.0));
-  if (kind == arith::AtomicRMWKind::minnumf || kind == arith::AtomicRMWKind::maxnumf) {
-    auto nan = APFloat::getNaN(cast<FloatType>(type).getFloatSemantics());
-    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, nan));
-  }
-  return arith::getIdentityValue(kind, type, builder, loc);
-}
 
 /// Of extremes, the intrinsic that is associative: LLVM vectorises any number of them in a loop, of
 /// minnum only one. They differ in the sign of a zero, which is free.
@@ -143,7 +134,8 @@ private:
     Type type = rmw.getValue().getType();
     OpBuilder builder(loops);
     Value variable = variableOf(type, loc);
-    Value start = neutralOf(builder, loc, rmw.getKind(), type);
+    Value start =
+        arith::ConstantOp::create(builder, loc, neutralOf(builder, loc, rmw.getKind(), type));
     if (rmw.getKind() == arith::AtomicRMWKind::addi && isMutant(Mutant::PartialStartsAtOne))
       start = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, 1));
     LLVM::StoreOp::create(builder, loc, start, variable);
@@ -161,7 +153,8 @@ private:
     using Kind = arith::AtomicRMWKind;
     OpBuilder builder(loops);
     Location loc = step.getLoc();
-    partial.unwanted = neutralOf(builder, loc, partial.kind, partial.type);
+    partial.unwanted = arith::ConstantOp::create(
+        builder, loc, neutralOf(builder, loc, partial.kind, partial.type));
     if (llvm::is_contained({Kind::addi, Kind::addf, Kind::muli, Kind::mulf}, partial.kind))
       return partial.unwanted;
     Value hidden = variableOf(partial.type, loc);

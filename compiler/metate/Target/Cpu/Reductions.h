@@ -8,11 +8,6 @@
 
 namespace metate::cpu {
 
-/// What changes nothing: of sums -0, which keeps the sign of every zero; of extremes a NaN, which is not
-/// a number that could be taken.
-mlir::Value neutralOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::AtomicRMWKind kind,
-                      mlir::Type type);
-
 /// `old` and `value` combined, in an order that is free.
 mlir::Value combined(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::AtomicRMWKind kind,
                      mlir::Value old, mlir::Value value);

@@ -9,6 +9,7 @@
 #include "metate/Target/Cpu/SplitBorders.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Target/Cpu/LoopAnnotation.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -194,31 +195,11 @@ private:
     return sum;
   }
 
-  static LinearForm difference(const LinearForm &a, const LinearForm &b) {
-    LinearForm result = a;
-    result.constant -= b.constant;
-    for (auto &[term, coefficient] : b.terms)
-      addTo(result, term, -coefficient);
-    return result;
-  }
-
-  static void addTo(LinearForm &form, Value term, int64_t coefficient) {
-    for (auto &known : form.terms)
-      if (known.first == term) {
-        known.second += coefficient;
-        llvm::erase_if(form.terms, [](auto &each) { return each.second == 0; });
-        return;
-      }
-    if (coefficient)
-      form.terms.emplace_back(term, coefficient);
-  }
-
-  /// Narrow sums that the variable is part of fit their 32 bits.
+  /// Narrow sums fit their 32 bits; so do variables of 64 bits of which the user takes the lower half.
   void requireNarrow(const BorderForm &form, SmallVectorImpl<Requirement> &all) {
     for (const LinearForm &narrow : form.narrow)
-      if (narrow.terms.size() > 1 || narrow.constant || narrow.coefficient(variable()) == 0)
-        all.push_back(
-            {narrow, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
+      all.push_back(
+          {narrow, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
   }
 
   /// Makes the interior smaller, so that all hold in it; false: there would not be much left, or it is no range.
@@ -320,7 +301,7 @@ private:
     std::optional<BorderForm> left = borderForm(a, inside), right = borderForm(b, inside);
     if (!left || !right)
       return std::nullopt;
-    LinearForm form = difference(left->linear, right->linear);
+    LinearForm form = left->linear.minus(right->linear);
     if (!dependsOnVariable(form))
       return std::nullopt;
     requireNarrow(*left, all);
@@ -378,7 +359,7 @@ private:
     auto less = [&](LinearForm form, int64_t times) {
       form.constant -= times * wrap.constant;
       if (wrap.size)
-        addTo(form, wrap.size, -times);
+        form.add(wrap.size, -times);
       return form;
     };
     LinearForm result = less(index->linear, int64_t(rounds));
@@ -429,13 +410,10 @@ private:
   }
 
   LLVM::LoopAnnotationAttr annotation(bool isVector) {
-    MLIRContext *context = before.getContext();
-    auto yes = BoolAttr::get(context, true);
-    auto vectorize = LLVM::LoopVectorizeAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-    auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/yes, {}, {}, {}, {}, {}, {});
-    return LLVM::LoopAnnotationAttr::get(context, {},
-                                         isVector ? LLVM::LoopVectorizeAttr() : vectorize, {},
-                                         unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+    LoopAnnotation own = LoopAnnotation::asItIs();
+    if (isVector)
+      own.vectorize = std::nullopt;
+    return own.in(before.getContext());
   }
 
   /// for part in 0, 1, 2: the middle one is the interior. Code of the border is there once.

@@ -5,6 +5,7 @@
 // is kept, turn by turn, of the lanes that are still in it.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,7 +67,7 @@ Widening::Values Widening::keepResults(ValueRange results, ValueRange kept, Valu
     if (!result.use_empty())
       llvm::append_range(now, lanesOf(value));
   for (auto [before, value] : llvm::zip(kept, now))
-    next.push_back(choose(alive, value, before));
+    next.push_back(isMutant(Mutant::LanesLeftGoOn) ? value : choose(alive, value, before));
   return next;
 }
 
@@ -337,7 +338,7 @@ Widening::Values Widening::widenSide(scf::IfOp branch, Region &side, Value taken
     return {};
   Location where = branch.getLoc();
   Value around = mask;
-  mask = taken;
+  mask = isMutant(Mutant::LanesForgetMask) ? around : taken;
   Operation *yield = side.front().getTerminator();
   if (isFlat(side)) {
     widen(side.front());

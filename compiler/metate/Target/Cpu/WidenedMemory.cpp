@@ -4,6 +4,7 @@
 // no memory but a place of the function's own: its offset may lead anywhere.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/Host.h"
 
@@ -67,6 +68,54 @@ Value Widening::readRow(ReadOp read) {
                                     UnitAttr());
 }
 
+/// Whole cells, one after the other.
+Value Widening::readCells(Operation *access, Value block, Value offset, uint64_t scope, Type type,
+                          LaneAnalysis::MemberRow row) {
+  auto cells = VectorType::get(lanes * row.members, type);
+  auto read = ReadOp::create(builder, access->getLoc(), cells, block, offset, scope, false, false);
+  copyScopes(access, read);
+  return read;
+}
+
+/// Where the cell of the first lane begins.
+static Value cellsBegin(OpBuilder &builder, Location loc, Value offset, int64_t before) {
+  Value distance = arith::ConstantIndexOp::create(builder, loc, before);
+  return arith::SubIOp::create(builder, loc, offset, distance, arith::IntegerOverflowFlags::nsw);
+}
+
+Value Widening::readMembers(ReadOp read, LaneAnalysis::MemberRow row) {
+  Location where = read.getLoc();
+  int64_t size = bytesOf(read.getType());
+  Value block = same.lookupOrDefault(read.getBlock());
+  Value begin = cellsBegin(builder, where, same.lookup(read.getOffset()), row.position * size);
+  Value cells = readCells(read, block, begin, read.getScope(), read.getType(), row);
+  auto which = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) {
+    return int32_t(lane * row.members + row.position);
+  });
+  return LLVM::ShuffleVectorOp::create(builder, where, cells, cells, which);
+}
+
+/// The other members are written back.
+void Widening::writeMembers(WriteOp write, Value value, LaneAnalysis::MemberRow row) {
+  Location where = write.getLoc();
+  Type type = write.getValue().getType();
+  Value block = same.lookupOrDefault(write.getBlock());
+  Value begin =
+      cellsBegin(builder, where, same.lookup(write.getOffset()), row.position * bytesOf(type));
+  Value cells = readCells(write, block, begin, write.getScope(), type, row);
+  int32_t all = int32_t(lanes * row.members);
+  int64_t position = (row.position + isMutant(Mutant::MemberExchanged)) % row.members;
+  SmallVector<int32_t> spread, chosen; // shuffles have operands of one length
+  for (int32_t k = 0; k < all; ++k) {
+    bool isOwn = k % row.members == position;
+    spread.push_back(isOwn ? int32_t(k / row.members) : -1);
+    chosen.push_back(isOwn ? all + k : k);
+  }
+  Value wide = LLVM::ShuffleVectorOp::create(builder, where, value, value, spread);
+  cells = LLVM::ShuffleVectorOp::create(builder, where, cells, wide, chosen);
+  copyScopes(write, WriteOp::create(builder, where, cells, block, begin, write.getScope(), false));
+}
+
 /// Lane by lane.
 Value Widening::gather(ReadOp read) {
   Value block = same.lookupOrDefault(read.getBlock()), offsets = lanesOf(read.getOffset())[0];
@@ -95,12 +144,19 @@ void Widening::widenRead(ReadOp read) {
   Type type = read.getType();
   bool isRow = analysis.isRow(read.getOffset(), type) && same.contains(read.getOffset()) &&
                (!mask || isMaskable(type));
-  parts[read.getValue()] = {isRow ? readRow(read) : gather(read)};
+  auto row = mask || !same.contains(read.getOffset())
+                 ? std::nullopt
+                 : analysis.memberRow(read, read.getOffset(), type);
+  bool isMember = row && row->members > 1 && row->members <= mostMembers;
+  parts[read.getValue()] = {isRow      ? readRow(read)
+                            : isMember ? readMembers(read, *row)
+                                       : gather(read)};
 }
 
 void Widening::scatter(WriteOp write, Value value) {
   Value block = same.lookupOrDefault(write.getBlock()), offsets = lanesOf(write.getOffset())[0];
-  Value pointers = mask ? pointersUnderMask(block, offsets) : Value();
+  bool isMasked = mask && !isMutant(Mutant::LanesLeftWrite);
+  Value pointers = isMasked ? pointersUnderMask(block, offsets) : Value();
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value number = laneOf(value, lane);
     if (!pointers) {
@@ -119,6 +175,8 @@ void Widening::scatter(WriteOp write, Value value) {
 void Widening::widenWrite(WriteOp write) {
   Value value = lanesOf(write.getValue())[0];
   Type type = write.getValue().getType();
+  if (auto row = wholeCells ? analysis.memberRow(write, write.getOffset(), type) : std::nullopt)
+    return writeMembers(write, value, *row);
   if (!analysis.isRow(write.getOffset(), type) || !same.contains(write.getOffset()) ||
       (mask && !isMaskable(type)))
     return scatter(write, value);

@@ -1,5 +1,6 @@
 //===- Widening.cpp - operations of lanes ----------------------------------*- C++ -*-===//
 #include "metate/Emit/Emit.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -178,6 +179,8 @@ Value Widening::widenDivision(Operation &op, Value a, Value b) {
     return builder.create(state)->getResult(0);
   }
   Type integers = a.getType(), floats = wideType(builder.getF64Type());
+  if (isMutant(Mutant::LanesDivideInSingle))
+    floats = wideType(builder.getF32Type());
   auto convert = [&](Value value) -> Value {
     if (isSigned)
       return arith::SIToFPOp::create(builder, where, floats, value);
@@ -215,6 +218,16 @@ void Widening::take(ValueRange receivers, ValueRange &from) {
       parts[receiver] = llvm::to_vector(from.take_front(count));
     from = from.drop_front(count);
   }
+}
+
+Value cpu::repeated(Value value, scf::ForOp loop, IRMapping &mapping, OpBuilder &builder) {
+  Operation *op = value.getDefiningOp();
+  if (mapping.contains(value) || !op || op->getBlock() != loop.getBody())
+    return mapping.lookupOrDefault(value);
+  for (Value operand : op->getOperands())
+    repeated(operand, loop, mapping, builder);
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
 }
 
 void cpu::markLanes(LLVM::LLVMFuncOp function) {

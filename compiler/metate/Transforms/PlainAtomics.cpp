@@ -1,0 +1,54 @@
+//===- PlainAtomics.cpp - atomics that need not be any ----------*- C++ -*-===//
+#include "metate/Transforms/PlainAtomics.h"
+
+#include "metate/Dialect/Metate.h"
+#include "metate/Mutants/Mutants.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace metate;
+
+Value metate::combinePlain(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
+                           Value value, arith::FastMathFlags flags) {
+  if (isMutant(Mutant::DemotedMaxIsMin) && kind == arith::AtomicRMWKind::maxs)
+    kind = arith::AtomicRMWKind::mins;
+  if (kind == arith::AtomicRMWKind::assign)
+    return value;
+  Value next = arith::getReductionOp(kind, builder, loc, old, value);
+  if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp()))
+    next.getDefiningOp()->setAttr(floats.getFastMathAttrName(),
+                                  arith::FastMathFlagsAttr::get(builder.getContext(), flags));
+  return next;
+}
+
+TypedAttr metate::neutralOf(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind,
+                            Type scalar) {
+  using Kind = arith::AtomicRMWKind;
+  if (kind == Kind::addf)
+    return builder.getFloatAttr(scalar, -0.0);
+  if (kind == Kind::minnumf || kind == Kind::maxnumf)
+    return builder.getFloatAttr(scalar,
+                                APFloat::getNaN(cast<FloatType>(scalar).getFloatSemantics()));
+  return arith::getIdentityValueAttr(kind, scalar, builder, loc);
+}
+
+void metate::makePlain(Operation *atomic) {
+  OpBuilder builder(atomic);
+  Location loc = atomic->getLoc();
+  Value old, next;
+  if (auto rmw = dyn_cast<memref::AtomicRMWOp>(atomic)) {
+    old = memref::LoadOp::create(builder, loc, rmw.getMemref(), rmw.getIndices());
+    next = combinePlain(builder, loc, rmw.getKind(), old, rmw.getValue());
+    memref::StoreOp::create(builder, loc, next, rmw.getMemref(), rmw.getIndices());
+  } else {
+    auto cell = cast<AtomicOp>(atomic);
+    old = LoadOp::create(builder, loc, cell.getValue().getType(), cell.getTree(),
+                         cell.getPathAttr(), cell.getCoordinates(), cell.getComponents());
+    next = combinePlain(builder, loc, cell.getKind(), old, cell.getValue());
+    StoreOp::create(builder, loc, next, cell.getTree(), cell.getPathAttr(), cell.getCoordinates(),
+                    cell.getComponents(), cell.getActiveAttr());
+  }
+  atomic->replaceAllUsesWith(ValueRange(isMutant(Mutant::DemotedReturnsNew) ? next : old));
+  atomic->erase();
+}

@@ -1,0 +1,420 @@
+//===- PrivateCopies.cpp - scatters without atomics -------------*- C++ -*-===//
+//
+// Particles add to a grid, values to a histogram: places that data says, each by an atomic operation. A loop that does many of
+// them for each cell of its targets becomes one over a few pieces of its iterations. A piece adds, without atomics, to a copy of
+// the targets that is its own, in planned memory; a second loop combines the copies with the targets, in the order of the
+// pieces. How many pieces depends on the iterations alone, so that results do not depend on the workers.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Graph.h"
+#include "metate/Level/IndexBuilder.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/Checks.h"
+#include "metate/Transforms/Passes.h"
+#include "metate/Transforms/PlainAtomics.h"
+#include "metate/Transforms/ScatterTargets.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+namespace metate {
+#define GEN_PASS_DEF_PRIVATECOPIES
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+constexpr int64_t mostPieces = 16;
+
+/// Where sizes are known at launch only: the pool of all copies.
+constexpr int64_t poolOfUnknown = 2 << 20;
+
+/// Elements of one row that a task combines, where the target has no other rows.
+constexpr int64_t rowOfOne = 1024;
+
+/// Operations of a loop that may be there twice, where the launch decides.
+constexpr size_t mostCopied = 400;
+
+/// Targets of one shape, kind and type: in a copy their numbers stand cell by cell.
+struct Group {
+  SmallVector<ScatterTarget *> targets;
+  SmallVector<Value> extents;
+  int64_t width = 0; ///< numbers in a cell
+  Value cells;
+  Value offset; ///< in a copy, in bytes
+
+  const ScatterTarget &first() const { return *targets.front(); }
+  int64_t numberBytes() const { return first().scalar.getIntOrFloatBitWidth() / 8; }
+  bool takes(const ScatterTarget &target) const {
+    return target.kind == first().kind && target.scalar == first().scalar &&
+           target.extents == first().extents && !ShapedType::isDynamicShape(target.extents);
+  }
+};
+
+/// The copies of one loop's targets. Values stand before the loop.
+class Copies {
+public:
+  Copies(RangeOp range, MutableArrayRef<ScatterTarget> targets, int64_t perCell, int64_t leastAdds,
+         int64_t mostBytes)
+      : range(range), builder(range), at(builder, range.getLoc()) {
+    for (ScatterTarget &target : targets)
+      put(target);
+    bytes = at.index(0);
+    Value elements = at.index(0);
+    for (Group &group : groups) {
+      addShape(group);
+      group.offset = bytes;
+      Value numbers = at.multiply(group.cells, group.width);
+      elements = at.add(elements, numbers);
+      Value size = at.multiply(numbers, group.numberBytes());
+      bytes = at.add(bytes, at.multiply(at.divide(at.add(size, 63), 64), 64));
+    }
+    isKnown = bool(getConstantIntValue(bytes));
+    decide(elements, perCell, leastAdds, mostBytes);
+  }
+
+  /// None or one: the loop stays as it is.
+  Value pieces;
+  Value bytes; ///< of one copy
+  bool isKnown;
+
+  void build();
+
+private:
+  void put(ScatterTarget &target) {
+    auto known = llvm::find_if(groups, [&](const Group &group) { return group.takes(target); });
+    Group &group = known == groups.end() ? groups.emplace_back() : *known;
+    group.targets.push_back(&target);
+    group.width += target.components();
+  }
+
+  void addShape(Group &group) {
+    group.cells = at.index(1);
+    for (auto [k, extent] : llvm::enumerate(group.first().extents)) {
+      Value size = ShapedType::isDynamic(extent)
+                       ? memref::DimOp::create(builder, at.loc, group.first().place.first, k)
+                       : at.index(extent);
+      group.extents.push_back(size);
+      group.cells = at.multiply(group.cells, size);
+    }
+  }
+
+  /// Numbers that an iteration adds, as far as its loops' turns are known.
+  int64_t addsOfIteration() const {
+    int64_t adds = 0;
+    for (const Group &group : groups)
+      for (ScatterTarget *target : group.targets)
+        for (Operation *atomic : target->atomics)
+          adds += turnsAround(atomic) * numbersOf(atomic);
+    return adds;
+  }
+
+  static int64_t numbersOf(Operation *atomic) {
+    auto vector = isa<AtomicOp>(atomic)
+                      ? dyn_cast<VectorType>(cast<AtomicOp>(atomic).getValue().getType())
+                      : VectorType();
+    return vector ? vector.getNumElements() : 1;
+  }
+
+  int64_t turnsAround(Operation *op) const {
+    int64_t turns = 1;
+    for (Operation *parent = op->getParentOp(); parent != range; parent = parent->getParentOp())
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        if (std::optional<APInt> count = loop.getStaticTripCount())
+          turns = std::min<int64_t>(turns * count->getSExtValue(), 1 << 20);
+    return turns;
+  }
+
+  /// A piece adds so often to a cell that filling and combining its copy does not matter.
+  void decide(Value elements, int64_t perCell, int64_t leastAdds, int64_t mostBytes) {
+    Value iterations = at.index(1);
+    for (auto [lower, upper] : llvm::zip(range.getLower(), range.getUpper()))
+      iterations = at.multiply(iterations, at.greatest(at.subtract(upper, lower), at.index(0)));
+    Value adds = at.multiply(iterations, addsOfIteration());
+    Value each = at.greatest(at.multiply(elements, perCell), at.index(leastAdds));
+    Value wanted = at.divide(adds, at.greatest(each, at.index(1)));
+    Value rows = at.subtract(range.getUpper()[0], range.getLower()[0]);
+    wanted = at.least(at.least(wanted, rows), at.index(mostPieces));
+    Value room = at.index(isKnown ? mostBytes : poolOfUnknown);
+    wanted = at.least(wanted, at.divide(room, at.greatest(bytes, at.index(1))));
+    // Pieces are alike: with a power of two none is left over for two, four or eight workers.
+    pieces = at.index(0);
+    for (int64_t power = 2; power <= mostPieces; power *= 2)
+      pieces = at.select(at.compare(arith::CmpIPredicate::sge, wanted, at.index(power)),
+                         at.index(power), pieces);
+  }
+
+  int64_t poolBytes() const {
+    if (!isKnown)
+      return poolOfUnknown;
+    return *getConstantIntValue(bytes) * getConstantIntValue(pieces).value_or(mostPieces);
+  }
+
+  Value poolHere() {
+    return PoolOp::create(builder, at.loc, BlockType::get(builder.getContext()), "private_copies",
+                          PoolKind::Launch, poolBytes(), /*align=*/64, /*scale=*/0, ValueRange(),
+                          IntegerAttr());
+  }
+
+  /// Behind those of all arguments: nothing else is there.
+  int64_t scope() const { return range->getParentOfType<KernelOp>().getBody().getNumArguments(); }
+
+  /// A loop's variable; what is built next stands in the loop.
+  Value enter(Value from, Value to) {
+    auto loop = scf::ForOp::create(builder, at.loc, from, to, at.index(1));
+    builder.setInsertionPointToStart(loop.getBody());
+    return loop.getInductionVar();
+  }
+
+  void buildPieces();
+  void fill(Group &group, Value pool, Value copy);
+  void accumulate(Group &group, Value pool, Value copy);
+  void accumulate(Group &group, Operation *atomic, int64_t member, ArrayRef<int64_t> shape,
+                  Value pool, Value copy);
+  void combineCopies(Group &group);
+  void combineCell(Group &group, Value pool, Value offset, ValueRange coordinates);
+  Value byteOf(Group &group, ValueRange coordinates);
+
+  RangeOp range;
+  OpBuilder builder;
+  IndexBuilder at;
+  SmallVector<Group, 2> groups;
+};
+
+/// Where a cell's numbers begin, in the group's part of a copy.
+Value Copies::byteOf(Group &group, ValueRange coordinates) {
+  Value cell = coordinates.front();
+  for (auto [extent, coordinate] :
+       llvm::zip(ArrayRef(group.extents).drop_front(), coordinates.drop_front()))
+    cell = at.add(at.multiply(cell, extent), coordinate);
+  return at.multiply(cell, group.width * group.numberBytes());
+}
+
+void Copies::fill(Group &group, Value pool, Value copy) {
+  OpBuilder::InsertionGuard guard(builder);
+  const ScatterTarget &first = group.first();
+  Value neutral = arith::ConstantOp::create(builder, at.loc,
+                                            neutralOf(builder, at.loc, first.kind, first.scalar));
+  Value begin = at.add(copy, group.offset);
+  Value number = enter(at.index(0), at.multiply(group.cells, group.width));
+  Value offset = at.add(begin, at.multiply(number, group.numberBytes()));
+  WriteOp::create(builder, at.loc, neutral, pool, offset, scope(), /*release=*/false);
+}
+
+void Copies::accumulate(Group &group, Operation *atomic, int64_t member, ArrayRef<int64_t> shape,
+                        Value pool, Value copy) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(atomic);
+  Value value, linear = at.index(member);
+  ValueRange coordinates;
+  if (auto cell = dyn_cast<AtomicOp>(atomic)) {
+    value = cell.getValue();
+    coordinates = cell.getCoordinates();
+    ValueRange components = cell.getComponents();
+    if (components.size() == 2)
+      linear = at.add(linear, at.multiply(components[0], shape[1]));
+    if (!components.empty())
+      linear = at.add(linear, components.back());
+  } else {
+    auto array = cast<memref::AtomicRMWOp>(atomic);
+    value = array.getValue();
+    coordinates = array.getIndices();
+  }
+  Value begin = at.add(at.add(copy, group.offset), byteOf(group, coordinates));
+  begin = at.add(begin, at.multiply(linear, group.numberBytes()));
+  SmallVector<Value> values{value};
+  if (isa<VectorType>(value.getType()))
+    values = llvm::to_vector_of<Value>(
+        vector::ToElementsOp::create(builder, at.loc, value).getElements());
+  for (auto [k, number] : llvm::enumerate(values)) {
+    Value offset = at.add(begin, int64_t(k) * group.numberBytes());
+    Value old = ReadOp::create(builder, at.loc, number.getType(), pool, offset, scope(),
+                               /*acquire=*/false, /*invariant=*/false);
+    WriteOp::create(builder, at.loc, combinePlain(builder, at.loc, group.first().kind, old, number),
+                    pool, offset, scope(), /*release=*/false);
+  }
+  atomic->erase();
+}
+
+void Copies::accumulate(Group &group, Value pool, Value copy) {
+  int64_t member = 0;
+  for (ScatterTarget *target : group.targets) {
+    for (Operation *atomic : target->atomics)
+      accumulate(group, atomic, member, target->member, pool, copy);
+    member += target->components();
+  }
+}
+
+/// The loop's body moves into loops over a piece of its first dimension and all of the others.
+void Copies::buildPieces() {
+  OpBuilder::InsertionGuard guard(builder);
+  auto made = RangeOp::create(builder, at.loc, at.index(0), pieces);
+  Block &body = made.getBody().front();
+  builder.setInsertionPointToStart(&body);
+  Value piece = body.getArgument(0), pool = poolHere(), copy = at.multiply(piece, bytes);
+  for (Group &group : groups)
+    fill(group, pool, copy);
+  Value lower = range.getLower()[0], rows = at.subtract(range.getUpper()[0], lower);
+  auto edge = [&](Value number) {
+    return at.add(lower, at.divide(at.multiply(rows, number), pieces));
+  };
+  SmallVector<Value> variables{enter(edge(piece), edge(at.add(piece, 1)))};
+  for (size_t k = 1; k < range.getLower().size(); ++k)
+    variables.push_back(enter(range.getLower()[k], range.getUpper()[k]));
+  Block &from = range.getBody().front(), &to = *builder.getInsertionBlock();
+  for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
+    argument.replaceAllUsesWith(variable);
+  to.getOperations().splice(builder.getInsertionPoint(), from.getOperations(), from.begin(),
+                            Block::iterator(from.getTerminator()));
+  for (Group &group : groups)
+    accumulate(group, pool, copy);
+}
+
+/// One cell of every target, and of the copy whose numbers for it begin at `offset`.
+void Copies::combineCell(Group &group, Value pool, Value offset, ValueRange coordinates) {
+  const ScatterTarget &first = group.first();
+  auto next = [&](Value old) {
+    Value number = ReadOp::create(builder, at.loc, first.scalar, pool, offset, scope(),
+                                  /*acquire=*/false, /*invariant=*/false);
+    offset = at.add(offset, group.numberBytes());
+    return combinePlain(builder, at.loc, first.kind, old, number);
+  };
+  for (ScatterTarget *target : group.targets) {
+    auto [value, path] = target->place;
+    if (target->isArray()) {
+      Value old = memref::LoadOp::create(builder, at.loc, value, coordinates);
+      memref::StoreOp::create(builder, at.loc, next(old), value, coordinates);
+      continue;
+    }
+    for (int64_t k = 0; k < target->components(); ++k) {
+      SmallVector<Value> component;
+      if (!target->member.empty())
+        for (int64_t index : delinearize(k, computeStrides(target->member)))
+          component.push_back(at.index(index));
+      Value old =
+          LoadOp::create(builder, at.loc, first.scalar, value, path, coordinates, component);
+      StoreOp::create(builder, at.loc, next(old), value, path, coordinates, component,
+                      /*active=*/true);
+    }
+  }
+}
+
+/// A task over the rows of a group's targets; of targets with one row, over parts of it.
+void Copies::combineCopies(Group &group) {
+  OpBuilder::InsertionGuard guard(builder);
+  size_t outer = group.extents.size() - 1;
+  Value zero = at.index(0), columns = group.extents.back();
+  SmallVector<Value> lower(std::max<size_t>(outer, 1), zero),
+      upper(group.extents.begin(), group.extents.begin() + outer);
+  if (outer == 0)
+    upper.push_back(at.divide(at.add(columns, rowOfOne - 1), rowOfOne));
+  // Without pieces there are no copies.
+  upper[0] = at.select(at.compare(arith::CmpIPredicate::sgt, pieces, zero), upper[0], zero);
+  auto made = RangeOp::create(builder, at.loc, lower, upper);
+  Block &body = made.getBody().front();
+  builder.setInsertionPointToStart(&body);
+  Value pool = poolHere(), from = zero, to = columns;
+  SmallVector<Value> coordinates;
+  if (outer == 0) {
+    from = at.multiply(body.getArgument(0), rowOfOne);
+    to = at.least(at.add(from, rowOfOne), columns);
+  } else {
+    llvm::append_range(coordinates, body.getArguments());
+  }
+  Value first = at.index(isMutant(Mutant::FirstCopyLost) ? 1 : 0);
+  Value copy = at.add(at.multiply(enter(first, pieces), bytes), group.offset);
+  coordinates.push_back(enter(from, to));
+  combineCell(group, pool, at.add(copy, byteOf(group, coordinates)), coordinates);
+}
+
+void Copies::build() {
+  buildPieces();
+  for (Group &group : groups)
+    combineCopies(group);
+}
+
+struct PrivateCopies : metate::impl::PrivateCopiesBase<PrivateCopies> {
+  using PrivateCopiesBase::PrivateCopiesBase;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    // A graph plans no memory for its kernels.
+    if (mostBytes == 0 || kernel.getDebug() || kernel.getMayAlias() || isNode(kernel))
+      return;
+    for (RangeOp range : llvm::make_early_inc_range(kernel.getBody().front().getOps<RangeOp>()))
+      if (!range->hasAttr(mark::rest))
+        visit(range);
+  }
+
+private:
+  static bool mayStopIn(RangeOp range) {
+    auto visit = [](Operation *op) {
+      return metate::mayStop(op) ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    return range.walk(visit).wasInterrupted();
+  }
+
+  void visit(RangeOp range) {
+    SmallVector<ScatterTarget> targets = scatterTargets(range);
+    if (targets.empty())
+      return;
+    if (mayStopIn(range))
+      return decline(range, "a check in the loop may stop the kernel, and what was added before "
+                            "must not be lost");
+    Copies copies(range, targets, perCell, leastAdds, mostBytes);
+    std::optional<int64_t> pieces = getConstantIntValue(copies.pieces);
+    if (pieces == 0)
+      return decline(range, copies.isKnown && *getConstantIntValue(copies.bytes) > mostBytes / 2
+                                ? "they would be too large"
+                                : "the loop adds too little to be worth the copies");
+    size_t operations = 0;
+    range.walk([&](Operation *) { ++operations; });
+    if (!pieces && operations > mostCopied)
+      return decline(range, "whether they pay is known at launch only, and the loop is too long to "
+                            "be there twice");
+    tell(range, copies, pieces);
+    if (!pieces)
+      keepOtherwise(range, copies);
+    copies.build();
+    range.erase();
+    ++copied;
+  }
+
+  /// The loop as it is runs in launches without copies.
+  static void keepOtherwise(RangeOp range, const Copies &copies) {
+    OpBuilder builder(range);
+    IndexBuilder at(builder, range.getLoc());
+    Value isCopied = at.compare(arith::CmpIPredicate::sgt, copies.pieces, at.index(0));
+    Value end = at.select(isCopied, range.getLower()[0], range.getUpper()[0]);
+    cast<RangeOp>(builder.clone(*range)).getUpperMutable()[0].set(end);
+  }
+
+  static void decline(RangeOp range, StringRef problem) {
+    remarkDeclined(range, "private-copies", "atomics")
+        << "no copies to add to without atomics: " << problem;
+  }
+
+  static void tell(RangeOp range, const Copies &copies, std::optional<int64_t> pieces) {
+    auto remark = remarkDone(range, "private-copies", "atomics");
+    if (!remark)
+      return;
+    remark << "the loop is done in ";
+    if (pieces)
+      remark << Number("pieces", *pieces) << " pieces";
+    else
+      remark << "as many as its turns in a launch make worthwhile, at most "
+             << Number("pieces", mostPieces) << " pieces";
+    remark << ", each of which adds to a copy of its own, without atomic operations";
+    if (copies.isKnown)
+      remark << ", of " << Number("bytes", *getConstantIntValue(copies.bytes)) << " bytes";
+  }
+};
+} // namespace

@@ -1,0 +1,96 @@
+//===- ScatterTargets.cpp - what a loop adds to at any place ----*- C++ -*-===//
+#include "metate/Transforms/ScatterTargets.h"
+
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/Checks.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace metate;
+
+static bool isAtomic(Operation *op) { return isa<AtomicOp, memref::AtomicRMWOp>(op); }
+
+static arith::AtomicRMWKind atomicKindOf(Operation *atomic) {
+  if (auto cell = dyn_cast<AtomicOp>(atomic))
+    return cell.getKind();
+  return cast<memref::AtomicRMWOp>(atomic).getKind();
+}
+
+/// The target with the shape of what lies there; why it has no copy.
+static StringRef shapeOf(ScatterTarget &target, Operation *atomic) {
+  auto [value, path] = target.place;
+  Type type;
+  if (target.isArray()) {
+    auto array = cast<MemRefType>(value.getType());
+    if (!isa<BlockArgument>(value))
+      return "it is a local array";
+    type = array.getElementType();
+    target.extents.assign(array.getShape().begin(), array.getShape().end());
+  } else {
+    TreePath way = *findPath(cast<TreeType>(value.getType()), path);
+    if (way.lastActivity() >= 0 || way.lastPool() >= 0)
+      return "its cells may be inactive";
+    type = signlessType(way.place.getType());
+    target.extents = way.extents;
+  }
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    target.member.assign(vector.getShape().begin(), vector.getShape().end());
+    type = vector.getElementType();
+  }
+  target.scalar = type;
+  target.kind = atomicKindOf(atomic);
+  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 32)
+    return "its numbers have less than 32 bits";
+  return target.extents.empty() ? "it is one place" : "";
+}
+
+/// Whether all that the loop, and what it calls, does with the target is in `atomics`.
+static StringRef problemOf(RangeOp range, const ScatterTarget &target) {
+  auto [value, path] = target.place;
+  StringRef problem;
+  walkWithCalls(range, [&](Operation *op) {
+    if (!llvm::is_contained(op->getOperands(), value) || isa<memref::DimOp>(op))
+      return WalkResult::advance();
+    if (std::optional<CellAccess> cell = CellAccess::of(op);
+        cell && (cell->tree != value || cell->path != path))
+      return WalkResult::advance();
+    if (!isAtomic(op))
+      problem = "the loop reads or changes it in another way too";
+    else if (!range->isAncestor(op))
+      problem = "a function that the loop calls adds to it";
+    else if (!op->use_empty())
+      problem = "the value from before is used";
+    else if (atomicKindOf(op) == arith::AtomicRMWKind::assign || atomicKindOf(op) != target.kind)
+      problem = "it is changed by operations of several kinds";
+    return problem.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return problem;
+}
+
+SmallVector<ScatterTarget> metate::scatterTargets(RangeOp range, bool tell) {
+  SmallVector<ScatterTarget> targets;
+  range.walk([&](Operation *op) {
+    if (!isAtomic(op) || op->hasAttr(mark::reduction))
+      return;
+    Target place = writeOf(op)->first;
+    for (ScatterTarget &known : targets)
+      if (known.place == place)
+        return known.atomics.push_back(op);
+    targets.emplace_back().place = place;
+    targets.back().atomics.push_back(op);
+  });
+  llvm::erase_if(targets, [&](ScatterTarget &target) {
+    Operation *atomic = target.atomics.front();
+    StringRef problem = shapeOf(target, atomic);
+    if (problem.empty())
+      problem = problemOf(range, target);
+    if (!problem.empty() && tell)
+      remarkDeclined(atomic, "private-copies", "atomics")
+          << "no copies of '" << accessName(target.place.first, target.place.second).name
+          << "': " << problem;
+    return !problem.empty();
+  });
+  return targets;
+}
