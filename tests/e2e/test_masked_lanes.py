@@ -19,11 +19,12 @@ SIZES = 1, 7, 16, 17, 61
 def alike(kernel, launches):
     """Runs each launch, a list of arguments of which arrays are copied, in every way; results are equal bit for bit.
 
+    Sums stay in order: whether a loop that is no lanes becomes vectors of partial sums depends on the CPU.
     Returns what the arguments are after the launches of the first way.
     """
     results = []
     for options in WAYS:
-        with mt.Context(contract=False, **options):
+        with mt.Context(contract=False, reassociate_sums=False, **options):
             done = [[np.copy(one) if isinstance(one, np.ndarray) else one for one in launch] for launch in launches]
             for launch in done:
                 kernel(*launch)
