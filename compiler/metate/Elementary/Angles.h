@@ -148,7 +148,8 @@ typename A::Float sineInQuadrant(const A &a, typename A::Float x, typename A::Wo
   auto value = a.select(isEven, sineOf(a, r).hi, cosineOf(a, r).hi);
   auto isNegative = a.same(n & a.w(2), a.w(0));
   auto turned = flipped(a, value, a.select(isNegative, sign, sign ^ signBit(a)));
-  return a.select(a.lt(magnitude, infinity(a)), turned, x - x);
+  auto notANumber = x * a.c(0); // of infinity and of what was none
+  return a.select(a.lt(magnitude, infinity(a)), turned, notANumber);
 }
 
 template <class A> typename A::Float sin(const A &a, typename A::Float x) {
@@ -174,7 +175,8 @@ template <class A> typename A::Float tan(const A &a, typename A::Float x) {
   auto corrected = quotient + left / under.hi;
   auto exact = a.select(a.eq(magnitude, a.c(0)), magnitude, corrected);
   auto flip = a.select(isEven, a.w(0), signBit(a)) ^ signOf(a, x);
-  return a.select(a.lt(magnitude, infinity(a)), flipped(a, exact, flip), x - x);
+  auto notANumber = x * a.c(0); // as of the sine
+  return a.select(a.lt(magnitude, infinity(a)), flipped(a, exact, flip), notANumber);
 }
 
 } // namespace metate::elementary

@@ -58,7 +58,7 @@ std::optional<Monomial> Monomial::of(Value value, Operation *loop, llvm::SetVect
                ? std::optional(Monomial{int64_t(constant.getZExtValue()), {}})
                : std::nullopt;
   Operation *op = value.getDefiningOp();
-  if (op && isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+  if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
     return of(op->getOperand(0), loop, seen);
   if (Value inner = op ? guarded(op) : Value())
     return of(inner, loop, seen);
