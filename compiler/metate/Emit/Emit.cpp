@@ -14,6 +14,7 @@
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Parts.h"
 #include "metate/Emit/Sanitize.h"
+#include "metate/Emit/Strides.h"
 #include "metate/Emit/TreeProtocol.h"
 #include "metate/Mutants/Mutants.h"
 
@@ -177,7 +178,9 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   builder.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager &manager, llvm::OptimizationLevel level) {
+      [&machine](llvm::ModulePassManager &manager, llvm::OptimizationLevel level) {
+        if (level == llvm::OptimizationLevel::O2 || level == llvm::OptimizationLevel::O3)
+          manager.addPass(TuneStrides(machine));
         if (level != llvm::OptimizationLevel::O0)
           manager.addPass(llvm::createModuleToFunctionPassAdaptor(ScalarizeLanguageVectors()));
       });
