@@ -2,6 +2,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/IntegerRange.h"
+#include "metate/Transforms/LoopVariable.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -19,23 +20,6 @@ using namespace metate;
 namespace {
 /// Constants beyond this are left alone: a wrapped index could then be inside a very large array.
 constexpr int64_t smallConstant = 1024;
-
-/// A loop variable: its bounds were 32-bit values, so it fits 32 bits. Or the number of an iteration of a loop that became a nest.
-bool isLoopVariable(Value value) {
-  if (auto number = value.getDefiningOp<arith::AddIOp>())
-    return number->hasAttr(mark::number);
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument &&
-         isa_and_present<RangeOp, ForEachOp, CellsOp, scf::ForOp>(
-             argument.getOwner()->getParentOp()) &&
-         value.getType().isIndex();
-}
-
-/// A 32-bit value that is a loop variable plus small constants.
-Value loopVariableOf(Value value) {
-  auto cast = value.getDefiningOp<arith::IndexCastOp>();
-  return cast && isLoopVariable(cast.getIn()) ? cast.getIn() : Value();
-}
 
 /// A loop variable that is never negative: with any 32-bit value added or subtracted, it wraps to a negative index alone.
 bool isCount(Value value) {
