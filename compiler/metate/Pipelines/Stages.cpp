@@ -103,6 +103,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     if (options.promoteCells && !options.debug) {
       passes.addNestedPass<KernelOp>(createPromoteCells());
       passes.addNestedPass<KernelOp>(createPromoteLocals());
+      passes.addNestedPass<KernelOp>(createCarryChosen());
     }
     if (options.reassociateSums && !options.deterministic)
       passes.addNestedPass<KernelOp>(createReassociateSums());

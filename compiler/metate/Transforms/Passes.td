@@ -178,6 +178,15 @@ def PromoteCells : Metate_Pass<"metate-promote-cells", "::metate::KernelOp"> {
   let statistics = [Statistic<"promoted", "promoted", "places promoted">];
 }
 
+def CarryChosen : Metate_Pass<"metate-carry-chosen", "::metate::KernelOp"> {
+  let summary = "what a loop computed of the one that it chose is carried, not computed again";
+  let description = [{
+    Before: `scf.for %q iter_args(%best) { %new = f(%q); %old = f(%best); %c = compare %new, %old; yield select(%c, %q, %best) }`, where f reads memory that
+    nothing in the loop writes; after, f(%best) is carried next to %best. Must run after promote-cells, which makes variables of what is stored.
+  }];
+  let statistics = [Statistic<"carriedLoops", "carried", "loops that carry what they computed of the chosen one">];
+}
+
 def ReassociateSums : Metate_Pass<"metate-reassociate-sums", "::metate::KernelOp"> {
   let summary = "what a loop only accumulates may be combined in any order";
   let description = [{

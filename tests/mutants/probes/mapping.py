@@ -234,6 +234,22 @@ def quotient_of_another():
     expect(out, [1, 2, 0, 4, 5, 3, 7])
 
 
+@probe("ChosenForgotten")
+def chosen_forgotten():
+    @mt.kernel
+    def run(x: array(i32, 2), at: array(i32, 1)):
+        for i in range(x.shape[0]):
+            best = 0
+            for q in range(x.shape[1]):
+                if x[i, q] < x[i, best]:
+                    best = q
+            at[i] = best
+
+    at = np.zeros(2, np.int32)
+    run(np.array([[5, 1, 7, 3] * 6, [9, 2, 4, 0] * 6], np.int32), at)
+    expect(at, [1, 3])
+
+
 @probe("ChangedReadHoisted")
 def changed_read_hoisted():
     @mt.kernel
