@@ -230,3 +230,36 @@ def test_no_rows_and_a_remainder_by_their_number():
                 f = (f * 3 + q + j) % 1000
         expected.append(f)
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"opt_level": 0}, {"threads": 3, "chunk_ns": 0}, {"deterministic": True}, {"arch": ti.interp}], ids=str
+)
+@pytest.mark.parametrize("by", [2, 3, 5])
+def test_means_of_blocks(rng, options, by):
+    """Several iterations add to one place, which a quotient of each of their variables names."""
+    n, m = 12, 16
+    fine, f32 = (n * by, m * by), ti.f32
+    with ti.Context(**options):
+        x, y, z = ti.field(f32, fine), ti.field(f32, (n, m)), ti.field(ti.i32, (n, m * by))
+        greatest = ti.field(f32, (n, m))
+
+        @ti.kernel
+        def means():
+            for i, j in x:
+                y[i // by, j // by] += x[i, j] / (by * by)
+            for i, j in x:
+                ti.atomic_max(greatest[i // by, j // by], x[i, j])
+            for i, j in x:  # along rows only: the sums are rows themselves
+                z[i // by, j] += j % by + 1
+
+        data = rng.integers(0, 100, fine).astype(np.float32)
+        x.from_numpy(data)
+        y.fill(1)
+        means()
+        blocks = data.reshape(n, by, m, by)
+        np.testing.assert_allclose(y.to_numpy(), 1 + blocks.mean((1, 3)), rtol=1e-5)
+        np.testing.assert_array_equal(greatest.to_numpy(), blocks.max((1, 3)))
+        np.testing.assert_array_equal(z.to_numpy(), np.broadcast_to(by * (np.arange(m * by) % by + 1), (n, m * by)))
+        if not options:
+            assert any(one.pass_name == "serialize-reductions" for one in means.report().remarks)

@@ -7,10 +7,14 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/LoopBox.h"
+#include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/RowLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -45,15 +49,17 @@ public:
   /// Values of the variable, in the order in which they are computed.
   llvm::MapVector<Value, Part> values;
 
-  /// Extents of the variables that make all of it, outermost first; empty: it is not taken apart, or not evenly.
-  SmallVector<int64_t> digits() const {
+  /// Extents of the variables that make all of it, outermost first; empty: it is not taken apart, or not evenly. `isSummed`:
+  /// short rows are summed (see sumsShortRows).
+  SmallVector<int64_t> digits(bool isSummed) const {
     std::set<int64_t> bounds{1, extent};
     for (auto &[value, part] : values)
       for (int64_t bound : {part.divisor, part.divisor * std::max<int64_t>(part.modulus, 1)})
         if (bound > 1 && bound < extent)
           bounds.insert(bound);
     // The parity of a number and the like are computed.
-    bounds.erase(std::next(bounds.begin()), bounds.lower_bound(leastRow));
+    if (!isSummed)
+      bounds.erase(std::next(bounds.begin()), bounds.lower_bound(leastRow));
     SmallVector<int64_t> digits;
     for (auto bound = bounds.begin(), next = std::next(bound); next != bounds.end();
          ++bound, ++next) {
@@ -61,8 +67,8 @@ public:
         return {};
       digits.insert(digits.begin(), *next / *bound);
     }
-    bool isWorthwhile =
-        digits.size() > 1 && (extent <= fewIterations || extent / digits.back() >= leastRows);
+    bool isWorthwhile = digits.size() > 1 && (isSummed || extent <= fewIterations ||
+                                              extent / digits.back() >= leastRows);
     return isWorthwhile ? digits : SmallVector<int64_t>();
   }
 
@@ -111,6 +117,33 @@ private:
 
   int64_t extent;
 };
+
+/// Of a quotient that is corrected to be rounded down, the quotient.
+Value uncorrected(Value value) {
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  auto less = select ? select.getTrueValue().getDefiningOp<arith::SubIOp>() : nullptr;
+  return less && less.getLhs() == select.getFalseValue() ? select.getFalseValue() : value;
+}
+
+/// `mean[i // 2, j // 2] += x[i, j]`: do several iterations add to each place, along this variable? As a variable of its own, what
+/// tells them apart can be summed in order (metate-serialize-reductions), which asks for the same of the atomic operation.
+bool sumsShortRows(Block &body, const Parts &parts) {
+  auto isShort = [&](Value coordinate) {
+    auto part = parts.values.find(uncorrected(coordinate));
+    return part != parts.values.end() && part->second.divisor > 1 &&
+           part->second.divisor < leastRow && !part->second.modulus;
+  };
+  return llvm::any_of(body, [&](Operation &op) {
+    if (!isa<AtomicOp, memref::AtomicRMWOp>(op) || !op.use_empty())
+      return false;
+    auto cell = CellAccess::of(&op);
+    if (cell && (cell->resolve().lastActivity() >= 0 || cell->resolve().lastPool() >= 0))
+      return false;
+    return llvm::any_of(writeOf(&op)->second, isShort);
+  });
+}
 
 /// Writes a loop with the digits of one of its variables for it.
 class Split {
@@ -239,6 +272,11 @@ private:
 
 struct DelinearizeRanges : metate::impl::DelinearizeRangesBase<DelinearizeRanges> {
   void runOnOperation() override {
+    SmallVector<ForEachOp> cells;
+    getOperation().walk([&](ForEachOp each) { cells.push_back(each); });
+    for (ForEachOp each : cells)
+      if (LoopBox::is(each) && isTakenApart(each))
+        makeRange(each);
     SmallVector<RangeOp> ranges;
     getOperation().walk([&](RangeOp range) { ranges.push_back(range); });
     for (RangeOp range : ranges)
@@ -250,13 +288,44 @@ struct DelinearizeRanges : metate::impl::DelinearizeRangesBase<DelinearizeRanges
   }
 
 private:
+  bool maySum() { return !getOperation().getDebug() && !getOperation().getMayAlias(); }
+
+  /// Is one of the variables, which walk the cells of a dense level?
+  bool isTakenApart(ForEachOp each) {
+    Block &body = each.getBody().front();
+    SmallVector<int64_t> extents =
+        findPath(cast<TreeType>(each.getTree().getType()), each.getPath())->extents;
+    bool isSummed = maySum();
+    for (unsigned axis = extents.size(); axis-- > 0;) {
+      if (extents[axis] < 2 * leastRow || extents[axis] > std::numeric_limits<int32_t>::max())
+        isSummed = false;
+      else if (Parts parts(body.getArgument(axis), extents[axis]);
+               isSummed &= sumsShortRows(body, parts), !parts.digits(isSummed).empty())
+        return true;
+    }
+    return false;
+  }
+
+  static void makeRange(ForEachOp each) {
+    OpBuilder builder(each);
+    LoopBox box = LoopBox::of(each, builder);
+    auto range = RangeOp::create(builder, each.getLoc(), box.lower, box.upper);
+    range->setDiscardableAttrs(each->getDiscardableAttrDictionary());
+    Block &from = each.getBody().front(), &to = range.getBody().front();
+    for (auto [old, variable] : llvm::zip(from.getArguments(), to.getArguments()))
+      old.replaceAllUsesWith(variable);
+    to.getOperations().clear();
+    to.getOperations().splice(to.begin(), from.getOperations());
+    each.erase();
+  }
+
   void visit(scf::ForOp loop) {
     auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
     if (lower != 0 || constantOf(loop.getStep()) != 1 || !upper || *upper < 2 * leastRow ||
         *upper > std::numeric_limits<int32_t>::max() || !loop->getDiscardableAttrs().empty())
       return;
     Parts parts(cast<BlockArgument>(loop.getInductionVar()), *upper);
-    SmallVector<int64_t> digits = parts.digits();
+    SmallVector<int64_t> digits = parts.digits(/*isSummed=*/false);
     if (digits.empty())
       return;
     loop = Split(loop, digits).run(loop, parts);
@@ -265,14 +334,18 @@ private:
   }
 
   void visit(RangeOp range) {
-    bool hasChanged = false;
+    bool hasChanged = false, isSummed = maySum();
     for (unsigned axis = range.getLower().size(); axis-- > 0;) {
       auto lower = constantOf(range.getLower()[axis]), upper = constantOf(range.getUpper()[axis]);
       if (lower != 0 || !upper || *upper < 2 * leastRow ||
-          *upper > std::numeric_limits<int32_t>::max())
+          *upper > std::numeric_limits<int32_t>::max()) {
+        isSummed = false;
         continue;
+      }
       Parts parts(range.getBody().front().getArgument(axis), *upper);
-      SmallVector<int64_t> digits = parts.digits();
+      isSummed &=
+          sumsShortRows(range.getBody().front(), parts); // along the last variables, without a gap
+      SmallVector<int64_t> digits = parts.digits(isSummed);
       if (digits.empty())
         continue;
       range = Split(range, digits).run(range, axis, parts);

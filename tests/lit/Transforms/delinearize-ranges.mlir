@@ -100,3 +100,45 @@ metate.kernel @not(%x: memref<?xi32>) {
   }
   metate.return
 }
+
+// Short rows are summed: what tells two columns of one sum apart is a variable.
+// CHECK-LABEL: metate.kernel @means
+// CHECK: metate.range (%[[I:.*]], %[[J:.*]], %[[K:.*]]) = (%c0, %c0, %c0) to (%c100, %c45, %c2) {
+// CHECK: %[[TWICE:.*]] = arith.muli %[[J]], %c2
+// CHECK: %[[COLUMN:.*]] = arith.addi %[[TWICE]], %[[K]]
+// CHECK: memref.load %arg0[%[[I]], %[[COLUMN]]]
+// CHECK: memref.atomic_rmw addf %{{.*}}, %arg1[%[[I]], %[[J]]]
+metate.kernel @means(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %n = arith.constant 100 : index
+  %m = arith.constant 90 : index
+  metate.range (%i, %c) = (%c0, %c0) to (%n, %m) {
+    %v = arith.index_cast %c : index to i32
+    %half = arith.shrsi %v, %one : i32
+    %j = arith.index_cast %half : i32 to index
+    %value = memref.load %x[%i, %c] : memref<?x?xf32>
+    %old = memref.atomic_rmw addf %value, %y[%i, %j] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// Not where only other variables are summed along: the last one is a row.
+// CHECK-LABEL: metate.kernel @rows_stay
+// CHECK: metate.range (%{{.*}}, %{{.*}}) = (%c0, %c0) to (%c90, %c100) {
+metate.kernel @rows_stay(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %n = arith.constant 100 : index
+  %m = arith.constant 90 : index
+  metate.range (%c, %j) = (%c0, %c0) to (%m, %n) {
+    %v = arith.index_cast %c : index to i32
+    %half = arith.shrsi %v, %one : i32
+    %i = arith.index_cast %half : i32 to index
+    %value = memref.load %x[%c, %j] : memref<?x?xf32>
+    %old = memref.atomic_rmw addf %value, %y[%i, %j] : (f32, memref<?x?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
