@@ -23,11 +23,18 @@ void Frame::reserve(size_t wanted) {
 void Frame::append(PyObject *argument) {
   Value &value = values[count++];
   value.object = argument;
+  value.tree = nullptr;
   value.state = Value::State::Fresh;
+  value.owned = false;
   value.viewed = false;
   value.elementRank = -1;
   value.imported = nullptr;
   value.wideElement = nullptr;
+}
+
+void Frame::appendOwned(PyObject *argument) {
+  append(argument);
+  values[count - 1].owned = true;
 }
 
 void Frame::truncate(size_t number) {
@@ -37,6 +44,8 @@ void Frame::truncate(size_t number) {
       PyBuffer_Release(&value.view);
     delete value.imported;
     delete value.wideElement;
+    if (value.owned)
+      Py_DECREF(value.object);
   }
 }
 
@@ -194,7 +203,8 @@ void Frame::finishArray(Value &value) {
 bool Frame::look(Value &value) {
   if (value.state == Value::State::Fresh) {
     bool isOurs = lookAtArray(value);
-    bool found = isOurs || lookAtBuffer(value) || lookThroughDlpack(value);
+    bool isTree = !isOurs && nb::isinstance<Tree>(nb::handle(value.object)); // its block is a buffer
+    bool found = isOurs || (!isTree && (lookAtBuffer(value) || lookThroughDlpack(value)));
     if (found && !isOurs)
       finishArray(value);
     value.state = found ? Value::State::Array : Value::State::NoArray;
@@ -204,7 +214,7 @@ bool Frame::look(Value &value) {
 
 bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument &argument,
                       bool exact) {
-  if (nb::isinstance<Tree>(nb::handle(value.object)) || !look(value))
+  if (!look(value))
     return false;
   if (value.dtype != parameter.element.dtype || value.array.rank != parameter.rank ||
       !value.aligned)
@@ -222,14 +232,34 @@ bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument 
   return true;
 }
 
+bool Frame::isOf(const Tree &tree, const Parameter &parameter) {
+  return tree.getOrNull() && tree.getType()->sameAs(parameter.typeHash);
+}
+
 bool Frame::bindTree(const Parameter &parameter, Value &value, metate_argument &argument) {
   nb::handle object(value.object);
   if (!nb::isinstance<Tree>(object) || !nb::inst_ready(object))
     return false;
   Tree *tree = nb::inst_ptr<Tree>(object);
-  if (!tree->getOrNull() || !tree->getType()->sameAs(parameter.typeHash))
+  if (!isOf(*tree, parameter))
     return false;
+  value.tree = tree;
   argument.value.tree = tree->getOrNull();
+  return true;
+}
+
+bool Frame::appendTree(const Kernel &kernel, PyObject *object, const Tree &tree, bool isFitting) {
+  const Parameter &parameter = kernel.parameters()[count];
+  if (!isFitting && (parameter.kind != METATE_ARGUMENT_TREE || !isOf(tree, parameter)))
+    return false;
+  metate_argument &argument = arguments[count];
+  argument.kind = METATE_ARGUMENT_TREE;
+  argument.dtype = parameter.element.dtype;
+  argument.rows = parameter.element.rows;
+  argument.columns = parameter.element.columns;
+  argument.value.tree = tree.getOrNull();
+  appendOwned(Py_NewRef(object));
+  values[count - 1].tree = &tree;
   return true;
 }
 
@@ -344,19 +374,16 @@ void Frame::throwLaunchError(const Kernel &kernel, int32_t status, const std::st
 /// The trees of a launch stay bound while it runs.
 class Frame::TreesInUse {
 public:
-  TreesInUse(const Frame &frame, const Kernel &kernel) : frame(frame), kernel(kernel) {
-    each(&Tree::beginUse);
-  }
+  explicit TreesInUse(const Frame &frame) : frame(frame) { each(&Tree::beginUse); }
   ~TreesInUse() { each(&Tree::endUse); }
 
 private:
   void each(void (Tree::*use)() const) {
     for (size_t i = 0; i < frame.count; ++i)
-      if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
-        (nb::inst_ptr<Tree>(nb::handle(frame.values[i].object))->*use)();
+      if (frame.values[i].tree)
+        (frame.values[i].tree->*use)();
   }
   const Frame &frame;
-  const Kernel &kernel;
 };
 
 /// Throws what a signal handler raised while the kernel ran, after the kernel's output.
@@ -408,8 +435,8 @@ public:
       : all(frame.arguments), total(frame.count + kernel.results().size()) {
     // Converting an argument may have run Python code that unbound a tree bound before it.
     for (size_t i = 0; i < frame.count; ++i)
-      if (kernel.parameters()[i].kind == METATE_ARGUMENT_TREE)
-        all[i].value.tree = nb::inst_ptr<Tree>(nb::handle(frame.values[i].object))->get();
+      if (frame.values[i].tree)
+        all[i].value.tree = frame.values[i].tree->get();
     size_t results = kernel.results().size();
     if (total > frame.most) {
       more.reset(new metate_argument[total]);
@@ -437,7 +464,7 @@ nb::object Frame::launch(const Kernel &kernel, std::span<const metate_pool_memor
   run(kernel, given.all, given.total, pools);
   const std::vector<Parameter> &results = kernel.results();
   if (kernel.returnedCount() == 0)
-    return nb::none();
+    return nb::steal(Py_NewRef(Py_None));
   if (kernel.returnedCount() == 1)
     return decodeElement(results[0].element, given.place(0).array.data);
   nb::list found;
@@ -452,7 +479,7 @@ nb::object Frame::reserveFor(const Kernel &kernel, const Tree &tree) {
   Launch launch;
   int32_t status;
   {
-    TreesInUse used(*this, kernel);
+    TreesInUse used(*this);
     status = launch.reserve(tree.get(), kernel.get(), given.all, uint32_t(given.total),
                             uint32_t(slots.size()), slots.data());
   }
@@ -490,7 +517,7 @@ void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
   Launch launch;
   int32_t status;
   {
-    TreesInUse used(*this, kernel);
+    TreesInUse used(*this);
     status = launch.run(kernel.get(), all, uint32_t(total),
                         kernel.description().flags & METATE_KERNEL_DEBUG, pools);
   }

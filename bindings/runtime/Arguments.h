@@ -20,6 +20,11 @@ public:
   void reserve(size_t most);
   /// The argument stays borrowed: the caller keeps it alive.
   void append(PyObject *argument);
+  /// The argument is the frame's from now on: one that the caller does not write.
+  void appendOwned(PyObject *argument);
+  /// A tree that the caller does not write, for the parameter whose turn it is; it is kept alive. isFitting: it is known
+  /// to be of that parameter's type. Whether it is bound to that parameter.
+  bool appendTree(const Kernel &kernel, PyObject *object, const Tree &tree, bool isFitting);
   /// Drops all but the first `count` arguments.
   void truncate(size_t count);
   size_t size() const { return count; }
@@ -54,7 +59,9 @@ private:
   struct Value {
     enum class State : uint8_t { Fresh, Array, NoArray };
     PyObject *object;
+    const Tree *tree; // that was bound
     State state;
+    bool owned; // the object
     bool contiguous;
     bool aligned;
     bool viewed;
@@ -76,6 +83,7 @@ private:
   void finishArray(Value &value);
   Fit bindOne(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
   bool bindTree(const Parameter &parameter, Value &value, metate_argument &argument);
+  static bool isOf(const Tree &tree, const Parameter &parameter);
   bool bindArray(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
   Fit bindVector(const Parameter &parameter, Value &value, metate_argument &argument);
   std::string describe(Value &value);

@@ -141,7 +141,7 @@ bool Target::hasSameKeys(const Target &other) const {
 int Target::visit(visitproc visit, void *arg) const {
   for (const Key &key : keys)
     Py_VISIT(key.object.ptr());
-  for (const std::shared_ptr<Binding> &binding : bindings) {
+  for (const Held<Binding> &binding : bindings) {
     for (const Guard &guard : binding->guards)
       if (int result = guard.visit(visit, arg))
         return result;
@@ -163,7 +163,7 @@ const Key *firstObject(const Target &target) {
 
 } // namespace
 
-std::shared_ptr<Target> Targets::find(PyObject *const *arguments, size_t count) {
+Held<Target> Targets::find(PyObject *const *arguments, size_t count) {
   if (last && last->matches(arguments, count))
     return last;
   auto look = [&](const void *address) {
@@ -178,10 +178,10 @@ std::shared_ptr<Target> Targets::find(PyObject *const *arguments, size_t count) 
   for (size_t position : positions)
     if (position < count && look(arguments[position]))
       return last;
-  return look(nullptr) ? last : nullptr;
+  return look(nullptr) ? last : Held<Target>();
 }
 
-std::shared_ptr<Target> Targets::add(std::shared_ptr<Target> target) {
+Held<Target> Targets::add(Held<Target> target) {
   const Key *first = firstObject(*target);
   const void *address = first ? alive(first->object.ptr()) : nullptr;
   auto [begin, end] = all.equal_range(address);
@@ -197,7 +197,7 @@ std::shared_ptr<Target> Targets::add(std::shared_ptr<Target> target) {
 }
 
 void Targets::prune() {
-  std::vector<std::shared_ptr<Target>> dropped; // destroyed when the table is whole again
+  std::vector<Held<Target>> dropped; // destroyed when the table is whole again
   for (auto entry = all.begin(); entry != all.end();) {
     if (entry->second->isDead()) {
       dropped.push_back(entry->second);
@@ -212,7 +212,7 @@ void Targets::prune() {
 void Targets::swap(Targets &other) {
   all.swap(other.all);
   positions.swap(other.positions);
-  last.swap(other.last);
+  std::swap(last, other.last);
 }
 
 int Targets::visit(visitproc visit, void *arg) const {

@@ -11,11 +11,54 @@
 #include "Arguments.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace metate::python {
 
+/// An object that counts who holds it, under the GIL: without the atomic operations of std::shared_ptr, of which a call
+/// would make several.
+class Counted {
+public:
+  Counted() = default;
+  Counted(const Counted &) = delete;
+  Counted &operator=(const Counted &) = delete;
+
+private:
+  template <typename T> friend class Held;
+  size_t holders = 0;
+};
+
+template <typename T> class Held {
+public:
+  Held() = default;
+  explicit Held(T *object) : object(object) { count(); }
+  Held(const Held &other) : object(other.object) { count(); }
+  Held(Held &&other) noexcept : object(std::exchange(other.object, nullptr)) {}
+  Held &operator=(Held other) noexcept {
+    std::swap(object, other.object);
+    return *this;
+  }
+  ~Held() {
+    if (object && --static_cast<Counted *>(object)->holders == 0)
+      delete object;
+  }
+
+  T *get() const { return object; }
+  T *operator->() const { return object; }
+  T &operator*() const { return *object; }
+  explicit operator bool() const { return object; }
+  bool operator==(const Held &) const = default;
+
+private:
+  void count() {
+    if (object)
+      ++static_cast<Counted *>(object)->holders;
+  }
+  T *object = nullptr;
+};
+
 /// An instance: a kernel that the dispatcher may launch.
-struct Instance {
+struct Instance : Counted {
   nb::object object; // the Kernel
   const Kernel *kernel;
   uint64_t hits = 0;
@@ -51,10 +94,11 @@ private:
 struct Hidden {
   nb::object object; // a weak reference to the tree, or the callable
   bool isTree;
+  const Tree *fitting = nullptr; // the tree, once it was found to be of the type that the kernel takes
 };
 
-struct Binding {
-  std::shared_ptr<Instance> instance;
+struct Binding : Counted {
+  Held<Instance> instance;
   std::vector<Guard> guards;
   std::vector<Hidden> hidden;
 };
@@ -65,10 +109,10 @@ struct Key {
   nb::object object;
 };
 
-struct Target {
+struct Target : Counted {
   std::vector<bool> statics; // by position: it does not go to the kernel
   std::vector<Key> keys;
-  std::vector<std::shared_ptr<Binding>> bindings; // the one used last first
+  std::vector<Held<Binding>> bindings; // the one used last first
   size_t mostHidden = 0;                          // of the bindings
 
   bool matches(PyObject *const *arguments, size_t count) const;
@@ -83,17 +127,17 @@ struct Target {
 /// Targets by the address of the first object that each is about.
 class Targets {
 public:
-  std::shared_ptr<Target> find(PyObject *const *arguments, size_t count);
+  Held<Target> find(PyObject *const *arguments, size_t count);
   /// The target itself, or the one with the same keys that there was.
-  std::shared_ptr<Target> add(std::shared_ptr<Target> target);
+  Held<Target> add(Held<Target> target);
   void swap(Targets &other);
   int visit(visitproc visit, void *arg) const;
 
 private:
   void prune();
-  std::unordered_multimap<const void *, std::shared_ptr<Target>> all;
+  std::unordered_multimap<const void *, Held<Target>> all;
   std::vector<size_t> positions; // of the first objects
-  std::shared_ptr<Target> last;
+  Held<Target> last;
   size_t limit = 64; // dead ones are looked for when there are so many
 };
 

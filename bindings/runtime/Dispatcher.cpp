@@ -17,13 +17,13 @@ struct Dispatcher {
   PyObject *slow; // owned; NULL: only the instances there are
   PyObject *weakReferences;
   PyObject *parts; // the attribute of arguments that go to the kernel in several parts; owned
-  std::vector<std::shared_ptr<Instance>> instances;
+  std::vector<Held<Instance>> instances;
   Targets targets;
 };
 
 Dispatcher *cast(PyObject *object) { return reinterpret_cast<Dispatcher *>(object); }
 
-std::shared_ptr<Instance> addInstance(Dispatcher *self, nb::handle kernel) {
+Held<Instance> addInstance(Dispatcher *self, nb::handle kernel) {
   if (!nb::isinstance<Kernel>(kernel) || !nb::inst_ready(kernel))
     throwNamed("RuntimeTypeError_",
                "dispatcher: expected a Kernel, got " + describeValue(kernel.ptr()),
@@ -31,7 +31,7 @@ std::shared_ptr<Instance> addInstance(Dispatcher *self, nb::handle kernel) {
   for (auto &instance : self->instances)
     if (instance->object.is(kernel))
       return instance;
-  auto made = std::make_shared<Instance>();
+  Held<Instance> made(new Instance());
   made->object = nb::borrow(kernel);
   made->kernel = nb::inst_ptr<Kernel>(kernel);
   self->instances.push_back(made);
@@ -46,7 +46,7 @@ public:
       : self(self), given(given), count(count), most(count + expand()) {}
 
   nb::object run(std::span<const metate_pool_memory> pools = {}) {
-    std::shared_ptr<Binding> binding = find();
+    Held<Binding> binding = find();
     const Instance &instance = *binding->instance;
     try {
       nb::object result = frame.launch(*instance.kernel, pools);
@@ -59,19 +59,19 @@ public:
   }
 
   nb::object reserveFor(const Tree &tree) {
-    std::shared_ptr<Binding> binding = find();
+    Held<Binding> binding = find();
     return frame.reserveFor(*binding->instance->kernel, tree);
   }
 
   nb::object plan() {
-    std::shared_ptr<Binding> binding = find();
+    Held<Binding> binding = find();
     return frame.plan(*binding->instance->kernel);
   }
 
 private:
-  std::shared_ptr<Binding> find() {
-    std::shared_ptr<Target> target = self->targets.find(given, count);
-    std::shared_ptr<Binding> binding = target ? choose(target) : nullptr;
+  Held<Binding> find() {
+    Held<Target> target = self->targets.find(given, count);
+    Held<Binding> binding = target ? choose(target) : Held<Binding>();
     return binding ? binding : askSlow();
   }
 
@@ -110,20 +110,20 @@ private:
   }
 
   /// The target's binding that fits; it then is the first.
-  std::shared_ptr<Binding> choose(const std::shared_ptr<Target> &target) {
+  Held<Binding> choose(const Held<Target> &target) {
     fill(*target);
     for (size_t i = 0; i < target->bindings.size(); ++i) {
-      std::shared_ptr<Binding> binding = target->bindings[i];
+      Held<Binding> binding = target->bindings[i];
       if (!fits(*binding, !binding->instance->loose))
         continue;
       if (i && i < target->bindings.size() && target->bindings[i] == binding)
         std::swap(target->bindings[i], target->bindings[0]);
       return binding;
     }
-    return nullptr;
+    return {};
   }
 
-  bool fits(const Binding &binding, bool exact) {
+  bool fits(Binding &binding, bool exact) {
     const Kernel &kernel = *binding.instance->kernel;
     if (kernel.parameters().size() != passed + binding.hidden.size())
       return false;
@@ -131,39 +131,48 @@ private:
       if (!guard.holds(given))
         return false;
     frame.truncate(passed);
-    held.clear();
     return frame.bind(kernel, exact) && bindHidden(binding);
   }
 
-  static bool isBound(nb::handle tree) {
-    return !tree.is_none() && nb::isinstance<Tree>(tree) && nb::inst_ptr<Tree>(tree)->getOrNull();
+  /// The tree, where it is still there and bound: None and others are no trees.
+  static const Tree *boundTree(const Hidden &hidden) {
+    nb::handle object(PyWeakref_GET_OBJECT(hidden.object.ptr()));
+    if (object.is_none())
+      return nullptr;
+    const Tree *tree = hidden.fitting;
+    if (!tree && nb::isinstance<Tree>(object) && nb::inst_ready(object))
+      tree = nb::inst_ptr<Tree>(object);
+    return tree && tree->getOrNull() ? tree : nullptr;
   }
 
   /// False when a tree is gone. Values are asked for last: each answer is for one launch.
-  bool bindHidden(const Binding &binding) {
+  bool bindHidden(Binding &binding) {
     const Kernel &kernel = *binding.instance->kernel;
     for (const Hidden &hidden : binding.hidden)
-      if (hidden.isTree && !isBound(PyWeakref_GET_OBJECT(hidden.object.ptr())))
+      if (hidden.isTree && !boundTree(hidden))
         return false;
-    for (const Hidden &hidden : binding.hidden) {
-      nb::object object = hidden.isTree ? nb::borrow(PyWeakref_GET_OBJECT(hidden.object.ptr()))
-                                        : nb::steal(PyObject_CallNoArgs(hidden.object.ptr()));
-      if (!object.is_valid())
-        throw nb::python_error();
-      frame.append(object.ptr());
-      held.push_back(std::move(object));
-      if (frame.bindAt(kernel, frame.size() - 1))
+    for (Hidden &hidden : binding.hidden) {
+      if (hidden.isTree) {
+        const Tree *tree = boundTree(hidden); // values may have run any Python code
+        if (!tree || !frame.appendTree(kernel, PyWeakref_GET_OBJECT(hidden.object.ptr()), *tree,
+                                       tree == hidden.fitting))
+          return false;
+        hidden.fitting = tree;
         continue;
-      if (hidden.isTree)
-        return false;
-      throwNamed("RuntimeTypeError_", "dispatcher: a hidden argument has a value of another type",
-                 METATE_E_TYPE_MISMATCH);
+      }
+      PyObject *value = PyObject_CallNoArgs(hidden.object.ptr());
+      if (!value)
+        throw nb::python_error();
+      frame.appendOwned(value);
+      if (!frame.bindAt(kernel, frame.size() - 1))
+        throwNamed("RuntimeTypeError_", "dispatcher: a hidden argument has a value of another type",
+                   METATE_E_TYPE_MISMATCH);
     }
     return true;
   }
 
   /// No binding fits: the slow path makes one, or there is only what was added.
-  std::shared_ptr<Binding> askSlow() {
+  Held<Binding> askSlow() {
     if (!self->slow) {
       if (self->instances.empty())
         throwNamed("RuntimeError_", "dispatcher: it has no kernel", METATE_E_NOT_FOUND);
@@ -182,32 +191,34 @@ private:
   }
 
   /// Of a dispatcher without a slow path: the first instance takes whatever it can.
-  std::shared_ptr<Binding> only() {
-    std::shared_ptr<Target> target = self->targets.add(std::make_shared<Target>());
+  Held<Binding> only() {
+    Held<Target> target = self->targets.add(Held<Target>(new Target()));
     for (auto &instance : self->instances)
       addBinding(*target, instance);
     fill(*target);
-    for (std::shared_ptr<Binding> binding : std::vector(target->bindings))
+    for (Held<Binding> binding : std::vector(target->bindings))
       if (fits(*binding, true))
         return binding;
-    std::shared_ptr<Binding> binding = target->bindings[0];
+    Held<Binding> binding = target->bindings[0];
     binding->instance->loose = true;
     frame.truncate(passed);
     frame.bindOrThrow(*binding->instance->kernel);
     return binding;
   }
 
-  static void addBinding(Target &target, const std::shared_ptr<Instance> &instance) {
+  static void addBinding(Target &target, const Held<Instance> &instance) {
     for (auto &binding : target.bindings)
       if (binding->instance == instance)
         return;
-    target.bindings.push_back(std::make_shared<Binding>(Binding{instance, {}, {}}));
+    Held<Binding> made(new Binding());
+    made->instance = instance;
+    target.bindings.push_back(made);
   }
 
   /// What the slow path answered: a Kernel, or (kernel, statics, keys, guards, hidden).
-  std::shared_ptr<Binding> adopt(nb::object made) {
-    auto binding = std::make_shared<Binding>();
-    auto target = std::make_shared<Target>();
+  Held<Binding> adopt(nb::object made) {
+    Held<Binding> binding(new Binding());
+    Held<Target> target(new Target());
     bool isPlain = !PyTuple_Check(made.ptr());
     binding->instance = addInstance(self, isPlain ? nb::handle(made) : nb::object(made[0]));
     if (!isPlain) {
@@ -227,8 +238,7 @@ private:
     bool isExact = fits(*binding, true);
     if (!isExact) {
       frame.truncate(passed);
-      held.clear();
-      frame.bindOrThrow(*binding->instance->kernel, binding->hidden.size());
+        frame.bindOrThrow(*binding->instance->kernel, binding->hidden.size());
       if (!bindHidden(*binding))
         throwNamed("RuntimeError_",
                    "kernel '" + binding->instance->kernel->getName() +
@@ -246,8 +256,7 @@ private:
   PyObject *const *given;
   size_t count, passed = 0;
   std::vector<std::pair<size_t, nb::tuple>> expanded;
-  size_t most;                  // arguments of the kernel that the caller writes
-  std::vector<nb::object> held; // hidden arguments of this call
+  size_t most; // arguments of the kernel that the caller writes
   Frame frame;
 };
 
@@ -356,7 +365,7 @@ PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   self->parts = parts;
   self->vectorcall = &call;
   self->slow = slow == Py_None ? nullptr : Py_NewRef(slow);
-  new (&self->instances) std::vector<std::shared_ptr<Instance>>();
+  new (&self->instances) std::vector<Held<Instance>>();
   new (&self->targets) Targets();
   return object;
 }
@@ -372,7 +381,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
 
 /// Objects die when the dispatcher is whole again: their ends may call it.
 void dropInstances(Dispatcher *self) {
-  std::vector<std::shared_ptr<Instance>> instances;
+  std::vector<Held<Instance>> instances;
   Targets targets;
   instances.swap(self->instances);
   targets.swap(self->targets);

@@ -1,6 +1,7 @@
 // The `_runtime` extension: libmetate for Python. It links libmetate only,
 // never the compiler, so a process that runs modules needs nothing else.
 #include "Array.h"
+#include "Callable.h"
 #include "Dispatcher.h"
 #include "Elements.h"
 #include "Launch.h"
@@ -45,4 +46,5 @@ NB_MODULE(_runtime, module) {
   bindElements(module);
   bindModule(module);
   bindDispatcher(module);
+  bindCallable(module);
 }

@@ -17,6 +17,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from metate_native import _runtime
+
 from . import compile_options, reporting
 from . import context as _context
 from .argument_kinds import describe_array, is_own_array, tree_type_of
@@ -41,9 +43,6 @@ _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
 _MANY = 16  # instances of which only values read through arguments differ: a sign that one of these is no constant
 
 _DEBUG_CHECKS = ("division", "outside")  # of the interpreter: what debug mode looks for besides what it always does
-
-# context.current() in pieces, for the one call that counts nanoseconds.
-_entered, _default = _context._entered.get, _context._default
 
 
 def language_of(options, own):
@@ -76,7 +75,7 @@ def _compiler_of(holdings, options):
     return holdings.compiler
 
 
-class Kernel:
+class Kernel(_runtime.Callable):
     """A kernel. Call it with one argument per parameter; defaults and keywords work.
 
     Arguments of types that were not seen before are compiled for, once; template arguments are looked into while
@@ -97,11 +96,9 @@ class Kernel:
         self.source = source
         self._own = {name: value for name, value in own.items() if value is not None}  # else as the context says
         self._lock = threading.Lock()
-        self._plain = {}  # a context's key -> its dispatcher, once it was called there
+        # context.current() in pieces. `_plain`: a context's key -> what is called there, once it was called there.
+        self._look_in(_context._entered, _context._default, _context.Context.key)
         self._homes = {}  # a context's key -> (Home, weak reference that removes the entry with the context's holdings)
-
-    def __get__(self, instance, owner=None):
-        return self if instance is None else python_types.MethodType(self, instance)
 
     needs_specialising = False  # has it template parameters that no caller gives? (graph_kernel.py)
 
@@ -110,11 +107,14 @@ class Kernel:
         """The options that it was decorated with; others are as the context says."""
         return self._own
 
-    def __call__(self, *arguments, **keywords):
-        launch = self._plain.get((_entered() or _default)[-1].key)
-        if launch is None or keywords or len(arguments) != self._count:
-            return self._call(arguments, keywords)
+    def _call(self, arguments, keywords):
+        """The way for all calls but plain ones: those with one positional argument for each parameter, after a first call."""
         try:
+            arguments = self._bind(arguments, keywords)
+            home = self._home()
+            self._plain[home.key] = launch = self._launcher(home, False)
+            if all(p.kind != "KEYWORD_ONLY" for p in self._parameters.values()):
+                self._expect(len(self._parameters))
             return launch(*arguments)
         except CompilationError as error:
             raise _at_the_users_line(error) from None
@@ -123,18 +123,12 @@ class Kernel:
                 raise
         return self._launcher(self._home(), True)(*arguments)
 
-    def _call(self, arguments, keywords):
-        """The way for everything but positional calls, and for the first call."""
-        try:
-            arguments = self._bind(arguments, keywords)
-            home = self._home()
-            self._plain[home.key] = launch = self._launcher(home, False)
-            return launch(*arguments)
-        except CompilationError as error:
-            raise _at_the_users_line(error) from None
-        except RuntimeError_ as error:
-            if error.status != _ALIAS:
-                raise
+    def _failed(self, error, arguments):
+        """What a plain call gives that raised this; NotImplemented: it raises."""
+        if isinstance(error, CompilationError):
+            _at_the_users_line(error).__cause__ = None
+        if not isinstance(error, RuntimeError_) or error.status != _ALIAS:
+            return NotImplemented
         return self._launcher(self._home(), True)(*arguments)
 
     def call_apart(self, *arguments):
@@ -186,10 +180,6 @@ class Kernel:
         return {name: p._replace(annotation=Parameter.empty) for name, p in self.source.declared.items()}
 
     @functools.cached_property
-    def _count(self):
-        return len(self._parameters)
-
-    @functools.cached_property
     def _shape(self):
         """How structs and tuples are taken apart; None: there are none."""
         from .kernel_values import Shape
@@ -228,8 +218,6 @@ class Kernel:
         with home.lock:
             found = home.dispatchers.get(may_alias)
             if found is None:
-                from metate_native import _runtime
-
                 found = home.dispatchers[may_alias] = _runtime.Dispatcher(functools.partial(self._target, home, may_alias))
             return found
 
@@ -340,8 +328,6 @@ class Kernel:
 
     def _load(self, home, module):
         """A kernel of a module's bytes; None where the system refuses them, for want of file numbers, say."""
-        from metate_native import _runtime
-
         from . import runtime
 
         try:
@@ -350,7 +336,7 @@ class Kernel:
             return None
 
     def _compile(self, home, instance, parameters, question):
-        from metate_native import _compiler, _runtime
+        from metate_native import _compiler
 
         from . import runtime
 
