@@ -164,6 +164,42 @@ void Elements::fill(PyObject *value) {
   }
 }
 
+bool Elements::hasForm(const Py_buffer &view) const {
+  if (dtypeOfFormat(view.format, view.itemsize) != element.dtype ||
+      uint32_t(view.ndim) != info.pathRank + element.rank)
+    return false;
+  for (uint32_t k = 0; k < info.pathRank; ++k)
+    if (!info.shape[k] || view.shape[k] != info.shape[k]) // 0: it has no bounds
+      return false;
+  const uint32_t inner[] = {element.rows, element.columns};
+  for (uint32_t k = 0; k < element.rank; ++k)
+    if (view.shape[info.pathRank + k] != inner[k])
+      return false;
+  return true;
+}
+
+bool Elements::take(PyObject *array) {
+  if (members.size() != 1 || !PyObject_CheckBuffer(array))
+    return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  bool isTaken = hasForm(view);
+  int32_t status = METATE_OK;
+  try {
+    if (isTaken)
+      status = tree->writeDense(members[0], view.buf, uint64_t(view.len));
+  } catch (...) {
+    PyBuffer_Release(&view);
+    throw;
+  }
+  PyBuffer_Release(&view);
+  check(status);
+  return isTaken;
+}
+
 namespace {
 
 Elements *self(PyObject *object) {
@@ -214,6 +250,7 @@ void bindElements(nb::module_ &module) {
       .def("is_active",
            [](const Elements &self, nb::handle key) { return self.isActive(key.ptr()); })
       .def("fill", [](Elements &self, nb::handle value) { self.fill(value.ptr()); })
+      .def("take", [](Elements &self, nb::handle array) { return self.take(array.ptr()); })
       .def("activate", [](Elements &self, nb::handle key) { self.activate(key.ptr()); });
 }
 

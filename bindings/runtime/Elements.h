@@ -21,6 +21,9 @@ public:
   void activate(PyObject *key);
   /// Every active element becomes `value`.
   void fill(PyObject *value);
+  /// Copies an array that is just what the field holds (a buffer of its type and shape without gaps, for one member) into
+  /// the active elements. False for every other thing, which is looked at no further.
+  bool take(PyObject *array);
 
 private:
   struct Coordinates {
@@ -28,6 +31,7 @@ private:
     uint32_t count = 0;
   };
   Coordinates locate(PyObject *key) const;
+  bool hasForm(const Py_buffer &view) const;
   /// mayBeSequence: its items are indices then; they are none of their own.
   void append(Coordinates &at, PyObject *index, bool mayBeSequence) const;
   const LevelInfo &level(uint32_t index) const { return tree->getType()->level(index); }

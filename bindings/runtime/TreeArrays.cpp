@@ -43,17 +43,29 @@ nb::object readDense(const Tree &tree, uint32_t index) {
   return values.finish();
 }
 
+// So many bytes are copied in less time than it takes another thread to get the GIL.
+static constexpr uint64_t few = 1 << 14;
+
+int32_t Tree::writeDense(uint32_t member, const void *values, uint64_t bytes) {
+  TreeUse use(*this);
+  metate_tree *handle = get();
+  if (bytes <= few)
+    return metate_tree_write_dense(handle, member, values, bytes);
+  nb::gil_scoped_release released;
+  return metate_tree_write_dense(handle, member, values, bytes);
+}
+
 void writeDense(Tree &tree, uint32_t index, nb::handle array) {
   tree.getType()->level(index); // or an error
   Py_buffer values;
   if (PyObject_GetBuffer(array.ptr(), &values, PyBUF_C_CONTIGUOUS) != 0)
     throw nb::python_error();
   int32_t status;
-  {
-    TreeUse use(tree);
-    metate_tree *handle = tree.get();
-    nb::gil_scoped_release released;
-    status = metate_tree_write_dense(handle, index, values.buf, uint64_t(values.len));
+  try {
+    status = tree.writeDense(index, values.buf, uint64_t(values.len));
+  } catch (...) {
+    PyBuffer_Release(&values);
+    throw;
   }
   PyBuffer_Release(&values);
   check(status);

@@ -256,6 +256,41 @@ NewArray::NewArray(const ElementType &type, const std::vector<int64_t> &outer)
                METATE_E_OUT_OF_MEMORY);
 }
 
+uint32_t dtypeOfFormat(const char *format, Py_ssize_t size) {
+  if (!format)
+    return METATE_U8;
+  if (*format == '@' || *format == '=' || *format == '<')
+    ++format;
+  if (!*format || format[1])
+    return 0;
+  switch (*format) {
+  case '?':
+    return METATE_U1;
+  case 'e':
+    return METATE_F16;
+  case 'f':
+    return METATE_F32;
+  case 'd':
+    return METATE_F64;
+  case 'b':
+  case 'h':
+  case 'i':
+  case 'l':
+  case 'q':
+  case 'n':
+    return size == 1 ? METATE_I8 : size == 2 ? METATE_I16 : size == 4 ? METATE_I32 : METATE_I64;
+  case 'B':
+  case 'H':
+  case 'I':
+  case 'L':
+  case 'Q':
+  case 'N':
+    return size == 1 ? METATE_U8 : size == 2 ? METATE_U16 : size == 4 ? METATE_U32 : METATE_U64;
+  default:
+    return 0;
+  }
+}
+
 nb::dlpack::dtype dlpackOf(uint32_t dtype) {
   switch (dtype) {
   case METATE_U1:

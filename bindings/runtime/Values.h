@@ -60,6 +60,9 @@ private:
   std::unique_ptr<void, Free> storage;
 };
 
+/// The dtype of a buffer's format; 0 for one that no array parameter takes.
+uint32_t dtypeOfFormat(const char *format, Py_ssize_t size);
+
 /// A dtype as DLPack has it.
 nb::dlpack::dtype dlpackOf(uint32_t dtype);
 

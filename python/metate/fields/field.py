@@ -241,7 +241,8 @@ class Field:
             array: NumPy's, torch's, anything with DLPack or a buffer, nested sequences; numbers are converted as NumPy does.
         Raises RuntimeValueError_ for another shape, RuntimeTypeError_ for what are no numbers.
         """
-        transfer.from_array(self, array)
+        if not self._elements.take(array):
+            transfer.from_array(self, array)
 
     @property
     def is_dense(self) -> bool:
