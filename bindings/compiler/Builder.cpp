@@ -2,6 +2,7 @@
 // raises FrontendError.
 #include "Compiler.h"
 
+#include "metate/Frontend/BriefKernel.h"
 #include "metate/Frontend/Graph.h"
 
 #include <nanobind/stl/optional.h>
@@ -392,6 +393,9 @@ void bindBuilder(nb::module_ &module) {
           },
           nb::arg("text"), "Replaces what it holds by a dump of the import stage.")
       .def("arguments_of", &argumentsOf)
+      .def(
+          "brief_extent", [](SourceModule &self) { return briefExtent(self.op()); },
+          "Of its one kernel: launches are brief whose arrays have no larger extent; -1: none is.")
       .def("verify", &SourceModule::verify, "An empty string, or what the verifiers say.")
       .def("text", &SourceModule::text, nb::arg("locations") = true);
   nb::class_<KernelBuilder> builder(module, "KernelBuilder",

@@ -423,9 +423,20 @@ private:
   std::unique_ptr<Result[]> several;
 };
 
-nb::object Frame::launch(const Kernel &kernel, std::span<const metate_pool_memory> pools) {
+bool Frame::isBrief(int64_t briefExtent) const {
+  if (briefExtent < 0)
+    return false;
+  for (size_t i = 0; i < count; ++i)
+    for (uint32_t k = 0; values[i].state == Value::State::Array && k < values[i].array.rank; ++k)
+      if (values[i].shape[k] > briefExtent)
+        return false;
+  return true;
+}
+
+nb::object Frame::launch(const Kernel &kernel, std::span<const metate_pool_memory> pools,
+                         int64_t briefExtent) {
   WithResults given(*this, kernel);
-  run(kernel, given.all, given.total, pools);
+  run(kernel, given.all, given.total, pools, isBrief(briefExtent));
   const std::vector<Parameter> &results = kernel.results();
   if (kernel.returnedCount() == 0)
     return nb::steal(Py_NewRef(Py_None));
@@ -477,13 +488,17 @@ nb::object Frame::plan(const Kernel &kernel) {
 }
 
 void Frame::run(const Kernel &kernel, const metate_argument *all, size_t total,
-                std::span<const metate_pool_memory> pools) {
+                std::span<const metate_pool_memory> pools, bool isBrief) {
   Launch launch;
   int32_t status;
   {
     TreesInUse used(*this);
+    bool isDebug = kernel.description().flags & METATE_KERNEL_DEBUG;
     status = launch.run(kernel.get(), all, uint32_t(total),
-                        kernel.description().flags & METATE_KERNEL_DEBUG, pools);
+                        isDebug   ? Launch::Way::Debug
+                        : isBrief ? Launch::Way::Brief
+                                  : Launch::Way::Plain,
+                        pools);
   }
   launched = status != METATE_E_ALIAS;
   if (launch.hasRaised())

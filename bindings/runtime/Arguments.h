@@ -42,8 +42,10 @@ public:
   /// RuntimeValueError_ naming the argument. hidden: how many of the kernel's arguments the caller
   /// does not write.
   void bindOrThrow(const Kernel &kernel, size_t hidden = 0);
-  /// Launches what was bound last; returns the kernel's result, a tuple of several, or None. Throws.
-  nb::object launch(const Kernel &kernel, std::span<const metate_pool_memory> pools = {});
+  /// Launches what was bound last; returns the kernel's result, a tuple of several, or None. With the GIL, where no array has
+  /// an extent larger than `briefExtent`. Throws.
+  nb::object launch(const Kernel &kernel, std::span<const metate_pool_memory> pools = {},
+                    int64_t briefExtent = -1);
   /// Whether a launch of what was bound last would find room in the tree: (text, "" if so; slots that each
   /// of its pools needs). Throws.
   nb::object reserveFor(const Kernel &kernel, const Tree &tree);
@@ -91,8 +93,9 @@ private:
   [[noreturn]] void throwLaunchError(const Kernel &kernel, int32_t status, const std::string &text);
 
   class WithResults;
+  bool isBrief(int64_t briefExtent) const;
   void run(const Kernel &kernel, const metate_argument *all, size_t total,
-           std::span<const metate_pool_memory> pools);
+           std::span<const metate_pool_memory> pools, bool isBrief);
 
   bool launched = false;
   size_t count = 0, most = inlineCount;

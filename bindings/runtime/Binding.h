@@ -101,6 +101,7 @@ struct Binding : Counted {
   Held<Instance> instance;
   std::vector<Guard> guards;
   std::vector<Hidden> hidden;
+  int64_t briefExtent = -1; // launches whose arrays have no larger extent are over in no time
 };
 
 /// A template argument's value: a weak reference to an object, or a value that is compared.

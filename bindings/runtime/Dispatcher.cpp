@@ -49,7 +49,7 @@ public:
     Held<Binding> binding = find();
     const Instance &instance = *binding->instance;
     try {
-      nb::object result = frame.launch(*instance.kernel, pools);
+      nb::object result = frame.launch(*instance.kernel, pools, binding->briefExtent);
       ++binding->instance->hits;
       return result;
     } catch (...) {
@@ -215,7 +215,7 @@ private:
     target.bindings.push_back(made);
   }
 
-  /// What the slow path answered: a Kernel, or (kernel, statics, keys, guards, hidden).
+  /// What the slow path answered: a Kernel, or (kernel, statics, keys, guards, hidden, brief extent).
   Held<Binding> adopt(nb::object made) {
     Held<Binding> binding(new Binding());
     Held<Target> target(new Target());
@@ -231,6 +231,8 @@ private:
         binding->guards.emplace_back(guard);
       for (nb::handle hidden : nb::borrow<nb::tuple>(made[4]))
         binding->hidden.push_back({nb::borrow(hidden), bool(PyWeakref_Check(hidden.ptr()))});
+      if (nb::len(made) > 5)
+        binding->briefExtent = nb::cast<int64_t>(made[5]);
     }
     target = self->targets.add(target);
     target->mostHidden = std::max(target->mostHidden, binding->hidden.size());

@@ -55,22 +55,24 @@ Launch::~Launch() {
 Launch *Launch::current() { return innermost; }
 
 int32_t Launch::run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
-                    bool isDebug, std::span<const metate_pool_memory> pools) {
+                    Way way, std::span<const metate_pool_memory> pools) {
   metate_launch_options options{};
   options.struct_size = sizeof options;
   options.pool_count = uint32_t(pools.size());
   options.pools = pools.data();
   options.interrupt = &word;
-  state = PyEval_SaveThread();
+  if (way != Way::Brief)
+    state = PyEval_SaveThread();
   int32_t status;
-  if (isDebug && isWatched) {
+  if (way == Way::Debug && isWatched) {
     status = runBeside(kernel, arguments, count, options);
   } else {
     status = metate_kernel_launch_with(kernel, arguments, count, &options);
     if (status != METATE_OK)
       message = metate_last_error();
   }
-  PyEval_RestoreThread(state);
+  if (state)
+    PyEval_RestoreThread(state);
   return status;
 }
 
@@ -122,12 +124,15 @@ int32_t Launch::runBeside(const metate_kernel *kernel, const metate_argument *ar
 }
 
 void Launch::runHandlers() {
-  PyEval_RestoreThread(state);
+  bool isReleased = state;
+  if (isReleased)
+    PyEval_RestoreThread(state);
   if (PyErr_CheckSignals() != 0) {
     raised = true;
     std::atomic_ref<uint32_t>(word).store(1, std::memory_order_relaxed);
   }
-  state = PyEval_SaveThread();
+  if (isReleased)
+    state = PyEval_SaveThread();
 }
 
 bool Launch::proceed(Clock::time_point now) {

@@ -25,11 +25,16 @@ public:
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
-  /// Runs the kernel without the GIL, which must be held; the status. isDebug:
-  /// the kernel looks at the word inside its loops. pools: memory for all that
-  /// it plans; none: the device's allocator gives it.
+  enum class Way {
+    Plain,
+    Debug, ///< the kernel looks at the word inside its loops
+    Brief, ///< it is over before another thread would have got the GIL
+  };
+  /// Runs the kernel; the status. The GIL must be held: it is released
+  /// meanwhile, but for brief ones. pools: memory for all that the kernel
+  /// plans; none: the device's allocator gives it.
   int32_t run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
-              bool isDebug, std::span<const metate_pool_memory> pools = {});
+              Way way, std::span<const metate_pool_memory> pools = {});
   /// The same way, how many slots the launch would take: metate_tree_reserve_for.
   int32_t reserve(const metate_tree *tree, const metate_kernel *kernel,
                   const metate_argument *arguments, uint32_t count, uint32_t pools,
@@ -47,7 +52,7 @@ public:
   bool proceed(Clock::time_point now);
 
 private:
-  /// Takes the GIL for the handlers.
+  /// Takes the GIL for the handlers, if it is released.
   void runHandlers();
   int32_t runBeside(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
                     const metate_launch_options &options);

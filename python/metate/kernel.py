@@ -238,7 +238,7 @@ class Kernel(_runtime.Callable):
         # Where the annotation says no element type, memory of the same shape may be scalars in a foreign array.
         open_ones = element_is_the_arguments(self.source, parameters)
         guards = tuple((start, (), (is_own_array,)) for start, is_open in zip(starts, open_ones) if is_open)
-        return instance.kernel, *found[:2], found[2] + guards, found[3]
+        return instance.kernel, *found[:2], found[2] + guards, found[3], instance.requirements.brief_extent
 
     def _instance_for(self, home, may_alias, parameters, arguments) -> Compiled:
         """The instance for these arguments, compiled if there is none."""
@@ -342,6 +342,8 @@ class Kernel(_runtime.Callable):
 
         holdings, options, start = home.holder(), home.options, time.perf_counter()
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
+        if options.arch != _context.interp and not home.reserves:
+            instance.requirements.brief_extent = module.brief_extent()
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))

@@ -105,6 +105,7 @@ class Requirements:
         hidden: HiddenTree and HiddenValue, in the order of the kernel's last arguments.
         warnings: (text, file, line) of what compiling it warned of.
         said: what else compiling it told the user: static_print.
+        brief_extent: launches whose arrays have no larger extent are over in no time; -1: none is known to be.
     """
 
     def __init__(self):
@@ -114,6 +115,7 @@ class Requirements:
         self.hidden: list[HiddenTree | HiddenValue] = []
         self.warnings: list[tuple[str, str, int]] = []
         self.said: list[str] = []
+        self.brief_extent = -1
 
     def difference(self, arguments, names=()):
         """None if the instance fits these arguments of the kernel, else what is different, as text."""
