@@ -167,7 +167,8 @@ void Frame::finishArray(Value &value) {
 bool Frame::look(Value &value) {
   if (value.state == Value::State::Fresh) {
     bool isOurs = lookAtArray(value);
-    bool isTree = !isOurs && nb::isinstance<Tree>(nb::handle(value.object)); // its block is a buffer
+    bool isTree =
+        !isOurs && nb::isinstance<Tree>(nb::handle(value.object)); // its block is a buffer
     bool found = isOurs || (!isTree && (lookAtBuffer(value) || lookThroughDlpack(value)));
     if (found && !isOurs)
       finishArray(value);

@@ -94,7 +94,8 @@ private:
 struct Hidden {
   nb::object object; // a weak reference to the tree, or the callable
   bool isTree;
-  const Tree *fitting = nullptr; // the tree, once it was found to be of the type that the kernel takes
+  const Tree *fitting =
+      nullptr; // the tree, once it was found to be of the type that the kernel takes
 };
 
 struct Binding : Counted {
@@ -114,7 +115,7 @@ struct Target : Counted {
   std::vector<bool> statics; // by position: it does not go to the kernel
   std::vector<Key> keys;
   std::vector<Held<Binding>> bindings; // the one used last first
-  size_t mostHidden = 0;                          // of the bindings
+  size_t mostHidden = 0;               // of the bindings
 
   bool matches(PyObject *const *arguments, size_t count) const;
   /// Has an object that it is about died?

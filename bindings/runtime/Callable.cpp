@@ -54,14 +54,9 @@ nb::object dictOf(PyObject *const *values, PyObject *names) {
   return packed;
 }
 
-/// A call that is not plain: `_call(arguments, keywords)`, or what a class has in place of calling.
-PyObject *callSlowly(PyObject *object, PyObject *const *given, Py_ssize_t count, PyObject *names) {
-  nb::object arguments = tupleOf(given, count), keywords = dictOf(given + count, names);
-  if (!arguments.is_valid() || !keywords.is_valid())
-    return nullptr;
-  if (Py_TYPE(object)->tp_call != &PyVectorcall_Call) // assigned to the class after it was made
-    return Py_TYPE(object)->tp_call(object, arguments.ptr(), keywords.ptr());
-  return PyObject_CallMethod(object, "_call", "OO", arguments.ptr(), keywords.ptr());
+/// A call that is not plain: `_call(arguments, keywords)`.
+PyObject *callSlowly(PyObject *object, PyObject *arguments, PyObject *keywords) {
+  return PyObject_CallMethod(object, "_call", "OO", arguments, keywords);
 }
 
 /// Takes the exception that is set, with its traceback in it.
@@ -104,23 +99,55 @@ PyObject *afterFailure(PyObject *object, PyObject *const *given, Py_ssize_t coun
   return nullptr;
 }
 
-PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject *names) {
-  Callable *self = cast(object);
-  Py_ssize_t count = PyVectorcall_NARGS(flags);
-  if (count != self->parameters || (names && PyTuple_GET_SIZE(names)) ||
-      Py_TYPE(object)->tp_call != &PyVectorcall_Call)
-    return callSlowly(object, given, count, names);
+/// What is called in the caller's context where so many arguments make a plain call, a new reference; null, perhaps with an
+/// error, for a call that is not plain.
+PyObject *plainCallee(Callable *self, Py_ssize_t count) {
+  if (count != self->parameters)
+    return nullptr;
   PyObject *key = currentKey(self);
   if (!key)
     return nullptr;
   PyObject *launch = PyDict_GetItemWithError(self->plain, key); // borrowed
   Py_XINCREF(launch);
   Py_DECREF(key);
-  if (!launch)
-    return PyErr_Occurred() ? nullptr : callSlowly(object, given, count, names);
-  PyObject *result = PyObject_Vectorcall(launch, given, size_t(count), nullptr);
-  Py_DECREF(launch);
+  return launch;
+}
+
+/// tp_call of kernels: what `super().__call__` of a class comes to as well.
+PyObject *callPacked(PyObject *object, PyObject *arguments, PyObject *keywords) {
+  nb::object named = keywords ? nb::borrow(keywords) : nb::steal(PyDict_New());
+  if (!named.is_valid())
+    return nullptr;
+  PyObject *const *given = PySequence_Fast_ITEMS(arguments);
+  Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+  nb::object launch;
+  if (PyDict_GET_SIZE(named.ptr()) == 0)
+    launch = nb::steal(plainCallee(cast(object), count));
+  if (!launch.is_valid())
+    return PyErr_Occurred() ? nullptr : callSlowly(object, arguments, named.ptr());
+  PyObject *result = PyObject_Vectorcall(launch.ptr(), given, size_t(count), nullptr);
   return result ? result : afterFailure(object, given, count);
+}
+
+PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject *names) {
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  PyObject *launch = nullptr;
+  bool isPlain = !(names && PyTuple_GET_SIZE(names)) && Py_TYPE(object)->tp_call == &callPacked;
+  if (isPlain)
+    launch = plainCallee(cast(object), count);
+  if (launch) {
+    PyObject *result = PyObject_Vectorcall(launch, given, size_t(count), nullptr);
+    Py_DECREF(launch);
+    return result ? result : afterFailure(object, given, count);
+  }
+  if (PyErr_Occurred())
+    return nullptr;
+  nb::object arguments = tupleOf(given, count), keywords = dictOf(given + count, names);
+  if (!arguments.is_valid() || !keywords.is_valid())
+    return nullptr;
+  if (Py_TYPE(object)->tp_call != &callPacked) // assigned to the class after it was made
+    return Py_TYPE(object)->tp_call(object, arguments.ptr(), keywords.ptr());
+  return callSlowly(object, arguments.ptr(), keywords.ptr());
 }
 
 /// A method of the object that it is read from, as functions are.
@@ -131,7 +158,7 @@ PyObject *bindTo(PyObject *self, PyObject *instance, PyObject *) {
 /// Types made by a class statement do not inherit what makes calls fast.
 PyObject *prepareClass(PyObject *type, PyObject *, PyObject *) {
   auto *made = reinterpret_cast<PyTypeObject *>(type);
-  if (made->tp_call == &PyVectorcall_Call)
+  if (made->tp_call == &callPacked)
     made->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   if (made->tp_descr_get == &bindTo)
     made->tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
@@ -229,7 +256,7 @@ PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(&destroy)},
     {Py_tp_traverse, reinterpret_cast<void *>(&traverse)},
     {Py_tp_clear, reinterpret_cast<void *>(&clear)},
-    {Py_tp_call, reinterpret_cast<void *>(&PyVectorcall_Call)},
+    {Py_tp_call, reinterpret_cast<void *>(&callPacked)},
     {Py_tp_descr_get, reinterpret_cast<void *>(&bindTo)},
     {Py_tp_members, members},
     {Py_tp_methods, methods},

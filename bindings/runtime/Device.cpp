@@ -73,6 +73,8 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
   uint32_t limit = device->threads();
   if (maxWorkers && maxWorkers < limit)
     limit = maxWorkers;
+  if (Launch::isBrief())
+    limit = 1;
   return runInChunks(device->pool, count, grain, limit, body, context);
 }
 

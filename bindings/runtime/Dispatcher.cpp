@@ -240,7 +240,7 @@ private:
     bool isExact = fits(*binding, true);
     if (!isExact) {
       frame.truncate(passed);
-        frame.bindOrThrow(*binding->instance->kernel, binding->hidden.size());
+      frame.bindOrThrow(*binding->instance->kernel, binding->hidden.size());
       if (!bindHidden(*binding))
         throwNamed("RuntimeError_",
                    "kernel '" + binding->instance->kernel->getName() +

@@ -40,19 +40,13 @@ void watchMainThread() {
                  [] { mainThread.store(PyThread_get_thread_ident(), std::memory_order_relaxed); });
 }
 
-Launch::Launch() : isWatched(isMainThread()) {
-  if (isWatched) {
-    outer = innermost;
-    innermost = this;
-  }
-}
+Launch::Launch() : isWatched(isMainThread()), outer(innermost) { innermost = this; }
 
-Launch::~Launch() {
-  if (isWatched)
-    innermost = outer;
-}
+Launch::~Launch() { innermost = outer; }
 
-Launch *Launch::current() { return innermost; }
+Launch *Launch::current() { return innermost && innermost->isWatched ? innermost : nullptr; }
+
+bool Launch::isBrief() { return innermost && innermost->keepsLock; }
 
 int32_t Launch::run(const metate_kernel *kernel, const metate_argument *arguments, uint32_t count,
                     Way way, std::span<const metate_pool_memory> pools) {
@@ -61,7 +55,8 @@ int32_t Launch::run(const metate_kernel *kernel, const metate_argument *argument
   options.pool_count = uint32_t(pools.size());
   options.pools = pools.data();
   options.interrupt = &word;
-  if (way != Way::Brief)
+  keepsLock = way == Way::Brief;
+  if (!keepsLock)
     state = PyEval_SaveThread();
   int32_t status;
   if (way == Way::Debug && isWatched) {

@@ -47,6 +47,9 @@ public:
   /// The innermost launch of the calling thread, where that is the main thread
   /// and waits for it; else null.
   static Launch *current();
+  /// Does the calling thread run a launch that keeps the GIL? It must not wait
+  /// for others then, nor do their work meanwhile.
+  static bool isBrief();
   /// Between two chunks, on the thread of current(): runs the handlers of
   /// signals that came. False once one of them has raised.
   bool proceed(Clock::time_point now);
@@ -59,6 +62,7 @@ private:
 
   uint32_t word = 0; // metate_host.interrupt: written atomically
   bool isWatched;    // by the main thread
+  bool keepsLock = false;
   bool raised = false;
   PyThreadState *state = nullptr; // while the GIL is released
   Launch *outer = nullptr;

@@ -100,6 +100,13 @@ class Kernel(_runtime.Callable):
         self._look_in(_context._entered, _context._default, _context.Context.key)
         self._homes = {}  # a context's key -> (Home, weak reference that removes the entry with the context's holdings)
 
+    def __copy__(self):
+        """Another kernel of the same source, with nothing compiled."""
+        made = self.__class__.__new__(self.__class__)
+        made.__dict__.update(self.__dict__)
+        made._begin(self.source, self._own)
+        return made
+
     needs_specialising = False  # has it template parameters that no caller gives? (graph_kernel.py)
 
     @property

@@ -164,8 +164,7 @@ private:
       return found;
     Operation *sum = value.getDefiningOp();
     if (!sum || !isa<arith::AddIOp, arith::SubIOp>(sum) ||
-        !matchPattern(sum->getOperand(1), m_ConstantInt(&number)) ||
-        number.abs().sgt(mostOffset))
+        !matchPattern(sum->getOperand(1), m_ConstantInt(&number)) || number.abs().sgt(mostOffset))
       return std::nullopt;
     Bound found = ofExtent(withoutCasts(sum->getOperand(0)));
     int64_t offset = number.getSExtValue();
