@@ -1,7 +1,6 @@
 """The run-time side of a context: its device, and tree types opened there.
 
-They are made when they are first needed. The runtime extension is imported then, not before. Nothing
-here knows the compiler.
+They are made when they are first needed. Nothing here knows the compiler.
 """
 
 from __future__ import annotations
