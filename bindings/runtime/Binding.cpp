@@ -41,13 +41,21 @@ bool isSameValue(PyObject *a, PyObject *b) {
   return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
+/// A name as attributes are found by it without comparing letters.
+static nb::object interned(nb::handle name) {
+  PyObject *text = Py_NewRef(name.ptr());
+  if (PyUnicode_CheckExact(text))
+    PyUnicode_InternInPlace(&text);
+  return nb::steal(text);
+}
+
 Guard::Guard(nb::handle described)
     : position(nb::cast<size_t>(described[0])), expected(described[2]),
       isAsked(PyTuple_CheckExact(expected.ptr()) && PyTuple_GET_SIZE(expected.ptr()) == 1 &&
               PyCallable_Check(PyTuple_GET_ITEM(expected.ptr(), 0))) {
   for (nb::handle step : nb::borrow<nb::tuple>(described[1])) {
     bool isSubscript = PyTuple_Check(step.ptr());
-    nb::object key = isSubscript ? nb::object(step[0]) : nb::borrow(step);
+    nb::object key = isSubscript ? nb::object(step[0]) : interned(step);
     steps.push_back({std::move(key), isSubscript});
   }
   bool isArray = PyTuple_CheckExact(expected.ptr()) && PyTuple_GET_SIZE(expected.ptr()) == 2 &&
