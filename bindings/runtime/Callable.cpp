@@ -6,6 +6,7 @@
 #include <structmember.h>
 
 namespace metate::python {
+namespace callable { // a unity build has the names of Dispatcher.cpp beside these
 namespace {
 
 struct Callable {
@@ -267,9 +268,10 @@ PyType_Spec spec = {"metate_native._runtime.Callable", sizeof(Callable), 0,
                     slots};
 
 } // namespace
+} // namespace callable
 
 void bindCallable(nb::module_ &module) {
-  PyObject *type = PyType_FromSpec(&spec);
+  PyObject *type = PyType_FromSpec(&callable::spec);
   if (!type)
     throw nb::python_error();
   module.attr("Callable") = nb::steal(type);
