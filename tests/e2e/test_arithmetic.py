@@ -424,3 +424,28 @@ def test_rounding_takes_the_results_type(rng):
             return ti.round(y, type=ti.i32)
 
         wrong(1.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"opt_level": 0}, {"opt_level": 1}, {"arch": ti.interp}], ids=str)
+def test_the_sign_of_a_bf16s_bits(options):
+    """LLVM 22's selection folds the question about numbers that it has just rounded."""
+    array, i16, f32, f64 = ti.types.ndarray, ti.i16, ti.f32, ti.f64
+
+    @ti.kernel
+    def run(
+        x: array(i16, 1), y: array(f32, 1), z: array(f64, 1), negative: array(i16, 2), v: array(ti.types.vector(2, ti.i8), 1)
+    ):
+        for i in x:
+            negative[0, i] = ti.bit_cast(ti.cast(x[i], ti.bf16), i16) < 0
+            negative[1, i] = ti.bit_cast(ti.cast(y[i], ti.bf16), i16) < 0
+            negative[2, i] = ti.bit_cast(ti.cast(z[i], ti.bf16), i16) < 0
+            both = ti.bit_cast(ti.cast(v[i], ti.bf16), i16) < 0
+            negative[3, i], negative[4, i] = both[0], both[1]
+
+    x = np.array([-3, 0, 5, -300, 32767, -32768], np.int16)
+    y = np.array([-1.5, -0.0, 3, 1e30, -1e-40, -np.inf], np.float32)
+    v = np.array([[-1, 1], [0, -7], [5, 5], [-128, 127], [3, -3], [-2, -2]], np.int8)
+    negative = np.zeros((5, 6), np.int16)
+    with ti.Context(**options):
+        run(x, y, -y.astype(np.float64), negative, v)
+    np.testing.assert_array_equal(negative, [x < 0, np.signbit(y), ~np.signbit(y), v[:, 0] < 0, v[:, 1] < 0])

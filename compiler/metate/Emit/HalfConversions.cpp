@@ -10,6 +10,7 @@
 #include "metate/Mutants/Mutants.h"
 
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
@@ -134,9 +135,47 @@ static bool usesHalves(Module &module) {
   return false;
 }
 
+/// A number as a bf16, by a call.
+static Value *toBFloat(IRBuilder<> &builder, Value *number) {
+  Module &module = *builder.GetInsertBlock()->getModule();
+  StringRef name = number->getType()->isDoubleTy() ? "__truncdfbf2" : "__truncsfbf2";
+  return builder.CreateCall(
+      module.getOrInsertFunction(name, builder.getBFloatTy(), number->getType()), number);
+}
+
+/// LLVM 22's selection takes the sign of what it rounds to bf16 to be clear, when the bits are looked at, and folds questions
+/// about it. Of what a function gives it knows nothing.
+static void callForBFloats(Module &module) {
+  SmallVector<CastInst *> casts;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (isa<FPTruncInst, SIToFPInst, UIToFPInst>(instruction) &&
+          instruction.getType()->getScalarType()->isBFloatTy())
+        casts.push_back(cast<CastInst>(&instruction));
+  for (CastInst *cast : casts) {
+    IRBuilder<> builder(cast);
+    Value *from = cast->getOperand(0), *made;
+    auto *vector = dyn_cast<FixedVectorType>(cast->getType());
+    if (!isa<FPTruncInst>(cast)) // by way of f32, as the selection goes
+      from = builder.CreateCast(cast->getOpcode(), from,
+                                from->getType()->getWithNewType(builder.getFloatTy()));
+    if (vector) {
+      made = PoisonValue::get(vector);
+      for (unsigned k = 0; k < vector->getNumElements(); ++k)
+        made = builder.CreateInsertElement(
+            made, toBFloat(builder, builder.CreateExtractElement(from, k)), k);
+    } else {
+      made = toBFloat(builder, from);
+    }
+    cast->replaceAllUsesWith(made);
+    cast->eraseFromParent();
+  }
+}
+
 Error metate::addHalfConversions(Module &module) {
   if (module.getTargetTriple().getArch() != Triple::x86_64 || !usesHalves(module))
     return Error::success();
+  callForBFloats(module);
   SMDiagnostic diagnostic;
   LLVMContext &context = module.getContext();
   bool discards = context.shouldDiscardValueNames();
