@@ -281,6 +281,21 @@ def member_exchanged():
     expect(b.to_numpy(), np.full(9, 7))
 
 
+@probe("WindowRowsExchanged")
+def window_rows_exchanged():
+    x, y = mt.Vector.field(9, i32, shape=17), mt.Vector.field(9, i32, shape=17)
+    values = np.arange(17 * 9, dtype=np.int32).reshape(17, 9)
+    x.from_numpy(values)
+
+    @mt.kernel
+    def run():
+        for i in x:
+            y[i] = x[i] * 3 + 1
+
+    run()
+    expect(y.to_numpy(), values * 3 + 1)
+
+
 @probe("BreakForgetsTurn")
 def break_forgets_turn():
     @mt.kernel

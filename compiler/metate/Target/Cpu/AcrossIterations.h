@@ -17,6 +17,9 @@
 
 namespace metate::cpu {
 
+class CellWindows;
+struct WindowGroup;
+
 /// Finds out whether the iterations of a loop can be lanes, and what differs from lane to lane.
 ///
 /// Inside of a loop that lanes leave in different turns, "the same" means: of all lanes that are still in it. A counter of
@@ -42,6 +45,9 @@ public:
 
   /// Of a branch or loop: do all lanes take the same side, and as many turns?
   bool isCommon(mlir::Operation *control) const;
+
+  /// Bytes from lane to lane, where they are known.
+  std::optional<int64_t> stride(mlir::Value offset) const;
 
   /// Do the lanes of an access lie one after the other?
   bool isRow(mlir::Value offset, mlir::Type type) const;
@@ -101,11 +107,11 @@ struct Accumulation {
 /// memory is not touched, what they divide by is one.
 class Widening {
 public:
-  /// `wholeCells`: nobody else writes cells that this loop writes members of.
+  /// `wholeCells`: nobody else writes cells that this loop writes members of. `windows`: accesses that are done together.
   Widening(mlir::scf::ForOp loop, const LaneAnalysis &analysis, int64_t lanes,
-           bool wholeCells = false)
+           bool wholeCells = false, const CellWindows *windows = nullptr)
       : loop(loop), analysis(analysis), builder(loop), loc(loop.getLoc()), lanes(lanes),
-        wholeCells(wholeCells) {}
+        wholeCells(wholeCells), windows(windows) {}
 
   /// A loop over [lower, upper), before the loop itself, which is left as it is. Whole vectors; or, `masked`, the last
   /// one with lanes that are not alive.
@@ -160,6 +166,11 @@ private:
                         uint64_t scope, mlir::Type type, LaneAnalysis::MemberRow row);
   mlir::Value readMembers(ReadOp read, LaneAnalysis::MemberRow row);
   void writeMembers(WriteOp write, mlir::Value value, LaneAnalysis::MemberRow row);
+  void readWindows(const WindowGroup &group);
+  void writeWindows(const WindowGroup &group);
+  llvm::SmallVector<mlir::Value> offsetsOfLanes(mlir::Value offset);
+  mlir::Value inLane(mlir::Value value, mlir::IRMapping &lane);
+  mlir::Value plus(mlir::Value offset, int64_t distance);
   mlir::Value gather(ReadOp read);
   void scatter(WriteOp write, mlir::Value value);
   mlir::Value pointerTo(mlir::Value block, mlir::Value offset);
@@ -172,6 +183,7 @@ private:
   mlir::Location loc;
   int64_t lanes;
   bool wholeCells;
+  const CellWindows *windows;
   mlir::Value mask;  ///< lanes that are alive here; null: all
   mlir::Value spare; ///< see pointersUnderMask
   mlir::IRMapping
@@ -192,6 +204,9 @@ struct LaneCost {
 LaneCost costOfLanes(mlir::Operation &op, const LaneAnalysis &analysis, int64_t lanes);
 /// Of the loop's body, with its turns.
 LaneCost costOfLanes(mlir::Block &block, const LaneAnalysis &analysis, int64_t lanes);
+
+/// An access of lanes aliases what the one of an iteration does.
+void copyScopes(mlir::Operation *from, mlir::Operation *to);
 
 /// A value of the loop's body, its arithmetic repeated where the builder stands; `mapping`: what the loop's variable is there.
 mlir::Value repeated(mlir::Value value, mlir::scf::ForOp loop, mlir::IRMapping &mapping,

@@ -11,13 +11,18 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
+std::optional<int64_t> LaneAnalysis::stride(Value offset) const {
+  LinearForm form = LinearForm::of(offset);
+  if (!llvm::all_of(form.terms,
+                    [&](auto &term) { return term.first == variable || isSame(term.first); }))
+    return std::nullopt;
+  return form.coefficient(variable);
+}
+
 bool LaneAnalysis::isRow(Value offset, Type type) const {
   if (type.isInteger(1)) // lanes would be bits
     return false;
-  LinearForm form = LinearForm::of(offset);
-  return form.coefficient(variable) == int64_t(type.getIntOrFloatBitWidth() / 8) &&
-         llvm::all_of(form.terms,
-                      [&](auto &term) { return term.first == variable || isSame(term.first); });
+  return stride(offset) == int64_t(type.getIntOrFloatBitWidth() / 8);
 }
 
 std::optional<LaneAnalysis::MemberRow> LaneAnalysis::memberRow(Operation *access, Value offset,
@@ -26,10 +31,7 @@ std::optional<LaneAnalysis::MemberRow> LaneAnalysis::memberRow(Operation *access
   if (!member || !isStored(type))
     return std::nullopt;
   int64_t begin = member[1], bytes = member[2], size = type.getIntOrFloatBitWidth() / 8;
-  LinearForm form = LinearForm::of(offset);
-  if (form.coefficient(variable) != bytes || bytes % size || begin % size ||
-      !llvm::all_of(form.terms,
-                    [&](auto &term) { return term.first == variable || isSame(term.first); }))
+  if (stride(offset) != bytes || bytes % size || begin % size)
     return std::nullopt;
   return MemberRow{member[0], bytes, bytes / size, begin / size};
 }

@@ -3,10 +3,11 @@
 // Members that were placed side by side are every other number of memory. LLVM takes vectors of them apart if a loop reads, or writes, all of
 // them; a store of one member alone is a store for each number. Here cells are loaded whole, taken apart in registers, and stored whole:
 // members that nothing in the loop writes are written back as they were. Kernels that run at once leave alone the cells that another one writes.
+// Cells of more numbers go by windows (CellWindows.cpp), of which nothing is written back.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Remarks/Remarks.h"
-#include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Target/Cpu/CellWindows.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Transforms/LeafForm.h"
@@ -26,11 +27,18 @@ public:
 
   bool find() {
     Block &body = *loop.getBody();
-    return loop.getNumResults() == 0 && llvm::range_size(body) <= mostOperations &&
-           analysis.run() &&
-           llvm::all_of(body.without_terminator(), [&](Operation &op) { return isPlain(op); }) &&
-           anyMember && llvm::all_of(writes, [&](WriteOp write) {
-             return isOwn(write) && (!waitsFor(write) || mayStoreLater());
+    size_t operations = llvm::range_size(body);
+    if (loop.getNumResults() != 0 || operations > mostOfWindows || !analysis.run())
+      return false;
+    windows.emplace(body, analysis);
+    if (!windows->any() || windows->areTakenApart())
+      windows.reset();
+    if (!windows && operations > mostOperations)
+      return false;
+    return llvm::all_of(body.without_terminator(), [&](Operation &op) { return isPlain(op); }) &&
+           (windows ? gains() : anyMember) && llvm::all_of(writes, [&](WriteOp write) {
+             return isOfWindows(write) ||
+                    (isOwn(write) && (!waitsFor(write) || (!windows && mayStoreLater())));
            });
   }
 
@@ -44,7 +52,9 @@ public:
     Value whole = arith::ConstantIndexOp::create(builder, loc, -lanes());
     whole = arith::AndIOp::create(builder, loc, span, whole);
     Value middle = arith::AddIOp::create(builder, loc, lower, whole);
-    scf::ForOp wide = Widening(loop, analysis, lanes(), /*wholeCells=*/true).run(lower, middle);
+    scf::ForOp wide =
+        Widening(loop, analysis, lanes(), /*wholeCells=*/true, windows ? &*windows : nullptr)
+            .run(lower, middle);
     if (storesLater)
       storeLater(wide);
     loop.getLowerBoundMutable().assign(middle);
@@ -59,6 +69,10 @@ private:
   static constexpr int64_t bytesOfVectors = 32;
   /// A body of more operations computes rather than waits for memory, and would need more registers than there are.
   static constexpr size_t mostOperations = 200;
+  /// Matrices of 16 numbers: their arithmetic is what gains.
+  static constexpr size_t mostOfWindows = 1000;
+  /// What vectors of iterations must gain, by the estimate.
+  static constexpr double leastGain = 1.3;
 
   int64_t lanes() const { return bytesOfVectors / least; }
 
@@ -81,11 +95,25 @@ private:
     if (!type.isIntOrFloat())
       return false;
     least = std::min(least, int64_t(type.getIntOrFloatBitWidth() / 8));
-    if (analysis.isRow(offset, type))
+    if (analysis.isRow(offset, type) || isOfWindows(access))
       return true;
     auto row = analysis.memberRow(access, offset, type);
     anyMember = true;
     return row && row->members <= mostMembers;
+  }
+
+  bool isOfWindows(Operation *access) const { return windows && windows->groupOf(access); }
+
+  /// Are vectors of iterations faster than what LLVM makes of one?
+  bool gains() {
+    LaneCost cost = windows->cost(lanes());
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (!isOfWindows(&op)) {
+        LaneCost one = costOfLanes(op, analysis, lanes());
+        cost.scalar += one.scalar;
+        cost.lanes += one.lanes;
+      }
+    return cost.scalar * double(lanes()) >= leastGain * cost.lanes;
   }
 
   /// Does the loop write nothing that a write of the whole cell would change back? Of the cell's level it writes members of this very cell
@@ -185,6 +213,7 @@ private:
 
   scf::ForOp loop;
   LaneAnalysis analysis;
+  std::optional<CellWindows> windows; ///< where any have several numbers
   SmallVector<WriteOp> writes;
   int64_t least = 8; ///< bytes of a number
   bool anyMember = false, storesLater = false;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
-#include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Target/Cpu/CellWindows.h"
 #include "metate/Target/Cpu/Host.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ static bool isMaskable(Type type) {
   return type.isF32() || type.isF64() || type.isInteger(32) || type.isInteger(64);
 }
 
-static void copyScopes(Operation *from, Operation *to) {
+void cpu::copyScopes(Operation *from, Operation *to) {
   for (StringRef name : {"alias_scopes", "noalias_scopes", "access_groups"})
     if (Attribute scopes = from->getAttr(name))
       to->setAttr(name, scopes);
@@ -141,6 +141,8 @@ Value Widening::gather(ReadOp read) {
 }
 
 void Widening::widenRead(ReadOp read) {
+  if (const WindowGroup *group = windows ? windows->groupOf(read) : nullptr)
+    return read == group->accesses.front() ? readWindows(*group) : void();
   Type type = read.getType();
   bool isRow = analysis.isRow(read.getOffset(), type) && same.contains(read.getOffset()) &&
                (!mask || isMaskable(type));
@@ -173,6 +175,8 @@ void Widening::scatter(WriteOp write, Value value) {
 }
 
 void Widening::widenWrite(WriteOp write) {
+  if (const WindowGroup *group = windows ? windows->groupOf(write) : nullptr)
+    return write == group->accesses.back() ? writeWindows(*group) : void();
   Value value = lanesOf(write.getValue())[0];
   Type type = write.getValue().getType();
   if (auto row = wholeCells ? analysis.memberRow(write, write.getOffset(), type) : std::nullopt)

@@ -1,0 +1,203 @@
+"""Cells of many numbers side by side, in vectors of iterations: matrices, vectors of nine, structs, at places that data says."""
+
+import numpy as np
+import pytest
+
+import metate as mt
+from metate import f32, f64, i32
+
+SIZES = [0, 1, 7, 8, 9, 1003]
+TYPES = [(f32, np.float32), (f64, np.float64), (i32, np.int32)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context():
+    mt.init(threads=2)
+    yield
+    mt.reset()
+
+
+def numbers(shape, dtype=np.float32):
+    return np.random.default_rng(11).integers(-20, 20, shape).astype(dtype)
+
+
+def is_done(kernel, *args):
+    return "cells are read and written whole" in str(kernel.report(*args))
+
+
+@pytest.mark.parametrize("dtype, array", TYPES)
+@pytest.mark.parametrize("n", SIZES[1:])
+@pytest.mark.parametrize("size", [3, 4])
+def test_products_of_fields(dtype, array, n, size):
+    a, b, c = (mt.Matrix.field(size, size, dtype, shape=n) for _ in range(3))
+    x, y = numbers((n, size, size), array), numbers((n, size, size), array)[::-1]
+    a.from_numpy(x)
+    b.from_numpy(np.ascontiguousarray(y))
+
+    @mt.kernel
+    def multiply():
+        for p in c:
+            c[p] = a[p] @ b[p]
+
+    multiply()
+    np.testing.assert_array_equal(c.to_numpy(), x @ y)
+    assert is_done(multiply)
+
+
+@pytest.mark.parametrize("dtype, array", TYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_arrays_of_matrices(dtype, array, n):
+    matrices = mt.types.ndarray(dtype=mt.types.matrix(3, 3, dtype), ndim=1)
+
+    @mt.kernel
+    def turned(a: matrices, c: matrices):
+        for p in c:
+            c[p] = a[p].transpose() * a[p][1, 2] + a[p]
+
+    x = numbers((n, 3, 3), array)
+    # What lies behind the last cell stays.
+    memory = np.full(9 * n + 16, 77, array)
+    z = memory[: 9 * n].reshape(n, 3, 3)
+    turned(x, z)
+    expected = x.transpose(0, 2, 1) * x[:, 1, 2, None, None] + x
+    np.testing.assert_array_equal(z, expected)
+    np.testing.assert_array_equal(memory[9 * n :], 77)
+    assert is_done(turned, x, z)
+
+
+@pytest.mark.parametrize("dtype, array", TYPES)
+@pytest.mark.parametrize("numbers_of_cell", range(5, 17))
+def test_vectors_of_each_size(dtype, array, numbers_of_cell):
+    n, size = 27, numbers_of_cell
+    x, y = mt.Vector.field(size, dtype, shape=n), mt.Vector.field(size, dtype, shape=n)
+    values = numbers((n, size), array)
+    x.from_numpy(values)
+    y.from_numpy(values + 1)
+
+    @mt.kernel
+    def mix():
+        for p in x:
+            for q in mt.static(range(2, size)):  # the first two stay
+                y[p][q] = x[p][size - 1 - q] * y[p][q] - x[p][0]
+
+    mix()
+    expected = values + 1
+    expected[:, 2:] = values[:, ::-1][:, 2:] * expected[:, 2:] - values[:, :1]
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_members_of_a_struct(n):
+    cells = mt.Struct.field({"m": mt.types.matrix(3, 3, f32), "v": mt.types.vector(3, f32), "k": i32}, shape=n)
+    m, v = numbers((n, 3, 3)), numbers((n, 3))
+    cells.m.from_numpy(m)
+    cells.v.from_numpy(v)
+    cells.k.from_numpy(np.arange(n, dtype=np.int32))
+
+    @mt.func
+    def moved(matrix, vector):
+        return matrix @ vector
+
+    @mt.kernel
+    def move():
+        for i in cells:
+            cells[i].v = moved(cells[i].m, cells[i].v)
+
+    move()
+    np.testing.assert_array_equal(cells.v.to_numpy(), np.einsum("nij,nj->ni", m, v))
+    np.testing.assert_array_equal(cells.m.to_numpy(), m)
+    np.testing.assert_array_equal(cells.k.to_numpy(), np.arange(n))
+    assert is_done(move)
+
+
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_cells_that_data_chooses(n):
+    a, b = mt.Vector.field(9, f32, shape=n), mt.Vector.field(9, f32, shape=n)
+    which = mt.field(i32, shape=n)
+    values, order = numbers((n, 9)), np.random.default_rng(3).permutation(n).astype(np.int32)
+    a.from_numpy(values)
+    which.from_numpy(order)
+
+    @mt.kernel
+    def permute():
+        for i in which:
+            cell = a[which[i]]
+            b[n - 1 - which[i]] = cell * cell[4] + i
+
+    permute()
+    expected = np.zeros((n, 9), np.float32)
+    cells = values[order]
+    expected[n - 1 - order] = cells * cells[:, 4:5] + np.arange(n)[:, None]
+    np.testing.assert_array_equal(b.to_numpy(), expected)
+    assert is_done(permute)
+
+
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_a_number_that_was_just_written(n):
+    """Reads stay behind a write of what they read, writes before a read of it; of two writes of one place the later one stays."""
+    x, z = mt.Vector.field(9, f32, shape=n), mt.Vector.field(9, f32, shape=n)
+    k = mt.field(i32, shape=())
+    values = numbers((n, 9))
+    x.from_numpy(values)
+    k[None] = 3
+
+    @mt.kernel
+    def write():
+        for p in x:
+            for q in mt.static(range(9)):
+                z[p][q] = x[p][q] * x[p][8 - q]
+            x[p][2] = z[p][1] + 1
+            x[p][k[None]] = 50
+            for q in mt.static(range(9)):
+                z[p][q] = x[p][q] - x[p][8 - q] + q
+
+    write()
+    products = values * values[:, ::-1]
+    expected = values.copy()
+    expected[:, 2] = products[:, 1] + 1
+    expected[:, 3] = 50
+    np.testing.assert_array_equal(x.to_numpy(), expected)
+    np.testing.assert_array_equal(z.to_numpy(), expected - expected[:, ::-1] + np.arange(9))
+
+
+@pytest.mark.parametrize("n, m", [(1, 1), (3, 9), (10, 21)])
+def test_nine_directions_are_pushed(n, m):
+    directions = ((0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1))
+    f, g = mt.Vector.field(9, f32, shape=(n, m)), mt.Vector.field(9, f32, shape=(n, m))
+    values = numbers((n, m, 9))
+    f.from_numpy(values)
+
+    @mt.kernel
+    def push():
+        for i, j in f:
+            total = f[i, j].sum()
+            for q in mt.static(range(9)):
+                g[(i + directions[q][0]) % n, (j + directions[q][1]) % m][q] = 2 * f[i, j][q] - total
+
+    push()
+    after = 2 * values - values.sum(axis=2, keepdims=True)
+    expected = np.stack([np.roll(after[..., q], directions[q], (0, 1)) for q in range(9)], axis=2)
+    np.testing.assert_array_equal(g.to_numpy(), expected)
+    assert n == 1 or is_done(push)
+
+
+def test_rows_of_an_array_whose_extents_the_launch_has():
+    array = mt.types.ndarray(f32, 3)
+
+    @mt.kernel
+    def squares(f: array, g: array):
+        for c in range(f.shape[0] * f.shape[1]):
+            i, j = c // f.shape[1], c % f.shape[1]
+            for q in mt.static(range(9)):
+                g[i, j, q] = f[i, j, q] * f[i, j, 8 - q] - f[i, j, 4]
+
+    for shape in ((0, 4, 9), (1, 1, 9), (3, 7, 9), (2, 40, 9), (5, 17, 12)):
+        f, g = numbers(shape), np.full(shape, 5, np.float32)
+        squares(f, g)
+        expected = np.full(shape, 5, np.float32)
+        expected[..., :9] = f[..., :9] * f[..., 8::-1] - f[..., 4:5]
+        np.testing.assert_array_equal(g, expected)
+        assert is_done(squares, f, g)
+        strided = np.full((*shape[:2], 2 * shape[2]), 5, np.float32)[..., ::2]
+        squares(f, strided)
+        np.testing.assert_array_equal(strided, expected)
