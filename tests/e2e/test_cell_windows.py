@@ -201,3 +201,49 @@ def test_rows_of_an_array_whose_extents_the_launch_has():
         strided = np.full((*shape[:2], 2 * shape[2]), 5, np.float32)[..., ::2]
         squares(f, strided)
         np.testing.assert_array_equal(strided, expected)
+
+
+@pytest.mark.parametrize("dtype, array", TYPES)
+@pytest.mark.parametrize("shape", [*((n, 3, 3) for n in SIZES), (5, 3, 4), (9, 4, 3), (6, 5, 5), (17, 3, 3, 3)])
+def test_extents_that_indices_tell(dtype, array, shape):
+    """Of arrays of n x 3 x 3 and of others: which they are is known when the kernel is called."""
+    extra = shape[3:]
+    x, y = numbers(shape, array), numbers(shape, array)[::-1].copy()
+    typed = mt.types.ndarray(dtype, len(shape))
+
+    if extra:
+
+        @mt.kernel
+        def multiply(a: typed, b: typed, c: typed):
+            for p, i, j in mt.ndrange(a.shape[0], 3, 3):
+                c[p, i, j, 0] = a[p, j, i, 2] - b[p, i, i, 1]
+
+    else:
+
+        @mt.kernel
+        def multiply(a: typed, b: typed, c: typed):
+            for p, i, j in mt.ndrange(a.shape[0], 3, 3):
+                total = a[p, 0, 0] * 0
+                for k in range(3):
+                    total += a[p, i, k] * b[p, k, j]
+                c[p, i, j] = total
+
+    z = np.full(shape, 5, array)
+    multiply(x, y, z)
+    expected = np.full(shape, 5, array)
+    if extra:
+        i, j = np.mgrid[:3, :3]
+        expected[:, :3, :3, 0] = x[:, j, i, 2] - y[:, i, i, 1]
+    else:
+        expected[:, :3, :3] = x[:, :3, :3] @ y[:, :3, :3]
+    np.testing.assert_array_equal(z, expected)
+    if not extra:
+        assert "loop of their own" in str(multiply.report(x, y, z))
+    # Of other extents each, and of one memory.
+    wide = np.full((*shape[:-1], shape[-1] + 1), 5, array)
+    multiply(x, y, wide)
+    np.testing.assert_array_equal(wide[..., :-1], expected)
+    np.testing.assert_array_equal(wide[..., -1], 5)
+    if not extra:
+        multiply(x, y, x)  # in order: what a turn reads may have been written
+        assert x.shape == shape

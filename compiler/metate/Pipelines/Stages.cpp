@@ -114,6 +114,9 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     if (options.splitBorders)
       passes.addNestedPass<KernelOp>(createNarrowLoops());
     passes.addNestedPass<KernelOp>(createCountWork()); // nothing where nobody asks for remarks
+    // Once tasks are counted: of two copies one runs.
+    if (options.unrollLoops)
+      passes.addNestedPass<KernelOp>(createGuessExtents());
     return;
   case Stage::Layout:
     return layoutPasses(passes, options, target->layoutTuning(options));

@@ -7,9 +7,10 @@
 using namespace mlir;
 using namespace metate;
 
-/// Byte offset of an element.
+/// Byte offset of an element. `last`: the last extents, where they are known.
 static Value offsetOf(ByteBuilder &bytes, const LoweredArgument &argument, MemRefType type,
-                      ValueRange indices) {
+                      ValueRange indices, ArrayRef<int64_t> last) {
+  size_t known = indices.size() - last.size();
   bool contiguous = type.getLayout().isIdentity();
   Value linear = bytes.index(0);
   for (auto [d, index] : llvm::enumerate(indices)) {
@@ -23,7 +24,7 @@ static Value offsetOf(ByteBuilder &bytes, const LoweredArgument &argument, MemRe
       continue;
     }
     if (d > 0) {
-      int64_t extent = type.getDimSize(d);
+      int64_t extent = d >= known ? last[d - known] : type.getDimSize(d);
       linear = ShapedType::isDynamic(extent)
                    ? arith::MulIOp::create(bytes.builder, bytes.loc, linear, argument.extents[d],
                                            arith::IntegerOverflowFlags::nsw)
@@ -44,7 +45,9 @@ template <typename Op> struct LowerAccess : LayoutPattern<Op> {
     LoweredArgument &argument = this->kernel.arguments[array];
     ByteBuilder bytes = this->bytesFor(argument, rewriter, op);
     bytes.reduction = op->hasAttr(mark::reduction);
-    Value offset = offsetOf(bytes, argument, cast<MemRefType>(array.getType()), op.getIndices());
+    auto last = op->template getAttrOfType<DenseI64ArrayAttr>(mark::extents);
+    Value offset = offsetOf(bytes, argument, cast<MemRefType>(array.getType()), op.getIndices(),
+                            last ? last.asArrayRef() : ArrayRef<int64_t>());
     if constexpr (std::is_same_v<Op, memref::LoadOp>) {
       rewriter.replaceOp(op, bytes.readValue(op.getType(), offset));
     } else if constexpr (std::is_same_v<Op, memref::StoreOp>) {

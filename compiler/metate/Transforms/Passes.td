@@ -226,6 +226,17 @@ def NarrowLoops : Metate_Pass<"metate-narrow-loops", "::metate::KernelOp"> {
   let statistics = [Statistic<"narrowed", "narrowed", "conditions that have left their loops">];
 }
 
+def GuessExtents : Metate_Pass<"metate-guess-extents", "::metate::KernelOp"> {
+  let summary = "loops over arrays of small matrices have a copy for the extents that their indices tell";
+  let description = [{
+    Before: `metate.range (%p, %i) = (%c0, %c0) to (%n, %c3) { memref.load %a[%p, %i, %c2] }`; after: `metate.range (%p) = (%c0) to (%known) { ... }` with
+    `memref.load %a[%p, %c0, %c2] {metate.extents = array<i64: 3, 3>}` and two more, then the range as it was to `%other`: %known is %n and %other is
+    0 if the launch's array has these extents, else the other way round.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+  let statistics = [Statistic<"guessed", "guessed", "loops that were copied">];
+}
+
 def CountWork : Metate_Pass<"metate-count-work", "::metate::KernelOp"> {
   let summary = "says what an iteration of each task moves and computes, where remarks are asked for";
   let description = [{

@@ -296,6 +296,18 @@ def window_rows_exchanged():
     expect(y.to_numpy(), values * 3 + 1)
 
 
+@probe("ExtentUnasked")
+def extent_unasked():
+    @mt.kernel
+    def run(x: array(i32, 3), y: array(i32, 3)):
+        for p, i, j in mt.ndrange(x.shape[0], 3, 3):
+            y[p, i, j] = x[p, j, i] + 1
+
+    values, out = np.arange(60, dtype=np.int32).reshape(5, 3, 4), np.zeros((5, 3, 4), np.int32)
+    run(values, out)
+    expect(out[..., :3], values[..., :3].transpose(0, 2, 1) + 1)
+
+
 @probe("BreakForgetsTurn")
 def break_forgets_turn():
     @mt.kernel
