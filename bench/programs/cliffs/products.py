@@ -164,3 +164,37 @@ def numpy(inputs, n):
             c[p, i, j] = s
 
     return made(lambda: multiply(a, b, c), c)
+
+
+@WORK.spelling("NumPy arrays, matrices in parallel, three run-time loops")
+def numpy_matrices(inputs, n):
+    a, b = np.ascontiguousarray(inputs["a"]), np.ascontiguousarray(inputs["b"])
+    c = np.zeros((n, 3, 3), np.float32)
+    array = ti.types.ndarray(dtype=ti.f32, ndim=3)
+
+    @ti.kernel
+    def multiply(a: array, b: array, c: array):
+        for p in range(a.shape[0]):
+            for i in range(3):
+                for j in range(3):
+                    s = 0.0
+                    for k in range(3):
+                        s += a[p, i, k] * b[p, k, j]
+                    c[p, i, j] = s
+
+    return made(lambda: multiply(a, b, c), c)
+
+
+@WORK.spelling("ndarrays of matrices, @")
+def ndarrays(inputs, n):
+    a, b, c = (ti.Matrix.ndarray(3, 3, ti.f32, shape=n) for _ in range(3))
+    a.from_numpy(np.ascontiguousarray(inputs["a"]))
+    b.from_numpy(np.ascontiguousarray(inputs["b"]))
+    array = ti.types.ndarray(dtype=ti.types.matrix(3, 3, ti.f32), ndim=1)
+
+    @ti.kernel
+    def multiply(a: array, b: array, c: array):
+        for p in c:
+            c[p] = a[p] @ b[p]
+
+    return made(lambda: multiply(a, b, c), c)
