@@ -30,7 +30,7 @@ OWN = {
     r"^findTarget\(.*::(x86|aarch64)$": "LLVM's targets are registered once in a process",
     r"metate::python::\(anonymous namespace\)::innermost$|mainThread": "signals arrive at a process, at its main thread",
     r"^metate::python::\(anonymous namespace\)::(compileError|frontendError)$": "the extension's exception classes",
-    r"^metate::python::\(anonymous namespace\)::(\w*[sS]lots|members|methods|properties|spec)$": "Python's tables",
+    r"^metate::python::(callable::)?\(anonymous namespace\)::(\w*[sS]lots|members|methods|properties|spec)$": "Python's tables",
     r"^metate::python::\(anonymous namespace\)::create\(.*::(names|slowName)$": "Python's tables",
 }
 

@@ -1,6 +1,8 @@
 //===- Strides.cpp - loops that walk memory in strides ----------*- C++ -*-===//
 #include "metate/Emit/Strides.h"
 
+#include "metate/Emit/Emit.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -111,7 +113,9 @@ PreservedAnalyses metate::TuneStrides::run(Module &module, ModuleAnalysisManager
   auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
   SetVector<Function *> found;
   for (Function &function : module) {
-    if (!function.isDeclaration() && isOfStrides(function, functions))
+    // What is lanes of vectors already says itself how it reads.
+    if (!function.isDeclaration() && !function.hasFnAttribute(lanesAttribute) &&
+        isOfStrides(function, functions))
       found.insert(&function);
     functions.clear(function, function.getName()); // the costs that analyses ask for are kept there
   }
