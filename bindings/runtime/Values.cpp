@@ -72,6 +72,18 @@ bool asBufferBool(PyObject *value, bool *result) {
   return found;
 }
 
+/// After `__index__` or `__float__` failed: a value that cannot be converted is of another type; ^C, a recursion without end and
+/// what else is no such answer are the caller's to see.
+Fit cannotBeConverted() {
+  for (PyObject *answer :
+       {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError, PyExc_RuntimeError})
+    if (PyErr_ExceptionMatches(answer) && !PyErr_ExceptionMatches(PyExc_RecursionError)) {
+      PyErr_Clear();
+      return Fit::WrongType;
+    }
+  throw nb::python_error();
+}
+
 Fit encodeFloat(uint32_t dtype, PyObject *value, void *bytes) {
   double number;
   if (PyFloat_Check(value)) {
@@ -87,10 +99,8 @@ Fit encodeFloat(uint32_t dtype, PyObject *value, void *bytes) {
     if (!methods || !(methods->nb_float || methods->nb_index))
       return Fit::WrongType;
     number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred()) {
-      PyErr_Clear();
-      return Fit::WrongType;
-    }
+    if (number == -1.0 && PyErr_Occurred())
+      return cannotBeConverted();
   }
   storeFloat(dtype, number, bytes);
   return Fit::Yes;
@@ -129,10 +139,8 @@ Fit encodeScalar(uint32_t dtype, PyObject *value, void *bytes) {
     return Fit::WrongType;
   if (PyIndex_Check(value)) {
     PyObject *number = PyNumber_Index(value);
-    if (!number) {
-      PyErr_Clear();
-      return Fit::WrongType;
-    }
+    if (!number)
+      return cannotBeConverted();
     Fit fit = storeInteger(dtype, number, bytes);
     Py_DECREF(number);
     return fit;
@@ -148,17 +156,16 @@ static Fit encodeSequence(const ElementType &type, PyObject *value, char *bytes,
     return encodeScalar(type.dtype, value, bytes);
   if (PyUnicode_Check(value) || PyBytes_Check(value) || !PySequence_Check(value))
     return Fit::WrongType;
-  PyObject *items = PySequence_Tuple(value); // own: converting an item may change a list
-  if (!items) {
-    PyErr_Clear();
-    return Fit::WrongType;
-  }
+  nb::object items =
+      nb::steal(PySequence_Tuple(value)); // own: converting an item may change a list
+  if (!items.is_valid())
+    return cannotBeConverted();
   uint64_t length = depth == 0 ? type.rows : type.columns;
   uint64_t step = (depth + 1 == type.rank ? 1 : type.columns) * metate_dtype_bytes(type.dtype);
-  Fit fit = uint64_t(PyTuple_GET_SIZE(items)) == length ? Fit::Yes : Fit::WrongType;
+  Fit fit = uint64_t(PyTuple_GET_SIZE(items.ptr())) == length ? Fit::Yes : Fit::WrongType;
   for (uint64_t i = 0; i < length && fit == Fit::Yes; ++i)
-    fit = encodeSequence(type, PyTuple_GET_ITEM(items, Py_ssize_t(i)), bytes + i * step, depth + 1);
-  Py_DECREF(items);
+    fit = encodeSequence(type, PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i)), bytes + i * step,
+                         depth + 1);
   return fit;
 }
 

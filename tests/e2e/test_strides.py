@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 import metate as mt
@@ -96,4 +97,41 @@ def test_others_have_wide_vectors(made, tmp_path):
 
 
 def test_other_cpus_decide_themselves(tmp_path):
-    assert re.search(WIDE, code_of(products, "x86-64-v4", tmp_path))
+    assert re.search(WIDE, code_of(every_third, "x86-64-v4", tmp_path))
+
+
+@pytest.mark.parametrize(("scalar", "kind"), [(mt.f64, np.float64), (mt.i64, np.int64)])
+def test_vectors_of_512_bits_go_in_and_out(scalar, kind):
+    """In one register or in two: where the caller and what it calls have it."""
+    eight = mt.types.vector(8, scalar)
+    table = mt.types.ndarray(dtype=mt.f32, ndim=2)
+
+    @mt.real_func
+    def turned(x: table, y: table, n: mt.i32, v: eight) -> eight:
+        for i in range(n):
+            for j in range(n):
+                y[j, i] = x[i, j]
+        return v + mt.cast(1, scalar)
+
+    @mt.real_func
+    def again(y: table, n: mt.i32, v: eight) -> eight:
+        result = v * mt.cast(2, scalar)
+        for i in range(64):
+            y[i, n] += 1.0
+        if n > 0:
+            result = again(y, n - 1, v + mt.cast(1, scalar)) + result
+        return result
+
+    @mt.kernel
+    def run(x: table, y: table, out: mt.types.ndarray(dtype=eight, ndim=1), v: eight):
+        for _ in range(1):
+            w = v
+            for _ in range(3):
+                w = turned(x, y, 64, w)
+            out[0] = w
+            out[1] = again(y, 3, v)
+
+    x, out = np.zeros((64, 64), np.float32), np.zeros((2, 8), kind)
+    v = np.arange(1, 9)
+    run(x, x.copy(), out, mt.Vector(list(v), dt=scalar))
+    np.testing.assert_array_equal(out, [v + 3, 2 * (4 * v + 6)])

@@ -374,3 +374,39 @@ def test_what_is_just_what_a_field_holds_and_what_is_not(rng):
     vectors.from_numpy(pairs)
     np.testing.assert_array_equal(vectors.to_numpy(), pairs)
     assert vectors._elements.take(pairs) and not vectors._elements.take(pairs.astype(np.uint32))
+
+
+class Converted:
+    """A whole number that a function gives."""
+
+    def __init__(self, give):
+        self.give = give
+
+    def __index__(self):
+        return self.give()
+
+
+def test_what_a_conversion_raises():
+    @mt.kernel
+    def add(a: mt.i32, b: mt.i32) -> mt.i32:
+        return a + b
+
+    calls = 0
+
+    def interrupted():
+        nonlocal calls
+        calls += 1
+        raise KeyboardInterrupt
+
+    assert add(Converted(lambda: 3), 4) == 7
+    with pytest.raises(KeyboardInterrupt):
+        add(Converted(interrupted), 1)
+    assert calls == 1
+    with pytest.raises(RuntimeTypeError_, match="expected i32, got Converted"):
+        add(Converted(lambda: "three"), 1)
+
+    def endless():
+        return add(Converted(endless), 1)
+
+    with pytest.raises(RecursionError):
+        endless()

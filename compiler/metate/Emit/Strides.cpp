@@ -97,13 +97,33 @@ static bool isOfStrides(Function &function, FunctionAnalysisManager &analyses) {
   return isFound;
 }
 
-/// With what it calls: only functions of no more features are inlined.
-static void addCallees(SetVector<Function *> &found) {
-  for (size_t k = 0; k < found.size(); ++k)
+static bool isWide(Type *type) {
+  if (auto *vector = dyn_cast<FixedVectorType>(type))
+    return vector->getPrimitiveSizeInBits() > 256;
+  return any_of(type->subtypes(), isWide);
+}
+
+/// Vectors of 512 bits go from function to function in one register with AVX-512, in two without.
+static bool passesWide(FunctionType &type) {
+  return isWide(type.getReturnType()) || any_of(type.params(), isWide);
+}
+
+/// A function with what it calls, for only functions of no more features are inlined; empty: wide vectors go in or out.
+static SetVector<Function *> withCallees(Function &function) {
+  SetVector<Function *> found;
+  found.insert(&function);
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (passesWide(*found[k]->getFunctionType()))
+      return {};
     for (Instruction &instruction : instructions(*found[k]))
-      if (auto *call = dyn_cast<CallBase>(&instruction))
+      if (auto *call = dyn_cast<CallBase>(&instruction); call && !isa<IntrinsicInst>(call)) {
+        if (passesWide(*call->getFunctionType()))
+          return {};
         if (Function *callee = call->getCalledFunction(); callee && !callee->isDeclaration())
           found.insert(callee);
+      }
+  }
+  return found;
 }
 
 PreservedAnalyses metate::TuneStrides::run(Module &module, ModuleAnalysisManager &analyses) {
@@ -111,21 +131,21 @@ PreservedAnalyses metate::TuneStrides::run(Module &module, ModuleAnalysisManager
   if (cpu != "znver4" && cpu != "znver5")
     return PreservedAnalyses::all();
   auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
-  SetVector<Function *> found;
+  SetVector<Function *> tuned;
   for (Function &function : module) {
     // What is lanes of vectors already says itself how it reads.
     if (!function.isDeclaration() && !function.hasFnAttribute(lanesAttribute) &&
         isOfStrides(function, functions))
-      found.insert(&function);
+      if (SetVector<Function *> found = withCallees(function); !found.empty()) {
+        function.addFnAttr(
+            Attribute::NoInline); // its code would be the caller's, with the caller's features
+        tuned.insert(found.begin(), found.end());
+      }
     functions.clear(function, function.getName()); // the costs that analyses ask for are kept there
   }
-  for (Function *function : found)
-    function->addFnAttr(
-        Attribute::NoInline); // its code would be the caller's, with the caller's features
-  addCallees(found);
   std::string features = machine.getTargetFeatureString().str();
   features += features.empty() ? "-avx512f" : ",-avx512f";
-  for (Function *function : found) {
+  for (Function *function : tuned) {
     function->addFnAttr("target-cpu", cpu);
     function->addFnAttr("target-features", features);
   }

@@ -29,6 +29,9 @@ using namespace mlir;
 using namespace metate;
 
 namespace {
+/// Of sums along one variable, so many are to be beside each other.
+constexpr int64_t leastKept = 16;
+
 /// (variable / divisor) % modulus; a modulus of 0: all that is left.
 struct Part {
   int64_t divisor = 1, modulus = 0;
@@ -50,7 +53,7 @@ public:
   llvm::MapVector<Value, Part> values;
 
   /// Extents of the variables that make all of it, outermost first; empty: it is not taken apart, or not evenly. `isSummed`:
-  /// short rows are summed (see sumsShortRows).
+  /// short rows are summed (see summedVariables).
   SmallVector<int64_t> digits(bool isSummed) const {
     std::set<int64_t> bounds{1, extent};
     for (auto &[value, part] : values)
@@ -127,22 +130,36 @@ Value uncorrected(Value value) {
   return less && less.getLhs() == select.getFalseValue() ? select.getFalseValue() : value;
 }
 
-/// `mean[i // 2, j // 2] += x[i, j]`: do several iterations add to each place, along this variable? As a variable of its own, what
-/// tells them apart can be summed in order (metate-serialize-reductions), which asks for the same of the atomic operation.
-bool sumsShortRows(Block &body, const Parts &parts) {
-  auto isShort = [&](Value coordinate) {
-    auto part = parts.values.find(uncorrected(coordinate));
-    return part != parts.values.end() && part->second.divisor > 1 &&
-           part->second.divisor < leastRow && !part->second.modulus;
-  };
-  return llvm::any_of(body, [&](Operation &op) {
-    if (!isa<AtomicOp, memref::AtomicRMWOp>(op) || !op.use_empty())
-      return false;
+/// `mean[i // 2, j // 2] += x[i, j]`: by what the variable is divided where several iterations add to one place along it; 1: they do not.
+int64_t summedRow(Block &body, const Parts &parts) {
+  int64_t row = 1;
+  for (Operation &op : body) {
     auto cell = CellAccess::of(&op);
-    if (cell && (cell->resolve().lastActivity() >= 0 || cell->resolve().lastPool() >= 0))
-      return false;
-    return llvm::any_of(writeOf(&op)->second, isShort);
-  });
+    if (!isa<AtomicOp, memref::AtomicRMWOp>(op) || !op.use_empty() ||
+        (cell && (cell->resolve().lastActivity() >= 0 || cell->resolve().lastPool() >= 0)))
+      continue;
+    for (Value coordinate : writeOf(&op)->second)
+      if (auto part = parts.values.find(uncorrected(coordinate));
+          part != parts.values.end() && part->second.divisor < leastRow && !part->second.modulus)
+        row = std::max(row, part->second.divisor);
+  }
+  return row;
+}
+
+/// How many of the last variables have such short rows. As variables of their own, what tells the iterations of one place apart can
+/// be summed in order (metate-serialize-reductions), which asks for the same of the atomic operation. `extents`: 0, not known.
+unsigned summedVariables(Block &body, ArrayRef<int64_t> extents) {
+  unsigned count = 0;
+  int64_t kept = 0;
+  for (unsigned axis = extents.size(); axis-- > 0 && extents[axis] >= 2 * leastRow; ++count) {
+    int64_t row = summedRow(body, Parts(body.getArgument(axis), extents[axis]));
+    if (row == 1)
+      break;
+    if (count == 0)
+      kept = extents[axis] / row;
+  }
+  // Sums in one direction alone gain less than rows that are too short for vectors lose.
+  return count == 1 && kept < leastKept ? 0 : count;
 }
 
 /// Writes a loop with the digits of one of its variables for it.
@@ -295,15 +312,18 @@ private:
     Block &body = each.getBody().front();
     SmallVector<int64_t> extents =
         findPath(cast<TreeType>(each.getTree().getType()), each.getPath())->extents;
-    bool isSummed = maySum();
-    for (unsigned axis = extents.size(); axis-- > 0;) {
-      if (extents[axis] < 2 * leastRow || extents[axis] > std::numeric_limits<int32_t>::max())
-        isSummed = false;
-      else if (Parts parts(body.getArgument(axis), extents[axis]);
-               isSummed &= sumsShortRows(body, parts), !parts.digits(isSummed).empty())
+    unsigned summed = maySum() ? summedVariables(body, extents) : 0;
+    for (auto [axis, extent] : llvm::enumerate(extents))
+      if (isInReach(extent) && !Parts(body.getArgument(axis), extent)
+                                    .digits(/*isSummed=*/axis + summed >= extents.size())
+                                    .empty())
         return true;
-    }
     return false;
+  }
+
+  /// Does 32-bit arithmetic take it apart, into more than one row?
+  static bool isInReach(int64_t extent) {
+    return extent >= 2 * leastRow && extent <= std::numeric_limits<int32_t>::max();
   }
 
   static void makeRange(ForEachOp each) {
@@ -334,18 +354,16 @@ private:
   }
 
   void visit(RangeOp range) {
-    bool hasChanged = false, isSummed = maySum();
-    for (unsigned axis = range.getLower().size(); axis-- > 0;) {
-      auto lower = constantOf(range.getLower()[axis]), upper = constantOf(range.getUpper()[axis]);
-      if (lower != 0 || !upper || *upper < 2 * leastRow ||
-          *upper > std::numeric_limits<int32_t>::max()) {
-        isSummed = false;
+    SmallVector<int64_t> extents; // 0: not from 0, or not known
+    for (auto [lower, upper] : llvm::zip(range.getLower(), range.getUpper()))
+      extents.push_back(constantOf(lower) == 0 ? constantOf(upper).value_or(0) : 0);
+    unsigned summed = maySum() ? summedVariables(range.getBody().front(), extents) : 0;
+    bool hasChanged = false;
+    for (unsigned axis = extents.size(); axis-- > 0;) {
+      if (!isInReach(extents[axis]))
         continue;
-      }
-      Parts parts(range.getBody().front().getArgument(axis), *upper);
-      isSummed &=
-          sumsShortRows(range.getBody().front(), parts); // along the last variables, without a gap
-      SmallVector<int64_t> digits = parts.digits(isSummed);
+      Parts parts(range.getBody().front().getArgument(axis), extents[axis]);
+      SmallVector<int64_t> digits = parts.digits(/*isSummed=*/axis + summed >= extents.size());
       if (digits.empty())
         continue;
       range = Split(range, digits).run(range, axis, parts);
