@@ -100,8 +100,11 @@ def write_block(block, form, indent) -> list[str]:
 
 
 def has_draws(block) -> bool:
-    """Does a statement in it draw a random number?"""
-    return any(HERE in line.twin for statement in block for inner in statement.walk() for line in inner.lines)
+    """Does a statement in it draw a random number, or a function that an expression calls?"""
+    statements = [inner for statement in block for inner in statement.walk()]
+    return any(HERE in line.twin for inner in statements for line in inner.lines) or any(
+        HERE in part.twin for inner in statements for expression in inner.exprs for part in expression.walk()
+    )
 
 
 @dataclass

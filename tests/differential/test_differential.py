@@ -14,6 +14,7 @@ from differential.case import Case
 from differential.compare import difference, twin_results
 from differential.fuzz import Watch
 from differential.generate import generate
+from differential.program import Expr, Line, Stmt, has_draws
 from differential.reduce import Reducer, same_failure, size_of
 from differential.run import COUNTED, VARIANTS, Session
 
@@ -228,6 +229,14 @@ def k(found):
         own, other, true = (draws.philox((i, 0, 1, k)) for k in range(3))
         want += [own[0], own[1], other[0], true[0], own[2]]
     assert drawn_by(text) == want
+
+
+def test_functions_that_draw_in_an_expression():
+    """A call in an expression's operand draws as a statement does."""
+    call = Expr(None, "1 + {0}", "1 + {0}", [Expr(None, "g()", f"g({draws.HERE})")])
+    line = [Line("x = {0}", "x = {0}")]
+    assert has_draws([Stmt("if", [Line("if True:", "if True:", [Stmt("call", line, [call])])])])
+    assert not has_draws([Stmt("call", line, [Expr(None, "g()", "g()")])])
 
 
 def test_random_numbers_of_functions_in_copies():

@@ -494,3 +494,25 @@ def test_halves_go_in_and_come_out():
     assert np.array(run(1.5)).tolist() == [[0.5, -2, 4], [6, 1, -3]]
     with mt.Context(opt_level=0):  # where no call goes away
         assert np.array(run(1.5)).tolist() == [[0.5, -2, 4], [6, 1, -3]]
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_truth_values_of_a_recursion(level):
+    """LLVM 22 ends the process over vectors of them in mask registers, where it optimises nothing."""
+
+    @mt.real_func
+    def both(n: mt.i32, half: mt.f16) -> mt.types.vector(2, mt.u1):
+        if n > 0:
+            return both(n - 1, mt.f16(1.0))
+        return mt.types.vector(2, mt.u1)(half > 0, n < 0)
+
+    @mt.kernel
+    def run(out: mt.types.ndarray(dtype=mt.i32, ndim=2)):
+        for i in range(2):
+            found = both(i, mt.f16(0.0))
+            out[i, 0], out[i, 1] = mt.cast(found[0], mt.i32), mt.cast(found[1], mt.i32)
+
+    out = np.full((2, 2), 7, np.int32)
+    with mt.Context(opt_level=level):
+        run(out)
+    np.testing.assert_array_equal(out, [[0, 0], [1, 0]])

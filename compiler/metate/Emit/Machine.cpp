@@ -246,10 +246,14 @@ Expected<std::unique_ptr<TargetMachine>> metate::createTargetMachine(const Machi
   Expected<const Target *> target = findTarget(triple);
   if (!target)
     return target.takeError();
+  std::string features = options.features;
+  // Unoptimised, LLVM 22 cannot copy what a function gives in a mask register, and ends the process.
+  if (options.optLevel == 0 && triple.isX86())
+    features += features.empty() ? "-avx512f" : ",-avx512f";
   llvm::TargetOptions machineOptions; // fp contraction: only where an operation's flags allow it
   std::unique_ptr<TargetMachine> machine(
-      (*target)->createTargetMachine(triple, options.cpu, options.features, machineOptions,
-                                     Reloc::PIC_, std::nullopt, codeGenLevel(options.optLevel)));
+      (*target)->createTargetMachine(triple, options.cpu, features, machineOptions, Reloc::PIC_,
+                                     std::nullopt, codeGenLevel(options.optLevel)));
   if (!machine)
     return llvm::createStringError("no code generator for target '" + options.triple + "'");
   return machine;
