@@ -6,41 +6,40 @@
 
 namespace metate::python {
 
-Array::Array(nb::handle owner, uint32_t dtype, uint32_t elementRank) : elementRank(elementRank) {
-  if (PyObject_GetBuffer(owner.ptr(), &view, PyBUF_STRIDES | PyBUF_WRITABLE) != 0) {
+Array::Array(nb::handle owner, uint32_t dtype, uint32_t elementRank)
+    : elementRank(elementRank), view(owner.ptr(), PyBUF_STRIDES | PyBUF_WRITABLE) {
+  if (!view) {
     PyErr_Clear();
-    if (PyObject_GetBuffer(owner.ptr(), &view, PyBUF_STRIDES) != 0)
+    view = BufferView(owner.ptr(), PyBUF_STRIDES);
+    if (!view)
       throw nb::python_error();
   }
   int64_t bytes = metate_dtype_bytes(dtype);
-  if (view.itemsize != bytes || view.ndim > METATE_MAX_RANK || elementRank > 2 ||
-      int(elementRank) > view.ndim) {
-    PyBuffer_Release(&view);
+  if (view->itemsize != bytes || view->ndim > METATE_MAX_RANK || elementRank > 2 ||
+      int(elementRank) > view->ndim) {
     throwNamed("RuntimeTypeError_",
                "array: expected memory of " + std::to_string(bytes) + "-byte scalars of at most " +
                    std::to_string(METATE_MAX_RANK) + " dimensions",
                METATE_E_TYPE_MISMATCH);
   }
-  array.data = view.buf;
+  array.data = view->buf;
   array.dtype = dtype;
-  array.rank = uint32_t(view.ndim);
-  array.flags = view.readonly ? METATE_ARRAY_READ_ONLY : 0;
+  array.rank = uint32_t(view->ndim);
+  array.flags = view->readonly ? METATE_ARRAY_READ_ONLY : 0;
   array.shape = extents;
-  aligned = reinterpret_cast<uintptr_t>(view.buf) % uint64_t(bytes) == 0;
+  aligned = reinterpret_cast<uintptr_t>(view->buf) % uint64_t(bytes) == 0;
   bool isContiguous = true, isEmpty = false;
   int64_t gapless = 1;
   for (uint32_t k = array.rank; k-- > 0;) {
-    extents[k] = view.shape[k];
-    steps[k] = view.strides[k] / bytes;
-    aligned &= view.strides[k] % bytes == 0;
+    extents[k] = view->shape[k];
+    steps[k] = view->strides[k] / bytes;
+    aligned &= view->strides[k] % bytes == 0;
     isContiguous &= extents[k] == 1 || steps[k] == gapless;
     isEmpty |= extents[k] == 0;
     gapless *= extents[k];
   }
   array.strides = isContiguous || isEmpty ? nullptr : steps;
 }
-
-Array::~Array() { PyBuffer_Release(&view); }
 
 ElementType Array::elementType() const {
   ElementType type;

@@ -3,6 +3,7 @@
 #ifndef METATE_BINDINGS_RUNTIME_ARRAY_H
 #define METATE_BINDINGS_RUNTIME_ARRAY_H
 
+#include "BufferView.h"
 #include "Values.h"
 
 namespace metate::python {
@@ -12,7 +13,6 @@ public:
   /// A view of `owner`, which offers the buffer protocol and lives as long as the view: scalars of
   /// `dtype`; its last `elementRank` dimensions are those of an element. Throws.
   Array(nb::handle owner, uint32_t dtype, uint32_t elementRank);
-  ~Array();
   Array(const Array &) = delete;
   Array &operator=(const Array &) = delete;
 
@@ -21,7 +21,7 @@ public:
   bool isContiguous() const { return !array.strides; }
   bool isAligned() const { return aligned; }
   uint32_t getElementRank() const { return elementRank; }
-  PyObject *getOwner() const { return view.obj; }
+  PyObject *getOwner() const { return view->obj; }
 
   /// An element as Python has it. Throws RuntimeIndexError_.
   nb::object read(nb::handle index) const;
@@ -35,11 +35,11 @@ private:
   char *place(nb::handle index) const;
   template <typename Visit> void eachComponent(char *element, Visit visit) const;
 
-  Py_buffer view{};
+  uint32_t elementRank;
+  BufferView view;
   metate_array array{};
   int64_t extents[METATE_MAX_RANK] = {};
   int64_t steps[METATE_MAX_RANK] = {};
-  uint32_t elementRank;
   bool aligned = true;
 };
 

@@ -1,5 +1,6 @@
 // Guards, targets and how they are found. Everything here runs under the GIL.
 #include "Binding.h"
+#include "BufferView.h"
 
 #include <algorithm>
 #include <bit>
@@ -69,15 +70,13 @@ Guard::Guard(nb::handle described)
 namespace {
 
 bool hasContents(PyObject *array, PyObject *bytes) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(array, &view, PyBUF_SIMPLE) != 0) {
+  BufferView view(array, PyBUF_SIMPLE);
+  if (!view) {
     PyErr_Clear();
     return false;
   }
-  bool isSame = view.len == PyBytes_GET_SIZE(bytes) &&
-                std::memcmp(view.buf, PyBytes_AS_STRING(bytes), size_t(view.len)) == 0;
-  PyBuffer_Release(&view);
-  return isSame;
+  return view->len == PyBytes_GET_SIZE(bytes) &&
+         std::memcmp(view->buf, PyBytes_AS_STRING(bytes), size_t(view->len)) == 0;
 }
 
 } // namespace

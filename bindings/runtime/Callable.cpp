@@ -157,7 +157,10 @@ PyObject *bindTo(PyObject *self, PyObject *instance, PyObject *) {
 }
 
 /// Types made by a class statement do not inherit what makes calls fast.
-PyObject *prepareClass(PyObject *type, PyObject *, PyObject *) {
+PyObject *prepareClass(PyObject *type, PyObject *, PyObject *keywords) {
+  if (keywords && PyDict_GET_SIZE(keywords))
+    return PyErr_Format(PyExc_TypeError, "%s: expected no keywords of a class",
+                        reinterpret_cast<PyTypeObject *>(type)->tp_name);
   auto *made = reinterpret_cast<PyTypeObject *>(type);
   if (made->tp_call == &callPacked)
     made->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;

@@ -2,6 +2,7 @@
 // costs 60 ns through it. It must keep working when an argument's conversion
 // runs arbitrary Python code.
 #include "Dispatcher.h"
+#include "BufferView.h"
 
 #include "Binding.h"
 
@@ -305,30 +306,21 @@ PyObject *reserveFor(PyObject *object, PyObject *const *given, Py_ssize_t count)
 /// The memory of pools that Python objects lend for a launch.
 class LentPools {
 public:
-  LentPools() = default;
   /// None: the device's allocator gives the pool.
   void add(nb::handle object) {
     pools.emplace_back();
     if (object.is_none())
       return;
-    Py_buffer &view = views.emplace_back();
-    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) {
-      views.pop_back();
+    BufferView &view = views.emplace_back(object.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+    if (!view)
       throw nb::python_error();
-    }
-    pools.back() = {view.buf, uint64_t(view.len)};
+    pools.back() = {view->buf, uint64_t(view->len)};
   }
-  ~LentPools() {
-    for (Py_buffer &view : views)
-      PyBuffer_Release(&view);
-  }
-  LentPools(const LentPools &) = delete;
-  LentPools &operator=(const LentPools &) = delete;
 
   std::vector<metate_pool_memory> pools;
 
 private:
-  std::vector<Py_buffer> views;
+  std::vector<BufferView> views;
 };
 
 PyObject *launchWith(PyObject *object, PyObject *const *given, Py_ssize_t count) {

@@ -1,6 +1,7 @@
 // Indexing of fields from Python. A key is an integer, a tuple, or a sequence of integers; None is
 // the key of a field without dimensions. Which cell that is, and how it is activated, libmetate knows.
 #include "Elements.h"
+#include "BufferView.h"
 
 #include <cstring>
 #include <nanobind/stl/vector.h>
@@ -181,23 +182,15 @@ bool Elements::hasForm(const Py_buffer &view) const {
 bool Elements::take(PyObject *array) {
   if (members.size() != 1 || !PyObject_CheckBuffer(array))
     return false;
-  Py_buffer view;
-  if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
+  BufferView view(array, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!view) {
     PyErr_Clear();
     return false;
   }
-  bool isTaken = hasForm(view);
-  int32_t status = METATE_OK;
-  try {
-    if (isTaken)
-      status = tree->writeDense(members[0], view.buf, uint64_t(view.len));
-  } catch (...) {
-    PyBuffer_Release(&view);
-    throw;
-  }
-  PyBuffer_Release(&view);
-  check(status);
-  return isTaken;
+  if (!hasForm(*view))
+    return false;
+  check(tree->writeDense(members[0], view->buf, uint64_t(view->len)));
+  return true;
 }
 
 namespace {

@@ -25,9 +25,12 @@ Tree::Tree(std::shared_ptr<Type> ofType, nb::handle capacities, nb::handle buffe
 
 void Tree::adopt(PyObject *buffer, bool reset, const Capacities &capacities) {
   uint32_t flags = reset ? METATE_BIND_RESET | METATE_BIND_FIT : METATE_BIND_ADOPT;
-  if (PyObject_GetBuffer(buffer, &memory, PyBUF_CONTIG) != 0) {
+  BufferView block(buffer, PyBUF_CONTIG);
+  if (!block) {
     PyErr_Clear();
-    if (reset || PyObject_GetBuffer(buffer, &memory, PyBUF_CONTIG_RO) != 0) {
+    if (!reset)
+      block = BufferView(buffer, PyBUF_CONTIG_RO);
+    if (!block) {
       PyErr_Clear();
       throwNamed("TreeError",
                  "buffer: expected a writable, contiguous buffer (NumPy array, "
@@ -41,23 +44,21 @@ void Tree::adopt(PyObject *buffer, bool reset, const Capacities &capacities) {
   int32_t status;
   {
     nb::gil_scoped_release released;
-    status = metate_tree_bind(type->get(), memory.buf, uint64_t(memory.len),
+    status = metate_tree_bind(type->get(), block->buf, uint64_t(block->len),
                               reset ? capacities.get() : nullptr, flags, &bound);
   }
   if (status != METATE_OK) {
     std::string text = metate_last_error(); // before anything else can fail
-    PyBuffer_Release(&memory);
     setError(status, text, Subject::Tree);
     throw nb::python_error();
   }
   tree = bound;
+  memory = std::move(block);
 }
 
 Tree::~Tree() {
   if (tree)
     metate_tree_unbind(tree);
-  if (memory.obj)
-    PyBuffer_Release(&memory);
 }
 
 metate_tree *Tree::get() const {
@@ -93,8 +94,7 @@ void Tree::unbind() {
   checkUnused("unbind");
   check(metate_tree_unbind(get()), Subject::Tree);
   tree = nullptr;
-  if (memory.obj)
-    PyBuffer_Release(&memory);
+  memory.release();
 }
 
 void Tree::reset() {
@@ -190,8 +190,10 @@ void Tree::migrate(nb::handle capacities, nb::handle buffer) {
     throwNamed("TreeError", "migrate: a view of the block is still alive; release it first",
                METATE_E_BUSY);
   checkUnused("migrate");
-  Py_buffer target{};
-  if (!buffer.is_none() && PyObject_GetBuffer(buffer.ptr(), &target, PyBUF_CONTIG) != 0) {
+  BufferView target;
+  if (!buffer.is_none())
+    target = BufferView(buffer.ptr(), PyBUF_CONTIG);
+  if (!buffer.is_none() && !target) {
     PyErr_Clear();
     throwNamed("TreeError",
                "migrate: buffer: expected a writable, contiguous buffer, got " +
@@ -202,16 +204,13 @@ void Tree::migrate(nb::handle capacities, nb::handle buffer) {
   int32_t status;
   {
     nb::gil_scoped_release released;
-    status = metate_tree_migrate(handle, target.buf, uint64_t(target.len), slots.get(),
-                                 target.buf ? METATE_BIND_FIT : 0);
+    status = metate_tree_migrate(handle, target->buf, uint64_t(target->len), slots.get(),
+                                 target->buf ? METATE_BIND_FIT : 0);
   }
   resetting = false;
   std::string text = metate_last_error();
-  Py_buffer &unused = status == METATE_OK ? memory : target;
-  if (unused.obj)
-    PyBuffer_Release(&unused);
   if (status == METATE_OK) {
-    memory = target;
+    memory = std::move(target);
     return;
   }
   setError(status, text, Subject::Tree);

@@ -2,6 +2,7 @@
 #ifndef METATE_BINDINGS_RUNTIME_TREE_H
 #define METATE_BINDINGS_RUNTIME_TREE_H
 
+#include "BufferView.h"
 #include "Type.h"
 
 namespace metate::python {
@@ -57,7 +58,7 @@ private:
 
   std::shared_ptr<Type> type;
   metate_tree *tree = nullptr;
-  Py_buffer memory{};
+  BufferView memory;
   int exports = 0;
   mutable int uses = 0;
   bool resetting = false;

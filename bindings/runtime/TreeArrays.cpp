@@ -57,18 +57,10 @@ int32_t Tree::writeDense(uint32_t member, const void *values, uint64_t bytes) {
 
 void writeDense(Tree &tree, uint32_t index, nb::handle array) {
   tree.getType()->level(index); // or an error
-  Py_buffer values;
-  if (PyObject_GetBuffer(array.ptr(), &values, PyBUF_C_CONTIGUOUS) != 0)
+  BufferView values(array.ptr(), PyBUF_C_CONTIGUOUS);
+  if (!values)
     throw nb::python_error();
-  int32_t status;
-  try {
-    status = tree.writeDense(index, values.buf, uint64_t(values.len));
-  } catch (...) {
-    PyBuffer_Release(&values);
-    throw;
-  }
-  PyBuffer_Release(&values);
-  check(status);
+  check(tree.writeDense(index, values->buf, uint64_t(values->len)));
 }
 
 } // namespace metate::python

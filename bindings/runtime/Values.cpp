@@ -1,6 +1,7 @@
 // Conversions between Python values and bytes, one scalar type at a time. No
 // kernel or tree appears here.
 #include "Values.h"
+#include "BufferView.h"
 
 #include <cmath>
 #include <cstring>
@@ -59,16 +60,15 @@ void storeFloat(uint32_t dtype, double value, void *bytes) {
 bool asBufferBool(PyObject *value, bool *result) {
   if (!PyObject_CheckBuffer(value))
     return false;
-  Py_buffer view;
-  if (PyObject_GetBuffer(value, &view, PyBUF_FORMAT) != 0) {
+  BufferView view(value, PyBUF_FORMAT);
+  if (!view) {
     PyErr_Clear();
     return false;
   }
   bool found =
-      view.ndim == 0 && view.itemsize == 1 && view.format && !std::strcmp(view.format, "?");
+      view->ndim == 0 && view->itemsize == 1 && view->format && !std::strcmp(view->format, "?");
   if (found)
-    *result = *static_cast<const unsigned char *>(view.buf) != 0;
-  PyBuffer_Release(&view);
+    *result = *static_cast<const unsigned char *>(view->buf) != 0;
   return found;
 }
 
