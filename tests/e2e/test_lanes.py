@@ -114,3 +114,44 @@ def test_fields(rng):
     x.from_numpy(data)
     run()
     np.testing.assert_allclose(y.to_numpy(), data * data.sum(dtype=np.float64), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n, m, k", [(1, 1, 1), (4, 16, 17), (5, 63, 18), (7, 64, 30), (9, 145, 1), (130, 40, 33)])
+@pytest.mark.parametrize("dtype", [f32, f64, i32])
+def test_rows_take_turns_together(rng, dtype, n, m, k):
+    """Products of matrices: several rows at a time, with rows and columns left over."""
+
+    @mt.kernel
+    def multiply(a: array(dtype, 2), b: array(dtype, 2), c: array(dtype, 2)):
+        for i, j in mt.ndrange(c.shape[0], c.shape[1]):
+            for l in range(a.shape[1]):
+                c[i, j] += a[i, l] * b[l, j]
+
+    numpy = {f32: np.float32, f64: np.float64, i32: np.int32}[dtype]
+    a, b = (rng.integers(-8, 9, s).astype(numpy) for s in ((n, k), (k, m)))  # sums of any order are exact
+    (c,) = alike(lambda c: multiply(a, b, c), np.ones((n, m), numpy))
+    np.testing.assert_array_equal(c, 1 + a @ b)
+
+
+@pytest.mark.parametrize("n", [1, 16, 63, 64, 65, 200])
+def test_groups_take_turns_together(rng, n):
+    """Sums of columns, and of two of them: several groups of lanes at a time."""
+
+    @mt.kernel
+    def run(a: array(f32, 2), total: array(f32, 1), other: array(f32, 1)):
+        for j in range(total.shape[0]):
+            for i in range(a.shape[0]):
+                total[j] += a[i, j]
+        for j in range(total.shape[0]):
+            s, t = 0.0, 0.0
+            for i in range(a.shape[0]):
+                s += a[i, j]
+                t -= 2 * a[i, j]
+            for i in range(a.shape[0]):
+                s += t * a[i, 0]
+            other[j] = s
+
+    a = rng.integers(-8, 9, (20, n)).astype(np.float32)
+    total, other = alike(lambda *out: run(a, *out), np.ones(n, np.float32), np.zeros(n, np.float32))
+    np.testing.assert_array_equal(total, 1 + a.sum(0))
+    np.testing.assert_array_equal(other, a.sum(0) - 2 * a.sum(0) * a[:, 0].sum())

@@ -204,14 +204,17 @@ struct WidenRanges : metate::impl::WidenRangesBase<WidenRanges> {
   }
 
 private:
-  /// A parallel loop with a loop in it that names cells in slots.
+  /// A parallel loop with a loop in it that names cells in slots, or whose turns have loops of their own: those turns can be lanes.
   static bool mayGain(Operation *op) {
+    auto gains = [](Operation *inner) {
+      auto around = inner->getParentOfType<scf::ForOp>();
+      auto access = around ? CellAccess::of(inner) : std::nullopt;
+      return (access && access->resolve().lastPool() >= 0) ||
+             (around && isa<scf::ForOp>(inner) && isa<RangeOp, ForEachOp>(around->getParentOp()));
+    };
     return isa<RangeOp, ForEachOp>(op) && LoopBox::is(op) &&
-           op->walk([](Operation *inner) {
-               auto access =
-                   inner->getParentOfType<scf::ForOp>() ? CellAccess::of(inner) : std::nullopt;
-               return access && access->resolve().lastPool() >= 0 ? WalkResult::interrupt()
-                                                                  : WalkResult::advance();
+           op->walk([&](Operation *inner) {
+               return gains(inner) ? WalkResult::interrupt() : WalkResult::advance();
              }).wasInterrupted();
   }
 

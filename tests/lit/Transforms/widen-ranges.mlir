@@ -69,3 +69,28 @@ metate.kernel @not(%x: !leaf, %n: i32) {
   }
   metate.return
 }
+
+// Turns that have loops of their own can be lanes, in fields without slots as well.
+// CHECK-LABEL: metate.kernel @rows_of_sums(
+// CHECK: metate.range (%{{.*}}, %{{.*}}) =
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+metate.kernel @rows_of_sums(%a: memref<?x?xf32>, %c: memref<64x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  metate.range (%i) = (%c0) to (%c64) {
+    scf.for %j = %c0 to %c32 step %c1 {
+      %s = scf.for %k = %c0 to %c64 step %c1 iter_args(%old = %zero) -> f32 {
+        %x = memref.load %a[%k, %j] : memref<?x?xf32>
+        %new = arith.addf %old, %x : f32
+        scf.yield %new : f32
+      }
+      memref.store %s, %c[%i, %j] : memref<64x32xf32>
+    }
+    metate.yield
+  }
+  metate.return
+}

@@ -222,6 +222,19 @@ def lanes_twice():
     expect(out, np.full(17, 2))
 
 
+@probe("JammedTwice")
+def jammed_twice():
+    @mt.kernel
+    def run(x: array(f32, 2), out: array(f32, 1)):
+        for i in range(out.shape[0]):
+            for j in range(x.shape[0]):
+                out[i] += x[j, i]
+
+    out = np.zeros(70, np.float32)
+    run(np.ones((20, 70), np.float32), out)
+    expect(out, np.full(70, 20))
+
+
 @probe("QuotientOfAnother")
 def quotient_of_another():
     @mt.kernel

@@ -68,7 +68,23 @@ static void remarkObstacle(scf::ForOp loop, const LaneAnalysis &analysis) {
   }
 }
 
-bool cpu::runAcrossIterations(scf::ForOp loop, bool mayAlias, bool always) {
+/// `rows`: a parallel loop around it, or null.
+static void takeTurnsTogether(scf::ForOp wide, scf::ForOp rows) {
+  Location loc = wide.getLoc();
+  int64_t together = rows ? jamRows(rows, lanes) : 1;
+  if (together > 1) {
+    remarkAt(loc, Outcome::Done, "across-iterations", "lanes")
+        << Number("rows", together) << " rows take the turns of their inner loops together";
+    return;
+  }
+  together = jamLanes(wide, lanes);
+  if (together > 1)
+    remarkAt(loc, Outcome::Done, "across-iterations", "lanes")
+        << Number("groups", together)
+        << " groups of lanes take the turns of their inner loops together";
+}
+
+bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, bool always) {
   if (!hasLongLoop(loop) || loop.getNumResults() != 0)
     return false;
   if (!mayAlias)
@@ -95,6 +111,7 @@ bool cpu::runAcrossIterations(scf::ForOp loop, bool mayAlias, bool always) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), middle = lower;
+  scf::ForOp wide;
   if (!apart) {
     Value width = arith::ConstantIndexOp::create(builder, loc, lanes);
     Value span =
@@ -103,11 +120,19 @@ bool cpu::runAcrossIterations(scf::ForOp loop, bool mayAlias, bool always) {
     Value rest = arith::RemUIOp::create(builder, loc, span, width);
     middle =
         arith::AddIOp::create(builder, loc, lower, arith::SubIOp::create(builder, loc, span, rest));
-    Widening(loop, analysis, lanes).run(lower, middle);
+    wide = Widening(loop, analysis, lanes).run(lower, middle);
   }
   Widening(loop, analysis, lanes)
       .run(isMutant(Mutant::LanesTwice) ? lower : middle, upper, /*masked=*/true);
   markLanes(loop->getParentOfType<LLVM::LLVMFuncOp>());
+  // Sums of all iterations are taken in their order.
+  bool anyTotal =
+      loop->walk([](Operation *op) {
+            return Accumulation::of(*op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   loop.erase();
+  if (wide && !anyTotal)
+    takeTurnsTogether(wide, rows);
   return true;
 }

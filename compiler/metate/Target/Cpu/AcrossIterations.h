@@ -191,6 +191,12 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;
 };
 
+/// Inner loops of several groups of lanes as one, where a group alone waits for its sums. `wide`, a loop over whole groups, keeps what
+/// is left over. How many groups: 1 if it stays as it is.
+int64_t jamLanes(mlir::scf::ForOp wide, int64_t lanes);
+/// The same of several iterations of a parallel loop around loops of lanes, where these read what is the same for all iterations.
+int64_t jamRows(mlir::scf::ForOp rows, int64_t lanes);
+
 /// Numbers of a cell that vectors of cells are taken apart in, at most: LLVM does that well.
 inline constexpr int64_t mostMembers = 4;
 

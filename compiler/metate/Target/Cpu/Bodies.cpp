@@ -245,7 +245,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
 
 void KernelMapping::runInLanes(scf::ForOp loop) {
   bool mayAlias = kernel.getMayAlias();
-  if (!runAcrossIterations(loop, mayAlias, /*always=*/chunkNs == 0) && !mayAlias)
+  if (!runAcrossIterations(loop, rows, mayAlias, /*always=*/chunkNs == 0) && !mayAlias)
     runCellByCell(loop);
 }
 
@@ -258,6 +258,7 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
   SmallVector<Value> variables;
   Operation *outermost;
   guesses.clear();
+  rows = nullptr;
   size_t rank = lower.size();
   if (rank == 1) {
     Value from = arith::AddIOp::create(builder, loc, lower[0], begin);
@@ -273,8 +274,7 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
     builder.setInsertionPointToStart(loop.getBody());
     variables.push_back(loop.getInductionVar());
   } else {
-    auto rows = scf::ForOp::create(builder, loc, begin, end, one);
-    outermost = rows;
+    outermost = rows = scf::ForOp::create(builder, loc, begin, end, one);
     builder.setInsertionPointToStart(rows.getBody());
     // One division per row and outer dimension; none inside the row.
     Value rest = rows.getInductionVar();

@@ -92,6 +92,7 @@ private:
   mlir::Block *current = nullptr; ///< the entry's block that operations are moved to
   mlir::Value workers;
   mlir::scf::ForOp innermost; ///< of the loops built last
+  mlir::scf::ForOp rows;      ///< the one around it, of ranges of several dimensions
   Guesses guesses;            ///< of their variables
 };
 
@@ -123,8 +124,8 @@ void makeAlone(mlir::Operation *code);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors, which take the loop's place. False: it is left as it is. `mayAlias`: arguments may
-/// overlap; `always`: whether or not that pays, for tests.
-bool runAcrossIterations(mlir::scf::ForOp loop, bool mayAlias, bool always);
+/// overlap; `rows`: a parallel loop around the loop, or null; `always`: whether or not that pays, for tests.
+bool runAcrossIterations(mlir::scf::ForOp loop, mlir::scf::ForOp rows, bool mayAlias, bool always);
 
 /// Where iterations read or write members of cells that follow each other: vectors of whole cells, taken apart in registers, take the loop's place
 /// for all iterations but the last few. For arguments that do not overlap.
