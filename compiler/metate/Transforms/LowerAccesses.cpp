@@ -110,6 +110,28 @@ static Value offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *o
   return site.addressOf(bytes, place->local).offsetInSlot(site.path.lastPool(), place->slot);
 }
 
+/// The same of a list's cell whose chunk is looked up before the loop over its cells (metate-cut-lists).
+static Value offsetInChunk(KernelLayout &kernel, OpBuilder &builder, LoadOp op, CellSite &site) {
+  if (!op->hasAttr(mark::ofChunk))
+    return {};
+  unsigned axis = levelAxes(site.path.levels[site.path.lastPool()])[0];
+  unsigned position = llvm::find(site.path.axes, axis) - site.path.axes.begin();
+  auto number = op.getCoordinates()[position].getDefiningOp<arith::AddIOp>();
+  auto cell = number ? dyn_cast<BlockArgument>(number.getRhs()) : BlockArgument();
+  auto cells = cell ? dyn_cast<scf::ForOp>(cell.getOwner()->getParentOp()) : scf::ForOp();
+  if (!cells || cells.getInductionVar() != cell)
+    return {};
+  // The loop has a turn wherever it stands: the chunk is linked.
+  OpBuilder before(cells, builder.getListener());
+  ByteBuilder outside = kernel.arguments.bytesFor(site.argument, before, op.getLoc());
+  SmallVector<Value> first = llvm::to_vector(op.getCoordinates()), within = first;
+  first[position] = isMutant(Mutant::ChunkOfFirst) ? outside.index(0) : number.getLhs();
+  within[position] = cell;
+  Value slot = site.addressOf(outside, first).activeSlotOffset(site.path.lastPool());
+  ByteBuilder bytes = kernel.arguments.bytesFor(site.argument, builder, op.getLoc());
+  return site.addressOf(bytes, within).offsetInSlot(site.path.lastPool(), slot);
+}
+
 namespace {
 struct LowerLoad : LayoutPattern<LoadOp> {
   using LayoutPattern::LayoutPattern;
@@ -125,6 +147,8 @@ struct LowerLoad : LayoutPattern<LoadOp> {
     Value result;
     if (Value offset = offsetInSlot(kernel, rewriter, op, site)) {
       bytes.knownSlot = op.getComponents().empty();
+      result = readAt(offset);
+    } else if (Value offset = offsetInChunk(kernel, rewriter, op, site)) {
       result = readAt(offset);
     } else {
       auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };

@@ -343,6 +343,16 @@ def PrivateCopies : Metate_Pass<"metate-private-copies", "::metate::KernelOp"> {
   let statistics = [Statistic<"copied", "copied", "loops whose pieces add to copies">];
 }
 
+def CutLists : Metate_Pass<"metate-cut-lists", "::metate::KernelOp"> {
+  let summary = "a loop over the cells of a list goes chunk by chunk";
+  let description = [{
+    Before: `scf.for %k = 0 to %n { metate.load %x["v"][%i, %k] }` with %n a `metate.length %x["list"][%i]`; after: a loop over chunks, and in it
+    `scf.for %w = 0 to min(%n - 16 * %c, 16) { metate.load %x["v"][%i, 16 * %c + %w] {metate.of_chunk} }`. The cells are known to be active, and
+    lower-layout walks to the chunk before the inner loop. Not where the task gives up cells of that tree.
+  }];
+  let statistics = [Statistic<"lists", "lists", "loops that go chunk by chunk">];
+}
+
 def PlanPools : Metate_Pass<"metate-plan-pools", "::mlir::ModuleOp"> {
   let summary = "the memory that a kernel's code plans has numbers, and its interface a list of it";
   let description = [{

@@ -161,6 +161,14 @@ Value TreeAddress::slotOffset(unsigned depth) {
   return descend(walk, 0, rootOffset(bytes, layout)).front();
 }
 
+Value TreeAddress::activeSlotOffset(unsigned depth) {
+  auto body = [](Value offset) { return SmallVector<Value>{offset}; };
+  auto otherwise = [&] { return SmallVector<Value>{bytes.index(0)}; };
+  Type type = bytes.builder.getIndexType();
+  Walk walk{Walk::Active, {}, depth + 1, type, body, otherwise, {}};
+  return descend(walk, 0, rootOffset(bytes, layout)).front();
+}
+
 /// A list's slot holds several cells.
 Value TreeAddress::cellInSlot(unsigned depth, Value slotOffset) {
   const layout::Node &node = layout.nodes[nodes[depth]];

@@ -33,6 +33,9 @@ public:
   /// Byte offset of the slot of level `depth` (which has a pool); inactive: the ambient slot.
   mlir::Value slotOffset(unsigned depth);
 
+  /// The same of a cell that is active, inside, and nobody's to give up meanwhile.
+  mlir::Value activeSlotOffset(unsigned depth);
+
   /// Byte offset of the member, given its slot of level `depth` and coordinates inside that slot.
   mlir::Value offsetInSlot(unsigned depth, mlir::Value slotOffset);
 

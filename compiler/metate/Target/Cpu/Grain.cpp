@@ -80,7 +80,7 @@ private:
       return 10000;
     // One list for all waits for its length to come from the other worker, many lists for their memory.
     if (auto call = dyn_cast<TreeCallOp>(op); call && call.getCallee() == "append")
-      return !alone ? 15000 : isOneList(call) ? 3000 : 12000;
+      return !alone ? 15000 : isOneList(call) ? 3000 : 5000;
     if (isa<func::CallOp, TreeCallOp, PrintOp>(op))
       return 20000;
     if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
