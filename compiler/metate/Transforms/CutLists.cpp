@@ -84,8 +84,7 @@ private:
         getConstantIntValue(loop.getStep()) != 1)
       return std::nullopt;
     Operation *task = taskOf(getOperation(), loop);
-    if (!task || !task->isAncestor(length) ||
-        mayDeactivate(getOperation(), task, length.getTree()))
+    if (!task || !task->isAncestor(length) || mayDeactivate(getOperation(), task, length.getTree()))
       return std::nullopt;
     ListLoop found{loop, length, *findPath(length.getTreeType(), length.getPath()), {}};
     if (found.list.levels.back().getSlotCells() < leastChunk)
@@ -109,8 +108,7 @@ private:
     IndexBuilder at(builder, whole.getLoc());
     Value zero = at.index(0), one = at.index(1), end = whole.getUpperBound();
     Value chunks = at.divide(at.add(end, cells - 1), cells);
-    auto chunk =
-        scf::ForOp::create(builder, at.loc, zero, chunks, one, whole.getInits());
+    auto chunk = scf::ForOp::create(builder, at.loc, zero, chunks, one, whole.getInits());
     builder.setInsertionPointToStart(chunk.getBody());
     Value first = at.multiply(chunk.getInductionVar(), cells);
     Value left = at.least(at.subtract(end, first), at.index(cells));

@@ -359,3 +359,23 @@ def slot_coordinates_reversed():
     tree = tree_type.new()
     run(tree)
     expect(cells(tree.a), [[2, 1, 4]])
+
+
+@probe("ChunkOfFirst")
+def chunk_of_first():
+    builder = mt.SNodeTreeBuilder()
+    builder.dynamic(mt.i, 16, chunk_size=4).place(v=i32)
+    tree_type = builder.build()
+
+    @mt.kernel
+    def run(f: tree_type, out: array(i32, 1)):
+        mt.loop_config(serialize=True)
+        for i in range(10):
+            f.v[i] = i
+        for _ in range(1):
+            for k in range(f.v.length()):
+                out[k] = f.v[k]
+
+    out = np.zeros(10, np.int32)
+    run(tree_type.new(), out)
+    expect(out, np.arange(10, dtype=np.int32))

@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Elementary.h"
+#include "metate/Layout/TypeBlob.h"
 #include "metate/Target/Cpu/MapTasks.h"
+#include "metate/abi/tree.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -78,9 +80,9 @@ private:
     }
     if (isa<CasOp>(op))
       return 10000;
-    // One list for all waits for its length to come from the other worker, many lists for their memory.
+    // Lengths come from the other worker. Who is alone waits for memory, and for the chunks of lists that are short.
     if (auto call = dyn_cast<TreeCallOp>(op); call && call.getCallee() == "append")
-      return !alone ? 15000 : isOneList(call) ? 3000 : 5000;
+      return !alone ? 15000 : isOneList(call) ? 3000 : 3000 + 128000 / cellsOfChunk(call);
     if (isa<func::CallOp, TreeCallOp, PrintOp>(op))
       return 20000;
     if (isa<ReadOp, WriteOp, memref::LoadOp, memref::StoreOp>(op))
@@ -115,6 +117,13 @@ private:
       return matchPattern(value, m_Constant()) ||
              value.getParentRegion()->isProperAncestor(&range->getRegion(0));
     });
+  }
+
+  static int64_t cellsOfChunk(TreeCallOp append) {
+    std::string blob = cantFail(layout::treeTypeBlob(cast<TreeType>(append.getTree())));
+    auto *levels = reinterpret_cast<const metate_level *>(
+        reinterpret_cast<const metate_tree_type *>(blob.data()) + 1);
+    return std::max<int64_t>(levels[append.getLevel()].slot_cells, 1);
   }
 
   static int64_t components(Operation &op) {

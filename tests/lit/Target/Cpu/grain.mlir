@@ -102,7 +102,8 @@ metate.kernel @blocks(%x: !metate.block, %share: index, %n: index) {
   metate.return
 }
 
-// Appends to one list wait for one another: up to five workers one that is alone, without compare-exchanges, is as fast. With many lists all share.
+// Appends to one list wait for one another: up to five workers one that is alone, without compare-exchanges, is as fast. With many lists
+// up to three, where chunks are long; each chunk is work that workers share.
 // CHECK-LABEL: llvm.func internal @appends_task0(
 // CHECK: scf.if
 // CHECK: metate.tree_call "append_alone"
@@ -120,12 +121,24 @@ metate.kernel @appends(%block: !metate.block, %n: index) {
   metate.return
 }
 // CHECK-LABEL: llvm.func @many(
-// CHECK-NOT: arith.constant 5 : index
+// CHECK: arith.constant 3 : index
 // CHECK: llvm.return
 metate.kernel @many(%block: !metate.block, %n: index) {
   %zero = arith.constant 0 : index
   metate.range (%i) = (%zero) to (%n) {
-    %j = metate.tree_call "append" %block level 1 (%i) at (%i, %zero) : !lists -> i64
+    %j = metate.tree_call "append" %block level 2 (%i) at (%i, %zero) : !lists -> i64
+    metate.yield
+  }
+  metate.return
+}
+// CHECK-LABEL: llvm.func @short(
+// CHECK-NOT: arith.constant 3 : index
+// CHECK: llvm.return
+!short = !metate.tree<#metate.dense<"i", [64], [#metate.dynamic<"j", [1024], [#metate.place<"a" : i32>], chunk = 16>]>>
+metate.kernel @short(%block: !metate.block, %n: index) {
+  %zero = arith.constant 0 : index
+  metate.range (%i) = (%zero) to (%n) {
+    %j = metate.tree_call "append" %block level 2 (%i) at (%i, %zero) : !short -> i64
     metate.yield
   }
   metate.return
