@@ -2,7 +2,7 @@
 
 // Four rows take the turns of their sums together: the loop carries a vector of sums of each, and goes on to what is left over.
 // CHECK-LABEL: llvm.func internal @metate_entry_product_task0(
-// CHECK: ({{%[^ ]+}}: i64 {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32>
+// CHECK: llvm.br ^bb{{[0-9]+}}({{[^:]*}} : i64, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) loc
 // CHECK-COUNT-4: llvm.fadd {{.*}} : vector<16xf32>
 // CHECK: llvm.intr.masked.store
 metate.kernel @product(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
@@ -27,7 +27,7 @@ metate.kernel @product(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?x
 
 // Without rows, four groups of lanes do: 64 iterations a turn.
 // CHECK-LABEL: llvm.func internal @metate_entry_columns_task0(
-// CHECK: ({{%[^ ]+}}: i64 {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32>
+// CHECK: llvm.br ^bb{{[0-9]+}}({{[^:]*}} : i64, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) loc
 metate.kernel @columns(%a: memref<?x?xf32>, %out: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -48,7 +48,7 @@ metate.kernel @columns(%a: memref<?x?xf32>, %out: memref<?xf32>) {
 
 // A loop of three sums has enough to do.
 // CHECK-LABEL: llvm.func internal @metate_entry_moments_task0(
-// CHECK: ({{%[^ ]+}}: i64 {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32> {{.*}}, {{%[^ ]+}}: vector<16xf32> loc({{[^:]*}})):
+// CHECK: llvm.br ^bb{{[0-9]+}}({{[^:]*}} : i64, vector<16xf32>, vector<16xf32>, vector<16xf32>) loc
 metate.kernel @moments(%a: memref<?x?xf32>, %out: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
