@@ -7,19 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Graph.h"
-#include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
-#include "metate/Transforms/PlainAtomics.h"
-#include "metate/Transforms/ScatterTargets.h"
+#include "metate/Transforms/ScatterCells.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
@@ -43,20 +39,12 @@ constexpr int64_t rowOfOne = 1024;
 /// Operations of a loop that may be there twice, where the launch decides.
 constexpr size_t mostCopied = 400;
 
-/// Targets of one shape, kind and type: in a copy their numbers stand cell by cell.
+/// Targets that share cells, and where they lie in a copy.
 struct Group {
-  SmallVector<ScatterTarget *> targets;
+  ScatterCells cells;
   SmallVector<Value> extents;
-  int64_t width = 0; ///< numbers in a cell
-  Value cells;
-  Value offset; ///< in a copy, in bytes
-
-  const ScatterTarget &first() const { return *targets.front(); }
-  int64_t numberBytes() const { return first().scalar.getIntOrFloatBitWidth() / 8; }
-  bool takes(const ScatterTarget &target) const {
-    return target.kind == first().kind && target.scalar == first().scalar &&
-           target.extents == first().extents && !ShapedType::isDynamicShape(target.extents);
-  }
+  Value count = {};  ///< of cells
+  Value offset = {}; ///< in a copy, in bytes
 };
 
 /// The copies of one loop's targets. Values stand before the loop.
@@ -65,16 +53,15 @@ public:
   Copies(RangeOp range, MutableArrayRef<ScatterTarget> targets, int64_t perCell, int64_t leastAdds,
          int64_t mostBytes)
       : range(range), builder(range), at(builder, range.getLoc()) {
-    for (ScatterTarget &target : targets)
-      put(target);
+    for (ScatterCells &cells : groupCells(targets))
+      groups.push_back({std::move(cells), {}});
     bytes = at.index(0);
     Value elements = at.index(0);
     for (Group &group : groups) {
       addShape(group);
       group.offset = bytes;
-      Value numbers = at.multiply(group.cells, group.width);
-      elements = at.add(elements, numbers);
-      Value size = at.multiply(numbers, group.numberBytes());
+      elements = at.add(elements, at.multiply(group.count, group.cells.width));
+      Value size = at.multiply(group.count, group.cells.bytes());
       bytes = at.add(bytes, at.multiply(at.divide(at.add(size, 63), 64), 64));
     }
     isKnown = bool(getConstantIntValue(bytes));
@@ -89,48 +76,16 @@ public:
   void build();
 
 private:
-  void put(ScatterTarget &target) {
-    auto known = llvm::find_if(groups, [&](const Group &group) { return group.takes(target); });
-    Group &group = known == groups.end() ? groups.emplace_back() : *known;
-    group.targets.push_back(&target);
-    group.width += target.components();
-  }
-
   void addShape(Group &group) {
-    group.cells = at.index(1);
-    for (auto [k, extent] : llvm::enumerate(group.first().extents)) {
+    const ScatterTarget &first = group.cells.first();
+    group.count = at.index(1);
+    for (auto [k, extent] : llvm::enumerate(first.extents)) {
       Value size = ShapedType::isDynamic(extent)
-                       ? memref::DimOp::create(builder, at.loc, group.first().place.first, k)
+                       ? memref::DimOp::create(builder, at.loc, first.place.first, k)
                        : at.index(extent);
       group.extents.push_back(size);
-      group.cells = at.multiply(group.cells, size);
+      group.count = at.multiply(group.count, size);
     }
-  }
-
-  /// Numbers that an iteration adds, as far as its loops' turns are known.
-  int64_t addsOfIteration() const {
-    int64_t adds = 0;
-    for (const Group &group : groups)
-      for (ScatterTarget *target : group.targets)
-        for (Operation *atomic : target->atomics)
-          adds += turnsAround(atomic) * numbersOf(atomic);
-    return adds;
-  }
-
-  static int64_t numbersOf(Operation *atomic) {
-    auto vector = isa<AtomicOp>(atomic)
-                      ? dyn_cast<VectorType>(cast<AtomicOp>(atomic).getValue().getType())
-                      : VectorType();
-    return vector ? vector.getNumElements() : 1;
-  }
-
-  int64_t turnsAround(Operation *op) const {
-    int64_t turns = 1;
-    for (Operation *parent = op->getParentOp(); parent != range; parent = parent->getParentOp())
-      if (auto loop = dyn_cast<scf::ForOp>(parent))
-        if (std::optional<APInt> count = loop.getStaticTripCount())
-          turns = std::min<int64_t>(turns * count->getSExtValue(), 1 << 20);
-    return turns;
   }
 
   /// A piece adds so often to a cell that filling and combining its copy does not matter.
@@ -138,7 +93,10 @@ private:
     Value iterations = at.index(1);
     for (auto [lower, upper] : llvm::zip(range.getLower(), range.getUpper()))
       iterations = at.multiply(iterations, at.greatest(at.subtract(upper, lower), at.index(0)));
-    Value adds = at.multiply(iterations, addsOfIteration());
+    int64_t addsOfIteration = 0;
+    for (const Group &group : groups)
+      addsOfIteration += group.cells.addsOfIteration(range);
+    Value adds = at.multiply(iterations, addsOfIteration);
     Value each = at.greatest(at.multiply(elements, perCell), at.index(leastAdds));
     Value wanted = at.divide(adds, at.greatest(each, at.index(1)));
     Value rows = at.subtract(range.getUpper()[0], range.getLower()[0]);
@@ -175,13 +133,8 @@ private:
   }
 
   void buildPieces();
-  void fill(Group &group, Value pool, Value copy);
-  void accumulate(Group &group, Value pool, Value copy);
-  void accumulate(Group &group, Operation *atomic, int64_t member, ArrayRef<int64_t> shape,
-                  Value pool, Value copy);
-  void combineCopies(Group &group);
-  void combineCell(Group &group, Value pool, Value offset, ValueRange coordinates);
-  Value byteOf(Group &group, ValueRange coordinates);
+  void accumulate(const Group &group, Value pool, Value copy);
+  void combineCopies(const Group &group);
 
   RangeOp range;
   OpBuilder builder;
@@ -189,68 +142,20 @@ private:
   SmallVector<Group, 2> groups;
 };
 
-/// Where a cell's numbers begin, in the group's part of a copy.
-Value Copies::byteOf(Group &group, ValueRange coordinates) {
+/// Where a cell begins, in the group's part of a copy.
+static Value byteOf(IndexBuilder &at, const Group &group, ValueRange coordinates) {
   Value cell = coordinates.front();
   for (auto [extent, coordinate] :
        llvm::zip(ArrayRef(group.extents).drop_front(), coordinates.drop_front()))
     cell = at.add(at.multiply(cell, extent), coordinate);
-  return at.multiply(cell, group.width * group.numberBytes());
+  return at.multiply(cell, group.cells.bytes());
 }
 
-void Copies::fill(Group &group, Value pool, Value copy) {
-  OpBuilder::InsertionGuard guard(builder);
-  const ScatterTarget &first = group.first();
-  Value neutral = arith::ConstantOp::create(builder, at.loc,
-                                            neutralOf(builder, at.loc, first.kind, first.scalar));
-  Value begin = at.add(copy, group.offset);
-  Value number = enter(at.index(0), at.multiply(group.cells, group.width));
-  Value offset = at.add(begin, at.multiply(number, group.numberBytes()));
-  WriteOp::create(builder, at.loc, neutral, pool, offset, scope(), /*release=*/false);
-}
-
-void Copies::accumulate(Group &group, Operation *atomic, int64_t member, ArrayRef<int64_t> shape,
-                        Value pool, Value copy) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(atomic);
-  Value value, linear = at.index(member);
-  ValueRange coordinates;
-  if (auto cell = dyn_cast<AtomicOp>(atomic)) {
-    value = cell.getValue();
-    coordinates = cell.getCoordinates();
-    ValueRange components = cell.getComponents();
-    if (components.size() == 2)
-      linear = at.add(linear, at.multiply(components[0], shape[1]));
-    if (!components.empty())
-      linear = at.add(linear, components.back());
-  } else {
-    auto array = cast<memref::AtomicRMWOp>(atomic);
-    value = array.getValue();
-    coordinates = array.getIndices();
-  }
-  Value begin = at.add(at.add(copy, group.offset), byteOf(group, coordinates));
-  begin = at.add(begin, at.multiply(linear, group.numberBytes()));
-  SmallVector<Value> values{value};
-  if (isa<VectorType>(value.getType()))
-    values = llvm::to_vector_of<Value>(
-        vector::ToElementsOp::create(builder, at.loc, value).getElements());
-  for (auto [k, number] : llvm::enumerate(values)) {
-    Value offset = at.add(begin, int64_t(k) * group.numberBytes());
-    Value old = ReadOp::create(builder, at.loc, number.getType(), pool, offset, scope(),
-                               /*acquire=*/false, /*invariant=*/false);
-    WriteOp::create(builder, at.loc, combinePlain(builder, at.loc, group.first().kind, old, number),
-                    pool, offset, scope(), /*release=*/false);
-  }
-  atomic->erase();
-}
-
-void Copies::accumulate(Group &group, Value pool, Value copy) {
-  int64_t member = 0;
-  for (ScatterTarget *target : group.targets) {
-    for (Operation *atomic : target->atomics)
-      accumulate(group, atomic, member, target->member, pool, copy);
-    member += target->components();
-  }
+void Copies::accumulate(const Group &group, Value pool, Value copy) {
+  auto place = [&](IndexBuilder &here, const ScatterCells &, ValueRange coordinates) {
+    return here.add(here.add(copy, group.offset), byteOf(here, group, coordinates));
+  };
+  addToCells(group.cells, {pool, scope()}, place);
 }
 
 /// The loop's body moves into loops over a piece of its first dimension and all of the others.
@@ -261,7 +166,7 @@ void Copies::buildPieces() {
   builder.setInsertionPointToStart(&body);
   Value piece = body.getArgument(0), pool = poolHere(), copy = at.multiply(piece, bytes);
   for (Group &group : groups)
-    fill(group, pool, copy);
+    fillCells(at, group.cells, {pool, scope()}, at.add(copy, group.offset), group.count);
   Value lower = range.getLower()[0], rows = at.subtract(range.getUpper()[0], lower);
   auto edge = [&](Value number) {
     return at.add(lower, at.divide(at.multiply(rows, number), pieces));
@@ -278,37 +183,8 @@ void Copies::buildPieces() {
     accumulate(group, pool, copy);
 }
 
-/// One cell of every target, and of the copy whose numbers for it begin at `offset`.
-void Copies::combineCell(Group &group, Value pool, Value offset, ValueRange coordinates) {
-  const ScatterTarget &first = group.first();
-  auto next = [&](Value old) {
-    Value number = ReadOp::create(builder, at.loc, first.scalar, pool, offset, scope(),
-                                  /*acquire=*/false, /*invariant=*/false);
-    offset = at.add(offset, group.numberBytes());
-    return combinePlain(builder, at.loc, first.kind, old, number);
-  };
-  for (ScatterTarget *target : group.targets) {
-    auto [value, path] = target->place;
-    if (target->isArray()) {
-      Value old = memref::LoadOp::create(builder, at.loc, value, coordinates);
-      memref::StoreOp::create(builder, at.loc, next(old), value, coordinates);
-      continue;
-    }
-    for (int64_t k = 0; k < target->components(); ++k) {
-      SmallVector<Value> component;
-      if (!target->member.empty())
-        for (int64_t index : delinearize(k, computeStrides(target->member)))
-          component.push_back(at.index(index));
-      Value old =
-          LoadOp::create(builder, at.loc, first.scalar, value, path, coordinates, component);
-      StoreOp::create(builder, at.loc, next(old), value, path, coordinates, component,
-                      /*active=*/true);
-    }
-  }
-}
-
 /// A task over the rows of a group's targets; of targets with one row, over parts of it.
-void Copies::combineCopies(Group &group) {
+void Copies::combineCopies(const Group &group) {
   OpBuilder::InsertionGuard guard(builder);
   size_t outer = group.extents.size() - 1;
   Value zero = at.index(0), columns = group.extents.back();
@@ -332,7 +208,8 @@ void Copies::combineCopies(Group &group) {
   Value first = at.index(isMutant(Mutant::FirstCopyLost) ? 1 : 0);
   Value copy = at.add(at.multiply(enter(first, pieces), bytes), group.offset);
   coordinates.push_back(enter(from, to));
-  combineCell(group, pool, at.add(copy, byteOf(group, coordinates)), coordinates);
+  Value begin = at.add(copy, byteOf(at, group, coordinates));
+  combineCell(at, group.cells, {pool, scope()}, begin, coordinates);
 }
 
 void Copies::build() {

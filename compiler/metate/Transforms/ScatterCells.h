@@ -1,0 +1,53 @@
+//===- ScatterCells.h - a loop's targets, cell by cell ----------*- C++ -*-===//
+//
+// Memory of a loop's own in which it accumulates, instead of in its targets: how it lies there, how it begins, how the loop adds to it, and how
+// it comes back. Must not know whose memory that is, nor how much of the targets it stands for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_SCATTERCELLS_H
+#define METATE_TRANSFORMS_SCATTERCELLS_H
+
+#include "metate/Level/IndexBuilder.h"
+#include "metate/Transforms/ScatterTargets.h"
+
+namespace metate {
+
+/// Targets of one shape, kind and type: in the loop's memory their numbers stand cell by cell.
+struct ScatterCells {
+  llvm::SmallVector<ScatterTarget *> targets;
+  int64_t width = 0; ///< numbers in a cell
+
+  const ScatterTarget &first() const { return *targets.front(); }
+  int64_t numberBytes() const { return first().scalar.getIntOrFloatBitWidth() / 8; }
+  int64_t bytes() const { return width * numberBytes(); }
+  size_t rank() const { return first().extents.size(); }
+  bool takes(const ScatterTarget &target) const;
+
+  /// How many numbers all atomics on them add in an iteration of the range, as far as its loops' turns are known.
+  int64_t addsOfIteration(RangeOp range) const;
+};
+
+/// The targets in as few groups as there can be.
+llvm::SmallVector<ScatterCells, 2> groupCells(llvm::MutableArrayRef<ScatterTarget> targets);
+
+/// A loop's own memory: a pool, and the alias scope of what lies there.
+struct ScatterMemory {
+  mlir::Value block;
+  int64_t scope;
+};
+
+/// `count` cells from that byte on change nothing when they are combined with something.
+void fillCells(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin, mlir::Value count);
+
+/// Where the cell at some coordinates begins, in bytes.
+using CellPlace = llvm::function_ref<mlir::Value(IndexBuilder &, const ScatterCells &, mlir::ValueRange)>;
+
+/// The atomics on the targets become plain reads and writes of the memory.
+void addToCells(llvm::ArrayRef<ScatterCells> groups, ScatterMemory memory, CellPlace place);
+
+/// The targets' cell at those coordinates is combined with the one that begins at `begin`.
+void combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin, mlir::ValueRange coordinates);
+
+} // namespace metate
+
+#endif
