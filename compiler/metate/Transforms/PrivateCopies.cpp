@@ -10,6 +10,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
+#include "metate/Transforms/LaneValues.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/ScatterCells.h"
 
@@ -60,7 +61,7 @@ public:
     for (Group &group : groups) {
       addShape(group);
       group.offset = bytes;
-      elements = at.add(elements, at.multiply(group.count, group.cells.width));
+      elements = at.add(elements, at.multiply(group.count, group.cells.padded()));
       Value size = at.multiply(group.count, group.cells.bytes());
       bytes = at.add(bytes, at.multiply(at.divide(at.add(size, 63), 64), 64));
     }
@@ -133,7 +134,6 @@ private:
   }
 
   void buildPieces();
-  void accumulate(const Group &group, Value pool, Value copy);
   void combineCopies(const Group &group);
 
   RangeOp range;
@@ -149,13 +149,6 @@ static Value byteOf(IndexBuilder &at, const Group &group, ValueRange coordinates
        llvm::zip(ArrayRef(group.extents).drop_front(), coordinates.drop_front()))
     cell = at.add(at.multiply(cell, extent), coordinate);
   return at.multiply(cell, group.cells.bytes());
-}
-
-void Copies::accumulate(const Group &group, Value pool, Value copy) {
-  auto place = [&](IndexBuilder &here, const ScatterCells &, ValueRange coordinates) {
-    return here.add(here.add(copy, group.offset), byteOf(here, group, coordinates));
-  };
-  addToCells(group.cells, {pool, scope()}, place);
 }
 
 /// The loop's body moves into loops over a piece of its first dimension and all of the others.
@@ -179,8 +172,14 @@ void Copies::buildPieces() {
     argument.replaceAllUsesWith(variable);
   to.getOperations().splice(builder.getInsertionPoint(), from.getOperations(), from.begin(),
                             Block::iterator(from.getTerminator()));
-  for (Group &group : groups)
-    accumulate(group, pool, copy);
+  if (llvm::any_of(groups, [](const Group &group) { return group.cells.width > 1; })) {
+    takeVectorsApart(made);
+    setMark(made, mark::sideBySide);
+  }
+  for (const Group &group : groups)
+    addToCells(group.cells, {pool, scope()}, [&](IndexBuilder &here, ValueRange coordinates) {
+      return here.add(here.add(copy, group.offset), byteOf(here, group, coordinates));
+    });
 }
 
 /// A task over the rows of a group's targets; of targets with one row, over parts of it.

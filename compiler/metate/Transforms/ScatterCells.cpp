@@ -1,11 +1,13 @@
 //===- ScatterCells.cpp - a loop's targets, cell by cell --------*- C++ -*-===//
 #include "metate/Transforms/ScatterCells.h"
 
+#include "metate/Transforms/LaneValues.h"
 #include "metate/Transforms/PlainAtomics.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -59,58 +61,187 @@ void metate::fillCells(IndexBuilder &at, const ScatterCells &group, ScatterMemor
   const ScatterTarget &first = group.first();
   Value neutral = arith::ConstantOp::create(builder, at.loc,
                                             neutralOf(builder, at.loc, first.kind, first.scalar));
-  auto loop = scf::ForOp::create(builder, at.loc, at.index(0), at.multiply(count, group.width),
+  auto loop = scf::ForOp::create(builder, at.loc, at.index(0), at.multiply(count, group.padded()),
                                  at.index(1));
   builder.setInsertionPointToStart(loop.getBody());
   Value offset = at.add(begin, at.multiply(loop.getInductionVar(), group.numberBytes()));
   WriteOp::create(builder, at.loc, neutral, memory.block, offset, memory.scope, /*release=*/false);
 }
 
-static void addToCells(const ScatterCells &group, Operation *atomic, int64_t member,
-                       ArrayRef<int64_t> shape, ScatterMemory memory, CellPlace place) {
-  OpBuilder builder(atomic);
-  IndexBuilder at(builder, atomic->getLoc());
-  Value value, linear = at.index(member);
+namespace {
+/// Additions to one cell that nothing stands between.
+struct CellAddition {
   ValueRange coordinates;
-  if (auto cell = dyn_cast<AtomicOp>(atomic)) {
-    value = cell.getValue();
-    coordinates = cell.getCoordinates();
-    ValueRange components = cell.getComponents();
-    if (components.size() == 2)
-      linear = at.add(linear, at.multiply(components[0], shape[1]));
-    if (!components.empty())
-      linear = at.add(linear, components.back());
-  } else {
-    auto array = cast<memref::AtomicRMWOp>(atomic);
-    value = array.getValue();
-    coordinates = array.getIndices();
-  }
-  Value begin = place(at, group, coordinates);
-  begin = at.add(begin, at.multiply(linear, group.numberBytes()));
-  SmallVector<Value> values{value};
-  if (isa<VectorType>(value.getType()))
-    values = llvm::to_vector_of<Value>(
-        vector::ToElementsOp::create(builder, at.loc, value).getElements());
-  for (auto [k, number] : llvm::enumerate(values)) {
-    Value offset = at.add(begin, int64_t(k) * group.numberBytes());
-    Value old =
-        ReadOp::create(builder, at.loc, number.getType(), memory.block, offset, memory.scope,
-                       /*acquire=*/false, /*invariant=*/false);
-    WriteOp::create(builder, at.loc, combinePlain(builder, at.loc, group.first().kind, old, number),
-                    memory.block, offset, memory.scope, /*release=*/false);
-  }
-  atomic->erase();
-}
+  LaneValues::Lanes numbers; ///< of the cell
+  SmallVector<Operation *> atomics;
+};
 
-void metate::addToCells(ArrayRef<ScatterCells> groups, ScatterMemory memory, CellPlace place) {
-  for (const ScatterCells &group : groups) {
+/// Rewrites a loop's atomics on a group. Those on members of one cell that follow each other become one vector's.
+class CellAdditions {
+public:
+  CellAdditions(const ScatterCells &group, ScatterMemory memory, CellPlace place)
+      : group(group), memory(memory), place(place) {
     int64_t member = 0;
     for (ScatterTarget *target : group.targets) {
       for (Operation *atomic : target->atomics)
-        ::addToCells(group, atomic, member, target->member, memory, place);
+        members[atomic] = {member, target->member};
       member += target->components();
     }
   }
+
+  void run();
+
+private:
+  struct Member {
+    int64_t first; ///< of its numbers in the cell
+    ArrayRef<int64_t> shape;
+  };
+
+  static std::pair<Value, ValueRange> operandsOf(Operation *atomic) {
+    if (auto cell = dyn_cast<AtomicOp>(atomic))
+      return {cell.getValue(), cell.getCoordinates()};
+    auto array = cast<memref::AtomicRMWOp>(atomic);
+    return {array.getValue(), array.getIndices()};
+  }
+
+  void visit(Block *block);
+  std::optional<int64_t> numberOf(Operation *atomic) const;
+  bool join(Operation *atomic);
+  void flush();
+  void addNumbers(IndexBuilder &at, Value begin, int64_t first, ArrayRef<Lane> numbers);
+  void addAnywhere(Operation *atomic);
+  void add(IndexBuilder &at, Value begin, Value number);
+
+  const ScatterCells &group;
+  ScatterMemory memory;
+  CellPlace place;
+  llvm::MapVector<Operation *, Member> members;
+  CellAddition pending;
+  LaneValues values;
+};
+} // namespace
+
+void CellAdditions::run() {
+  llvm::SetVector<Block *> blocks;
+  for (auto &[atomic, member] : members)
+    blocks.insert(atomic->getBlock());
+  for (Block *block : blocks)
+    visit(block);
+}
+
+void CellAdditions::visit(Block *block) {
+  for (Operation &op : llvm::make_early_inc_range(*block)) {
+    if (op.getNumRegions() != 0)
+      flush();
+    if (!members.contains(&op) || join(&op))
+      continue;
+    flush();
+    if (!join(&op))
+      addAnywhere(&op);
+  }
+  flush();
+}
+
+/// The place in the cell of the first number that it adds, if that is known.
+std::optional<int64_t> CellAdditions::numberOf(Operation *atomic) const {
+  const Member &member = members.find(atomic)->second;
+  auto cell = dyn_cast<AtomicOp>(atomic);
+  if (!cell || cell.getComponents().empty())
+    return member.first;
+  int64_t number = 0;
+  for (auto [k, component] : llvm::enumerate(cell.getComponents())) {
+    std::optional<int64_t> index = getConstantIntValue(component);
+    if (!index || *index < 0 || *index >= member.shape[k])
+      return {};
+    number = number * member.shape[k] + *index;
+  }
+  return member.first + number;
+}
+
+/// Whether the addition could be put to the others; none of its numbers is added to twice.
+bool CellAdditions::join(Operation *atomic) {
+  auto [value, coordinates] = operandsOf(atomic);
+  std::optional<int64_t> first = numberOf(atomic);
+  if (!first)
+    return false;
+  if (pending.atomics.empty())
+    pending = {coordinates, LaneValues::Lanes(group.padded()), {}};
+  if (!llvm::equal(pending.coordinates, coordinates))
+    return false;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  auto numbers = MutableArrayRef(pending.numbers)
+                     .slice(*first, vector ? vector.getNumElements() : 1);
+  if (llvm::any_of(numbers, [](Lane lane) { return bool(lane); }))
+    return false;
+  for (auto [k, lane] : llvm::enumerate(numbers))
+    lane = {value, vector ? int64_t(k) : -1};
+  pending.atomics.push_back(atomic);
+  return true;
+}
+
+/// The additions, in front of the last one of them.
+void CellAdditions::flush() {
+  if (pending.atomics.empty())
+    return;
+  OpBuilder builder(pending.atomics.back());
+  IndexBuilder at(builder, pending.atomics.back()->getLoc());
+  Value begin = place(at, pending.coordinates);
+  ArrayRef<Lane> numbers = pending.numbers;
+  for (int64_t first = 0; first < group.width; first += cellLanes)
+    addNumbers(at, begin, first, numbers.slice(first).take_front(cellLanes));
+  for (Operation *atomic : pending.atomics)
+    atomic->erase();
+  pending = {};
+}
+
+/// Several numbers of a part of the cell as a vector: what nobody adds to gets what changes nothing.
+void CellAdditions::addNumbers(IndexBuilder &at, Value begin, int64_t first,
+                               ArrayRef<Lane> numbers) {
+  LaneValues::Lanes lanes(numbers);
+  int64_t count = llvm::count_if(lanes, [](Lane lane) { return bool(lane); });
+  Operation *before = pending.atomics.back();
+  if (count < 2) {
+    for (auto [k, lane] : llvm::enumerate(lanes))
+      if (lane)
+        add(at, at.add(begin, (first + int64_t(k)) * group.numberBytes()),
+            values.scalar(lane, before));
+    return;
+  }
+  const ScatterTarget &target = group.first();
+  for (auto [k, lane] : llvm::enumerate(lanes))
+    if (!lane && first + int64_t(k) < group.width)
+      lane = {arith::ConstantOp::create(
+          at.builder, at.loc, neutralOf(at.builder, at.loc, target.kind, target.scalar))};
+  add(at, at.add(begin, first * group.numberBytes()), values.vectorOf(lanes, before));
+}
+
+/// An addition to a component that only the loop knows.
+void CellAdditions::addAnywhere(Operation *atomic) {
+  const Member &member = members.find(atomic)->second;
+  OpBuilder builder(atomic);
+  IndexBuilder at(builder, atomic->getLoc());
+  auto [value, coordinates] = operandsOf(atomic);
+  Value linear = at.index(member.first);
+  ValueRange components = cast<AtomicOp>(atomic).getComponents();
+  if (components.size() == 2)
+    linear = at.add(linear, at.multiply(components[0], member.shape[1]));
+  linear = at.add(linear, components.back());
+  Value begin = place(at, coordinates);
+  add(at, at.add(begin, at.multiply(linear, group.numberBytes())), value);
+  atomic->erase();
+}
+
+/// A number, or several side by side.
+void CellAdditions::add(IndexBuilder &at, Value begin, Value number) {
+  Value old =
+      ReadOp::create(at.builder, at.loc, number.getType(), memory.block, begin, memory.scope,
+                     /*acquire=*/false, /*invariant=*/false);
+  Value next = combinePlain(at.builder, at.loc, group.first().kind, old, number);
+  WriteOp::create(at.builder, at.loc, next, memory.block, begin, memory.scope, /*release=*/false);
+}
+
+void metate::addToCells(const ScatterCells &group, ScatterMemory memory, CellPlace place) {
+  CellAdditions(group, memory, place).run();
 }
 
 void metate::combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory,

@@ -12,14 +12,19 @@
 
 namespace metate {
 
+/// So many numbers of a cell are added to at once.
+inline constexpr int64_t cellLanes = 4;
+
 /// Targets of one shape, kind and type: in the loop's memory their numbers stand cell by cell.
 struct ScatterCells {
   llvm::SmallVector<ScatterTarget *> targets;
   int64_t width = 0; ///< numbers in a cell
+  /// With one that is nobody's, where a vector is whole with it.
+  int64_t padded() const { return width % cellLanes == cellLanes - 1 ? width + 1 : width; }
 
   const ScatterTarget &first() const { return *targets.front(); }
   int64_t numberBytes() const { return first().scalar.getIntOrFloatBitWidth() / 8; }
-  int64_t bytes() const { return width * numberBytes(); }
+  int64_t bytes() const { return padded() * numberBytes(); }
   size_t rank() const { return first().extents.size(); }
   bool takes(const ScatterTarget &target) const;
 
@@ -40,10 +45,11 @@ struct ScatterMemory {
 void fillCells(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin, mlir::Value count);
 
 /// Where the cell at some coordinates begins, in bytes.
-using CellPlace = llvm::function_ref<mlir::Value(IndexBuilder &, const ScatterCells &, mlir::ValueRange)>;
+using CellPlace = llvm::function_ref<mlir::Value(IndexBuilder &, mlir::ValueRange)>;
 
-/// The atomics on the targets become plain reads and writes of the memory.
-void addToCells(llvm::ArrayRef<ScatterCells> groups, ScatterMemory memory, CellPlace place);
+/// The atomics on the group's targets become plain reads and writes of the memory: one of a vector for those that follow each other in a cell.
+/// What stands around them says with metate.side_by_side that these are vectors of the machine, and has taken apart its own (takeVectorsApart).
+void addToCells(const ScatterCells &group, ScatterMemory memory, CellPlace place);
 
 /// The targets' cell at those coordinates is combined with the one that begins at `begin`.
 void combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin, mlir::ValueRange coordinates);

@@ -2,17 +2,18 @@
 
 !grid = !metate.tree<#metate.dense<"ij", [16, 16], [#metate.place<"m" : f32>, #metate.place<"v" : vector<2xf32>>]>>
 
-// Members of one shape, kind and type stand side by side in a copy; no atomic is left, and copies are combined row by row.
+// Members of one shape, kind and type stand side by side in a copy, with one number that is nobody's where a vector is whole with it: what is
+// added to one cell is one vector. No atomic is left, and copies are combined row by row.
 // CHECK-LABEL: metate.kernel @scatter
-// CHECK: metate.range (%[[PIECE:.*]]) = (%{{.*}}) to (%c16{{.*}}) {
-// CHECK:   %[[POOL:.*]] = metate.pool "private_copies" launch bytes 49152 align 64
-// CHECK:   %[[COPY:.*]] = arith.muli %[[PIECE]], %c3072
-// CHECK:   scf.for {{.*}} to %c768
+// CHECK: metate.range (%[[PIECE:.*]]) = (%{{.*}}) to (%c16{{.*}}) attributes {metate.side_by_side} {
+// CHECK:   %[[POOL:.*]] = metate.pool "private_copies" launch bytes 65536 align 64
+// CHECK:   %[[COPY:.*]] = arith.muli %[[PIECE]], %c4096
+// CHECK:   scf.for {{.*}} to %c1024
 // CHECK:     metate.write %{{.*}}, %[[POOL]]
 // CHECK:   scf.for
 // CHECK:     memref.load
-// CHECK:     %[[OLD:.*]] = metate.read %[[POOL]]
-// CHECK:     %[[NEW:.*]] = arith.addf %[[OLD]], %{{.*}} fastmath<contract>
+// CHECK:     %[[OLD:.*]] = metate.read %[[POOL]]{{.*}} : vector<4xf32>
+// CHECK:     %[[NEW:.*]] = arith.addf %[[OLD]], %{{.*}} fastmath<contract> : vector<4xf32>
 // CHECK:     metate.write %[[NEW]], %[[POOL]]
 // CHECK-NOT: metate.atomic
 // CHECK: metate.range (%[[ROW:.*]]) = (%{{.*}}) to (%c16
@@ -31,7 +32,7 @@ metate.kernel @scatter(%x: memref<?xi32>, %g: !grid) {
     %at = arith.index_cast %a : i32 to index
     %v = vector.from_elements %one, %one : vector<2xf32>
     %0 = metate.atomic addf %one, %g["m"] [%at, %at] active : f32, !grid
-    %1 = metate.atomic addf %v, %g["v"] [%at, %zero] active : vector<2xf32>, !grid
+    %1 = metate.atomic addf %v, %g["v"] [%at, %at] active : vector<2xf32>, !grid
     metate.yield
   }
   metate.return
@@ -107,6 +108,40 @@ metate.kernel @overlapping(%x: memref<64xi32>, %h: memref<64xi32>) attributes {m
     %a = memref.load %x[%i] : memref<64xi32>
     %at = arith.index_cast %a : i32 to index
     %0 = memref.atomic_rmw addi %one, %h[%at] : (i32, memref<64xi32>) -> i32
+    metate.yield
+  }
+  metate.return
+}
+
+!cells = !metate.tree<#metate.dense<"i", [16], [#metate.place<"m" : f32>, #metate.place<"v" : vector<3xf32>>]>>
+
+// Arithmetic that is alike is done once for all components; what is only the mass's is put in. Vectors of the program are taken apart.
+// CHECK-LABEL: metate.kernel @momentum
+// CHECK: metate.side_by_side
+// CHECK: %[[OF:.*]] = metate.load {{.*}} -> vector<3xf32>
+// CHECK: %[[FOUR:.*]] = vector.shuffle %[[OF]], %[[OF]] [0, 1, 2, 0]
+// CHECK: %[[SUM:.*]] = arith.addf %[[FOUR]], %{{.*}} : vector<4xf32>
+// CHECK: %[[ALL:.*]] = vector.insert %{{.*}}, %[[SUM]] [{{[0-3]}}]
+// CHECK: %[[MUL:.*]] = arith.mulf %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: arith.addf %{{.*}}, %[[MUL]] fastmath<contract> : vector<4xf32>
+// Of a cell that is added to twice, the second is another addition; one number alone is no vector.
+// CHECK: metate.read {{.*}} : f32
+metate.kernel @momentum(%x: memref<?xi32>, %p: !metate.tree<#metate.dense<"i", [100000], [#metate.place<"v" : vector<3xf32>>]>>, %g: !cells) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 100000 : index
+  %ones = arith.constant dense<1.0> : vector<3xf32>
+  metate.range (%i) = (%zero) to (%n) {
+    %a = memref.load %x[%i] : memref<?xi32>
+    %at = arith.index_cast %a : i32 to index
+    %w = arith.sitofp %a : i32 to f32
+    %v = metate.load %p["v"] [%i] : !metate.tree<#metate.dense<"i", [100000], [#metate.place<"v" : vector<3xf32>>]>> -> vector<3xf32>
+    %moved = arith.addf %v, %ones : vector<3xf32>
+    %weights = vector.broadcast %w : f32 to vector<3xf32>
+    %momentum = arith.mulf %weights, %moved : vector<3xf32>
+    %mass = arith.mulf %w, %w : f32
+    %0 = metate.atomic addf %momentum, %g["v"] [%at] active : vector<3xf32>, !cells
+    %1 = metate.atomic addf %mass, %g["m"] [%at] active : f32, !cells
+    %2 = metate.atomic addf %w, %g["m"] [%at] active : f32, !cells
     metate.yield
   }
   metate.return

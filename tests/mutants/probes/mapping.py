@@ -448,6 +448,22 @@ def interior_too_large():
     expect(out, np.roll(x[1:], 1))
 
 
+@probe("OddLaneLost")
+def odd_lane_lost():
+    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 4).place(v=mt.types.vector(3, mt.f32), m=mt.f32).build()
+
+    @mt.kernel
+    def run(g: Cells, x: array(mt.f32, 2)):
+        for k in range(x.shape[0]):
+            g.v[k % 4] += mt.Vector([x[k, 0] + 1.0, x[k, 1] + 1.0, x[k, 2] + 1.0])
+            g.m[k % 4] += 2.0
+
+    with mt.Context(chunk_ns=0):  # pieces of any size
+        g = Cells.new()
+        run(g, np.zeros((40, 3), np.float32))
+        expect(g.m.to_numpy(), [20, 20, 20, 20])
+
+
 @probe("FirstCopyLost")
 def first_copy_lost():
     @mt.kernel

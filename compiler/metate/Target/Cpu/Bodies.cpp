@@ -217,6 +217,8 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   Operation *loops =
       buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
   bool isRest = range->hasAttr(mark::rest);
+  if (range->hasAttr(mark::sideBySide))
+    markLanes(body);
   range.erase();
   bool isInOrder = isDeterministic() && showsOrder(body);
   if (isInOrder)

@@ -1,0 +1,115 @@
+"""Particles that add mass and momentum to nodes around them: cells of copies and of tiles whose numbers are one vector, against NumPy."""
+
+import numpy as np
+import pytest
+
+import metate as mt
+
+f32, i32 = mt.f32, mt.i32
+SPELLINGS = ("static", "run-time loops", "components", "a struct", "apart")
+
+
+def weights_of(x, extents):
+    """(first node, weights[3, n, d]) of particles in the unit cube."""
+    at = x * np.array(extents, np.float32)
+    base = np.floor(at - 0.5).astype(np.int32)
+    fx = at - base
+    return base, np.stack([0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2])
+
+
+def expected(x, v, extents):
+    d = len(extents)
+    base, w = weights_of(x, extents)
+    m, p = np.zeros(extents), np.zeros((*extents, d))
+    for offset in np.ndindex(*(3,) * d):
+        weight = np.prod([w[offset[k], :, k] for k in range(d)], axis=0)
+        at = base + offset
+        inside = np.all((at >= 0) & (at < extents), axis=1)
+        place = tuple(at[inside].T)
+        np.add.at(m, place, 2.0 * weight[inside])
+        np.add.at(p, place, (weight[:, None] * (v - 0.25 * (at - x * np.array(extents))))[inside])
+    return m, p
+
+
+def scatter_of(spelling, extents, particles):
+    """(kernel, mass, momentum): the kernel adds what lies outside of the grid nowhere."""
+    d = len(extents)
+    x, v = (mt.Vector.field(d, f32, shape=particles) for _ in range(2))
+    if spelling == "a struct":
+        cells = mt.Struct.field({"m": f32, "p": mt.types.vector(d, f32)}, shape=extents)
+        m, p = cells.m, cells.p
+    else:
+        m, p = mt.field(f32, shape=extents), mt.Vector.field(d, f32, shape=extents)
+    size = mt.Vector([float(extent) for extent in extents])
+
+    @mt.func
+    def add_momentum(node, momentum):
+        if mt.static(spelling == "components"):
+            for k in mt.static(range(d)):
+                p[node][k] += momentum[k]
+        else:
+            p[node] += momentum
+
+    @mt.func
+    def weight_of(fx, offset):
+        weight = 1.0
+        for k in mt.static(range(d)):
+            away = abs(fx[k] - offset[k])
+            weight *= 0.75 - away**2 if offset[k] == 1 else 0.5 * (1.5 - away) ** 2
+        return weight
+
+    @mt.func
+    def is_inside(node):
+        inside = True
+        for k in mt.static(range(d)):
+            inside = inside and 0 <= node[k] < extents[k]
+        return inside
+
+    @mt.kernel
+    def scatter():
+        for i in x:
+            at = x[i] * size
+            base = mt.floor(at - 0.5, i32)
+            fx = at - base
+            if mt.static(spelling == "run-time loops"):
+                for offset in mt.grouped(mt.ndrange(*(3,) * d)):
+                    node, weight = base + offset, weight_of(fx, offset)
+                    if is_inside(node):
+                        m[node] += weight * 2.0
+                        add_momentum(node, weight * (v[i] - 0.25 * (node - at)))
+            else:
+                for offset in mt.static(mt.grouped(mt.ndrange(*(3,) * d))):
+                    node, weight = base + offset, weight_of(fx, offset)
+                    if is_inside(node):
+                        add_momentum(node, weight * (v[i] - 0.25 * (node - at)))
+                        if mt.static(spelling != "apart"):
+                            m[node] += 2.0 * weight
+            if mt.static(spelling == "apart"):
+                for offset in mt.static(mt.grouped(mt.ndrange(*(3,) * d))):
+                    if is_inside(base + offset):
+                        m[base + offset] += 2.0 * weight_of(fx, offset)
+
+    return scatter, x, v, m, p
+
+
+def check(rng, spelling, extents, particles, low=0.1, high=0.9, ordered=False, **options):
+    with mt.Context(threads=2, **options):
+        scatter, x, v, m, p = scatter_of(spelling, extents, particles)
+        at = (rng.random((particles, len(extents))) * (high - low) + low).astype(np.float32)
+        if ordered:
+            at = at[np.lexsort(weights_of(at, extents)[0].T[::-1])]
+        speed = rng.random((particles, len(extents)), np.float32) - 0.5
+        x.from_numpy(at)
+        v.from_numpy(speed)
+        m.fill(1.0)
+        p.fill(-1.0)
+        scatter()
+        mass, momentum = expected(at.astype(np.float64), speed.astype(np.float64), extents)
+        np.testing.assert_allclose(m.to_numpy() - 1.0, mass, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(p.to_numpy() + 1.0, momentum, rtol=1e-4, atol=2e-4)
+        return str(scatter.report())
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_copies_of_a_plane(rng, spelling):
+    assert "each of which adds to a copy of its own" in check(rng, spelling, (16, 12), 20_000)
