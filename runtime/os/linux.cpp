@@ -16,6 +16,8 @@
 
 namespace metate::os {
 
+static constexpr size_t hugePage = 2 << 20;
+
 void *reserve(uint64_t bytes) {
   void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,7 +50,15 @@ void *allocate(void *, size_t bytes, size_t align) {
   void *pointer = nullptr;
   if (align < sizeof(void *))
     align = sizeof(void *);
-  return posix_memalign(&pointer, align, bytes ? bytes : 1) == 0 ? pointer : nullptr;
+  // Memory of that size is new in each launch that plans it: a fault for each small page costs more than what is written there.
+  bool isLarge = bytes >= 8 * hugePage;
+  if (isLarge && align < hugePage)
+    align = hugePage;
+  if (posix_memalign(&pointer, align, bytes ? bytes : 1) != 0)
+    return nullptr;
+  if (isLarge)
+    madvise(pointer, bytes, MADV_HUGEPAGE); // advice only
+  return pointer;
 }
 
 void deallocate(void *, void *pointer, size_t, size_t) { free(pointer); }
