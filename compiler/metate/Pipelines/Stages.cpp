@@ -73,11 +73,13 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   }
   if (options.scanMasks)
     passes.addNestedPass<KernelOp>(createScanMasks());
-  if (options.privateReductions)
+  if (options.privateReductions) {
     passes.addNestedPass<KernelOp>(
         createPrivateCopies({tuning.copiesBytes, tuning.addsPerCell, tuning.leastAdds}));
   // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
   passes.addNestedPass<KernelOp>(createCutLists());
+    passes.addNestedPass<KernelOp>(createBinScatters({tuning.orderBytes, tuning.leastAdds}));
+  }
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
   // Once every pool is there.

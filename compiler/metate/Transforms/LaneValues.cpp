@@ -88,9 +88,8 @@ void metate::takeVectorsApart(Operation *root) {
     for (int64_t k = 0; k < type.getNumElements(); ++k) {
       OperationState state(op->getLoc(), op->getName());
       for (Value operand : op->getOperands())
-        state.addOperands(
-            scalarOf(sourceOf({operand, isa<VectorType>(operand.getType()) ? k : -1}), builder,
-                     op->getLoc()));
+        state.addOperands(scalarOf(sourceOf({operand, isa<VectorType>(operand.getType()) ? k : -1}),
+                                   builder, op->getLoc()));
       state.addAttributes(op->getAttrs());
       state.addTypes(type.getElementType());
       numbers.push_back(builder.create(state)->getResult(0));
@@ -117,9 +116,7 @@ static bool dominates(Value value, Operation *user) {
   return there && made->isBeforeInBlock(there);
 }
 
-Value LaneValues::vectorOf(const Lanes &lanes, Operation *before) {
-  return make(lanes, before, 0);
-}
+Value LaneValues::vectorOf(const Lanes &lanes, Operation *before) { return make(lanes, before, 0); }
 
 Value LaneValues::scalar(Lane lane, Operation *before) {
   OpBuilder builder(before);
@@ -217,7 +214,7 @@ Value LaneValues::arithmetic(const Lanes &lanes, Operation *before, unsigned dep
   Value value = builder.create(state)->getResult(0);
   for (auto [k, lane] : llvm::enumerate(lanes))
     if (lane && !isOne(lane) && !isMutant(Mutant::OddLaneLost))
-      value = vector::InsertOp::create(builder, before->getLoc(),
-                                       scalarOf(lane, builder, before->getLoc()), value, int64_t(k));
+      value = vector::InsertOp::create(
+          builder, before->getLoc(), scalarOf(lane, builder, before->getLoc()), value, int64_t(k));
   return value;
 }

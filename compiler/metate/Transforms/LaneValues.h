@@ -20,7 +20,9 @@ struct Lane {
   int64_t element = -1;
 
   explicit operator bool() const { return bool(value); }
-  bool operator==(const Lane &other) const { return value == other.value && element == other.element; }
+  bool operator==(const Lane &other) const {
+    return value == other.value && element == other.element;
+  }
 };
 
 /// Arithmetic of vectors, in the operation, becomes that of their numbers: what is alike in it is seen then.

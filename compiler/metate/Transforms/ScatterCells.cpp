@@ -169,8 +169,8 @@ bool CellAdditions::join(Operation *atomic) {
   if (!llvm::equal(pending.coordinates, coordinates))
     return false;
   auto vector = dyn_cast<VectorType>(value.getType());
-  auto numbers = MutableArrayRef(pending.numbers)
-                     .slice(*first, vector ? vector.getNumElements() : 1);
+  auto numbers =
+      MutableArrayRef(pending.numbers).slice(*first, vector ? vector.getNumElements() : 1);
   if (llvm::any_of(numbers, [](Lane lane) { return bool(lane); }))
     return false;
   for (auto [k, lane] : llvm::enumerate(numbers))
@@ -210,8 +210,8 @@ void CellAdditions::addNumbers(IndexBuilder &at, Value begin, int64_t first,
   const ScatterTarget &target = group.first();
   for (auto [k, lane] : llvm::enumerate(lanes))
     if (!lane && first + int64_t(k) < group.width)
-      lane = {arith::ConstantOp::create(
-          at.builder, at.loc, neutralOf(at.builder, at.loc, target.kind, target.scalar))};
+      lane = {arith::ConstantOp::create(at.builder, at.loc,
+                                        neutralOf(at.builder, at.loc, target.kind, target.scalar))};
   add(at, at.add(begin, first * group.numberBytes()), values.vectorOf(lanes, before));
 }
 

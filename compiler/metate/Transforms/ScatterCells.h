@@ -42,7 +42,8 @@ struct ScatterMemory {
 };
 
 /// `count` cells from that byte on change nothing when they are combined with something.
-void fillCells(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin, mlir::Value count);
+void fillCells(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin,
+               mlir::Value count);
 
 /// Where the cell at some coordinates begins, in bytes.
 using CellPlace = llvm::function_ref<mlir::Value(IndexBuilder &, mlir::ValueRange)>;
@@ -52,7 +53,8 @@ using CellPlace = llvm::function_ref<mlir::Value(IndexBuilder &, mlir::ValueRang
 void addToCells(const ScatterCells &group, ScatterMemory memory, CellPlace place);
 
 /// The targets' cell at those coordinates is combined with the one that begins at `begin`.
-void combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory, mlir::Value begin, mlir::ValueRange coordinates);
+void combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMemory memory,
+                 mlir::Value begin, mlir::ValueRange coordinates);
 
 } // namespace metate
 

@@ -464,6 +464,21 @@ def odd_lane_lost():
         expect(g.m.to_numpy(), [20, 20, 20, 20])
 
 
+@probe("OddSlabsLost")
+def odd_slabs_lost():
+    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 4096).place(m=mt.f32).build()
+
+    @mt.kernel
+    def run(g: Cells, x: array(i32, 1)):
+        for k in range(20_000):
+            for d in range(16):
+                g.m[x[k] + d] += 1.0
+
+    g = Cells.new()
+    run(g, np.full(20_000, 1500, np.int32))
+    expect(g.m.to_numpy()[1500:1516], [20_000] * 16)
+
+
 @probe("FirstCopyLost")
 def first_copy_lost():
     @mt.kernel

@@ -37,6 +37,7 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   tuning.notedCells = 1 << 14;
   // Copies beyond this would only move the wait from the lock to memory.
   tuning.copiesBytes = 32 << 20;
+  tuning.orderBytes = 128 << 20;
   // A piece is a chunk's work; for tests (0) any loop has pieces that adds to each number.
   bool isForTests = options.chunkNs == 0;
   tuning.addsPerCell = isForTests ? 1 : 8;

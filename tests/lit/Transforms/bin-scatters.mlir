@@ -1,0 +1,97 @@
+// RUN: metate-opt %s --metate-bin-scatters="most-bytes=10000000" | FileCheck %s
+
+!grid = !metate.tree<#metate.dense<"ij", [256, 200], [#metate.place<"m" : f32>, #metate.place<"v" : vector<3xf32>>]>>
+!points = !metate.tree<#metate.dense<"i", [50000], [#metate.place<"x" : i32>, #metate.place<"y" : i32>, #metate.place<"v" : vector<3xf32>>]>>
+
+// The place around which an iteration adds is computed and counted, counts are summed up, what iterations read is put in order; slabs of blocks
+// are added to by way of a tile, even ones first. Coordinates are 0 to 3 from the base: a tile of 16 + 3 by 32 + 3 cells of four numbers.
+// CHECK-LABEL: metate.kernel @around
+// CHECK: metate.range (%[[PART:.*]]) = {{.*}} to (%c16
+// CHECK:   metate.pool "scatter_order" launch bytes {{[0-9]+}} align 64
+// CHECK:   scf.for %[[I:.*]] =
+// CHECK:     metate.load %{{.*}}["x"]
+// CHECK:     arith.maxsi
+// CHECK:     arith.minsi
+// CHECK:     metate.write {{.*}} : i32
+// CHECK-NOT: metate.atomic
+// CHECK: metate.range {{.*}} to (%c1
+// CHECK: metate.range {{.*}} to (%c16
+// CHECK:   metate.load %{{.*}}["v"]
+// CHECK:   metate.write {{.*}} : f32
+// CHECK: metate.range {{.*}} attributes {metate.side_by_side}
+// CHECK:   metate.pool "scatter_tile" worker bytes 10640 align 64
+// CHECK:   metate.read {{.*}} : vector<4xf32>
+// CHECK:   metate.store %{{.*}}["v"]
+// CHECK: metate.range {{.*}} attributes {metate.side_by_side}
+// CHECK-NOT: metate.atomic
+// CHECK: metate.return
+metate.kernel @around(%p: !points, %g: !grid) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 50000 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %mass = arith.constant 1.0 : f32
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %y = metate.load %p["y"] [%i] : !points -> i32
+    %v = metate.load %p["v"] [%i] : !points -> vector<3xf32>
+    %bx = arith.index_cast %x : i32 to index
+    %by = arith.index_cast %y : i32 to index
+    scf.for %a = %zero to %four step %one {
+      %nx = arith.addi %bx, %a : index
+      scf.for %b = %zero to %four step %one {
+        %ny = arith.addi %by, %b : index
+        %0 = metate.atomic addf %v, %g["v"] [%nx, %ny] active : vector<3xf32>, !grid
+        %1 = metate.atomic addf %mass, %g["m"] [%nx, %ny] active : f32, !grid
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// The loop changes what says where it adds; another number of additions; two places.
+// CHECK-LABEL: metate.kernel @kept
+// CHECK-NOT: metate.pool
+metate.kernel @kept(%p: !points, %g: !grid) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 50000 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %mass = arith.constant 1.0 : f32
+  %c = arith.constant 1 : i32
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %bx = arith.index_cast %x : i32 to index
+    scf.for %a = %zero to %four step %one {
+      %nx = arith.addi %bx, %a : index
+      scf.for %b = %zero to %four step %one {
+        %ny = arith.addi %bx, %b : index
+        %1 = metate.atomic addf %mass, %g["m"] [%nx, %ny] active : f32, !grid
+      }
+    }
+    %next = arith.addi %x, %c : i32
+    metate.store %next, %p["x"] [%i] active : i32, !points
+    metate.yield
+  }
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %bx = arith.index_cast %x : i32 to index
+    %0 = metate.atomic addf %mass, %g["m"] [%bx, %bx] active : f32, !grid
+    metate.yield
+  }
+  metate.range (%i) = (%zero) to (%n) {
+    %x = metate.load %p["x"] [%i] : !points -> i32
+    %y = metate.load %p["y"] [%i] : !points -> i32
+    %bx = arith.index_cast %x : i32 to index
+    %by = arith.index_cast %y : i32 to index
+    scf.for %a = %zero to %four step %one {
+      scf.for %b = %zero to %four step %one {
+        %0 = metate.atomic addf %mass, %g["m"] [%bx, %by] active : f32, !grid
+        %1 = metate.atomic addf %mass, %g["m"] [%by, %bx] active : f32, !grid
+      }
+    }
+    metate.yield
+  }
+  metate.return
+}
