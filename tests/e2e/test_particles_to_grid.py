@@ -1,4 +1,4 @@
-"""Particles that add mass and momentum to nodes around them: cells of copies and of tiles whose numbers are one vector, against NumPy."""
+"""Particles that add to nodes around them: cells of copies and tiles whose numbers are one vector, against NumPy."""
 
 import numpy as np
 import pytest
