@@ -79,6 +79,8 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
   passes.addNestedPass<KernelOp>(createCutLists());
     passes.addNestedPass<KernelOp>(createBinScatters({tuning.orderBytes, tuning.leastAdds}));
+    passes.addNestedPass<KernelOp>(
+        createBinScatters({tuning.orderBytes, tuning.leastAdds, tuning.addsToOrder}));
   }
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());

@@ -31,6 +31,7 @@ struct LayoutTuning {
   int64_t notedCells = 0;    ///< of a leaf whose deactivations are noted on the stack, at most
   int64_t copiesBytes = 0;   ///< of what a loop adds to, a copy for each piece of it, at most
   int64_t orderBytes = 0;    ///< of iterations in the order of where they add, at most
+  int64_t addsToOrder = 16;  ///< of an iteration that is put in order, at least
   int64_t addsPerCell = 8;   ///< of a piece, to each number of its copy, at least
   int64_t leastAdds = 0;     ///< of a piece
   bool rows = true;          ///< may rows be read whole?

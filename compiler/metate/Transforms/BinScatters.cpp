@@ -33,9 +33,6 @@ constexpr int64_t parts = 16;
 /// Bytes that an iteration reads at its own places: so many are put in order, too.
 constexpr int64_t mostRecorded = 256;
 
-/// Numbers that an iteration adds, at least: sorting costs about as much as ten, and what it reads is no longer in order.
-constexpr int64_t leastNumbers = 16;
-
 /// Cells of the grid for an iteration, at most: tiles cost about one addition for each of their cells.
 constexpr int64_t mostCells = 8;
 

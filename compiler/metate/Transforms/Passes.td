@@ -357,7 +357,8 @@ def BinScatters : Metate_Pass<"metate-bin-scatters", "::metate::KernelOp"> {
     loop does not read. After: ranges that count its iterations by block of the grid, sum the counts up, and put the iterations in order, in a `metate.pool`;
     and two over every second slab of blocks, in which a worker's tile takes the place of the targets and is then combined with them.
   let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of the order, at most: the target's (LayoutTuning), as what follows; 0: no bins">,
-    Option<"least", "least", "int64_t", /*default=*/"16384", "iterations of a loop, at least">];
+    Option<"least", "least", "int64_t", /*default=*/"16384", "iterations of a loop, at least">,
+    Option<"leastNumbers", "least-numbers", "int64_t", /*default=*/"16", "that an iteration adds, at least: sorting costs about as much as ten">];
   let statistics = [Statistic<"binned", "binned", "loops whose iterations are put in order">];
 }
 

@@ -41,6 +41,7 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   // A piece is a chunk's work; for tests (0) any loop has pieces that adds to each number.
   bool isForTests = options.chunkNs == 0;
   tuning.addsPerCell = isForTests ? 1 : 8;
+  tuning.addsToOrder = isForTests ? 1 : 16;
   tuning.leastAdds = isForTests ? 0 : 1 << 14;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   tuning.rows = options.sanitizer == Sanitizer::None;
