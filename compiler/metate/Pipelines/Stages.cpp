@@ -76,12 +76,11 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   if (options.privateReductions) {
     passes.addNestedPass<KernelOp>(
         createPrivateCopies({tuning.copiesBytes, tuning.addsPerCell, tuning.leastAdds}));
-  // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
-  passes.addNestedPass<KernelOp>(createCutLists());
-    passes.addNestedPass<KernelOp>(createBinScatters({tuning.orderBytes, tuning.leastAdds}));
     passes.addNestedPass<KernelOp>(
         createBinScatters({tuning.orderBytes, tuning.leastAdds, tuning.addsToOrder}));
   }
+  // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
+  passes.addNestedPass<KernelOp>(createCutLists());
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
   // Once every pool is there.

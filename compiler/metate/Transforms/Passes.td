@@ -343,6 +343,19 @@ def PrivateCopies : Metate_Pass<"metate-private-copies", "::metate::KernelOp"> {
   let statistics = [Statistic<"copied", "copied", "loops whose pieces add to copies">];
 }
 
+def BinScatters : Metate_Pass<"metate-bin-scatters", "::metate::KernelOp"> {
+  let summary = "what a loop adds to around places that data says is added to block by block";
+  let description = [{
+    Before: a `metate.range` of known length with `metate.atomic addf` at constant distances from a computed place of dense members or arrays, which the
+    loop does not read. After: ranges that count its iterations by block of the grid, sum the counts up, and put the iterations in order, in a `metate.pool`;
+    and two over every second slab of blocks, in which a worker's tile takes the place of the targets and is then combined with them.
+  }];
+  let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of the order, at most: the target's (LayoutTuning), as what follows; 0: no bins">,
+    Option<"least", "least", "int64_t", /*default=*/"16384", "iterations of a loop, at least">,
+    Option<"leastNumbers", "least-numbers", "int64_t", /*default=*/"16", "that an iteration adds, at least: sorting costs about as much as ten">];
+  let statistics = [Statistic<"binned", "binned", "loops whose iterations are put in order">];
+}
+
 def CutLists : Metate_Pass<"metate-cut-lists", "::metate::KernelOp"> {
   let summary = "a loop over the cells of a list goes chunk by chunk";
   let description = [{
@@ -351,15 +364,6 @@ def CutLists : Metate_Pass<"metate-cut-lists", "::metate::KernelOp"> {
     lower-layout walks to the chunk before the inner loop. Not where the task gives up cells of that tree.
   }];
   let statistics = [Statistic<"lists", "lists", "loops that go chunk by chunk">];
-def BinScatters : Metate_Pass<"metate-bin-scatters", "::metate::KernelOp"> {
-  let summary = "what a loop adds to around places that data says is added to block by block";
-    Before: a `metate.range` of known length with `metate.atomic addf` at constant distances from a computed place of dense members or arrays, which the
-    loop does not read. After: ranges that count its iterations by block of the grid, sum the counts up, and put the iterations in order, in a `metate.pool`;
-    and two over every second slab of blocks, in which a worker's tile takes the place of the targets and is then combined with them.
-  let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of the order, at most: the target's (LayoutTuning), as what follows; 0: no bins">,
-    Option<"least", "least", "int64_t", /*default=*/"16384", "iterations of a loop, at least">,
-    Option<"leastNumbers", "least-numbers", "int64_t", /*default=*/"16", "that an iteration adds, at least: sorting costs about as much as ten">];
-  let statistics = [Statistic<"binned", "binned", "loops whose iterations are put in order">];
 }
 
 def PlanPools : Metate_Pass<"metate-plan-pools", "::mlir::ModuleOp"> {
