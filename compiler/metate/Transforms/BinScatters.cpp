@@ -62,12 +62,6 @@ public:
     if (rank > 1)
       axes[0].block /= 2; // slabs are what workers share
     for (Operation *read : readsOfIteration(range)) {
-      auto known =
-          llvm::find_if(reads, [&](const Read &other) { return isSameRead(other.op, read); });
-      if (known != reads.end()) {
-        again.push_back({read, known - reads.begin()});
-        continue;
-      }
       Type type = read->getResult(0).getType();
       auto vector = dyn_cast<VectorType>(type);
       int64_t bytes = llvm::divideCeil(getElementTypeOrSelf(type).getIntOrFloatBitWidth(), 8);
@@ -78,7 +72,7 @@ public:
     // Of a power of two, so that a record of some lines begins with one.
     recordBytes = recordBytes == 0 ? 0 : llvm::PowerOf2Ceil(recordBytes);
     if (recordBytes > mostRecorded)
-      reads.clear(), again.clear(), recordBytes = 0;
+      reads.clear(), recordBytes = 0;
   }
 
   int64_t blocks() const {
@@ -107,10 +101,6 @@ private:
     Operation *op;
     int64_t offset, bytes;
   };
-
-  static bool isSameRead(Operation *a, Operation *b) {
-    return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
-  }
 
   // The parts of the pool, in bytes.
   int64_t blockNumbers() const { return recordBytes * count; }
@@ -173,7 +163,6 @@ private:
   SmallVector<Axis> axes;
   int64_t lower, count;
   SmallVector<Read> reads;
-  SmallVector<std::pair<Operation *, int64_t>> again; ///< reads of what one of them has read
   int64_t recordBytes = 0;
 };
 
@@ -281,8 +270,6 @@ void Bins::runBlock(RangeOp made, Value order, Value tile, Value from, Value to,
   mapping.map(range.getBody().getArgument(0), at.add(read(order, ordered(), place), lower));
   for (const Read &read : reads)
     mapping.map(read.op->getResult(0), recorded(read, order, recordOf(place)));
-  for (auto [op, number] : again)
-    mapping.map(op->getResult(0), mapping.lookup(reads[number].op->getResult(0)));
   for (Operation &op : range.getBody().front().without_terminator())
     if (op.getNumResults() != 1 || !mapping.contains(op.getResult(0)))
       builder.clone(op, mapping);
@@ -370,9 +357,10 @@ struct BinScatters : metate::impl::BinScattersBase<BinScatters> {
 
 private:
   void visit(RangeOp range) {
-    SmallVector<ScatterTarget> targets = scatterTargets(range, /*tell=*/false);
-    if (targets.empty())
+    if (scatterTargets(range, /*tell=*/false).empty())
       return;
+    readOnce(range);
+    SmallVector<ScatterTarget> targets = scatterTargets(range, /*tell=*/false);
     SmallVector<ScatterCells, 2> groups = groupCells(targets);
     std::optional<int64_t> lower = getConstantIntValue(range.getLower()[0]),
                            upper = getConstantIntValue(range.getUpper()[0]);

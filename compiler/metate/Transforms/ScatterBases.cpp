@@ -7,8 +7,11 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 using namespace metate;
@@ -177,4 +180,23 @@ SmallVector<Operation *> metate::readsOfIteration(RangeOp range) {
       reads.push_back(&op);
   }
   return reads;
+}
+
+void metate::readOnce(RangeOp range) {
+  SmallVector<Operation *> kept;
+  for (Operation *read : readsOfIteration(range)) {
+    auto known = llvm::find_if(kept, [&](Operation *other) {
+      return OperationEquivalence::isEquivalentTo(other, read,
+                                                  OperationEquivalence::IgnoreLocations);
+    });
+    if (known == kept.end()) {
+      kept.push_back(read);
+      continue;
+    }
+    read->replaceAllUsesWith(*known);
+    read->erase();
+  }
+  IRRewriter rewriter(range.getContext());
+  DominanceInfo dominance(range);
+  eliminateCommonSubExpressions(rewriter, dominance, range);
 }

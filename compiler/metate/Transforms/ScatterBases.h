@@ -32,6 +32,9 @@ llvm::SmallVector<mlir::Value> computeBases(mlir::OpBuilder &builder, RangeOp ra
 /// Reads of the loop's own block at places that the number of the iteration says, of what the loop does not write.
 llvm::SmallVector<mlir::Operation *> readsOfIteration(RangeOp range);
 
+/// Each of these reads happens once, and what is computed of them: what stands between two of them does not change what they read.
+void readOnce(RangeOp range);
+
 } // namespace metate
 
 #endif

@@ -466,7 +466,7 @@ def odd_lane_lost():
 
 @probe("OddSlabsLost")
 def odd_slabs_lost():
-    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 4096).place(m=mt.f32).build()
+    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 100_000).place(m=mt.f32).build()
 
     @mt.kernel
     def run(g: Cells, x: array(i32, 1)):
