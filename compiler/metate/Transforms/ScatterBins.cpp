@@ -1,0 +1,214 @@
+//===- ScatterBins.cpp - iterations by blocks of a grid ---------*- C++ -*-===//
+#include "metate/Transforms/ScatterBins.h"
+
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/LaneValues.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// Bytes that an iteration reads at its own places: so many are put in order, too.
+static constexpr int64_t mostRecorded = 256;
+
+Bins::Bins(RangeOp range, const ScatterCells &cells, ArrayRef<ScatterBase> bases, int64_t lower,
+           int64_t count)
+    : range(range), builder(range), at(builder, range.getLoc()), cells(cells), lower(lower),
+      count(count) {
+  static constexpr int64_t blockOf[] = {1024, 32, 8};
+  size_t rank = bases.size();
+  for (auto [base, extent] : llvm::zip(bases, cells.first().extents))
+    axes.push_back({base, extent, blockOf[std::min<size_t>(rank, 3) - 1]});
+  if (rank > 1)
+    axes[0].block /= 2; // slabs are what workers share
+  for (Operation *read : readsOfIteration(range)) {
+    Type type = read->getResult(0).getType();
+    auto vector = dyn_cast<VectorType>(type);
+    int64_t bytes = llvm::divideCeil(getElementTypeOrSelf(type).getIntOrFloatBitWidth(), 8);
+    recordBytes = llvm::alignTo(recordBytes, bytes);
+    reads.push_back({read, recordBytes, bytes});
+    recordBytes += bytes * (vector ? vector.getNumElements() : 1);
+  }
+  // Of a power of two, so that a record of some lines begins with one.
+  recordBytes = recordBytes == 0 ? 0 : llvm::PowerOf2Ceil(recordBytes);
+  if (recordBytes > mostRecorded)
+    reads.clear(), recordBytes = 0;
+}
+
+/// The number of the block around which the iteration adds. One that adds nowhere may be in any.
+Value Bins::blockOf(Value iteration) {
+  SmallVector<ScatterBase> bases;
+  for (const Axis &axis : axes)
+    bases.push_back(axis.base);
+  Value number = at.index(0);
+  for (auto [axis, base] :
+       llvm::zip(axes, computeBases(builder, range, bases, at.add(iteration, lower)))) {
+    Value last = at.index(axis.extent - 1 + axis.base.span());
+    Value place = at.least(at.greatest(at.add(base, axis.base.most), at.index(0)), last);
+    number = at.add(at.multiply(number, axis.blocks()), at.divide(place, axis.block));
+  }
+  return number;
+}
+
+/// For each part of the iterations, how many are of each block.
+void Bins::countParts() {
+  OpBuilder::InsertionGuard guard(builder);
+  Value part = task(sortedParts).getBody().getArgument(0), order = orderPool();
+  Value first = at.multiply(part, blocks());
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    Value block = enter(at.index(0), at.index(blocks()));
+    write(at.index(0), order, counters(), at.add(first, block));
+  }
+  Value iteration = enter(at.divide(at.multiply(part, count), sortedParts),
+                          at.divide(at.multiply(at.add(part, 1), count), sortedParts));
+  Value block = blockOf(iteration);
+  write(block, order, blockNumbers(), iteration);
+  Value counter = at.add(first, block);
+  write(at.add(read(order, counters(), counter), 1), order, counters(), counter);
+}
+
+/// Counts become places: block by block, in a block part by part.
+void Bins::sumUp() {
+  OpBuilder::InsertionGuard guard(builder);
+  task(1);
+  Value order = orderPool(), zero = at.index(0);
+  auto outer = scf::ForOp::create(builder, at.loc, zero, at.index(blocks()), at.index(1), zero);
+  write(at.index(count), order, begins(), at.index(blocks()));
+  builder.setInsertionPointToStart(outer.getBody());
+  write(outer.getRegionIterArg(0), order, begins(), outer.getInductionVar());
+  auto inner = scf::ForOp::create(builder, at.loc, zero, at.index(sortedParts), at.index(1),
+                                  outer.getRegionIterArg(0));
+  scf::YieldOp::create(builder, at.loc, inner.getResults());
+  builder.setInsertionPointToStart(inner.getBody());
+  Value place = inner.getRegionIterArg(0);
+  Value counter = at.add(at.multiply(inner.getInductionVar(), blocks()), outer.getInductionVar());
+  Value number = read(order, counters(), counter);
+  write(place, order, counters(), counter);
+  scf::YieldOp::create(builder, at.loc, at.add(place, number));
+}
+
+void Bins::placeParts() {
+  OpBuilder::InsertionGuard guard(builder);
+  Value part = task(sortedParts).getBody().getArgument(0), order = orderPool();
+  Value first = at.multiply(part, blocks());
+  Value iteration = enter(at.divide(at.multiply(part, count), sortedParts),
+                          at.divide(at.multiply(at.add(part, 1), count), sortedParts));
+  Value counter = at.add(first, read(order, blockNumbers(), iteration));
+  Value place = read(order, counters(), counter);
+  write(iteration, order, ordered(), place);
+  gather(at.add(iteration, lower), order, recordOf(place));
+  write(at.add(place, 1), order, counters(), counter);
+}
+
+/// What the iteration reads goes to its record.
+void Bins::gather(Value iteration, Value order, Value record) {
+  IRMapping mapping;
+  mapping.map(range.getBody().getArgument(0), iteration);
+  for (const Read &read : reads) {
+    Value value = builder.clone(*read.op, mapping)->getResult(0);
+    SmallVector<Value> numbers{value};
+    if (isa<VectorType>(value.getType()))
+      numbers = llvm::to_vector_of<Value>(
+          vector::ToElementsOp::create(builder, at.loc, value).getElements());
+    for (auto [k, number] : llvm::enumerate(numbers))
+      WriteOp::create(builder, at.loc, number, order,
+                      at.add(record, read.offset + int64_t(k) * read.bytes), scope(),
+                      /*release=*/false);
+  }
+}
+
+Value Bins::recorded(const Read &read, Value order, Value record) {
+  Type type = read.op->getResult(0).getType();
+  auto vector = dyn_cast<VectorType>(type);
+  SmallVector<Value> numbers;
+  for (int64_t k = 0; k < (vector ? vector.getNumElements() : 1); ++k)
+    numbers.push_back(ReadOp::create(builder, at.loc, getElementTypeOrSelf(type), order,
+                                     at.add(record, read.offset + k * read.bytes), scope(),
+                                     /*acquire=*/false, /*invariant=*/false));
+  return vector ? vector::FromElementsOp::create(builder, at.loc, vector, numbers)
+                : numbers.front();
+}
+
+/// The loop's body, for the iterations of a block, with the tile in place of the targets.
+void Bins::runBlock(RangeOp made, Value order, Value tile, Value from, Value to,
+                    ArrayRef<Value> origins) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value place = enter(from, to);
+  IRMapping mapping;
+  mapping.map(range.getBody().getArgument(0), at.add(read(order, ordered(), place), lower));
+  for (const Read &read : reads)
+    mapping.map(read.op->getResult(0), recorded(read, order, recordOf(place)));
+  for (Operation &op : range.getBody().front().without_terminator())
+    if (op.getNumResults() != 1 || !mapping.contains(op.getResult(0)))
+      builder.clone(op, mapping);
+  SmallVector<ScatterTarget> targets;
+  for (ScatterTarget *target : cells.targets) {
+    targets.push_back(*target);
+    for (Operation *&atomic : targets.back().atomics)
+      atomic = mapping.lookup(atomic);
+  }
+  if (cells.width > 1) {
+    takeVectorsApart(made);
+    setMark(made, mark::sideBySide);
+  }
+  SmallVector<ScatterCells, 2> here = groupCells(targets);
+  addToCells(here.front(), {tile, scope()}, [&](IndexBuilder &there, ValueRange coordinates) {
+    Value cell = there.index(0);
+    for (auto [axis, coordinate, origin] : llvm::zip(axes, coordinates, origins))
+      cell = there.add(there.multiply(cell, axis.tile()), there.subtract(coordinate, origin));
+    return there.multiply(cell, cells.bytes());
+  });
+}
+
+/// What was added to the tile goes to the targets, where it is of them, and the tile is as before.
+void Bins::empty(Value tile, Value isUsed, ArrayRef<Value> origins) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto used = scf::IfOp::create(builder, at.loc, isUsed, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(used.thenBlock());
+  SmallVector<Value> coordinates;
+  Value cell = at.index(0);
+  for (auto [axis, origin] : llvm::zip(axes, origins)) {
+    Value from = at.greatest(origin, at.index(0));
+    Value to = at.least(at.add(origin, axis.tile()), at.index(axis.extent));
+    coordinates.push_back(enter(from, to));
+    cell = at.add(at.multiply(cell, axis.tile()), at.subtract(coordinates.back(), origin));
+  }
+  Value begin = at.multiply(cell, cells.bytes());
+  combineCell(at, cells, {tile, scope()}, begin, coordinates);
+  fillCells(at, cells, {tile, scope()}, begin, at.index(1));
+}
+
+/// Every second slab of blocks, from `first` on.
+void Bins::scatter(int64_t first) {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t slabs = axes[0].blocks(), rest = blocks() / slabs;
+  RangeOp made = task((slabs - first + 1) / 2);
+  Value slab = at.add(at.multiply(made.getBody().getArgument(0), 2), first);
+  Value order = orderPool();
+  Value tile = pool("scatter_tile", PoolKind::Worker, tileCells() * cells.bytes());
+  fillCells(at, cells, {tile, scope()}, at.index(0), at.index(tileCells()));
+  Value inSlab = enter(at.index(0), at.index(rest));
+  Value block = at.add(at.multiply(slab, rest), inSlab);
+  SmallVector<Value> origins(axes.size());
+  Value number = inSlab;
+  for (size_t k = axes.size(); k-- > 1;) {
+    origins[k] = originOf(axes[k], at.remainder(number, axes[k].blocks()));
+    number = at.divide(number, axes[k].blocks());
+  }
+  origins[0] = originOf(axes[0], slab);
+  Value from = read(order, begins(), block), to = read(order, begins(), at.add(block, 1));
+  runBlock(made, order, tile, from, to, origins);
+  empty(tile, at.compare(arith::CmpIPredicate::slt, from, to), origins);
+}
+
+void Bins::build() {
+  countParts();
+  sumUp();
+  placeParts();
+  for (int64_t first : {0, 1})
+    if (first < axes[0].blocks() && !(first == 1 && isMutant(Mutant::OddSlabsLost)))
+      scatter(first);
+}
