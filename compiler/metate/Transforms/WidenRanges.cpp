@@ -204,18 +204,20 @@ struct WidenRanges : metate::impl::WidenRangesBase<WidenRanges> {
   }
 
 private:
-  /// A parallel loop with a loop in it that names cells in slots, or whose turns have loops of their own: those turns can be lanes.
+  /// A parallel loop with a loop in it that names cells in slots, or whose turns have loops of their own: those turns can be lanes, if
+  /// they do not add to places that others add to.
   static bool mayGain(Operation *op) {
-    auto gains = [](Operation *inner) {
+    if (!isa<RangeOp, ForEachOp>(op) || !LoopBox::is(op))
+      return false;
+    bool anySlots = false, anyDeeper = false, anyAtomic = false;
+    op->walk([&](Operation *inner) {
       auto around = inner->getParentOfType<scf::ForOp>();
       auto access = around ? CellAccess::of(inner) : std::nullopt;
-      return (access && access->resolve().lastPool() >= 0) ||
-             (around && isa<scf::ForOp>(inner) && isa<RangeOp, ForEachOp>(around->getParentOp()));
-    };
-    return isa<RangeOp, ForEachOp>(op) && LoopBox::is(op) &&
-           op->walk([&](Operation *inner) {
-               return gains(inner) ? WalkResult::interrupt() : WalkResult::advance();
-             }).wasInterrupted();
+      anySlots |= access && access->resolve().lastPool() >= 0;
+      anyDeeper |= around && isa<scf::ForOp>(inner) && around->getParentOp() == op;
+      anyAtomic |= isa<AtomicOp, memref::AtomicRMWOp>(inner);
+    });
+    return anySlots || (anyDeeper && !anyAtomic);
   }
 
   void visit(Operation *loop) {
