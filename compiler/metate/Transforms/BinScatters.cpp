@@ -3,7 +3,6 @@
 // Particles add to a grid that is too large for copies: which loops do that, and whether it pays to put their iterations in order.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Graph.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
@@ -30,13 +29,10 @@ struct BinScatters : metate::impl::BinScattersBase<BinScatters> {
   using BinScattersBase::BinScattersBase;
 
   void runOnOperation() override {
-    KernelOp kernel = getOperation();
-    // A graph plans no memory for its kernels.
-    if (mostBytes == 0 || kernel.getDebug() || kernel.getMayAlias() || isNode(kernel))
+    if (mostBytes == 0)
       return;
-    for (RangeOp range : llvm::make_early_inc_range(kernel.getBody().front().getOps<RangeOp>()))
-      if (!range->hasAttr(mark::rest))
-        visit(range);
+    for (RangeOp range : scatterLoops(getOperation()))
+      visit(range);
   }
 
 private:

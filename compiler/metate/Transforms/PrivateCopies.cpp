@@ -6,7 +6,6 @@
 // pieces. How many pieces depends on the iterations alone, so that results do not depend on the workers.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Graph.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
@@ -221,13 +220,10 @@ struct PrivateCopies : metate::impl::PrivateCopiesBase<PrivateCopies> {
   using PrivateCopiesBase::PrivateCopiesBase;
 
   void runOnOperation() override {
-    KernelOp kernel = getOperation();
-    // A graph plans no memory for its kernels.
-    if (mostBytes == 0 || kernel.getDebug() || kernel.getMayAlias() || isNode(kernel))
+    if (mostBytes == 0)
       return;
-    for (RangeOp range : llvm::make_early_inc_range(kernel.getBody().front().getOps<RangeOp>()))
-      if (!range->hasAttr(mark::rest))
-        visit(range);
+    for (RangeOp range : scatterLoops(getOperation()))
+      visit(range);
   }
 
 private:

@@ -1,6 +1,7 @@
 //===- ScatterTargets.cpp - what a loop adds to at any place ----*- C++ -*-===//
 #include "metate/Transforms/ScatterTargets.h"
 
+#include "metate/Dialect/Graph.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
@@ -67,6 +68,16 @@ static StringRef problemOf(RangeOp range, const ScatterTarget &target) {
     return problem.empty() ? WalkResult::advance() : WalkResult::interrupt();
   });
   return problem;
+}
+
+SmallVector<RangeOp> metate::scatterLoops(KernelOp kernel) {
+  // A graph plans no memory for its kernels.
+  if (kernel.getDebug() || kernel.getMayAlias() || isNode(kernel))
+    return {};
+  auto isRest = [](RangeOp range) { return range->hasAttr(mark::rest); };
+  SmallVector<RangeOp> ranges(kernel.getBody().front().getOps<RangeOp>());
+  llvm::erase_if(ranges, isRest);
+  return ranges;
 }
 
 SmallVector<ScatterTarget> metate::scatterTargets(RangeOp range, bool tell) {

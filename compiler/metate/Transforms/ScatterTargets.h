@@ -27,6 +27,10 @@ struct ScatterTarget {
   int64_t components() const { return llvm::product_of(member); }
 };
 
+/// The loops of a kernel whose scatters may use planned memory: none of a graph's node, of a debug kernel, or where arguments
+/// may be the same memory; no rests of other loops.
+llvm::SmallVector<RangeOp> scatterLoops(KernelOp kernel);
+
 /// The targets of the range's atomics, each once. `tell`: atomics on others are told of in a remark.
 llvm::SmallVector<ScatterTarget> scatterTargets(RangeOp range, bool tell = true);
 
