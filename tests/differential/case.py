@@ -264,6 +264,7 @@ class Case:
         namespace = {**twins.functions_of(self.twin), "inf": math.inf, "nan": math.nan, "output": lines.append, "show": show}
         namespace["product"] = itertools.product
         namespace |= {
+            "activating": _trees.activating,
             "draws": Draws(),
             "inside": inside,
             "caller": caller,

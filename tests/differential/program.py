@@ -136,6 +136,7 @@ class Function:
         names = [AT] if self.draws and not self.is_real else []
         parameters = ", ".join([*names, *(name for name, _ in self.parameters), *self.memory[1]])
         decorators = ["@draws.called"] if self.draws and self.is_real else []
+        decorators += ["@activating"] if self.is_real and self.memory[1] else []
         return "\n".join([*decorators, f"def {self.name}({parameters}):", *(write_block(self.body, "twin", 1) or ["    pass"])])
 
 

@@ -116,11 +116,14 @@ class References:
         self.scope.makers += self.readers()
         if task:
             task.coordinates = mapped
+        still = task.still if task else set()
+        if task and is_real:  # its stores activate cells even where the loop's own do not
+            task.still = set()
         body = self.block(1, rng.choice((1, 2, 2)))
         value = self._no_literal(self.held(self.value(self.some_type(), 1)))
         body.append(Stmt("return", [Line("return {0}", "return {0}")], [value], counts=(("return", "-"),)))
         if task:
-            task.coordinates = coordinates
+            task.coordinates, task.still = coordinates, still
         (self.scope, self.loops), self.is_in_memory_call = outer, False
         function = Function(name, parameters, body, is_real, draws=has_draws(body), memory=self._memory_of(body))
         self.functions.append(function)

@@ -6,6 +6,7 @@ above them. The twin's tree knows the rules of sparsity from the language's desc
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -324,6 +325,23 @@ def _place(rng, node, member):
     if rng.random() < 0.25:
         return f"{node}.place(mt.types.struct({{'{member.name}': {member.type.text}}}){given})"
     return f"{node}.place({member.name}={member.type.text}{given})"
+
+
+def activating(function):
+    """The twin of a @real_func: `no_activate` of the loop that calls it does not hold in it."""
+
+    @functools.wraps(function)
+    def call(*arguments):
+        kept = [(tree, tree.still) for tree in arguments if isinstance(tree, TwinTree)]
+        for tree, _ in kept:
+            tree.still = set()
+        try:
+            return function(*arguments)
+        finally:
+            for tree, still in kept:
+                tree.still = still
+
+    return call
 
 
 class TwinTree:

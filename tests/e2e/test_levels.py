@@ -341,6 +341,32 @@ def test_no_activate_leaves_cells_as_they_are():
     assert f.a.to_numpy().tolist() == [9, 9, 2, 1] + [2] * 12
 
 
+def test_no_activate_holds_in_functions_of_the_loop_but_not_in_real_ones():
+    shape = tree(("bitmasked", ti.i, 16))
+
+    @ti.func
+    def put(f: ti.template(), i):
+        f.a[i] = 1
+
+    @ti.real_func
+    def put_alone(f: ti.template(), i: ti.i32):
+        f.a[i] = 2
+
+    @ti.kernel
+    def run(f: shape):
+        for i in range(16):
+            ti.no_activate(f)
+            put(f, i)
+            if i % 3 == 1:
+                put_alone(f, i)
+            f.a[i] += 5
+
+    f = shape.new()
+    f.a[3] = 3
+    run(f)
+    assert f.a.to_numpy().tolist() == [6 if i == 3 else 7 if i % 3 == 1 else 0 for i in range(16)]
+
+
 def message(kernel, *arguments):
     with pytest.raises(ti.CompilationError) as caught:
         kernel(*arguments)
