@@ -283,3 +283,62 @@ def test_random_numbers():
             run(out, 30)
             results.append(out)
     assert all((out == results[0]).all() for out in results) and len(set(results[0])) > 40
+
+
+KINDS = {"i32": (i32, np.int32), "f32": (f32, np.float32), "f64": (f64, np.float64)}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [1, 15, 16, 33, 200])
+@pytest.mark.parametrize("kind", KINDS)
+def test_atomics_at_places_that_differ(rng, kind, n, threads):
+    """Turns of a loop that ends apart are counted: lanes that are alive add one by one, whether at one place or not."""
+    dtype, numpy = KINDS[kind]
+
+    @mt.kernel
+    def count(x: array(f32, 1), turns: array(dtype, 1), most: array(dtype, 1), order: array(i32, 1)):
+        for i in range(x.shape[0]):
+            c, k = x[i], 0
+            z = c
+            while z * z < 4.0 and k < 30:
+                z = z * z + c
+                k += 1
+            if k != 3:
+                turns[k] += mt.cast(1, dtype)
+                mt.atomic_max(most[i % 2], mt.cast(k, dtype))
+                order[i] = mt.atomic_add(order[n], 1)
+
+    x = (rng.random(n, dtype=np.float32) - 0.5) * 4
+    k, z = np.zeros(n, int), x.copy()
+    for _ in range(30):
+        alive = z * z < 4
+        z = np.where(alive, z * z + x, z)
+        k += alive & (k < 30)
+    counted = k != 3
+    expected = np.bincount(k[counted], minlength=31).astype(numpy)
+    with mt.Context(contract=False, **(LANES | {"threads": threads})):
+        turns, most, order = np.zeros(31, numpy), np.zeros(2, numpy), np.zeros(n + 1, np.int32)
+        count(x, turns, most, order)
+    np.testing.assert_array_equal(turns, expected)
+    for side in range(2):
+        own = k[side::2][counted[side::2]]
+        assert most[side] == (own.max() if len(own) else 0)
+    assert order[n] == counted.sum()
+    np.testing.assert_array_equal(np.sort(order[:n][counted]), np.arange(counted.sum()))
+
+
+def test_rows_of_sums_added_up(rng):
+    """Blocks of rows add their sums of columns to one row, in f32, each lane to its own number."""
+
+    @mt.kernel
+    def add(a: array(f32, 2), sums: array(f32, 1)):
+        for block, j in mt.ndrange((a.shape[0] + 9) // 10, a.shape[1]):
+            s = 0.0
+            for i in range(block * 10, mt.min(block * 10 + 10, a.shape[0])):
+                s += a[i, j]
+            sums[j] += s
+
+    a = rng.integers(-9, 9, (37, 53)).astype(np.float32)
+    sums = np.ones(53, np.float32)
+    add(a, sums)
+    np.testing.assert_array_equal(sums, 1 + a.sum(axis=0))

@@ -88,3 +88,22 @@ metate.kernel @stay(%x: memref<?xf32>, %a: f32, %n: index) {
   }
   metate.return
 }
+
+// A loop that carries a vector, of 240 operations in all, is written out: iterations of vectors are no lanes.
+// CHECK-LABEL: metate.kernel @vectors
+// CHECK-NOT: scf.for
+// CHECK: metate.return
+metate.kernel @vectors(%x: memref<?xvector<8xf32>>, %k: memref<?xindex>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %first = memref.load %x[%zero] : memref<?xvector<8xf32>>
+  %s = scf.for %i = %zero to %c10 step %one iter_args(%old = %first) -> vector<8xf32> {
+    %a = arith.addf %old, %first : vector<8xf32>
+    %b = arith.mulf %a, %a : vector<8xf32>
+    %c = arith.addf %b, %a : vector<8xf32>
+    scf.yield %c : vector<8xf32>
+  }
+  memref.store %s, %x[%zero] : memref<?xvector<8xf32>>
+  metate.return
+}

@@ -222,6 +222,41 @@ def lanes_twice():
     expect(out, np.full(17, 2))
 
 
+@probe("LanesLeftAdd")
+def lanes_left_add():
+    @mt.kernel
+    def run(turns: array(i32, 1), counts: array(i32, 1)):
+        for i in range(turns.shape[0]):
+            k = 0
+            while k * k < turns[i]:
+                k += 1
+            if k < 5:
+                counts[k] += 1
+
+    turns, counts = np.arange(70, dtype=np.int32), np.zeros(70, np.int32)
+    run(turns, counts)
+    expect(counts[:5], [1, 1, 3, 5, 7])
+    expect(counts[5:], np.zeros(65))
+
+
+@probe("VectorSumRepeats")
+def vector_sum_repeats():
+    vec4 = mt.types.vector(4, f32)
+
+    @mt.kernel
+    def run(x: array(vec4, 1), out: array(vec4, 1)):
+        mt.loop_config(serialize=True)
+        for _ in range(1):
+            s = mt.Vector.zero(f32, 4)
+            for i in range(x.shape[0]):
+                s += x[i]
+            out[0] = s
+
+    out = np.zeros((1, 4), np.float32)
+    run(np.ones((9, 4), np.float32), out)
+    expect(out, np.full((1, 4), 9))
+
+
 @probe("JammedTwice")
 def jammed_twice():
     @mt.kernel

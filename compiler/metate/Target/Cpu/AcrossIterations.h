@@ -161,6 +161,7 @@ private:
   // Memory.
   void widenRead(ReadOp read);
   void widenWrite(WriteOp write);
+  void widenAtomic(RmwOp atomic);
   mlir::Value readRow(ReadOp read);
   mlir::Value readCells(mlir::Operation *access, mlir::Value block, mlir::Value offset,
                         uint64_t scope, mlir::Type type, LaneAnalysis::MemberRow row);
@@ -228,6 +229,8 @@ void hoistReads(mlir::scf::ForOp parallel);
 
 /// Tells stage emit that the function's vectors are lanes.
 void markLanes(mlir::LLVM::LLVMFuncOp function);
+/// Does it compute vectors already?
+bool hasLanes(mlir::LLVM::LLVMFuncOp function);
 
 } // namespace metate::cpu
 

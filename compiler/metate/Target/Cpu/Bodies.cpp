@@ -226,15 +226,18 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
         << "one worker runs the whole task: the order of iterations would show in a deterministic "
            "kernel";
   if (isInOrder)
-    makeAlone(body);
-  else if (!isDeterministic()) // two versions might round differently
-    splitOffAlone(body, loops);
+    makeAlone(body.getBody());
+  std::optional<AloneVersion> alone;
+  if (!isInOrder && !isDeterministic()) // two versions might round differently
+    alone = splitOffAlone(body, loops, innermost);
   // The ends of rows are ordinary stores: shorter rows than 1 KiB do not gain. For tests (0), all do.
   if (nontemporal)
     writeNontemporal(body, innermost, loops, inside.lookup(nontemporal), nontemporalBytes ? 16 : 1);
   else if (acrossIterations && !isRest &&
            !isInOrder) // two iterations may change one place, in their order
-    runInLanes(innermost);
+    runInLanes(innermost, alone ? alone->innermost : scf::ForOp());
+  if (alone)
+    makeAlone(*alone->code);
   OpBuilder atStart = OpBuilder::atBlockBegin(&body.getBody().front());
   PollOp::create(atStart, loc); // once a chunk
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
@@ -245,9 +248,12 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   return {body, isInOrder};
 }
 
-void KernelMapping::runInLanes(scf::ForOp loop) {
-  bool mayAlias = kernel.getMayAlias();
-  if (!runAcrossIterations(loop, rows, mayAlias, /*always=*/chunkNs == 0) && !mayAlias)
+void KernelMapping::runInLanes(scf::ForOp loop, scf::ForOp alone) {
+  bool mayAlias = kernel.getMayAlias(), always = chunkNs == 0;
+  // Before its atomic operations are plain: two lanes may change one place.
+  if (alone)
+    runAcrossIterations(alone, {}, mayAlias, always);
+  if (!runAcrossIterations(loop, rows, mayAlias, always) && !mayAlias)
     runCellByCell(loop);
 }
 

@@ -80,6 +80,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
   tasks.profile = options.profile;
   passes.addPass(createMapTasksCpu(tasks));
+  if (options.optLevel > 0 && isPlain)
+    passes.addPass(createVectorSums());
   // Once the loops are there that LLVM will vectorise, and lanes.
   passes.addPass(createExpandElementary());
   passes.addPass(createSCFToControlFlowPass());

@@ -105,7 +105,9 @@ void LaneAnalysis::spread(Operation &op) {
       mark(result, !isCommon(branch));
     return;
   }
-  bool isDifferent = !llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); });
+  // Of one place, each lane gets what the lane before has left.
+  bool isDifferent =
+      isa<RmwOp>(op) || !llvm::all_of(op.getOperands(), [&](Value value) { return isSame(value); });
   for (Value result : op.getResults())
     mark(result, isDifferent);
 }
@@ -139,7 +141,7 @@ bool LaneAnalysis::isPossible(Block &block) {
 
 llvm::StringRef cpu::obstacleName(Operation *op) {
   if (isa<RmwOp, CasOp>(op))
-    return "an atomic operation";
+    return "an atomic operation on what is no number of 32 or 64 bits, or in several places";
   if (isa<scf::IfOp, scf::WhileOp, scf::ForOp>(op))
     return "a branch or loop that gives what is no number";
   if (isa<ReadOp>(op))
@@ -190,6 +192,8 @@ bool LaneAnalysis::isPossible(Operation &op) {
   if (auto write = dyn_cast<WriteOp>(op))
     return !write.getRelease() && isStored(write.getValue().getType()) &&
            isSame(write.getBlock()) && !isSame(write.getOffset());
+  if (auto atomic = dyn_cast<RmwOp>(op))
+    return isStored(atomic.getValue().getType()) && isSame(atomic.getBlock());
   if (Accumulation::of(op))
     return true;
   if (op.getNumRegions() || !isMemoryEffectFree(&op))

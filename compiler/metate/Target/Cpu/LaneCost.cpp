@@ -39,6 +39,8 @@ static double vectorsOf(Type type, int64_t lanes) {
 /// What a gathered or scattered number costs beside the access itself: its address, its way into a vector, and a line of its own,
 /// which rows of a power of two put in one set of the cache.
 static constexpr double perLane = 6;
+/// An atomic operation, which waits for the accesses before it.
+static constexpr double atomic = 10;
 /// A turn of a loop that LLVM makes vectors of, beside one that runs alone.
 static constexpr double ofVectors = 0.2;
 
@@ -76,6 +78,8 @@ LaneCost cpu::costOfLanes(Operation &op, const LaneAnalysis &analysis, int64_t l
     return ofMemory(read.getOffset(), read.getType(), analysis, lanes);
   if (auto write = dyn_cast<WriteOp>(op))
     return ofMemory(write.getOffset(), write.getValue().getType(), analysis, lanes);
+  if (isa<RmwOp>(op)) // in a line that others may have
+    return {atomic, (atomic + perLane) * double(lanes)};
   if (Accumulation::of(op)) // three of them
     return {1, double(lanes)};
   if (op.getNumResults() != 1 || op.getNumRegions())

@@ -72,7 +72,7 @@ private:
                              llvm::function_ref<mlir::Value(mlir::Value)> inside);
   bool isDeterministic() { return kernel->hasAttr(mark::deterministic); }
   /// Iterations become lanes of vectors, where they can and it pays.
-  void runInLanes(mlir::scf::ForOp loop);
+  void runInLanes(mlir::scf::ForOp loop, mlir::scf::ForOp alone);
   /// The chunk's loops with the task's body; the outermost one.
   mlir::Operation *buildLoops(Code &code, RangeOp range, mlir::Value begin, mlir::Value end);
   /// The loops in the order in which memory lies, whose innermost one may have become several: the interior, which is then it, and the border.
@@ -120,7 +120,7 @@ bool showsOrder(mlir::LLVM::LLVMFuncOp body);
 /// The atomic becomes a read, an operation and a write.
 void makePlain(RmwOp rmw);
 /// Atomics become plain accesses, appends do without them: for code that one worker runs.
-void makeAlone(mlir::Operation *code);
+void makeAlone(mlir::Region &code);
 
 /// Where each iteration of the loop runs a long loop in order: sixteen iterations at a time, as lanes of
 /// vectors, which take the loop's place. False: it is left as it is. `mayAlias`: arguments may
@@ -154,9 +154,15 @@ struct TaskCost {
 };
 TaskCost costOf(const LaunchedTask &task, mlir::OpBuilder &builder, uint64_t nanoseconds);
 
-/// Where the loops of a task body have atomics: a second copy of them with plain accesses, for a task
-/// that one worker runs alone.
-void splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops);
+/// What is for a task that one worker runs alone: a copy of its loops, whose atomic operations are to be plain.
+struct AloneVersion {
+  mlir::scf::ForOp innermost;
+  mlir::Region *code;
+};
+
+/// Where the loops of a task body have atomics: a second copy of them.
+std::optional<AloneVersion> splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops,
+                                          mlir::scf::ForOp innermost);
 
 /// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
 void hoistAllocas(mlir::Operation *function);

@@ -62,7 +62,7 @@ private:
   /// Collects the reads and writes on the way.
   bool isCheap(Operation &op) {
     if (op.getNumRegions() ||
-        isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+        isa<RmwOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
       return false;
     auto isScalar = [](Type type) { return !isa<VectorType>(type); };
     if (auto read = dyn_cast<ReadOp>(op)) {

@@ -30,6 +30,17 @@ def PrefetchScatters : Pass<"metate-prefetch-scatters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def VectorSums : Pass<"metate-vector-sums", "::mlir::ModuleOp"> {
+  let summary = "loops that carry vectors read them whole";
+  let description = [{
+    Runs behind metate-map-tasks-cpu. Before: `scf.for ... iter_args(%s = %zero) -> vector<8xf32> { eight reads side by side; %v = vector.from_elements ...;
+    %t = arith.addf %s, %v fastmath<reassoc> }`; after: `%v = metate.read ... : vector<8xf32>`, four turns in one with a sum each, and a loop of the turns
+    that are left. The function is marked: emit leaves its vectors as they are. Not where another loop of the function computes vectors.
+  }];
+  let statistics = [Statistic<"kept", "kept", "loops whose vectors stay">];
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def JoinQuotients : Pass<"metate-join-quotients", "::metate::KernelOp"> {
   let summary = "a quotient by a constant times the constant, with the remainder added, is the number";
   let description = [{

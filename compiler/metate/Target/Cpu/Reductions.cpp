@@ -211,9 +211,9 @@ void cpu::makePlain(RmwOp rmw) {
   rmw.erase();
 }
 
-void cpu::makeAlone(Operation *code) {
+void cpu::makeAlone(Region &code) {
   SmallVector<RmwOp> work;
-  code->walk([&](Operation *op) {
+  code.walk([&](Operation *op) {
     if (auto rmw = dyn_cast<RmwOp>(op))
       work.push_back(rmw);
     else if (auto call = dyn_cast<TreeCallOp>(op))
@@ -233,9 +233,10 @@ static bool hasAtomics(Operation *loops) {
       .wasInterrupted();
 }
 
-void cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops) {
+std::optional<cpu::AloneVersion> cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops,
+                                                    scf::ForOp innermost) {
   if (!hasAtomics(loops))
-    return;
+    return std::nullopt;
   OpBuilder builder(loops);
   Location loc = loops->getLoc();
   remarkDone(loops, "map-tasks-cpu", "atomics")
@@ -247,7 +248,9 @@ void cpu::splitOffAlone(LLVM::LLVMFuncOp body, Operation *loops) {
       LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, flag, code.constant(0, 64));
   auto branch = scf::IfOp::create(builder, loc, alone, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
-  Operation *plain = builder.clone(*loops);
+  IRMapping mapping;
+  builder.clone(*loops, mapping);
   loops->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
-  makeAlone(plain);
+  Operation *inside = mapping.lookupOrNull(innermost.getOperation());
+  return AloneVersion{cast_or_null<scf::ForOp>(inside), &branch.getThenRegion()};
 }

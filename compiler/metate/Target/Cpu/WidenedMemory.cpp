@@ -194,3 +194,40 @@ void Widening::widenWrite(WriteOp write) {
   LLVM::MaskedStoreOp::create(builder, write.getLoc(), value, pointerTo(block, offset), mask,
                               builder.getI32IntegerAttr(bytesOf(type)));
 }
+
+/// Lane by lane, those that are alive; what a lane finds is what the one before has left, if they are at one place.
+void Widening::widenAtomic(RmwOp atomic) {
+  Location where = atomic.getLoc();
+  Type type = atomic.getValue().getType();
+  Value block = same.lookupOrDefault(atomic.getBlock()), offsets = lanesOf(atomic.getOffset())[0],
+        values = lanesOf(atomic.getValue())[0];
+  bool isUsed = !atomic.getOld().use_empty();
+  SmallVector<Value> found;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value offset = laneOf(offsets, lane), value = laneOf(values, lane);
+    auto change = [&](OpBuilder &at) {
+      auto made =
+          RmwOp::create(at, where, atomic.getKind(), value, block, offset, atomic.getScope());
+      made->setDiscardableAttrs(atomic->getDiscardableAttrDictionary());
+      return made.getOld();
+    };
+    if (!mask || isMutant(Mutant::LanesLeftAdd)) {
+      found.push_back(change(builder));
+      continue;
+    }
+    auto branch = scf::IfOp::create(builder, where, isUsed ? TypeRange(type) : TypeRange(),
+                                    laneOf(mask, lane), /*withElseRegion=*/isUsed);
+    OpBuilder then = branch.getThenBodyBuilder();
+    Value old = change(then);
+    if (!isUsed)
+      continue;
+    scf::YieldOp::create(then, where, old);
+    OpBuilder otherwise = branch.getElseBodyBuilder();
+    Value none = arith::ConstantOp::create(otherwise, where, otherwise.getZeroAttr(type));
+    scf::YieldOp::create(otherwise, where, none);
+    found.push_back(branch.getResult(0));
+  }
+  if (isUsed)
+    parts[atomic.getOld()] = {
+        vector::FromElementsOp::create(builder, where, wideType(type), found)};
+}

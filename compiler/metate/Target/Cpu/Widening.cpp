@@ -68,6 +68,8 @@ void Widening::widen(Operation &op) {
     return widenBranch(branch);
   if (auto write = dyn_cast<WriteOp>(op))
     return widenWrite(write);
+  if (auto atomic = dyn_cast<RmwOp>(op))
+    return widenAtomic(atomic);
   if (auto accumulation = Accumulation::of(op)) {
     if (&op == accumulation->store)
       widenAccumulation(*accumulation);
@@ -230,7 +232,14 @@ Value cpu::repeated(Value value, scf::ForOp loop, IRMapping &mapping, OpBuilder 
   return mapping.lookup(value);
 }
 
+bool cpu::hasLanes(LLVM::LLVMFuncOp function) {
+  ArrayAttr given = function.getPassthroughAttr();
+  return given && llvm::is_contained(given, StringAttr::get(function.getContext(), lanesAttribute));
+}
+
 void cpu::markLanes(LLVM::LLVMFuncOp function) {
+  if (hasLanes(function))
+    return;
   SmallVector<Attribute> names;
   if (ArrayAttr given = function.getPassthroughAttr())
     llvm::append_range(names, given);

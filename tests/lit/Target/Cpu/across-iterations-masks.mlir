@@ -84,3 +84,37 @@ metate.kernel @turns(%x: memref<?xi32>, %out: memref<?xi32>) {
   }
   metate.return
 }
+
+// Atomic operations go lane by lane, those that are alive; for a worker that is alone they are plain.
+// CHECK-LABEL: llvm.func internal @metate_entry_counted_task0(
+// CHECK: llvm.intr.vector.reduce.or
+// CHECK: %[[FIRST:.*]] = llvm.extractelement %{{.*}} : vector<16xi1>
+// CHECK-NEXT: llvm.cond_br %[[FIRST]]
+// CHECK: llvm.store
+// CHECK: llvm.intr.vector.reduce.or
+// CHECK-COUNT-16: llvm.atomicrmw add
+// CHECK-NOT: llvm.atomicrmw add
+metate.kernel @counted(%x: memref<?xf32>, %counts: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0 : i32
+  %four = arith.constant 4.0 : f32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %own = memref.load %x[%i] : memref<?xf32>
+    %r:2 = scf.while (%count = %none, %a = %own) : (i32, f32) -> (i32, f32) {
+      %goes = arith.cmpf olt, %a, %four : f32
+      scf.condition(%goes) %count, %a : i32, f32
+    } do {
+    ^bb0(%count: i32, %a: f32):
+      %next = arith.addi %count, %one : i32
+      %b = arith.mulf %a, %a : f32
+      %c = arith.addf %b, %own : f32
+      scf.yield %next, %c : i32, f32
+    }
+    %at = arith.index_cast %r#0 : i32 to index
+    %old = memref.atomic_rmw addi %one, %counts[%at] : (i32, memref<?xi32>) -> i32
+    metate.yield
+  }
+  metate.return
+}
