@@ -38,8 +38,6 @@ struct Job {
       step = count;
     else if (even > step)
       step = even;
-    if (int64_t round = rounded(step); round <= count / (2 * int64_t(this->workers)))
-      step = round;
     stretches = this->workers < mostStretches ? this->workers : mostStretches;
     chunks = count / step + (count % step != 0);
     for (uint32_t k = 0; k < stretches; ++k) {
@@ -55,13 +53,6 @@ struct Job {
   }
 
 private:
-  // Iterations run sixteen at a time, as lanes of vectors, or four such groups together: what is left of a chunk costs as
-  // much as a group. Fewer are few because each is long.
-  static int64_t rounded(int64_t step) {
-    int64_t unit = step > 32 ? 64 : step > 8 ? 16 : 1;
-    return (step + unit - 1) / unit * unit;
-  }
-
   struct alignas(64) Cursor { // a cache line each
     std::atomic<int64_t> next;
     int64_t end;

@@ -157,6 +157,26 @@ def all_turns(inputs, n):
     return made(escape, out)
 
 
+@WORK.spelling("all turns, a flag, NumPy array")
+def by_flag(inputs, n):
+    out = np.zeros((n, n), np.int32)
+
+    @ti.kernel
+    def escape(out: ti.types.ndarray(dtype=ti.i32, ndim=2)):
+        for i, j in ti.ndrange(out.shape[0], out.shape[1]):
+            x, y, count, inside = (i / n - 0.5) * 3.0, (j / n - 0.5) * 3.0, 0, True
+            for _ in range(TURNS):
+                if inside:
+                    if x * x + y * y >= 4.0:
+                        inside = False
+                    else:
+                        x, y = x * x - y * y + RE, 2.0 * x * y + IM
+                        count += 1
+            out[i, j] = count
+
+    return made(lambda: escape(out), out)
+
+
 @WORK.spelling("f64, while with a condition", family="f64")
 def doubles(inputs, n):
     out = ti.field(ti.i32, shape=(n, n))

@@ -219,6 +219,32 @@ def rows(inputs, n, m):
     return made(sweep, b)
 
 
+@WORK.spelling("columns outermost: for j, i in ndrange")
+def turned(inputs, n, m):
+    a, b = fields(inputs)
+
+    @ti.kernel
+    def sweep():
+        for j, i in ti.ndrange((1, m - 1), (1, n - 1)):
+            b[i, j] = 0.25 * (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1])
+
+    return made(sweep, b)
+
+
+@WORK.spelling("columns outermost: one loop, i = c % n, j = c // n")
+def turned_number(inputs, n, m):
+    a, b = fields(inputs)
+
+    @ti.kernel
+    def sweep():
+        for c in range(n * m):
+            i, j = c % n, c // n
+            if 0 < i < n - 1 and 0 < j < m - 1:
+                b[i, j] = 0.25 * (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1])
+
+    return made(sweep, b)
+
+
 @WORK.spelling("columns in parallel, an inner serial loop")
 def columns(inputs, n, m):
     a, b = fields(inputs)

@@ -52,6 +52,8 @@ static void simplify(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<KernelOp>(createSplitRows()); // the others
   passes.addNestedPass<KernelOp>(createFoldIndexCasts());
   // Once coordinates are the loops' variables.
+  if (!options.debug)
+    passes.addNestedPass<KernelOp>(createOrderDimensions({options.deterministic}));
   passes.addNestedPass<KernelOp>(createCutRanges());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
@@ -109,6 +111,7 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
       passes.addNestedPass<KernelOp>(createPromoteCells());
       passes.addNestedPass<KernelOp>(createPromoteLocals());
       passes.addNestedPass<KernelOp>(createCarryChosen());
+      passes.addNestedPass<KernelOp>(createEndAtRest());
     }
     if (options.reassociateSums && !options.deterministic)
       passes.addNestedPass<KernelOp>(createReassociateSums());

@@ -108,6 +108,27 @@ def DelinearizeRanges : Metate_Pass<"metate-delinearize-ranges", "::metate::Kern
   let statistics = [Statistic<"split", "split", "variables taken apart">];
 }
 
+def EndAtRest : Metate_Pass<"metate-end-at-rest", "::metate::KernelOp"> {
+  let summary = "a loop whose turns change something under a condition of what they carry ends where it does not hold";
+  let description = [{
+    Before: `scf.for %i ... iter_args(%x) { %c = f(%x); %y = g(%x, %i); %z = arith.select %c, %y, %x; scf.yield %z }`; after: an scf.while whose condition is
+    `%i < %n and f(%x)`. Not where the condition depends on the turn or on memory, nor where a turn does anything else.
+  }];
+  let statistics = [Statistic<"ended", "ended", "loops that end before their last turn">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def OrderDimensions : Metate_Pass<"metate-order-dimensions", "::metate::KernelOp"> {
+  let summary = "the variable of a parallel loop that names what lies side by side becomes the last one";
+  let description = [{
+    Before: `metate.range (%j, %i) = (%c0, %c0) to (%m, %n) { memref.store %v, %x[%i, %j] }`; after: `metate.range (%i, %j) = (%c0, %c0) to (%n, %m)`. Where more
+    accesses lie along it than along the last one, and there are rows enough for the workers. A deterministic kernel's loops with atomic operations, and others
+    whose order shows, stay as they are.
+  }];
+  let options = [Option<"deterministic", "deterministic", "bool", /*default=*/"false", "results are the same bits for any number of workers">];
+  let statistics = [Statistic<"ordered", "ordered", "loops whose variables change places">];
+}
+
 def SplitRows : Metate_Pass<"metate-split-rows", "::metate::KernelOp"> {
   let summary = "a parallel loop's variable that is taken apart by extents known at the launch becomes a nest, and a loop of what is left";
   let description = [{

@@ -32,7 +32,7 @@ using namespace metate;
 
 namespace {
 /// A loop of more turns is no loop over components or neighbours.
-constexpr int64_t mostTurns = 16;
+constexpr int64_t mostTurns = 27; // 3 x 3 x 3, and 5 x 5
 /// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
 /// which are registers then (a product of 6 x 6 matrices in three loops has 432). Between them where it names entries of tables, which are
 /// read once for a row of cells then (nine directions of a lattice in a field: 306), and where the loop carries vectors, which keep

@@ -4,10 +4,14 @@
 // what makes nests of leaves, and activates them by words, looks at parallel loops. A nest of known extents is part of the parallel loop
 // if each of its turns reads and writes places of its own of all that it writes.
 //
+// `for j in range(m): for i in range(n): b[i, j] = ...` walks columns, though rows lie side by side: its inner loop joins too, whatever its
+// extent, so that the loops may change places (OrderDimensions.cpp).
+//
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/ContiguousAxis.h"
 #include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/LoopBox.h"
@@ -56,6 +60,25 @@ std::optional<int64_t> knownTurns(scf::ForOp loop) {
   return turns;
 }
 
+/// Does a parallel loop's last variable name what lies side by side in all that a loop in it writes, which goes across it?
+bool isAcross(Operation *parallel, scf::ForOp serial) {
+  Value along = parallel->getRegion(0).getArguments().back();
+  bool anyWrite = false;
+  bool isEach =
+      !serial
+           .walk([&](Operation *op) {
+             if (!writeOf(op))
+               return WalkResult::advance();
+             anyWrite = true;
+             SmallVector<Value> byStride = coordinatesByStride(op);
+             return isContiguousIn(byStride, along) && isNamedBy(byStride, serial.getInductionVar())
+                        ? WalkResult::advance()
+                        : WalkResult::interrupt();
+           })
+           .wasInterrupted();
+  return isEach && anyWrite;
+}
+
 /// A parallel loop around a nest.
 class Box {
 public:
@@ -79,6 +102,8 @@ public:
       all = std::min(all * one, mostInBox + 1);
     if (all > mostInBox)
       nest.clear();
+    if (nest.empty())
+      findAcross();
     return nest;
   }
 
@@ -93,6 +118,11 @@ public:
     for (int64_t count : turns) {
       lower.push_back(number(0));
       upper.push_back(number(count));
+    }
+    if (turns.empty()) {
+      lower.push_back(number(0));
+      upper.push_back(arith::SubIOp::create(builder, loc, nest.front().getUpperBound(),
+                                            nest.front().getLowerBound()));
     }
     auto wide = RangeOp::create(builder, loc, lower, upper);
     Block &to = wide.getBody().front();
@@ -134,6 +164,24 @@ private:
         return scf::ForOp();
     }
     return found;
+  }
+
+  /// One loop across what lies side by side, by one; how many turns it has is known before the parallel loop.
+  void findAcross() {
+    turns.clear();
+    scf::ForOp serial = onlyLoop(body);
+    APInt step;
+    auto isBefore = [&](Value bound) {
+      return !loop->isAncestor(bound.getParentBlock()->getParentOp());
+    };
+    if (!serial || serial.getNumResults() ||
+        !matchPattern(serial.getStep(), m_ConstantInt(&step)) || !step.isOne() ||
+        !isBefore(serial.getLowerBound()) || !isBefore(serial.getUpperBound()) ||
+        !isAcross(loop, serial))
+      return;
+    nest.push_back(serial);
+    if (!isIndependent())
+      nest.clear();
   }
 
   bool isOutside(Value value) const {
@@ -217,7 +265,9 @@ private:
       anyDeeper |= around && isa<scf::ForOp>(inner) && around->getParentOp() == op;
       anyAtomic |= isa<AtomicOp, memref::AtomicRMWOp>(inner);
     });
-    return anySlots || (anyDeeper && !anyAtomic);
+    auto loops = op->getRegion(0).front().getOps<scf::ForOp>();
+    bool goesAcross = llvm::any_of(loops, [&](scf::ForOp loop) { return isAcross(op, loop); });
+    return anySlots || ((anyDeeper || goesAcross) && !anyAtomic);
   }
 
   void visit(Operation *loop) {

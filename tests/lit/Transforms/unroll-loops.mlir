@@ -70,13 +70,13 @@ metate.kernel @stay(%x: memref<?xf32>, %a: f32, %n: index) {
   %one = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %c16 = arith.constant 16 : index
-  %c17 = arith.constant 17 : index
+  %c28 = arith.constant 28 : index
   // Not known.
   scf.for %i = %zero to %n step %one {
     memref.store %a, %x[%i] : memref<?xf32>
   }
   // Too many.
-  scf.for %i = %zero to %c17 step %one {
+  scf.for %i = %zero to %c28 step %one {
     memref.store %a, %x[%i] : memref<?xf32>
   }
   // Too large together: 16 * 4 * 8 of an atomic operation; the inner loop is not.

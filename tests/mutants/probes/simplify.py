@@ -188,6 +188,40 @@ def narrowed_too_far():
     expect(out, [1] * 5 + [0] * 3)
 
 
+@probe("TurnTakenForRest")
+def turn_taken_for_rest():
+    @mt.kernel
+    def run(out: mt.types.ndarray(mt.i32, 1)):
+        for i in range(out.shape[0]):
+            k = i
+            for turn in range(40):
+                if k + turn != 7:
+                    k = k ^ turn
+            out[i] = k
+
+    def after(k):
+        for turn in range(40):
+            if k + turn != 7:
+                k ^= turn
+        return k
+
+    out = np.zeros(20, np.int32)
+    run(out)
+    expect(out, [after(k) for k in range(20)])
+
+
+@probe("ExtentsNotOrdered")
+def extents_not_ordered():
+    @mt.kernel
+    def run(x: mt.types.ndarray(mt.f32, 2)):
+        for j, i in mt.ndrange(70, 90):
+            x[i, j] = 1.0
+
+    x = np.zeros((90, 90), np.float32)
+    run(x)
+    expect(x.sum(axis=1), np.full(90, 70))
+
+
 @probe("BoxFromZero")
 def box_from_zero():
     x = mt.field(mt.i32)
