@@ -44,7 +44,7 @@ def made(inputs, step, x):
     return {"step": step_from_start, "outputs": lambda: {"x": x.to_numpy()}}
 
 
-@WORK.spelling("Python calls a kernel of two loops")
+@WORK.spelling("Python calls a kernel of two loops", family="a launch each")
 def two_loops(inputs, n, turns):
     x, y = fields(inputs)
 
@@ -62,7 +62,7 @@ def two_loops(inputs, n, turns):
     return made(inputs, step, x)
 
 
-@WORK.spelling("Python calls a kernel with fields as templates, in turns")
+@WORK.spelling("Python calls a kernel with fields as templates, in turns", family="a launch each")
 def templates(inputs, n, turns):
     x, y = fields(inputs)
 
@@ -79,7 +79,7 @@ def templates(inputs, n, turns):
     return made(inputs, step, x)
 
 
-@WORK.spelling("Python calls a kernel with ndarrays, in turns")
+@WORK.spelling("Python calls a kernel with ndarrays, in turns", family="a launch each")
 def ndarrays(inputs, n, turns):
     x, y = ti.ndarray(ti.f32, shape=n), ti.ndarray(ti.f32, shape=n)
     array = ti.types.ndarray(dtype=ti.f32, ndim=1)
@@ -98,7 +98,7 @@ def ndarrays(inputs, n, turns):
     return made(inputs, step, x)
 
 
-@WORK.spelling("Python calls two kernels, one copies")
+@WORK.spelling("Python calls two kernels, one copies", family="a launch each")
 def two_kernels(inputs, n, turns):
     x, y = fields(inputs)
 
@@ -183,7 +183,7 @@ class Bar:
             self.x[i] = self.y[i]
 
 
-@WORK.spelling("a class' kernel with an argument")
+@WORK.spelling("a class' kernel with an argument", family="a launch each")
 def by_class(inputs, n, turns):
     bar = Bar(n)
 

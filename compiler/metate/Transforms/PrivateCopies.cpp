@@ -70,6 +70,7 @@ public:
 
   /// None or one: the loop stays as it is.
   Value pieces;
+  Value shift; ///< of a number that is divided by them: what may be zero divides nothing where tasks are estimated
   Value bytes; ///< of one copy
   bool isKnown;
 
@@ -104,10 +105,12 @@ private:
     Value room = at.index(isKnown ? mostBytes : poolOfUnknown);
     wanted = at.least(wanted, at.divide(room, at.greatest(bytes, at.index(1))));
     // Pieces are alike: with a power of two none is left over for two, four or eight workers.
-    pieces = at.index(0);
-    for (int64_t power = 2; power <= mostPieces; power *= 2)
-      pieces = at.select(at.compare(arith::CmpIPredicate::sge, wanted, at.index(power)),
-                         at.index(power), pieces);
+    pieces = at.index(0), shift = at.index(0);
+    for (int64_t power = 2, bits = 1; power <= mostPieces; power *= 2, ++bits) {
+      Value isMore = at.compare(arith::CmpIPredicate::sge, wanted, at.index(power));
+      pieces = at.select(isMore, at.index(power), pieces);
+      shift = at.select(isMore, at.index(bits), shift);
+    }
   }
 
   int64_t poolBytes() const {
@@ -161,7 +164,8 @@ void Copies::buildPieces() {
     fillCells(at, group.cells, {pool, scope()}, at.add(copy, group.offset), group.count);
   Value lower = range.getLower()[0], rows = at.subtract(range.getUpper()[0], lower);
   auto edge = [&](Value number) {
-    return at.add(lower, at.divide(at.multiply(rows, number), pieces));
+    Value before = arith::ShRUIOp::create(builder, at.loc, at.multiply(rows, number), shift);
+    return at.add(lower, before);
   };
   SmallVector<Value> variables{enter(edge(piece), edge(at.add(piece, 1)))};
   for (size_t k = 1; k < range.getLower().size(); ++k)

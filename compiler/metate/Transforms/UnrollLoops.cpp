@@ -32,7 +32,9 @@ using namespace metate;
 
 namespace {
 /// A loop of more turns is no loop over components or neighbours.
-constexpr int64_t mostTurns = 27; // 3 x 3 x 3, and 5 x 5
+constexpr int64_t mostTurns = 16;
+/// But for one whose turn is a cell's number among neighbours (`range(25)` with `q // 5`, `q % 5`).
+constexpr int64_t mostTurnsApart = 27;
 /// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
 /// which are registers then (a product of 6 x 6 matrices in three loops has 432). Between them where it names entries of tables, which are
 /// read once for a row of cells then (nine directions of a lattice in a field: 306), and where the loop carries vectors, which keep
@@ -71,6 +73,7 @@ public:
   bool namesComponents = false; ///< a selection is made by what is known
   bool namesEntries = false;    ///< an element is read whose place is known
   bool carriesVectors = false;
+  bool takesApart = false; ///< what is known is divided
 
   int64_t most() const {
     return namesComponents                  ? mostWorkOnComponents
@@ -93,6 +96,7 @@ private:
   int64_t ofOperation(Operation &op) {
     if (folds(op) && llvm::all_of(op.getOperands(), [&](Value one) { return isKnown(one); })) {
       known.insert_range(op.getResults());
+      takesApart |= isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
       return 0;
     }
     if (auto select = dyn_cast<arith::SelectOp>(op); select && isKnown(select.getCondition())) {
@@ -265,9 +269,11 @@ private:
 
   static bool isWorth(scf::ForOp loop) {
     auto turns = turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
-    if (!turns || *turns > mostTurns)
+    if (!turns || *turns > mostTurnsApart)
       return false;
     Estimate estimate(loop);
+    if (*turns > mostTurns && !estimate.takesApart)
+      return false;
     bool isWorth = estimate.work <= estimate.most();
     if (auto remark = isWorth ? remarkDone(loop, "unroll-loops", "unrolling")
                               : remarkDeclined(loop, "unroll-loops", "unrolling")) {

@@ -70,13 +70,13 @@ metate.kernel @stay(%x: memref<?xf32>, %a: f32, %n: index) {
   %one = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %c16 = arith.constant 16 : index
-  %c28 = arith.constant 28 : index
+  %c17 = arith.constant 17 : index
   // Not known.
   scf.for %i = %zero to %n step %one {
     memref.store %a, %x[%i] : memref<?xf32>
   }
   // Too many.
-  scf.for %i = %zero to %c28 step %one {
+  scf.for %i = %zero to %c17 step %one {
     memref.store %a, %x[%i] : memref<?xf32>
   }
   // Too large together: 16 * 4 * 8 of an atomic operation; the inner loop is not.
@@ -105,5 +105,22 @@ metate.kernel @vectors(%x: memref<?xvector<8xf32>>, %k: memref<?xindex>) {
     scf.yield %c : vector<8xf32>
   }
   memref.store %s, %x[%zero] : memref<?xvector<8xf32>>
+  metate.return
+}
+
+// The turn is a neighbour's number.
+// CHECK-LABEL: metate.kernel @number
+// CHECK-NOT: scf.for
+// CHECK: metate.return
+metate.kernel @number(%x: memref<?x?xf32>, %a: f32) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c25 = arith.constant 25 : index
+  scf.for %q = %zero to %c25 step %one {
+    %i = arith.divsi %q, %c5 : index
+    %j = arith.remsi %q, %c5 : index
+    memref.store %a, %x[%i, %j] : memref<?x?xf32>
+  }
   metate.return
 }
