@@ -57,7 +57,7 @@ bool isOnlyAddress(Value index) {
     if (auto compare = dyn_cast<arith::CmpIOp>(user))
       return compare.getPredicate() == arith::CmpIPredicate::ult && isOnlyChecked(compare);
     return isa<memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp, CheckOp>(user) ||
-           CellAccess::of(user).has_value();
+           isa<CellOpInterface>(user);
   });
 }
 
