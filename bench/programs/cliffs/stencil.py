@@ -124,6 +124,23 @@ def run_time(inputs, n, m):
     return made(sweep, b)
 
 
+@WORK.spelling("run-time loops around the cell: range(i - 1, i + 2)")
+def around(inputs, n, m):
+    a, b = fields(inputs)
+
+    @ti.kernel
+    def sweep():
+        for i, j in ti.ndrange((1, n - 1), (1, m - 1)):
+            s = 0.0
+            for p in range(i - 1, i + 2):
+                for q in range(j - 1, j + 2):
+                    if ti.abs(p - i) + ti.abs(q - j) == 1:
+                        s += a[p, q]
+            b[i, j] = 0.25 * s
+
+    return made(sweep, b)
+
+
 @WORK.spelling("offsets in a field")
 def field_of_offsets(inputs, n, m):
     a, b = fields(inputs)

@@ -70,7 +70,8 @@ public:
 
   /// None or one: the loop stays as it is.
   Value pieces;
-  Value shift; ///< of a number that is divided by them: what may be zero divides nothing where tasks are estimated
+  Value
+      shift; ///< of a number that is divided by them: what may be zero divides nothing where tasks are estimated
   Value bytes; ///< of one copy
   bool isKnown;
 

@@ -7,6 +7,8 @@
 //
 // A budget bounds what is left once the turns are known.
 //
+// `for a in range(i - 1, i + 2)` has three turns, from a number that is known at run time: it counts from 0, unless its bound wraps.
+//
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
 #include "metate/Dialect/Elementary.h"
@@ -55,6 +57,79 @@ std::optional<int64_t> turnsOf(Value lower, Value upper, Value step) {
   return span <= 0 ? 0 : (span - 1) / *stride + 1;
 }
 
+/// `range(x - 1, x + 2)`: so many turns from a number that is known at run time, or none where the bound wraps.
+struct Around {
+  Value first; ///< 32 bits
+  int64_t turns;
+
+  static std::optional<Around> of(scf::ForOp loop) {
+    auto numberOf = [](Value bound) {
+      auto cast = bound.getDefiningOp<arith::IndexCastOp>();
+      return cast && cast.getIn().getType().isInteger(32) ? cast.getIn() : Value();
+    };
+    Value first = numberOf(loop.getLowerBound()), end = numberOf(loop.getUpperBound());
+    if (!first || !end || getConstantIntValue(loop.getStep()) != 1 || loop.getUnsignedCmp())
+      return std::nullopt;
+    auto [from, least] = apart(first);
+    auto [to, most] = apart(end);
+    int64_t turns = most - least;
+    if (from != to || turns <= 0 || turns > mostTurns)
+      return std::nullopt;
+    return Around{first, turns};
+  }
+
+private:
+  /// A value and the constant that is added to it; what wraps is taken back by what is left of 32 bits.
+  static std::pair<Value, int64_t> apart(Value value) {
+    APInt constant;
+    if (auto sum = value.getDefiningOp<arith::AddIOp>();
+        sum && matchPattern(sum.getRhs(), m_ConstantInt(&constant)) && constant.abs().ule(1024))
+      return {sum.getLhs(), constant.getSExtValue()};
+    if (auto difference = value.getDefiningOp<arith::SubIOp>();
+        difference && matchPattern(difference.getRhs(), m_ConstantInt(&constant)) &&
+        constant.abs().ule(1024))
+      return {difference.getLhs(), -constant.getSExtValue()};
+    return {value, 0};
+  }
+};
+
+/// The loop as one that counts from 0, where its bound does not wrap.
+scf::ForOp countFromZero(scf::ForOp loop, const Around &around) {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  Value most = arith::ConstantOp::create(
+      builder, loc,
+      builder.getI32IntegerAttr(std::numeric_limits<int32_t>::max() - int32_t(around.turns)));
+  auto below = isMutant(Mutant::WrappedBoundForgotten) ? arith::CmpIPredicate::ne
+                                                       : arith::CmpIPredicate::sle;
+  Value fits = arith::CmpIOp::create(builder, loc, below, around.first, most);
+  bool hasResults = loop.getNumResults() != 0;
+  auto guard = scf::IfOp::create(builder, loc, loop.getResultTypes(), fits,
+                                 /*addThenBlock=*/true, /*addElseBlock=*/hasResults);
+  loop->replaceAllUsesWith(guard);
+  loop->moveBefore(guard.thenBlock(), guard.thenBlock()->begin());
+  if (hasResults) {
+    builder.setInsertionPointToEnd(guard.thenBlock());
+    scf::YieldOp::create(builder, loc, loop.getResults());
+    builder.setInsertionPointToEnd(guard.elseBlock());
+    scf::YieldOp::create(builder, loc, loop.getInitArgs());
+  } else if (guard.thenBlock()->empty() ||
+             !guard.thenBlock()->back().hasTrait<OpTrait::IsTerminator>()) {
+    builder.setInsertionPointToEnd(guard.thenBlock());
+    scf::YieldOp::create(builder, loc);
+  }
+  builder.setInsertionPoint(loop);
+  loop.setLowerBound(arith::ConstantIndexOp::create(builder, loc, 0));
+  loop.setUpperBound(arith::ConstantIndexOp::create(builder, loc, around.turns));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value turn = loop.getInductionVar();
+  auto number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), turn);
+  auto sum = arith::AddIOp::create(builder, loc, around.first, number);
+  Value place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), sum);
+  turn.replaceAllUsesExcept(place, number);
+  return loop;
+}
+
 bool folds(Operation &op) {
   return op.getNumRegions() == 0 && op.getNumResults() > 0 && isMemoryEffectFree(&op);
 }
@@ -63,8 +138,10 @@ bool folds(Operation &op) {
 class Estimate {
 public:
   explicit Estimate(scf::ForOp loop) {
-    int64_t turns = *turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
-    known.insert(loop.getInductionVar());
+    int64_t turns = countOf(loop).value_or(0);
+    isAround = Around::of(loop).has_value();
+    if (!isAround)
+      known.insert(loop.getInductionVar());
     carriesVectors = llvm::any_of(loop.getResultTypes(), llvm::IsaPred<VectorType>);
     work = turns * ofBlock(*loop.getBody());
   }
@@ -73,12 +150,21 @@ public:
   bool namesComponents = false; ///< a selection is made by what is known
   bool namesEntries = false;    ///< an element is read whose place is known
   bool carriesVectors = false;
+  bool isAround = false;   ///< it goes over what is around a number that is known at run time
+  bool anyLoop = false;    ///< one inside stays
   bool takesApart = false; ///< what is known is divided
 
+  /// Turns of a loop, were there none that wraps.
+  static std::optional<int64_t> countOf(scf::ForOp loop) {
+    auto turns = turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    auto around = turns ? std::nullopt : Around::of(loop);
+    return around ? around->turns : turns;
+  }
+
   int64_t most() const {
-    return namesComponents                  ? mostWorkOnComponents
-           : namesEntries || carriesVectors ? mostWorkOnTables
-                                            : mostWork;
+    return namesComponents                                            ? mostWorkOnComponents
+           : namesEntries || carriesVectors || (isAround && !anyLoop) ? mostWorkOnTables
+                                                                      : mostWork;
   }
 
 private:
@@ -126,13 +212,14 @@ private:
 
   /// A loop inside: one whose bounds follow from the turns outside counts as half of the most.
   int64_t ofLoop(scf::ForOp loop) {
-    auto turns = turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    auto turns = countOf(loop);
     bool isBounded = turns && *turns <= mostTurns;
     if (!turns && isKnown(loop.getLowerBound()) && isKnown(loop.getUpperBound()) &&
         isKnown(loop.getStep()))
       isBounded = true;
-    if (isBounded)
+    if (isBounded && !Around::of(loop))
       known.insert(loop.getInductionVar());
+    anyLoop |= !isBounded;
     int64_t body = ofBlock(*loop.getBody());
     return isBounded ? turns.value_or(2) * body : body + 4;
   }
@@ -261,14 +348,24 @@ private:
         for (Operation &op : llvm::make_early_inc_range(block))
           if (auto loop = dyn_cast<scf::ForOp>(op); loop && isWorth(loop)) {
             ++unrolled;
-            Writer{loop};
+            Writer{counted(loop)};
           } else {
             visit(&op);
           }
   }
 
+  /// The nest, with known bounds where those that it has are as far apart.
+  static scf::ForOp counted(scf::ForOp loop) {
+    SmallVector<scf::ForOp> nest;
+    loop.walk([&](scf::ForOp inner) { nest.push_back(inner); });
+    for (scf::ForOp inner : nest)
+      if (auto around = Around::of(inner))
+        countFromZero(inner, *around);
+    return loop;
+  }
+
   static bool isWorth(scf::ForOp loop) {
-    auto turns = turnsOf(loop.getLowerBound(), loop.getUpperBound(), loop.getStep());
+    auto turns = Estimate::countOf(loop);
     if (!turns || *turns > mostTurnsApart)
       return false;
     Estimate estimate(loop);

@@ -124,3 +124,30 @@ metate.kernel @number(%x: memref<?x?xf32>, %a: f32) {
   }
   metate.return
 }
+
+// Three turns around a number of the launch, unless the bound wraps.
+// CHECK-LABEL: metate.kernel @around
+// CHECK: %[[FIRST:.*]] = arith.subi %arg1, %c1_i32
+// CHECK: %[[FITS:.*]] = arith.cmpi sle, %[[FIRST]], %c2147483644_i32
+// CHECK: scf.if %[[FITS]] -> (f32) {
+// CHECK-COUNT-3: memref.load
+// CHECK-NOT: scf.for
+// CHECK: metate.return
+metate.kernel @around(%x: memref<?xf32>, %k: i32, %out: memref<?xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %one32 = arith.constant 1 : i32
+  %two32 = arith.constant 2 : i32
+  %start = arith.constant 0.0 : f32
+  %from = arith.subi %k, %one32 : i32
+  %to = arith.addi %k, %two32 : i32
+  %lower = arith.index_cast %from : i32 to index
+  %upper = arith.index_cast %to : i32 to index
+  %s = scf.for %i = %lower to %upper step %one iter_args(%old = %start) -> f32 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %new = arith.addf %old, %v : f32
+    scf.yield %new : f32
+  }
+  memref.store %s, %out[%zero] : memref<?xf32>
+  metate.return
+}

@@ -188,6 +188,19 @@ def narrowed_too_far():
     expect(out, [1] * 5 + [0] * 3)
 
 
+@probe("WrappedBoundForgotten")
+def wrapped_bound_forgotten():
+    @mt.kernel
+    def run(k: mt.i32, out: mt.types.ndarray(mt.i32, 1)):
+        for i in range(out.shape[0]):
+            for _ in range(k + i, k + i + 2):
+                out[i] += 1
+
+    out = np.zeros(3, np.int32)
+    run(2**31 - 3, out)
+    expect(out, [2, 0, 0])
+
+
 @probe("TurnTakenForRest")
 def turn_taken_for_rest():
     @mt.kernel
