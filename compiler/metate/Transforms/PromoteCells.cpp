@@ -213,8 +213,9 @@ private:
   /// Nothing else in the loop is at the place, and it may be read before the loop and stored after it.
   bool isAlone(const OnePlace &place) {
     const PlaceAccess &first = place.accesses.front();
-    if (place.isLoaded() ? !place.isCertain
-                         : place.isStoredForSure) // LLVM moves what each turn stores
+    if (place.isLoaded()
+            ? !place.isCertain && !(place.isStored && isOwn(place) && mayBeTouched(first))
+            : place.isStoredForSure) // LLVM moves what each turn stores
       return false;
     if (llvm::any_of(place.accesses,
                      [](const PlaceAccess &one) { return !one.isLoad() && !one.isStore(); }))
@@ -245,7 +246,12 @@ private:
     if (runs())
       return true;
     const PlaceAccess &first = place.accesses.front();
-    return (!place.isStored || isOwn(place)) && (isInside(first) || isTouchedBeside(first));
+    return (!place.isStored || isOwn(place)) && mayBeTouched(first);
+  }
+
+  /// Whatever the loop does.
+  bool mayBeTouched(const PlaceAccess &access) {
+    return isInside(access) || isTouchedBeside(access);
   }
 
   /// Where the loop is reached, the place has been read or stored.

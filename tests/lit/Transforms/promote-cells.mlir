@@ -187,3 +187,49 @@ metate.kernel @sometimes(%x: memref<?xi32>, %best: memref<?xi32>) {
   }
   metate.return
 }
+
+// Only some turns read and store it: a place that is there whatever the loop does, and that nobody else sees.
+// CHECK-LABEL: metate.kernel @counted
+// CHECK: %[[OLD:.*]] = memref.load %[[C:.*]][]
+// CHECK: %[[ALL:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[OLD]]) -> (f32) {
+// CHECK-NOT: memref.store
+// CHECK: }
+// CHECK: memref.store %[[ALL]], %[[C]][]
+metate.kernel @counted(%x: memref<?xf32>, %total: memref<f32>, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %limit = arith.constant 0.5 : f32
+  scf.for %j = %zero to %n step %one {
+    %v = memref.load %x[%j] : memref<?xf32>
+    %isLess = arith.cmpf olt, %v, %limit : f32
+    scf.if %isLess {
+      %old = memref.load %total[] : memref<f32>
+      %next = arith.addf %old, %v : f32
+      memref.store %next, %total[] : memref<f32>
+    }
+  }
+  metate.return
+}
+
+// Which element it is nobody knows before a turn asks for it.
+// CHECK-LABEL: metate.kernel @counted_somewhere
+// CHECK: scf.for
+// CHECK: memref.store
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: metate.return
+metate.kernel @counted_somewhere(%x: memref<?xf32>, %total: memref<?xf32>, %n: index, %at: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %limit = arith.constant 0.5 : f32
+  scf.for %j = %zero to %n step %one {
+    %v = memref.load %x[%j] : memref<?xf32>
+    %isLess = arith.cmpf olt, %v, %limit : f32
+    scf.if %isLess {
+      %old = memref.load %total[%at] : memref<?xf32>
+      %next = arith.addf %old, %v : f32
+      memref.store %next, %total[%at] : memref<?xf32>
+    }
+  }
+  metate.return
+}
