@@ -298,6 +298,36 @@ def chosen_forgotten():
     expect(at, [1, 3])
 
 
+@probe("LaterOfEqualLanes")
+def later_of_equal_lanes():
+    @mt.kernel
+    def run(x: array(i32, 1)) -> i32:
+        least, at = 9, -1
+        for _ in range(1):
+            for i in range(x.shape[0]):
+                if x[i] < least:
+                    least = x[i]
+                    at = i
+        return at
+
+    expect(run(np.full(64, 5, np.int32)), 0)
+
+
+@probe("LanesStartWithNaN")
+def lanes_start_with_nan():
+    @mt.kernel
+    def run(x: array(mt.f32, 1)) -> mt.f32:
+        least = x[0]
+        for _ in range(1):
+            for i in range(x.shape[0]):
+                least = mt.min(least, x[i])
+        return least
+
+    x = np.arange(64, dtype=np.float32)
+    x[0] = np.nan
+    expect(run(x), 1)
+
+
 @probe("ChangedReadHoisted")
 def changed_read_hoisted():
     @mt.kernel

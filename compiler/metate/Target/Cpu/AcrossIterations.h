@@ -117,7 +117,12 @@ public:
   /// one with lanes that are not alive.
   mlir::scf::ForOp run(mlir::Value lower, mlir::Value upper, bool masked = false);
 
+  /// One vector's iterations, from `first` on, where `at` stands; the lanes of values of the loop's body.
+  llvm::SmallVector<mlir::Value> from(mlir::OpBuilder &at, mlir::Value first,
+                                      mlir::ValueRange values);
+
 private:
+  mlir::Value begin(mlir::Value first);
   mlir::Type wideType(mlir::Type type) const { return mlir::VectorType::get(lanes, type); }
   llvm::SmallVector<mlir::Value> lanesOf(mlir::Value value);
   mlir::Value splat(mlir::Value scalar);

@@ -83,3 +83,14 @@ def FlattenRows : Pass<"metate-flatten-rows", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"flattened", "flattened", "conditionals turned into selections">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
+
+def ExtremesInLanes : Pass<"metate-extremes-in-lanes", "::mlir::ModuleOp"> {
+  let summary = "a loop in order that looks for the least or greatest one, and where it is, compares lanes of vectors";
+  let description = [{
+    Before: `scf.for %i ... iter_args(%least, %at) { %c = arith.cmpf olt, %x, %least; select %c, %x, %least; select %c, %i, %at }`; after: a loop over vectors of
+    turns that carries a least one and its turn for each lane, the best of them, and the loop itself for the turns that are left. Runs behind metate-map-tasks-cpu.
+  }];
+  let options = [Option<"always", "always", "bool", "false", "whether they gain or not">];
+  let statistics = [Statistic<"written", "written", "loops in lanes">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
+}

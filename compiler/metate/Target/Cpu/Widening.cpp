@@ -22,7 +22,22 @@ scf::ForOp Widening::run(Value lower, Value upper, bool masked) {
   Value width = arith::ConstantIndexOp::create(builder, loc, lanes);
   auto wide = scf::ForOp::create(builder, loc, lower, upper, width);
   builder.setInsertionPointToStart(wide.getBody());
-  Value first = wide.getInductionVar();
+  Value iterations = begin(wide.getInductionVar());
+  if (masked)
+    mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, iterations, splat(upper));
+  widen(*loop.getBody());
+  return wide;
+}
+
+SmallVector<Value> Widening::from(OpBuilder &at, Value first, ValueRange values) {
+  builder = at;
+  begin(first);
+  widen(*loop.getBody());
+  return llvm::map_to_vector(values, [&](Value value) { return lanesOf(value).front(); });
+}
+
+/// The numbers of the iterations.
+Value Widening::begin(Value first) {
   same.map(loop.getInductionVar(), first); // of offsets: the first lane's
   auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
   auto type = VectorType::get(lanes, builder.getIndexType());
@@ -30,10 +45,7 @@ scf::ForOp Widening::run(Value lower, Value upper, bool masked) {
                                           DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
   Value iterations = arith::AddIOp::create(builder, loc, splat(first), steps);
   parts[loop.getInductionVar()] = {iterations};
-  if (masked)
-    mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, iterations, splat(upper));
-  widen(*loop.getBody());
-  return wide;
+  return iterations;
 }
 
 Value Widening::splat(Value scalar) {
