@@ -348,9 +348,10 @@ private:
     bool isGuarded = !needsNoGuard(place);
     Value variable =
         memref::AllocaOp::create(before, loop.getLoc(), MemRefType::get({}, first.type));
+    Value stored = isGuarded ? Value() : takeStoreBefore(*load);
     guarded(before, isGuarded, [&](OpBuilder &builder) {
-      Operation *read = copyOf(builder, load->op);
-      memref::StoreOp::create(builder, load->op->getLoc(), read->getResult(0), variable);
+      Value start = stored ? stored : copyOf(builder, load->op)->getResult(0);
+      memref::StoreOp::create(builder, load->op->getLoc(), start, variable);
     });
     if (!isMutant(Mutant::PromotedCellNotStored))
       guarded(after, isGuarded, [&](OpBuilder &builder) {
@@ -365,6 +366,28 @@ private:
       else
         memref::StoreOp::create(builder, access.op->getLoc(), access.op->getOperand(0), variable);
     }
+  }
+
+  /// What the place has got just before the loop, by a store that the one after the loop makes needless; null: not known.
+  Value takeStoreBefore(const PlaceAccess &place) {
+    bool mayAlias = kernel.getMayAlias();
+    for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
+      auto access = PlaceAccess::of(op);
+      if (access && access->isAtSamePlace(place)) {
+        if (!access->isStore() || access->op->getOperand(0).getType() != place.type ||
+            (isa<StoreOp>(op) && CellAccess::of(op)->resolve().lastActivity() >= 0))
+          return {};
+        Value value = op->getOperand(0);
+        op->erase();
+        return value;
+      }
+      bool isApart = access ? access->isApartFrom(place, mayAlias)
+                            : isa<memref::AllocaOp>(op) ||
+                                  (op->getNumRegions() == 0 && isMemoryEffectFree(op));
+      if (!isApart)
+        return {};
+    }
+    return {};
   }
 
   /// A place that some turns store and none reads: stored after the loop if one has.

@@ -233,3 +233,46 @@ metate.kernel @counted_somewhere(%x: memref<?xf32>, %total: memref<?xf32>, %n: i
   }
   metate.return
 }
+
+// What it has just got is what the variable begins with, and is stored once; nothing else may have been at the place since.
+// CHECK-LABEL: metate.kernel @begun
+// CHECK-NOT: memref.load %[[OUT:arg1]]
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK-NOT: memref.store
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{cst.*}}) -> (f32) {
+// CHECK: }
+// CHECK-NEXT: memref.store %[[SUM]]
+// CHECK: metate.range (%[[J:.*]]) =
+// CHECK-NEXT: memref.store %{{.*}}, %{{.*}}[%[[J]]]
+// CHECK-NEXT: %[[SEEN:.*]] = memref.load
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{[0-9]+}}) -> (f32) {
+metate.kernel @begun(%x: memref<?xf32>, %out: memref<?xf32>, %seen: memref<?xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
+  %nothing = arith.constant 0.0 : f32
+  %n = memref.dim %out, %zero : memref<?xf32>
+  metate.range (%i) = (%zero) to (%n) {
+    memref.store %nothing, %out[%i] : memref<?xf32>
+    scf.for %j = %zero to %c24 step %one {
+      %v = memref.load %x[%j] : memref<?xf32>
+      %old = memref.load %out[%i] : memref<?xf32>
+      %next = arith.addf %old, %v : f32
+      memref.store %next, %out[%i] : memref<?xf32>
+    }
+    metate.yield
+  }
+  metate.range (%i) = (%zero) to (%n) {
+    memref.store %nothing, %out[%i] : memref<?xf32>
+    %other = memref.load %out[%zero] : memref<?xf32>
+    memref.store %other, %seen[%i] : memref<?xf32>
+    scf.for %j = %zero to %c24 step %one {
+      %v = memref.load %x[%j] : memref<?xf32>
+      %old = memref.load %out[%i] : memref<?xf32>
+      %next = arith.addf %old, %v : f32
+      memref.store %next, %out[%i] : memref<?xf32>
+    }
+    metate.yield
+  }
+  metate.return
+}

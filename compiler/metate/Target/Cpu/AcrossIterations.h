@@ -177,6 +177,7 @@ private:
   llvm::SmallVector<mlir::Value> offsetsOfLanes(mlir::Value offset);
   mlir::Value inLane(mlir::Value value, mlir::IRMapping &lane);
   mlir::Value plus(mlir::Value offset, int64_t distance);
+  mlir::Value offsetOfLane(mlir::Value offset, int64_t lane);
   mlir::Value gather(ReadOp read);
   void scatter(WriteOp write, mlir::Value value);
   mlir::Value pointerTo(mlir::Value block, mlir::Value offset);

@@ -116,16 +116,23 @@ void Widening::writeMembers(WriteOp write, Value value, LaneAnalysis::MemberRow 
   copyScopes(write, WriteOp::create(builder, where, cells, block, begin, write.getScope(), false));
 }
 
+/// Lanes that are known to lie at one distance from each other need no vector of offsets.
+Value Widening::offsetOfLane(Value offset, int64_t lane) {
+  if (std::optional<int64_t> stride = analysis.stride(offset); stride && same.contains(offset))
+    return plus(same.lookup(offset), lane * *stride);
+  return laneOf(lanesOf(offset)[0], lane);
+}
+
 /// Lane by lane.
 Value Widening::gather(ReadOp read) {
-  Value block = same.lookupOrDefault(read.getBlock()), offsets = lanesOf(read.getOffset())[0];
+  Value block = same.lookupOrDefault(read.getBlock());
   SmallVector<Value> values;
-  Value pointers = mask ? pointersUnderMask(block, offsets) : Value();
+  Value pointers = mask ? pointersUnderMask(block, lanesOf(read.getOffset())[0]) : Value();
   for (int64_t lane = 0; lane < lanes; ++lane) {
     if (!pointers) {
-      auto made =
-          ReadOp::create(builder, read.getLoc(), read.getType(), block, laneOf(offsets, lane),
-                         read.getScope(), false, read.getInvariant());
+      auto made = ReadOp::create(builder, read.getLoc(), read.getType(), block,
+                                 offsetOfLane(read.getOffset(), lane), read.getScope(), false,
+                                 read.getInvariant());
       made->setDiscardableAttrs(read->getDiscardableAttrDictionary());
       values.push_back(made.getValue());
       continue;
@@ -156,14 +163,14 @@ void Widening::widenRead(ReadOp read) {
 }
 
 void Widening::scatter(WriteOp write, Value value) {
-  Value block = same.lookupOrDefault(write.getBlock()), offsets = lanesOf(write.getOffset())[0];
+  Value block = same.lookupOrDefault(write.getBlock());
   bool isMasked = mask && !isMutant(Mutant::LanesLeftWrite);
-  Value pointers = isMasked ? pointersUnderMask(block, offsets) : Value();
+  Value pointers = isMasked ? pointersUnderMask(block, lanesOf(write.getOffset())[0]) : Value();
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value number = laneOf(value, lane);
     if (!pointers) {
-      auto made = WriteOp::create(builder, write.getLoc(), number, block, laneOf(offsets, lane),
-                                  write.getScope(), false);
+      auto made = WriteOp::create(builder, write.getLoc(), number, block,
+                                  offsetOfLane(write.getOffset(), lane), write.getScope(), false);
       made->setDiscardableAttrs(write->getDiscardableAttrDictionary());
       continue;
     }
