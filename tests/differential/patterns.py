@@ -76,6 +76,32 @@ class Patterns:
         shown = self._output(self.read(carried)) if self.in_function is None else None
         return [before, loop, *([shown] if shown else [])]
 
+    def make_extreme(self, depth):
+        """The first or last of the least or greatest of a few numbers, and in which turn of a loop it was: many are equal."""
+        if depth <= 0 or len(self.loops) > 2 or not self._is_inside() or self.is_whole:
+            return None
+        scalar = self.rng.choice(("i32", "f32"))
+        start = f"mt.{scalar}(4)" if scalar == "i32" else "mt.f32(4.0)"  # some are less, some greater
+        few = Expr(Type(scalar), start, "4" if scalar == "i32" else "4.0")
+        before = self.declare(self.rng.choice((few, self.constant(Type(scalar), is_literal=False))))
+        best, factor, turn = self.scope.sources[-1].kernel, self.leaf(I32), self.name("q")
+        found, at = self.read(self.scope.sources[-1]), self.new_variable(I32)
+        kernel = twin = f"((({{0}} * {turn}) & 7) + 1)"
+        if scalar == "f32":
+            kernel, twin = f"mt.f32({kernel})", f"float({twin})"
+        place = Stmt("declaration", [Line(f"{at.kernel} = -1", f"{at.kernel} = -1")])
+        symbol = self.rng.choice(("<", "<=", ">", ">="))
+        step = Stmt("assignment", [Line(f"{best} = {kernel}", f"{best} = {twin}")], [factor])
+        noted = Stmt("assignment", [Line(f"{at.kernel} = {turn}", f"{at.kernel} = {turn}")])
+        body = [Stmt("if", [Line(f"if {kernel} {symbol} {best}:", f"if {twin} {symbol} {best}:", [step, noted])], [factor])]
+        if self.rng.random() < 0.3:  # a NaN to start with is no value for it
+            name = self.rng.choice(("min", "max"))
+            line = Line(f"{best} = mt.{name}({best}, {kernel})", f"{best} = {name}__{scalar}({best}, {twin})")
+            body = [Stmt("assignment", [line], [factor])]
+        header = f"for {turn} in range({self.rng.choice((3, 70, 70))}):"
+        shown = [self._output(value) for value in (found, self.read(at))] if self.in_function is None else []
+        return [before, place, Stmt("for", [Line(header, header, body)]), *filter(None, shown)]
+
     def activity_loop(self) -> Stmt | None:
         """Asks of every cell of a tree whether it is active."""
         found = [

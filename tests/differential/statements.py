@@ -27,8 +27,9 @@ STATEMENTS = {
     "own augmented": 1.5, "atomic": 2.5, "atomic of an own place": 1, "atomic on a variable": 0.7, "activate": 0.6,
     "deactivate": 0.5, "length": 0.3, "append": 0.7, "used": 0.4, "no_activate": 0.6,
     "is_active": 1, "print": 0.4, "assert": 0.25, "pass": 0.1, "static if": 0.3,
-    "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "random number": 1.2, "reduction": 1.2,
-    "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5, "call with structs": 0.6,
+    "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "extreme": 0.8, "random number": 1.2,
+    "reduction": 1.2, "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5,
+    "call with structs": 0.6,
     "call with templates": 0.6, "static list": 0.3, "call with a place": 1.2, "call with memory": 1.2,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")

@@ -135,3 +135,22 @@ def serial(inputs, n):
         found[0], found[1], found[2] = least, greatest, place
 
     return made(find, found)
+
+
+@WORK.spelling("NumPy array, a serialized loop, ifs", family="one thread")
+def numpy(inputs, n):
+    x, found = np.ascontiguousarray(inputs["x"]), np.zeros(3, np.float32)
+    array = ti.types.ndarray(dtype=ti.f32, ndim=1)
+
+    @ti.kernel
+    def find(x: array, found: array):
+        least, greatest, place = x[0], x[0], 0
+        ti.loop_config(serialize=True)
+        for i in range(1, x.shape[0]):
+            if x[i] < least:
+                least, place = x[i], i
+            if x[i] > greatest:
+                greatest = x[i]
+        found[0], found[1], found[2] = least, greatest, place
+
+    return {"step": lambda: find(x, found), "outputs": lambda: {"found": found}}
