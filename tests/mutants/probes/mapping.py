@@ -328,6 +328,19 @@ def lanes_start_with_nan():
     expect(run(x), 1)
 
 
+@probe("BlockHalfAsked")
+def block_half_asked():
+    @mt.kernel
+    def run(x: array(i32, 1), at: array(i32, 1)):
+        for i in range(x.shape[0]):
+            if x[i] == 50:
+                at[0] = i
+
+    at = np.zeros(1, np.int32)
+    run(np.arange(64, dtype=np.int32), at)
+    expect(at, [50])
+
+
 @probe("ChangedReadHoisted")
 def changed_read_hoisted():
     @mt.kernel

@@ -233,6 +233,12 @@ void hoistReadsFrom(mlir::scf::ForOp loop);
 /// The same of all loops inside of one.
 void hoistReads(mlir::scf::ForOp parallel);
 
+/// An array's elements mostly lie one after the other: strides of the loop's variable that the launch knows become 1 in it. What must be 1.
+llvm::SetVector<mlir::Value> guessStrides(mlir::scf::ForOp loop);
+
+/// LLVM makes no vectors of loops with small vectors of the language, unless they are taken apart; where there are lanes they are not.
+bool mayHoldLanes(mlir::LLVM::LLVMFuncOp function);
+
 /// Tells stage emit that the function's vectors are lanes.
 void markLanes(mlir::LLVM::LLVMFuncOp function);
 /// Does it compute vectors already?

@@ -83,8 +83,10 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   if (options.optLevel > 0 && isPlain)
     passes.addPass(createVectorSums());
   // What is left of loops in order: iterations that are lanes have theirs in vectors.
-  if (tasks.acrossIterations)
+  if (tasks.acrossIterations) {
     passes.addPass(createExtremesInLanes({/*always=*/options.chunkNs == 0}));
+    passes.addPass(createTestBlocks({/*always=*/options.chunkNs == 0}));
+  }
   // Once the loops are there that LLVM will vectorise, and lanes.
   passes.addPass(createExpandElementary());
   passes.addPass(createSCFToControlFlowPass());

@@ -61,7 +61,6 @@ public:
 private:
   void collectInputs();
   mlir::scf::ForOp loopOfInputs();
-  void guessStrides(mlir::scf::ForOp made);
   void write();
   mlir::Value blocksOf();
   Group start();

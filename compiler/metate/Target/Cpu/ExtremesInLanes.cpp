@@ -87,23 +87,24 @@ scf::ForOp ExtremeLanes::loopOfInputs() {
     cloneGuarded(op, straight.guardsOf(op), inside, mapping);
   for (Value input : inputs)
     own[input] = mapping.lookupOrDefault(input);
-  guessStrides(made);
+  strides = guessStrides(made);
   return made;
 }
 
-/// An array's elements mostly lie one after the other; where they do not, the loop runs as it was written.
-void ExtremeLanes::guessStrides(scf::ForOp made) {
-  OpBuilder before(made);
-  Value one = arith::ConstantIndexOp::create(before, loc, 1);
-  for (arith::MulIOp product : made.getBody()->getOps<arith::MulIOp>()) {
-    bool exchanged = product.getRhs() == made.getInductionVar();
+llvm::SetVector<Value> cpu::guessStrides(scf::ForOp loop) {
+  llvm::SetVector<Value> strides;
+  OpBuilder before(loop);
+  Value one = arith::ConstantIndexOp::create(before, loop.getLoc(), 1);
+  for (arith::MulIOp product : loop.getBody()->getOps<arith::MulIOp>()) {
+    bool exchanged = product.getRhs() == loop.getInductionVar();
     Value stride = product->getOperand(exchanged ? 0 : 1);
-    if (product->getOperand(exchanged ? 1 : 0) != made.getInductionVar() ||
-        !made.isDefinedOutsideOfLoop(stride) || matchPattern(stride, m_Constant()))
+    if (product->getOperand(exchanged ? 1 : 0) != loop.getInductionVar() ||
+        !loop.isDefinedOutsideOfLoop(stride) || matchPattern(stride, m_Constant()))
       continue;
     strides.insert(stride);
     product->setOperand(exchanged ? 0 : 1, one);
   }
+  return strides;
 }
 
 bool ExtremeLanes::run(bool always) {
@@ -143,13 +144,20 @@ bool isLaneFunction(LLVM::LLVMFuncOp function) {
   return names && llvm::is_contained(names, StringAttr::get(function.getContext(), lanesAttribute));
 }
 
+} // namespace
+
+bool cpu::mayHoldLanes(LLVM::LLVMFuncOp function) {
+  return isLaneFunction(function) || !hasLoopOfVectors(function);
+}
+
+namespace {
 struct ExtremesInLanes : metate::impl::ExtremesInLanesBase<ExtremesInLanes> {
   using ExtremesInLanesBase::ExtremesInLanesBase;
 
   void runOnOperation() override {
     getOperation().walk([&](LLVM::LLVMFuncOp function) {
-      bool isMarked = isLaneFunction(function), anyDone = false;
-      if (!isMarked && hasLoopOfVectors(function))
+      bool anyDone = false;
+      if (!mayHoldLanes(function))
         return;
       SmallVector<scf::ForOp> loops;
       function.walk([&](scf::ForOp loop) {
@@ -158,7 +166,7 @@ struct ExtremesInLanes : metate::impl::ExtremesInLanesBase<ExtremesInLanes> {
       });
       for (scf::ForOp loop : loops)
         anyDone |= visit(loop);
-      if (anyDone && !isMarked)
+      if (anyDone)
         markLanes(function);
     });
   }

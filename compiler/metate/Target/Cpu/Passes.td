@@ -94,3 +94,13 @@ def ExtremesInLanes : Pass<"metate-extremes-in-lanes", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"written", "written", "loops in lanes">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
 }
+
+def TestBlocks : Pass<"metate-test-blocks", "::mlir::ModuleOp"> {
+  let summary = "a loop that does something in few turns, in one place, asks many turns at a time whether they do";
+  let description = [{
+    Before: `scf.for %i { %c = arith.cmpf oeq, %x, %y; scf.if %c { metate.write %i, %found[0] } }`; after: a loop over blocks of 64 turns that computes %c in lanes
+    of vectors, and runs the turns of a block if it holds for one. Runs behind metate-map-tasks-cpu.
+  }];
+  let options = [Option<"always", "always", "bool", "false", "whether they gain or not">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
+}

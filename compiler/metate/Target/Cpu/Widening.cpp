@@ -255,6 +255,8 @@ void cpu::markLanes(LLVM::LLVMFuncOp function) {
   SmallVector<Attribute> names;
   if (ArrayAttr given = function.getPassthroughAttr())
     llvm::append_range(names, given);
-  names.push_back(StringAttr::get(function.getContext(), lanesAttribute));
+  auto name = StringAttr::get(function.getContext(), lanesAttribute);
+  if (!llvm::is_contained(names, name))
+    names.push_back(name);
   function.setPassthroughAttr(ArrayAttr::get(function.getContext(), names));
 }
