@@ -65,16 +65,17 @@ def Metate_StageLeafOp : Metate_Op<"stage_leaf", [Metate_LeafOpInterface, Metate
   let description = [{
     `%t = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] : type -> memref<10x10xf32>`: element (x, y)
     of the tile is the member at (bi - low_x + x, bj - low_y + y). The bases are multiples of the leaf's extents. `parts`: only what lies in these
-    neighbours (-1, 0 or 1 along each axis, one after the other; 0, 0 is the leaf itself) is filled, the rest is not defined.
+    neighbours (-1, 0 or 1 along each axis, one after the other; 0, 0 is the leaf itself) is filled, the rest is not defined. `besides`: bytes of
+    other members between those of this one may be read, though others may be writing them.
     Constraint (S1): the path is a member whose leaf is one dense level below the last pool, over all axes of the path. (S2): as many bases and halo
     widths as axes; widths from 0 to the leaf's extent. (S3): the tile is the leaf with its halo, of the member's type. (S4): a part has a direction for each axis, in
     which there is a halo.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$base,
-    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, OptionalAttr<DenseI64ArrayAttr>:$parts);
+    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, OptionalAttr<DenseI64ArrayAttr>:$parts, UnitAttr:$besides);
   let results = (outs Res<AnyStaticShapeMemRef, "", [MemAlloc<AutomaticAllocationScopeResource>]>:$tile);
-  let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high (`parts` $parts^)? attr-dict `:` type($tree) `->` type($tile)";
+  let assemblyFormat = "$tree `[` $path `]` `[` $base `]` `halo` $low `to` $high (`parts` $parts^)? (`besides` $besides^)? attr-dict `:` type($tree) `->` type($tile)";
 }
 
 def Metate_StageRowOp : Metate_Op<"stage_row", [AttrSizedOperandSegments, Metate_LeafOpInterface, Metate_LoweredByLayout]> {

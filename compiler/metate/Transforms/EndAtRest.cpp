@@ -25,7 +25,7 @@ using namespace metate;
 
 namespace {
 /// Operations that a condition is computed by: they stand in the loop twice.
-constexpr size_t mostOperations = 32;
+constexpr size_t mostOfCondition = 32;
 
 /// A loop of which a turn changes something only under one condition.
 class Rest {
@@ -39,7 +39,7 @@ public:
     for (auto [carried, next] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
       if (next != carried && !isGuarded(carried, next))
         return false;
-    return condition && follow(condition) && dependsOnCarried && slice.size() <= mostOperations &&
+    return condition && follow(condition) && dependsOnCarried && slice.size() <= mostOfCondition &&
            llvm::all_of(loop.getBody()->without_terminator(),
                         [&](Operation &op) { return isFree(op); });
   }

@@ -14,6 +14,9 @@
 using namespace mlir;
 using namespace metate;
 
+/// Members of a cell that are read for the sake of one, at most.
+static constexpr int64_t mostMembers = 4;
+
 namespace {
 /// Fills one tile: slots of the neighbours first, then row by row.
 class TileFiller {
@@ -92,18 +95,35 @@ private:
     });
   }
 
+  /// One member of each of the cells that begin at a byte offset.
+  Value membersAt(Value offset, int64_t cells, int64_t members, int64_t which) {
+    auto type = VectorType::get(cells * members, signlessType(path.place.getType()));
+    Value all = ReadOp::create(builder, bytes.loc, type, bytes.block, offset, uint64_t(bytes.scope),
+                               false, false);
+    SmallVector<int64_t> chosen;
+    for (int64_t cell = 0; cell < cells; ++cell)
+      chosen.push_back(cell * members + (which + isMutant(Mutant::TileOfNextMember)) % members);
+    return vector::ShuffleOp::create(builder, bytes.loc, all, all, chosen);
+  }
+
   /// Copies cells that follow one another, from a byte offset on to a place of the tile on.
   void copyRun(Value from, int64_t count, ArrayRef<Value> to) {
     Type type = signlessType(path.place.getType());
     int64_t size = type.getIntOrFloatBitWidth() / 8;
-    // Sanitizers follow accesses of at most 16 bytes.
-    int64_t lanes = int64_t(leaf.cellBytes) == size ? 16 / size : 1;
+    // Members side by side are read together, and taken apart in registers. Sanitizers follow accesses of at most 16 bytes.
+    int64_t members = leaf.cellBytes % size == 0 ? int64_t(leaf.cellBytes) / size : mostMembers + 1;
+    bool isTaken = members > 1 && members <= mostMembers && op.getBesides();
+    int64_t lanes = members == 1 || isTaken ? 16 / size : 1;
+    int64_t which = isTaken ? layout.nodes[layout.nodesOf(path).back()].offset / size : 0;
     auto copy = [&](Type chunk, int64_t width, int64_t begin, int64_t pieces) {
       loopNest(pieces, [&](ArrayRef<Value> step) {
         Value cell = bytes.add(bytes.multiply(step[0], width), begin);
         Value offset = bytes.add(from, bytes.multiply(cell, leaf.cellBytes));
-        Value value = ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
-                                     uint64_t(bytes.scope), false, false);
+        Value value = isTaken && isa<VectorType>(chunk)
+                          ? membersAt(bytes.add(offset, -which * size), width, members, which)
+                          : ReadOp::create(builder, bytes.loc, chunk, bytes.block, offset,
+                                           uint64_t(bytes.scope), false, false)
+                                .getValue();
         SmallVector<Value> target(to);
         target.back() = bytes.add(target.back(), cell);
         if (isa<VectorType>(chunk))
@@ -112,11 +132,14 @@ private:
           memref::StoreOp::create(builder, bytes.loc, value, tile, target);
       });
     };
-    int64_t whole = lanes > 1 ? count / lanes : 0;
-    if (whole > 0)
-      copy(VectorType::get(lanes, type), lanes, 0, whole);
-    if (whole * lanes < count)
-      copy(type, 1, whole * lanes, count - whole * lanes);
+    int64_t done = 0;
+    for (int64_t width = isTaken ? 2 * lanes : lanes; width >= lanes && width > 1; width /= 2)
+      if (int64_t whole = (count - done) / width; whole > 0) {
+        copy(VectorType::get(width, type), width, done, whole);
+        done += whole * width;
+      }
+    if (done < count)
+      copy(type, 1, done, count - done);
   }
 
   void fillRow(ArrayRef<Value> at) {

@@ -25,9 +25,9 @@ using namespace metate;
 
 namespace {
 /// A row is at least a vector.
-constexpr int64_t leastRow = 16;
+constexpr int64_t shortestRow = 16;
 /// Rows are what workers share out.
-constexpr int64_t leastRows = 64;
+constexpr int64_t fewestRows = 64;
 
 /// How accesses name one variable of a loop.
 struct Use {
@@ -82,13 +82,13 @@ private:
 
   /// Are there rows for all workers, if they go along the axis?
   static bool hasRows(RangeOp range, size_t axis) {
-    if (extentOf(range, axis).value_or(leastRow) < leastRow)
+    if (extentOf(range, axis).value_or(shortestRow) < shortestRow)
       return false;
     int64_t rows = 1;
     for (size_t k = 0; k < range.getLower().size(); ++k)
       if (k != axis)
-        rows = std::min(leastRows, rows * extentOf(range, k).value_or(leastRows));
-    return rows >= leastRows;
+        rows = std::min(fewestRows, rows * extentOf(range, k).value_or(fewestRows));
+    return rows >= fewestRows;
   }
 
   void visit(RangeOp range) {

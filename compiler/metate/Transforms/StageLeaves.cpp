@@ -272,7 +272,8 @@ private:
     auto tile = StageLeafOp::create(
         builder, front.getLoc(), MemRefType::get(shape, front.getType()), front.getTree(),
         front.getPathAttr(), base, builder.getDenseI64ArrayAttr(low),
-        builder.getDenseI64ArrayAttr(high), partsOf(builder, candidates));
+        builder.getDenseI64ArrayAttr(high), partsOf(builder, candidates),
+        /*besides=*/rows ? builder.getUnitAttr() : UnitAttr());
     for (const Candidate &candidate : candidates) {
       LoadOp load = candidate.load;
       OpBuilder inside(load);

@@ -87,6 +87,8 @@ metate.kernel @tasks(%f: !s) attributes {may_alias, debug} {
   metate.cells (%slot, %bi, %bj) in %f["pointer0"] : !s attributes {changes_topology} {
     // CHECK: metate.stage_leaf %{{.*}}["a"] [%[[BI]], %[[BJ]]] halo [1, 1] to [1, 1] : <{{.*}}> -> memref<7x7xf32>
     %t = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] : !s -> memref<7x7xf32>
+    // CHECK: metate.stage_leaf %{{.*}}["a"] [%[[BI]], %[[BJ]]] halo [1, 1] to [1, 1] besides :
+    %q = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] besides : !s -> memref<7x7xf32>
     // CHECK: metate.stage_leaf %{{.*}}["a"] [%[[BI]], %[[BJ]]] halo [1, 1] to [1, 1] parts [-1, 0, 0, 0] : <{{.*}}> -> memref<7x7xf32>
     %p = metate.stage_leaf %f["a"][%bi, %bj] halo [1, 1] to [1, 1] parts [-1, 0, 0, 0] : !s -> memref<7x7xf32>
     // CHECK: metate.activate_leaf %{{.*}}["a"] [%[[BI]], %[[BJ]]] like %{{.*}}["a"] entry : <{{.*}}>, !metate.tree<{{.*}}>

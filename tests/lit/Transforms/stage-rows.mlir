@@ -72,7 +72,12 @@ metate.kernel @cross(%f: !plane, %x: memref<?xf32>) {
 // Rows of two members by turns, rows that are no vectors, and loads that go along another axis: tiles.
 // CHECK-LABEL: metate.kernel @by_turns
 // CHECK-NOT: metate.stage_row
-// CHECK: metate.stage_leaf
+// CHECK: metate.stage_leaf {{.*}} besides
+// Eight cells of two members are read as one vector, and taken apart.
+// LOW-LABEL: metate.kernel @metate_entry_by_turns
+// LOW: %[[CELLS:.*]] = metate.read {{.*}} : vector<16xf32>
+// LOW: %[[ROW:.*]] = vector.shuffle %[[CELLS]], %[[CELLS]] [0, 2, 4, 6, 8, 10, 12, 14]
+// LOW: vector.store %[[ROW]]
 metate.kernel @by_turns(%f: !pair, %x: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -185,6 +185,23 @@ def halo_short():
     expect(out[4:8, :4].ravel(), [0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 0])
 
 
+@probe("TileOfNextMember")
+def tile_of_next_member():
+    tree_type = line(extent=2, leaf=8, a=5, b=50)
+
+    @mt.kernel
+    def run(f: tree_type, out: array(i32, 1)):
+        for i in f:
+            out[i] = f.a[i - 1] + 10 * f.a[i + 1]
+
+    tree = tree_type.new()
+    for i in range(8):
+        tree.a[i], tree.b[i] = i, 100
+    out = np.zeros(16, np.int32)
+    run(tree, out)
+    expect(out[:8], [15, 20, 31, 42, 53, 64, 75, 56])
+
+
 @probe("RowTurnedBack")
 def row_turned_back():
     tree_type = line(a=5)

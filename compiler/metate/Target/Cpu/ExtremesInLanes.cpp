@@ -26,13 +26,13 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// A longer body has enough to do beside a comparison.
-static constexpr size_t mostOperations = 256;
+static constexpr size_t mostOfLoop = 256;
 
 /// What lanes must gain, by the estimate.
-static constexpr double leastGain = 2;
+static constexpr double leastGainOfExtremes = 2;
 
 /// Cycles that a turn of the loop waits for the one before, for each extreme.
-static constexpr double wait = 4;
+static constexpr double waitOfStep = 4;
 
 void ExtremeLanes::collectInputs() {
   llvm::SetVector<Value> all;
@@ -116,8 +116,9 @@ bool ExtremeLanes::run(bool always) {
     return false;
   LaneCost cost = costOfLanes(*turns.getBody(), *analysis, lanes);
   double each = double(carried.extremes.size());
-  double gain = (cost.scalar + wait * each) * double(lanes) / (cost.lanes + wait * each);
-  if (gain < leastGain && !always)
+  double gain =
+      (cost.scalar + waitOfStep * each) * double(lanes) / (cost.lanes + waitOfStep * each);
+  if (gain < leastGainOfExtremes && !always)
     return false;
   remarkDone(loop, "extremes-in-lanes", "lanes")
       << Number("lanes", lanes) << " turns run side by side, each with extremes of its own";
@@ -186,7 +187,7 @@ private:
     size_t count = 0;
     return !loop.getBody()
                 ->walk([&](Operation *op) {
-                  return isa<scf::ForOp, scf::WhileOp>(op) || ++count > mostOperations
+                  return isa<scf::ForOp, scf::WhileOp>(op) || ++count > mostOfLoop
                              ? WalkResult::interrupt()
                              : WalkResult::advance();
                 })

@@ -23,13 +23,14 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-static constexpr int64_t lanes = 16, vectors = 4, block = lanes * vectors;
+static constexpr int64_t lanesOfBlock = 16, vectorsOfBlock = 4,
+                         block = lanesOfBlock * vectorsOfBlock;
 
 /// What lanes must gain, by the estimate: blocks that run are asked for nothing.
-static constexpr double leastGain = 3;
+static constexpr double leastGainOfBlocks = 3;
 
 /// The code of a block is there twice.
-static constexpr size_t mostOperations = 64;
+static constexpr size_t mostOfTurn = 64;
 
 /// The only thing that the loop does, its last operation; null: it does more.
 static scf::IfOp onlyBranch(scf::ForOp loop) {
@@ -49,7 +50,7 @@ static scf::IfOp onlyBranch(scf::ForOp loop) {
     return &op == branch || (read && !read.getAcquire()) ||
            (op.getNumRegions() == 0 && isMemoryEffectFree(&op));
   });
-  return isOnly && !anyVector && count <= mostOperations ? branch : scf::IfOp();
+  return isOnly && !anyVector && count <= mostOfTurn ? branch : scf::IfOp();
 }
 
 /// The turns' questions alone.
@@ -86,8 +87,8 @@ public:
   bool run(bool always) {
     if (!analysis.run() || !mayAskEarly() || !storesToOnePlace())
       return false;
-    LaneCost cost = costOfLanes(*questions.getBody(), analysis, lanes);
-    if (cost.scalar * double(lanes) < leastGain * cost.lanes && !always)
+    LaneCost cost = costOfLanes(*questions.getBody(), analysis, lanesOfBlock);
+    if (cost.scalar * double(lanesOfBlock) < leastGainOfBlocks * cost.lanes && !always)
       return false;
     remarkDone(loop, "test-blocks", "lanes")
         << Number("turns", block) << " turns at a time are asked whether one does anything";
@@ -152,11 +153,12 @@ private:
 
   Value asked(OpBuilder &at, Value first) {
     Value all;
-    for (int64_t k = 0; k < (isMutant(Mutant::BlockHalfAsked) ? vectors / 2 : vectors); ++k) {
-      Value begin =
-          arith::AddIOp::create(at, loc, first, arith::ConstantIndexOp::create(at, loc, k * lanes),
-                                arith::IntegerOverflowFlags::nsw);
-      Value some = Widening(questions, analysis, lanes)
+    for (int64_t k = 0;
+         k < (isMutant(Mutant::BlockHalfAsked) ? vectorsOfBlock / 2 : vectorsOfBlock); ++k) {
+      Value begin = arith::AddIOp::create(at, loc, first,
+                                          arith::ConstantIndexOp::create(at, loc, k * lanesOfBlock),
+                                          arith::IntegerOverflowFlags::nsw);
+      Value some = Widening(questions, analysis, lanesOfBlock)
                        .from(at, begin, mapping.lookupOrDefault(branch.getCondition()))
                        .front();
       all = all ? Value(arith::OrIOp::create(at, loc, all, some)) : some;

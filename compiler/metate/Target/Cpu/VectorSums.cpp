@@ -30,8 +30,8 @@ using namespace metate::cpu;
 
 namespace {
 /// Vectors that one loop carries in the place of one.
-constexpr int64_t copies = 4;
-constexpr int64_t leastBytes = 16, mostBytes = 64;
+constexpr int64_t sumsOfOne = 4;
+constexpr int64_t leastVector = 16, mostVector = 64;
 
 /// Vectors of one length and type of numbers are computed number by number; a matrix is the vector of its rows.
 bool isWhole(Type type) {
@@ -39,7 +39,7 @@ bool isWhole(Type type) {
   if (!vector || !vector.getElementType().isIntOrFloat())
     return false;
   int64_t bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
-  return llvm::isPowerOf2_64(uint64_t(bytes)) && bytes >= leastBytes && bytes <= mostBytes;
+  return llvm::isPowerOf2_64(uint64_t(bytes)) && bytes >= leastVector && bytes <= mostVector;
 }
 
 VectorType flat(Type type) {
@@ -168,7 +168,7 @@ private:
     Value span = builder.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), lower);
     span = builder.createOrFold<arith::MaxSIOp>(loc, span, none);
     Value turns = builder.createOrFold<arith::CeilDivUIOp>(loc, span, step);
-    Value mask = arith::ConstantIndexOp::create(builder, loc, -copies);
+    Value mask = arith::ConstantIndexOp::create(builder, loc, -sumsOfOne);
     Value whole = builder.createOrFold<arith::AndIOp>(loc, turns, mask);
     whole = builder.createOrFold<arith::MulIOp>(loc, whole, step);
     return builder.createOrFold<arith::AddIOp>(loc, lower, whole);
@@ -184,15 +184,15 @@ private:
       TypedAttr one = neutralOf(builder, loc, kind, type.getElementType());
       Value neutral = arith::ConstantOp::create(builder, loc, SplatElementsAttr::get(type, one));
       inits.push_back(init);
-      inits.append(copies - 1, neutral);
+      inits.append(sumsOfOne - 1, neutral);
     }
-    Value width = arith::ConstantIndexOp::create(builder, loc, copies);
+    Value width = arith::ConstantIndexOp::create(builder, loc, sumsOfOne);
     Value step = builder.createOrFold<arith::MulIOp>(loc, loop.getStep(), width);
-    scf::ForOp several = runFrom(builder, lower, middle, step, inits, copies);
+    scf::ForOp several = runFrom(builder, lower, middle, step, inits, sumsOfOne);
     builder.setInsertionPointAfter(several);
     SmallVector<Value> combined;
     for (auto [number, kind] : llvm::enumerate(kinds)) {
-      auto of = [&](int64_t k) { return several.getResult(unsigned(number * copies + k)); };
+      auto of = [&](int64_t k) { return several.getResult(unsigned(number * sumsOfOne + k)); };
       auto pair = [&](Value lhs, Value rhs) {
         return arith::getReductionOp(kind, builder, loc, lhs, rhs);
       };
