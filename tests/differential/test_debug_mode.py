@@ -28,6 +28,7 @@ def cut_short(case, choose):
         array.extents = (array.extents[0] - 1, *array.extents[1:])
 
 
+NEGATIVE_POWER = "Negative exponent in pow(int, int) is not allowed"
 CALLED = Variant("in debug mode", is_called=True)
 
 
@@ -59,6 +60,9 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
         prepared = Prepared(case)
         found, expected = run(prepared, debug[number % len(debug)]), run(prepared, interpreter)
         where = f"{case.name} (seed {number}): {found['status']} | {expected['status']}\n{case.kernel}"
+        if found["status"] and NEGATIVE_POWER in found["status"]:
+            stopped += 1
+            continue  # the front end asks for this in debug mode alone: the interpreter goes on with 0
         assert (found["status"] is None) == (expected["status"] is None), where
         if kind(found) == kind(expected) == "CapacityError":
             continue  # test_differential.py compares these

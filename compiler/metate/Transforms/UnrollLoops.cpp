@@ -14,6 +14,7 @@
 #include "metate/Dialect/Elementary.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,26 +71,12 @@ struct Around {
     Value first = numberOf(loop.getLowerBound()), end = numberOf(loop.getUpperBound());
     if (!first || !end || getConstantIntValue(loop.getStep()) != 1 || loop.getUnsignedCmp())
       return std::nullopt;
-    auto [from, least] = apart(first);
-    auto [to, most] = apart(end);
-    int64_t turns = most - least;
-    if (from != to || turns <= 0 || turns > mostTurns)
+    // Sums of 32 bits are as far apart as their constants say, whatever wraps on the way.
+    LinearForm distance = LinearForm::of(end).minus(LinearForm::of(first));
+    int64_t turns = distance.constant;
+    if (!distance.terms.empty() || turns <= 0 || turns > mostTurns)
       return std::nullopt;
     return Around{first, turns};
-  }
-
-private:
-  /// A value and the constant that is added to it; what wraps is taken back by what is left of 32 bits.
-  static std::pair<Value, int64_t> apart(Value value) {
-    APInt constant;
-    if (auto sum = value.getDefiningOp<arith::AddIOp>();
-        sum && matchPattern(sum.getRhs(), m_ConstantInt(&constant)) && constant.abs().ule(1024))
-      return {sum.getLhs(), constant.getSExtValue()};
-    if (auto difference = value.getDefiningOp<arith::SubIOp>();
-        difference && matchPattern(difference.getRhs(), m_ConstantInt(&constant)) &&
-        constant.abs().ule(1024))
-      return {difference.getLhs(), -constant.getSExtValue()};
-    return {value, 0};
   }
 };
 
