@@ -428,6 +428,15 @@ void bindBuilder(nb::module_ &module) {
            [](KernelBuilder &self, const KernelTree &tree, const std::string &member,
               const std::string &shown,
               const std::vector<int64_t> &offset) { self.nameMember(tree, member, shown, offset); })
+      .def("differentiate",
+           [](KernelBuilder &self, const std::string &mode) { self.differentiate(mode); })
+      .def("tree_derivative",
+           [](KernelBuilder &self, const KernelTree &primal, const std::string &member,
+              const KernelTree &derivative, const std::string &derivativeMember) {
+             self.memberDerivative(primal, member, derivative, derivativeMember);
+           })
+      .def("array_derivative", &KernelBuilder::arrayDerivative)
+      .def("stop_gradient", &Checked<&KernelBuilder::stopGradient>::call)
       .def("result_argument",
            [](KernelBuilder &self, const DataType &type, const std::string &name) {
              return checked(self, self.resultArgument(type, name));

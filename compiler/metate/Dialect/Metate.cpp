@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Derivative.h"
 #include "metate/Dialect/Elementary.h"
 #include "metate/Dialect/Graph.h"
 
@@ -41,6 +42,10 @@ void MetateDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "metate/Dialect/MetateElementaryOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "metate/Dialect/MetateDerivativeOps.cpp.inc"
       >();
 }
 

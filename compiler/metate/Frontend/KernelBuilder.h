@@ -97,6 +97,17 @@ public:
   /// The array that receives the kernel's return value, or one scalar, vector or matrix of it.
   Reference resultArgument(const DataType &type, llvm::StringRef name = "return");
 
+  //===-- Derivatives.cpp
+  //---------------------------------------------------------===//
+  /// The kernel stands for its derivative, in reverse or forward mode; what is said of derivatives is said of it.
+  void differentiate(llvm::StringRef mode);
+  /// Where the derivative of a member, or of an array, is.
+  void memberDerivative(const KernelTree &primal, llvm::StringRef member,
+                        const KernelTree &derivative, llvm::StringRef derivativeMember);
+  void arrayDerivative(const KernelArray &primal, const KernelArray &derivative);
+  /// The value, whose derivative is taken for zero.
+  KernelValue stopGradient(const KernelValue &value);
+
   //===-- Values.cpp: constants, casts
   //-------------------------------------===//
   /// A literal: of type default_ip or default_fp, an error if it does not fit.
@@ -293,6 +304,8 @@ private:
   }
   mlir::Value constant(const DataType &type, int64_t value);
   mlir::Value constant(const DataType &type, double value);
+  void derivative(mlir::Value primal, llvm::StringRef path, mlir::Value derivative,
+                  llvm::StringRef derivativePath);
   mlir::Value addArgument(llvm::StringRef name, mlir::Type type,
                           llvm::ArrayRef<mlir::NamedAttribute> extra);
   mlir::arith::FastMathFlags fast() const;

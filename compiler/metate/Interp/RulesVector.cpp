@@ -4,6 +4,7 @@
 // them.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Derivative.h"
 #include "metate/Interp/Rules.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -139,7 +140,16 @@ static void philox(Machine &machine, PhiloxOp op) {
   machine.set(op, Components{r0, l0, r1, l1});
 }
 
+/// What it says is said to metate-differentiate.
+static void nothing(Machine &, Operation *) {}
+
+static void stopGradient(Machine &machine, StopGradientOp op) {
+  machine.set(op, Components(machine.components(op.getValue())));
+}
+
 void interp::addVectorRules(RuleTable &table) {
+  table[TypeID::get<DerivativeOp>()] = nothing;
+  addRule<StopGradientOp, stopGradient>(table);
   addRule<PhiloxOp, philox>(table);
   addRule<vector::ExtractOp, extract>(table);
   addRule<vector::InsertOp, insert>(table);

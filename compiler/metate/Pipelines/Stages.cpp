@@ -31,6 +31,8 @@ std::optional<Stage> metate::parseStage(StringRef name) {
 bool metate::isPerTarget(Stage stage) { return stage == Stage::Layout || stage == Stage::Map; }
 
 static void simplify(OpPassManager &passes, const Options &options) {
+  // What comes behind it knows no derivatives.
+  passes.addPass(createDifferentiate({options.unrollLoops}));
   // Before anything is dropped or moved.
   if (options.debug)
     passes.addNestedPass<KernelOp>(createInsertChecks());

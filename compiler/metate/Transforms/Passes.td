@@ -10,6 +10,19 @@ class Metate_Pass<string passName, string op = "::mlir::ModuleOp"> : Pass<passNa
                            "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
 }
 
+def Differentiate : Metate_Pass<"metate-differentiate"> {
+  let summary = "a kernel with the mark metate.differentiate becomes its derivative, in reverse or forward mode";
+  let description = [{
+    Before: `metate.kernel @k(%x, %y, %dx, %dy) attributes {metate.differentiate = "reverse"} { metate.derivative %x[""], %dx[""]; metate.derivative %y[""], %dy[""];
+    metate.range (%i) = ... { %a = memref.load %x[%i]; %b = arith.mulf %a, %a; memref.store %b, %y[%i] } }`; after: `metate.range (%i) = ... { %a = memref.load %x[%i];
+    %g = memref.load %dy[%i]; memref.store %zero, %dy[%i]; ...; memref.atomic_rmw addf %h, %dx[%i] }`. The statements of the kernel run backwards; what they
+    need of the primal's values is computed anew from memory as the kernel left it. Forward: the kernel itself, with the derivative of each active value
+    beside it. What cannot be differentiated, or would need what the kernel has overwritten, is an error at its place.
+  }];
+  let options = [Option<"unroll", "unroll", "bool", /*default=*/"true", "inner loops with a few known turns are written out first">];
+  let statistics = [Statistic<"differentiated", "differentiated", "kernels differentiated">];
+}
+
 def InsertChecks : Metate_Pass<"metate-insert-checks", "::metate::KernelOp"> {
   let summary = "debug mode: a wrong access, activation or division stops the kernel";
   let description = [{

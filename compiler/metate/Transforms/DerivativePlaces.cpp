@@ -1,0 +1,115 @@
+//===- DerivativePlaces.cpp - where derivatives are -------------*- C++ -*-===//
+#include "metate/Transforms/DerivativePlaces.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace metate;
+
+static bool isLocal(Value array) {
+  return isa_and_present<memref::AllocaOp>(array.getDefiningOp());
+}
+
+std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
+  OperandRange none = op->getOperands().take_front(0);
+  if (auto load = dyn_cast<LoadOp>(op))
+    return MemoryAccess{op,
+                        load.getTree(),
+                        load.getPath(),
+                        load.getCoordinates(),
+                        load.getComponents(),
+                        {},
+                        load.getValue(),
+                        {}};
+  if (auto store = dyn_cast<StoreOp>(op))
+    return MemoryAccess{op,
+                        store.getTree(),
+                        store.getPath(),
+                        store.getCoordinates(),
+                        store.getComponents(),
+                        store.getValue(),
+                        {},
+                        {}};
+  if (auto atomic = dyn_cast<AtomicOp>(op))
+    return MemoryAccess{op,
+                        atomic.getTree(),
+                        atomic.getPath(),
+                        atomic.getCoordinates(),
+                        atomic.getComponents(),
+                        atomic.getValue(),
+                        atomic.getOld(),
+                        atomic.getKind()};
+  if (auto load = dyn_cast<memref::LoadOp>(op); load && !isLocal(load.getMemRef()))
+    return MemoryAccess{op, load.getMemRef(), "", load.getIndices(), none,
+                        {}, load.getResult(), {}};
+  if (auto store = dyn_cast<memref::StoreOp>(op); store && !isLocal(store.getMemRef()))
+    return MemoryAccess{op,   store.getMemRef(), "", store.getIndices(),
+                        none, store.getValue(),  {}, {}};
+  if (auto atomic = dyn_cast<memref::AtomicRMWOp>(op); atomic && !isLocal(atomic.getMemref()))
+    return MemoryAccess{op,
+                        atomic.getMemref(),
+                        "",
+                        atomic.getIndices(),
+                        none,
+                        atomic.getValue(),
+                        atomic.getResult(),
+                        atomic.getKind()};
+  return std::nullopt;
+}
+
+DerivativePlaces::DerivativePlaces(KernelOp kernel) {
+  for (auto op : llvm::make_early_inc_range(kernel.getBody().getOps<DerivativeOp>())) {
+    places.push_back({op.getPrimal(), op.getPrimalPath().str(), op.getDerivative(),
+                      op.getDerivativePath().str()});
+    op.erase();
+  }
+}
+
+const DerivativePlaces::Place *DerivativePlaces::find(const MemoryAccess &access) const {
+  const Place *found = llvm::find_if(places, [&](const Place &place) {
+    return place.primal == access.base && place.path == access.path;
+  });
+  return found == places.end() ? nullptr : found;
+}
+
+static SmallVector<Value> valuesAt(OperandRange range, DerivativePlaces::ValueAt at) {
+  return llvm::map_to_vector(range, at);
+}
+
+Value DerivativePlaces::load(OpBuilder &builder, const MemoryAccess &access, ValueAt at) const {
+  const Place *place = find(access);
+  SmallVector<Value> coordinates = valuesAt(access.coordinates, at);
+  Location loc = access.op->getLoc();
+  if (access.path.empty())
+    return memref::LoadOp::create(builder, loc, place->derivative, coordinates);
+  Type type = access.written ? access.written.getType() : access.result.getType();
+  return LoadOp::create(builder, loc, type, place->derivative, place->derivativePath, coordinates,
+                        valuesAt(access.components, at));
+}
+
+void DerivativePlaces::store(OpBuilder &builder, const MemoryAccess &access, Value value,
+                             ValueAt at) const {
+  const Place *place = find(access);
+  SmallVector<Value> coordinates = valuesAt(access.coordinates, at);
+  Location loc = access.op->getLoc();
+  if (access.path.empty())
+    memref::StoreOp::create(builder, loc, value, place->derivative, coordinates);
+  else
+    StoreOp::create(builder, loc, value, place->derivative,
+                    builder.getStringAttr(place->derivativePath), coordinates,
+                    valuesAt(access.components, at));
+}
+
+Value DerivativePlaces::add(OpBuilder &builder, const MemoryAccess &access, Value value,
+                            ValueAt at) const {
+  const Place *place = find(access);
+  SmallVector<Value> coordinates = valuesAt(access.coordinates, at);
+  Location loc = access.op->getLoc();
+  auto kind = arith::AtomicRMWKind::addf;
+  if (access.path.empty())
+    return memref::AtomicRMWOp::create(builder, loc, kind, value, place->derivative, coordinates);
+  return AtomicOp::create(builder, loc, value.getType(),
+                          arith::AtomicRMWKindAttr::get(builder.getContext(), kind), value,
+                          place->derivative, builder.getStringAttr(place->derivativePath),
+                          coordinates, valuesAt(access.components, at));
+}

@@ -1,0 +1,71 @@
+//===- DerivativePlaces.h - where derivatives are ---------------*- C++ -*-===//
+//
+// Which member or array holds the derivative of another one (metate.derivative), and accesses of it. An access is an operation
+// of the primal: its place, with coordinates as they are where the derivative's code runs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_DERIVATIVEPLACES_H
+#define METATE_TRANSFORMS_DERIVATIVEPLACES_H
+
+#include "metate/Dialect/Derivative.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
+
+namespace metate {
+
+/// What an operation reads or writes of a tree's member or an array.
+struct MemoryAccess {
+  mlir::Operation *op = nullptr;
+  mlir::Value base;
+  llvm::StringRef path;           ///< empty: an array
+  mlir::OperandRange coordinates; ///< of the cell or element
+  mlir::OperandRange components;  ///< of a vector in it
+  mlir::Value written;            ///< what is stored or combined; null: a read
+  mlir::Value result;             ///< what is read: the value, or the old one; may be null
+  std::optional<mlir::arith::AtomicRMWKind> combined; ///< of an atomic operation
+
+  /// nullopt: the operation accesses no member and no array. Local variables are neither.
+  static std::optional<MemoryAccess> of(mlir::Operation *op);
+  bool reads() const { return bool(result); }
+  bool writes() const { return bool(written); }
+};
+
+/// Do two of them name one member, or one array?
+inline bool areOfOnePlace(const MemoryAccess &a, const MemoryAccess &b) {
+  return a.base == b.base && a.path == b.path;
+}
+
+class DerivativePlaces {
+public:
+  /// Takes what the kernel's metate.derivative operations say, and the operations away.
+  explicit DerivativePlaces(KernelOp kernel);
+
+  bool has(const MemoryAccess &access) const { return bool(find(access)); }
+
+  /// Finds values of the primal where code is written.
+  using ValueAt = llvm::function_ref<mlir::Value(mlir::Value)>;
+  mlir::Value load(mlir::OpBuilder &builder, const MemoryAccess &access, ValueAt at) const;
+  void store(mlir::OpBuilder &builder, const MemoryAccess &access, mlir::Value value,
+             ValueAt at) const;
+  /// Adds to it, indivisibly; gives what was there.
+  mlir::Value add(mlir::OpBuilder &builder, const MemoryAccess &access, mlir::Value value,
+                  ValueAt at) const;
+
+private:
+  struct Place {
+    mlir::Value primal;
+    std::string path;
+    mlir::Value derivative;
+    std::string derivativePath;
+  };
+  const Place *find(const MemoryAccess &access) const;
+
+  llvm::SmallVector<Place> places;
+};
+
+} // namespace metate
+
+#endif

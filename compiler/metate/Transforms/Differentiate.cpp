@@ -1,0 +1,128 @@
+//===- Differentiate.cpp - a kernel becomes its derivative ------*- C++ -*-===//
+//
+// Prepares the kernel (variables are values, functions stand where they are called), finds out what matters, and has one of the
+// modes write the derivative. Everything behind this pass sees a kernel like any other.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Call.h"
+#include "metate/Transforms/ForwardMode.h"
+#include "metate/Transforms/Passes.h"
+#include "metate/Transforms/ReverseMode.h"
+#include "metate/Transforms/StaleReads.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace metate {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+struct Differentiate : metate::impl::DifferentiateBase<Differentiate> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      auto mode = kernel->getAttrOfType<StringAttr>(mark::differentiate);
+      if (mode && failed(differentiate(kernel, mode)))
+        return signalPassFailure();
+      kernel.walk([](StopGradientOp op) { // only derivatives know it
+        op.replaceAllUsesWith(op.getValue());
+        op.erase();
+      });
+    }
+  }
+
+private:
+  LogicalResult differentiate(KernelOp kernel, StringRef mode) {
+    kernel->removeAttr(mark::differentiate);
+    if (kernel.getMayAlias())
+      return kernel.emitError("gradient of kernel '" + kernel.getSymName() +
+                              "': arrays that overlap have no derivatives of their own; give it "
+                              "arrays that lie apart");
+    if (failed(inlineFunctions(kernel)) || failed(prepare(kernel)))
+      return failure();
+    DerivativePlaces places(kernel);
+    dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
+    DerivativeActivity activity(kernel, places);
+    LogicalResult done = success();
+    if (mode == forwardMode) {
+      done = ForwardMode(kernel, places, activity).run();
+    } else {
+      NeededValues needed(kernel, places, activity);
+      done = checkStaleReads(kernel, needed);
+      if (succeeded(done))
+        done = ReverseMode(kernel, places, activity, needed).run();
+    }
+    ++differentiated;
+    return done;
+  }
+
+  /// The kernel comes from the front end: variables become values, then each value is computed once.
+  LogicalResult prepare(KernelOp kernel) {
+    OpPassManager passes(KernelOp::getOperationName());
+    passes.addPass(createPromoteLocals());
+    passes.addPass(createUpliftWhile());
+    if (unroll)
+      passes.addPass(createUnrollLoops());
+    passes.addPass(createScalarizeIndices());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createFoldIndexCasts());
+    passes.addPass(createCSEPass());
+    return runPipeline(passes, kernel);
+  }
+
+  /// A derivative prints nothing. In reverse, what was asserted held when the kernel ran.
+  static void dropWhatOnlyShows(KernelOp kernel, bool asserts) {
+    kernel.walk([&](Operation *op) {
+      if (asserts && isa<PrintOp, AssertOp, CheckOp, PollOp>(op))
+        op->erase();
+    });
+  }
+
+  /// A function's gradient is that of its body at each call. One that calls itself has none yet.
+  LogicalResult inlineFunctions(KernelOp kernel) {
+    for (bool found = true; found;) {
+      found = false;
+      SmallVector<CallOp> calls;
+      kernel.walk([&](CallOp call) {
+        if (!call->getParentOfType<FunctionOp>())
+          calls.push_back(call);
+      });
+      for (CallOp call : calls) {
+        FunctionOp function = functionOf(call);
+        if (mayCallItself(function))
+          return call.emitError("gradient of kernel '" + kernel.getSymName() + "': '" +
+                                function.getName() +
+                                "' calls itself, and functions that do have no gradient yet; "
+                                "write it as a loop");
+        inlineCall(call, function);
+        found = true;
+      }
+    }
+    for (auto function : llvm::make_early_inc_range(kernel.getBody().getOps<FunctionOp>()))
+      function.erase();
+    return success();
+  }
+
+  static void inlineCall(CallOp call, FunctionOp function) {
+    Block &body = function.getBody().front();
+    OpBuilder builder(call);
+    IRMapping map;
+    map.map(body.getArguments(), call.getOperands());
+    for (Operation &op : body.without_terminator())
+      if (!isa<EnterOp>(op))
+        builder.clone(op, map);
+    SmallVector<Value> given =
+        llvm::map_to_vector(body.getTerminator()->getOperands(),
+                            [&](Value value) { return map.lookupOrDefault(value); });
+    call.replaceAllUsesWith(given);
+    call.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,173 @@
+//===- ForwardMode.cpp - a kernel with derivatives beside its values ---*- C++ -*-===//
+#include "metate/Transforms/ForwardMode.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace metate;
+
+ForwardMode::ForwardMode(KernelOp kernel, const DerivativePlaces &places,
+                         const DerivativeActivity &activity)
+    : kernel(kernel), places(places), activity(activity), builder(kernel.getContext()) {}
+
+LogicalResult ForwardMode::run() { return visit(kernel.getBody().front()); }
+
+LogicalResult ForwardMode::fail(Operation *op, const Twine &why) {
+  return op->emitError("derivative of kernel '" + kernel.getSymName() + "': ") << why;
+}
+
+DerivativeRules ForwardMode::rules(Location loc) {
+  return DerivativeRules(builder, loc, [](Value value) { return value; });
+}
+
+Value ForwardMode::derivativeOrZero(Value value) {
+  Value known = derivatives.lookup(value);
+  return known ? known : rules(value.getLoc()).zero(value.getType());
+}
+
+SmallVector<Value> ForwardMode::variablesFor(ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value value) -> Value {
+    if (!activity.isActive(value))
+      return {};
+    return memref::AllocaOp::create(builder, value.getLoc(), MemRefType::get({}, value.getType()));
+  });
+}
+
+/// All are read before the first is written: a loop may exchange two values.
+void ForwardMode::store(ValueRange values, ArrayRef<Value> variables) {
+  SmallVector<Value> stored;
+  for (auto [value, variable] : llvm::zip(values, variables))
+    stored.push_back(variable ? derivativeOrZero(value) : Value());
+  for (auto [value, variable] : llvm::zip(stored, variables))
+    if (variable)
+      memref::StoreOp::create(builder, value.getLoc(), value, variable);
+}
+
+void ForwardMode::load(ValueRange values, ArrayRef<Value> variables) {
+  for (auto [value, variable] : llvm::zip(values, variables))
+    if (variable)
+      derivatives[value] = memref::LoadOp::create(builder, value.getLoc(), variable);
+}
+
+LogicalResult ForwardMode::visit(Block &block) {
+  SmallVector<Operation *> old;
+  for (Operation &op : block)
+    old.push_back(&op);
+  for (Operation *op : old)
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ForwardMode::visit(Operation *op) {
+  builder.setInsertionPointAfter(op);
+  if (std::optional<MemoryAccess> access = MemoryAccess::of(op))
+    return visitAccess(*access);
+  if (op->getNumRegions())
+    return visitRegions(op);
+  if (llvm::none_of(op->getResults(), [&](Value result) { return activity.isActive(result); }))
+    return success();
+  if (!DerivativeRules::knows(op))
+    return fail(op, "no derivative of '" + op->getName().getStringRef() + "' is known");
+  SmallVector<Value> given =
+      llvm::map_to_vector(op->getOperands(), [&](Value operand) { return derivativeOf(operand); });
+  SmallVector<Value> made = rules(op->getLoc()).forward(op, given);
+  for (auto [result, derivative] : llvm::zip(op->getResults(), made))
+    if (derivative)
+      derivatives[result] = derivative;
+  return success();
+}
+
+LogicalResult ForwardMode::visitAccess(const MemoryAccess &access) {
+  if (!places.has(access))
+    return success();
+  auto here = [](Value value) { return value; };
+  if (!access.writes()) {
+    if (activity.isActive(access.result))
+      derivatives[access.result] = places.load(builder, access, here);
+    return success();
+  }
+  if (!access.combined) {
+    places.store(builder, access, derivativeOrZero(access.written), here);
+    return success();
+  }
+  if (*access.combined != arith::AtomicRMWKind::addf)
+    return fail(access.op, "an atomic operation that is no sum (" +
+                               arith::stringifyAtomicRMWKind(*access.combined) +
+                               ") has no derivative here; write it as a loop in order, or over "
+                               "what is compared");
+  bool isRead = activity.isActive(access.result);
+  if (Value derivative = isRead ? derivativeOrZero(access.written) : derivativeOf(access.written)) {
+    Value old = places.add(builder, access, derivative, here);
+    if (isRead)
+      derivatives[access.result] = old;
+  }
+  return success();
+}
+
+LogicalResult ForwardMode::visitRegions(Operation *op) {
+  if (!activity.takesPart(op))
+    return success();
+  builder.setInsertionPoint(op);
+  auto atEnd = [&](Block &block, ValueRange values, ArrayRef<Value> variables) {
+    builder.setInsertionPoint(block.getTerminator());
+    store(values, variables);
+  };
+  auto atStart = [&](Block &block, ArrayRef<Value> variables) {
+    builder.setInsertionPointToStart(&block);
+    load(block.getArguments(), variables);
+  };
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    SmallVector<Value> variables = variablesFor(op->getResults());
+    for (Region &region : op->getRegions()) {
+      if (region.empty())
+        continue;
+      if (failed(visit(region.front())))
+        return failure();
+      atEnd(region.front(), region.front().getTerminator()->getOperands(), variables);
+    }
+    builder.setInsertionPointAfter(op);
+    load(op->getResults(), variables);
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    SmallVector<Value> variables = variablesFor(loop.getRegionIterArgs());
+    for (auto [variable, result] : llvm::zip(variables, loop.getResults()))
+      if (!variable && activity.isActive(result))
+        variable = variablesFor(result).front();
+    store(loop.getInitArgs(), variables);
+    builder.setInsertionPointToStart(loop.getBody());
+    load(loop.getRegionIterArgs(), variables);
+    if (failed(visit(*loop.getBody())))
+      return failure();
+    atEnd(*loop.getBody(), loop.getYieldedValues(), variables);
+    builder.setInsertionPointAfter(op);
+    load(op->getResults(), variables);
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    SmallVector<Value> carried = variablesFor(loop.getBeforeArguments());
+    SmallVector<Value> handed = variablesFor(loop.getAfterArguments());
+    for (auto [variable, result] : llvm::zip(handed, loop.getResults()))
+      if (!variable && activity.isActive(result))
+        variable = variablesFor(result).front();
+    store(loop.getInits(), carried);
+    atStart(*loop.getBeforeBody(), carried);
+    if (failed(visit(*loop.getBeforeBody())))
+      return failure();
+    atEnd(*loop.getBeforeBody(), loop.getConditionOp().getArgs(), handed);
+    atStart(*loop.getAfterBody(), handed);
+    if (failed(visit(*loop.getAfterBody())))
+      return failure();
+    atEnd(*loop.getAfterBody(), loop.getYieldedValues(), carried);
+    builder.setInsertionPointAfter(op);
+    load(op->getResults(), handed);
+    return success();
+  }
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (failed(visit(block)))
+        return failure();
+  return success();
+}

@@ -1,0 +1,41 @@
+//===- ForwardMode.h - a kernel with derivatives beside its values ---*- C++ -*-===//
+#ifndef METATE_TRANSFORMS_FORWARDMODE_H
+#define METATE_TRANSFORMS_FORWARDMODE_H
+
+#include "metate/Transforms/DerivativeActivity.h"
+#include "metate/Transforms/DerivativeRules.h"
+
+namespace metate {
+
+/// Writes the derivative along a direction (the dual) of each active value beside it. What loops and branches hand on is
+/// handed on by local variables.
+class ForwardMode {
+public:
+  ForwardMode(KernelOp kernel, const DerivativePlaces &places, const DerivativeActivity &activity);
+  mlir::LogicalResult run();
+
+private:
+  mlir::LogicalResult visit(mlir::Block &block);
+  mlir::LogicalResult visit(mlir::Operation *op);
+  mlir::LogicalResult visitAccess(const MemoryAccess &access);
+  mlir::LogicalResult visitRegions(mlir::Operation *op);
+  mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &why);
+
+  mlir::Value derivativeOf(mlir::Value value) { return derivatives.lookup(value); }
+  mlir::Value derivativeOrZero(mlir::Value value);
+  /// Variables that hold the derivatives of these values where they are active; null elsewhere.
+  llvm::SmallVector<mlir::Value> variablesFor(mlir::ValueRange values);
+  void store(mlir::ValueRange values, llvm::ArrayRef<mlir::Value> variables);
+  void load(mlir::ValueRange values, llvm::ArrayRef<mlir::Value> variables);
+  DerivativeRules rules(mlir::Location loc);
+
+  KernelOp kernel;
+  const DerivativePlaces &places;
+  const DerivativeActivity &activity;
+  mlir::OpBuilder builder;
+  llvm::DenseMap<mlir::Value, mlir::Value> derivatives;
+};
+
+} // namespace metate
+
+#endif

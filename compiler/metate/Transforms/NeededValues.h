@@ -1,0 +1,36 @@
+//===- NeededValues.h - what the reverse sweep asks of the primal ---*- C++ -*-===//
+//
+// The values of the primal that code in reverse uses, and what it takes to compute them anew: found before any of that code is
+// written, so that nothing is computed or kept in vain.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_NEEDEDVALUES_H
+#define METATE_TRANSFORMS_NEEDEDVALUES_H
+
+#include "metate/Transforms/DerivativeActivity.h"
+
+namespace metate {
+
+class NeededValues {
+public:
+  NeededValues(KernelOp kernel, const DerivativePlaces &places, const DerivativeActivity &activity);
+
+  bool isNeeded(mlir::Value value) const { return needed.contains(value); }
+  bool isAnyNeeded(mlir::ValueRange values) const {
+    return llvm::any_of(values, [&](mlir::Value value) { return isNeeded(value); });
+  }
+
+private:
+  void reach(mlir::Value value);
+  void reachOf(mlir::Operation *op, const DerivativePlaces &places,
+               const DerivativeActivity &activity);
+  void reachRules(mlir::Operation *op, const DerivativeActivity &activity);
+  void follow(mlir::Value value);
+
+  llvm::DenseSet<mlir::Value> needed;
+  llvm::SmallVector<mlir::Value> work;
+};
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,362 @@
+//===- ReverseMode.cpp - a kernel that runs backwards -----------*- C++ -*-===//
+#include "metate/Transforms/ReverseMode.h"
+#include "metate/Mutants/Mutants.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// Where the components of a vector are; of a scalar, where it is.
+static SmallVector<int64_t> positionIn(Type type, int64_t number) {
+  auto vector = dyn_cast<VectorType>(type);
+  SmallVector<int64_t> position(vector ? vector.getRank() : 0);
+  for (int64_t axis = int64_t(position.size()) - 1; axis >= 0; --axis) {
+    position[axis] = number % vector.getDimSize(axis);
+    number /= vector.getDimSize(axis);
+  }
+  return position;
+}
+
+static SmallVector<Value> indicesIn(OpBuilder &builder, Location loc, Type type, int64_t number) {
+  return llvm::map_to_vector(positionIn(type, number), [&](int64_t k) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, k);
+  });
+}
+
+static int64_t scalarsOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getNumElements() : 1;
+}
+
+ReverseMode::ReverseMode(KernelOp kernel, const DerivativePlaces &places,
+                         const DerivativeActivity &activity, const NeededValues &needed)
+    : kernel(kernel), places(places), activity(activity), needed(needed),
+      builder(kernel.getContext()) {}
+
+LogicalResult ReverseMode::run() {
+  Block &body = kernel.getBody().front();
+  SmallVector<Operation *> old;
+  for (Operation &op : body.without_terminator())
+    old.push_back(&op);
+  builder.setInsertionPoint(body.getTerminator());
+  scopes.push_back({&body, &body});
+  if (failed(sweep(body, /*keeps=*/true)) || failed(reverse(body)))
+    return failure();
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  return success();
+}
+
+LogicalResult ReverseMode::fail(Operation *op, const Twine &why) {
+  return op->emitError("gradient of kernel '" + kernel.getSymName() + "': ") << why;
+}
+
+Value ReverseMode::at(Value value) {
+  if (Value known = primal.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (op && op->hasTrait<OpTrait::ConstantLike>())
+    return builder.clone(*op)->getResult(0);
+  assert(isa<BlockArgument>(value) && "a value of the primal that nobody asked for");
+  return value; // an argument of the kernel
+}
+
+SmallVector<Value> ReverseMode::atAll(ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value value) { return at(value); });
+}
+
+Value ReverseMode::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, kernel.getLoc(), value);
+}
+
+DerivativeRules ReverseMode::rules(Location loc) {
+  return DerivativeRules(builder, loc, [](Value value) { return value; });
+}
+
+//===-- forward: values that are needed ------------------------------------------------------------------------===//
+
+/// `keeps`: loops whose reverse follows keep what they carry.
+LogicalResult ReverseMode::sweep(Block &block, bool keeps) {
+  SmallVector<Operation *> old;
+  for (Operation &op : block)
+    if (!op.hasTrait<OpTrait::IsTerminator>())
+      old.push_back(&op);
+    else
+      break; // what is written stands behind it, in the kernel's own block before it
+  for (Operation *op : old) {
+    LogicalResult done = success();
+    if (op->hasTrait<OpTrait::ConstantLike>() || isa<RangeOp, ForEachOp>(op))
+      continue;
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      done = sweepLoop(op, keeps && activity.takesPart(op));
+    else if (needed.isAnyNeeded(op->getResults()))
+      done = isa<scf::IfOp>(op) ? sweepIf(cast<scf::IfOp>(op)) : copy(op);
+    if (failed(done))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ReverseMode::copy(Operation *op) {
+  if (op->getNumRegions() || hasEffect<MemoryEffects::Write>(op) ||
+      (!isMemoryEffectFree(op) && !hasEffect<MemoryEffects::Read>(op)))
+    return fail(op, "what this gives is needed once more, and cannot be had again: it also changes "
+                    "memory; keep it in a field, and read it there in another kernel");
+  for (Value operand : op->getOperands())
+    if (!primal.contains(operand))
+      if (Operation *constant = operand.getDefiningOp();
+          constant && constant->hasTrait<OpTrait::ConstantLike>())
+        primal.map(operand, at(operand));
+  Operation *made = builder.clone(*op, primal);
+  primal.map(op->getResults(), made->getResults());
+  // A constant belongs to the block where it was cloned.
+  for (Value operand : op->getOperands())
+    if (Operation *constant = operand.getDefiningOp();
+        constant && constant->hasTrait<OpTrait::ConstantLike>())
+      primal.erase(operand);
+  return success();
+}
+
+LogicalResult ReverseMode::sweepIf(scf::IfOp branch) {
+  SmallVector<unsigned> kept;
+  SmallVector<Type> types;
+  for (OpResult result : branch->getResults())
+    if (needed.isNeeded(result)) {
+      kept.push_back(result.getResultNumber());
+      types.push_back(result.getType());
+    }
+  auto made = scf::IfOp::create(builder, branch.getLoc(), types, at(branch.getCondition()),
+                                /*withElse=*/true);
+  for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&to.front());
+    if (failed(sweep(from.front(), /*keeps=*/false)))
+      return failure();
+    SmallVector<Value> yielded;
+    for (unsigned k : kept)
+      yielded.push_back(at(from.front().getTerminator()->getOperand(k)));
+    scf::YieldOp::create(builder, branch.getLoc(), yielded);
+  }
+  for (auto [k, result] : llvm::zip(kept, made.getResults()))
+    primal.map(branch.getResult(k), result);
+  return success();
+}
+
+//===-- reverse ------------------------------------------------------------------------------------------------===//
+
+LogicalResult ReverseMode::reverse(Block &block) {
+  SmallVector<Operation *> old;
+  for (Operation &op :
+       block) // in the kernel's own block also what was written, which takes no part
+    if (!op.hasTrait<OpTrait::IsTerminator>() && activity.takesPart(&op))
+      old.push_back(&op);
+  for (Operation *op : llvm::reverse(old))
+    if (failed(reverse(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ReverseMode::reverse(Operation *op) {
+  if (std::optional<MemoryAccess> access = MemoryAccess::of(op))
+    return reverseAccess(*access);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return reverseIf(branch);
+  if (isa<scf::ForOp, scf::WhileOp>(op))
+    return reverseLoop(op);
+  if (isa<RangeOp, ForEachOp>(op))
+    return reverseParallel(op);
+  if (!DerivativeRules::knows(op))
+    return fail(op, "no derivative of '" + op->getName().getStringRef() + "' is known");
+  SmallVector<Value> given =
+      llvm::map_to_vector(op->getResults(), [&](Value result) { return gradientOf(result); });
+  if (llvm::none_of(given, [](Value gradient) { return bool(gradient); }))
+    return success();
+  DerivativeRules rules(builder, op->getLoc(), [&](Value value) { return at(value); });
+  for (OpOperand &operand : op->getOpOperands())
+    if (activity.isActive(operand.get()))
+      addGradient(operand.get(), rules.reverse(op, operand.getOperandNumber(), given));
+  return success();
+}
+
+LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
+  auto find = [&](Value value) { return at(value); };
+  Value ofResult =
+      access.result && activity.isActive(access.result) ? gradientOf(access.result) : Value();
+  if (access.writes()) {
+    bool isSum = access.combined == arith::AtomicRMWKind::addf;
+    if (access.combined && !isSum)
+      return fail(access.op, "an atomic operation that is no sum (" +
+                                 arith::stringifyAtomicRMWKind(*access.combined) +
+                                 ") has no derivative here; write it as a loop in order, or over "
+                                 "what is compared");
+    Value gradient = places.load(builder, access, find);
+    addGradient(access.written, gradient);
+    if (!access.combined) // what was there before has no influence
+      places.store(builder, access, rules(access.op->getLoc()).zero(gradient.getType()), find);
+  }
+  if (ofResult)
+    places.add(builder, access, ofResult, find);
+  return success();
+}
+
+LogicalResult ReverseMode::reverseIf(scf::IfOp branch) {
+  SmallVector<Value> given = llvm::map_to_vector(branch.getResults(), [&](Value result) {
+    return activity.isActive(result) ? gradientOf(result) : Value();
+  });
+  auto made = scf::IfOp::create(builder, branch.getLoc(), TypeRange(), at(branch.getCondition()),
+                                /*withElse=*/!branch.getElseRegion().empty());
+  for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
+    if (from.empty())
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(to.front().getTerminator());
+    scopes.push_back({&from.front(), &to.front()});
+    if (failed(sweep(from.front(), /*keeps=*/true)))
+      return failure();
+    for (auto [gradient, value] : llvm::zip(given, from.front().getTerminator()->getOperands()))
+      addGradient(value, gradient);
+    if (failed(reverse(from.front())))
+      return failure();
+    scopes.pop_back();
+  }
+  return success();
+}
+
+LogicalResult ReverseMode::reverseParallel(Operation *loop) {
+  Operation *made;
+  if (auto range = dyn_cast<RangeOp>(loop))
+    made =
+        RangeOp::create(builder, loop->getLoc(), atAll(range.getLower()), atAll(range.getUpper()));
+  else
+    made = ForEachOp::create(builder, loop->getLoc(), cast<ForEachOp>(loop).getTree(),
+                             cast<ForEachOp>(loop).getPath());
+  made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  Block &from = loop->getRegion(0).front(), &to = made->getRegion(0).front();
+  primal.map(from.getArguments(), to.getArguments());
+  OpBuilder::InsertionGuard guard(builder);
+  if (to.empty()) {
+    builder.setInsertionPointToEnd(&to);
+    YieldOp::create(builder, loop->getLoc());
+  }
+  builder.setInsertionPoint(to.getTerminator());
+  scopes.push_back({&from, &to});
+  if (failed(sweep(from, /*keeps=*/true)) || failed(reverse(from)))
+    return failure();
+  scopes.pop_back();
+  return success();
+}
+
+//===-- gradients of values ------------------------------------------------------------------------------------===//
+
+ReverseMode::Scope *ReverseMode::scopeOf(Value value) {
+  for (Scope &scope : llvm::reverse(scopes))
+    if (scope.block == value.getParentBlock())
+      return &scope;
+  llvm_unreachable("a gradient outside of its value's block");
+}
+
+Value ReverseMode::variable(Type type, Block *written) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(written);
+  return memref::AllocaOp::create(builder, kernel.getLoc(), MemRefType::get({}, type));
+}
+
+/// Does another worker than the one that computed it add to its gradient?
+bool ReverseMode::isShared(Value value) {
+  if (value.getParentBlock() != &kernel.getBody().front())
+    return false;
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    Operation *top = kernel.getBody().front().findAncestorOpInBlock(*user);
+    return isa<RangeOp, ForEachOp>(top);
+  });
+}
+
+/// An argument that hosts do not see, as variables of the kernel have that parallel loops accumulate in.
+Value ReverseMode::sharedArray(Value value) {
+  Value &array = shared[value];
+  if (array)
+    return array;
+  OpBuilder::InsertionGuard guard(builder);
+  auto vector = dyn_cast<VectorType>(value.getType());
+  ArrayRef<int64_t> shape = vector ? vector.getShape() : ArrayRef<int64_t>();
+  Type element = getElementTypeOrSelf(value.getType());
+  NamedAttrList attributes;
+  attributes.set(mark::result, builder.getUnitAttr());
+  attributes.set(mark::name, builder.getStringAttr("local.gradient" + Twine(shared.size())));
+  if (vector)
+    attributes.set(mark::element, builder.getDenseI64ArrayAttr(shape));
+  unsigned number = kernel.getNumArguments();
+  if (failed(kernel.insertArgument(number, MemRefType::get(shape, element),
+                                   attributes.getDictionary(builder.getContext()), value.getLoc())))
+    llvm_unreachable("an argument more");
+  array = kernel.getArgument(number);
+  // All of it is zero before the first loop adds to it.
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  Value zero = rules(value.getLoc()).zero(element);
+  for (int64_t k = 0; k < scalarsOf(value.getType()); ++k)
+    memref::StoreOp::create(builder, value.getLoc(), zero, array,
+                            indicesIn(builder, value.getLoc(), value.getType(), k));
+  return array;
+}
+
+void ReverseMode::addGradient(Value value, Value gradient) {
+  if (!gradient || !activity.isActive(value))
+    return;
+  Location loc = gradient.getLoc();
+  if (isShared(value)) {
+    Value array = sharedArray(value);
+    auto vector = dyn_cast<VectorType>(value.getType());
+    for (int64_t k = 0; k < scalarsOf(value.getType()); ++k) {
+      Value one =
+          vector
+              ? vector::ExtractOp::create(builder, loc, gradient, positionIn(vector, k)).getResult()
+              : gradient;
+      memref::AtomicRMWOp::create(builder, loc, arith::AtomicRMWKind::addf, one, array,
+                                  indicesIn(builder, value.getLoc(), value.getType(), k));
+    }
+    return;
+  }
+  Scope *scope = scopeOf(value);
+  Value &place = gradients[value];
+  bool isFirst = !place && scope->written == builder.getInsertionBlock();
+  if (!place)
+    place = variable(value.getType(), scope->written);
+  if (!isFirst && !isMutant(Mutant::SecondUseForgotten))
+    gradient = rules(loc).add(memref::LoadOp::create(builder, loc, place), gradient);
+  memref::StoreOp::create(builder, loc, gradient, place);
+}
+
+Value ReverseMode::gradientOf(Value value) {
+  Location loc = value.getLoc();
+  if (isShared(value)) {
+    Value array = shared.lookup(value);
+    if (!array)
+      return {};
+    auto vector = dyn_cast<VectorType>(value.getType());
+    SmallVector<Value> elements;
+    for (int64_t k = 0; k < scalarsOf(value.getType()); ++k)
+      elements.push_back(memref::LoadOp::create(
+          builder, loc, array, indicesIn(builder, value.getLoc(), value.getType(), k)));
+    return vector ? vector::FromElementsOp::create(builder, loc, vector, elements).getResult()
+                  : elements.front();
+  }
+  Value place = gradients.lookup(value);
+  return place ? memref::LoadOp::create(builder, loc, place).getResult() : Value();
+}
+
+/// Before the reverse of a block is written once more.
+void ReverseMode::forgetGradientsIn(Block &block) {
+  for (BlockArgument argument : block.getArguments())
+    gradients.erase(argument);
+  block.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      gradients.erase(result);
+    for (Region &region : op->getRegions())
+      for (Block &inner : region)
+        for (BlockArgument argument : inner.getArguments())
+          gradients.erase(argument);
+  });
+}

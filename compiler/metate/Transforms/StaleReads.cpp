@@ -1,0 +1,155 @@
+//===- StaleReads.cpp - what a kernel reads and then overwrites -*- C++ -*-===//
+//
+// A write comes after a read if it stands behind it, or in a later turn of a loop around both. The second is asked of each loop:
+// turns in order that write what earlier ones have read, and iterations of a parallel loop that do not own what they touch.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/StaleReads.h"
+#include "metate/Dialect/Place.h"
+#include "metate/Dialect/Tree.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/OwnPlaces.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+std::string metate::shownName(KernelOp kernel, const MemoryAccess &access) {
+  auto argument = dyn_cast<BlockArgument>(access.base);
+  if (!argument)
+    return "a place";
+  if (!access.path.empty())
+    return shownMember(kernel, argument.getArgNumber(), access.path).name;
+  auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mark::name);
+  return name ? name.str() : "an array";
+}
+
+namespace {
+/// A coordinate as a value and a constant; without a value: a constant.
+struct Sum {
+  Value base;
+  int64_t constant = 0;
+
+  static Sum of(Value value) {
+    Sum sum{value};
+    APInt number;
+    while (sum.base) {
+      Operation *op = sum.base.getDefiningOp();
+      if (matchPattern(sum.base, m_ConstantInt(&number)))
+        return {Value(), sum.constant + number.getSExtValue()};
+      if (isa_and_present<arith::IndexCastOp>(op)) {
+        sum.base = op->getOperand(0);
+      } else if (isa_and_present<arith::AddIOp, arith::SubIOp>(op) &&
+                 matchPattern(op->getOperand(1), m_ConstantInt(&number))) {
+        int64_t added = number.getSExtValue();
+        sum.constant += isa<arith::AddIOp>(op) ? added : -added;
+        sum.base = op->getOperand(0);
+      } else {
+        return sum;
+      }
+    }
+    return sum;
+  }
+};
+
+/// May the write overwrite what was read, after it was read?
+class Later {
+public:
+  Later(const MemoryAccess &read, const MemoryAccess &write) : read(read), write(write) {
+    for (auto [a, b] : llvm::zip(read.coordinates, write.coordinates))
+      pairs.emplace_back(Sum::of(a), Sum::of(b));
+    for (auto [a, b] : llvm::zip(read.components, write.components))
+      pairs.emplace_back(Sum::of(a), Sum::of(b));
+  }
+
+  bool mayBe() const {
+    bool areApart = llvm::any_of(pairs, [](auto &pair) {
+      return !pair.first.base && !pair.second.base && pair.first.constant != pair.second.constant;
+    });
+    if (areApart)
+      return false;
+    Block *common = commonBlock();
+    Operation *reader = common->findAncestorOpInBlock(*read.op);
+    Operation *writer = common->findAncestorOpInBlock(*write.op);
+    if (reader != writer && reader->isBeforeInBlock(writer) && !areApartInOneTurn())
+      return true; // of two branches of one if, one runs
+    for (Operation *loop = common->getParentOp(); !isa<KernelOp>(loop); loop = loop->getParentOp())
+      if (isInAnotherTurn(loop))
+        return true;
+    return false;
+  }
+
+private:
+  Block *commonBlock() const {
+    Block *block = read.op->getBlock();
+    while (!block->findAncestorOpInBlock(*write.op))
+      block = block->getParentOp()->getBlock();
+    return block;
+  }
+
+  /// One turn of all loops around both: coordinates that differ by a constant name two places.
+  bool areApartInOneTurn() const {
+    return llvm::any_of(pairs, [](auto &pair) {
+      return pair.first.base == pair.second.base && pair.first.constant != pair.second.constant;
+    });
+  }
+
+  /// May a turn of the loop write what was read in an earlier one?
+  bool isInAnotherTurn(Operation *loop) const {
+    if (isa<scf::IfOp>(loop))
+      return false;
+    if (isa<RangeOp, ForEachOp>(loop)) {
+      SmallVector<ValueRange> places = {read.coordinates, write.coordinates};
+      return !areOwnPlaces(loop, places);
+    }
+    auto counted = dyn_cast<scf::ForOp>(loop);
+    if (!counted)
+      return true;
+    // The turn that writes what turn i reads is i + (what the read adds) - (what the write adds).
+    return llvm::none_of(pairs, [&](auto &pair) {
+      Value variable = counted.getInductionVar();
+      return pair.first.base == variable && pair.second.base == variable &&
+             pair.first.constant <= pair.second.constant;
+    });
+  }
+
+  const MemoryAccess &read, &write;
+  SmallVector<std::pair<Sum, Sum>> pairs;
+};
+} // namespace
+
+static InFlightDiagnostic &operator<<(InFlightDiagnostic &diagnostic, FileLineColLoc place) {
+  if (place)
+    diagnostic << place.getFilename().getValue() << ":" << place.getLine() << ":"
+               << place.getColumn();
+  return diagnostic;
+}
+
+LogicalResult metate::checkStaleReads(KernelOp kernel, const NeededValues &needed) {
+  SmallVector<MemoryAccess> reads, writes;
+  kernel.walk([&](Operation *op) {
+    std::optional<MemoryAccess> access = MemoryAccess::of(op);
+    if (!access)
+      return;
+    if (access->writes())
+      writes.push_back(*access);
+    else if (needed.isNeeded(access->result))
+      reads.push_back(*access);
+  });
+  for (const MemoryAccess &read : reads)
+    for (const MemoryAccess &write : writes) {
+      if (!areOfOnePlace(read, write) || !Later(read, write).mayBe() ||
+          isMutant(Mutant::StaleReadTrusted))
+        continue;
+      InFlightDiagnostic error =
+          read.op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
+      error << "the value of '" << shownName(kernel, read)
+            << "' that is read here is needed again, but may have been overwritten by then, at ";
+      error << placeOf(write.op->getLoc());
+      error << "; write to another field or array, or in another kernel";
+      return failure();
+    }
+  return success();
+}
