@@ -120,6 +120,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createPrivateReductions());
     passes.addNestedPass<KernelOp>(createOffload({options.deterministic}));
+    if (options.demoteAtomics)
+      passes.addNestedPass<KernelOp>(createGatherSums());
     // Once all loops are there.
     if (options.splitBorders)
       passes.addNestedPass<KernelOp>(createNarrowLoops());

@@ -57,7 +57,55 @@ std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
   return std::nullopt;
 }
 
+static constexpr StringLiteral localPrefix = "local.";
+
+bool metate::isLocalArray(KernelOp kernel, Value base) {
+  auto argument = dyn_cast<BlockArgument>(base);
+  if (!argument || argument.getOwner() != &kernel.getBody().front())
+    return false;
+  auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mark::name);
+  return name && name.getValue().starts_with(localPrefix) &&
+         kernel.getArgAttr(argument.getArgNumber(), mark::result);
+}
+
+Value metate::addLocalArray(KernelOp kernel, ArrayRef<int64_t> shape, Type scalar) {
+  Builder builder(kernel.getContext());
+  unsigned number = kernel.getNumArguments();
+  NamedAttrList attributes;
+  attributes.set(mark::result, builder.getUnitAttr());
+  attributes.set(mark::name, builder.getStringAttr(localPrefix + "gradient" + Twine(number)));
+  if (!shape.empty())
+    attributes.set(mark::element, builder.getDenseI64ArrayAttr(shape));
+  LogicalResult done =
+      kernel.insertArgument(number, MemRefType::get(shape, scalar),
+                            attributes.getDictionary(kernel.getContext()), kernel.getLoc());
+  assert(succeeded(done) && "a kernel may have one argument more");
+  (void)done;
+  return kernel.getArgument(number);
+}
+
+void metate::clear(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+  for (int64_t k = 0; k < type.getNumElements(); ++k) {
+    SmallVector<Value> indices(type.getRank());
+    int64_t rest = k;
+    for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+      indices[axis] = arith::ConstantIndexOp::create(builder, loc, rest % type.getDimSize(axis));
+      rest /= type.getDimSize(axis);
+    }
+    memref::StoreOp::create(builder, loc, zero, array, indices);
+  }
+}
+
 DerivativePlaces::DerivativePlaces(KernelOp kernel) {
+  for (BlockArgument argument : llvm::to_vector(kernel.getArguments())) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type || !isa<FloatType>(type.getElementType()) || !isLocalArray(kernel, argument))
+      continue;
+    localArrays.push_back(addLocalArray(kernel, type.getShape(), type.getElementType()));
+    places.push_back({argument, "", localArrays.back(), ""});
+  }
   for (auto op : llvm::make_early_inc_range(kernel.getBody().getOps<DerivativeOp>())) {
     places.push_back({op.getPrimal(), op.getPrimalPath().str(), op.getDerivative(),
                       op.getDerivativePath().str()});

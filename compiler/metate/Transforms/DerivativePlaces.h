@@ -38,12 +38,21 @@ inline bool areOfOnePlace(const MemoryAccess &a, const MemoryAccess &b) {
   return a.base == b.base && a.path == b.path;
 }
 
+/// Memory of the launch that hosts do not see: what variables of the kernel have that parallel loops accumulate in.
+bool isLocalArray(KernelOp kernel, mlir::Value base);
+/// A further one, of scalars in this shape.
+mlir::Value addLocalArray(KernelOp kernel, llvm::ArrayRef<int64_t> shape, mlir::Type scalar);
+/// Writes zero to all of it.
+void clear(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value localArray);
+
 class DerivativePlaces {
 public:
   /// Takes what the kernel's metate.derivative operations say, and the operations away.
   explicit DerivativePlaces(KernelOp kernel);
 
   bool has(const MemoryAccess &access) const { return bool(find(access)); }
+  /// Arrays of the launch that hold derivatives: they are to be zero when the derivative begins.
+  llvm::ArrayRef<mlir::Value> ofLaunch() const { return localArrays; }
 
   /// Finds values of the primal where code is written.
   using ValueAt = llvm::function_ref<mlir::Value(mlir::Value)>;
@@ -64,6 +73,7 @@ private:
   const Place *find(const MemoryAccess &access) const;
 
   llvm::SmallVector<Place> places;
+  llvm::SmallVector<mlir::Value> localArrays;
 };
 
 } // namespace metate

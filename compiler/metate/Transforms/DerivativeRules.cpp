@@ -1,7 +1,8 @@
 //===- DerivativeRules.cpp - derivatives of operations ----------*- C++ -*-===//
 //
-// Where a derivative does not exist, one is chosen: of abs at 0 it is 0, of min and max of equals the second operand has it, of what
-// rounds it is 0 everywhere. At the border of a domain it is what arithmetic gives: of sqrt at 0 it is infinite.
+// Where a derivative does not exist, one is chosen: of abs and sqrt at 0 it is 0 (so that the norm of a zero vector has one), of min and
+// max of equals the second operand has it, of what rounds it is 0 everywhere. At the border of other domains it is what
+// arithmetic gives: of log at 0 it is infinite.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/DerivativeRules.h"
@@ -114,7 +115,11 @@ Value DerivativeRules::partial(Operation *op, unsigned k, Value seed) {
         Value condition = operand(0);
         return k == 1 ? select(condition, seed, zero(type)) : select(condition, zero(type), seed);
       })
-      .Case<math::SqrtOp>([&](auto) { return divide(seed, multiply(constant(type, 2), result())); })
+      .Case<math::SqrtOp>([&](auto) {
+        Value isZero = compare(arith::CmpFPredicate::OEQ, result(), zero(type));
+        Value slope = divide(seed, multiply(constant(type, 2), result()));
+        return select(isZero, zero(type), slope);
+      })
       .Case<math::RsqrtOp>([&](auto) {
         Value cube = multiply(multiply(result(), result()), result());
         return multiply(multiply(seed, constant(type, -0.5)), cube);

@@ -11,7 +11,14 @@ ForwardMode::ForwardMode(KernelOp kernel, const DerivativePlaces &places,
                          const DerivativeActivity &activity)
     : kernel(kernel), places(places), activity(activity), builder(kernel.getContext()) {}
 
-LogicalResult ForwardMode::run() { return visit(kernel.getBody().front()); }
+LogicalResult ForwardMode::run() {
+  if (failed(visit(kernel.getBody().front())))
+    return failure();
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  for (Value array : places.ofLaunch())
+    clear(builder, kernel.getLoc(), array);
+  return success();
+}
 
 LogicalResult ForwardMode::fail(Operation *op, const Twine &why) {
   return op->emitError("derivative of kernel '" + kernel.getSymName() + "': ") << why;

@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace metate;
 
 NeededValues::NeededValues(KernelOp kernel, const DerivativePlaces &places,
-                           const DerivativeActivity &activity) {
+                           const DerivativeActivity &activity)
+    : kernel(kernel) {
   kernel.getBody().walk([&](Operation *op) {
     if (activity.takesPart(op))
       reachOf(op, places, activity);
@@ -88,5 +89,28 @@ void NeededValues::follow(Value value) {
   } else if (op) {
     for (Value operand : op->getOperands())
       reach(operand);
+    std::optional<MemoryAccess> access = MemoryAccess::of(op);
+    if (access && isLocalArray(kernel, access->base))
+      reachWritesOf(access->base);
   }
+}
+
+/// What a launch keeps for itself is gone when the derivative runs: what wrote it runs again.
+void NeededValues::reachWritesOf(Value localArray) {
+  if (!rewritten.insert(localArray).second)
+    return;
+  kernel.getBody().walk([&](Operation *op) {
+    std::optional<MemoryAccess> access = MemoryAccess::of(op);
+    if (!access || !access->writes() || access->base != localArray)
+      return;
+    for (; !isa<KernelOp>(op); op = op->getParentOp()) {
+      if (!replayed.insert(op).second)
+        break;
+      if (auto loop = dyn_cast<scf::WhileOp>(op))
+        reach(loop.getConditionOp().getCondition());
+      for (Value operand : op->getOperands())
+        if (!isa<scf::ForOp, scf::WhileOp>(op) || operand.getType().isIndex())
+          reach(operand);
+    }
+  });
 }

@@ -20,14 +20,20 @@ public:
     return llvm::any_of(values, [&](mlir::Value value) { return isNeeded(value); });
   }
 
+  /// Must it run once more, with its effect? Writes of arrays of the launch that are read, and what is around them.
+  bool isReplayed(mlir::Operation *op) const { return replayed.contains(op); }
+
 private:
+  void reachWritesOf(mlir::Value localArray);
   void reach(mlir::Value value);
   void reachOf(mlir::Operation *op, const DerivativePlaces &places,
                const DerivativeActivity &activity);
   void reachRules(mlir::Operation *op, const DerivativeActivity &activity);
   void follow(mlir::Value value);
 
-  llvm::DenseSet<mlir::Value> needed;
+  KernelOp kernel;
+  llvm::DenseSet<mlir::Value> needed, rewritten;
+  llvm::DenseSet<mlir::Operation *> replayed;
   llvm::SmallVector<mlir::Value> work;
 };
 

@@ -202,6 +202,16 @@ def DemoteAtomics : Metate_Pass<"metate-demote-atomics", "::metate::KernelOp"> {
   let statistics = [Statistic<"demoted", "demoted", "atomics demoted">];
 }
 
+def GatherSums : Metate_Pass<"metate-gather-sums", "::metate::KernelOp"> {
+  let summary = "a parallel loop that adds to neighbours of what it is at becomes one that takes from them";
+  let description = [{
+    Before: `metate.range (%i) = (%a) to (%b) { memref.atomic_rmw addf %v, %y[%i + 1] }`, with %v computed from what the loop does not write before; after: `metate.range
+    (%j) = (%a + 1) to (%b + 1) { memref.store (memref.load %y[%j]) + (%v at %j - 1), %y[%j] }`, with a test where several neighbours add. Only where what is added
+    is cheap. Gradients of stencils are such loops. Must run after offload. Not in debug mode.
+  }];
+  let statistics = [Statistic<"gathered", "gathered", "loops turned">];
+}
+
 def PromoteCells : Metate_Pass<"metate-promote-cells", "::metate::KernelOp"> {
   let summary = "places that an inner loop names in every turn, and nothing else in it can touch, become variables around it";
   let description = [{

@@ -312,11 +312,11 @@ std::unique_ptr<ReverseMode::Turns> ReverseMode::turnsOf(Operation *loop) {
   return std::make_unique<WhileTurns>(*this, cast<scf::WhileOp>(loop));
 }
 
-LogicalResult ReverseMode::sweepLoop(Operation *loop, bool keeps) {
+LogicalResult ReverseMode::sweepLoop(Operation *loop, bool keeps, bool isAgain) {
   std::unique_ptr<Turns> turns = turnsOf(loop);
   if (keeps && turns->mustBeKept())
     return keep(*turns, tapes[loop]);
-  if (!needed.isAnyNeeded(loop->getResults()))
+  if (!isAgain && !needed.isAnyNeeded(loop->getResults()))
     return success();
   return turns->runAll();
 }

@@ -42,8 +42,13 @@ LogicalResult ReverseMode::run() {
   for (Operation &op : body.without_terminator())
     old.push_back(&op);
   builder.setInsertionPoint(body.getTerminator());
+  for (Value array : places.ofLaunch())
+    clear(builder, kernel.getLoc(), array);
   scopes.push_back({&body, &body});
-  if (failed(sweep(body, /*keeps=*/true)) || failed(reverse(body)))
+  replays = true;
+  LogicalResult swept = sweep(body, /*keeps=*/true);
+  replays = false;
+  if (failed(swept) || failed(reverse(body)))
     return failure();
   for (Operation *op : llvm::reverse(old))
     op->erase();
@@ -88,23 +93,39 @@ LogicalResult ReverseMode::sweep(Block &block, bool keeps) {
       break; // what is written stands behind it, in the kernel's own block before it
   for (Operation *op : old) {
     LogicalResult done = success();
-    if (op->hasTrait<OpTrait::ConstantLike>() || isa<RangeOp, ForEachOp>(op))
+    bool isAgain = replays && needed.isReplayed(op);
+    if (op->hasTrait<OpTrait::ConstantLike>())
       continue;
-    if (isa<scf::ForOp, scf::WhileOp>(op))
-      done = sweepLoop(op, keeps && activity.takesPart(op));
-    else if (needed.isAnyNeeded(op->getResults()))
-      done = isa<scf::IfOp>(op) ? sweepIf(cast<scf::IfOp>(op)) : copy(op);
+    if (isa<RangeOp, ForEachOp>(op))
+      done = isAgain ? writeParallel(op, /*isForward=*/true) : success();
+    else if (isa<scf::ForOp, scf::WhileOp>(op))
+      done = sweepLoop(op, keeps && activity.takesPart(op), isAgain);
+    else if (isAgain || needed.isAnyNeeded(op->getResults()))
+      done = isa<scf::IfOp>(op) ? sweepIf(cast<scf::IfOp>(op)) : copy(op, isAgain);
     if (failed(done))
       return failure();
   }
   return success();
 }
 
-LogicalResult ReverseMode::copy(Operation *op) {
+LogicalResult ReverseMode::copy(Operation *op, bool isAgain) {
+  if (isa<PhiloxOp>(op))
+    return fail(op,
+                "a random number that was drawn here is needed again, and numbers are not drawn "
+                "twice; draw it in another kernel, into a field");
+  if (isAgain) {
+    cloneHere(op);
+    return success();
+  }
   if (op->getNumRegions() || hasEffect<MemoryEffects::Write>(op) ||
       (!isMemoryEffectFree(op) && !hasEffect<MemoryEffects::Read>(op)))
     return fail(op, "what this gives is needed once more, and cannot be had again: it also changes "
                     "memory; keep it in a field, and read it there in another kernel");
+  cloneHere(op);
+  return success();
+}
+
+void ReverseMode::cloneHere(Operation *op) {
   for (Value operand : op->getOperands())
     if (!primal.contains(operand))
       if (Operation *constant = operand.getDefiningOp();
@@ -117,7 +138,6 @@ LogicalResult ReverseMode::copy(Operation *op) {
     if (Operation *constant = operand.getDefiningOp();
         constant && constant->hasTrait<OpTrait::ConstantLike>())
       primal.erase(operand);
-  return success();
 }
 
 LogicalResult ReverseMode::sweepIf(scf::IfOp branch) {
@@ -167,7 +187,7 @@ LogicalResult ReverseMode::reverse(Operation *op) {
   if (isa<scf::ForOp, scf::WhileOp>(op))
     return reverseLoop(op);
   if (isa<RangeOp, ForEachOp>(op))
-    return reverseParallel(op);
+    return writeParallel(op, /*isForward=*/false);
   if (!DerivativeRules::knows(op))
     return fail(op, "no derivative of '" + op->getName().getStringRef() + "' is known");
   SmallVector<Value> given =
@@ -225,7 +245,7 @@ LogicalResult ReverseMode::reverseIf(scf::IfOp branch) {
   return success();
 }
 
-LogicalResult ReverseMode::reverseParallel(Operation *loop) {
+LogicalResult ReverseMode::writeParallel(Operation *loop, bool isForward) {
   Operation *made;
   if (auto range = dyn_cast<RangeOp>(loop))
     made =
@@ -242,6 +262,8 @@ LogicalResult ReverseMode::reverseParallel(Operation *loop) {
     YieldOp::create(builder, loop->getLoc());
   }
   builder.setInsertionPoint(to.getTerminator());
+  if (isForward)
+    return sweep(from, /*keeps=*/false);
   scopes.push_back({&from, &to});
   if (failed(sweep(from, /*keeps=*/true)) || failed(reverse(from)))
     return failure();
@@ -274,31 +296,17 @@ bool ReverseMode::isShared(Value value) {
   });
 }
 
-/// An argument that hosts do not see, as variables of the kernel have that parallel loops accumulate in.
+/// Memory that all iterations add to; zero before the first loop does.
 Value ReverseMode::sharedArray(Value value) {
   Value &array = shared[value];
   if (array)
     return array;
-  OpBuilder::InsertionGuard guard(builder);
   auto vector = dyn_cast<VectorType>(value.getType());
-  ArrayRef<int64_t> shape = vector ? vector.getShape() : ArrayRef<int64_t>();
-  Type element = getElementTypeOrSelf(value.getType());
-  NamedAttrList attributes;
-  attributes.set(mark::result, builder.getUnitAttr());
-  attributes.set(mark::name, builder.getStringAttr("local.gradient" + Twine(shared.size())));
-  if (vector)
-    attributes.set(mark::element, builder.getDenseI64ArrayAttr(shape));
-  unsigned number = kernel.getNumArguments();
-  if (failed(kernel.insertArgument(number, MemRefType::get(shape, element),
-                                   attributes.getDictionary(builder.getContext()), value.getLoc())))
-    llvm_unreachable("an argument more");
-  array = kernel.getArgument(number);
-  // All of it is zero before the first loop adds to it.
+  array = addLocalArray(kernel, vector ? vector.getShape() : ArrayRef<int64_t>(),
+                        getElementTypeOrSelf(value.getType()));
+  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
-  Value zero = rules(value.getLoc()).zero(element);
-  for (int64_t k = 0; k < scalarsOf(value.getType()); ++k)
-    memref::StoreOp::create(builder, value.getLoc(), zero, array,
-                            indicesIn(builder, value.getLoc(), value.getType(), k));
+  clear(builder, value.getLoc(), array);
   return array;
 }
 

@@ -58,15 +58,16 @@ private:
   // The forward sweep.
   mlir::LogicalResult sweep(mlir::Block &block, bool keeps);
   mlir::LogicalResult sweepIf(mlir::scf::IfOp branch);
-  mlir::LogicalResult sweepLoop(mlir::Operation *loop, bool keeps);
-  mlir::LogicalResult copy(mlir::Operation *op);
+  mlir::LogicalResult sweepLoop(mlir::Operation *loop, bool keeps, bool isAgain);
+  mlir::LogicalResult copy(mlir::Operation *op, bool isAgain);
+  void cloneHere(mlir::Operation *op);
 
   // The reverse sweep.
   mlir::LogicalResult reverse(mlir::Block &block);
   mlir::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult reverseAccess(const MemoryAccess &access);
   mlir::LogicalResult reverseIf(mlir::scf::IfOp branch);
-  mlir::LogicalResult reverseParallel(mlir::Operation *loop);
+  mlir::LogicalResult writeParallel(mlir::Operation *loop, bool isForward);
 
   // Loops in order (ReverseLoops.cpp).
   using Body = llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::ValueRange, Values &)>;
@@ -105,6 +106,7 @@ private:
   llvm::SmallVector<Scope> scopes;
   llvm::DenseMap<mlir::Value, mlir::Value> gradients, shared;
   llvm::DenseMap<mlir::Operation *, Tape> tapes;
+  bool replays = false; ///< the sweep also writes what the launch keeps for itself
 };
 
 } // namespace metate

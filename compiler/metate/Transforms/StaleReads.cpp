@@ -133,9 +133,11 @@ LogicalResult metate::checkStaleReads(KernelOp kernel, const NeededValues &neede
     std::optional<MemoryAccess> access = MemoryAccess::of(op);
     if (!access)
       return;
+    // The kernel's own statements read what it keeps for itself while that is written again, in order.
+    bool isReplayed = isLocalArray(kernel, access->base) && isa<KernelOp>(op->getParentOp());
     if (access->writes())
       writes.push_back(*access);
-    else if (needed.isNeeded(access->result))
+    else if (needed.isNeeded(access->result) && !isReplayed)
       reads.push_back(*access);
   });
   for (const MemoryAccess &read : reads)

@@ -1,0 +1,100 @@
+// RUN: metate-opt %s --metate-differentiate --split-input-file --verify-diagnostics
+
+metate.kernel @overwritten(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    // expected-error @below {{gradient of kernel 'overwritten': the value of 'x' that is read here is needed again, but may have been overwritten by then, at}}
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// Each turn writes what the next one reads, and nothing that an earlier one has read.
+metate.kernel @scan(%x: memref<?xf32>, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c1 to %n step %c1 {
+    %k = arith.subi %i, %c1 : index
+    %a = memref.load %x[%k] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %x[%i] : memref<?xf32>
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @scan_backwards(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %k = arith.addi %i, %c1 : index
+    // expected-error @below {{the value of 'x' that is read here is needed again}}
+    %a = memref.load %x[%k] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %x[%i] : memref<?xf32>
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @no_sum(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    // expected-error @below {{an atomic operation that is no sum (maxnumf) has no derivative here}}
+    %old = memref.atomic_rmw maxnumf %a, %y[%c0] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @calls_itself(%x: memref<f32>, %dx: memref<f32>) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.function "f" (%a: f32) {
+    %b = metate.call "f"(%a) : (f32) -> f32
+    metate.give %b : f32
+  }
+  %v = memref.load %x[] : memref<f32>
+  // expected-error @below {{'f' calls itself, and functions that do have no gradient yet}}
+  %w = metate.call "f"(%v) : (f32) -> f32
+  memref.store %w, %x[] : memref<f32>
+  metate.return
+}
+
+// -----
+
+// expected-error @below {{arrays that overlap have no derivatives of their own}}
+metate.kernel @overlap(%x: memref<f32>, %dx: memref<f32>) attributes {may_alias, metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @effect(%x: memref<?xf32>, %dx: memref<?xf32>, %n: memref<i32>, %c: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  metate.range (%i) = (%c0) to (%c) {
+    // expected-error @below {{what this gives is needed once more, and cannot be had again: it also changes memory}}
+    %k = memref.atomic_rmw addi %one, %n[] : (i32, memref<i32>) -> i32
+    %at = arith.index_cast %k : i32 to index
+    %a = memref.load %x[%at] : memref<?xf32>
+    %old = memref.atomic_rmw addf %a, %x[%c0] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}

@@ -1,0 +1,155 @@
+// RUN: metate-opt %s "--pass-pipeline=builtin.module(metate-differentiate,metate.kernel(metate-promote-locals,canonicalize,cse))" | FileCheck %s
+
+// A product: both operands are read anew, the target's gradient is taken and set to zero, sums go to what was read.
+// CHECK-LABEL: metate.kernel @product
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[DX:[a-z0-9]+]]: memref<?xf32>, %[[DY:[a-z0-9]+]]: memref<?xf32>
+// CHECK-NOT: metate.differentiate
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK:   %[[A:.*]] = memref.load %[[X]][%[[I]]]
+// CHECK:   %[[G:.*]] = memref.load %[[DY]][%[[I]]]
+// CHECK:   memref.store %{{.*}}, %[[DY]][%[[I]]]
+// CHECK:   %[[H:.*]] = arith.mulf %[[G]], %[[A]]
+// CHECK:   %[[S:.*]] = arith.addf %[[H]], %[[H]]
+// CHECK:   memref.atomic_rmw addf %[[S]], %[[DX]][%[[I]]]
+// CHECK-NOT: memref.store %{{.*}}, %[[Y]]
+metate.kernel @product(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// A linear update needs nothing of the primal, and may be in place; an addition passes its gradient on.
+// CHECK-LABEL: metate.kernel @linear
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[DX:[a-z0-9]+]]: memref<?xf32>, %[[DY:[a-z0-9]+]]: memref<?xf32>
+// CHECK: metate.range
+// CHECK-NOT: %[[X]][
+// CHECK:   %[[G:.*]] = memref.load %[[DY]]
+// CHECK-NOT: memref.store %{{.*}}, %[[DY]]
+// CHECK:   memref.atomic_rmw addf %{{.*}}, %[[DX]]
+metate.kernel @linear(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index, %dt: f32) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %dt : f32
+    %old = memref.atomic_rmw addf %b, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// A sum in a loop needs no checkpoint, and its forward loop is gone: turns run backwards.
+// CHECK-LABEL: metate.kernel @sum
+// CHECK: metate.range
+// CHECK-NOT: memref.alloca
+// CHECK:   scf.for %[[K:.*]] = %{{.*}} to %[[N:.*]] step
+// CHECK:     %[[L:.*]] = arith.subi %{{.*}}, %[[K]]
+// CHECK:     memref.load %{{.*}}[%[[L]]]
+// CHECK:     memref.atomic_rmw addf %{{.*}}[%[[L]]]
+// CHECK-NOT: scf.for
+metate.kernel @sum(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%t = %zero) -> f32 {
+      %a = memref.load %x[%k] : memref<?xf32>
+      %b = arith.mulf %a, %a : f32
+      %u = arith.addf %t, %b : f32
+      scf.yield %u : f32
+    }
+    memref.store %s, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// What turns begin with is kept in two buffers of a fixed size.
+// CHECK-LABEL: metate.kernel @carried
+// CHECK: metate.range
+// CHECK-DAG: %[[FINE:.*]] = memref.alloca() : memref<1024xf32>
+// CHECK-DAG: %[[COARSE:.*]] = memref.alloca() : memref<1024xf32>
+// CHECK: scf.for
+// CHECK:   memref.store
+// CHECK:   metate.elementary sin
+// CHECK: scf.for
+// CHECK:   scf.for
+// CHECK:     metate.elementary sin
+// CHECK:   scf.for
+// CHECK:     scf.for
+// CHECK:       metate.elementary sin
+// CHECK:     metate.elementary cos
+metate.kernel @carried(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %s = scf.for %k = %c0 to %n step %c1 iter_args(%t = %a) -> f32 {
+      %u = metate.elementary sin(%t) : f32
+      scf.yield %u : f32
+    }
+    memref.store %s, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// What nothing that has a derivative depends on is not differentiated.
+// CHECK-LABEL: metate.kernel @inactive
+// CHECK-NOT: metate.elementary
+// CHECK-NOT: metate.range
+// CHECK: metate.return
+metate.kernel @inactive(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = metate.elementary exp(%a) : f32
+    memref.store %b, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// A derivative taken for zero.
+// CHECK-LABEL: metate.kernel @stopped
+// CHECK-NOT: metate.stop_gradient
+// CHECK: memref.store
+// CHECK-NOT: memref.atomic_rmw
+// CHECK: metate.return
+metate.kernel @stopped(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = metate.stop_gradient %a : f32
+    %c = arith.mulf %b, %b : f32
+    memref.store %c, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// Elsewhere it is the value.
+// CHECK-LABEL: metate.kernel @primal
+// CHECK: %[[A:.*]] = memref.load
+// CHECK-NEXT: memref.store %[[A]]
+metate.kernel @primal(%x: memref<f32>, %y: memref<f32>) {
+  %a = memref.load %x[] : memref<f32>
+  %b = metate.stop_gradient %a : f32
+  memref.store %b, %y[] : memref<f32>
+  metate.return
+}
