@@ -9,13 +9,12 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/ConstantSum.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/PlainAtomics.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <map>
 
@@ -31,32 +30,48 @@ using namespace metate;
 static constexpr int64_t mostOperations = 32, elementaryOperations = 16;
 
 namespace {
-/// A loop variable and a constant, or a constant alone.
+/// A loop variable, or what is the same in all iterations, and a constant.
 struct Shifted {
   std::optional<unsigned> variable;
-  int64_t by = 0;
+  ConstantSum sum;
 
   static std::optional<Shifted> of(Value value, RangeOp loop) {
-    Shifted found;
-    APInt number;
-    while (true) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      if (argument && argument.getOwner() == &loop.getBody().front()) {
-        found.variable = argument.getArgNumber();
-        return found;
-      }
-      Operation *op = value.getDefiningOp();
-      if (matchPattern(value, m_ConstantInt(&number))) {
-        found.by += number.getSExtValue();
-        return found;
-      }
-      bool isSum = isa_and_present<arith::AddIOp, arith::SubIOp>(op) && value.getType().isIndex() &&
-                   matchPattern(op->getOperand(1), m_ConstantInt(&number));
-      if (!isSum)
-        return std::nullopt;
-      found.by += isa<arith::AddIOp>(op) ? number.getSExtValue() : -number.getSExtValue();
-      value = op->getOperand(0);
-    }
+    Shifted found{std::nullopt, ConstantSum::of(value)};
+    auto argument = dyn_cast_or_null<BlockArgument>(found.sum.base);
+    if (argument && argument.getOwner() == &loop.getBody().front())
+      found.variable = argument.getArgNumber();
+    else if (found.sum.base && !isOfLaunch(found.sum.base))
+      return std::nullopt;
+    return found;
+  }
+};
+
+/// What an operation reads or writes.
+struct Access {
+  Target target;
+  ValueRange coordinates, components;
+
+  static std::optional<Access> of(Operation *op) {
+    if (auto cell = dyn_cast<CellOpInterface>(op))
+      return Access{
+          {cell.getTree(), cell.getPath()}, cell.getCellCoordinates(), cell.getCellComponents()};
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return Access{{load.getMemRef(), ""}, load.getIndices(), {}};
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return Access{{store.getMemRef(), ""}, store.getIndices(), {}};
+    if (auto atomic = dyn_cast<memref::AtomicRMWOp>(op))
+      return Access{{atomic.getMemref(), ""}, atomic.getIndices(), {}};
+    return std::nullopt;
+  }
+
+  bool mayMeet(const Access &other) const {
+    if (target != other.target)
+      return false;
+    auto areApartAt = [](auto pair) {
+      return areApart(ConstantSum::of(std::get<0>(pair)), ConstantSum::of(std::get<1>(pair)));
+    };
+    return coordinates.size() != other.coordinates.size() ||
+           llvm::none_of(llvm::zip(coordinates, other.coordinates), areApartAt);
   }
 };
 
@@ -131,31 +146,17 @@ private:
 
   /// Finds all additions; false: something that is added to is touched in another way, or named otherwise.
   bool collect() {
-    llvm::DenseSet<Target> added, touched;
+    SmallVector<Access> added, touched;
     for (Operation &op : body.without_terminator()) {
       std::optional<Addition> addition = additionOf(&op);
-      if (!addition) {
-        if (std::optional<Target> target = targetOf(&op))
-          touched.insert(*target);
-        continue;
-      }
-      added.insert(*targetOf(&op));
-      if (!place(*addition))
+      if (addition && !place(*addition))
         return false;
+      if (std::optional<Access> access = Access::of(&op))
+        (addition ? added : touched).push_back(*access);
     }
-    return llvm::none_of(added, [&](const Target &target) { return touched.contains(target); });
-  }
-
-  static std::optional<Target> targetOf(Operation *op) {
-    if (auto cell = dyn_cast<CellOpInterface>(op))
-      return Target(cell.getTree(), cell.getPath());
-    if (auto load = dyn_cast<memref::LoadOp>(op))
-      return Target(load.getMemRef(), "");
-    if (auto store = dyn_cast<memref::StoreOp>(op))
-      return Target(store.getMemRef(), "");
-    if (auto atomic = dyn_cast<memref::AtomicRMWOp>(op))
-      return Target(atomic.getMemref(), "");
-    return std::nullopt;
+    return llvm::none_of(added, [&](const Access &sum) {
+      return llvm::any_of(touched, [&](const Access &other) { return sum.mayMeet(other); });
+    });
   }
 
   /// Each variable is in one coordinate; others, and components, are constants.
@@ -164,28 +165,25 @@ private:
     SmallVector<bool> isNamed(rank);
     std::string key;
     llvm::raw_string_ostream text(key);
-    Target target = *targetOf(addition.op);
-    auto argument = dyn_cast<BlockArgument>(target.first);
-    if (!argument)
-      return false;
-    text << argument.getArgNumber() << target.second;
+    Target target = Access::of(addition.op)->target;
+    text << numberOf(target.first) << target.second;
     for (Value coordinate : addition.coordinates) {
       std::optional<Shifted> found = Shifted::of(coordinate, loop);
       if (!found || (found->variable && isNamed[*found->variable]))
         return false;
       if (found->variable) {
         isNamed[*found->variable] = true;
-        addition.shift[*found->variable] = found->by;
+        addition.shift[*found->variable] = found->sum.constant;
         text << " v" << *found->variable;
       } else {
-        text << " " << found->by;
+        text << " " << numberOf(found->sum.base) << "+" << found->sum.constant;
       }
     }
     for (Value component : addition.components) {
       std::optional<Shifted> found = Shifted::of(component, loop);
       if (!found || found->variable)
         return false;
-      text << " c" << found->by;
+      text << " c" << numberOf(found->sum.base) << "+" << found->sum.constant;
     }
     if (!llvm::all_of(isNamed, [](bool is) { return is; }))
       return false;
@@ -202,6 +200,11 @@ private:
     sum.additions.push_back(addition);
     ++count;
     return true;
+  }
+
+  /// Names a value, in the order in which values come up.
+  unsigned numberOf(Value value) {
+    return numbers.try_emplace(value, unsigned(numbers.size())).first->second;
   }
 
   bool isAnyShifted() const {
@@ -229,28 +232,19 @@ private:
 
   /// A read of a place that the loop does not write, or that only the same iteration writes, later.
   bool isUnchanged(Operation *read) {
-    std::optional<Target> target = targetOf(read);
-    if (!target || !hasSingleEffect<MemoryEffects::Read>(read))
+    std::optional<Access> access = Access::of(read);
+    if (!access || !hasSingleEffect<MemoryEffects::Read>(read))
       return false;
-    SmallVector<ValueRange> places = {coordinatesOf(read)};
+    SmallVector<ValueRange> places = {access->coordinates};
     for (Operation &op : body.without_terminator()) {
-      if (targetOf(&op) != target || hasSingleEffect<MemoryEffects::Read>(&op))
+      std::optional<Access> other = Access::of(&op);
+      if (!other || !access->mayMeet(*other) || hasSingleEffect<MemoryEffects::Read>(&op))
         continue;
       if (!writeOf(&op) || op.isBeforeInBlock(read))
         return false;
-      places.push_back(coordinatesOf(&op));
+      places.push_back(other->coordinates);
     }
     return places.size() == 1 || areOwnPlaces(loop, places);
-  }
-
-  static ValueRange coordinatesOf(Operation *op) {
-    if (auto cell = dyn_cast<CellOpInterface>(op))
-      return cell.getCellCoordinates();
-    if (auto load = dyn_cast<memref::LoadOp>(op))
-      return load.getIndices();
-    if (auto store = dyn_cast<memref::StoreOp>(op))
-      return store.getIndices();
-    return cast<memref::AtomicRMWOp>(op).getIndices();
   }
 
   /// The loop over the places of one sum. It has none where the loop itself has no iterations.
@@ -289,11 +283,10 @@ private:
     Location loc = first.op->getLoc();
     SmallVector<Value> coordinates = llvm::map_to_vector(first.coordinates, [&](Value coordinate) {
       Shifted shifted = *Shifted::of(coordinate, loop);
-      return shifted.variable ? variables[*shifted.variable] : fixed(builder, loc, shifted.by);
+      return shifted.variable ? variables[*shifted.variable] : copyHere(builder, coordinate);
     });
-    SmallVector<Value> components = llvm::map_to_vector(first.components, [&](Value component) {
-      return fixed(builder, loc, Shifted::of(component, loop)->by);
-    });
+    SmallVector<Value> components = llvm::map_to_vector(
+        first.components, [&](Value component) { return copyHere(builder, component); });
     Value total;
     auto cell = dyn_cast<AtomicOp>(first.op);
     auto element = dyn_cast<memref::AtomicRMWOp>(first.op);
@@ -310,6 +303,17 @@ private:
                       components, builder.getUnitAttr());
     else
       memref::StoreOp::create(builder, loc, total, element.getMemref(), coordinates);
+  }
+
+  /// The same value computed anew, of what is the same in all iterations.
+  Value copyHere(OpBuilder &builder, Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &body)
+      return value;
+    IRMapping map;
+    for (Value operand : op->getOperands())
+      map.map(operand, copyHere(builder, operand));
+    return builder.clone(*op, map)->getResult(cast<OpResult>(value).getResultNumber());
   }
 
   static Value fixed(OpBuilder &builder, Location loc, int64_t value) {
@@ -374,11 +378,11 @@ private:
       if (!needed.contains(&op))
         continue;
       // A variable and a constant stay that, so that rows are seen.
-      std::optional<Shifted> shifted =
-          op.getNumResults() == 1 ? Shifted::of(op.getResult(0), loop) : std::nullopt;
+      bool isIndex = op.getNumResults() == 1 && op.getResult(0).getType().isIndex();
+      std::optional<Shifted> shifted = isIndex ? Shifted::of(op.getResult(0), loop) : std::nullopt;
       if (shifted && shifted->variable) {
         unsigned k = *shifted->variable;
-        int64_t by = shifted->by - addition.shift[k];
+        int64_t by = shifted->sum.constant - addition.shift[k];
         map.map(op.getResult(0), by == 0 ? variables[k]
                                          : arith::AddIOp::create(builder, op.getLoc(), variables[k],
                                                                  fixed(builder, op.getLoc(), by)));
@@ -393,6 +397,7 @@ private:
   Block &body;
   unsigned rank;
   std::map<std::string, Sum> sums;
+  llvm::DenseMap<Value, unsigned> numbers;
   int64_t cost = 0, count = 0;
 };
 

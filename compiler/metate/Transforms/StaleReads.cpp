@@ -8,10 +8,10 @@
 #include "metate/Dialect/Place.h"
 #include "metate/Dialect/Tree.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/ConstantSum.h"
 #include "metate/Transforms/OwnPlaces.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace metate;
@@ -27,48 +27,18 @@ std::string metate::shownName(KernelOp kernel, const MemoryAccess &access) {
 }
 
 namespace {
-/// A coordinate as a value and a constant; without a value: a constant.
-struct Sum {
-  Value base;
-  int64_t constant = 0;
-
-  static Sum of(Value value) {
-    Sum sum{value};
-    APInt number;
-    while (sum.base) {
-      Operation *op = sum.base.getDefiningOp();
-      if (matchPattern(sum.base, m_ConstantInt(&number)))
-        return {Value(), sum.constant + number.getSExtValue()};
-      if (isa_and_present<arith::IndexCastOp>(op)) {
-        sum.base = op->getOperand(0);
-      } else if (isa_and_present<arith::AddIOp, arith::SubIOp>(op) &&
-                 matchPattern(op->getOperand(1), m_ConstantInt(&number))) {
-        int64_t added = number.getSExtValue();
-        sum.constant += isa<arith::AddIOp>(op) ? added : -added;
-        sum.base = op->getOperand(0);
-      } else {
-        return sum;
-      }
-    }
-    return sum;
-  }
-};
-
 /// May the write overwrite what was read, after it was read?
 class Later {
 public:
   Later(const MemoryAccess &read, const MemoryAccess &write) : read(read), write(write) {
     for (auto [a, b] : llvm::zip(read.coordinates, write.coordinates))
-      pairs.emplace_back(Sum::of(a), Sum::of(b));
+      pairs.emplace_back(ConstantSum::of(a), ConstantSum::of(b));
     for (auto [a, b] : llvm::zip(read.components, write.components))
-      pairs.emplace_back(Sum::of(a), Sum::of(b));
+      pairs.emplace_back(ConstantSum::of(a), ConstantSum::of(b));
   }
 
   bool mayBe() const {
-    bool areApart = llvm::any_of(pairs, [](auto &pair) {
-      return !pair.first.base && !pair.second.base && pair.first.constant != pair.second.constant;
-    });
-    if (areApart)
+    if (llvm::any_of(pairs, [](auto &pair) { return areApart(pair.first, pair.second); }))
       return false;
     Block *common = commonBlock();
     Operation *reader = common->findAncestorOpInBlock(*read.op);
@@ -116,7 +86,7 @@ private:
   }
 
   const MemoryAccess &read, &write;
-  SmallVector<std::pair<Sum, Sum>> pairs;
+  SmallVector<std::pair<ConstantSum, ConstantSum>> pairs;
 };
 } // namespace
 
