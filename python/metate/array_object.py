@@ -67,19 +67,45 @@ class NDArray(_runtime.Array):
         shape: extents, those of the elements not counted.
         dtype: scalar type of the elements; element_type: their whole type.
         element_shape: (), (n,) or (n, m).
-        grad: an NDArray of the same shape and type, or None.
+        grad, dual: NDArrays of the same shape and type, the derivatives in reverse and in forward mode, or None.
     """
 
     def __init__(self, owner: np.ndarray, element):
         self.element_type = element
         self.dtype = getattr(element, "dtype", element)
-        self.grad = None
+        self._grad = self._dual = None
         super().__init__(owner, self.dtype.code, len(self.element_shape_of(element)))
 
     @staticmethod
     def element_shape_of(element) -> tuple[int, ...]:
         """Extents of an element of a type: (), (n,) or (n, m)."""
         return tuple(getattr(element, "shape", ()))
+
+    @property
+    def grad(self):
+        """The gradient: an NDArray of the same shape and type, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, array):
+        self._grad = self._partner(array, "grad")
+
+    @property
+    def dual(self):
+        """The dual, the derivative in forward mode: an NDArray of the same shape and type, or None."""
+        return self._dual
+
+    @dual.setter
+    def dual(self, array):
+        self._dual = self._partner(array, "dual")
+
+    def _partner(self, array, what):
+        if array is None:
+            return None
+        fits = isinstance(array, NDArray) and array.element_type == self.element_type and array.shape == self.shape
+        if not fits or array is self:
+            raise RuntimeTypeError_(f"{what}: expected an array of {self.element_type!r}, shape {self.shape}, got {array!r}")
+        return array
 
     def _describe(self):
         """(element type, shape, has no gaps), for kernels."""

@@ -111,6 +111,8 @@ class Holdings:
         self.object_cache: tuple = ()  # object_cache: its Folder, or None where nothing is kept; () before it is asked for
         self.root = None  # fields: the FieldsBuilder behind mt.root
         self.tree_types = weakref.WeakValueDictionary()  # fields: text -> TreeType, so that equal trees share a layout
+        self.partners = weakref.WeakSet()  # fields: the gradients and duals that have a place
+        self.shaped = weakref.WeakKeyDictionary()  # fields: those made with a shape -> how they were laid out
         self.interpreted = []  # kernel.py: _compiler.InterpretedModule; kept for their findings
         self.random_keys = RandomKeys(random_seed)
         self.field_memory = weakref.WeakSet()  # fields: the trees that its fields are views of, for the profiler

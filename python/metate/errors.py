@@ -148,6 +148,10 @@ class TreeError(RuntimeError_):
     """A tree type that contradicts itself, or memory that cannot hold a tree or a kernel's pool."""
 
 
+class PlaceError_(TypeError_, TreeError):
+    """A field that a kernel uses and that has no place, or whose gradient was asked for and has none."""
+
+
 class OffsetError_(TreeError, SyntaxError_):
     """A field's `offset=` that does not fit its dimensions."""
 

@@ -36,14 +36,14 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
     return made
 
 
-def vector_ndarray(n, dtype, shape):
+def vector_ndarray(n, dtype, shape, needs_grad=False):
     """`mt.Vector.ndarray`: an array of vectors of n components."""
-    return ndarray(_made(_types.VectorType, n, _element_of(dtype)), shape)
+    return ndarray(_made(_types.VectorType, n, _element_of(dtype)), shape, needs_grad)
 
 
-def matrix_ndarray(n, m, dtype, shape):
+def matrix_ndarray(n, m, dtype, shape, needs_grad=False):
     """`mt.Matrix.ndarray`: an array of matrices of n rows and m columns."""
-    return ndarray(_made(_types.MatrixType, n, m, _element_of(dtype)), shape)
+    return ndarray(_made(_types.MatrixType, n, m, _element_of(dtype)), shape, needs_grad)
 
 
 class _ArraysOf(type):
@@ -60,8 +60,8 @@ class ScalarNdarray(metaclass=_ArraysOf):
 
     rank = 0
 
-    def __new__(cls, dtype, shape):
-        return ndarray(dtype, shape)
+    def __new__(cls, dtype, shape, needs_grad=False):
+        return ndarray(dtype, shape, needs_grad)
 
 
 class VectorNdarray(metaclass=_ArraysOf):
@@ -69,8 +69,8 @@ class VectorNdarray(metaclass=_ArraysOf):
 
     rank = 1
 
-    def __new__(cls, n, dtype, shape):
-        return vector_ndarray(n, dtype, shape)
+    def __new__(cls, n, dtype, shape, needs_grad=False):
+        return vector_ndarray(n, dtype, shape, needs_grad)
 
 
 class MatrixNdarray(metaclass=_ArraysOf):
@@ -78,8 +78,8 @@ class MatrixNdarray(metaclass=_ArraysOf):
 
     rank = 2
 
-    def __new__(cls, n, m, dtype, shape):
-        return matrix_ndarray(n, m, dtype, shape)
+    def __new__(cls, n, m, dtype, shape, needs_grad=False):
+        return matrix_ndarray(n, m, dtype, shape, needs_grad)
 
 
 def from_dlpack(source: Any, dtype: Any = None) -> Any:

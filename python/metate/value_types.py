@@ -50,6 +50,7 @@ class NDArrayType(Record):
         element_dim: where dtype is None or a scalar, how many of the array's last dimensions are an element's.
         element_shape: the same with their extents.
         boundary: "unsafe": an index outside is an error of the program; "clamp": it means the nearest element.
+        needs_grad: False makes the array a constant to derivatives, whether it has a gradient or not.
     """
 
     dtype: Any = None
@@ -58,6 +59,7 @@ class NDArrayType(Record):
     element_dim: int | None = None
     element_shape: tuple[int, ...] | None = None
     boundary: str = "unsafe"
+    needs_grad: bool | None = None
 
     def __repr__(self) -> str:
         given = [f"{k}={v!r}" for k, v in self.__dict__.items() if v is not None and (k, v) != ("boundary", "unsafe")]
@@ -97,8 +99,8 @@ def ndarray(
             got = f"{element_dim} and {element_shape}"
             raise ValueError(f"ndarray: expected element_dim and element_shape of {dtype!r}, got {got}")
         element_dim = element_shape = None
-    if needs_grad not in (None, False):
-        raise ValueError(f"ndarray needs_grad: expected False, for kernels compute no gradients, got {needs_grad!r}")
+    if needs_grad not in (None, True, False):
+        raise TypeError(f"ndarray needs_grad: expected True, False or None, got {needs_grad!r}")
     if boundary not in ("unsafe", "clamp"):
         raise ValueError(f"ndarray boundary: expected 'unsafe' or 'clamp', got {boundary!r}")
     if contiguous not in (None, True, False):
@@ -106,7 +108,8 @@ def ndarray(
     if element_shape is not None and isinstance(dtype, DType):
         dtype = element_of(dtype, element_shape)
         element_dim = element_shape = None
-    return NDArrayType(dtype, field_dim if ndim is None else ndim, contiguous, element_dim or None, element_shape, boundary)
+    ndim = field_dim if ndim is None else ndim
+    return NDArrayType(dtype, ndim, contiguous, element_dim or None, element_shape, boundary, needs_grad)
 
 
 def _dimensions(name, value, most):

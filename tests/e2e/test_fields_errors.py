@@ -178,16 +178,6 @@ def test_components_that_are_missing():
         ),
         (lambda: mt.Vector.field(0, mt.f32, 3), ValueError, "vector length: expected at least 1, got 0"),
         (
-            lambda: mt.field(mt.f32, 3, needs_grad=True),
-            TreeError,
-            "needs_grad: gradients of fields are not supported yet; make the field without needs_grad",
-        ),
-        (
-            lambda: mt.root.lazy_grad(),
-            TreeError,
-            "lazy_grad: gradients of fields are not supported yet; place the fields without them",
-        ),
-        (
             lambda: mt.root.quant_array(mt.i, 4),
             TreeError,
             "quant_array: this kind of level is not supported yet; today's levels are dense, bitmasked, pointer, dynamic and "

@@ -289,7 +289,7 @@ def test_spellings_of_elements(annotation, rng):
         (lambda: mt.types.ndarray(mt.f32, element_dim=3), "element_dim: expected 0 to 2, got 3"),
         (lambda: mt.types.ndarray(vec3, element_shape=(4,)), r"expected element_dim and element_shape of vector\(3, f32\)"),
         (lambda: mt.types.ndarray(mt.f32, element_dim=1, element_shape=(2, 2)), "element_shape: expected 1 extents"),
-        (lambda: mt.types.ndarray(mt.f32, needs_grad=True), "needs_grad: expected False"),
+        (lambda: mt.types.ndarray(mt.f32, needs_grad="x"), "needs_grad: expected True, False or None, got 'x'"),
         (lambda: mt.types.ndarray(mt.f32, boundary="wrap"), "boundary: expected 'unsafe' or 'clamp', got 'wrap'"),
         (lambda: mt.types.ndarray("f33"), "ndarray dtype: expected a scalar, vector, matrix or struct type"),
     ],

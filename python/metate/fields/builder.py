@@ -14,7 +14,7 @@ from .. import context as _context
 from ..drawn_levels import Drawn, DrawnLevel, levels_up
 from ..errors import TreeError
 from ..tree_type import LevelStats, TreeType
-from . import drawing
+from . import drawing, gradients
 from .drawing import FieldTree, tree_of
 from .place import place
 
@@ -29,10 +29,18 @@ class _Fields(Drawn):
         return self.get_children()
 
     def lazy_grad(self) -> None:
-        """Raises TreeError: fields have no gradients yet."""
-        raise TreeError("lazy_grad: gradients of fields are not supported yet; place the fields without them")
+        """Places the gradients of all float fields below that have none, each in the cells of its field.
 
-    lazy_dual = lazy_grad
+        Raises TreeError: the tree is in use.
+        """
+        self._place_partners("grad")
+
+    def lazy_dual(self) -> None:
+        """Places the duals of all float fields below, as `lazy_grad` does."""
+        self._place_partners("dual")
+
+    def _place_partners(self, kind):
+        gradients.place_beside(self.below, kind)
 
 
 class SNode(_Fields, DrawnLevel):
@@ -238,6 +246,12 @@ class FieldsBuilder(_Fields):
         """Levels and fields directly below, of trees that are still referred to."""
         return [child for tree in self._living() for child in _children(tree.branches)]
 
+    def _place_partners(self, kind):
+        self._check_open(f"lazy_{kind}")
+        for tree in self._living():
+            if tree.type is None:
+                gradients.place_beside(tree.branches, kind)
+
     def _living(self):
         self._trees = [ref for ref in self._trees if ref() is not None]
         trees = [ref() for ref in self._trees]
@@ -297,6 +311,21 @@ class Root(_Fields):
     def deactivate_all(self) -> None:
         """Makes every cell of the current context's root inactive that can be; see `SNode.deactivate_all`."""
         builder().deactivate_all()
+
+    def lazy_grad(self) -> None:
+        """Places the gradients of all float fields of the current context that have none: of fields that were placed by hand
+        in their cells, of fields that were made with a shape in trees of their own. Trees in use stay as they are."""
+        self._place_partners("grad")
+
+    def lazy_dual(self) -> None:
+        """Places the duals of all float fields, as `lazy_grad` does."""
+        self._place_partners("dual")
+
+    def _place_partners(self, kind):
+        from .make import lay_out_partners
+
+        builder()._place_partners(kind)
+        lay_out_partners(kind)
 
     def parent(self, n: int = 1) -> None:
         """None: nothing stands above the root."""

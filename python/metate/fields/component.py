@@ -37,6 +37,19 @@ class Component:
         """The first index along each dimension."""
         return self._field.offset
 
+    @property
+    def grad(self):
+        """The component of the field's gradient; None of integers."""
+        return self._of_partner(self._field.grad)
+
+    @property
+    def dual(self):
+        """The component of the field's dual."""
+        return self._of_partner(self._field.dual)
+
+    def _of_partner(self, partner):
+        return None if partner is None else Component(partner, self._number)
+
     def parent(self, n=1):
         """The level n above the field's elements."""
         return self._field.parent(n)

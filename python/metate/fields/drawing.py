@@ -26,7 +26,8 @@ class Leaf:
         self.field = weakref.ref(field)
         self.component = component  # its row-major number; None: whole elements
         self.element = field.element if component is None else field.dtype
-        self.label = field.name if component is None or not field.name else f"{field.name}_{component}"
+        name = field.name.replace(".", "_") if field.partner_kind else field.name
+        self.label = name if component is None or not name else f"{name}_{component}"
         self.name = None
 
     @property
@@ -94,7 +95,7 @@ class FieldTree:
 
     def leaves(self) -> list[Leaf]:
         """The leaves in the order of the type's members."""
-        return list(_leaves(self.branches))
+        return leaves_below(self.branches)
 
     def fix(self) -> TreeType:
         """The tree's type, which cannot change from now on. Raises TreeError for levels without a field."""
@@ -174,12 +175,9 @@ def shape_of(node) -> tuple[int | None, ...]:
     return tuple(extents[axis] for axis in sorted(extents))
 
 
-def _leaves(nodes):
-    for node in nodes:
-        if isinstance(node, Leaf):
-            yield node
-        else:
-            yield from _leaves(node.below)
+def leaves_below(nodes) -> list[Leaf]:
+    """The leaves below levels, and those among the nodes, in order."""
+    return [leaf for node in nodes for leaf in ([node] if isinstance(node, Leaf) else leaves_below(node.below))]
 
 
 def _unused(name, taken):

@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from .. import context as _context
 from ..errors import FieldLoopError_, OffsetError_, RuntimeIndexError_, TreeError
 from ..lazy_numpy import np
 from ..tree_type import path_extents
 from ..value_types import DType
-from . import transfer
+from . import gradients, transfer
 from .component import Component
 from .placed_node import PlacedNode
 from .placement import Placement
@@ -28,6 +29,7 @@ class Field:
     Attributes:
         element: type of an element: DType, VectorType or MatrixType.
         name: the name it was given, or "".
+        partner_kind: "grad" or "dual" of what is a field's gradient or dual; None of others.
     """
 
     __slots__ = (
@@ -38,16 +40,22 @@ class Field:
         "_leaves",
         "_made_at",
         "_memory",
+        "_needs",
         "_offset",
+        "_partners",
         "_value_of",
         "_was_destroyed",
         "element",
         "name",
+        "partner_kind",
     )
 
-    def __init__(self, element, name="", offset=None, made_at=None):
+    def __init__(self, element, name="", offset=None, made_at=None, needs=()):
         self.element = element
         self.name = name
+        self.partner_kind = None
+        self._needs = needs  # kinds of partners (gradients.py) that it is not used without
+        self._partners = {}  # kind -> field
         self._made_at = made_at
         self._given_offset = offset
         self._leaves = []
@@ -89,6 +97,7 @@ class Field:
     def _placement(self) -> Placement:
         if self._fixed is None:
             leaves = self._all_leaves()
+            gradients.check_needed(self)
             type_ = leaves[0].tree.fix()
             self._fixed = Placement(type_, tuple(leaf.name for leaf in leaves), self.element, self.shape, self.offset)
         return self._fixed
@@ -116,10 +125,13 @@ class Field:
 
     @property
     def grad(self) -> Any:
-        """None: fields have no gradients yet."""
-        return None
+        """The field of its gradient, of the same elements; to be placed, unless it was made with needs_grad. None of integers."""
+        return gradients.partner_of(self, "grad")
 
-    dual = grad
+    @property
+    def dual(self) -> Any:
+        """The field of its dual, the derivative in forward mode; as `grad`, for needs_dual."""
+        return gradients.partner_of(self, "dual")
 
     def get_scalar_field(self, *indices: int) -> Component:
         """One component of a vector field, ``x.get_scalar_field(k)``, or matrix field, ``x.get_scalar_field(i, j)``."""
@@ -297,6 +309,8 @@ class Field:
         if self._leaves:
             self._leaves[0].tree.join(leaf.tree)
         self._leaves.append(leaf)
+        if self.partner_kind is not None:
+            _context.current().holdings.partners.add(self)
         self._offset = self._check_offset(offset, len(leaf.shape))
         self._was_destroyed = False
 
@@ -316,6 +330,11 @@ class Field:
     @property
     def _is_placed(self) -> bool:
         return bool(self._leaves) or self._fixed is not None
+
+    @property
+    def _has_memory(self) -> bool:
+        """Has its tree memory already? It is made at the first use."""
+        return self._memory is not None
 
     def _lay_over(self, tree, placement):
         """Makes it a field over a member of an instance, which nobody has drawn: without a place among levels."""

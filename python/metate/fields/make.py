@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import context as _context
 from .. import value_types as _types
 from ..default_types import scalar_type
-from ..errors import OrderError_, RuntimeTypeError_, RuntimeValueError_, TreeError
+from ..errors import OrderError_, RuntimeTypeError_, RuntimeValueError_
 from .builder import FieldsBuilder
+from .gradients import any_partner_of, wanted
 from .new_field import caller, new_field
 from .placement import Layout
 from .struct_field import StructField
@@ -30,11 +32,13 @@ def field(
         order: letters of the indices from outermost to innermost in memory, such as "ji"; default row-major.
         name: for messages and for the member's name in the tree's type.
         offset: the first index along each dimension; default 0.
-        needs_grad, needs_dual: not supported yet.
+        needs_grad, needs_dual: True gives it a gradient, `x.grad`, or a dual, `x.dual`: with a shape in memory of its own, else it
+            is to be placed as well, by hand or by `mt.root.lazy_grad()`. Of structs each member of a float type has one.
     Returns a Field or StructField. Raises RuntimeTypeError_, RuntimeValueError_, TreeError.
     """
-    _check_grad(needs_grad, needs_dual)
-    return _finish(_unplaced(_element(dtype), name, offset), shape, order, offset, Layout.AOS)
+    element = _element(dtype)
+    needs = wanted(needs_grad, needs_dual, element)
+    return _finish(_unplaced(element, name, offset, needs), needs, shape, order, offset, Layout.AOS)
 
 
 def vector_field(n, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=Layout.AOS):
@@ -43,16 +47,18 @@ def vector_field(n, dtype, shape=None, order=None, name="", offset=None, needs_g
     Args:
         layout: Layout.SOA gives each component memory of its own.
     """
-    _check_grad(needs_grad, needs_dual)
-    return _finish(_unplaced(_types.VectorType(n, _scalar(dtype)), name, offset), shape, order, offset, layout)
+    element = _types.VectorType(n, _scalar(dtype))
+    needs = wanted(needs_grad, needs_dual, element)
+    return _finish(_unplaced(element, name, offset, needs), needs, shape, order, offset, layout)
 
 
 def matrix_field(
     n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=Layout.AOS
 ):
     """`mt.Matrix.field`: a field of matrices of n rows and m columns; further arguments as for `vector_field`."""
-    _check_grad(needs_grad, needs_dual)
-    return _finish(_unplaced(_types.MatrixType(n, m, _scalar(dtype)), name, offset), shape, order, offset, layout)
+    element = _types.MatrixType(n, m, _scalar(dtype))
+    needs = wanted(needs_grad, needs_dual, element)
+    return _finish(_unplaced(element, name, offset, needs), needs, shape, order, offset, layout)
 
 
 def struct_field(
@@ -66,26 +72,43 @@ def struct_field(
     layout: Layout = Layout.AOS,
 ) -> Any:
     """`mt.Struct.field`: a field of structs, from a dict of member names to types; further arguments as for `vector_field`."""
-    _check_grad(needs_grad, needs_dual)
     type_ = members if isinstance(members, _types.StructType) else _types.StructType(members)
-    return _finish(_unplaced(type_, name, offset), shape, order, offset, layout)
+    needs = wanted(needs_grad, needs_dual, type_)
+    return _finish(_unplaced(type_, name, offset, needs), needs, shape, order, offset, layout)
 
 
-def _unplaced(type_, name, offset):
+def _unplaced(type_, name, offset, needs):
     if isinstance(type_, _types.StructType):
-        members = {key: _unplaced(t, f"{name}_{key}" if name else "", offset) for key, t in type_.members.items()}
+        members = {key: _unplaced(t, f"{name}_{key}" if name else "", offset, needs) for key, t in type_.members.items()}
         return StructField(type_, members, name, caller())
-    return new_field(type_, name, offset)
+    return new_field(type_, name, offset, needs if getattr(type_, "dtype", type_).is_float else ())
 
 
-def _finish(made, shape, order, offset, layout):
+def _finish(made, needs, shape, order, offset, layout):
     """Gives the field its memory's shape, if it has one."""
     if shape is None:
         if order is not None:
             raise OrderError_(f"order: expected a shape with it, got order={order!r} alone; give shape=, or place the field")
         return made
     extents = _shape(shape)
-    axes = _order(order, len(extents))
+    form = extents, None if order is None else _order(order, len(extents)), offset, layout
+    _lay_out(made, *form)
+    for kind in needs:
+        _lay_out(any_partner_of(made, kind), *form)
+    _context.current().holdings.shaped[made] = form
+    return made
+
+
+def lay_out_partners(kind: str) -> None:
+    """Gives the current context's fields that were made with a shape partners of this kind, where they can have one."""
+    for made, form in list(_context.current().holdings.shaped.items()):
+        partner = any_partner_of(made, kind)
+        if partner is not None and not partner._is_placed and made._is_placed:
+            _lay_out(partner, *form)
+
+
+def _lay_out(made, extents, axes, offset, layout):
+    """Places a field in a tree of its own; axes: from outermost to innermost, None where one level has them all."""
     builder = FieldsBuilder()
     parts = list(made._place_parts())
     if layout is Layout.SOA:
@@ -96,12 +119,11 @@ def _finish(made, shape, order, offset, layout):
         raise RuntimeTypeError_(f"layout: expected mt.Layout.AOS or mt.Layout.SOA, got {layout!r}")
     for group in groups:
         level = builder
-        if order is None and extents:
+        if axes is None and extents:
             level = builder.dense(_types.axes(*range(len(extents))), extents)
-        for axis in axes if order is not None else ():
+        for axis in axes or ():
             level = level.dense(_types.axes(axis), extents[axis])
         level.place(*[_Part(*part) for part in group], offset=offset)
-    return made
 
 
 class _Part:
@@ -136,8 +158,6 @@ def _shape(shape):
 
 
 def _order(order, rank):
-    if order is None:
-        return ()
     letters = _types.LETTERS[:rank]
     if not isinstance(order, str) or sorted(order) != sorted(letters):
         raise OrderError_(f"order: expected each of the letters {letters!r} once for {rank} dimensions, got {order!r}")
@@ -155,9 +175,3 @@ def _element(dtype):
     if isinstance(dtype, (_types.VectorType, _types.MatrixType, _types.StructType)):
         return dtype
     return _scalar(dtype)
-
-
-def _check_grad(needs_grad, needs_dual):
-    for name, needed in (("needs_grad", needs_grad), ("needs_dual", needs_dual)):
-        if needed:
-            raise TreeError(f"{name}: gradients of fields are not supported yet; make the field without {name}")

@@ -13,10 +13,10 @@ from .field import Field, MatrixField, ScalarField
 from .placement import Placement
 
 
-def new_field(type_: Any, name: str = "", offset: Any = None) -> Field:
-    """A field of a scalar, vector or matrix type that has no place yet."""
+def new_field(type_: Any, name: str = "", offset: Any = None, needs: tuple[str, ...] = ()) -> Field:
+    """A field of a scalar, vector or matrix type that has no place yet; needs: partners that it is not used without."""
     kind = ScalarField if isinstance(type_, DType) else MatrixField
-    return kind(type_, name, offset, caller())
+    return kind(type_, name, offset, caller(), needs)
 
 
 def field_over(tree: Any, member: str) -> Field:

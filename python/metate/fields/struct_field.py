@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import RuntimeTypeError_, RuntimeValueError_
+from . import gradients
 from .values import StructElement, write_struct
 
 
@@ -12,14 +13,14 @@ class StructField:
     """A field of structs; made by `mt.Struct.field`, ``StructType.field`` and `mt.field` of a struct type.
 
     Its members are fields: ``s.pos``, ``s["pos"]``. ``s[i]`` reads an element; ``s[i].pos = ...`` and ``s[i] = struct``
-    write it.
+    write it. ``s.grad`` and ``s.dual`` are struct fields of the members' gradients and duals, unless a member is called so.
 
     Attributes:
         type: the StructType of the elements.
         name: the name it was given, or "".
     """
 
-    __slots__ = ("__weakref__", "_made_at", "_members", "name", "type")
+    __slots__ = ("__weakref__", "_made_at", "_members", "_partners", "name", "type")
     _is_struct_field = True  # how the front end tells it
 
     def __init__(self, type_, members, name="", made_at=None):
@@ -28,6 +29,7 @@ class StructField:
         set_(self, "name", name)
         set_(self, "_members", members)
         set_(self, "_made_at", made_at)
+        set_(self, "_partners", {})
 
     @property
     def keys(self) -> list[str]:
@@ -120,6 +122,8 @@ class StructField:
     def __getattr__(self, name):
         if name in self._members:
             return self._members[name]
+        if name in gradients.KINDS:
+            return gradients.struct_partner_of(self, name)
         raise AttributeError(f"{self._described()} has no member '{name}'; its members: {', '.join(self._members)}")
 
     def __setattr__(self, name, value):

@@ -17,6 +17,7 @@ _KINDS = {
     "name": errors.NameError_,
     "form": errors.ArgumentError_,
     "component": errors.ComponentError_,
+    "place": errors.PlaceError_,
 }
 
 

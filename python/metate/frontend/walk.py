@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from metate_native import _compiler
 
-from ..errors import CompilationError, MetateError
+from ..errors import CompilationError, MetateError, TreeError
 from . import handles
 from .diagnostics import located, place_of, suggestion, warn
 from .native import describe
@@ -98,6 +98,8 @@ class Walk:
             return function(*arguments)
         except CompilationError:
             raise
+        except TreeError as error:
+            raise self.error("place", str(error), node) from None
         except MetateError as error:
             raise self.error("type", str(error), node) from None
         except Exception as error:
