@@ -113,6 +113,15 @@ int Guard::visit(visitproc visit, void *arg) const {
   return 0;
 }
 
+Hidden::Hidden(nb::handle described)
+    : object(nb::borrow(described)), isTree(PyWeakref_Check(described.ptr())) {
+  isAttribute = PyTuple_Check(described.ptr());
+  if (isAttribute) {
+    position = nb::cast<size_t>(described[0]);
+    object = interned(nb::object(described[1]));
+  }
+}
+
 bool Target::matches(PyObject *const *arguments, size_t count) const {
   for (const Key &key : keys) {
     if (key.position >= count)

@@ -90,10 +90,15 @@ private:
   bool isAsked;        // `expected` is a callable
 };
 
-/// An argument that the caller does not write: a tree, or what a callable gives at each launch.
+/// An argument that the caller does not write: a tree, what a callable gives at each launch, or an attribute of one that the
+/// caller writes: an array's gradient.
 struct Hidden {
-  nb::object object; // a weak reference to the tree, or the callable
+  explicit Hidden(nb::handle described);
+
+  nb::object object; // a weak reference to the tree, the callable, or the attribute's name
   bool isTree;
+  bool isAttribute = false;
+  size_t position = 0; // of the argument whose attribute it is
   const Tree *fitting =
       nullptr; // the tree, once it was found to be of the type that the kernel takes
 };

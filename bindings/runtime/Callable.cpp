@@ -1,6 +1,7 @@
 // The Callable type by hand, in CPython's C API: vectorcall, and methods
 // without a bound method for each call.
 #include "Callable.h"
+#include "BoundCallable.h"
 
 #include <cstddef>
 #include <structmember.h>
@@ -17,6 +18,8 @@ struct Callable {
   PyObject *plain;       // a dict: what is called in a context, by the context's key
   Py_ssize_t parameters; // so many arguments are a plain call; -1: not known yet
 };
+
+Py_ssize_t watchers = 0; // while there are some no call is plain
 
 Callable *cast(PyObject *object) { return reinterpret_cast<Callable *>(object); }
 
@@ -103,7 +106,7 @@ PyObject *afterFailure(PyObject *object, PyObject *const *given, Py_ssize_t coun
 /// What is called in the caller's context where so many arguments make a plain call, a new reference; null, perhaps with an
 /// error, for a call that is not plain.
 PyObject *plainCallee(Callable *self, Py_ssize_t count) {
-  if (count != self->parameters)
+  if (count != self->parameters || watchers)
     return nullptr;
   PyObject *key = currentKey(self);
   if (!key)
@@ -153,7 +156,7 @@ PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject 
 
 /// A method of the object that it is read from, as functions are.
 PyObject *bindTo(PyObject *self, PyObject *instance, PyObject *) {
-  return instance && instance != Py_None ? PyMethod_New(self, instance) : Py_NewRef(self);
+  return instance && instance != Py_None ? bindCallableTo(self, instance) : Py_NewRef(self);
 }
 
 /// Types made by a class statement do not inherit what makes calls fast.
@@ -211,6 +214,14 @@ PyObject *expect(PyObject *object, PyObject *count) {
   Py_RETURN_NONE;
 }
 
+PyObject *watch(PyObject *, PyObject *change) {
+  Py_ssize_t number = PyNumber_AsSsize_t(change, PyExc_OverflowError);
+  if (number == -1 && PyErr_Occurred())
+    return nullptr;
+  watchers += number;
+  Py_RETURN_NONE;
+}
+
 int traverse(PyObject *object, visitproc visit, void *arg) {
   Callable *self = cast(object);
   Py_VISIT(Py_TYPE(object));
@@ -252,6 +263,9 @@ PyMethodDef methods[] = {
      "Where contexts are: a variable with a tuple of those that were entered, a list with the "
      "default one, the descriptor of a context's key."},
     {"_expect", &expect, METH_O, "How many arguments a plain call has."},
+    {"_watch", &watch, METH_O | METH_STATIC,
+     "Adds to the number of those who want to see each call: while there are some every call of "
+     "every object goes to its `_call`."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char *>("What a kernel is to its callers: `_call(arguments, keywords)` "
@@ -278,6 +292,7 @@ void bindCallable(nb::module_ &module) {
   if (!type)
     throw nb::python_error();
   module.attr("Callable") = nb::steal(type);
+  bindBoundCallable(module, type);
 }
 
 } // namespace metate::python

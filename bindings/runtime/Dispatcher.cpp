@@ -153,6 +153,15 @@ private:
       if (hidden.isTree && !boundTree(hidden))
         return false;
     for (Hidden &hidden : binding.hidden) {
+      if (hidden.isAttribute) {
+        PyObject *value = PyObject_GetAttr(given[hidden.position], hidden.object.ptr());
+        if (!value)
+          throw nb::python_error();
+        frame.appendOwned(value);
+        if (!frame.bindAt(kernel, frame.size() - 1))
+          return false; // of another form, or none
+        continue;
+      }
       if (hidden.isTree) {
         const Tree *tree = boundTree(hidden); // values may have run any Python code
         if (!tree || !frame.appendTree(kernel, PyWeakref_GET_OBJECT(hidden.object.ptr()), *tree,
@@ -231,7 +240,7 @@ private:
       for (nb::handle guard : nb::borrow<nb::tuple>(made[3]))
         binding->guards.emplace_back(guard);
       for (nb::handle hidden : nb::borrow<nb::tuple>(made[4]))
-        binding->hidden.push_back({nb::borrow(hidden), bool(PyWeakref_Check(hidden.ptr()))});
+        binding->hidden.emplace_back(hidden);
       if (nb::len(made) > 5)
         binding->briefExtent = nb::cast<int64_t>(made[5]);
     }

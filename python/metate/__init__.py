@@ -75,6 +75,7 @@ from .types import (
 from .types import SNodeTreeBuilder, axes, dataclass
 
 if TYPE_CHECKING:  # what __getattr__ loads when it is named
+    from . import ad as ad
     from . import algorithms as algorithms
     from . import aot as aot
     from . import graph as graph
@@ -139,7 +140,7 @@ def var(dt: Any, shape: Any = None, **keywords: Any) -> Any:
 
 def __getattr__(name: str):
     """What programs use now and then: loaded when it is named."""
-    if name in ("_lib", "algorithms", "aot", "graph", "lang", "linalg", "profiler", "sparse", "tools"):
+    if name in ("_lib", "ad", "algorithms", "aot", "graph", "lang", "linalg", "profiler", "sparse", "tools"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "Ndarray":
         return importlib.import_module(f"{__name__}.array_object").NDArray

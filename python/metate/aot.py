@@ -15,7 +15,6 @@ from __future__ import annotations
 import copy
 import os
 import pathlib
-import types as python_types
 from typing import TYPE_CHECKING, Any
 
 from . import compile_options
@@ -143,7 +142,7 @@ class Module:
 
         if isinstance(template_args, str):
             template_args, name = None, template_args
-        if isinstance(kernel, python_types.MethodType) and isinstance(kernel.__func__, Kernel):
+        if isinstance(getattr(kernel, "__func__", None), Kernel):
             receiver = next(iter(kernel.__func__.source.parameters))
             kernel, template_args = kernel.__func__, {receiver: kernel.__self__, **(template_args or {})}
         if not isinstance(kernel, Kernel):

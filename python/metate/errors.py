@@ -148,6 +148,10 @@ class TreeError(RuntimeError_):
     """A tree type that contradicts itself, or memory that cannot hold a tree or a kernel's pool."""
 
 
+class DerivativeError_(TypeError_, RuntimeError_):
+    """A kernel that has no derivative, or none with these arguments."""
+
+
 class PlaceError_(TypeError_, TreeError):
     """A field that a kernel uses and that has no place, or whose gradient was asked for and has none."""
 

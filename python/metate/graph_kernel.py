@@ -10,7 +10,7 @@ from typing import Any
 
 from . import context as _context
 from .argument_packs import ArgPackType, flat_parameters
-from .errors import CallError_
+from .errors import CallError_, DerivativeError_
 from .frontend.annotations import leaf_types
 from .frontend.function import Template
 from .frontend.graph_parts import Repeat, Run, draws_of, numbers_of, runs_of, text_of
@@ -131,6 +131,10 @@ class GraphKernel(Kernel):
 
     def specialise(self, template_args=None) -> dict:
         return super().specialise({**self.bound_template_args(), **(template_args or {})})
+
+    def derivative(self, kind):
+        """Raises DerivativeError_: kernels that are dispatched have derivatives, graphs have none."""
+        raise DerivativeError_(f"graph '{self.__name__}': a graph has no derivative; call its kernels", file=self.source.file)
 
     def _annotation(self, name):
         return self.source.parameters[name].annotation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types as python_types
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +38,7 @@ class Plan:
 
     def dispatched(self, kernel, arguments, keywords, place) -> Run:
         """A kernel with arguments that fit it."""
-        if isinstance(kernel, python_types.MethodType) and isinstance(kernel.__func__, Kernel):
+        if isinstance(getattr(kernel, "__func__", None), Kernel):
             kernel, arguments = kernel.__func__, (kernel.__self__, *arguments)
         if not isinstance(kernel, Kernel):
             raise RuntimeTypeError_(f"dispatch: expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")

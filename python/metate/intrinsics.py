@@ -251,6 +251,11 @@ used = Intrinsic("used", "used(level): slots of the level in use: active cells, 
 rescale_index = Intrinsic("rescale_index", "rescale_index(a, b, I): the indices I of field or level a, as indices of b.",
                           _rescaled)  # fmt: skip
 no_activate = Intrinsic("no_activate", "no_activate(x): stores in the rest of this loop leave inactive cells of x as they are.")
+stop_grad = Intrinsic(
+    "stop_grad",
+    "stop_grad(x): x, a constant to derivatives; of a field: its elements are, in the rest of this loop.",
+    lambda x: x,
+)
 
 _LINEAR = {
     "dot": "dot(a, b): the sum of products.",
@@ -273,5 +278,5 @@ __all__ = [
     "random", "randn", "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped",
     "block_local", "cache_read_only", "assume_in_range", "Vector", "Matrix",
     "atomic_add", "atomic_sub", "atomic_mul", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor",
-    "is_active", "activate", "deactivate", "append", "length", "used", "rescale_index", "no_activate",
+    "is_active", "activate", "deactivate", "append", "length", "used", "rescale_index", "no_activate", "stop_grad",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from metate_native import _runtime
 
-from . import compile_options, reporting
+from . import compile_options, recording, reporting
 from . import context as _context
 from .argument_kinds import describe_array, is_own_array, tree_type_of
 from .argument_packs import flat_arguments
@@ -104,10 +104,31 @@ class Kernel(_runtime.Callable):
         """Another kernel of the same source, with nothing compiled."""
         made = self.__class__.__new__(self.__class__)
         made.__dict__.update(self.__dict__)
+        for name in ("grad", "fwd"):  # are of this one
+            made.__dict__.pop(name, None)
         made._begin(self.source, self._own)
         return made
 
+    is_brief = True  # may a bound on its work be taken from what is imported?
+
     needs_specialising = False  # has it template parameters that no caller gives? (graph_kernel.py)
+
+    @functools.cached_property
+    def grad(self) -> Any:
+        """The kernel's derivative in reverse mode, a kernel of the same arguments: it adds what the gradients of places that the
+        kernel writes say to the gradients of what it reads."""
+        return self.derivative("grad")
+
+    @functools.cached_property
+    def fwd(self) -> Any:
+        """The kernel with its derivative in forward mode: it also writes the duals of what it writes."""
+        return self.derivative("dual")
+
+    def derivative(self, kind: str) -> Any:
+        """A new derivative: "grad", in reverse mode, or "dual", in forward mode."""
+        from .derivative import Derivative
+
+        return Derivative(self, kind)
 
     @property
     def own_options(self) -> dict[str, bool]:
@@ -116,8 +137,20 @@ class Kernel(_runtime.Callable):
 
     def _call(self, arguments, keywords):
         """The way for all calls but plain ones: those with one positional argument for each parameter, after a first call."""
+        watcher = recording.innermost()
+        return self.call(arguments, keywords) if watcher is None else watcher.call(self, arguments, keywords)
+
+    def call(self, arguments: tuple, keywords: dict[str, Any]) -> Any:
+        """Calls it, whoever watches calls (recording.py)."""
         try:
-            arguments = self._bind(arguments, keywords)
+            bound = self._bind(arguments, keywords)
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+        return self.call_bound(bound)
+
+    def call_bound(self, arguments: tuple) -> Any:
+        """`call` with one argument for each parameter, as `_bind` gives them."""
+        try:
             home = self._home()
             self._plain[home.key] = launch = self._launcher(home, False)
             if all(p.kind != "KEYWORD_ONLY" for p in self._parameters.values()):
@@ -292,6 +325,12 @@ class Kernel(_runtime.Callable):
         """The specialisation for what a call would give."""
         return self._specialisation(options, self._without_packs(self._bind(arguments, {})))
 
+    def accesses(self, arguments: tuple) -> dict[str, int]:
+        """How the code for these arguments uses each of them (metate_access), by name; it is compiled now if need be."""
+        home, arguments = self._home(), self._without_packs(arguments)
+        instance = self._instance_for(home, False, self._specialisation(home.options, arguments), arguments)
+        return {one["name"]: one["access"] for one in instance.kernel.parameters}
+
     def _make(self, home, instance, parameters, arguments):
         """The code of an instance: from the cache of compiled objects, else compiled."""
         start = time.perf_counter()
@@ -349,7 +388,7 @@ class Kernel(_runtime.Callable):
 
         holdings, options, start = home.holder(), home.options, time.perf_counter()
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
-        if options.arch != _context.interp and not home.reserves:
+        if options.arch != _context.interp and not home.reserves and self.is_brief:
             instance.requirements.brief_extent = module.brief_extent()
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
@@ -452,10 +491,14 @@ class Kernel(_runtime.Callable):
 
     def _write(self, module, options, parameters, may_alias, given):
         """Writes the kernel's IR into the module; its Requirements."""
+        return self._write_walked(module, options, parameters, may_alias, given)
+
+    def _write_walked(self, module, options, parameters, may_alias, given, derivative=None):
+        """derivative: the kind of derivative that the IR is to become; None: the kernel itself."""
         from .frontend.walker import Walker
 
         walker = Walker(module, self.source, language_of(options, {**given, **self._own}), may_alias)
-        walker.walk(parameters)
+        walker.walk(parameters, derivative)
         return walker.captures.requirements
 
     def instances(self) -> list[Instance]:

@@ -3,12 +3,9 @@
 Programs and kernels that say one get this text instead of a guess at another name. It must import nothing.
 """
 
-_GRADIENTS = "gradients are not supported yet"
 _GPU = "there is no GPU backend yet"
 
 TEXTS = {
-    "ad": _GRADIENTS,
-    "stop_grad": _GRADIENTS,
     "get_addr": "fields have no addresses: `kernel.stages(...)` and `tree.type` show where they lie",
     "Texture": _GPU,
     "Format": _GPU,

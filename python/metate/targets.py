@@ -11,7 +11,7 @@ import types as python_types
 import weakref
 
 from .frontend.keys import MOST_COMPARED, Hides, is_plain, is_struct, key_of
-from .frontend.requirements import HiddenTree
+from .frontend.requirements import HiddenArray, HiddenTree
 from .lazy_numpy import is_array, numpy_class
 
 
@@ -39,10 +39,12 @@ def target_of(requirements, arguments, statics, starts, holdings):
         if guard.path.root is not None and not _is_of_a_method(guard.path):
             guards.append((starts[guard.path.root], _steps(guard.path), _expected(guard, arguments)))
     trees = requirements.trees(arguments)
-    hidden = [
-        weakref.ref(tree) if isinstance(one, HiddenTree) else one.provider(holdings)
-        for one, tree in zip(requirements.hidden, trees)
-    ]
+    hidden = []
+    for one, tree in zip(requirements.hidden, trees):
+        if isinstance(one, HiddenArray):
+            hidden.append((starts[one.argument], one.kind))
+        else:
+            hidden.append(weakref.ref(tree) if isinstance(one, HiddenTree) else one.provider(holdings))
     return tuple(starts[number] for number in statics), tuple(keys), tuple(guards), tuple(hidden)
 
 

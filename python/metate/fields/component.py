@@ -47,6 +47,9 @@ class Component:
         """The component of the field's dual."""
         return self._of_partner(self._field.dual)
 
+    def _partner(self, kind):
+        return self._of_partner(self._field._partner(kind))
+
     def _of_partner(self, partner):
         return None if partner is None else Component(partner, self._number)
 

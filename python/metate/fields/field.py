@@ -331,6 +331,10 @@ class Field:
     def _is_placed(self) -> bool:
         return bool(self._leaves) or self._fixed is not None
 
+    def _partner(self, kind):
+        """Its gradient ("grad") or dual where that has a place, else None."""
+        return gradients.placed_partner(self, kind)
+
     @property
     def _has_memory(self) -> bool:
         """Has its tree memory already? It is made at the first use."""

@@ -32,8 +32,8 @@ def field(
         order: letters of the indices from outermost to innermost in memory, such as "ji"; default row-major.
         name: for messages and for the member's name in the tree's type.
         offset: the first index along each dimension; default 0.
-        needs_grad, needs_dual: True gives it a gradient, `x.grad`, or a dual, `x.dual`: with a shape in memory of its own, else it
-            is to be placed as well, by hand or by `mt.root.lazy_grad()`. Of structs each member of a float type has one.
+        needs_grad, needs_dual: True gives it a gradient, `x.grad`, or a dual, `x.dual`: with a shape in memory of its own,
+            else it is to be placed as well, by hand or by `mt.root.lazy_grad()`. Of structs each member of a float type has one.
     Returns a Field or StructField. Raises RuntimeTypeError_, RuntimeValueError_, TreeError.
     """
     element = _element(dtype)

@@ -6,7 +6,7 @@ from .. import value_types as _types
 from . import handles, structs
 from .evaluator import Evaluator
 from .values import Values
-from .walk import Walk
+from .walk import Walk, attribute_name
 
 
 class ArrayAccess:
@@ -44,6 +44,19 @@ class ArrayAccess:
             node, self.builder.binary, "max", self.walk.emit(node, self.builder.binary, "min", index, last), zero
         )
 
+    def _partner(self, array, kind, node):
+        """`x.grad`, `x.dual` of an array argument that has one."""
+        captures = self.walk.captures
+        if captures.derivative is not None:
+            text = f"'{array.name}.{kind}' is used: a kernel that uses an array's derivatives has none itself"
+            raise self.walk.error("derivative", text, node)
+        partner = captures.array_partner(array, kind, node)
+        if partner is None:
+            what = "gradient" if kind == "grad" else "dual"
+            hint = "make it with one: ti.ndarray(..., needs_grad=True)" if kind == "grad" else "set one: x.dual = ..."
+            raise self.walk.error("name", f"{array.describe()} has no {what}", attribute_name(node), hint)
+        return partner
+
     def array_attribute(self, array, name, node):
         """`x.shape` and the like; of an array of structs also the array of a member."""
         known = {"shape": handles.ShapeHandle(array.first), "ndim": array.ndim}
@@ -57,4 +70,6 @@ class ArrayAccess:
                 return array.arrays[name]
         if name in known:
             return known[name]
+        if name in ("grad", "dual") and isinstance(array, handles.ArrayHandle):
+            return self._partner(array, name, node)
         raise self.walk.unknown_attribute(array, name, node, list(known))

@@ -9,7 +9,10 @@ Hidden arguments come after the kernel's own, in the order in which the code fir
 
 - a tree for each distinct tree, named after the field's variable, `root0`, `root1`, ... where the code uses
   fields of a tree that holds others as well;
-- a scalar for each `captures.value(name, dtype, provider)`, with a new value for each launch.
+- a scalar for each `captures.value(name, dtype, provider)`, with a new value for each launch;
+- an array for each array argument's gradient or dual that is used, `x.grad`.
+
+In a walk for a derivative each field and array that has a gradient (or dual) brings that along.
 """
 
 from __future__ import annotations
@@ -20,8 +23,21 @@ import numpy as np
 
 from . import handles
 from .function import Function
-from .keys import Has, Hides, Whole, is_covered, is_identity, is_plain, is_struct, is_struct_field, key_of, kind_of, place_of
-from .requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
+from .keys import (
+    Has,
+    HasPartner,
+    Hides,
+    Whole,
+    is_covered,
+    is_identity,
+    is_plain,
+    is_struct,
+    is_struct_field,
+    key_of,
+    kind_of,
+    place_of,
+)
+from .requirements import CapturedField, Guard, HiddenArray, HiddenTree, HiddenValue, Path, Requirements
 
 
 class Captures:
@@ -40,6 +56,8 @@ class Captures:
         self._trees = {}  # id of a tree -> (the tree, number of its hidden argument, its handle)
         self._outside = {}  # id of an object that the code reaches without the arguments -> the object
         self._values = {}  # name -> (HiddenValue, Value)
+        self._arrays = {}  # (name of an array, kind) -> the handle of its gradient or dual
+        self.derivative = None  # "grad" or "dual": the walk is for a derivative, which takes these of all that it uses
         self._seen = set()  # guards
         self.requirements = Requirements()
 
@@ -173,7 +191,36 @@ class Captures:
         for member in placement.members:  # what messages call it
             self._walk.builder.name_member(native.native, member, handle.name, list(placement.offset))
         self.requirements.fields.append(CapturedField(self.path_of(field), placement, slot))
+        if self.derivative is not None and field.dtype.is_float and getattr(field, "partner_kind", None) is None:
+            self._relate(field, handle, node)
         return handle
+
+    def _relate(self, field, handle, node):
+        """Tells the builder where the derivatives of a field's members are; without a place for them it is a constant."""
+        kind = self.derivative
+        partner = field._partner(kind)
+        origin = self._origins.get(id(field))
+        if origin is not None:
+            self._guard(origin[1].asked(HasPartner(kind)), partner is not None)
+        if partner is None:
+            return
+        self.attribute(field, kind, partner)
+        other = self.field(partner, f"{handle.name}.{kind}", node)
+        for member, derivative in zip(handle.placement.members, other.placement.members, strict=True):
+            tree, other_tree = handle.tree.native, other.tree.native
+            self._walk.emit(node, self._walk.builder.tree_derivative, tree, member, other_tree, derivative)
+
+    def array_partner(self, array, kind, node):
+        """The handle of an array argument's gradient or dual, which becomes a hidden argument; None where it has none."""
+        found = self._arrays.get((array.name, kind))
+        contiguous = dict(array.partners).get(kind)
+        if found is None and contiguous is not None:
+            name = self.unique(f"{array.name}.{kind}")
+            element, rank = array.native.element, array.native.rank
+            native = self._walk.emit(node, self._walk.builder.array_argument, name, element, rank, contiguous)
+            self._add(HiddenArray(name, array.argument, kind))
+            found = self._arrays[array.name, kind] = handles.ArrayHandle(native, name, array.is_clamped)
+        return found
 
     def level(self, level, name, node):
         """The handle of a level of a tree of fields; its tree becomes a hidden argument."""

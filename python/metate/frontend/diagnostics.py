@@ -18,6 +18,7 @@ _KINDS = {
     "form": errors.ArgumentError_,
     "component": errors.ComponentError_,
     "place": errors.PlaceError_,
+    "derivative": errors.DerivativeError_,
 }
 
 

@@ -15,7 +15,9 @@ from .lists import Lists
 from .outside import Outside
 from .sparse import CELL_CALLS, SparseCalls
 from .values import Values
-from .walk import Walk
+from .walk import Walk, attribute_name
+
+PARTNERS = {"grad": "gradient", "dual": "dual"}
 
 
 class FieldAccess:
@@ -61,6 +63,8 @@ class FieldAccess:
             return known[name]
         if name == "fill" or name in CELL_CALLS:
             return handles.BoundMethod(field, name)
+        if name in PARTNERS:
+            return self._partner(field, name, node)
         return self._level_attribute(field, field.field, name, node, [*known, "fill", "parent", "snode", *CELL_CALLS])
 
     def _struct_field_attribute(self, field, name, node):
@@ -69,11 +73,31 @@ class FieldAccess:
             return self.fields.member_field(field, name, node)
         if name in ("shape", "keys"):
             return getattr(field.field, name)
+        if name in PARTNERS:
+            return self._struct_partner(field, name, node)
         if name == "fill" or name in CELL_CALLS:
             return handles.BoundMethod(field, name)
         return self._level_attribute(
             field, self.fields.first_field(field, node).field, name, node, [*members, "shape", "fill", "parent", *CELL_CALLS]
         )
+
+    def _partner(self, field, kind, node):
+        """`x.grad`, `x.dual`: the field, which must have a place."""
+        partner = field.field._partner(kind) if hasattr(field.field, "_partner") else None
+        if partner is None:
+            hint = f"give it one: needs_{kind}=True, or mt.root.lazy_{kind}() before its first use"
+            raise self.walk.error("name", f"{field.describe()} has no {PARTNERS[kind]}", attribute_name(node), hint)
+        captures = self.walk.captures
+        captures.attribute(field.field, kind, partner)
+        return self.walk.compute(node, captures.field, partner, f"{field.name}.{kind}", node)
+
+    def _struct_partner(self, field, kind, node):
+        """`s.grad`: the struct field of the gradients of those members that can have one."""
+        partner = getattr(field.field, kind, None)
+        if partner is None:
+            raise self.walk.error("name", f"{field.describe()} has no {PARTNERS[kind]}", attribute_name(node))
+        self.walk.captures.attribute(field.field, kind, partner)
+        return handles.StructFieldHandle(partner, f"{field.name}.{kind}")
 
     def level_attribute(self, level, name, node):
         """What a level says of itself, of a tree that is an argument or of a tree of fields."""

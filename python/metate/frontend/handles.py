@@ -68,6 +68,8 @@ class ArrayHandle:
     native: Any
     name: str
     is_clamped: bool = False  # an index outside means the nearest element
+    argument: int | None = None  # which one of the kernel's; None of a struct's member
+    partners: tuple = ()  # (kind, has no gaps) of its gradient ("grad") and its dual
 
     @property
     def ndim(self):

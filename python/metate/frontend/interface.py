@@ -7,6 +7,7 @@ A struct is one argument for each scalar, vector and matrix in it (`s.a`, `s.inn
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from .. import value_types as _types
 from ..argument_packs import ArgPackType
@@ -36,9 +37,18 @@ class Interface:
 
     #  -- parameters -------------------------------------------------------------------------------
 
-    def declare_parameter(self, name, parameter, node):
+    def declare_parameter(self, name, parameter, node, number):
         """Binds a kernel's parameter to an argument of the kernel in the IR, or to what is known of it while compiling."""
-        self.walk.frame.scope.names[name] = self._parameters[name] = handles.Constant(self._argument(name, parameter, node))
+        bound = handles.Constant(self._argument(name, parameter, node, number))
+        self.walk.frame.scope.names[name] = self._parameters[name] = bound
+
+    def declare_derivative(self, name, node):
+        """Of a parameter that is an array with a gradient (or dual): tells the builder of it, which is an argument as well."""
+        array = self._parameters[name].value
+        if isinstance(array, handles.ArrayHandle):
+            partner = self.walk.captures.array_partner(array, self.walk.captures.derivative, node)
+            if partner is not None:
+                self.walk.emit(node, self.builder.array_derivative, array.native, partner.native)
 
     def declare_pack(self, name, type_):
         """Binds a parameter that is an argument pack to its members, which are declared."""
@@ -52,7 +62,7 @@ class Interface:
             members[name] = self._pack(part, member) if is_pack else self._parameters[part].value
         return handles.PackHandle(type_, members, path)
 
-    def _argument(self, name, parameter, node):
+    def _argument(self, name, parameter, node, number):
         if isinstance(parameter, StaticParameter):
             return self.outside.handle_of(parameter.value, node)
         if isinstance(parameter, TreeParameter):
@@ -60,7 +70,8 @@ class Interface:
             return handles.TreeHandle(native, parameter.type, name)
         if isinstance(parameter, ArrayParameter):
             element = native_type(parameter.element)
-            return self._array(name, element, parameter.ndim, parameter.contiguous, parameter, node)
+            array = self._array(name, element, parameter.ndim, parameter.contiguous, parameter, node)
+            return dataclasses.replace(array, argument=number, partners=parameter.partners)
         if isinstance(parameter, StructArrayParameter):
             return self._struct_array(name, parameter, node)
         leaf = lambda path, type_: self.walk.emit(node, self.builder.value_argument, path, native_type(type_))

@@ -12,6 +12,7 @@ from ..intrinsics import Box
 from . import handles
 from .arguments import Arguments
 from .component_access import LINEAR_PAIRS
+from .constant_reads import ConstantReads
 from .constants import is_number
 from .construction import Construction
 from .diagnostics import suggestion
@@ -48,6 +49,7 @@ class IntrinsicCalls:
         construction: Construction,
         random_calls: RandomCalls,
         sparse: SparseCalls,
+        constant_reads: ConstantReads,
     ):
         self.walk, self.builder = walk, walk.builder
         self.evaluator, self.values, self.arguments, self.structs, self.places = evaluator, values, arguments, structs, places
@@ -63,6 +65,7 @@ class IntrinsicCalls:
             "diag": construction.call_diag, "zero_like": construction.call_zero_like, "one_like": construction.call_one_like,
             "random": random_calls.call_random, "randn": random_calls.call_randn, "used": sparse.call_used,
             "rescale_index": sparse.call_rescale_index, "no_activate": sparse.call_no_activate,
+            "stop_grad": constant_reads.call_stop_grad,
         }  # fmt: skip
 
     def call_intrinsic(self, name, node):

@@ -145,6 +145,15 @@ class Hides(Record):
         return self.name in getattr(thing, "__dict__", ())
 
 
+class HasPartner(Record):
+    """Asks a field whether its gradient ("grad") or dual has a place."""
+
+    name: str
+
+    def __call__(self, thing):
+        return thing._partner(self.name) is not None
+
+
 class Whole(Record):
     """Asks for all that a Python function may find in an object whose key says only its type: an array's contents, or
     which object it is."""

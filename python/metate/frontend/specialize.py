@@ -31,12 +31,22 @@ class ValueParameter(Record):
 
 
 class ArrayParameter(Record):
-    """An array: element type, dimensions without the element's, and whether it has no gaps."""
+    """An array: element type, dimensions without the element's, and whether it has no gaps; of its gradient ("grad") and its
+    dual, where it has these, (kind, has no gaps)."""
 
     element: Any
     ndim: int
     contiguous: bool
     boundary: str = "unsafe"
+    partners: tuple[tuple[str, bool], ...] = ()
+
+    def with_partners(self, annotation, argument, describe_array):
+        """The same with the partners of an argument of the package's, unless the annotation makes it a constant."""
+        if getattr(annotation, "needs_grad", None) is False or not hasattr(argument, "dual"):
+            return self
+        found = [(kind, getattr(argument, kind)) for kind in ("grad", "dual")]
+        partners = tuple((kind, bool(describe_array(one)[2])) for kind, one in found if one is not None)
+        return self._replace(partners=partners) if partners else self
 
 
 class StructArrayParameter(Record):
@@ -186,7 +196,10 @@ def from_annotations(source, options, template_args=None):
             element, contiguous = scalar_of(annotation.dtype, options), bool(annotation.contiguous)
             if isinstance(element, _types.StructType):  # a struct's members lie between each other
                 contiguous = tuple(False for _ in leaf_types(element))
-            found[name] = _array_parameter(element, annotation.ndim, contiguous, annotation.boundary)
+            parameter = _array_parameter(element, annotation.ndim, contiguous, annotation.boundary)
+            if annotation.needs_grad and isinstance(parameter, ArrayParameter):
+                parameter = parameter._replace(partners=(("grad", contiguous),))
+            found[name] = parameter
         else:
             found[name] = _by_type(annotation, options)
     return found
@@ -211,7 +224,10 @@ def from_arguments(source, arguments, options, describe_array, tree_type_of):
     for name, argument in zip(source.parameters, arguments):
         annotation = annotation_of(source, name)
         if isinstance(annotation, _types.NDArrayType):
-            found[name] = _array(name, annotation, argument, describe_array, options)
+            parameter = _array(name, annotation, argument, describe_array, options)
+            if isinstance(parameter, ArrayParameter):
+                parameter = parameter.with_partners(annotation, argument, describe_array)
+            found[name] = parameter
         elif isinstance(annotation, Template):
             found[name] = _template(argument, describe_array, tree_type_of)
         else:
@@ -227,7 +243,9 @@ def _template(argument, describe_array, tree_type_of):
         return TreeParameter(type_)
     if is_array(argument) or describe_array(argument) is not None:
         element, shape, contiguous = describe_array(argument)
-        return _array_parameter(element, len(shape), contiguous, "unsafe")
+        parameter = _array_parameter(element, len(shape), contiguous, "unsafe")
+        is_array_of_values = isinstance(parameter, ArrayParameter)
+        return parameter.with_partners(None, argument, describe_array) if is_array_of_values else parameter
     return StaticParameter(argument)
 
 

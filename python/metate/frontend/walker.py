@@ -23,6 +23,7 @@ from .cell_loops import CellLoops
 from .closures import Closures
 from .component_access import ComponentAccess
 from .components import ComponentGroups
+from .constant_reads import ConstantReads
 from .constants import Constants
 from .construction import Construction
 from .containers import Containers
@@ -61,6 +62,8 @@ from .values import Values
 from .variables import Variables
 from .walk import Walk
 
+MODES = {"grad": "reverse", "dual": "forward"}  # what a kernel's derivative is called -> the builder's word
+
 
 class Walker:
     """Walks one kernel. Use once.
@@ -80,6 +83,7 @@ class Walker:
         frame = handles.Frame(source, handles.Scope("function"), accumulated=accumulated)
         self._walk = Walk(builder, options, frame, definition)
         self._interface, self._blocks = _parts(self._walk)
+        self._are_derivatives_declared = False
 
     @property
     def captures(self) -> Captures:
@@ -89,11 +93,19 @@ class Walker:
         """Makes the kernel one that only graphs run."""
         self._walk.builder.make_node()
 
-    def walk(self, parameters):
-        """parameters: what each one is specialised on, by name (specialize.py)."""
+    def walk(self, parameters, derivative=None):
+        """Walks it.
+
+        Args:
+            parameters: what each one is specialised on, by name (specialize.py).
+            derivative: "grad" or "dual": the kernel in the IR is to become its derivative, in reverse or in forward mode.
+        """
         walk = self._walk
         walk.captures = Captures(walk, [name for name, one in parameters.items() if not isinstance(one, StaticParameter)])
         try:
+            if derivative is not None:
+                walk.captures.derivative = derivative
+                walk.builder.differentiate(MODES[derivative])
             self._declare(parameters)
             self._run()
             walk.builder.finish()
@@ -114,10 +126,21 @@ class Walker:
         for index, (name, parameter) in ordered:
             if isinstance(parameter, StaticParameter):
                 self._walk.captures.argument(index, parameter.value)
-            self._interface.declare_parameter(name, parameter, nodes[name.partition(".")[0]])
+            if isinstance(parameter, StaticParameter):
+                self._declare_derivatives(parameters, nodes)
+            self._interface.declare_parameter(name, parameter, nodes[name.partition(".")[0]], index)
+        self._declare_derivatives(parameters, nodes)
         for name, type_ in self._walk.frame.source.packs.items():
             self._interface.declare_pack(name, type_)
         self._interface.declare_result(self._walk.frame.source.tree)
+
+    def _declare_derivatives(self, parameters, nodes):
+        """Of array parameters, after all that callers write and before what template arguments bring along."""
+        is_wanted, self._are_derivatives_declared = not self._are_derivatives_declared, True
+        if is_wanted and self._walk.captures.derivative is not None:
+            for name, parameter in parameters.items():
+                if not isinstance(parameter, StaticParameter):
+                    self._interface.declare_derivative(name, nodes[name.partition(".")[0]])
 
     def _run(self):
         definition = self._walk.frame.source.tree
@@ -159,10 +182,11 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     field_access = FieldAccess(walk, evaluator, values, outside, arguments, fields, lists, sparse, inlining)
     arrays = ArrayAccess(walk, values, evaluator)
     component_access = ComponentAccess(walk, groups, evaluator)
-    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists, triplets)
+    constant_reads = ConstantReads(walk, values, arguments)
+    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists, triplets, constant_reads)
     construction = Construction(walk, evaluator, values, arguments)
     intrinsics = IntrinsicCalls(
-        walk, evaluator, values, arguments, structs, places, operators, construction, random_calls, sparse
+        walk, evaluator, values, arguments, structs, places, operators, construction, random_calls, sparse, constant_reads
     )
     methods = MethodCalls(walk, values, arguments, places, inlining, field_access, sparse)
     foreign = ForeignCalls(walk, arguments, operators, inlining)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..frontend import keys
 from ..frontend.providers import PROVIDERS
-from ..frontend.requirements import CapturedField, Guard, HiddenTree, HiddenValue, Path, Requirements
+from ..frontend.requirements import CapturedField, Guard, HiddenArray, HiddenTree, HiddenValue, Path, Requirements
 from ..frontend.specialize import StaticParameter
 from ..record import Record
 from .description import describe
@@ -26,7 +26,7 @@ from .identity import is_still_there, loaded_libraries
 from .writer import Undescribable
 
 _TABLES = struct.Struct("<32x10I")  # metate_descriptor (abi/metate/abi/module.h): offset and count of types, kernels, ..., texts
-_QUESTIONS = {"Has": keys.Has, "Hides": keys.Hides, "Whole": keys.Whole}
+_QUESTIONS = {"Has": keys.Has, "HasPartner": keys.HasPartner, "Hides": keys.Hides, "Whole": keys.Whole}
 
 
 class Subject(Record):
@@ -103,6 +103,8 @@ class Question:
         for one in requirements.hidden:
             if isinstance(one, HiddenTree):
                 hidden.append(("tree", one.name))
+            elif isinstance(one, HiddenArray):
+                hidden.append(("array", one.name, one.argument, one.kind))
             else:
                 names = [name for name, provider in PROVIDERS.items() if provider is one.provider]
                 hidden.append(("value", one.name, one.dtype.name, names[0] if names else one.provider.runs))
@@ -176,6 +178,8 @@ class Question:
         for slot, (kind, name, *rest) in enumerate(hidden):
             if kind == "tree":
                 made.hidden.append(HiddenTree(name, types[slot]))
+            elif kind == "array":
+                made.hidden.append(HiddenArray(name, *rest))
             else:
                 made.hidden.append(HiddenValue(name, dtype(rest[0]), self._provider_of(rest[1])))
         return made

@@ -106,6 +106,11 @@ class ValueWriter(ABC):
             self._write("level", str(place[0]), place[1])
         self._kept.append(tree)
         self._write(self._trees.setdefault(id(tree), len(self._trees)))
+        for kind in ("grad", "dual"):
+            partner = thing._partner(kind) if hasattr(thing, "_partner") else None
+            if partner is not None:
+                self._write(kind)
+                self.value(partner)
 
     def _sequence(self, thing):
         if len(thing) > _MOST_ELEMENTS:

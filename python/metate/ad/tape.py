@@ -1,0 +1,121 @@
+"""Tape: remembers which kernels were called, and calls their derivatives in the reverse order.
+
+It knows nothing of what kernels compute: values that a derivative reads are those that fields and arrays have then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import Any
+
+from .. import context as _context
+from .. import recording
+from ..array_object import NDArray
+from ..derivative import Derivative
+from ..errors import RuntimeError_, RuntimeTypeError_
+from ..fields import gradients
+from .checking import Checker, called
+
+
+def clear_all_gradients() -> None:
+    """Sets the gradients of all fields of the current context to zero."""
+    gradients.clear("grad")
+
+
+class Tape:
+    """Computes the gradients of one number with respect to all fields and arrays that have gradients.
+
+        with mt.ad.Tape(loss):
+            step()
+
+    Kernels that are called in the block are remembered with their arguments; at its end `loss.grad` is set to 1 and their
+    derivatives are called, the last one first. What has no gradient is a constant. A value that a kernel read must still be
+    there then: a program that overwrites what it needs keeps each step's values in places of their own.
+
+    Args:
+        loss: a field or an array of one element, with a gradient. It is set to 0 at the beginning. None: nothing is computed
+            at the end; see `grad`.
+        clear_gradients: False leaves the gradients of fields as they are: more is added to them.
+        validation: True asks for a check that no value is overwritten which is still needed; debug mode makes it.
+        grad_check: a list of fields whose gradients are compared with differences of the loss, which must be an f64 field.
+
+    Attributes:
+        calls: (kernel or function, arguments) of each call.
+        modes: what each was called as: "none", the kernel itself.
+    """
+
+    def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False, grad_check: Any = None):
+        if validation and not _context.current().options.debug:
+            warnings.warn("Tape: validation: nothing is checked without mt.init(debug=True)", stacklevel=2)
+        if grad_check is not None and not isinstance(grad_check, (list, tuple)):
+            raise RuntimeTypeError_(f"Tape: grad_check: expected a list of fields, got {grad_check!r}")
+        self.loss, self.clear_gradients, self.validation = loss, clear_gradients, validation
+        self.calls: list[tuple[Any, tuple]] = []
+        self.modes: list[str] = []
+        self._checker = Checker(loss, grad_check) if grad_check else None
+        self._stack = contextlib.ExitStack()
+        self._is_entered = self._is_evaluated = False
+
+    def __enter__(self) -> Tape:
+        if self._is_entered:
+            raise RuntimeError_("Tape: it was entered before: make another one")
+        self._is_entered = True
+        if self.loss is not None:
+            _check_loss(self.loss)
+            if self.clear_gradients:
+                clear_all_gradients()
+            self.loss.fill(0)
+        self._stack.enter_context(recording.watching(self))
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        self._stack.close()
+        if kind is None and self.loss is not None and not self._is_evaluated:
+            self.grad()
+
+    def grad(self) -> None:
+        """Computes the gradients, from those that the loss has then set to 1; the block's end does so by itself.
+
+        Raises RuntimeError_: it was done before, or the tape has no loss.
+        """
+        if not self._is_entered or self._is_evaluated or self.loss is None:
+            what = "was computed before" if self._is_evaluated else "needs a loss and a block that was entered"
+            raise RuntimeError_(f"Tape: the gradient {what}")
+        self._is_evaluated = True
+        self.loss.grad.fill(1)
+        with recording.watching(None):
+            for function, arguments in reversed(self.calls):
+                if function.grad is None:
+                    raise RuntimeError_(f"Tape: '{function.__name__}' has no gradient: write one and decorate it with @grad_for")
+                called(function.grad, arguments)
+            if self._checker is not None:
+                self._checker.check(self.calls)
+
+    # ---- for recording.py and replaced.py
+
+    def call(self, kernel, arguments, keywords):
+        """A kernel is called in the block."""
+        if isinstance(kernel, Derivative):
+            return kernel.call(arguments, keywords)
+        bound = kernel._bind(arguments, keywords)
+        self.insert(kernel, bound)
+        return kernel.call_bound(bound)
+
+    def insert(self, function, arguments) -> None:
+        """Remembers a call: of a kernel, or of a function with a `grad` of its own."""
+        self.calls.append((function, arguments))
+        self.modes.append("none")
+
+
+def _check_loss(loss):
+    is_array = isinstance(loss, NDArray)
+    if not is_array and not hasattr(loss, "partner_kind"):
+        raise RuntimeTypeError_(f"Tape: loss: expected a field or an array of one element, got {loss!r}")
+    count = 1
+    for extent in (*loss.shape, *(loss.element_shape if is_array else getattr(loss.element, "shape", ()))):
+        count *= extent or 0
+    if count != 1:
+        raise RuntimeTypeError_(f"Tape: loss: expected one element, got {loss!r}")
+    if (loss.grad if is_array else loss._partner("grad")) is None:
+        raise RuntimeTypeError_(f"Tape: loss: expected one with a gradient, made with needs_grad=True, got {loss!r}")

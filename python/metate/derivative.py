@@ -1,0 +1,97 @@
+"""Derivatives of kernels: `k.grad`, and what FwdMode calls instead of `k`.
+
+A derivative is a kernel of the same source, with code and instances of its own. It takes the primal's arguments and finds the
+gradients (or duals) of fields and arrays where these have theirs; what has none is a constant. The compiler makes its code of
+the primal's (`metate-differentiate`).
+"""
+
+from __future__ import annotations
+
+import copy
+
+from .errors import DerivativeError_
+from .frontend.specialize import ArrayParameter
+from .kernel import Kernel
+
+
+class Derivative(Kernel):
+    """The derivative of one kernel.
+
+    Attributes:
+        primal: the kernel.
+        kind: "grad": in reverse mode, from the gradients of what the kernel writes to those of what it reads; "dual": in
+            forward mode, the kernel itself, with the duals of what it writes from those of what it reads.
+    """
+
+    is_brief = False  # bounds are of the primal's work
+
+    def __init__(self, primal: Kernel, kind: str):
+        self.__name__, self.__qualname__ = (f"{name}.{kind}" for name in (primal.__name__, primal.__qualname__))
+        self.__module__, self.__doc__ = primal.__module__, f"The derivative of {primal.__name__}: see metate.derivative."
+        self.primal, self.kind = primal, kind
+        source = copy.copy(primal.source)
+        source.name = f"{source.name}_{kind}"
+        self._begin(source, primal.own_options)
+
+    def __copy__(self):
+        return Derivative(copy.copy(self.primal), self.kind)
+
+    @property
+    def grad(self):
+        """Raises DerivativeError_: a derivative has none."""
+        raise DerivativeError_(f"{self.__name__}: a derivative has no derivative itself", file=self.source.file)
+
+    def derivative(self, kind):
+        """Raises DerivativeError_."""
+        return self.grad
+
+    def specialise(self, template_args=None) -> dict:
+        """As of kernels; each array of a float type has a gradient, unless its annotation says needs_grad=False."""
+        return self._with_partners(super().specialise(template_args))
+
+    def _with_partners(self, parameters):
+        found = dict(parameters)
+        for name, one in parameters.items():
+            annotation = self.source.parameters[name].annotation
+            if isinstance(one, ArrayParameter) and getattr(one.element, "dtype", one.element).is_float:
+                is_constant = getattr(annotation, "needs_grad", None) is False
+                found[name] = one._replace(partners=() if is_constant else ((self.kind, one.contiguous),))
+        return found
+
+    def _launcher(self, home, may_alias):
+        launch = super()._launcher(home, may_alias)
+        if self.kind == "dual" or self.source.returns is None:
+            return launch
+
+        def without_result(*arguments):
+            launch(*arguments)
+
+        return without_result
+
+    def _target(self, home, may_alias, arguments):
+        """As of kernels; an array without a gradient is a constant, which another one with a gradient is not."""
+        kernel, statics, keys, guards, hidden, brief = super()._target(home, may_alias, arguments)
+        shape = self._shape
+        if shape is not None:
+            arguments = shape.gathered(arguments)
+        starts = range(len(arguments)) if shape is None else shape.starts
+        parameters = self._specialisation(home.options, arguments)
+        for start, (name, one) in zip(starts, parameters.items()):
+            is_constant = getattr(self.source.parameters[name].annotation, "needs_grad", None) is False
+            if isinstance(one, ArrayParameter) and not is_constant and self.kind not in dict(one.partners):
+                guards += ((start, (), (self._has_none,)),)
+        return kernel, statics, keys, guards, hidden, brief
+
+    def _has_none(self, array) -> bool:
+        return getattr(array, self.kind, None) is None
+
+    def _subject(self):
+        from .object_cache.kernels import Subject
+
+        return Subject([self.source], [f"derivative {self.kind}"])
+
+    def _write(self, module, options, parameters, may_alias, given):
+        return self._write_walked(module, options, parameters, may_alias, given, self.kind)
+
+    def __repr__(self):
+        return f"<derivative {self.__name__}>"
