@@ -12,6 +12,7 @@ from types import SimpleNamespace as _SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from . import context, errors, math, types, ui
+from . import derivative as _derivative  # noqa: F401  (so that kernels have derivatives)
 from . import dtypes as _dtypes
 from . import not_here as _not_here
 from . import options as _options

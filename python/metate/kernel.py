@@ -126,9 +126,9 @@ class Kernel(_runtime.Callable):
 
     def derivative(self, kind: str) -> Any:
         """A new derivative: "grad", in reverse mode, or "dual", in forward mode."""
-        from .derivative import Derivative
+        return Kernel.derivative_class(self, kind)
 
-        return Derivative(self, kind)
+    derivative_class: Callable[[Kernel, str], Kernel]  # derivative.py says which
 
     @property
     def own_options(self) -> dict[str, bool]:
@@ -138,15 +138,19 @@ class Kernel(_runtime.Callable):
     def _call(self, arguments, keywords):
         """The way for all calls but plain ones: those with one positional argument for each parameter, after a first call."""
         watcher = recording.innermost()
-        return self.call(arguments, keywords) if watcher is None else watcher.call(self, arguments, keywords)
+        if watcher is not None:
+            return watcher.call(self, arguments, keywords)
+        return self.call_bound(self._checked_bind(arguments, keywords))
 
     def call(self, arguments: tuple, keywords: dict[str, Any]) -> Any:
         """Calls it, whoever watches calls (recording.py)."""
+        return self.call_bound(self._checked_bind(arguments, keywords))
+
+    def _checked_bind(self, arguments, keywords):
         try:
-            bound = self._bind(arguments, keywords)
+            return self._bind(arguments, keywords)
         except CompilationError as error:
             raise _at_the_users_line(error) from None
-        return self.call_bound(bound)
 
     def call_bound(self, arguments: tuple) -> Any:
         """`call` with one argument for each parameter, as `_bind` gives them."""

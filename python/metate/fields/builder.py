@@ -14,7 +14,7 @@ from .. import context as _context
 from ..drawn_levels import Drawn, DrawnLevel, levels_up
 from ..errors import TreeError
 from ..tree_type import LevelStats, TreeType
-from . import drawing, gradients
+from . import drawing, partner_places
 from .drawing import FieldTree, tree_of
 from .place import place
 
@@ -40,7 +40,7 @@ class _Fields(Drawn):
         self._place_partners("dual")
 
     def _place_partners(self, kind):
-        gradients.place_beside(self.below, kind)
+        partner_places.place_beside(self.below, kind)
 
 
 class SNode(_Fields, DrawnLevel):
@@ -250,7 +250,7 @@ class FieldsBuilder(_Fields):
         self._check_open(f"lazy_{kind}")
         for tree in self._living():
             if tree.type is None:
-                gradients.place_beside(tree.branches, kind)
+                partner_places.place_beside(tree.branches, kind)
 
     def _living(self):
         self._trees = [ref for ref in self._trees if ref() is not None]
@@ -322,10 +322,8 @@ class Root(_Fields):
         self._place_partners("dual")
 
     def _place_partners(self, kind):
-        from .make import lay_out_partners
-
         builder()._place_partners(kind)
-        lay_out_partners(kind)
+        partner_places.lay_out_partners(kind, FieldsBuilder)
 
     def parent(self, n: int = 1) -> None:
         """None: nothing stands above the root."""

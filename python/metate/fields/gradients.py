@@ -1,7 +1,7 @@
 """Gradients and duals of fields: `x.grad`, `x.dual`, fields of the same elements that are made when they are first asked for.
 
 A *partner* of a field is one of the two. It has a place of its own: by hand, beside its field (`lazy_grad`), or in a tree that
-is laid out as its field's (make.py). Without a place it stands for nothing, and its field is a constant to derivatives.
+is laid out as its field's (partner_places.py). Without a place it stands for nothing, and its field is a constant to derivatives.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 from .. import context as _context
 from .. import value_types as _types
 from ..errors import RuntimeTypeError_, TreeError
-from .drawing import FieldTree, Leaf, leaves_below, tree_of
 
 KINDS = ("grad", "dual")
 
@@ -67,24 +66,6 @@ def check_needed(field) -> None:
         if placed_partner(field, kind) is None:
             hint = f"place x.{kind} as well, or call mt.root.lazy_{kind}()"
             raise TreeError(f"{field._described()}: needs_{kind}: its {_WORDS[kind]} has no place; {hint}")
-
-
-def place_beside(nodes, kind: str) -> None:
-    """Gives each float field below levels and leaves a partner in the same cells, unless it has one."""
-    leaves = [leaf for leaf in leaves_below(nodes) if leaf.field() is not None]
-    placed = {id(field) for field in (leaf.field() for leaf in leaves) if placed_partner(field, kind) is not None}
-    for leaf in leaves:
-        field = leaf.field()
-        partner = partner_of(field, kind) if id(field) not in placed else None
-        if partner is None:
-            continue
-        tree = tree_of(leaf)
-        with tree.lock:
-            tree.check_open(f"lazy_{kind}")
-            partner._given_offset = field._offset
-            beside = Leaf(leaf.above, partner, leaf.component)
-            (tree.branches if isinstance(leaf.above, FieldTree) else leaf.above.below).append(beside)
-            partner._placed(beside, None)
 
 
 def clear(kind: str) -> None:

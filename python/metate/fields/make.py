@@ -11,6 +11,7 @@ from ..errors import OrderError_, RuntimeTypeError_, RuntimeValueError_
 from .builder import FieldsBuilder
 from .gradients import any_partner_of, wanted
 from .new_field import caller, new_field
+from .partner_places import lay_out
 from .placement import Layout
 from .struct_field import StructField
 
@@ -92,54 +93,11 @@ def _finish(made, needs, shape, order, offset, layout):
         return made
     extents = _shape(shape)
     form = extents, None if order is None else _order(order, len(extents)), offset, layout
-    _lay_out(made, *form)
+    lay_out(FieldsBuilder(), made, *form)
     for kind in needs:
-        _lay_out(any_partner_of(made, kind), *form)
+        lay_out(FieldsBuilder(), any_partner_of(made, kind), *form)
     _context.current().holdings.shaped[made] = form
     return made
-
-
-def lay_out_partners(kind: str) -> None:
-    """Gives the current context's fields that were made with a shape partners of this kind, where they can have one."""
-    for made, form in list(_context.current().holdings.shaped.items()):
-        partner = any_partner_of(made, kind)
-        if partner is not None and not partner._is_placed and made._is_placed:
-            _lay_out(partner, *form)
-
-
-def _lay_out(made, extents, axes, offset, layout):
-    """Places a field in a tree of its own; axes: from outermost to innermost, None where one level has them all."""
-    builder = FieldsBuilder()
-    parts = list(made._place_parts())
-    if layout is Layout.SOA:
-        groups = [[part] for part in _components(made)]
-    elif layout is Layout.AOS:
-        groups = [parts]
-    else:
-        raise RuntimeTypeError_(f"layout: expected mt.Layout.AOS or mt.Layout.SOA, got {layout!r}")
-    for group in groups:
-        level = builder
-        if axes is None and extents:
-            level = builder.dense(_types.axes(*range(len(extents))), extents)
-        for axis in axes or ():
-            level = level.dense(_types.axes(axis), extents[axis])
-        level.place(*[_Part(*part) for part in group], offset=offset)
-
-
-class _Part:
-    """One field or component, as `place` takes it."""
-
-    def __init__(self, field, component):
-        self._place_parts = lambda: [(field, component)]
-
-
-def _components(made):
-    """(field, component) of each memory that SOA keeps apart: members of structs whole, as in Taichi."""
-    if isinstance(made, StructField):
-        return list(made._place_parts())
-    if made.ndim == 0:
-        return [(made, None)]
-    return [(made, k) for k in range(made.n * made.m)]
 
 
 def _shape(shape):
