@@ -116,7 +116,13 @@ class Module:
         return self
 
     def add_kernel(
-        self, kernel: Any, template_args: dict[str, Any] | None = None, name: str | None = None, *, may_alias: bool = False
+        self,
+        kernel: Any,
+        template_args: dict[str, Any] | None = None,
+        name: str | None = None,
+        *,
+        may_alias: bool = False,
+        grad: bool = False,
     ) -> Module:
         """Adds a kernel under a name, by default the function's; hosts find it by that name.
 
@@ -134,10 +140,14 @@ class Module:
                 of any dtype or ndim are completed by it, too. One kernel may be added several times with different ones,
                 under different names. (A name may stand here, too.)
             name: the kernel's name in the module.
+            grad: True adds its derivative in reverse mode as well, under the name ``NAME_grad``. It takes the same
+                arguments, then the gradient of each array of a float type, in the same order, ``x.grad`` of ``x``; an array annotated with
+                ``needs_grad=False`` is a constant. Trees of gradients are named arguments as those of fields are.
         All other annotations must say everything that compiling needs: an array's dtype and ndim. What they leave
         open is a TypeError_ at that parameter when the module is built.
         Raises RuntimeTypeError_, RuntimeValueError_, and CompilationError for incomplete template arguments.
         """
+        from .derivative import Derivative
         from .kernel import Kernel
 
         if isinstance(template_args, str):
@@ -152,8 +162,13 @@ class Module:
             raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}' twice")
         if template_args is not None and not isinstance(template_args, dict):
             raise RuntimeTypeError_(f"add_kernel: template_args: expected a dict, got {template_args!r}")
-        parameters = kernel.specialise(template_args) if template_args or kernel.needs_specialising else None
-        self._kernels[name] = (kernel, parameters, bool(may_alias))
+        backward = kernel.grad if grad else None
+        if grad and _checked_name(f"{name}_grad", "add_kernel") in self._kernels:
+            raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}_grad' twice")
+        is_open = template_args or kernel.needs_specialising or isinstance(kernel, Derivative)
+        self._kernels[name] = (kernel, kernel.specialise(template_args) if is_open else None, bool(may_alias))
+        if backward is not None:
+            self._kernels[f"{name}_grad"] = (backward, backward.specialise(template_args), bool(may_alias))
         return self
 
     def add_graph(self, name: str, graph: Any, template_args: dict[str, Any] | None = None, *, may_alias: bool = False) -> Module:

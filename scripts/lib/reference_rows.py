@@ -200,6 +200,14 @@ GROUPS = (
         },
     ),
     Group(
+        "Derivatives",
+        "*Types*: any, to its own type; of a field nothing is given ([gradients](../gradients.md)).",
+        mt,
+        {
+            "stop_grad": ("x, whose derivative is 0", "mt.stop_grad(2.5)"),
+        },
+    ),
+    Group(
         "mt.math: graphics",
         "*Types*: floats; vectors where the description has one. Elementwise as far as that makes sense. *Errors*: "
         "shapes that do not fit. Types: vec2 to vec4, ivec, uvec, mat2 to mat4.",

@@ -19,6 +19,7 @@ STATED |= {"is_active", "activate", "deactivate"}
 # What no_activate keeps from being written is in the cells' own activity, rescaling is arithmetic on constants, and a twin
 # has no slots that are in use: e2e/test_levels*.py have these.
 ELSEWHERE = {"no_activate", "rescale_index", "used"}
+ELSEWHERE |= {"stop_grad"}  # is its argument but to derivatives: e2e/test_gradients_in_kernels.py
 # Vectors and sums of the C library's results, whose number of wrong places has no bound; test_math_library.py has them.
 SEVERAL_ROUNDINGS = {"cexp", "clog", "cpow", "eye", "rotation2d", "vdir", "rot_by_axis", "rot_yaw_pitch_roll", "rotation3d"}
 COMPILE_TIME = {"block_local", "cache_read_only", "assume_in_range", "static_print", "static_assert"}

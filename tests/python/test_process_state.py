@@ -30,7 +30,10 @@ OWN = {
     r"^findTarget\(.*::(x86|aarch64)$": "LLVM's targets are registered once in a process",
     r"metate::python::\(anonymous namespace\)::innermost$|mainThread": "signals arrive at a process, at its main thread",
     r"^metate::python::\(anonymous namespace\)::(compileError|frontendError)$": "the extension's exception classes",
-    r"^metate::python::(callable::)?\(anonymous namespace\)::(\w*[sS]lots|members|methods|properties|spec)$": "Python's tables",
+    r"^metate::python::((callable|bound)::)?\(anonymous namespace\)::(\w*[sS]lots|members|methods|spec)$": "Python's tables",
+    r"^metate::python::\(anonymous namespace\)::properties$": "Python's tables",
+    r"^metate::python::bound::\(anonymous namespace\)::(type|callableType)$": "the extension's types",
+    r"^metate::python::callable::\(anonymous namespace\)::watchers$": "while a tape is open in some thread no call is plain",
     r"^metate::python::\(anonymous namespace\)::create\(.*::(names|slowName)$": "Python's tables",
 }
 
@@ -78,6 +81,7 @@ def test_what_the_other_libraries_have_is_justified():
 # dropped windows, which wait until no other one draws.
 PYTHON = {
     ("context.py", "_default"), ("context.py", "_entered"), ("context.py", "_imposed"), ("device.py", "_LEFT"),
+    ("recording.py", "_watchers"),
 }  # fmt: skip
 HOLDERS = {
     "list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter", "Lock", "RLock", "local", "ContextVar", "count",
