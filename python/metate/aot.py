@@ -141,8 +141,9 @@ class Module:
                 under different names. (A name may stand here, too.)
             name: the kernel's name in the module.
             grad: True adds its derivative in reverse mode as well, under the name ``NAME_grad``. It takes the same
-                arguments, then the gradient of each array of a float type, in the same order, ``x.grad`` of ``x``; an array annotated with
-                ``needs_grad=False`` is a constant. Trees of gradients are named arguments as those of fields are.
+                arguments, then the gradient of each array of a float type, in the same order, ``x.grad`` of ``x``; an
+                array annotated with ``needs_grad=False`` is a constant. Trees of gradients are named arguments as those of
+                fields are.
         All other annotations must say everything that compiling needs: an array's dtype and ndim. What they leave
         open is a TypeError_ at that parameter when the module is built.
         Raises RuntimeTypeError_, RuntimeValueError_, and CompilationError for incomplete template arguments.
