@@ -331,8 +331,8 @@ class Kernel(_runtime.Callable):
 
     def accesses(self, arguments: tuple) -> dict[str, int]:
         """How the code for these arguments uses each of them (metate_access), by name; it is compiled now if need be."""
-        home, arguments = self._home(), self._without_packs(arguments)
-        instance = self._instance_for(home, False, self._specialisation(home.options, arguments), arguments)
+        home, given = self._home(), self._without_packs(arguments)
+        instance = self._instance_for(home, False, self._specialisation(home.options, given), given)
         return {one["name"]: one["access"] for one in instance.kernel.parameters}
 
     def _make(self, home, instance, parameters, arguments):

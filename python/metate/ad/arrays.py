@@ -57,6 +57,10 @@ class Call:
         )
         return made
 
+    def derivative(self, number: int, kind: str) -> Any:
+        """A copy of the gradient ("grad") or dual of an argument, a NumPy array."""
+        return getattr(self.arguments[number], kind).to_numpy()
+
 
 def _view_of(argument):
     """An array of the package's over the argument's memory; what is no array as it is."""

@@ -31,7 +31,7 @@ def vjp(kernel: Any, *arguments: Any) -> tuple[tuple, Callable[..., tuple]]:
             raise RuntimeValueError_(f"vjp: expected {len(call.written)} cotangents, got {len(cotangents)}")
         back = call.with_derivatives("grad", dict(zip(call.written, map(_as_array, cotangents))))
         back.run("grad")
-        return tuple(back.arguments[k].grad.to_numpy() for k in call.read)
+        return tuple(back.derivative(k, "grad") for k in call.read)
 
     return tuple(given[k] for k in call.written), pull
 
@@ -56,7 +56,7 @@ def jvp(kernel: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[t
     ahead = call.with_derivatives("dual", numbered)
     ahead.run("fwd")
     written = tuple(primals[k - call.number(0)] for k in call.written)
-    return written, tuple(ahead.arguments[k].dual.to_numpy() for k in call.written)
+    return written, tuple(ahead.derivative(k, "dual") for k in call.written)
 
 
 def grad(kernel: Any, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -79,7 +79,7 @@ def grad(kernel: Any, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
         (loss,) = call.written
         back = call.with_derivatives("grad", {loss: np.ones(call.arguments[loss]._values().shape)})
         back.run("grad")
-        found = tuple(back.arguments[k].grad.to_numpy() for k in numbers)
+        found = tuple(back.derivative(k, "grad") for k in numbers)
         return found[0] if isinstance(argnums, int) else found
 
     return gradient

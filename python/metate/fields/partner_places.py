@@ -19,7 +19,7 @@ def place_beside(nodes: list, kind: str) -> None:
     leaves = [leaf for leaf in leaves_below(nodes) if leaf.field() is not None]
     placed = {id(field) for field in (leaf.field() for leaf in leaves) if placed_partner(field, kind) is not None}
     for leaf in leaves:
-        field = leaf.field()
+        field: Any = leaf.field()
         partner = partner_of(field, kind) if id(field) not in placed else None
         if partner is None:
             continue
