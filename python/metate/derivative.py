@@ -58,6 +58,10 @@ class Derivative(Kernel):
                 found[name] = one._replace(partners=() if is_constant else ((self.kind, one.contiguous),))
         return found
 
+    def interpreted_stage(self, options) -> str:
+        """Not the import stage: what is imported is the primal."""
+        return "simplify" if options.interp_stage == "import" else options.interp_stage
+
     def _launcher(self, home, may_alias):
         launch = super()._launcher(home, may_alias)
         if self.kind == "dual" or self.source.returns is None:

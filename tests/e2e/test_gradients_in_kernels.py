@@ -287,3 +287,27 @@ def test_derivatives_come_from_the_cache(tmp_path):
 
     assert run() == ["compiled and cached"] * 2
     assert run() == ["loaded"] * 2
+
+
+INTERPRETED = [{"arch": mt.interp, "interp_stage": stage} for stage in mt.context.INTERP_STAGES]
+
+
+@pytest.mark.parametrize("options", [*INTERPRETED, {"debug": True}])
+def test_in_the_interpreter_and_in_debug_mode(options):
+    with mt.Context(**options):
+        x, s = (mt.field(mt.f32, shape, needs_grad=True, needs_dual=True) for shape in (3, ()))
+        a = mt.ndarray(mt.f32, 3, needs_grad=True)
+
+        @mt.kernel
+        def f(a: mt.types.ndarray()):
+            for i in x:
+                s[None] += x[i] ** 2 * a[i]
+
+        a.fill(2)
+        x.from_numpy(np.array([1, 2, 3], np.float32))
+        with mt.ad.Tape(s):
+            f(a)
+        assert s[None] == 28 and x.grad.to_numpy().tolist() == [4, 8, 12] and a.grad.to_numpy().tolist() == [1, 4, 9]
+        with mt.ad.FwdMode(s, x, [1, 0, 0]):
+            f(a)
+        assert s.dual[None] == 4
