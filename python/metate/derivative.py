@@ -8,10 +8,14 @@ the primal's (`metate-differentiate`).
 from __future__ import annotations
 
 import copy
+import linecache
+import re
 
-from .errors import DerivativeError_
+from .errors import CompilationError, DerivativeError_
 from .frontend.specialize import ArrayParameter
 from .kernel import Kernel
+
+_REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?(gradient of .+)')
 
 
 class Derivative(Kernel):
@@ -61,6 +65,21 @@ class Derivative(Kernel):
     def interpreted_stage(self, options) -> str:
         """Not the import stage: what is imported is the primal."""
         return "simplify" if options.interp_stage == "import" else options.interp_stage
+
+    def _lower(self, compiler, module, options, reserves, told=None):
+        try:
+            return super()._lower(compiler, module, options, reserves, told)
+        except CompilationError as error:
+            raise self._at_its_line(error) from None
+
+    def _at_its_line(self, error):
+        """What the compiler refuses to differentiate, at the line of the source that it names."""
+        found = _REFUSAL.search(error.message)
+        if found is None:
+            return error
+        file, line, column, text = found.groups()
+        source = linecache.getline(file, int(line)) or None
+        return DerivativeError_(text, file=file, line=int(line), column=int(column), source=source)
 
     def _launcher(self, home, may_alias):
         launch = super()._launcher(home, may_alias)

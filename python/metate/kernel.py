@@ -432,7 +432,9 @@ class Kernel(_runtime.Callable):
             checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}
             if not options.stop:
                 choices.debug = False  # its checks would end a launch that is to go on
-            return compiler.compile(module, choices, stage=self.interpreted_stage(options), checks=sorted(checks), stop=options.stop)
+            return compiler.compile(
+                module, choices, stage=self.interpreted_stage(options), checks=sorted(checks), stop=options.stop
+            )
         except _compiler.CompileError as error:
             raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
 

@@ -311,3 +311,18 @@ def test_in_the_interpreter_and_in_debug_mode(options):
         with mt.ad.FwdMode(s, x, [1, 0, 0]):
             f(a)
         assert s.dual[None] == 4
+
+
+def test_what_has_no_derivative_is_refused_at_its_line():
+    x, y = (mt.field(mt.f32, 3, needs_grad=True) for _ in range(2))
+
+    @mt.kernel
+    def noise():
+        for i in x:
+            y[i] = x[i] * mt.random()
+
+    with pytest.raises(mt.TaichiCompilationError) as raised:
+        noise.grad()
+    line = noise.source.first_line + 3
+    assert isinstance(raised.value, RuntimeError) and raised.value.line == line and raised.value.file == __file__
+    assert "y[i] = x[i] * mt.random()" in str(raised.value) and "gradient of kernel 'noise_grad'" in str(raised.value)
