@@ -66,6 +66,13 @@ class Derivative(Kernel):
         """Not the import stage: what is imported is the primal."""
         return "simplify" if options.interp_stage == "import" else options.interp_stage
 
+    def _make(self, home, instance, parameters, arguments):
+        super()._make(home, instance, parameters, arguments)
+        for captured in instance.requirements.fields:  # those without a partner are constants for good
+            field = captured.path.find(arguments)
+            if hasattr(field, "_is_constant_now"):
+                field._is_constant_now(self.kind)
+
     def _lower(self, compiler, module, options, reserves, told=None):
         try:
             return super()._lower(compiler, module, options, reserves, told)

@@ -326,3 +326,19 @@ def test_what_has_no_derivative_is_refused_at_its_line():
     line = noise.source.first_line + 3
     assert isinstance(raised.value, RuntimeError) and raised.value.line == line and raised.value.file == __file__
     assert "y[i] = x[i] * mt.random()" in str(raised.value) and "gradient of kernel 'noise_grad'" in str(raised.value)
+
+
+def test_a_gradient_that_is_placed_after_a_derivative():
+    x, c, s = mt.field(mt.f32), mt.field(mt.f32, 3), mt.field(mt.f32, (), needs_grad=True)
+    mt.root.dense(mt.i, 3).place(x)
+
+    @mt.kernel
+    def f():
+        for i in x:
+            s[None] += x[i] + c[i]
+
+    f.grad()
+    said = "a derivative was computed in which its field is a constant; place it before the first derivative"
+    for place in (lambda: mt.root.dense(mt.i, 3).place(x.grad), mt.root.lazy_grad):
+        with pytest.raises(mt.TreeError, match=said):
+            place()

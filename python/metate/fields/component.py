@@ -50,6 +50,9 @@ class Component:
     def _partner(self, kind):
         return self._of_partner(self._field._partner(kind))
 
+    def _is_constant_now(self, kind):
+        self._field._is_constant_now(kind)
+
     def _of_partner(self, partner):
         return None if partner is None else Component(partner, self._number)
 

@@ -37,6 +37,7 @@ class Field:
         "_elements",
         "_fixed",
         "_given_offset",
+        "_is_late",
         "_leaves",
         "_made_at",
         "_memory",
@@ -54,6 +55,7 @@ class Field:
         self.element = element
         self.name = name
         self.partner_kind = None
+        self._is_late = False  # of a partner: its field is a constant in a derivative that was compiled
         self._needs = needs  # kinds of partners (gradients.py) that it is not used without
         self._partners = {}  # kind -> field
         self._made_at = made_at
@@ -334,6 +336,11 @@ class Field:
     def _partner(self, kind):
         """Its gradient ("grad") or dual where that has a place, else None."""
         return gradients.placed_partner(self, kind)
+
+    def _is_constant_now(self, kind):
+        """A derivative was compiled without its partner, which can have no place from now on."""
+        if self._partner(kind) is None and (partner := gradients.partner_of(self, kind)) is not None:
+            partner._is_late = True
 
     @property
     def _has_memory(self) -> bool:

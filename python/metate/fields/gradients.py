@@ -68,6 +68,13 @@ def check_needed(field) -> None:
             raise TreeError(f"{field._described()}: needs_{kind}: its {_WORDS[kind]} has no place; {hint}")
 
 
+def check_early(partner) -> None:
+    """Raises TreeError for a partner that comes too late: derivatives were compiled in which its field is a constant."""
+    if partner._is_late:
+        text = "a derivative was computed in which its field is a constant; place it before the first derivative"
+        raise TreeError(f"{partner._described()}: {text}")
+
+
 def clear(kind: str) -> None:
     """Sets all partners of one kind in the current context to zero, in the cells that are active."""
     for field in list(_context.current().holdings.partners):

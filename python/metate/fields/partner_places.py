@@ -9,7 +9,7 @@ from .. import context as _context
 from .. import value_types as _types
 from ..errors import RuntimeTypeError_
 from .drawing import FieldTree, Leaf, leaves_below, tree_of
-from .gradients import any_partner_of, partner_of, placed_partner
+from .gradients import any_partner_of, check_early, partner_of, placed_partner
 from .placement import Layout
 from .struct_field import StructField
 
@@ -26,6 +26,7 @@ def place_beside(nodes: list, kind: str) -> None:
         tree = tree_of(leaf)
         with tree.lock:
             tree.check_open(f"lazy_{kind}")
+            check_early(partner)
             partner._given_offset = field._offset
             beside = Leaf(leaf.above, partner, leaf.component)
             (tree.branches if isinstance(leaf.above, FieldTree) else leaf.above.below).append(beside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import TreeError
 from .drawing import FieldTree, Leaf, tree_of
+from .gradients import check_early
 
 
 def place(node, fields, offset) -> None:
@@ -43,6 +44,7 @@ def _parts(fields):
 
 
 def _check_free(field, component, seen):
+    check_early(field)
     placed = {leaf.component for leaf in field._leaves}
     over = field._is_placed and not placed  # a member of an instance
     taken = over or None in placed or component in placed or (component is None and placed)
