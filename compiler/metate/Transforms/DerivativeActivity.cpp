@@ -115,6 +115,9 @@ void DerivativeActivity::findUseful(KernelOp kernel) {
 }
 
 bool DerivativeActivity::takesPart(Operation *op) const {
+  // Of a branch or loop also: it may hand on what was active before it, and do nothing else.
+  if (llvm::any_of(op->getResults(), [&](Value result) { return isActive(result); }))
+    return true;
   if (op->getNumRegions())
     return op
         ->walk([&](Operation *inner) {
@@ -122,10 +125,9 @@ bool DerivativeActivity::takesPart(Operation *op) const {
                                                                  : WalkResult::advance();
         })
         .wasInterrupted();
-  if (llvm::any_of(op->getResults(), [&](Value result) { return isActive(result); }))
-    return true;
-  // What a plain store overwrites has no influence on what comes after it.
+  // What a plain store overwrites has no influence on what comes after it; an atomic operation that is no sum changes the
+  // influence of what was there, whatever it is given.
   std::optional<MemoryAccess> access = MemoryAccess::of(op);
   return access && access->writes() && places.has(*access) &&
-         (!access->combined || isActive(access->written));
+         (!access->isSum() || isActive(access->written));
 }

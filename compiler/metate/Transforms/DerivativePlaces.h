@@ -31,6 +31,7 @@ struct MemoryAccess {
   static std::optional<MemoryAccess> of(mlir::Operation *op);
   bool reads() const { return bool(result); }
   bool writes() const { return bool(written); }
+  bool isSum() const { return combined == mlir::arith::AtomicRMWKind::addf; }
 };
 
 /// Do two of them name one member, or one array?

@@ -202,7 +202,10 @@ Value DerivativeRules::ofPower(Operation *op, unsigned k, Value seed) {
     Value less = subtract(exponent, constant(type, 1));
     Value power =
         ElementaryOp::create(builder, loc, ElementaryFunction::Pow, ValueRange{base, less});
-    return multiply(multiply(seed, exponent), power);
+    // x ** 0 is 1 also at 0, where the power beside it is infinite.
+    Value isConstant =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, exponent, zero(type));
+    return select(isConstant, zero(type), multiply(multiply(seed, exponent), power));
   }
   Value isPositive =
       arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, base, zero(type));

@@ -99,7 +99,7 @@ LogicalResult ForwardMode::visitAccess(const MemoryAccess &access) {
     places.store(builder, access, derivativeOrZero(access.written), here);
     return success();
   }
-  if (*access.combined != arith::AtomicRMWKind::addf)
+  if (!access.isSum())
     return fail(access.op, "an atomic operation that is no sum (" +
                                arith::stringifyAtomicRMWKind(*access.combined) +
                                ") has no derivative here; write it as a loop in order, or over "

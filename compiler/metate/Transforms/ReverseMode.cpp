@@ -206,8 +206,7 @@ LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
   Value ofResult =
       access.result && activity.isActive(access.result) ? gradientOf(access.result) : Value();
   if (access.writes()) {
-    bool isSum = access.combined == arith::AtomicRMWKind::addf;
-    if (access.combined && !isSum)
+    if (access.combined && !access.isSum())
       return fail(access.op, "an atomic operation that is no sum (" +
                                  arith::stringifyAtomicRMWKind(*access.combined) +
                                  ") has no derivative here; write it as a loop in order, or over "

@@ -98,3 +98,30 @@ metate.kernel @effect(%x: memref<?xf32>, %dx: memref<?xf32>, %n: memref<i32>, %c
   }
   metate.return
 }
+
+// -----
+
+// What is given has no derivative; what was there has.
+metate.kernel @scaled(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%c) {
+    // expected-error @below {{an atomic operation that is no sum (mulf) has no derivative here}}
+    %old = memref.atomic_rmw mulf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @scaled_forward(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "forward"} {
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%c) {
+    // expected-error @below {{an atomic operation that is no sum (mulf) has no derivative here}}
+    %old = memref.atomic_rmw mulf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}

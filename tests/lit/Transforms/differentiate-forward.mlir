@@ -40,3 +40,23 @@ metate.kernel @constant(%y: memref<f32>, %dy: memref<f32>, %v: f32) attributes {
   memref.store %v, %y[] : memref<f32>
   metate.return
 }
+
+// A branch that only hands a value on, or does not, has a derivative.
+// CHECK-LABEL: metate.kernel @hands_on
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<f32>, %[[Y:[a-z0-9]+]]: memref<f32>, %[[DX:[a-z0-9]+]]: memref<f32>, %[[DY:[a-z0-9]+]]: memref<f32>
+// CHECK: %[[D:.*]] = memref.load %[[DX]]
+// CHECK: %[[R:.*]] = arith.select %{{.*}}, %[[D]], %{{.*}} : f32
+// CHECK: memref.store %[[R]], %[[DY]]
+metate.kernel @hands_on(%x: memref<f32>, %y: memref<f32>, %dx: memref<f32>, %dy: memref<f32>, %c: i1, %k: i32) attributes {metate.differentiate = "forward"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.derivative %y[""], %dy[""] : memref<f32>, memref<f32>
+  %a = memref.load %x[] : memref<f32>
+  %s = scf.if %c -> f32 {
+    scf.yield %a : f32
+  } else {
+    %f = arith.sitofp %k : i32 to f32
+    scf.yield %f : f32
+  }
+  memref.store %s, %y[] : memref<f32>
+  metate.return
+}
