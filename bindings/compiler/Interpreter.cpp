@@ -3,6 +3,7 @@
 #include "Choices.h"
 #include "Compiler.h"
 
+#include "metate/Dialect/Derivative.h"
 #include "metate/Dialect/Elementary.h"
 #include "metate/Interp/Interpreter.h"
 #include "metate/Jit/Jit.h"
@@ -42,6 +43,24 @@ interp::Checks checksOf(const std::vector<std::string> &names, bool stop) {
   return checks;
 }
 
+bool standsForDerivative(KernelOp kernel, llvm::StringRef mode) {
+  auto mark = kernel->getAttrOfType<mlir::StringAttr>(mark::differentiate);
+  return mark && mark.getValue() == mode;
+}
+
+/// The compiled derivative may have memory of its own behind the arguments; the one that is interpreted takes it, and leaves it.
+void addArgumentsOf(mlir::ModuleOp lowered, mlir::ModuleOp interpreted) {
+  for (auto kernel : interpreted.getOps<KernelOp>()) {
+    auto other = lowered.lookupSymbol<KernelOp>(kernel.getSymName());
+    if (!other || !standsForDerivative(kernel, forwardMode))
+      continue;
+    for (unsigned k = kernel.getNumArguments(); k < other.getNumArguments(); ++k)
+      if (mlir::failed(kernel.insertArgument(k, other.getArgument(k).getType(),
+                                             other.getArgAttrDict(k), kernel.getLoc())))
+        llvm_unreachable("an argument more");
+  }
+}
+
 /// All of the work, without Python's lock.
 llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, mlir::ModuleOp source,
                                                            Stage stage,
@@ -50,10 +69,17 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
   mlir::OwningOpRef<mlir::ModuleOp> interpreted = source.clone();
   if (llvm::Error error = runStages(*interpreted, Stage::Import, stage, options))
     return error;
+  // After import a gradient is not written yet: it is what the pass makes. A forward derivative is interpreted as it is, in dual
+  // numbers, which know nothing of the pass.
+  if (llvm::any_of(interpreted->getOps<KernelOp>(),
+                   [](KernelOp kernel) { return standsForDerivative(kernel, reverseMode); }))
+    if (llvm::Error error = makeDerivatives(*interpreted))
+      return error;
   // The interface is the compiler's, so that a kernel looks the same to its host on any target.
   mlir::OwningOpRef<mlir::ModuleOp> lowered = interpreted->clone();
   if (llvm::Error error = runStages(*lowered, stage, Stage::Offload, options))
     return error;
+  addArgumentsOf(*lowered, *interpreted);
   if (llvm::Error error = recordInterfaces(*lowered))
     return error;
   // The interpreter asks for interrupts at each turn of a loop, as debug kernels do.

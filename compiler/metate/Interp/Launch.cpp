@@ -1,5 +1,6 @@
 //===- Launch.cpp - arguments of one launch ---------------------*- C++ -*-===//
 #include "metate/Interp/Launch.h"
+#include "metate/Dialect/Derivative.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -16,6 +17,9 @@ using namespace metate::interp;
 Launch::Launch(const KernelRecord &kernel, const RuleTable &rules, const Checks &checks,
                const metate_slot *slots, const metate_host *host)
     : machine(kernel.op, rules, checks, host), kernel(kernel) {
+  auto mode = this->kernel.op->getAttrOfType<StringAttr>(mark::differentiate);
+  if (mode && mode == forwardMode)
+    machine.duals.emplace();
   for (unsigned k = 0; k < kernel.info->argument_count; ++k)
     bindArgument(k, slots + kernel.arguments[k].first_slot);
 }
@@ -49,7 +53,8 @@ void Launch::bindArray(BlockArgument argument, const metate_argument_info &info,
     array.shown = type.getValue();
   if (auto element = kernel.op.getArgAttrOfType<DenseI64ArrayAttr>(number, mark::element))
     array.componentRank = element.size();
-  if (kernel.op.getArgAttr(number, mark::result))
+  array.isResult = bool(kernel.op.getArgAttr(number, mark::result));
+  if (array.isResult)
     array.name = "the returned value";
   array.memory = static_cast<uint8_t *>(slots[0].p);
   array.isWritten = info.access & METATE_ACCESS_WRITE;

@@ -51,6 +51,8 @@ void Machine::pass(Value value, Value argument, StringRef name) {
 
 //===-- control -------------------------------------------------------------===//
 
+void Machine::apply(Operation *op) { rules.find(op->getName().getTypeID())->second(*this, op); }
+
 Operation *Machine::run(mlir::Block &block, ArrayRef<Components> arguments) {
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     set(argument, value);
@@ -60,9 +62,11 @@ Operation *Machine::run(mlir::Block &block, ArrayRef<Components> arguments) {
       nans.used(*this, &op);
     if (op.hasTrait<OpTrait::IsTerminator>())
       return &op;
-    rules.find(op.getName().getTypeID())->second(*this, &op);
+    apply(&op);
     if (stopped())
       break;
+    if (duals)
+      duals->passed(*this, &op);
     if (followsNaNs)
       nans.passed(*this, &op);
   }

@@ -7,6 +7,7 @@
 #ifndef METATE_INTERP_MACHINE_H
 #define METATE_INTERP_MACHINE_H
 
+#include "metate/Interp/Duals.h"
 #include "metate/Interp/Interpreter.h"
 #include "metate/Interp/NanTrace.h"
 #include "metate/Interp/WriteLog.h"
@@ -60,6 +61,8 @@ public:
   /// Runs a block with these arguments; returns its terminator, whose operands then have values.
   /// The caller looks at stopped() first.
   mlir::Operation *run(mlir::Block &block, llvm::ArrayRef<Components> arguments = {});
+  /// Runs the rule of one operation.
+  void apply(mlir::Operation *op);
   /// Gives each of `results` the value of the terminator's operand.
   void yield(mlir::ValueRange results, mlir::OperandRange operands);
   bool stopped() const { return status != METATE_OK; }
@@ -121,8 +124,9 @@ public:
   bool isSilent = false;              ///< prints and findings are left out: the second opinion
   /// What stopped the second opinion, where, and in which iteration.
   std::tuple<mlir::Operation *, std::string, Coordinates> otherEnd;
-  NanTrace nans;   ///< for `nan`
-  WriteLog writes; ///< for `conflict` and `order`
+  std::optional<Duals> duals; ///< of a kernel that stands for its forward derivative
+  NanTrace nans;              ///< for `nan`
+  WriteLog writes;            ///< for `conflict` and `order`
   /// Goes on after the second opinion was stopped.
   void resume() { status = METATE_OK; }
   std::mt19937_64 *shuffle = nullptr;

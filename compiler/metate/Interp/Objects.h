@@ -49,6 +49,7 @@ struct Array {
   llvm::SmallVector<int64_t> extents, strides;
   uint8_t *memory = nullptr; ///< the caller's; null for a local
   bool isWritten = false;    ///< by this kernel; not said of a local
+  bool isResult = false;     ///< what the launch gives back, or keeps for itself
   std::vector<std::optional<Components>>
       locals; ///< of a local; an element without value: unwritten
 

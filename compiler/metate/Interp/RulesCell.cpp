@@ -140,6 +140,7 @@ static void store(Machine &machine, StoreOp op) {
   if (!isInside || !prepareWrite(machine, op, place, op.getActive()))
     return;
   Components value = machine.components(op.getValue());
+  value.resize(countOf(op.getValue().getType())); // without derivatives (Duals.h)
   if (component) {
     Components whole = place.tree.read(place.node, place.at);
     whole[*component] = value[0];

@@ -65,8 +65,9 @@ static void insert(Machine &machine, vector::InsertOp op) {
   SmallVector<int64_t> position = positionOf(machine, op.getMixedPosition());
   Components all = machine.components(op.getDest());
   if (checkPosition(machine, op, type, position))
-    llvm::copy(machine.components(op.getValueToStore()),
-               all.begin() + partOf(type, position).first);
+    std::copy_n(machine.components(op.getValueToStore()).begin(),
+                countOf(op.getValueToStore().getType()),
+                all.begin() + partOf(type, position).first);
   machine.set(op, std::move(all));
 }
 

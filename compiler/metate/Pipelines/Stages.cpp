@@ -249,6 +249,15 @@ llvm::Error metate::recordInterfaces(ModuleOp module) {
   return llvm::Error::success();
 }
 
+llvm::Error metate::makeDerivatives(ModuleOp module) {
+  DiagnosticText diagnostics(module.getContext());
+  PassManager passes(module.getContext());
+  passes.addPass(createDifferentiate());
+  if (failed(passes.run(module)))
+    return llvm::createStringError("metate-differentiate failed\n" + diagnostics.text);
+  return llvm::Error::success();
+}
+
 llvm::Error metate::emitFor(ModuleOp module, llvm::ArrayRef<TargetPtr> targets,
                             const Options &options) {
   if (targets.empty())

@@ -1,0 +1,174 @@
+"""Derivatives of random kernels: forward and reverse mode, against dual numbers, each other and differences.
+
+`check` takes a kernel over arrays, compiles its two derivatives, and compares: forward mode with the dual-number interpretation
+of the kernel itself, which knows nothing of the pass that differentiates; reverse with forward mode by <w, J v> = <J^T w, v>, and
+interpreted with compiled; forward mode with central differences, where the kernel is smooth. A kernel that the pass refuses,
+with a line, counts as refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import numpy as np
+
+import metate as mt
+from metate import context, runtime
+from metate_native import _compiler, _runtime
+
+kernels = importlib.import_module("metate.kernel")
+CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
+REFUSED = re.compile(r"(?:gradient|derivative) of kernel '[^']*': (.*)")
+VARIANTS = tuple((level, threads) for level in (0, 2) for threads in (1, 4))
+STEPS = (1e-6, 3e-6)
+
+
+class Refused(Exception):
+    """The pass says why, with a line."""
+
+
+def _parts(text):
+    """Split at the commas that stand in no bracket."""
+    depth, parts = 0, [""]
+    for k, char in enumerate(text):
+        arrow = char == ">" and text[k - 1] == "-"
+        depth += (char in CLOSING) - (char in CLOSING.values() and not arrow)
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part.strip() for part in parts if part.strip()]
+
+
+def derivative_text(kernel, arguments, mode):
+    """(IR, numbers): the kernel's import, marked, with an array of the derivative for each of floats; their numbers."""
+    options = context.current().options
+    text = kernel._walk(options, kernel._specialised_on(options, arguments))[0].text(True)
+    start = text.index("(", text.index("metate.kernel @"))
+    depth, end = 0, start
+    while True:
+        depth += text[end] == "("
+        depth -= text[end] == ")"
+        if not depth:
+            break
+        end += 1
+    parts = _parts(text[start + 1 : end])
+    numbers, added, said = [], [], []
+    for k, part in enumerate(parts):
+        found = re.search(r"memref<[^>]*f(32|64)>", part)
+        if not found or "metate.result" in part:
+            continue
+        numbers.append(k)
+        name = re.search(r'metate.name = "([^"]*)"', part).group(1)
+        rest = part[part.index(":") + 1 :].replace(f'"{name}"', f'"{name}.grad"')
+        added.append(f"%derivative{k}:{rest}")
+        said.append(f'metate.derivative {part.split(":")[0]}[""], %derivative{k}[""] : {found.group(0)}, {found.group(0)}')
+    own = next((k for k, part in enumerate(parts) if "metate.result" in part), len(parts))
+    head, rest = text[: start + 1] + ", ".join(parts[:own] + added + parts[own:]) + ")", text[end + 1 :]
+    brace = rest.index("{")
+    if rest[:brace].strip() == "attributes":
+        rest = rest[:brace] + f'{{metate.differentiate = "{mode}", ' + rest[brace + 1 :]
+        body = rest.index("{", rest.index("}")) + 1
+    else:
+        rest = f' attributes {{metate.differentiate = "{mode}"}} ' + rest[brace:]
+        body = rest.index("{", rest.index("}")) + 1
+    return head + rest[:body] + "\n" + "\n".join(said) + rest[body:], numbers
+
+
+class Derivatives:
+    """Derivative kernels, compiled in every way or interpreted."""
+
+    def __init__(self):
+        self.jit, self.interpreter = _compiler.Jit(), _compiler.Interpreter()
+        self.contexts = {threads: mt.Context(threads=threads, default_fp=mt.f64) for _, threads in VARIANTS}
+
+    def run(self, text, arguments, derivatives, variant=None):
+        """Runs the derivative that `text` stands for; variant None interprets what was imported."""
+        level, threads = variant or (0, 1)
+        with self.contexts[threads]:
+            choices = kernels._choices(context.current().options)
+            choices.opt_level = level
+            choices.chunk_ns = 0  # chunks for all workers, however few iterations there are
+            module = _compiler.SourceModule("derivative")
+            module.parse(text)
+            try:
+                if variant is None:
+                    code = self.interpreter.compile(module, choices, stage="import", checks=[])
+                else:
+                    code = self.jit.compile(module, choices)
+            except _compiler.CompileError as error:
+                found = REFUSED.search(str(error))
+                if not found:
+                    raise
+                raise Refused(found.group(1)) from None
+            opened = _runtime.Module.open_static(runtime.device(), code.descriptor, code.entries, code)
+            made = opened.kernels[0]
+            _runtime.Dispatcher(lambda values: (made, (), (), (), (), -1))(*arguments, *derivatives)
+
+
+def _copies(values):
+    return [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+
+
+def _size(arrays):
+    return max([1.0, *(float(np.abs(array).max()) for array in arrays if array.size)])
+
+
+def check(derivatives, kernel, arguments, rng, tolerance=1e-9, variants=VARIANTS):
+    """What disagrees, as texts. Raises Refused."""
+    where = [k for k, value in enumerate(arguments) if isinstance(value, np.ndarray) and value.dtype.kind == "f"]
+    along = [rng.standard_normal(arguments[k].shape).astype(arguments[k].dtype) for k in where]
+    given = [rng.standard_normal(array.shape).astype(array.dtype) for array in along]
+
+    def primal(step):
+        values = _copies(arguments)
+        for k, direction in zip(where, along, strict=True):
+            values[k] += step * direction
+        kernel(*values)
+        return values
+
+    after = primal(0)
+    size = _size(after[k] for k in where)
+    if not np.isfinite(size) or size > 1e8:
+        return []
+    forward, numbers = derivative_text(kernel, arguments, "forward")
+    reverse, _ = derivative_text(kernel, arguments, "reverse")
+    assert numbers == where
+    wrong, duals, tangents = [], _copies(along), None
+    for variant in (None, *variants):
+        found = duals if variant is None else _copies(along)
+        values = _copies(arguments)
+        derivatives.run(forward, values, found, variant)
+        tangents = found
+        for k, (one, dual) in enumerate(zip(found, duals, strict=True)):
+            if not np.abs(one - dual).max() <= tolerance * _size([dual, one]) * size:
+                wrong.append(f"forward {variant}: array {k}: {one}, dual numbers {dual}")
+        if not all(np.abs(values[k] - after[k]).max() <= tolerance * size for k in where):
+            wrong.append(f"forward {variant}: the kernel's own results")
+    wrong += _against_differences(primal, where, duals, size, arguments)
+    expected = sum(float((a * b).sum()) for a, b in zip(tangents, given, strict=True))
+    for variant in (None, *variants):
+        gradient = _copies(given)
+        derivatives.run(reverse, _copies(after), gradient, variant)
+        product = sum(float((a * b).sum()) for a, b in zip(gradient, along, strict=True))
+        scale = sum(float(np.abs(a * b).sum()) for a, b in (*zip(gradient, along), *zip(tangents, given)))
+        if not abs(product - expected) <= 10 * tolerance * max(1.0, scale) * size:
+            wrong.append(f"reverse {variant}: <J^T w, v> = {product}, <w, J v> = {expected}")
+    return wrong
+
+
+def _against_differences(primal, where, duals, size, arguments):
+    """Nothing where two steps give two slopes, or in f32."""
+    if any(arguments[k].dtype != np.float64 for k in where):
+        return []
+    slopes = []
+    for step in STEPS:
+        above, below = primal(step), primal(-step)
+        slopes.append([(above[k] - below[k]) / (2 * step) for k in where])
+    wrong = []
+    for k, (one, other, dual) in enumerate(zip(*slopes, duals, strict=True)):
+        scale = 1e-4 * max(size, _size([other]))
+        if np.abs(one - other).max() < scale and not np.abs(one - dual).max() < scale:
+            wrong.append(f"array {k}: dual numbers {dual}, differences {one}")
+    return wrong

@@ -1,0 +1,60 @@
+"""Derivatives of random kernels: a short run. scripts/fuzz-kernels --gradients is the long one."""
+
+import numpy as np
+import pytest
+
+import metate as mt
+from differential import gradient_kernels, gradients
+from differential.fuzz_gradients import run
+
+SAVED = {  # what was wrong once: bodies of kernels
+    "branch_that_only_hands_on": """
+    for i in range(8):
+        a = x[i]
+        y[i] = a * (a if a > 0.437 else (i * 0.25))
+""",
+    "loop_that_only_exchanges": """
+    for i in range(8):
+        a = x[i]
+        b = 0.25 * i
+        for _ in range(n):
+            a, b = b, a
+        y[i] += a * a + p[i] * b
+""",
+}
+
+
+def test_derivatives_of_random_kernels_agree(rng, tmp_path):
+    report = run(int(rng.integers(1 << 24)), 10, tmp_path, variants=((0, 4), (2, 1)))
+    assert not report.wrong
+    assert report.refused < report.count / 2
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_saved_gradient(name, tmp_path, rng):
+    with mt.Context(default_fp=mt.f64):
+        kernel = gradient_kernels.load(gradient_kernels.HEAD + SAVED[name], tmp_path / f"{name}.py")
+        assert not gradients.check(gradients.Derivatives(), kernel, gradient_kernels.arguments(rng), rng)
+
+
+def test_dual_numbers_know_the_edges(tmp_path):
+    """Without the pass: what an interpreted kernel says of abs and sqrt at 0, equals of min, and powers at 0."""
+    text = gradient_kernels.HEAD + (
+        "    for i in range(1):\n"
+        "        y[0] = mt.abs(x[0])\n"
+        "        y[1] = mt.sqrt(x[0])\n"
+        "        y[2] = mt.min(x[0], p[0])\n"
+        "        y[3] = x[0] ** p[0]\n"
+        "        y[4] = mt.floor(x[1])\n"
+        "        y[5] = mt.max(p[1], x[1]) * x[1]\n"
+    )
+    with mt.Context(default_fp=mt.f64):
+        kernel = gradient_kernels.load(text, tmp_path / "edges.py")
+        values = [*(np.zeros(gradient_kernels.SIZE) for _ in gradient_kernels.ARRAYS), np.zeros(8, np.int32), 0]
+        values[0][1] = values[1][1] = 2.5
+        along = [np.full(gradient_kernels.SIZE, scale) for scale in (2.0, 3.0, 0.0, 0.0, 0.0)]
+        ir, _ = gradients.derivative_text(kernel, values, "forward")
+        for variant in (None, (0, 1)):
+            duals = [array.copy() for array in along]
+            gradients.Derivatives().run(ir, values, duals, variant)
+            assert duals[2][:6].tolist() == [0.0, 0.0, 3.0, 0.0, 0.0, 10.0]
