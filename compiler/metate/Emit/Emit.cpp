@@ -245,8 +245,10 @@ struct Compilation {
     return result;
   }
 
-  Expected<SmallVector<char, 0>> run(unsigned optLevel, const EmitOptions &options) {
-    if (Error error = linkTreeProtocol(*module, options.treeProtocol))
+  /// `given`: functions of the tree protocol that are another object's.
+  Expected<SmallVector<char, 0>> run(unsigned optLevel, const EmitOptions &options,
+                                     const llvm::StringSet<> &given) {
+    if (Error error = linkTreeProtocol(*module, options.treeProtocol, given))
       return error;
     setLinkage(*module, exported);
     if (isMutant(Mutant::FastFloats))
@@ -290,8 +292,10 @@ static void inParallel(size_t count, unsigned threads, llvm::function_ref<void(s
   take();
 }
 
-static Expected<std::vector<SmallVector<char, 0>>>
-compile(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOptions &options) {
+static Expected<std::vector<SmallVector<char, 0>>> compile(ArrayRef<CodePart> parts,
+                                                           const metate::Machine &named,
+                                                           const EmitOptions &options,
+                                                           const llvm::StringSet<> &given) {
   // MLIR's context is one thread's, so translation is this one's.
   SmallVector<std::unique_ptr<Compilation>> compilations;
   for (const CodePart &part : parts) {
@@ -307,7 +311,7 @@ compile(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOption
   std::vector<std::vector<CodegenRemark>> remarks(parts.size());
   std::vector<std::string> failures(parts.size());
   inParallel(parts.size(), threads, [&](size_t k) {
-    Expected<SmallVector<char, 0>> object = compilations[k]->run(named.optLevel, options);
+    Expected<SmallVector<char, 0>> object = compilations[k]->run(named.optLevel, options, given);
     if (object)
       objects[k] = std::move(*object);
     else
@@ -320,6 +324,31 @@ compile(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOption
   for (const std::string &failure : failures)
     if (!failure.empty())
       return llvm::createStringError(failure);
+  return objects;
+}
+
+/// All code as objects: that of `parts`, and options.treeObject where any of them takes something from there.
+static Expected<std::vector<SmallVector<char, 0>>>
+objectsOf(ArrayRef<CodePart> parts, const metate::Machine &named, const EmitOptions &options) {
+  Symbols given;
+  if (!options.treeObject.empty()) {
+    Expected<Symbols> symbols = symbolsOf(options.treeObject);
+    if (!symbols)
+      return symbols.takeError();
+    given = std::move(*symbols);
+  }
+  auto objects = compile(parts, named, options, given.defined);
+  if (!objects || given.defined.empty())
+    return objects;
+  SmallVector<StringRef> bytes;
+  for (const SmallVector<char, 0> &object : *objects)
+    bytes.push_back({object.data(), object.size()});
+  Expected<Symbols> symbols = symbolsOf(bytes);
+  if (!symbols)
+    return symbols.takeError();
+  if (llvm::any_of(symbols->undefined,
+                   [&](const std::string &name) { return given.defined.contains(name); }))
+    objects->emplace_back(options.treeObject.begin(), options.treeObject.end());
   return objects;
 }
 
@@ -349,7 +378,7 @@ Error metate::emit(ModuleOp module, const Machine &named, const EmitOptions &opt
   StringAttr sanitizer;
   if (options.sanitizer != Sanitizer::None)
     sanitizer = builder.getStringAttr(sanitizerName(options.sanitizer));
-  Expected<std::vector<SmallVector<char, 0>>> objects = compile(parts, *machine, options);
+  Expected<std::vector<SmallVector<char, 0>>> objects = objectsOf(parts, *machine, options);
   if (!objects)
     return objects.takeError();
   OwningOpRef<PayloadOp> payload =

@@ -25,6 +25,9 @@ struct EmitOptions {
   /// The tree protocol for this machine, as bitcode that outlives the call: the family compiles Support/Tree.c, or brings what
   /// has its functions. Empty: code that calls it is refused.
   llvm::StringRef treeProtocol;
+  /// An object file with functions of `treeProtocol` that payloads take from here, as they are: it is one of a payload's
+  /// objects that needs any. It outlives the call. Empty: all are compiled with each payload.
+  llvm::StringRef treeObject;
   /// Floating-point products and sums may become fused multiply-adds where their flags allow it;
   /// off: each operation rounds on its own, whatever the flags say.
   bool contract = true;

@@ -239,6 +239,7 @@ Expected<std::string> metate::linkPayload(const PayloadParts &parts) {
                                         "-soname",
                                         METATE_PAYLOAD_SYMBOL,
                                         "--build-id=none",
+                                        "--gc-sections",
                                         "--hash-style=gnu",
                                         "--eh-frame-hdr",
                                         "-z",

@@ -31,7 +31,15 @@ static void keepLinks(Module &module) {
   ReturnInst::Create(module.getContext(), BasicBlock::Create(module.getContext(), "", relink));
 }
 
-Error metate::linkTreeProtocol(Module &module, StringRef bitcode) {
+/// The function is another object's of the payload.
+static void leaveOutside(Function &function) {
+  function.deleteBody();
+  function.setLinkage(GlobalValue::ExternalLinkage);
+  function.setVisibility(GlobalValue::HiddenVisibility);
+  function.setDSOLocal(true);
+}
+
+Error metate::linkTreeProtocol(Module &module, StringRef bitcode, const StringSet<> &given) {
   if (none_of(module, isOfProtocol))
     return Error::success();
   if (bitcode.empty())
@@ -45,6 +53,9 @@ Error metate::linkTreeProtocol(Module &module, StringRef bitcode) {
   (*protocol)->setTargetTriple(module.getTargetTriple());
   if (NamedMDNode *flags = (*protocol)->getModuleFlagsMetadata()) // the kernels' decide
     flags->eraseFromParent();
+  for (const auto &name : given)
+    if (Function *function = (*protocol)->getFunction(name.first()))
+      leaveOutside(*function);
   SmallPtrSet<const Function *, 16> own;
   for (const Function &function : module)
     if (!function.isDeclaration())
@@ -54,7 +65,7 @@ Error metate::linkTreeProtocol(Module &module, StringRef bitcode) {
   for (Function &function : module) {
     if (own.contains(&function))
       continue;
-    if (isOfProtocol(function) && function.isDeclaration())
+    if (isOfProtocol(function) && function.isDeclaration() && !given.contains(function.getName()))
       return createStringError("the tree protocol has no function '" + function.getName() + "'");
     // The CPU is the target machine's, as of the kernels; with attributes of another one it would not
     // be inlined.

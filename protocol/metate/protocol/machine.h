@@ -24,6 +24,10 @@
 #define METATE_VIEW_INLINE static inline __attribute__((always_inline, unused))
 #endif
 #define METATE_VIEW_FUNCTION static __attribute__((unused))
+/* What takes longer than looking up its type and level: kernels of a CPU call it in machine code that is there already. */
+#ifndef METATE_VIEW_SHARED
+#define METATE_VIEW_SHARED METATE_VIEW_FUNCTION
+#endif
 
 /* ---- atomics: METATE_ATOMIC_LOAD(pointer, ACQUIRE) ------------------------------------------------ */
 

@@ -132,7 +132,7 @@ METATE_VIEW_FUNCTION uint32_t metate_view_search(const metate_view *view, uint32
 
 /* A slot of the pool that nobody else has, or 0. A device's workers, thousands of them, have no magazines: what is not in
  * the free list then is linked or in another worker's hand. */
-METATE_VIEW_FUNCTION uint32_t metate_view_take(const metate_view *view, uint32_t level) {
+METATE_VIEW_SHARED uint32_t metate_view_take(const metate_view *view, uint32_t level) {
 #if METATE_DEVICE
   METATE_BLOCK uint64_t *stack = &metate_view_pool_of(view, level)->free_head;
   uint32_t last = 0, slot = metate_view_pop(view, level, stack);
@@ -188,8 +188,8 @@ METATE_VIEW_FUNCTION void metate_view_unload(const metate_view *view, uint32_t l
 }
 
 /* A slot that was taken and never linked goes back. */
-METATE_VIEW_FUNCTION void metate_view_give_back(const metate_view *view, uint32_t level,
-                                                uint32_t slot) {
+METATE_VIEW_SHARED void metate_view_give_back(const metate_view *view, uint32_t level,
+                                              uint32_t slot) {
   METATE_BLOCK metate_pool *pool = metate_view_pool_of(view, level);
   METATE_BLOCK uint32_t *record = metate_view_record(view, level, slot);
   METATE_ATOMIC_STORE(&record[0], 0u, RELAXED);
@@ -219,7 +219,7 @@ METATE_VIEW_INLINE int metate_view_count(const metate_view *view, uint32_t level
   return 0;
 }
 
-METATE_VIEW_FUNCTION void metate_view_exhausted(const metate_view *view, uint32_t level) {
+METATE_VIEW_SHARED void metate_view_exhausted(const metate_view *view, uint32_t level) {
   uint64_t used = METATE_ATOMIC_LOAD(&metate_view_pool_of(view, level)->used, RELAXED);
   uint64_t least = metate_view_capacity(view, level) + 1ull;
   metate_view_report(view, level, used > least ? used : least);

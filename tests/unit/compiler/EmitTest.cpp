@@ -96,6 +96,30 @@ TEST(Emit, LinksTheTreeProtocolThatTheTargetBrings) {
             std::string::npos);
 }
 
+TEST(Emit, TakesWhatAllPayloadsShareFromAnObject) {
+  std::string text = replaced(saxpyText, "llvm.func private @saxpy_body",
+                              "llvm.func @metate_rt_settle(!llvm.ptr, !llvm.ptr, i32)\n"
+                              "  llvm.func private @saxpy_body");
+  text = replaced(
+      text, "%status = llvm.call @saxpy_body",
+      "%level = llvm.mlir.constant(0 : i32) : i32\n"
+      "llvm.call @metate_rt_settle(%slots, %slots, %level) : (!llvm.ptr, !llvm.ptr, i32) -> ()\n"
+      "%status = llvm.call @saxpy_body");
+  auto objects = [](const std::string &text, Sanitizer sanitizer, const char *target) {
+    Compiled compiled(text);
+    Options options = optimised(2);
+    options.sanitizer = sanitizer;
+    EXPECT_EQ(textOf(emitFor(*compiled.module, {target}, options)), "");
+    EXPECT_EQ(textOf(verifyEmitted(*compiled.module)), "");
+    return (*compiled.module->getOps<PayloadOp>().begin()).getObjectFiles().size();
+  };
+  EXPECT_EQ(objects(saxpyText, Sanitizer::None, "x86-64-v3"), 1u);
+  EXPECT_EQ(objects(text, Sanitizer::None, "x86-64-v3"), 2u);
+  EXPECT_EQ(objects(text, Sanitizer::None, "aarch64"), 2u);
+  EXPECT_EQ(objects(text, Sanitizer::Thread, "x86-64-v3"),
+            1u); // what it has not instrumented it does not see
+}
+
 TEST(Emit, RefusesAnInterfaceWithoutEntry) {
   std::string text = replaced(saxpyText, "entry \"metate_k_saxpy\"", "entry \"other\"");
   EXPECT_NE(emitted(text, "x86-64").find("entry 'other' is not defined"), std::string::npos);

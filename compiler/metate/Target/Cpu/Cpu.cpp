@@ -5,6 +5,7 @@
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Link.h"
 #include "metate/Emit/Sanitize.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Passes.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Target/Cpu/TreeBitcode.h"
@@ -107,6 +108,9 @@ Error CpuTarget::emit(ModuleOp module, const Options &options) const {
   wanted.optLevel = options.optLevel;
   EmitOptions code;
   code.treeProtocol = treeBitcode(machine);
+  // A sanitizer sees what it has instrumented.
+  if (options.sanitizer == Sanitizer::None && !isMutant(Mutant::LinksOutliveSort))
+    code.treeObject = treeObject(machine);
   code.contract = options.contract;
   code.sanitizer = options.sanitizer;
   code.family = familyName;
