@@ -4,6 +4,7 @@
 
 #include "Launch.h"
 
+#include <cstring>
 #include <dlfcn.h>
 
 namespace metate::python {
@@ -76,6 +77,30 @@ int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t m
   if (Launch::isBrief())
     limit = 1;
   return runInChunks(device->pool, count, grain, limit, body, context);
+}
+
+bool Device::copy(PyObject *to, PyObject *from) {
+  struct Bytes {
+    char *to;
+    const char *from;
+  };
+  BufferView target(to, PyBUF_WRITABLE), source(from, PyBUF_SIMPLE);
+  PyErr_Clear();
+  if (!target || !source || target->len != source->len)
+    return false;
+  Bytes bytes{static_cast<char *>(target->buf), static_cast<const char *>(source->buf)};
+  uintptr_t first = reinterpret_cast<uintptr_t>(bytes.to),
+            second = reinterpret_cast<uintptr_t>(bytes.from);
+  if (first < second + uint64_t(source->len) && second < first + uint64_t(target->len))
+    return false;
+  auto work = [](void *context, int64_t begin, int64_t end, uint32_t) -> int32_t {
+    auto *those = static_cast<Bytes *>(context);
+    std::memcpy(those->to + begin, those->from + begin, size_t(end - begin));
+    return METATE_OK;
+  };
+  constexpr int64_t grain = 1 << 17;
+  nb::gil_scoped_release released;
+  return parallelFor(this, target->len, grain, 0, work, &bytes) == METATE_OK;
 }
 
 void Device::print(void *self, const char *text, size_t bytes) {

@@ -7,6 +7,7 @@
 #ifndef METATE_BINDINGS_RUNTIME_DEVICE_H
 #define METATE_BINDINGS_RUNTIME_DEVICE_H
 
+#include "BufferView.h"
 #include "Profile.h"
 #include "Status.h"
 
@@ -32,6 +33,9 @@ public:
   /// 0, or more than the machine has: as many as it has. Kernels that are
   /// running keep what they have.
   void setThreads(uint32_t count) { threadLimit.store(count, std::memory_order_relaxed); }
+  /// Copies the bytes of one buffer to another one, by all threads. False where they are no such bytes (gaps, other sizes, read
+  /// only, overlapping): nothing was done. Leaves no Python error.
+  bool copy(PyObject *to, PyObject *from);
   /// "tbb" or "serial".
   const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
   metate_device_info describe() const;

@@ -179,8 +179,10 @@ bool Elements::hasForm(const Py_buffer &view) const {
   return true;
 }
 
+nb::object Elements::toArray() const { return tree->readMembers(members, element); }
+
 bool Elements::take(PyObject *array) {
-  if (members.size() != 1 || !PyObject_CheckBuffer(array))
+  if (!PyObject_CheckBuffer(array))
     return false;
   BufferView view(array, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
   if (!view) {
@@ -189,7 +191,7 @@ bool Elements::take(PyObject *array) {
   }
   if (!hasForm(*view))
     return false;
-  check(tree->writeDense(members[0], view->buf, uint64_t(view->len)));
+  check(tree->writeMembers(members, view->buf, uint64_t(view->len)));
   return true;
 }
 
@@ -243,6 +245,7 @@ void bindElements(nb::module_ &module) {
       .def("is_active",
            [](const Elements &self, nb::handle key) { return self.isActive(key.ptr()); })
       .def("fill", [](Elements &self, nb::handle value) { self.fill(value.ptr()); })
+      .def("to_array", [](const Elements &self) { return self.toArray(); })
       .def("take", [](Elements &self, nb::handle array) { return self.take(array.ptr()); })
       .def("activate", [](Elements &self, nb::handle key) { self.activate(key.ptr()); });
 }

@@ -21,9 +21,11 @@ public:
   void activate(PyObject *key);
   /// Every active element becomes `value`.
   void fill(PyObject *value);
-  /// Copies an array that is just what the field holds (a buffer of its type and shape without gaps, for one member) into
+  /// Copies an array that is just what the field holds (a buffer of its type and shape without gaps) into
   /// the active elements. False for every other thing, which is looked at no further.
   bool take(PyObject *array);
+  /// All elements as a new array.
+  nb::object toArray() const;
 
 private:
   struct Coordinates {

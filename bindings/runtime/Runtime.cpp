@@ -24,6 +24,8 @@ void bindDevice(nb::module_ &module) {
       .def_prop_ro("profile", &Device::profile, nb::rv_policy::reference_internal,
                    nb::sig("def profile(self) -> Profile | None"))
       .def_prop_rw("threads", &Device::threads, &Device::setThreads)
+      .def("copy", [](Device &self, nb::handle to,
+                      nb::handle from) { return self.copy(to.ptr(), from.ptr()); })
       .def_prop_ro("executor", [](const Device &self) { return std::string(self.executorName()); })
       .def_prop_ro("name", [](const Device &self) { return std::string(self.describe().name); })
       .def_prop_ro("arch", [](const Device &self) { return self.describe().arch; })

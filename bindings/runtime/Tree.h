@@ -33,8 +33,10 @@ public:
   void deactivateAll(uint32_t level);
   /// The index of a list's new last cell.
   uint64_t append(uint32_t level, const int64_t *coordinates, uint32_t count);
-  /// A whole member from an array: the status of metate_tree_write_dense.
-  int32_t writeDense(uint32_t member, const void *values, uint64_t bytes);
+  /// Whole members from an array: the status of metate_tree_write_members.
+  int32_t writeMembers(const std::vector<uint32_t> &members, const void *values, uint64_t bytes);
+  /// Whole members, components of the elements, as a new array.
+  nb::object readMembers(const std::vector<uint32_t> &members, const ElementType &element) const;
   void trim();
   void sort();
   /// Into a buffer, which is kept alive, or (None) memory of its own.

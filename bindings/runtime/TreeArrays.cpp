@@ -29,30 +29,40 @@ nb::tuple treeCells(const Tree &tree, uint32_t index) {
   return nb::make_tuple(coordinates.finish(), member ? values.finish() : nb::none());
 }
 
-nb::object readDense(const Tree &tree, uint32_t index) {
-  const LevelInfo &level = tree.getType()->level(index);
-  metate_tree *handle = tree.get();
-  NewArray values(level.element, level.shape);
+nb::object Tree::readMembers(const std::vector<uint32_t> &members,
+                             const ElementType &element) const {
+  metate_tree *handle = get();
+  NewArray values(element, type->level(members.at(0)).shape);
   int32_t status;
   {
-    TreeUse use(tree);
+    TreeUse use(*this);
     nb::gil_scoped_release released;
-    status = metate_tree_read_dense(handle, index, values.data(), values.bytes());
+    status = metate_tree_read_members(handle, members.data(), uint32_t(members.size()),
+                                      values.data(), values.bytes());
   }
   check(status);
   return values.finish();
 }
 
+nb::object readDense(const Tree &tree, uint32_t index) {
+  return tree.readMembers({index}, tree.getType()->level(index).element);
+}
+
 // So many bytes are copied in less time than it takes another thread to get the GIL.
 static constexpr uint64_t few = 1 << 14;
 
-int32_t Tree::writeDense(uint32_t member, const void *values, uint64_t bytes) {
+int32_t Tree::writeMembers(const std::vector<uint32_t> &members, const void *values,
+                           uint64_t bytes) {
   TreeUse use(*this);
   metate_tree *handle = get();
+  auto write = [&] {
+    return metate_tree_write_members(handle, members.data(), uint32_t(members.size()), values,
+                                     bytes);
+  };
   if (bytes <= few)
-    return metate_tree_write_dense(handle, member, values, bytes);
+    return write();
   nb::gil_scoped_release released;
-  return metate_tree_write_dense(handle, member, values, bytes);
+  return write();
 }
 
 void writeDense(Tree &tree, uint32_t index, nb::handle array) {
@@ -60,7 +70,7 @@ void writeDense(Tree &tree, uint32_t index, nb::handle array) {
   BufferView values(array.ptr(), PyBUF_C_CONTIGUOUS);
   if (!values)
     throw nb::python_error();
-  check(tree.writeDense(index, values->buf, uint64_t(values->len)));
+  check(tree.writeMembers({index}, values->buf, uint64_t(values->len)));
 }
 
 } // namespace metate::python

@@ -7,6 +7,9 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace metate::python {
 namespace {
@@ -241,6 +244,21 @@ std::string ElementType::text() const {
   return "matrix(" + std::to_string(rows) + ", " + std::to_string(columns) + ", " + scalar + ")";
 }
 
+/// Large memory in large pages, as NumPy asks for: what is new is given page by page, and 16,384 small ones of 64 MiB take
+/// longer than all the copying.
+static void adviseLargePages(void *memory, uint64_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr uintptr_t page = 4096;
+  if (bytes < 4 << 20)
+    return;
+  uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + page - 1) & ~(page - 1);
+  uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~(page - 1);
+  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE); // advice only
+#else
+  (void)memory, (void)bytes;
+#endif
+}
+
 NewArray::NewArray(const ElementType &type, const std::vector<int64_t> &outer)
     : dtype(type.dtype), count(1) {
   for (int64_t extent : outer)
@@ -261,6 +279,7 @@ NewArray::NewArray(const ElementType &type, const std::vector<int64_t> &outer)
   if (!storage)
     throwNamed("RuntimeError_", "no memory for an array of " + std::to_string(total) + " bytes",
                METATE_E_OUT_OF_MEMORY);
+  adviseLargePages(storage.get(), total);
 }
 
 uint32_t dtypeOfFormat(const char *format, Py_ssize_t size) {

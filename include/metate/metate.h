@@ -434,6 +434,13 @@ METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_
 /* The reverse: the active cells take their values from such an array, the others stay as they are. */
 METATE_API metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level,
                                                  const void *values, uint64_t bytes);
+/* The same of several members of one shape and type, with an array whose elements are theirs one after the other: the
+ * components of vectors that are kept apart. */
+METATE_API metate_status metate_tree_read_members(const metate_tree *tree, const uint32_t *levels,
+                                                  uint32_t count, void *values, uint64_t bytes);
+METATE_API metate_status metate_tree_write_members(metate_tree *tree, const uint32_t *levels,
+                                                   uint32_t count, const void *values,
+                                                   uint64_t bytes);
 /* Every active cell of a member takes one value (cell_bytes bytes). */
 METATE_API metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *value,
                                           uint64_t value_bytes);

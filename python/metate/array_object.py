@@ -12,6 +12,7 @@ import numpy as np
 
 from metate_native import _runtime
 
+from . import runtime as _run
 from . import value_types as _types
 from .dtypes import bf16_bits, bf16_values
 from .errors import RuntimeTypeError_, RuntimeValueError_
@@ -19,6 +20,7 @@ from .fields.values import StructElement, write_struct
 from .matrix_value import MatrixValue
 
 _ALIGNMENT = 64  # bytes: a cache line, a vector register
+_MANY = 1 << 20  # bytes that are worth several threads
 
 
 def storage_type(dtype: _types.DType) -> np.dtype:
@@ -154,7 +156,11 @@ class NDArray(_runtime.Array):
     def to_numpy(self) -> np.ndarray:
         """A copy: shape + element_shape; bf16 as float32."""
         values = self._values()
-        return bf16_values(values) if self.dtype is _types.bf16 else np.array(values, order="C")
+        if self.dtype is _types.bf16:
+            return bf16_values(values)
+        found = np.empty(values.shape, values.dtype)
+        _assign(found, values)
+        return found
 
     def from_numpy(self, array) -> None:
         """Copies an array of the same shape (elements' dimensions last) into this one, converted to its type."""
@@ -163,7 +169,7 @@ class NDArray(_runtime.Array):
         if array.shape != expected:
             raise RuntimeValueError_(f"from_numpy: expected an array of shape {expected}, got {array.shape}")
         self._check_writable("from_numpy")
-        self._values()[...] = bf16_bits(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False)
+        _assign(self._values(), bf16_bits(array) if self.dtype is _types.bf16 else array.astype(self.dtype.numpy, copy=False))
 
     def fill(self, value) -> None:
         """Sets every element to a number, or to a vector or matrix of the elements' shape.
@@ -342,6 +348,13 @@ class StructNDArray:
 
     def __repr__(self):
         return f"<metate.ndarray of {self.type!r}, shape {self.shape}>"
+
+
+def _assign(to, array):
+    """to[...] = array, by all threads where that is a copy of many bytes."""
+    is_copy = array.dtype == to.dtype and array.shape == to.shape and to.nbytes >= _MANY
+    if not (is_copy and _run.device().copy(to, array)):
+        to[...] = array
 
 
 def adopt(source, element):

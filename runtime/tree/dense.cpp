@@ -1,10 +1,11 @@
-// Whole members to and from dense arrays, and one value into all active cells. The cells that one
-// pool slot (or the root cell) holds are a box with strides, in the block as in the array: boxes are
-// copied, not cells. A block that was damaged after it was bound gives METATE_E_CORRUPT.
+// Whole members to and from dense arrays, and one value into all active cells, on all workers of the device: of a member
+// in the root cell by pieces of its box, of one below a pool by slots. A block that was damaged after it was bound gives
+// METATE_E_CORRUPT.
+#include "device/chunks.h"
 #include "support/checked.h"
 #include "tree/access.h"
+#include "tree/rows.h"
 #include "tree/staged.h"
-#include "tree/walk.h"
 
 #include <cstring>
 
@@ -12,219 +13,299 @@ using namespace metate;
 
 namespace {
 
-enum class Direction { ToArray, ToCells };
+// So much is worth a worker, and beyond that much the caches would not keep it.
+constexpr uint64_t chunkBytes = 1 << 17, aroundBytes = 1 << 26;
 
-// One dimension of a box: how many cells, and how many bytes from one to the next.
-struct Dimension {
-  uint64_t extent;
-  uint64_t inCells;
-  uint64_t inArray;
+int64_t grainOf(uint64_t bytes) { return bytes < chunkBytes ? int64_t(chunkBytes / bytes) : 1; }
+
+// Some members of one shape and an array whose elements are their cells, one after the other.
+struct Transfer {
+  const uint32_t *levels;
+  uint32_t count = 1;
+  uint8_t *array;
+  uint64_t bytes; // of the array
+  uint64_t stride[METATE_MAX_AXES] = {};
 };
-
-// The cells of a member inside one cell of its owner, outermost dimension first, neighbours merged
-// where both sides go on without a gap.
-struct Box {
-  uint64_t cellBytes = 0;
-  uint64_t offset = 0; // of the first cell in the owner's cell
-  uint32_t rank = 0;
-  Dimension dimensions[maxDepth * METATE_MAX_AXES];
-  uint64_t ownerStride[METATE_MAX_AXES] = {}; // array bytes per step of the owner's coordinate
-  uint64_t ownerCells[METATE_MAX_AXES] = {};  // how many of those there are
-};
-
-void append(Box &box, Dimension next) {
-  if (next.extent == 1)
-    return;
-  if (box.rank) {
-    Dimension &last = box.dimensions[box.rank - 1];
-    if (last.inCells == next.inCells * next.extent && last.inArray == next.inArray * next.extent) {
-      last = {last.extent * next.extent, next.inCells, next.inArray};
-      return;
-    }
-  }
-  box.dimensions[box.rank++] = next;
-}
-
-// stride: array bytes per element along each axis.
-Box boxOf(const metate_type &type, uint32_t level, const uint64_t *stride) {
-  Nest nest = nestOf(type, level);
-  Box box;
-  box.cellBytes = type.levels[level].cell_bytes;
-  uint64_t weight[METATE_MAX_AXES]; // elements along the axis in one cell of the level at hand
-  for (uint64_t &one : weight)
-    one = 1;
-  for (uint32_t step = 0; step < nest.count; ++step)
-    for (uint32_t k = 0; k < type.levels[nest.level[step]].axis_count; ++k)
-      weight[type.levels[nest.level[step]].axes[k]] *= type.levels[nest.level[step]].extents[k];
-  const LevelFacts &facts = type.facts[level];
-  for (uint32_t k = 0; k < facts.pathRank; ++k) {
-    uint32_t axis = facts.pathAxes[k];
-    box.ownerStride[axis] = stride[axis] * weight[axis];
-    box.ownerCells[axis] = uint64_t(facts.shape[k]) / weight[axis];
-  }
-  for (uint32_t step = 0; step < nest.count; ++step) {
-    const metate_level &record = type.levels[nest.level[step]];
-    box.offset += record.offset;
-    uint64_t cells = record.cells;
-    for (uint32_t k = 0; k < record.axis_count; ++k) {
-      uint32_t axis = record.axes[k];
-      cells /= record.extents[k];
-      weight[axis] /= record.extents[k];
-      append(box, {record.extents[k], cells * record.cell_bytes, stride[axis] * weight[axis]});
-    }
-  }
-  return box;
-}
-
-template <Direction direction> void move(uint8_t *cells, uint8_t *array, uint64_t bytes) {
-  if constexpr (direction == Direction::ToArray)
-    memcpy(array, cells, bytes);
-  else
-    memcpy(cells, array, bytes);
-}
-
-template <Direction direction, uint64_t bytes>
-void copyRow(const Dimension &row, uint8_t *cells, uint8_t *array) {
-  if (direction == Direction::ToCells && row.inArray == 0) { // one value for all: kept in registers
-    uint8_t value[bytes];
-    memcpy(value, array, bytes);
-    for (uint64_t i = 0; i < row.extent; ++i)
-      memcpy(cells + i * (row.inCells == bytes ? bytes : row.inCells), value, bytes);
-    return;
-  }
-  for (uint64_t i = 0; i < row.extent; ++i)
-    move<direction>(cells + i * row.inCells, array + i * row.inArray, bytes);
-}
-
-template <Direction direction>
-void copyRow(const Dimension &row, uint64_t bytes, uint8_t *cells, uint8_t *array) {
-  if (row.inCells == bytes && row.inArray == bytes)
-    return move<direction>(cells, array, row.extent * bytes);
-  switch (bytes) { // sizes known while compiling: moves of registers, not calls
-  case 4:
-    return copyRow<direction, 4>(row, cells, array);
-  case 8:
-    return copyRow<direction, 8>(row, cells, array);
-  case 12:
-    return copyRow<direction, 12>(row, cells, array);
-  default:
-    for (uint64_t i = 0; i < row.extent; ++i)
-      move<direction>(cells + i * row.inCells, array + i * row.inArray, bytes);
-  }
-}
-
-template <Direction direction>
-void copyRows(Dimension outer, Dimension inner, uint64_t bytes, uint8_t *cells, uint8_t *array) {
-  for (uint64_t i = 0; i < outer.extent; ++i)
-    copyRow<direction>(inner, bytes, cells + i * outer.inCells, array + i * outer.inArray);
-}
-
-// The last two dimensions of a transposed member, by tiles: each cache line of the array is then
-// met by neighbouring rows while it is there. 1024 x 1024 f32 on one core: 6.4 ms without tiles,
-// 3.2 ms with 8 x 8, 3.7 ms with 16 x 16.
-template <Direction direction>
-void copyTiles(Dimension outer, Dimension inner, uint64_t bytes, uint8_t *cells, uint8_t *array) {
-  constexpr uint64_t tile = 8;
-  uint64_t rows = outer.extent, columns = inner.extent;
-  for (uint64_t i = 0; i < rows; i += tile)
-    for (uint64_t j = 0; j < columns; j += tile) {
-      outer.extent = rows - i < tile ? rows - i : tile;
-      inner.extent = columns - j < tile ? columns - j : tile;
-      copyRows<direction>(outer, inner, bytes, cells + i * outer.inCells + j * inner.inCells,
-                          array + i * outer.inArray + j * inner.inArray);
-    }
-}
-
-template <Direction direction>
-void copyBox(const Box &box, uint32_t depth, uint8_t *cells, uint8_t *array) {
-  if (box.rank == 0)
-    return move<direction>(cells, array, box.cellBytes);
-  const Dimension &dimension = box.dimensions[depth];
-  if (depth + 1 == box.rank)
-    return copyRow<direction>(dimension, box.cellBytes, cells, array);
-  if (depth + 2 == box.rank) {
-    const Dimension &inner = box.dimensions[depth + 1];
-    auto *copy = dimension.inArray < inner.inArray ? copyTiles<direction> : copyRows<direction>;
-    return copy(dimension, inner, box.cellBytes, cells, array);
-  }
-  for (uint64_t i = 0; i < dimension.extent; ++i)
-    copyBox<direction>(box, depth + 1, cells + i * dimension.inCells,
-                       array + i * dimension.inArray);
-}
 
 metate_status failOutside(const metate_type &type) {
   return fail(METATE_E_CORRUPT, "tree of type '%s': a slot lies outside the tree", type.shown());
 }
 
-// Copies between the cells of a member and an array with these strides, box by box. Inactive cells
-// below a bitmasked level are copied too: they hold background.
-template <Direction direction>
-metate_status copyBoxes(const Block &block, uint32_t level, uint8_t *array,
-                        const uint64_t *stride) {
-  const metate_type &type = *block.type;
-  const LevelFacts &facts = type.facts[level];
-  Box box = boxOf(type, level, stride);
-  bool inside = true;
-  eachOwner(block, facts.ownerPool, [&](uint8_t *cell, const int64_t *along) {
-    uint64_t at = 0;
-    for (uint32_t k = 0; k < facts.pathRank; ++k) {
-      uint32_t axis = facts.pathAxes[k];
-      // A damaged block may name any coordinate; without bounds no stride is asked for.
-      inside = inside && (!facts.shape[k] || uint64_t(along[axis]) < box.ownerCells[axis]);
-      at += uint64_t(along[axis]) * box.ownerStride[axis];
+// Where the cells of an owner, or of a level below it, begin in the array.
+struct Places {
+  uint32_t rank = 0;
+  uint8_t axes[METATE_MAX_AXES];
+  uint64_t stride[METATE_MAX_AXES];
+  uint64_t limit[METATE_MAX_AXES]; // 0: no bounds
+
+  Places(const metate_type &type, const Nest &nest, uint32_t step, uint32_t level,
+         const uint64_t *elementStride) {
+    uint64_t weight[METATE_MAX_AXES];
+    weightsBelow(type, nest, step, weight);
+    const LevelFacts &facts = type.facts[level];
+    rank = facts.pathRank;
+    for (uint32_t k = 0; k < rank; ++k) {
+      axes[k] = facts.pathAxes[k];
+      stride[k] = elementStride[axes[k]] * weight[axes[k]];
+      limit[k] = uint64_t(facts.shape[k]) / weight[axes[k]];
     }
-    if (inside)
-      copyBox<direction>(box, 0, cell + box.offset, array + at);
+  }
+  // False: outside. A damaged block may name any coordinate; without bounds no stride is asked for.
+  bool find(const int64_t *along, uint64_t *at) const {
+    *at = 0;
+    bool inside = true;
+    for (uint32_t k = 0; k < rank; ++k) {
+      inside = inside && (!limit[k] || uint64_t(along[axes[k]]) < limit[k]);
+      *at += uint64_t(along[axes[k]]) * stride[k];
+    }
     return inside;
-  });
+  }
+};
+
+// work(cell, along) for every active cell of a pool, by several workers. False as soon as one says so.
+template <typename Work>
+bool eachShared(const Block &block, uint32_t pool, uint64_t bytes, Work work) {
+  bool inside = true;
+  inChunks(*block.type->device, block.highWater(pool),
+           grainOf(bytes * block.type->poolLevel(pool).slot_cells),
+           [&](int64_t begin, int64_t end) {
+             if (!eachSlot(block, pool, uint32_t(begin) + 1, uint32_t(end) + 1, work))
+               __atomic_store_n(&inside, false, __ATOMIC_RELAXED);
+           });
+  return inside;
+}
+
+// One member between its cells and the array, box by box. Inactive cells below a bitmasked level are copied too: they
+// hold background.
+template <Direction direction>
+metate_status copyBoxes(const Block &block, uint32_t level, const Transfer &transfer,
+                        uint8_t *array) {
+  const metate_type &type = *block.type;
+  uint32_t owner = type.facts[level].ownerPool;
+  Nest nest = nestOf(type, level);
+  Box box = boxBelow(type, nest, 0, transfer.stride);
+  Pieces pieces = piecesOf(box);
+  // A new array's pages have just been zeroed, in the cache.
+  box.around = direction == Direction::ToCells && transfer.bytes >= aroundBytes;
+  auto shared = [&](uint8_t *cell, uint8_t *to) {
+    inChunks(*type.device, int64_t(pieces.count), grainOf(pieces.bytes),
+             [&](int64_t begin, int64_t end) {
+               copyPieces<direction>(box, pieces, uint64_t(begin), uint64_t(end), cell + box.offset,
+                                     to);
+             });
+  };
+  if (owner == METATE_NONE) {
+    shared(block.root(), array);
+    return METATE_OK;
+  }
+  Places places(type, nest, 0, level, transfer.stride);
+  bool large = pieces.count * pieces.bytes >= 8 * chunkBytes; // of few slots each is shared out
+  auto work = [&](uint8_t *cell, const int64_t *along) {
+    uint64_t at;
+    if (!places.find(along, &at))
+      return false;
+    if (large)
+      shared(cell, array + at);
+    else
+      copyBox<direction>(box, cell + box.offset, array + at);
+    return true;
+  };
+  bool inside = large ? eachSlot(block, owner, 1, block.highWater(owner) + 1, work)
+                      : eachShared(block, owner, pieces.count * pieces.bytes, work);
   return inside ? METATE_OK : failOutside(type);
 }
 
-// The active cells alone, one by one, take their values from the array.
-metate_status copyActive(const Block &block, uint32_t level, const uint8_t *array,
-                         const uint64_t *stride) {
-  const LevelFacts &facts = block.type->facts[level];
-  uint64_t bytes = block.type->levels[level].cell_bytes;
-  bool inside = true;
-  auto visit = [&](uint8_t *cell, const int64_t *along) {
-    uint64_t at = 0;
-    for (uint32_t k = 0; k < facts.pathRank; ++k) {
-      int64_t coordinate = along[facts.pathAxes[k]];
-      inside = inside && (!facts.shape[k] || (coordinate >= 0 && coordinate < facts.shape[k]));
-      at += uint64_t(coordinate) * stride[facts.pathAxes[k]];
-    }
-    if (inside)
-      memcpy(cell, array + at, bytes);
-    return inside;
-  };
-  eachActive(block, level, visit);
-  return inside ? METATE_OK : failOutside(*block.type);
+// Several members whose cells lie alike in the root cell, some KiB of each at a time: the array's lines are met by all of
+// them while they are in the cache. False where they do not lie so.
+template <Direction direction> bool copyTogether(const Block &block, const Transfer &transfer) {
+  const metate_type &type = *block.type;
+  constexpr uint32_t most = 16;
+  constexpr uint64_t few = 1 << 13;
+  uint64_t offset[most];
+  if (transfer.count > most)
+    return false;
+  Box box = boxBelow(type, nestOf(type, transfer.levels[0]), 0, transfer.stride);
+  for (uint32_t n = 0; n < transfer.count; ++n) {
+    Box other = boxBelow(type, nestOf(type, transfer.levels[n]), 0, transfer.stride);
+    if (type.facts[transfer.levels[n]].ownerPool != METATE_NONE || !other.isLike(box))
+      return false;
+    offset[n] = other.offset;
+  }
+  Pieces pieces = piecesOf(box);
+  int64_t step = pieces.bytes < few ? int64_t(few / pieces.bytes) : 1;
+  inChunks(*type.device, int64_t(pieces.count), grainOf(pieces.bytes * transfer.count),
+           [&](int64_t begin, int64_t end) {
+             for (; begin < end; begin += step)
+               for (uint32_t n = 0; n < transfer.count; ++n)
+                 copyPieces<direction>(box, pieces, uint64_t(begin),
+                                       uint64_t(end - begin < step ? end : begin + step),
+                                       block.root() + offset[n],
+                                       transfer.array + n * box.cellBytes);
+           });
+  return true;
 }
 
-metate_status copyToCells(const Block &block, uint32_t level, const uint8_t *array,
-                          const uint64_t *stride) {
-  if (block.type->facts[level].everyCell)
-    return copyBoxes<Direction::ToCells>(block, level, const_cast<uint8_t *>(array), stride);
-  return copyActive(block, level, array, stride);
+// The active cells alone take their values from the array.
+metate_status copyActive(const Block &block, uint32_t member, const Transfer &transfer,
+                         uint8_t *array) {
+  const metate_type &type = *block.type;
+  uint32_t owner = type.facts[member].ownerPool;
+  Nest nest = nestOf(type, member), above;
+  uint32_t step = nest.count;
+  while (step && type.levels[nest.level[step - 1]].kind != METATE_LEVEL_BITMASKED)
+    --step;
+  if (step-- == 0) // of a list that is not full: its slots are walked by their active cells
+    return copyBoxes<Direction::ToCells>(block, member, transfer, array);
+  above = nest;
+  above.count = step;
+  Rows rows(type, nest, step, transfer.stride);
+  Places places(type, nest, step, member, transfer.stride);
+  auto copy = [&](uint8_t *cell, const int64_t *along) {
+    uint64_t at;
+    if (!places.find(along, &at))
+      return false;
+    rows.copy(cell + rows.level->offset, array + at);
+    return true;
+  };
+  if (owner != METATE_NONE) {
+    bool inside = eachShared(block, owner, type.facts[member].cellsPerOwner * rows.cell.cellBytes,
+                             [&](uint8_t *cell, const int64_t *along) {
+                               return walk(type, above, 0, cell, along, copy);
+                             });
+    return inside ? METATE_OK : failOutside(type);
+  }
+  int64_t along[METATE_MAX_AXES] = {};
+  uint64_t all = type.facts[member].cellsPerOwner * rows.cell.cellBytes;
+  uint64_t parts = step ? type.levels[nest.level[0]].cells : rows.rows();
+  inChunks(*type.device, int64_t(parts), grainOf(all / parts), [&](int64_t begin, int64_t end) {
+    if (step)
+      walkCells(type, above, 0, uint64_t(begin), uint64_t(end), block.root(), along, copy);
+    else
+      for (; begin < end; ++begin)
+        rows.copyRow(block.root() + rows.level->offset, uint64_t(begin), array);
+  });
+  return METATE_OK;
+}
+
+metate_status copyToCells(const Block &block, const Transfer &transfer) {
+  bool every = true;
+  for (uint32_t n = 0; n < transfer.count; ++n)
+    every = every && block.type->facts[transfer.levels[n]].everyCell;
+  if (every && transfer.count > 1 && copyTogether<Direction::ToCells>(block, transfer))
+    return METATE_OK;
+  uint8_t *array = transfer.array;
+  for (uint32_t n = 0; n < transfer.count; ++n) {
+    uint32_t level = transfer.levels[n];
+    METATE_TRY(block.type->facts[level].everyCell
+                   ? copyBoxes<Direction::ToCells>(block, level, transfer, array)
+                   : copyActive(block, level, transfer, array));
+    array += block.type->levels[level].cell_bytes;
+  }
+  return METATE_OK;
+}
+
+// Do the slots of a pool hold all cells of a member?
+bool isEverywhere(const Block &block, uint32_t level) {
+  const LevelFacts &facts = block.type->facts[level];
+  uint64_t cells = 0, all = 1;
+  eachOwner(block, facts.ownerPool, [&](uint8_t *, const int64_t *) { return ++cells != 0; });
+  for (uint32_t k = 0; k < facts.pathRank; ++k)
+    all *= uint64_t(facts.shape[k]);
+  uint64_t each = facts.cellsPerOwner / block.type->poolLevel(facts.ownerPool).slot_cells;
+  return cells * each == all;
+}
+
+// What no slot holds reads as background: all of the array, before slots are copied.
+void readBackground(const Block &block, uint32_t level, const Transfer &transfer, uint8_t *array) {
+  const metate_type &type = *block.type;
+  if (type.facts[level].ownerPool == METATE_NONE || isEverywhere(block, level))
+    return;
+  uint64_t bytes = type.levels[level].cell_bytes, element = 0;
+  for (uint32_t n = 0; n < transfer.count; ++n)
+    element += type.levels[transfer.levels[n]].cell_bytes;
+  const void *value = type.background(level);
+  bool zero = type.facts[level].zeroBackground && bytes == element;
+  inChunks(*type.device, int64_t(transfer.bytes / element), grainOf(element),
+           [&](int64_t begin, int64_t end) {
+             uint8_t *to = array + uint64_t(begin) * element;
+             if (zero)
+               memset(to, 0, uint64_t(end - begin) * element);
+             else
+               for (; begin < end; ++begin, to += element)
+                 memcpy(to, value, bytes);
+           });
+}
+
+metate_status copyToArray(const Block &block, const Transfer &transfer) {
+  if (transfer.count > 1 && copyTogether<Direction::ToArray>(block, transfer))
+    return METATE_OK;
+  uint8_t *array = transfer.array;
+  for (uint32_t n = 0; n < transfer.count; ++n) {
+    uint32_t level = transfer.levels[n];
+    readBackground(block, level, transfer, array);
+    METATE_TRY(copyBoxes<Direction::ToArray>(block, level, transfer, array));
+    array += block.type->levels[level].cell_bytes;
+  }
+  return METATE_OK;
 }
 
 // Row-major strides of the dense array, after its size was compared with the caller's.
-metate_status denseStrides(const char *function, const metate_tree *tree, uint32_t level,
-                           uint64_t bytes, uint64_t *stride) {
-  const LevelFacts &facts = tree->type->facts[level];
+metate_status prepare(const char *function, const metate_tree *tree, Transfer &transfer) {
+  const metate_type &type = *tree->type;
+  METATE_TRY(checkReady(function, tree));
+  Checked element = 0;
+  for (uint32_t n = 0; n < transfer.count; ++n) {
+    METATE_TRY(checkLevel(function, tree, transfer.levels[n], true));
+    element = element + type.levels[transfer.levels[n]].cell_bytes;
+  }
+  uint32_t level = transfer.levels[0];
+  const LevelFacts &facts = type.facts[level];
+  for (uint32_t n = 0; n < transfer.count; ++n) {
+    const LevelFacts &other = type.facts[transfer.levels[n]];
+    const metate_level &mine = type.levels[level], &its = type.levels[transfer.levels[n]];
+    bool alike = other.pathRank == facts.pathRank && mine.dtype == its.dtype &&
+                 mine.cell_bytes == its.cell_bytes;
+    for (uint32_t k = 0; alike && k < facts.pathRank; ++k)
+      alike = other.shape[k] == facts.shape[k] && other.pathAxes[k] == facts.pathAxes[k];
+    if (!alike)
+      return fail(METATE_E_INVALID_ARGUMENT,
+                  "%s: members '%s' and '%s': expected members of one shape and type", function,
+                  type.levelName(level), type.levelName(transfer.levels[n]));
+  }
   if (facts.unbounded)
     return fail(METATE_E_INVALID_ARGUMENT,
                 "%s: member '%s': a hash level above has no bounds: ask for its cells", function,
-                tree->type->levelName(level));
-  Checked total = tree->type->levels[level].cell_bytes;
+                type.levelName(level));
+  Checked total = element;
   for (uint32_t k = facts.pathRank; k-- > 0;) {
-    stride[facts.pathAxes[k]] = total.value();
+    transfer.stride[facts.pathAxes[k]] = total.value();
     total = total * uint64_t(facts.shape[k]);
   }
-  if (!total.overflowed() && total.value() == bytes)
+  if (!total.overflowed() && total.value() == transfer.bytes)
     return METATE_OK;
   return fail(METATE_E_INVALID_ARGUMENT, "%s: member '%s': expected %llu bytes, got %llu", function,
-              tree->type->levelName(level), show(total.value()), show(bytes));
+              type.levelName(level), show(total.value()), show(transfer.bytes));
+}
+
+metate_status readMembers(const char *function, const metate_tree *tree, Transfer transfer) {
+  METATE_TRY(prepare(function, tree, transfer));
+  return onHost(*tree, Use::reads,
+                [&](const Block &block) { return copyToArray(block, transfer); });
+}
+
+metate_status writeMembers(const char *function, metate_tree *tree, Transfer transfer) {
+  METATE_TRY(checkReady(function, tree));
+  METATE_TRY(checkWritable(function, tree));
+  METATE_TRY(prepare(function, tree, transfer));
+  for (uint32_t n = 0; n < transfer.count; ++n)
+    METATE_TRY(checkBooleans(function, tree, transfer.levels[n], transfer.array, transfer.bytes));
+  return onHost(*tree, Use::changes,
+                [&](const Block &block) { return copyToCells(block, transfer); });
+}
+
+uint8_t *bytesOf(const void *values) {
+  return const_cast<uint8_t *>(
+      static_cast<const uint8_t *>(values)); // of an array that is read only, written never
 }
 
 } // namespace
@@ -233,36 +314,34 @@ metate_status metate_tree_read_dense(const metate_tree *tree, uint32_t level, vo
                                      uint64_t bytes) {
   METATE_REQUIRE(tree);
   METATE_REQUIRE(values);
-  METATE_TRY(checkReady(__func__, tree));
-  METATE_TRY(checkLevel(__func__, tree, level, true));
-  uint64_t stride[METATE_MAX_AXES] = {};
-  METATE_TRY(denseStrides(__func__, tree, level, bytes, stride));
-  const LevelFacts &facts = tree->type->facts[level];
-  auto *to = static_cast<uint8_t *>(values);
-  uint64_t cellBytes = tree->type->levels[level].cell_bytes;
-  if (facts.ownerPool != METATE_NONE && facts.zeroBackground)
-    memset(to, 0, bytes);
-  else if (facts.ownerPool != METATE_NONE)
-    for (uint64_t at = 0; at < bytes; at += cellBytes)
-      memcpy(to + at, tree->type->background(level), cellBytes);
-  return onHost(*tree, Use::reads, [&](const Block &block) {
-    return copyBoxes<Direction::ToArray>(block, level, to, stride);
-  });
+  return readMembers(__func__, tree, {&level, 1, bytesOf(values), bytes});
 }
 
 metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level, const void *values,
                                       uint64_t bytes) {
   METATE_REQUIRE(tree);
   METATE_REQUIRE(values);
-  METATE_TRY(checkReady(__func__, tree));
-  METATE_TRY(checkWritable(__func__, tree));
-  METATE_TRY(checkLevel(__func__, tree, level, true));
-  uint64_t stride[METATE_MAX_AXES] = {};
-  METATE_TRY(denseStrides(__func__, tree, level, bytes, stride));
-  auto *from = static_cast<const uint8_t *>(values);
-  METATE_TRY(checkBooleans(__func__, tree, level, from, bytes));
-  return onHost(*tree, Use::changes,
-                [&](const Block &block) { return copyToCells(block, level, from, stride); });
+  return writeMembers(__func__, tree, {&level, 1, bytesOf(values), bytes});
+}
+
+metate_status metate_tree_read_members(const metate_tree *tree, const uint32_t *levels,
+                                       uint32_t count, void *values, uint64_t bytes) {
+  METATE_REQUIRE(tree);
+  METATE_REQUIRE(levels);
+  METATE_REQUIRE(values);
+  if (!count)
+    return fail(METATE_E_INVALID_ARGUMENT, "%s: count: expected a member or more, got 0", __func__);
+  return readMembers(__func__, tree, {levels, count, bytesOf(values), bytes});
+}
+
+metate_status metate_tree_write_members(metate_tree *tree, const uint32_t *levels, uint32_t count,
+                                        const void *values, uint64_t bytes) {
+  METATE_REQUIRE(tree);
+  METATE_REQUIRE(levels);
+  METATE_REQUIRE(values);
+  if (!count)
+    return fail(METATE_E_INVALID_ARGUMENT, "%s: count: expected a member or more, got 0", __func__);
+  return writeMembers(__func__, tree, {levels, count, bytesOf(values), bytes});
 }
 
 metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *value,
@@ -273,9 +352,9 @@ metate_status metate_tree_fill(metate_tree *tree, uint32_t level, const void *va
   METATE_TRY(checkWritable(__func__, tree));
   METATE_TRY(checkLevel(__func__, tree, level, true));
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
-  auto *from = static_cast<const uint8_t *>(value);
-  METATE_TRY(checkBooleans(__func__, tree, level, from, value_bytes));
-  uint64_t stride[METATE_MAX_AXES] = {}; // every cell takes the same bytes
-  return onHost(*tree, Use::changes,
-                [&](const Block &block) { return copyToCells(block, level, from, stride); });
+  METATE_TRY(checkBooleans(__func__, tree, level, bytesOf(value), value_bytes));
+  // Every cell takes the same bytes: no strides.
+  return onHost(*tree, Use::changes, [&](const Block &block) {
+    return copyToCells(block, {&level, 1, bytesOf(value), value_bytes});
+  });
 }

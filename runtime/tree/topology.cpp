@@ -1,5 +1,6 @@
 // Host calls that take cells away, and lists: the protocol's deactivation (protocol/metate/protocol/tree.h), with the
 // collection that ends a task after each of them. No launch may be running on the tree.
+#include "device/chunks.h"
 #include "tree/access.h"
 #include "tree/staged.h"
 #include "tree/walk.h"
@@ -45,21 +46,6 @@ bool hasActivity(const metate_level &level) {
 
 // So many slots are worth a worker.
 constexpr int64_t slotGrain = 1 << 15;
-
-// body(begin, end) over [0, count), by the device's executor where that is worth it. What a body does may
-// be done again: it is, where the executor gives up.
-template <typename Body>
-void inChunks(const metate_device &device, int64_t count, int64_t grain, const Body &body) {
-  const metate_executor &executor = device.executor;
-  auto run = [](void *context, int64_t begin, int64_t end, uint32_t) -> int32_t {
-    (*static_cast<const Body *>(context))(begin, end);
-    return METATE_OK;
-  };
-  if (!executor.parallel_for || count < 2 * grain ||
-      executor.parallel_for(executor.self, count, grain, executor.worker_count, run,
-                            const_cast<Body *>(&body)) != METATE_OK)
-    body(int64_t(0), count);
-}
 
 // No bucket of a hash level's table stays, so that runs of them go as wholes.
 void clearTable(const Block &block, const metate_view &view, uint32_t level) {

@@ -39,25 +39,32 @@ inline bool maskBit(const metate_level &level, const uint8_t *container, uint64_
   return __atomic_load_n(&words[cell / 32], __ATOMIC_ACQUIRE) >> cell % 32 & 1;
 }
 
-// visit(address, along) for each active cell; `along` is the cell's own coordinate per axis. Stops
-// and returns false as soon as a visit does. Inactive bitmasked cells are passed by.
+// visit(address, along) for each active cell in those of the step's level with numbers [begin, end);
+// `along` is the cell's own coordinate per axis. Stops and returns false as soon as a visit does.
+// Inactive bitmasked cells are passed by.
 template <typename Visit>
-bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cell,
-          const int64_t *along, Visit &visit) {
-  if (step == nest.count)
-    return visit(cell, along);
+bool walkCells(const metate_type &type, const Nest &nest, uint32_t step, uint64_t begin,
+               uint64_t end, uint8_t *cell, const int64_t *along, Visit &visit) {
   const metate_level &level = type.levels[nest.level[step]];
   uint8_t *container = cell + level.offset;
   bool masked = level.kind == METATE_LEVEL_BITMASKED;
   int64_t inside[METATE_MAX_AXES];
   __builtin_memcpy(inside, along, sizeof inside);
   uint32_t counter[METATE_MAX_AXES] = {};
-  for (uint32_t k = 0; k < level.axis_count; ++k)
-    inside[level.axes[k]] *= level.extents[k];
-  for (uint64_t index = 0; index < level.cells; ++index) {
-    if (!masked || maskBit(level, container, index))
-      if (!walk(type, nest, step + 1, container + index * level.cell_bytes, inside, visit))
+  uint64_t rest = begin;
+  for (uint32_t k = level.axis_count; k-- > 0; rest /= level.extents[k]) {
+    counter[k] = uint32_t(rest % level.extents[k]);
+    inside[level.axes[k]] = inside[level.axes[k]] * level.extents[k] + counter[k];
+  }
+  for (uint64_t index = begin; index < end; ++index) {
+    if (!masked || maskBit(level, container, index)) {
+      uint8_t *at = container + index * level.cell_bytes;
+      bool last = step + 1 == nest.count;
+      if (last ? !visit(at, inside)
+               : !walkCells(type, nest, step + 1, 0, type.levels[nest.level[step + 1]].cells, at,
+                            inside, visit))
         return false;
+    }
     // Row-major odometer over the level's axes.
     for (uint32_t k = level.axis_count; k-- > 0;) {
       ++inside[level.axes[k]];
@@ -68,6 +75,15 @@ bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cel
     }
   }
   return true;
+}
+
+// The same for all cells of the levels from `step` on; of none the cell itself is visited.
+template <typename Visit>
+bool walk(const metate_type &type, const Nest &nest, uint32_t step, uint8_t *cell,
+          const int64_t *along, Visit &visit) {
+  if (step == nest.count)
+    return visit(cell, along);
+  return walkCells(type, nest, step, 0, type.levels[nest.level[step]].cells, cell, along, visit);
 }
 
 // The slot's coordinates, as the block has them, by axis number; the axes of other levels stay.
@@ -111,19 +127,26 @@ bool eachInSlot(const Block &block, uint32_t pool, uint32_t slot, const Visit &v
   return true;
 }
 
+// visit(cell, along) for every active cell in the slots [begin, end) of a pool. Stops and returns
+// false as soon as a visit does.
+template <typename Visit>
+bool eachSlot(const Block &block, uint32_t owner, uint32_t begin, uint32_t end,
+              const Visit &visit) {
+  for (uint32_t slot = begin; slot < end; ++slot)
+    if (__atomic_load_n(block.record(owner, slot), __ATOMIC_ACQUIRE))
+      if (!eachInSlot(block, owner, slot, visit))
+        return false;
+  return true;
+}
+
 // visit(cell, along) for the root cell (owner METATE_NONE), or for every active cell of a pool.
 // Stops as soon as a visit returns false.
 template <typename Visit> void eachOwner(const Block &block, uint32_t owner, const Visit &visit) {
   int64_t along[METATE_MAX_AXES] = {};
-  if (owner == METATE_NONE) {
+  if (owner == METATE_NONE)
     visit(block.root(), along);
-    return;
-  }
-  uint32_t high = block.highWater(owner);
-  for (uint32_t slot = 1; slot <= high; ++slot)
-    if (__atomic_load_n(block.record(owner, slot), __ATOMIC_ACQUIRE))
-      if (!eachInSlot(block, owner, slot, visit))
-        return;
+  else
+    eachSlot(block, owner, 1, block.highWater(owner) + 1, visit);
 }
 
 // visit(cell, along) for every active cell of a level: the pool is walked, not the links.

@@ -166,6 +166,13 @@ TEST_F(ApiTest, everyRequiredPointerIsChecked) {
   NULLS("values", metate_tree_read_dense(tree, 3, nullptr, 4));
   NULLS("tree", metate_tree_write_dense(nullptr, 3, &v, 4));
   NULLS("values", metate_tree_write_dense(tree, 3, nullptr, 4));
+  const uint32_t members[] = {3};
+  NULLS("tree", metate_tree_read_members(nullptr, members, 1, &v, 4));
+  NULLS("levels", metate_tree_read_members(tree, nullptr, 1, &v, 4));
+  NULLS("values", metate_tree_read_members(tree, members, 1, nullptr, 4));
+  NULLS("tree", metate_tree_write_members(nullptr, members, 1, &v, 4));
+  NULLS("levels", metate_tree_write_members(tree, nullptr, 1, &v, 4));
+  NULLS("values", metate_tree_write_members(tree, members, 1, nullptr, 4));
   NULLS("tree", metate_tree_fill(nullptr, 3, &v, 4));
   NULLS("value", metate_tree_fill(tree, 3, nullptr, 4));
   NULLS("kernel", metate_kernel_describe(nullptr, &ki));

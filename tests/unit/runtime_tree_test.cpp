@@ -268,6 +268,60 @@ TEST_F(TreeTest, writesDenseArraysToActiveCells) {
   EXPECT_OK(check(tree));
 }
 
+// Components that lie apart are one array of elements.
+TEST_F(TreeTest, copiesMembersTogether) {
+  Bytes blob =
+      typeBlob({dense("a", "ij", {40, 30}, {place("x", METATE_F32)}),
+                dense("b", "ij", {40, 30}, {place("y", METATE_F32)}),
+                dense("c", "ij", {40, 30}, {place("z", METATE_F64)}),
+                pointer("p", "ij", {8, 6}, {dense("d", "ij", {5, 5}, {place("w", METATE_F32)})}),
+                dense("e", "ij", {30, 40}, {place("v", METATE_F32)})},
+               "together");
+  metate_type *type = open(blob);
+  metate_tree *tree = make(type);
+  uint32_t x = member(type, "x"), y = member(type, "y"), z = member(type, "z");
+  uint32_t w = member(type, "w"), v = member(type, "v");
+  ASSERT_OK(metate_tree_activate(tree, w, std::array<int64_t, 2>{7, 12}.data(), 2));
+  using Three = std::array<float, 3>;
+  std::vector<Three> all(1200), back(1200);
+  for (size_t k = 0; k < all.size(); ++k)
+    all[k] = {float(k), -float(k), 0.5f * float(k)};
+  std::array<uint32_t, 3> levels = {y, v, x};
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT,
+               metate_tree_write_members(tree, levels.data(), 3, all.data(), 1200 * 12),
+               "one shape and type");
+  levels = {y, x, w}; // one of them below a pool
+  ASSERT_OK(metate_tree_write_members(tree, levels.data(), 3, all.data(), 1200 * 12));
+  ASSERT_OK(metate_tree_read_members(tree, levels.data(), 3, back.data(), 1200 * 12));
+  for (int64_t i = 0; i < 40; ++i)
+    for (int64_t j = 0; j < 30; ++j) {
+      Three expected = all[size_t(i * 30 + j)];
+      EXPECT_EQ(read<float>(tree, y, {i, j}), expected[0]);
+      EXPECT_EQ(read<float>(tree, x, {i, j}), expected[1]);
+      expected[2] = i / 5 == 1 && j / 5 == 2 ? expected[2] : 0;
+      EXPECT_EQ(read<float>(tree, w, {i, j}), expected[2]);
+      EXPECT_EQ(back[size_t(i * 30 + j)], expected);
+    }
+  std::array<uint32_t, 2> mixed = {x, z}, pair = {y, x};
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT,
+               metate_tree_read_members(tree, mixed.data(), 2, back.data(), 1200 * 12),
+               "'x' and 'z'");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT,
+               metate_tree_read_members(tree, pair.data(), 2, back.data(), 12), "9600 bytes");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT,
+               metate_tree_read_members(tree, pair.data(), 0, back.data(), 0), "a member or more");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT,
+               metate_tree_write_members(tree, pair.data(), 0, back.data(), 0), "a member or more");
+  std::vector<std::array<float, 2>> two(1200); // both in the root cell: piece by piece
+  ASSERT_OK(metate_tree_read_members(tree, pair.data(), 2, two.data(), 9600));
+  for (size_t k = 0; k < two.size(); ++k)
+    EXPECT_EQ(two[k], (std::array<float, 2>{all[k][0], all[k][1]}));
+  std::swap(pair[0], pair[1]);
+  ASSERT_OK(metate_tree_write_members(tree, pair.data(), 2, two.data(), 9600));
+  EXPECT_EQ(read<float>(tree, y, {39, 29}), all[1199][1]);
+  EXPECT_EQ(read<float>(tree, x, {39, 29}), all[1199][0]);
+}
+
 TEST_F(TreeTest, cellsListsTheActiveOnes) {
   metate_type *type = open(nestedBlob());
   metate_tree *tree = make(type);

@@ -17,16 +17,7 @@ from ..tree_blob import dense_form
 def to_numpy(field, dtype, keep_dims) -> np.ndarray:
     """See Field.to_numpy."""
     _check_bounded(field, "to_numpy")
-    tree = field._tree
-    members = field._member_indices()
-    if field._is_split():
-        parts = [tree._read_dense(member) for member in members]
-        found = np.empty((*field.shape, len(parts)), parts[0].dtype)
-        for k, part in enumerate(parts):
-            found[..., k] = part
-        found = found.reshape(field.shape + field.element.shape)
-    else:
-        found = tree._read_dense(members[0])
+    found = field._elements.to_array()
     if keep_dims and field.ndim == 1:
         found = found[..., None]
     return found if dtype is None else found.astype(_numpy_of(dtype), copy=False)
@@ -94,6 +85,8 @@ def from_array(field, array) -> None:
     if len(shape) == field.ndim + 1 and np.shape(array) == (*field.shape, 1, shape[-1]):
         array = np.reshape(array, shape)  # vectors as matrices of one row
     array = to_members(field.dtype, shape, array, f"{field._described()}: from_numpy")
+    if field._elements.take(array):
+        return
     parts = np.moveaxis(array.reshape(*field.shape, -1), -1, 0) if field._is_split() else (array,)
     for member, part in zip(field._member_indices(), parts):
         field._tree._write_dense(member, np.ascontiguousarray(part))
