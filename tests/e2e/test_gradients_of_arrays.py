@@ -76,7 +76,7 @@ def test_of_methods_and_in_place():
         @mt.kernel
         def apply(self, y: mt.types.ndarray()):
             for i in y:
-                y[i] = y[i] * self.k
+                y[i] *= self.k
 
     y = np.ones(3)
     (out,), pull = mt.ad.vjp(Scale(4.0).apply, y)

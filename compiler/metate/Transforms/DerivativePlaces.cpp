@@ -57,6 +57,13 @@ std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
   return std::nullopt;
 }
 
+std::string metate::notASum(const MemoryAccess &access) {
+  return ("an atomic operation that is no sum (" + arith::stringifyAtomicRMWKind(*access.combined) +
+          ") has no derivative here, unless it multiplies with a constant; write it as a loop in "
+          "order, or over what is compared")
+      .str();
+}
+
 static constexpr StringLiteral localPrefix = "local.";
 
 bool metate::isLocalArray(KernelOp kernel, Value base) {
@@ -148,12 +155,11 @@ void DerivativePlaces::store(OpBuilder &builder, const MemoryAccess &access, Val
                     valuesAt(access.components, at));
 }
 
-Value DerivativePlaces::add(OpBuilder &builder, const MemoryAccess &access, Value value,
-                            ValueAt at) const {
+Value DerivativePlaces::combine(OpBuilder &builder, const MemoryAccess &access,
+                                arith::AtomicRMWKind kind, Value value, ValueAt at) const {
   const Place *place = find(access);
   SmallVector<Value> coordinates = valuesAt(access.coordinates, at);
   Location loc = access.op->getLoc();
-  auto kind = arith::AtomicRMWKind::addf;
   if (access.path.empty())
     return memref::AtomicRMWOp::create(builder, loc, kind, value, place->derivative, coordinates);
   return AtomicOp::create(builder, loc, value.getType(),

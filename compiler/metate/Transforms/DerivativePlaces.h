@@ -32,7 +32,11 @@ struct MemoryAccess {
   bool reads() const { return bool(result); }
   bool writes() const { return bool(written); }
   bool isSum() const { return combined == mlir::arith::AtomicRMWKind::addf; }
+  bool isProduct() const { return combined == mlir::arith::AtomicRMWKind::mulf; }
 };
+
+/// Why an atomic operation has no derivative.
+std::string notASum(const MemoryAccess &access);
 
 /// Do two of them name one member, or one array?
 inline bool areOfOnePlace(const MemoryAccess &a, const MemoryAccess &b) {
@@ -60,9 +64,15 @@ public:
   mlir::Value load(mlir::OpBuilder &builder, const MemoryAccess &access, ValueAt at) const;
   void store(mlir::OpBuilder &builder, const MemoryAccess &access, mlir::Value value,
              ValueAt at) const;
-  /// Adds to it, indivisibly; gives what was there.
+  /// Adds to it, or multiplies it, indivisibly; gives what was there.
   mlir::Value add(mlir::OpBuilder &builder, const MemoryAccess &access, mlir::Value value,
-                  ValueAt at) const;
+                  ValueAt at) const {
+    return combine(builder, access, mlir::arith::AtomicRMWKind::addf, value, at);
+  }
+  mlir::Value scale(mlir::OpBuilder &builder, const MemoryAccess &access, mlir::Value value,
+                    ValueAt at) const {
+    return combine(builder, access, mlir::arith::AtomicRMWKind::mulf, value, at);
+  }
 
 private:
   struct Place {
@@ -72,6 +82,8 @@ private:
     std::string derivativePath;
   };
   const Place *find(const MemoryAccess &access) const;
+  mlir::Value combine(mlir::OpBuilder &builder, const MemoryAccess &access,
+                      mlir::arith::AtomicRMWKind kind, mlir::Value value, ValueAt at) const;
 
   llvm::SmallVector<Place> places;
   llvm::SmallVector<mlir::Value> localArrays;

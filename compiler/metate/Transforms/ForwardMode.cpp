@@ -99,11 +99,13 @@ LogicalResult ForwardMode::visitAccess(const MemoryAccess &access) {
     places.store(builder, access, derivativeOrZero(access.written), here);
     return success();
   }
+  if (access.isProduct() && !activity.isActive(access.written) &&
+      !activity.isActive(access.result)) {
+    places.scale(builder, access, access.written, here);
+    return success();
+  }
   if (!access.isSum())
-    return fail(access.op, "an atomic operation that is no sum (" +
-                               arith::stringifyAtomicRMWKind(*access.combined) +
-                               ") has no derivative here; write it as a loop in order, or over "
-                               "what is compared");
+    return fail(access.op, notASum(access));
   bool isRead = activity.isActive(access.result);
   if (Value derivative = isRead ? derivativeOrZero(access.written) : derivativeOf(access.written)) {
     Value old = places.add(builder, access, derivative, here);

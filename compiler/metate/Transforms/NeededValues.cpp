@@ -46,6 +46,8 @@ void NeededValues::reachOf(Operation *op, const DerivativePlaces &places,
     if (places.has(*access)) {
       reachAll(access->coordinates);
       reachAll(access->components);
+      if (access->isProduct())
+        reach(access->written);
     }
     return;
   }

@@ -206,11 +206,13 @@ LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
   Value ofResult =
       access.result && activity.isActive(access.result) ? gradientOf(access.result) : Value();
   if (access.writes()) {
+    // A product with a constant scales what was there; any other needs that value once more.
+    if (access.isProduct() && !activity.isActive(access.written) && !ofResult) {
+      places.scale(builder, access, at(access.written), find);
+      return success();
+    }
     if (access.combined && !access.isSum())
-      return fail(access.op, "an atomic operation that is no sum (" +
-                                 arith::stringifyAtomicRMWKind(*access.combined) +
-                                 ") has no derivative here; write it as a loop in order, or over "
-                                 "what is compared");
+      return fail(access.op, notASum(access));
     Value gradient = places.load(builder, access, find);
     addGradient(access.written, gradient);
     if (!access.combined) // what was there before has no influence

@@ -101,13 +101,13 @@ metate.kernel @effect(%x: memref<?xf32>, %dx: memref<?xf32>, %n: memref<i32>, %c
 
 // -----
 
-// What is given has no derivative; what was there has.
-metate.kernel @scaled(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "reverse"} {
+// What is given has no derivative; what was there has, and is not multiplied.
+metate.kernel @least(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "reverse"} {
   metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
   %c0 = arith.constant 0 : index
   metate.range (%i) = (%c0) to (%c) {
-    // expected-error @below {{an atomic operation that is no sum (mulf) has no derivative here}}
-    %old = memref.atomic_rmw mulf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+    // expected-error @below {{an atomic operation that is no sum (minnumf) has no derivative here}}
+    %old = memref.atomic_rmw minnumf %v, %y[%i] : (f32, memref<?xf32>) -> f32
     metate.yield
   }
   metate.return
@@ -115,12 +115,12 @@ metate.kernel @scaled(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32)
 
 // -----
 
-metate.kernel @scaled_forward(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "forward"} {
+metate.kernel @least_forward(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "forward"} {
   metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
   %c0 = arith.constant 0 : index
   metate.range (%i) = (%c0) to (%c) {
-    // expected-error @below {{an atomic operation that is no sum (mulf) has no derivative here}}
-    %old = memref.atomic_rmw mulf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+    // expected-error @below {{an atomic operation that is no sum (minnumf) has no derivative here}}
+    %old = memref.atomic_rmw minnumf %v, %y[%i] : (f32, memref<?xf32>) -> f32
     metate.yield
   }
   metate.return

@@ -153,3 +153,17 @@ metate.kernel @primal(%x: memref<f32>, %y: memref<f32>) {
   memref.store %b, %y[] : memref<f32>
   metate.return
 }
+
+// A product with a constant scales the gradient of what was there.
+// CHECK-LABEL: metate.kernel @scaled
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[DY:[a-z0-9]+]]: memref<?xf32>, %{{.*}}: index, %[[V:[a-z0-9]+]]: f32
+// CHECK: memref.atomic_rmw mulf %[[V]], %[[DY]]
+metate.kernel @scaled(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%c) {
+    %old = memref.atomic_rmw mulf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
