@@ -200,3 +200,17 @@ def double_arrays(inputs, n):
             z[i] = A * x[i] + y[i]
 
     return made(lambda: add(x, y, z), z)
+
+
+@WORK.spelling("a loop for the product, one for the sum")
+def two_loops(inputs, n):
+    x, y, z = fields(inputs)
+
+    @ti.kernel
+    def add():
+        for i in x:
+            z[i] = A * x[i]
+        for i in x:
+            z[i] = z[i] + y[i]
+
+    return made(add, z)

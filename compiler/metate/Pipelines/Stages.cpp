@@ -102,6 +102,9 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
       passes.addPass(createSliceActivations({/*only=*/options.reserve == Reserve::Only}));
     return;
   case Stage::Offload:
+    // While loops are as they were written, and before anything changes one of them; a check between two turns sees memory.
+    if (options.promoteCells && !options.debug)
+      passes.addNestedPass<KernelOp>(createFuseLoops());
     // Places that are shared along a loop's last variables are owned then.
     if (options.privateReductions)
       passes.addNestedPass<KernelOp>(createSerializeReductions({!options.deterministic}));

@@ -434,3 +434,14 @@ def LowerLayout : Metate_Pass<"metate-lower-layout"> {
     Must run after record-interfaces, which reads the arguments that go.
   }];
 }
+
+def FuseLoops : Metate_Pass<"metate-fuse-loops", "::metate::KernelOp"> {
+  let summary = "puts parallel loops over one box together where each iteration has places of its own";
+  let description = [{
+    Before: `for i in x: y[i] = a * x[i]`, then `for i in x: z[i] = y[i] + x[i]`; after: one loop with both statements, which loads
+    `x[i]` once and `y[i]` not at all. Where both loops touch a member or array that one of them writes, both name it by the same
+    variables, so that no iteration of the second one sees what another one of the first one wrote. Loops with branches, inner
+    loops, atomics or activations stay as they are.
+  }];
+  let statistics = [Statistic<"fused", "fused", "loops that became one with the next one">];
+}

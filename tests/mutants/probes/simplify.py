@@ -274,3 +274,17 @@ def product_from_zero():
     out = np.ones(100, np.int32)
     run(out)
     expect(out, np.full(100, 8))
+
+
+@probe("LoopsFusedAcrossTurns")
+def loops_fused_across_turns():
+    @mt.kernel
+    def run(x: array(mt.i32, 1), y: array(mt.i32, 1), z: array(mt.i32, 1)):
+        for i in range(7):
+            y[i] = x[i] + 1
+        for i in range(7):
+            z[i] = y[6 - i]
+
+    x, y, z = np.arange(7, dtype=np.int32), np.zeros(7, np.int32), np.zeros(7, np.int32)
+    run(x, y, z)
+    expect(z, x[::-1] + 1)
