@@ -8,14 +8,20 @@ with a line, counts as refused.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import pathlib
 import re
+import tempfile
+import types
 
 import numpy as np
 
 import metate as mt
 from metate import context, runtime
 from metate_native import _compiler, _runtime
+
+from . import gradient_kernels
 
 kernels = importlib.import_module("metate.kernel")
 CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
@@ -172,3 +178,29 @@ def _against_differences(primal, where, duals, size, arguments):
         if np.abs(one - other).max() < scale and not np.abs(one - dual).max() < scale:
             wrong.append(f"array {k}: dual numbers {dual}, differences {one}")
     return wrong
+
+
+@dataclasses.dataclass
+class Mismatch:
+    """As Session's, for those who look for faults."""
+
+    name: str
+    wrong: list
+    variants: tuple = ("gradients", "gradients")
+    case: types.SimpleNamespace = dataclasses.field(default_factory=lambda: types.SimpleNamespace(seed=0, program=None))
+
+    @property
+    def text(self):
+        return f"{self.name}: {self.wrong[0]}"
+
+
+def wrong_in(body):
+    """What disagrees of a kernel with these lines; nothing if it is refused."""
+    with tempfile.TemporaryDirectory() as folder, mt.Context(default_fp=mt.f64):
+        text = gradient_kernels.HEAD + "\n".join(body) + "\n"
+        kernel = gradient_kernels.load(text, pathlib.Path(folder) / "gradient.py")
+        rng = np.random.default_rng(0)
+        try:
+            return check(Derivatives(), kernel, gradient_kernels.arguments(rng), rng, variants=((0, 1), (2, 4)))
+        except Refused:
+            return []

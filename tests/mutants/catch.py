@@ -1,9 +1,9 @@
 """Runs kernels through the differential tester until two variants disagree.
 
 First the cases that are known to show the fault, in the variants that showed it (shown_by.json) and, with --everywhere,
-in all; then random kernels, compiled in one variant only, optimised or not. Prints one line of JSON: how the fault was
-found ("by"), after how many kernels, the seed and the text. Exit code 3: found; 0: nothing in all kernels. A kernel that
-does not compile is no find.
+in all (of a kernel's gradient, in all that differential/gradients.py compares); then random kernels, compiled in one
+variant only, optimised or not. Prints one line of JSON: how the fault was found ("by"), after how many kernels, the seed and
+the text. Exit code 3: found; 0: nothing in all kernels. A kernel that does not compile is no find.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from differential import gradients
 from differential.case import Case
 from differential.generate import generate
 from differential.reduce import Reducer, same_failure
@@ -49,6 +50,12 @@ class Search:
         """One by one: cases of several finds may have one name."""
         shown_by = json.loads(SHOWN_BY.read_text())
         for path in paths:
+            body = json.loads(path.read_text()).get("gradient")
+            if body:
+                self.kernels += 1
+                if wrong := gradients.wrong_in(body):
+                    return gradients.Mismatch(path.stem, wrong)
+                continue
             names = shown_by.get(path.stem)
             for session in ([session_of(names)] if names else []) + ([Session()] if everywhere or not names else []):
                 with session:

@@ -1,0 +1,93 @@
+"""Probes of the faults of kernels' derivatives."""
+
+import numpy as np
+
+import metate as mt
+
+from . import expect, probe
+
+array = mt.types.ndarray
+
+
+def gradient(kernel, values, *more):
+    """Of the sum of the kernel's second argument, with respect to the first, which holds `values`."""
+    x = mt.ndarray(mt.f64, shape=len(values), needs_grad=True)
+    y = mt.ndarray(mt.f64, shape=len(values), needs_grad=True)
+    x.from_numpy(np.array(values, np.float64))
+    kernel(x, y, *more)
+    y.grad.fill(1)
+    kernel.grad(x, y, *more)
+    return x.grad.to_numpy()
+
+
+@probe("SecondUseForgotten")
+def second_use_forgotten():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            a = x[i]
+            y[i] = a * a + 3 * a
+
+    expect(gradient(run, [1, 2, 3]), [5, 7, 9])
+
+
+@probe("CosineKeepsSign")
+def cosine_keeps_sign():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            y[i] = mt.cos(x[i])
+
+    expect(np.sign(gradient(run, [-1, 0.5, 1])), [1, -1, -1])
+
+
+@probe("StaleReadTrusted")
+def stale_read_trusted():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            y[i] += x[i] * x[i]
+            x[i] = 0
+
+    refused = False
+    try:
+        gradient(run, [1, 2, 3])
+    except mt.CompilationError as error:
+        refused = "may have been overwritten" in str(error)
+    expect(refused, True)
+
+
+@probe("CarriedInactive")
+def carried_inactive():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1), n: mt.i32):
+        for i in range(x.shape[0]):
+            a = mt.f64(1)
+            for _ in range(n):
+                a *= x[i]
+            y[i] = a
+
+    expect(gradient(run, [1, 2, 3], 3), [3, 12, 27])
+
+
+@probe("CheckpointOfNextTurn")
+def checkpoint_of_next_turn():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1), n: mt.i32):
+        for i in range(x.shape[0]):
+            a = x[i]
+            for _ in range(n):
+                a = a * a
+            y[i] = a
+
+    expect(gradient(run, [1, 2, 3], 2), [4, 32, 108])
+
+
+@probe("NeighbourFromOtherSide")
+def neighbour_from_other_side():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(1, x.shape[0] - 1):
+            y[i] = 2 * x[i - 1] + 3 * x[i + 1] * x[i + 1]
+
+    expect(gradient(run, [1, 1, 2, 3, 1, 1]), [2, 2, 14, 20, 6, 6])
