@@ -434,3 +434,29 @@ def test_python_sum_and_comprehensions(rng):
     out = np.zeros(20, np.float32)
     rows(x, out)
     np.testing.assert_allclose(out, x @ np.array([0, 1, 2], np.float32) + x[:, [0, 2]].max(1), rtol=1e-5)
+
+
+def test_places_that_turns_write_again_and_again():
+    # LLVM's loop vectoriser took all memory over what is computed for a store that another one in the turn overwrites.
+    array = ti.types.ndarray(dtype=ti.f64, ndim=1)
+
+    @ti.kernel
+    def run(x: array, p: array, q: array, n: ti.i32):
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            if x[0] > x[0] and x[0] < 1.38:
+                q[i] = x[0]
+            else:
+                q[i] = x[0] ** (ti.abs(i * 0.25) + 0.3) ** 0.5 * x[0]
+            if x[0] > -0.53:
+                if x[0] <= -0.20:
+                    k = 0
+                    while k < n and x[0] > p[(n + 2) % 8] * p[i % 8] and x[0] < 0.15:
+                        k += 1
+                        q[i] -= p[(i + 6) % 8]
+                        q[i] -= x[0]
+            q[i] = x[0]
+
+    x, p, q = np.full(8, 0.7), np.ones(8), np.zeros(8)
+    run(x, p, q, 5)
+    np.testing.assert_array_equal(q, [0.7] * 5 + [0] * 3)

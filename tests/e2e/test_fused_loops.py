@@ -49,7 +49,11 @@ def test_arrays(n):
 def test_overlapping_arrays():
     x = rng.random(30).astype(np.float32)
     both = np.concatenate([x, np.zeros(1, np.float32)])
-    y, z, w = both[1:], np.zeros(30, np.float32), np.zeros(30, np.float32)  # y[i] is x[i + 1]: fused, each iteration would see the next one
+    y, z, w = (
+        both[1:],
+        np.zeros(30, np.float32),
+        np.zeros(30, np.float32),
+    )  # y[i] is x[i + 1]: fused, each iteration would see the next one
     chain(both[:30].copy(), y, z, w)
     np.testing.assert_array_equal(z, 2 * x + x)
 

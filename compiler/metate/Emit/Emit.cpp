@@ -35,6 +35,9 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 
 #include <atomic>
@@ -183,6 +186,15 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
           manager.addPass(TuneStrides(machine));
         if (level != llvm::OptimizationLevel::O0)
           manager.addPass(llvm::createModuleToFunctionPassAdaptor(ScalarizeLanguageVectors()));
+      });
+  // LLVM 22's loop vectoriser follows the operands of dead code without noting where it has been: over a power or a sine, some
+  // dozen operations that share operands, that takes all memory there is. Just before it LLVM deletes loops, whose code is left.
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager &manager, llvm::OptimizationLevel level) {
+        if (level == llvm::OptimizationLevel::O0)
+          return;
+        manager.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopDeletionPass()));
+        manager.addPass(llvm::ADCEPass());
       });
   builder.registerOptimizerLastEPCallback([&machine](llvm::ModulePassManager &manager,
                                                      llvm::OptimizationLevel level,

@@ -127,8 +127,7 @@ private:
     }
     if (common.empty() || all.size() > mostTargets)
       return false;
-    return isMutant(Mutant::LoopsFusedAcrossTurns) ||
-           llvm::all_of(common, [&](Target target) {
+    return isMutant(Mutant::LoopsFusedAcrossTurns) || llvm::all_of(common, [&](Target target) {
              return areOwn(first, second, *accesses, *otherAccesses, target);
            });
   }
@@ -184,7 +183,8 @@ private:
   /// The second loop begins with the first one's statements, in whose place it is: what stands between has no effects.
   void fuse(Operation *first, Operation *second) {
     if (auto remark = remarkDone(second, "fuse-loops", "tasks"))
-      remark << "the loop is one with the loop before it: of what both touch each iteration has places of its own";
+      remark << "the loop is one with the loop before it: of what both touch each iteration has "
+                "places of its own";
     Block &from = first->getRegion(0).front(), &to = second->getRegion(0).front();
     from.getTerminator()->erase();
     for (auto [variable, own] : llvm::zip(from.getArguments(), to.getArguments()))
