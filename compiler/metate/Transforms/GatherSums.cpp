@@ -101,7 +101,7 @@ public:
         return "its iterations do more than to compute and to add";
     if (!collect())
       return "what it adds to is not named by its variables and constants";
-    if (sums.empty() || !isAnyShifted())
+    if (!addsToNeighbours())
       return "it adds to places that its iterations own";
     for (auto &[key, sum] : sums)
       for (Addition &addition : sum.additions)
@@ -110,6 +110,14 @@ public:
     return cost > mostOperations * count
                ? "what it adds would take too long to compute for each place"
                : nullptr;
+  }
+
+  /// Of what has been seen of it: does an iteration add beside the place that it is at?
+  bool addsToNeighbours() const {
+    return llvm::any_of(sums, [](auto &entry) {
+      auto isNone = [](int64_t by) { return by == 0; };
+      return !llvm::all_of(entry.second.least, isNone) || !llvm::all_of(entry.second.most, isNone);
+    });
   }
 
   void rewrite() {
@@ -205,13 +213,6 @@ private:
   /// Names a value, in the order in which values come up.
   unsigned numberOf(Value value) {
     return numbers.try_emplace(value, unsigned(numbers.size())).first->second;
-  }
-
-  bool isAnyShifted() const {
-    return llvm::any_of(sums, [](auto &entry) {
-      auto isNone = [](int64_t by) { return by == 0; };
-      return !llvm::all_of(entry.second.least, isNone) || !llvm::all_of(entry.second.most, isNone);
-    });
   }
 
   /// What is added must be what it is before the loop has written anything.
@@ -413,11 +414,12 @@ struct GatherSums : metate::impl::GatherSumsBase<GatherSums> {
       if (!adds)
         continue;
       Gatherer gatherer(loop);
-      if (const char *why = gatherer.judge()) {
+      const char *why = gatherer.judge();
+      if (why && gatherer.addsToNeighbours())
         remarkDeclined(loop, "gather-sums", "atomics")
             << "does not take sums from neighbours: " << why;
+      if (why)
         continue;
-      }
       remarkDone(loop, "gather-sums", "atomics")
           << "takes from neighbours what they would add, so that no addition is atomic";
       gatherer.rewrite();

@@ -37,8 +37,8 @@ class Tape:
         loss: a field or an array of one element, with a gradient. It is set to 0 at the beginning. None: nothing is computed
             at the end; see `grad`.
         clear_gradients: False leaves the gradients of fields as they are: more is added to them.
-        validation: accepted as in Taichi. Within a kernel a value that is overwritten and still needed is an error while compiling, with its
-            line, whether or not this is True; between kernels nothing is checked yet.
+        validation: accepted as in Taichi. Within a kernel a value that is overwritten and still needed is an error while
+            compiling, with its line, whether or not this is True; between kernels nothing is checked yet.
         grad_check: a list of fields whose gradients are compared with differences of the loss, which must be an f64 field.
 
     Attributes:

@@ -5,7 +5,6 @@
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Link.h"
 #include "metate/Emit/Sanitize.h"
-#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Passes.h"
 #include "metate/Target/Cpu/Passes.h"
 #include "metate/Target/Cpu/TreeBitcode.h"
@@ -109,7 +108,7 @@ Error CpuTarget::emit(ModuleOp module, const Options &options) const {
   EmitOptions code;
   code.treeProtocol = treeBitcode(machine);
   // A sanitizer sees what it has instrumented.
-  if (options.sanitizer == Sanitizer::None && !isMutant(Mutant::LinksOutliveSort))
+  if (options.sanitizer == Sanitizer::None)
     code.treeObject = treeObject(machine);
   code.contract = options.contract;
   code.sanitizer = options.sanitizer;
