@@ -460,3 +460,21 @@ def test_places_that_turns_write_again_and_again():
     x, p, q = np.full(8, 0.7), np.ones(8), np.zeros(8)
     run(x, p, q, 5)
     np.testing.assert_array_equal(q, [0.7] * 5 + [0] * 3)
+
+
+def test_loops_that_clear_matrices_are_vectors():
+    c, x = ti.Matrix.field(2, 2, ti.f32, shape=100), ti.field(ti.f32, shape=100)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            x[i] = x[i] * c[i].trace()
+            c[i] = ti.Matrix.zero(ti.f32, 2, 2)
+
+    c.fill(2)
+    x.fill(3)
+    run()
+    np.testing.assert_array_equal(x.to_numpy(), np.full(100, 12, np.float32))
+    np.testing.assert_array_equal(c.to_numpy(), np.zeros((100, 2, 2), np.float32))
+    (loop,) = run.report(target="x86-64-v3").loops
+    assert loop.vector_width == 8

@@ -146,6 +146,21 @@ static void makeFast(llvm::Module &module) {
         instruction.setFast(true);
 }
 
+/// Zeros side by side (a matrix that is cleared) would become a call, and a loop that computes beside it no vectors. Where nothing is computed
+/// the call is as good. All functions or none: those that may call alike are inlined.
+static void keepZeros(llvm::Module &module) {
+  auto computes = [](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+      return isa<llvm::BinaryOperator>(instruction) && instruction.getType()->isFPOrFPVectorTy();
+    });
+  };
+  if (llvm::none_of(module, computes))
+    return;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr("no-builtin-memset");
+}
+
 namespace {
 /// The language's vectors are a handful of numbers, and loops over them are vectorised across
 /// iterations; LLVM vectorises no loop that holds vectors itself. Where iterations are lanes of
@@ -202,6 +217,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
     if (level != llvm::OptimizationLevel::O0)
       manager.addPass(llvm::createModuleToFunctionPassAdaptor(KeepBlends(machine)));
   });
+  keepZeros(module);
   llvm::ModulePassManager manager = optLevel == 0
                                         ? builder.buildO0DefaultPipeline(levels[0])
                                         : builder.buildPerModuleDefaultPipeline(levels[optLevel]);
