@@ -55,7 +55,8 @@ private:
       done = ForwardMode(kernel, places, activity).run();
     } else {
       NeededValues needed(kernel, places, activity);
-      done = checkStaleReads(kernel, needed);
+      done = failure(failed(checkStaleReads(kernel, needed)) ||
+                     failed(checkVisitedCells(kernel, needed)));
       if (succeeded(done))
         done = ReverseMode(kernel, places, activity, needed).run();
     }

@@ -8,6 +8,7 @@
 #include "metate/Dialect/Place.h"
 #include "metate/Dialect/Tree.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/ConstantSum.h"
 #include "metate/Transforms/OwnPlaces.h"
 
@@ -124,4 +125,48 @@ LogicalResult metate::checkStaleReads(KernelOp kernel, const NeededValues &neede
       return failure();
     }
   return success();
+}
+
+/// May the operation change which cells of the tree are active, seen from a loop over these cells? A cell that the loop is at is active already.
+static bool mayChangeCells(Operation *op, ForEachOp loop, Value tree) {
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if (!cell || cell.getTree() != tree)
+    return false;
+  if (cell.changesActivity())
+    return true;
+  bool isOwn = loop && loop->isAncestor(op) && cell.namesCell() &&
+               cell.getCellCoordinates() == ValueRange(loop.getBody().front().getArguments());
+  return cell.writesMember() && !isOwn;
+}
+
+LogicalResult metate::checkVisitedCells(KernelOp kernel, const NeededValues &needed) {
+  Block &body = kernel.getBody().front();
+  WalkResult found = kernel.walk([&](Operation *op) {
+    auto loop = dyn_cast<ForEachOp>(op);
+    auto asks = dyn_cast<CellOpInterface>(op);
+    bool isAsked = asks && !loop && asks.asksActivity() && op->getNumResults() &&
+                   needed.isAnyNeeded(op->getResults());
+    if (!loop && !isAsked)
+      return WalkResult::advance();
+    Value tree = asks.getTree();
+    TreePath path = *findPath(cast<TreeType>(tree.getType()), asks.getPath());
+    if (path.lastActivity() < 0)
+      return WalkResult::advance();
+    Operation *top = body.findAncestorOpInBlock(*op), *changes = nullptr;
+    for (Operation *next = top; next && !changes; next = next->getNextNode())
+      next->walk([&](Operation *other) {
+        if (mayChangeCells(other, loop, tree))
+          changes = other;
+        return changes ? WalkResult::interrupt() : WalkResult::advance();
+      });
+    if (!changes)
+      return WalkResult::advance();
+    InFlightDiagnostic error = op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
+    error << "which cells of '"
+          << shownMember(kernel, cast<BlockArgument>(tree).getArgNumber(), asks.getPath()).name
+          << "' are active is asked here and needed again, but may have changed by then, at ";
+    error << placeOf(changes->getLoc()) << "; activate cells in another kernel before";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
 }

@@ -10,6 +10,10 @@ namespace metate {
 /// value that is needed was read from a place that the kernel may have overwritten since.
 mlir::LogicalResult checkStaleReads(KernelOp kernel, const NeededValues &needed);
 
+/// The same of which cells are active: a loop over a tree's cells visits in reverse those that are active when the kernel has run. Fails
+/// where the kernel may have changed that since.
+mlir::LogicalResult checkVisitedCells(KernelOp kernel, const NeededValues &needed);
+
 /// What users call the member or array of an access.
 std::string shownName(KernelOp kernel, const MemoryAccess &access);
 

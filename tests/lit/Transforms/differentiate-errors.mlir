@@ -125,3 +125,44 @@ metate.kernel @least_forward(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %
   }
   metate.return
 }
+
+// -----
+
+!sparse = !metate.tree<#metate.bitmasked<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+
+// A loop over cells that activates others would visit those as well.
+metate.kernel @spreads(%t: !sparse, %d: !sparse) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %t["a"], %d["a"] : !sparse, !sparse
+  %c1 = arith.constant 1 : index
+  // expected-error @below {{which cells of 'arg0.a' are active is asked here and needed again, but may have changed by then, at}}
+  metate.for_each (%i) in %t["a"] : !sparse {
+    %a = metate.load %t["a"] [%i] : !sparse -> f32
+    %k = arith.addi %i, %c1 : index
+    %old = metate.atomic addf %a, %t["b"] [%k] : f32, !sparse
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!sparse = !metate.tree<#metate.bitmasked<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+
+// Its own cells are active already; others may have become so before.
+metate.kernel @own(%t: !sparse, %d: !sparse, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %t["a"], %d["a"] : !sparse, !sparse
+  metate.derivative %t["b"], %d["b"] : !sparse, !sparse
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    metate.store %one, %t["a"] [%i] : f32, !sparse
+    metate.yield
+  }
+  metate.for_each (%i) in %t["a"] : !sparse {
+    %a = metate.load %t["a"] [%i] : !sparse -> f32
+    %b = arith.mulf %a, %a : f32
+    metate.store %b, %t["b"] [%i] : f32, !sparse
+    metate.yield
+  }
+  metate.return
+}
