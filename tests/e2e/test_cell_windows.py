@@ -247,3 +247,61 @@ def test_extents_that_indices_tell(dtype, array, shape):
     if not extra:
         multiply(x, y, x)  # in order: what a turn reads may have been written
         assert x.shape == shape
+
+
+@pytest.mark.parametrize("n", SIZES[1:])
+def test_neighbours_of_particles_in_cells_with_a_gap(n):
+    """What lies between numbers that are read is a member that nobody reads; each sum is stored once."""
+    vec, mat = mt.types.vector(2, f32), mt.types.matrix(2, 2, f32)
+    points = mt.Struct.field({"x": vec, "v": vec, "c": mat}, shape=n)
+    cells = mt.Struct.field({"v": vec, "m": f32}, shape=(8, 9))
+    at, grid = np.random.default_rng(5).integers(0, 6, (n, 2)).astype(np.float32), numbers((8, 9, 2))
+    points.x.from_numpy(at)
+    points.v.from_numpy(numbers((n, 2)))
+    cells.v.from_numpy(grid)
+    cells.m.fill(np.nan)
+
+    @mt.kernel
+    def gather():
+        for p in points:
+            base = points[p].x.cast(int)
+            points[p].v = [1.0, 2.0]
+            points[p].c = mt.Matrix.zero(f32, 2, 2)
+            for i, j in mt.static(mt.ndrange(3, 3)):
+                value = cells[base[0] + i, base[1] + j].v
+                points[p].v += (i + 2 * j) * value
+                points[p].c += value.outer_product(mt.Vector([i, 1 - j]))
+
+    gather()
+    v, c = np.tile(np.array([1, 2], np.float32), (n, 1)), np.zeros((n, 2, 2), np.float32)
+    base = at.astype(int)
+    for i, j in np.ndindex(3, 3):
+        value = grid[base[:, 0] + i, base[:, 1] + j]
+        v += (i + 2 * j) * value
+        c += value[:, :, None] * np.array([i, 1 - j], np.float32)
+    np.testing.assert_array_equal(points.v.to_numpy(), v)
+    np.testing.assert_array_equal(points.c.to_numpy(), c)
+    np.testing.assert_array_equal(points.x.to_numpy(), at)
+    assert is_done(gather)
+
+
+def test_what_another_statement_may_have_stored_is_read():
+    n = 1003
+    cells = mt.Struct.field({"a": i32, "b": i32}, shape=n)
+    which = mt.field(i32, shape=n)
+    which.from_numpy(np.where(np.arange(n) % 3 == 0, np.arange(n), 0).astype(np.int32))
+
+    @mt.kernel
+    def store():
+        for p in cells:
+            if p % 3 == 0:
+                cells[p].a = p
+                cells[which[p]].a = 7  # this very cell
+                cells[p].b = cells[p].a
+                cells[p].b += 1
+                cells[p].b *= 2
+
+    store()
+    own = np.arange(n) % 3 == 0
+    np.testing.assert_array_equal(cells.a.to_numpy(), np.where(own, 7, 0))
+    np.testing.assert_array_equal(cells.b.to_numpy(), np.where(own, 16, 0))

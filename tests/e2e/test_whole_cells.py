@@ -226,3 +226,29 @@ def test_cells_beside_the_written_one(n):
         np.testing.assert_array_equal(b.to_numpy(), expected)
     np.testing.assert_array_equal(a.to_numpy(), values)
     assert declined_or_done(sums, "cells are read and written whole")
+
+
+@pytest.mark.parametrize("n, m", [(2, 2), (3, 17), (20, 33)])
+def test_members_at_places_that_memory_says(n, m):
+    """As advection reads them; the other members stay as they are."""
+    cells = mt.Struct.field({"q": mt.f32, "v": mt.types.vector(2, mt.f32), "new": mt.f32}, shape=(n, m))
+    rng = np.random.default_rng(7)
+    q = rng.integers(-20, 20, (n, m)).astype(np.float32)
+    v = np.stack([rng.integers(0, n - 1, (n, m)), rng.integers(0, m - 1, (n, m))], axis=2).astype(np.float32)
+    cells.q.from_numpy(q)
+    cells.v.from_numpy(v)
+
+    @mt.kernel
+    def advect():
+        for i, j in cells:
+            a, b = int(cells[i, j].v[0]), int(cells[i, j].v[1])
+            top = cells[a, b].q * 3.0 + cells[a, b + 1].q * 0.5
+            cells[i, j].new = top - cells[a + 1, b].q * 2.0 + cells[a + 1, b + 1].q * 4.0
+
+    advect()
+    a, b = v[..., 0].astype(int), v[..., 1].astype(int)
+    expected = q[a, b] * 3 + q[a, b + 1] * 0.5 - q[a + 1, b] * 2 + q[a + 1, b + 1] * 4
+    np.testing.assert_array_equal(cells.new.to_numpy(), expected)
+    np.testing.assert_array_equal(cells.q.to_numpy(), q)
+    np.testing.assert_array_equal(cells.v.to_numpy(), v)
+    assert "cells are read and written whole" in str(advect.report())

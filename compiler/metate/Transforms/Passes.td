@@ -445,3 +445,11 @@ def FuseLoops : Metate_Pass<"metate-fuse-loops", "::metate::KernelOp"> {
   }];
   let statistics = [Statistic<"fused", "fused", "loops that became one with the next one">];
 }
+
+def ForwardStores : Metate_Pass<"metate-forward-stores", "::metate::KernelOp"> {
+  let summary = "an iteration reads nothing that it has just stored, and stores a place once";
+  let description = [{
+    Before: `write %a, %x[%at]; %b = read %x[%at]; %c = addf %b, %d; write %c, %x[%at]`; after: `%c = addf %a, %d; write %c, %x[%at]`. Bodies of ranges
+    of kernels whose arguments do not overlap; not across atomics with an order and what may stop the kernel.
+  }];
+}

@@ -372,6 +372,20 @@ def member_exchanged():
     expect(b.to_numpy(), np.full(9, 7))
 
 
+@probe("OverwrittenForwarded")
+def overwritten_forwarded():
+    @mt.kernel
+    def run(x: array(i32, 1), at: array(i32, 1), out: array(i32, 1)):
+        for i in range(1):
+            x[i] = 3
+            x[at[i]] = 5
+            out[i] = x[i]
+
+    out = np.zeros(1, np.int32)
+    run(np.zeros(1, np.int32), np.zeros(1, np.int32), out)
+    expect(out, [5])
+
+
 @probe("WindowRowsExchanged")
 def window_rows_exchanged():
     x, y = mt.Vector.field(9, i32, shape=17), mt.Vector.field(9, i32, shape=17)

@@ -179,6 +179,7 @@ private:
   mlir::Value plus(mlir::Value offset, int64_t distance);
   mlir::Value offsetOfLane(mlir::Value offset, int64_t lane);
   mlir::Value gather(ReadOp read);
+  mlir::Value gather(const WindowGroup &group, int64_t position);
   void scatter(WriteOp write, mlir::Value value);
   mlir::Value pointerTo(mlir::Value block, mlir::Value offset);
   /// Where each lane reads or writes: a place of this function's own where the lane is not alive.

@@ -4,7 +4,8 @@
 // takes such a table apart number by number. Here runs of numbers are found that each iteration accesses: 16 bytes are one load a cell, and four
 // loads of four numbers become columns by eight shuffles. A number that no window holds is accessed alone.
 //
-// No byte is read or written that the iteration does not read or write: nothing has to be known of what lies around.
+// No byte is written that the iteration does not write. None is read that it does not read but members of the same cells, which are the tree's
+// memory: what other iterations may be writing there is dropped. Of arrays nothing has to be known of what lies around.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/CellWindows.h"
@@ -37,7 +38,8 @@ CellWindows::CellWindows(Block &body, const LaneAnalysis &analysis) {
     group.accesses.push_back(access.op);
     const Access *first =
         llvm::find_if(accesses, [&](Access &other) { return other.group == &group; });
-    group.positions.push_back((access.form.constant - first->form.constant) / group.size());
+    group.positions.push_back((access.place.form.constant - first->place.form.constant) /
+                              group.size());
   }
   for (auto &group : all)
     cut(*group);
@@ -58,22 +60,9 @@ void CellWindows::collect(Block &body, const LaneAnalysis &analysis) {
       auto row = analysis.memberRow(&op, offset, type);
       isFree = !analysis.isRow(offset, type) && !(row && row->members <= mostMembers);
     }
-    accesses.push_back({&op, bool(write), isFree, read ? read.getBlock() : write.getBlock(), type,
-                        LinearForm::of(offset), analysis.stride(offset),
-                        read ? read.getScope() : write.getScope()});
+    accesses.push_back(
+        {&op, bool(write), isFree, type, *ByteAccess::of(&op), analysis.stride(offset)});
   }
-}
-
-/// In one iteration.
-bool CellWindows::mayOverlap(const Access &one, const Access &other) const {
-  if (one.block != other.block)
-    return false;
-  LinearForm distance = one.form.minus(other.form);
-  auto bytes = [](const Access &access) {
-    return int64_t(std::max(8u, access.type.getIntOrFloatBitWidth()) / 8);
-  };
-  return !distance.terms.empty() ||
-         (distance.constant < bytes(other) && distance.constant > -bytes(one));
 }
 
 /// Is the access a known distance from those of the group, with nothing in between that keeps them from being done together?
@@ -81,46 +70,73 @@ bool CellWindows::joins(size_t next, const WindowGroup &group) const {
   const Access &access = accesses[next];
   const Access *first =
       llvm::find_if(accesses, [&](const Access &other) { return other.group == &group; });
-  if (first->isWrite != access.isWrite || first->block != access.block ||
-      first->scope != access.scope || first->type != access.type)
+  if (first->isWrite != access.isWrite || first->place.block != access.place.block ||
+      first->place.scope != access.place.scope || first->type != access.type)
     return false;
-  LinearForm distance = access.form.minus(first->form);
+  LinearForm distance = access.place.form.minus(first->place.form);
   if (!distance.terms.empty() || distance.constant % group.size())
     return false;
   if (!access
            .isWrite) // It would be read before them; those that stand before the group may be done later themselves.
     return llvm::none_of(ArrayRef(accesses).take_front(next), [&](const Access &other) {
-      return other.isWrite && mayOverlap(other, access);
+      return other.isWrite && other.place.mayOverlap(access.place);
     });
   for (const Access *member = first; member != &access; ++member)
     if (member->group == &group) // it would be done after what stands in between
       for (const Access *other = member + 1; other != &access; ++other)
-        if (other->group != &group && mayOverlap(*member, *other))
+        if (other->group != &group && member->place.mayOverlap(other->place))
           return false;
   return true;
 }
 
-/// Windows side by side, the last one so that it ends with the run; one number that is left stays alone.
+/// Runs of numbers that may be accessed together, as [begin, end): those that every iteration accesses and, of reads of members, the others of
+/// their cells, which hold nothing but members.
+static SmallVector<std::pair<int64_t, int64_t>> runsOf(const WindowGroup &group) {
+  SmallVector<std::pair<int64_t, int64_t>> parts, runs;
+  for (auto [access, position] : llvm::zip(group.accesses, group.positions)) {
+    int64_t before = 0, after = 1;
+    auto member = access->getAttrOfType<DenseI64ArrayAttr>(mark::member);
+    if (!group.isWrite && member && member[1] % group.size() == 0 &&
+        member[2] % group.size() == 0) {
+      before = member[1] / group.size();
+      after = (member[2] - member[1]) / group.size();
+    }
+    parts.push_back({position - before, position + after});
+  }
+  llvm::sort(parts);
+  for (auto [begin, end] : parts)
+    if (!runs.empty() && begin <= runs.back().second)
+      runs.back().second = std::max(runs.back().second, end);
+    else
+      runs.push_back({begin, end});
+  return runs;
+}
+
+/// Windows from the first number of each that is not in one before, the last one so that it ends with the run; one number that is left stays alone.
 void CellWindows::cut(WindowGroup &group) {
   SmallVector<int64_t> sorted = group.positions;
   llvm::sort(sorted);
   sorted.erase(llvm::unique(sorted), sorted.end());
   int64_t numbers = group.numbers();
-  for (size_t begin = 0, end; begin < sorted.size(); begin = end) {
-    for (end = begin + 1; end < sorted.size() && sorted[end] == sorted[end - 1] + 1; ++end)
-      ;
-    int64_t count = int64_t(end - begin), whole = count / numbers * numbers;
-    if (count < numbers)
-      continue;
-    for (int64_t k = 0; k < whole; k += numbers)
-      group.windows.push_back(sorted[begin] + k);
-    if (count - whole > 1)
-      group.windows.push_back(sorted[begin] + count - numbers);
-  }
+  for (auto [first, end] : runsOf(group))
+    for (auto next = llvm::lower_bound(sorted, first); next != sorted.end() && *next < end;) {
+      int64_t begin = std::min(*next, end - numbers);
+      auto behind = llvm::lower_bound(sorted, begin + numbers);
+      if (begin < first || behind - next < 2) {
+        ++next;
+        continue;
+      }
+      group.windows.push_back(begin);
+      next = behind;
+    }
 }
 
 bool CellWindows::any() const {
   return llvm::any_of(all, [](auto &group) { return !group->windows.empty(); });
+}
+
+bool CellWindows::anyGather() const {
+  return llvm::any_of(all, [](auto &group) { return !group->isWrite && !group->stride; });
 }
 
 bool CellWindows::areTakenApart() const {

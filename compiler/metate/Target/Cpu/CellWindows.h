@@ -8,7 +8,7 @@
 #define METATE_TARGET_CPU_CELLWINDOWS_H
 
 #include "metate/Target/Cpu/AcrossIterations.h"
-#include "metate/Transforms/LeafForm.h"
+#include "metate/Transforms/ByteAccess.h"
 
 namespace metate::cpu {
 
@@ -20,7 +20,7 @@ struct WindowGroup {
   std::optional<int64_t> stride;                 ///< bytes from lane to lane, where they are known
   llvm::SmallVector<mlir::Operation *> accesses; ///< in the order of the body
   llvm::SmallVector<int64_t> positions;          ///< of each, in numbers, from the first one's
-  llvm::SmallVector<int64_t> windows; ///< first positions: each number in them is accessed
+  llvm::SmallVector<int64_t> windows; ///< first positions: each number in them may be accessed
 
   int64_t size() const { return type.getIntOrFloatBitWidth() / 8; }
   /// Numbers of a window.
@@ -38,6 +38,8 @@ public:
 
   /// Does any group have a window?
   bool any() const;
+  /// Does any read go to places that memory says?
+  bool anyGather() const;
   /// Does LLVM make vectors of the loop? It does if cells have few numbers and are written without gaps, and is then as fast.
   bool areTakenApart() const;
   /// Null where an access is none of a group's.
@@ -49,15 +51,12 @@ private:
   struct Access {
     mlir::Operation *op;
     bool isWrite, isFree; ///< free: to be done in a group
-    mlir::Value block;
     mlir::Type type;
-    LinearForm form;
+    ByteAccess place;
     std::optional<int64_t> stride;
-    uint64_t scope;
     WindowGroup *group = nullptr;
   };
   void collect(mlir::Block &body, const LaneAnalysis &analysis);
-  bool mayOverlap(const Access &one, const Access &other) const;
   bool joins(size_t next, const WindowGroup &group) const;
   static void cut(WindowGroup &group);
 

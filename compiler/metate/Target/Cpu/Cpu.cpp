@@ -55,6 +55,9 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addPass(createCSEPass());
   if (options.optLevel > 0)
     passes.addNestedPass<KernelOp>(createJoinQuotients());
+  // Before anything makes lanes, whose reads would wait for what was just stored.
+  if (options.optLevel > 0 && isPlain)
+    passes.addNestedPass<KernelOp>(createForwardStores());
   // Where conditions are equal that were written twice; before anything looks at what differs from turn to turn.
   if (options.optLevel > 0)
     passes.addPass(createFoldLoopFlags());

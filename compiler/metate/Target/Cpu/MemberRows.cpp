@@ -3,7 +3,7 @@
 // Members that were placed side by side are every other number of memory. LLVM takes vectors of them apart if a loop reads, or writes, all of
 // them; a store of one member alone is a store for each number. Here cells are loaded whole, taken apart in registers, and stored whole:
 // members that nothing in the loop writes are written back as they were. Kernels that run at once leave alone the cells that another one writes.
-// Cells of more numbers go by windows (CellWindows.cpp), of which nothing is written back.
+// Cells of more numbers go by windows (CellWindows.cpp), of which nothing is written back; numbers at places that memory says are gathered.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Remarks/Remarks.h"
@@ -31,7 +31,11 @@ public:
     if (loop.getNumResults() != 0 || operations > mostOfWindows || !analysis.run())
       return false;
     windows.emplace(body, analysis);
-    if (!windows->any() || windows->areTakenApart())
+    // LLVM gathers as well, but stores members one by one.
+    bool gathers = windows->anyGather() && llvm::any_of(body.getOps<WriteOp>(), [&](WriteOp write) {
+                     return rowOf(write, write.getOffset(), write.getValue().getType());
+                   });
+    if (!gathers && (!windows->any() || windows->areTakenApart()))
       windows.reset();
     if (!windows && operations > mostOperations)
       return false;
@@ -76,6 +80,12 @@ private:
 
   int64_t lanes() const { return bytesOfVectors / least; }
 
+  /// Members of cells of several numbers, few enough to be taken apart.
+  std::optional<LaneAnalysis::MemberRow> rowOf(Operation *access, Value offset, Type type) const {
+    auto row = analysis.memberRow(access, offset, type);
+    return row && row->members > 1 && row->members <= mostMembers ? row : std::nullopt;
+  }
+
   /// Nothing but arithmetic, rows and rows of members.
   bool isPlain(Operation &op) {
     if (auto read = dyn_cast<ReadOp>(op))
@@ -109,11 +119,22 @@ private:
     LaneCost cost = windows->cost(lanes());
     for (Operation &op : loop.getBody()->without_terminator())
       if (!isOfWindows(&op)) {
-        LaneCost one = costOfLanes(op, analysis, lanes());
+        LaneCost one = costOf(op);
         cost.scalar += one.scalar;
         cost.lanes += one.lanes;
       }
     return cost.scalar * double(lanes()) >= leastGain * cost.lanes;
+  }
+
+  LaneCost costOf(Operation &op) const {
+    auto read = dyn_cast<ReadOp>(op);
+    auto write = dyn_cast<WriteOp>(op);
+    auto row = read    ? rowOf(read, read.getOffset(), read.getType())
+               : write ? rowOf(write, write.getOffset(), write.getValue().getType())
+                       : std::nullopt;
+    if (!row) // members of one cell are as many vectors, which are read once
+      return costOfLanes(op, analysis, lanes());
+    return {1, double(row->members) * (read ? 1 : 4)};
   }
 
   /// Does the loop write nothing that a write of the whole cell would change back? Of the cell's level it writes members of this very cell

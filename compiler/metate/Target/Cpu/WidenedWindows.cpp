@@ -97,6 +97,21 @@ Value Widening::plus(Value offset, int64_t distance) {
                                arith::IntegerOverflowFlags::nsw);
 }
 
+/// One number of each lane, at places that memory says.
+Value Widening::gather(const WindowGroup &group, int64_t position) {
+  auto first = cast<ReadOp>(group.accesses.front());
+  Value offsets = lanesOf(first.getOffset())[0];
+  if (int64_t distance = position * group.size()) {
+    Value shift = arith::ConstantIndexOp::create(builder, loc, distance);
+    offsets = arith::AddIOp::create(builder, loc, offsets, splat(shift),
+                                    arith::IntegerOverflowFlags::nsw);
+  }
+  Value pointers = pointerTo(same.lookupOrDefault(first.getBlock()), offsets);
+  return LLVM::masked_gather::create(builder, first.getLoc(), wideType(group.type), pointers,
+                                     allAlive(), ValueRange(),
+                                     builder.getI32IntegerAttr(int32_t(group.size())));
+}
+
 /// All reads of a group, where the first one stands.
 void Widening::readWindows(const WindowGroup &group) {
   auto first = cast<ReadOp>(group.accesses.front());
@@ -125,6 +140,8 @@ void Widening::readWindows(const WindowGroup &group) {
   }
   for (auto [access, position] : llvm::zip(group.accesses, group.positions)) {
     Value &column = columns[position];
+    if (!column && !same.contains(first.getOffset()))
+      column = gather(group, position);
     if (!column) {
       auto alone = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) {
         return read(group.type, lane, position);

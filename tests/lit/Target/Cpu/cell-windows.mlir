@@ -111,3 +111,68 @@ metate.kernel @few(%x: !metate.block, %z: !metate.block, %n: index) {
   }
   metate.return
 }
+
+// -----
+
+// Cells of a tree that hold nothing but members (12 bytes, of which the first two numbers are read) at a place that memory says: a window reads the
+// third one too, which is the tree's. Of an array (no mark) nothing is known of what lies between.
+// CHECK-LABEL: @gaps_task0(
+// CHECK-COUNT-8: metate.read {{.*}} : vector<4xf32>
+// CHECK: llvm.shufflevector
+// CHECK-LABEL: @array_task0(
+// CHECK-NOT: vector<4xf32>
+metate.kernel @gaps(%x: !metate.block, %w: !metate.block, %z: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  %c16 = arith.constant 16 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %to = arith.muli %i, %c4 overflow<nsw> : index
+    %number = metate.read %w[%to] scope 1 : i32
+    %cell = arith.index_cast %number : i32 to index
+    %at = arith.muli %cell, %c12 overflow<nsw> : index
+    %at1 = arith.addi %at, %c4 overflow<nsw> : index
+    %at3 = arith.addi %at, %c12 overflow<nsw> : index
+    %at4 = arith.addi %at, %c16 overflow<nsw> : index
+    %a = metate.read %x[%at] scope 0 {metate.member = array<i64: 1, 0, 12>} : f32
+    %b = metate.read %x[%at1] scope 0 {metate.member = array<i64: 1, 4, 12>} : f32
+    %c = metate.read %x[%at3] scope 0 {metate.member = array<i64: 1, 0, 12>} : f32
+    %d = metate.read %x[%at4] scope 0 {metate.member = array<i64: 1, 4, 12>} : f32
+    %ab = arith.mulf %a, %b : f32
+    %cd = arith.mulf %c, %d : f32
+    %e = arith.mulf %ab, %cd : f32
+    %f = arith.mulf %e, %ab : f32
+    %g = arith.mulf %f, %cd : f32
+    %h = arith.mulf %g, %a : f32
+    %k = arith.mulf %h, %b : f32
+    metate.write %k, %z[%to] scope 2 : f32
+    metate.yield
+  }
+  metate.return
+}
+
+metate.kernel @array(%x: !metate.block, %w: !metate.block, %z: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  %c16 = arith.constant 16 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %to = arith.muli %i, %c4 overflow<nsw> : index
+    %number = metate.read %w[%to] scope 1 : i32
+    %cell = arith.index_cast %number : i32 to index
+    %at = arith.muli %cell, %c12 overflow<nsw> : index
+    %at1 = arith.addi %at, %c4 overflow<nsw> : index
+    %at3 = arith.addi %at, %c12 overflow<nsw> : index
+    %at4 = arith.addi %at, %c16 overflow<nsw> : index
+    %a = metate.read %x[%at] scope 0 : f32
+    %b = metate.read %x[%at1] scope 0 : f32
+    %c = metate.read %x[%at3] scope 0 : f32
+    %d = metate.read %x[%at4] scope 0 : f32
+    %ab = arith.mulf %a, %b : f32
+    %cd = arith.mulf %c, %d : f32
+    %e = arith.mulf %ab, %cd : f32
+    metate.write %e, %z[%to] scope 2 : f32
+    metate.yield
+  }
+  metate.return
+}

@@ -101,3 +101,32 @@ metate.kernel @beside(%x: !metate.block, %n: index) {
   }
   metate.return
 }
+
+// -----
+
+// A member at a place that memory says is gathered, and another one stored with its cell.
+// CHECK-LABEL: @gathered_task0(
+// CHECK: llvm.intr.masked.gather
+// CHECK: metate.write {{.*}} : vector<16xf32>
+metate.kernel @gathered(%x: !metate.block, %w: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %from = arith.muli %i, %c4 overflow<nsw> : index
+    %number = metate.read %w[%from] scope 1 : i32
+    %other = arith.index_cast %number : i32 to index
+    %at = arith.muli %other, %c8 overflow<nsw> : index
+    %value = metate.read %x[%at] scope 0 {metate.member = array<i64: 1, 0, 8>} : f32
+    %a = arith.mulf %value, %value : f32
+    %b = arith.mulf %a, %value : f32
+    %c = arith.mulf %b, %value : f32
+    %d = arith.mulf %c, %value : f32
+    %e = arith.mulf %d, %value : f32
+    %cell = arith.muli %i, %c8 overflow<nsw> : index
+    %to = arith.addi %cell, %c4 overflow<nsw> : index
+    metate.write %e, %x[%to] scope 0 {metate.member = array<i64: 1, 4, 8>} : f32
+    metate.yield
+  }
+  metate.return
+}
