@@ -341,6 +341,36 @@ def block_half_asked():
     expect(at, [50])
 
 
+@probe("CutTurnForgotten")
+def cut_turn_forgotten():
+    @mt.kernel
+    def run(x: array(i32, 1), k: i32):
+        mt.loop_config(serialize=True)
+        for j in range(x.shape[0]):
+            x[j] = x[j] + x[k]
+
+    x = np.full(20, 5, np.int32)
+    run(x, 2)
+    expect(x, [10] * 3 + [15] * 17)
+
+
+@probe("FallingRowRises")
+def falling_row_rises():
+    @mt.kernel
+    def run(x: array(i32, 1), out: array(i32, 1), turns: i32, last: i32):
+        for i in range(out.shape[0]):
+            total = 0
+            for j in range(turns):
+                at = last - j - i
+                if 0 <= at and at < x.shape[0]:
+                    total += x[at]
+            out[i] = total
+
+    out = np.zeros(40, np.int32)
+    run(np.arange(40, dtype=np.int32), out, 1, 39)
+    expect(out, list(range(39, -1, -1)))
+
+
 @probe("ChangedReadHoisted")
 def changed_read_hoisted():
     @mt.kernel

@@ -84,6 +84,17 @@ static void takeTurnsTogether(scf::ForOp wide, scf::ForOp rows) {
         << " groups of lanes take the turns of their inner loops together";
 }
 
+static double gainOf(scf::ForOp loop, const LaneAnalysis &analysis) {
+  LaneCost cost = costOfLanes(*loop.getBody(), analysis, lanes);
+  return cost.scalar * double(lanes) / std::max(1.0, cost.lanes);
+}
+
+bool cpu::gainsAcrossIterations(scf::ForOp loop) {
+  LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
+  return hasLongLoop(loop) && loop.getNumResults() == 0 && analysis.run() &&
+         gainOf(loop, analysis) >= leastGain;
+}
+
 bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, bool always) {
   if (!hasLongLoop(loop) || loop.getNumResults() != 0)
     return false;
@@ -94,9 +105,7 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
     remarkObstacle(loop, analysis);
     return false;
   }
-  LaneCost cost = costOfLanes(*loop.getBody(), analysis, lanes);
-  double gain = cost.scalar * double(lanes) / std::max(1.0, cost.lanes);
-  if (gain < leastGain && !always) {
+  if (gainOf(loop, analysis) < leastGain && !always) {
     remarkDeclined(loop, "across-iterations", "lanes")
         << "iterations do not run their inner loops side by side: by the estimate they would read "
            "and write one by one "

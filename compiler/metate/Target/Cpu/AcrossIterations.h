@@ -75,6 +75,9 @@ private:
   }
   bool markWhere(mlir::ValueRange values, mlir::ValueRange from);
 
+  /// Of a number of 32 bits, modulo 2^32.
+  std::optional<int64_t> narrowStride(mlir::Value number) const;
+
   bool isStored(mlir::Type type) const;
   bool isPossible(mlir::Block &block);
   bool isPossible(mlir::Operation &op);

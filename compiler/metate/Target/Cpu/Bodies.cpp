@@ -184,7 +184,9 @@ Operation *KernelMapping::withoutBorders(Operation *loops) {
   bool isOutermost = loops == innermost;
   Block *block = loops->getBlock();
   Operation *next = loops->getNextNode();
-  innermost = cpu::splitBorders(innermost, guesses);
+  // Loops whose turns are cut for each iteration anew are no loops that lanes take together.
+  bool keepsLoops = acrossIterations && !isDeterministic() && gainsAcrossIterations(innermost);
+  innermost = cpu::splitBorders(innermost, guesses, keepsLoops);
   return isOutermost ? (next ? next->getPrevNode() : &block->back()) : loops;
 }
 

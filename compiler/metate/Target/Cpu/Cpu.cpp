@@ -83,8 +83,10 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   tasks.nontemporalBytes = options.optLevel > 0 && isPlain ? int64_t(options.nontemporalBytes) : -1;
   tasks.profile = options.profile;
   passes.addPass(createMapTasksCpu(tasks));
-  if (options.optLevel > 0 && isPlain)
+  if (options.optLevel > 0 && isPlain) {
+    passes.addPass(createCutAtReads());
     passes.addPass(createVectorSums());
+  }
   // What is left of loops in order: iterations that are lanes have theirs in vectors.
   if (tasks.acrossIterations) {
     passes.addPass(createExtremesInLanes({/*always=*/options.chunkNs == 0}));

@@ -1,4 +1,5 @@
 //===- LaneAnalysis.cpp - what differs from lane to lane -------------------*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Transforms/LeafForm.h"
 
@@ -11,12 +12,48 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
+/// Of numbers of 32 bits; lanes are few, so that the first one's is not far from any other's.
+static constexpr int64_t mostNarrowStride = 1 << 10;
+
+/// The number of 32 bits that is a coordinate by itself: nothing but products of other coordinates is added to it.
+static bool isCoordinate(const LinearForm &offset, Value number, int64_t coefficient) {
+  auto cast = number.getDefiningOp<arith::IndexCastOp>();
+  return cast && cast.getIn().getType().isInteger(32) &&
+         llvm::all_of(offset.terms, [&](auto &term) {
+           return term.first == number || term.second != coefficient ||
+                  term.first.template getDefiningOp<arith::MulIOp>();
+         });
+}
+
+std::optional<int64_t> LaneAnalysis::narrowStride(Value number) const {
+  int64_t stride = 0;
+  for (auto [term, coefficient] : LinearForm::of(number).terms) {
+    if (isSame(term))
+      continue;
+    auto narrowed = term.getDefiningOp<arith::IndexCastOp>();
+    if (term.getType().isIndex() || !narrowed || narrowed.getIn() != variable)
+      return std::nullopt;
+    stride += isMutant(Mutant::FallingRowRises) ? std::abs(coefficient) : coefficient;
+  }
+  return std::abs(stride) <= mostNarrowStride ? std::optional(stride) : std::nullopt;
+}
+
 std::optional<int64_t> LaneAnalysis::stride(Value offset) const {
   LinearForm form = LinearForm::of(offset);
-  if (!llvm::all_of(form.terms,
-                    [&](auto &term) { return term.first == variable || isSame(term.first); }))
-    return std::nullopt;
-  return form.coefficient(variable);
+  int64_t stride = form.coefficient(variable);
+  for (auto [term, coefficient] : form.terms) {
+    if (term == variable || isSame(term))
+      continue;
+    // The numbers of lanes that access anything are coordinates: not negative, and less than 2^31. So they are as far apart
+    // as they are modulo 2^32, and the first lane's, from which the others are counted, has not wrapped either.
+    std::optional<int64_t> narrow = isCoordinate(form, term, coefficient)
+                                        ? narrowStride(term.getDefiningOp()->getOperand(0))
+                                        : std::nullopt;
+    if (!narrow)
+      return std::nullopt;
+    stride += coefficient * *narrow;
+  }
+  return stride;
 }
 
 bool LaneAnalysis::isRow(Value offset, Type type) const {

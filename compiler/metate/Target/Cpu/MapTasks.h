@@ -127,6 +127,9 @@ void makeAlone(mlir::Region &code);
 /// overlap; `rows`: a parallel loop around the loop, or null; `always`: whether or not that pays, for tests.
 bool runAcrossIterations(mlir::scf::ForOp loop, mlir::scf::ForOp rows, bool mayAlias, bool always);
 
+/// Would it pay?
+bool gainsAcrossIterations(mlir::scf::ForOp loop);
+
 /// Where iterations read or write members of cells that follow each other: vectors of whole cells, taken apart in registers, take the loop's place
 /// for all iterations but the last few. For arguments that do not overlap.
 bool runCellByCell(mlir::scf::ForOp loop);

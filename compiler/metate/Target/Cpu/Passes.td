@@ -95,6 +95,16 @@ def ExtremesInLanes : Pass<"metate-extremes-in-lanes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def CutAtReads : Pass<"metate-cut-at-reads", "::mlir::ModuleOp"> {
+  let summary = "a loop that may change in one turn what each turn reads is cut there";
+  let description = [{
+    Before: `scf.for %j { %x = metate.read %d[%at]; ...; metate.write %y, %d[%row + 4 * %j] }`; after: the turns before (%at - %row) / 4, that turn, and those behind
+    it; but for that turn, %x is read once, before the loop. Runs behind metate-map-tasks-cpu.
+  }];
+  let statistics = [Statistic<"cut", "cut", "loops that are cut">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TestBlocks : Pass<"metate-test-blocks", "::mlir::ModuleOp"> {
   let summary = "a loop that does something in few turns, in one place, asks many turns at a time whether they do";
   let description = [{

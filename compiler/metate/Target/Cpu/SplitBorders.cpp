@@ -472,9 +472,11 @@ private:
 };
 } // namespace
 
-scf::ForOp cpu::splitBorders(scf::ForOp parallel, const Guesses &guesses) {
+scf::ForOp cpu::splitBorders(scf::ForOp parallel, const Guesses &guesses, bool keepsLoops) {
   SmallVector<scf::ForOp> inner;
   parallel.getBody()->walk([&](scf::ForOp loop) {
+    if (keepsLoops)
+      return;
     bool hasLoop = loop.getBody()
                        ->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); })
                        .wasInterrupted();

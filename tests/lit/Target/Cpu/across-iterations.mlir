@@ -54,3 +54,41 @@ metate.kernel @apart(%x: memref<?xf32>, %y: memref<?x?xf32>, %out: memref<?xf32>
   }
   metate.return
 }
+
+// Coordinates of 32 bits: those that are of an element are neither negative nor wrap, so lanes read a row, under the mask of their condition. The loop
+// of a window is not cut in border and interior for each iteration.
+// CHECK-LABEL: llvm.func internal @metate_entry_window_task0(
+// CHECK: llvm.intr.masked.load {{.*}} : (!llvm.ptr, vector<16xi1>, vector<16xf32>) -> vector<16xf32>
+// CHECK: llvm.fadd {{.*}} : vector<16xf32>
+// CHECK-LABEL: llvm.func @metate_entry_window(
+metate.kernel @window(%x: memref<?xf32, strided<[1]>>, %out: memref<?xf32, strided<[1]>>, %turns: index, %shift: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xf32, strided<[1]>>
+  %size = arith.index_cast %n : index to i32
+  metate.range (%i) = (%c0) to (%n) {
+    %i32 = arith.index_cast %i : index to i32
+    %s = scf.for %j = %c0 to %turns step %c1 iter_args(%a = %zero) -> f32 {
+      %j32 = arith.index_cast %j : index to i32
+      %sum = arith.addi %i32, %j32 : i32
+      %at = arith.subi %sum, %shift : i32
+      %least = arith.cmpi sge, %at, %none : i32
+      %most = arith.cmpi slt, %at, %size : i32
+      %inside = arith.andi %least, %most : i1
+      %b = scf.if %inside -> f32 {
+        %where = arith.index_cast %at : i32 to index
+        %v = memref.load %x[%where] : memref<?xf32, strided<[1]>>
+        %more = arith.addf %a, %v : f32
+        scf.yield %more : f32
+      } else {
+        scf.yield %a : f32
+      }
+      scf.yield %b : f32
+    }
+    memref.store %s, %out[%i] : memref<?xf32, strided<[1]>>
+    metate.yield
+  }
+  metate.return
+}
