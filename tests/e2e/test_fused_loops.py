@@ -1,4 +1,4 @@
-"""Loops over one box that stand one after the other run as one where each iteration has places of its own: the result is that of two."""
+"""Loops over one box run as one where each iteration has places of its own: the result is that of two loops."""
 
 import numpy as np
 import pytest
