@@ -129,7 +129,7 @@ private:
     Value turn = turnOfRead(), one = number(1);
     Value from = within(turn), to = within(arith::AddIOp::create(builder, loc, turn, one));
     if (isMutant(Mutant::CutTurnForgotten))
-      from = to;
+      to = from;
     Attribute plain = LoopAnnotation::asItIs().in(builder.getContext());
     auto parts = scf::ForOp::create(builder, loc, number(0), number(3), one, loop.getInitArgs());
     parts->setAttr("loop_annotation", plain);
