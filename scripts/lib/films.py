@@ -48,6 +48,8 @@ FILMS = {
     "reaction_diffusion": (None, 160, 3),
     "physarum": (320, 120, 3),
     "poisson_disk": (48, 36, 1),
+    "wave_inverse": (144, 60, 1),
+    "diffmpm": (None, 36, 1),
 }
 
 

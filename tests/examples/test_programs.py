@@ -20,7 +20,7 @@ PROGRAMS = sorted(
 # Those whose own tests make their films, in the process that has their kernels.
 FILMED = {
     *("cornell_box", "differential_evolution", "euler_fluid", "implicit_fem", "karman", "marching_squares", "pbf", "physarum"),
-    *("poisson_disk", "reaction_diffusion", "sph"),
+    *("poisson_disk", "reaction_diffusion", "sph", "wave_inverse", "diffmpm"),
 }
 SIZES = {
     "fractal": 32,
