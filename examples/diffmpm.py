@@ -1,8 +1,8 @@
-"""A soft body that learns to throw itself: with which velocity, and which push of each of its layers, does a block of jelly hit the mark?
-Gradient descent finds them, through a material point method; each frame is one try, its path in grey and where it ends in colour.
+"""A soft body that learns to throw itself: with which velocity of each of its layers does a block of jelly hit the mark?
+Gradient descent finds them, through a material point method; each frame is one try, its path in grey, its end in colour.
 
-Moving least squares MPM (Y. Hu et al., 2018) in two dimensions. The particles' states are kept for all times, the grid's are computed
-again on the way back (`ti.ad.grad_replaced`), as in difftaichi (Y. Hu et al., 2020).
+Moving least squares MPM (Y. Hu et al., 2018) in two dimensions. The particles' states are kept for all times, the grid's
+are computed again on the way back (`ti.ad.grad_replaced`), as in difftaichi (Y. Hu et al., 2020).
 
 python examples/diffmpm.py --size 900 --frames 60 --out throw.gif
 """

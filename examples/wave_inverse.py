@@ -1,8 +1,8 @@
-"""A wave that becomes a picture: which heights has water to begin with, so that after some time its waves draw a spiral? Gradient
-descent finds them; each frame is one step of it, the beginning on the left and what becomes of it on the right.
+"""A wave that becomes a picture: which heights has water to begin with, so that after some time its waves draw a spiral?
+Gradient descent finds them; each frame is one step of it, the beginning on the left, what becomes of it on the right.
 
-The wave equation with a little friction, explicit in time, fixed edges. The height at each time is kept, so that its gradient can run
-backwards (`ti.ad.Tape`); the descent has momentum.
+The wave equation with a little friction, explicit in time, fixed edges. The height at each time is kept, so that its
+gradient can run backwards (`ti.ad.Tape`); the descent has momentum.
 
 python examples/wave_inverse.py --size 96 --frames 100 --out spiral.gif
 """
