@@ -65,14 +65,14 @@ def compiles(checkout, source, like, generated):
 
 
 def test_pass(checkout):
-    assert new(checkout, "pass", "FuseLoops").returncode == 0
-    assert "createFuseLoops" in tablegen(checkout, "-gen-pass-decls", "compiler/metate/Transforms/Passes.td")
-    assert "FuseLoops.cpp" in (checkout / "compiler/metate/Transforms/CMakeLists.txt").read_text()
-    test = (checkout / "tests/lit/Transforms/fuse-loops.mlir").read_text()
-    assert "--metate-fuse-loops" in test and "// CHECK: say what FuseLoops makes of it" in test
+    assert new(checkout, "pass", "SkewLoops").returncode == 0
+    assert "createSkewLoops" in tablegen(checkout, "-gen-pass-decls", "compiler/metate/Transforms/Passes.td")
+    assert "SkewLoops.cpp" in (checkout / "compiler/metate/Transforms/CMakeLists.txt").read_text()
+    test = (checkout / "tests/lit/Transforms/skew-loops.mlir").read_text()
+    assert "--metate-skew-loops" in test and "// CHECK: say what SkewLoops makes of it" in test
     passes = "compiler/metate/Transforms/Passes.td"
     generated = {"metate/Transforms/Passes.h.inc": tablegen(checkout, "-gen-pass-decls", passes, "-name", "Metate")}
-    compiles(checkout, "compiler/metate/Transforms/FuseLoops.cpp", "Transforms/Offload.cpp", generated)
+    compiles(checkout, "compiler/metate/Transforms/SkewLoops.cpp", "Transforms/Offload.cpp", generated)
 
 
 def test_op(checkout):
@@ -119,7 +119,7 @@ def test_existing_name_changes_nothing(checkout):
     assert not (checkout / "tests").exists()
 
 
-SKELETONS = (("pass", "FuseLoops"), ("op", "prefetch"), ("level", "quant_array", "9"), ("target", "Wasm"))
+SKELETONS = (("pass", "SkewLoops"), ("op", "prefetch"), ("level", "quant_array", "9"), ("target", "Wasm"))
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def whole(tmp_path_factory):
 @pytest.mark.parametrize(
     ("test", "words"),
     [
-        ("Transforms/fuse-loops.mlir", "say what FuseLoops makes of it"),
+        ("Transforms/skew-loops.mlir", "say what SkewLoops makes of it"),
         ("Dialect/prefetch-invalid.mlir", 'expected error "X1" was not produced'),
         ("Level/quant_array.mlir", "say how a quant_array level's cell is read"),
         ("Target/Wasm/emit.mlir", "target 'wasm' emits no code"),
@@ -160,5 +160,5 @@ def test_what_was_there_before_the_skeletons_still_passes(whole):
     done = subprocess.run([ROOT / ".venv/bin/lit", "-q", "tests/lit"], cwd=whole, capture_output=True, text=True)
     failed = {line.split()[3] for line in done.stdout.splitlines() if line.startswith("FAIL:")}
     assert failed == {
-        "Transforms/fuse-loops.mlir", "Dialect/prefetch-invalid.mlir", "Level/quant_array.mlir", "Target/Wasm/emit.mlir",
+        "Transforms/skew-loops.mlir", "Dialect/prefetch-invalid.mlir", "Level/quant_array.mlir", "Target/Wasm/emit.mlir",
     }, done.stdout  # fmt: skip
