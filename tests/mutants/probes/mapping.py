@@ -406,7 +406,7 @@ def member_exchanged():
 def overwritten_forwarded():
     @mt.kernel
     def run(x: array(i32, 1), at: array(i32, 1), out: array(i32, 1)):
-        for i in range(1):
+        for i in range(out.shape[0]):
             x[i] = 3
             x[at[i]] = 5
             out[i] = x[i]
