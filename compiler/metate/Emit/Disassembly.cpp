@@ -147,8 +147,11 @@ static std::map<uint64_t, std::string> symbolsOf(const object::ObjectFile &file,
       if (symbol == file.symbol_end())
         continue;
       Expected<StringRef> name = symbol->getName();
-      if (name && !name->empty())
+      // A function with a section of its own, which nobody else sees, is named by that section.
+      if (name && !name->empty()) {
+        name->consume_front(".text.");
         found[relocation.getOffset()] = name->str();
+      }
       llvm::consumeError(name.takeError());
     }
   }
