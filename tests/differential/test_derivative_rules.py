@@ -8,9 +8,9 @@ import re
 
 import numpy as np
 import pytest
-from differential import gradient_kernels, gradients
 
 import metate as mt
+from differential import gradient_kernels, gradients
 
 SAMPLES = 24
 ANY, POSITIVE, UNIT, LARGE = (-3.0, 3.0), (0.05, 4.0), (-0.98, 0.98), (1.5, 4.0)
