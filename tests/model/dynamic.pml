@@ -1,6 +1,6 @@
 /* A dynamic level's list: append, activation of an index, and giving up the whole list, at once.
  *
- * Workers append, activate any index, read the last cell, and (with -DCLEAR) give the list up; each stores
+ * Workers append, also RUN cells at once, activate any index, read the last cell, and (with -DCLEAR) give the list up; each stores
  * what it has activated. While nobody gives the list up, a reader finds a chunk below every length that it
  * sees, no index is given to two appends, and what was stored is there in the end. When the task is over,
  * and swept where the list was given up: chunks below the length are linked and none beyond it is, cells
@@ -25,11 +25,18 @@
  * check a full list | -DOPS=3 -DEXTENT=3 -DCAPACITY=2 -DSTART=1
  * check too few slots | -DOPS=2 -DEXTENT=5 -DCAPACITY=1 -DSTART=0
  * check too few slots, strict | -DOPS=2 -DEXTENT=5 -DCAPACITY=1 -DSTART=2 -DSTRICT
+ * check runs of three cells | -DOPS=1 -DEXTENT=7 -DCAPACITY=4 -DRUN=3
+ * check runs in a full list | -DOPS=2 -DEXTENT=3 -DCAPACITY=2 -DSTART=0 -DRUN=2
+ * check runs with too few slots | -DOPS=2 -DEXTENT=5 -DCAPACITY=1 -DSTART=1 -DRUN=4
+ * check runs given up meanwhile | -DOPS=1 -DEXTENT=5 -DCAPACITY=20 -DCLEAR -DSTART=3 -DRUN=3
  * check given up meanwhile | -DOPS=2 -DEXTENT=3 -DCAPACITY=20 -DCLEAR -DSTART=3
  * check given up meanwhile, three workers | -DWORKERS=3 -DOPS=1 -DEXTENT=3 -DCAPACITY=20 -DCLEAR -DSTART=2
  * ends  every loop ends | -DOPS=1 -DEXTENT=5 -DCAPACITY=3
+ * ends  every loop of runs ends | -DOPS=1 -DEXTENT=5 -DCAPACITY=3 -DRUN=3
  * fault the length first, then the chunk | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DLENGTH_FIRST | slot || cleared
  * fault an append stores the length | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DPLAIN_APPEND | given >> index
+ * fault a run stores the length | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DRUN=2 -DPLAIN_APPEND | given >> index
+ * fault a run claims its first chunk alone | -DOPS=1 -DEXTENT=7 -DCAPACITY=4 -DRUN=3 -DONE_CLAIMED | slot || cleared
  * fault an activation stores the length | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DPLAIN_ACTIVATE | length
  * fault only the index's own chunk is claimed | -DOPS=1 -DEXTENT=5 -DCAPACITY=3 -DONE_CHUNK | c < needed
  * fault published before it is filled | -DOPS=1 -DEXTENT=3 -DCAPACITY=2 -DPUBLISH_FIRST | 255
@@ -187,6 +194,66 @@ inline append() {
   fi
 }
 
+#ifdef RUN
+/* metate_view_append_run, then a store at each index. */
+inline append_run() {
+  known = length;
+  do
+  :: true ->
+     index = (known + RUN > EXTENT -> EXTENT : known + RUN);
+     c = known / CHUNK;
+     do
+     :: c * CHUNK >= index -> break
+     :: else ->
+        claim();
+        if
+        :: slot == 0 -> break
+        :: else -> slot = 0; c++
+        fi
+#ifdef ONE_CLAIMED
+        ; c = CHUNKS
+#endif
+     od;
+     index = (c * CHUNK > index -> index : c * CHUNK);
+     if
+     :: index <= known -> break
+     :: else -> skip
+     fi;
+     d_step {
+       if
+#ifdef PLAIN_APPEND
+       :: true -> length = index; reached = index;
+#else
+       :: length == known -> length = index; reached = index;
+       :: else -> known = length;
+#endif
+       fi
+     }
+     if
+     :: reached -> break
+     :: else -> skip
+     fi
+  od;
+  beyond = 0;
+  do
+  :: known >= reached -> break
+  :: else ->
+     index = known;
+     d_step {
+       assert(!has(given, index) || cleared);
+       given = with(given, index);
+     }
+     slot = link[index / CHUNK];
+     if
+     :: slot -> store(index)
+     :: else -> assert(slot || cleared)
+     fi;
+     slot = 0;
+     known++
+  od
+}
+#endif
+
 /* metate_view_dynamic_activate, then a store at the index. */
 inline activate() {
   known = length;
@@ -278,7 +345,7 @@ inline read_last() {
 }
 
 proctype worker(bool first) {
-  byte index, known, c, slot, n, todo = OPS;
+  byte index, known, c, slot, n, reached, todo = OPS;
   bool beyond;
   do
   :: todo == 0 -> break
@@ -286,13 +353,16 @@ proctype worker(bool first) {
      todo--;
      if
      :: append()
+#ifdef RUN
+     :: append_run()
+#endif
      :: select(index : 0 .. EXTENT - 1); activate()
      :: read_last()
 #ifdef CLEAR
      :: clear()
 #endif
      fi;
-     atomic { index = 0; known = 0; c = 0; slot = 0; n = 0; }
+     atomic { index = 0; known = 0; c = 0; slot = 0; n = 0; reached = 0; }
   od
 }
 

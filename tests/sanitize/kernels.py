@@ -197,6 +197,16 @@ def mix_lists(t: lists, sums: Counts):  # all workers append to all lists; half 
 
 
 @mt.kernel
+def mix_one(t: lists, count: Counts, out: Counts):  # all workers append runs to one list; places by one counter
+    for k in range(2048):
+        if k % 8 == 3:
+            mt.append(t.dynamic1, [5], k)
+    for k in range(2048):
+        if k % 8 == 5:
+            out[mt.atomic_add(count[0], 1)] = k
+
+
+@mt.kernel
 def all_lists(t: lists, sums: Counts):
     for _i, _j in t.item:
         sums[2] += 1

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 using namespace metate::test;
 using metate::Tree;
@@ -89,6 +90,12 @@ void mixLevels(const Context &context, int rounds) {
     context.run("all_lists", lists, sums);
     EXPECT_EQ(sums[0], 0);
     EXPECT_EQ(sums[2], 4096);
+    EXPECT_TRUE(lists.check().ok());
+    lists.reset();
+    std::vector<int32_t> count(1), taken(256);
+    context.run("mix_one", lists, count, taken);
+    EXPECT_EQ(count[0], 256);
+    EXPECT_EQ(std::accumulate(taken.begin(), taken.end(), 0), 256 * (5 + 2045) / 2);
     EXPECT_TRUE(lists.check().ok());
     lists.reset();
     sums.assign(3, 0);

@@ -107,6 +107,37 @@ def counter(inputs, n):
     return made(fill, count_of, value_of)
 
 
+@WORK.spelling("arrays, a place that is kept and tested")
+def tested(inputs, n):
+    x, kept, count = np.ascontiguousarray(inputs["x"]), np.zeros(n, np.int32), np.zeros(1, np.int32)
+    array = ti.types.ndarray(dtype=ti.i32, ndim=1)
+    found = np.zeros(2, np.int32)
+
+    @ti.kernel
+    def fill(x: array, kept: array, count: array):
+        for i in range(1):
+            count[i] = 0
+        for i in range(x.shape[0]):
+            value = x[i]
+            if value < HALF:
+                place = ti.atomic_add(count[0], 1)
+                if place < kept.shape[0]:
+                    kept[place] = value
+
+    @ti.kernel
+    def add_up(kept: array, count: array, found: array):
+        found[0] = count[0]
+        found[1] = 0
+        for j in range(count[0]):
+            found[1] += kept[j]
+
+    def outputs():
+        add_up(kept, count, found)
+        return {"found": found}
+
+    return {"step": lambda: fill(x, kept, count), "outputs": outputs}
+
+
 @WORK.spelling("a field and a counter, a serialized loop")
 def serial(inputs, n):
     x, kept, count, count_of, value_of = field_with_counter(inputs)

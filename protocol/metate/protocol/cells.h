@@ -217,6 +217,41 @@ METATE_VIEW_INLINE int64_t metate_view_append_alone(const metate_view *view, uin
   return known;
 }
 
+/* `count` new last cells of the list, side by side: the first one's index, and above 32 bits how many there are, fewer
+ * where the list or the pool is full. */
+METATE_VIEW_INLINE int64_t metate_view_append_run(const metate_view *view, uint32_t level,
+                                                  METATE_BLOCK uint8_t *container, uint32_t count,
+                                                  const uint32_t *key) {
+  const metate_level *own = metate_view_level(view, level);
+  METATE_BLOCK uint32_t *length = (METATE_BLOCK uint32_t *)container;
+  uint32_t known = METATE_ATOMIC_LOAD(length, ACQUIRE);
+  for (uint32_t turns = 8;; turns = turns < 64 ? 2 * turns : turns) {
+    uint64_t end = (uint64_t)known + count;
+    if (end > own->cells) {
+      metate_view_report(view, level, 0);
+      end = own->cells;
+    }
+    /* The chunks before the length, as far as there are slots. */
+    uint64_t reached = known;
+    for (uint32_t chunk = known / own->slot_cells; reached < end; ++chunk) {
+      if (!METATE_ATOMIC_LOAD(metate_view_chunk_links(container) + chunk, ACQUIRE) &&
+          !metate_view_chunk_claim(view, level, container, chunk, key))
+        break;
+      reached = (chunk + 1ull) * own->slot_cells;
+    }
+    if (reached > end)
+      reached = end;
+    if (reached <= known)
+      return 0;
+    if (METATE_ATOMIC_COMPARE_EXCHANGE(length, &known, (uint32_t)reached, 1, ACQ_REL, ACQUIRE)) {
+      metate_view_change(view);
+      return (int64_t)((reached - known) << 32 | known);
+    }
+    metate_view_pause(turns);
+    known = METATE_ATOMIC_LOAD(length, ACQUIRE);
+  }
+}
+
 /* ---- deactivation ------------------------------------------------------------------------------- */
 
 METATE_VIEW_INLINE void metate_view_unlink(const metate_view *view, uint32_t level,

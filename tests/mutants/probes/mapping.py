@@ -371,6 +371,19 @@ def falling_row_rises():
     expect(out, list(range(39, -1, -1)))
 
 
+@probe("RunTakesOnePlace")
+def run_takes_one_place():
+    @mt.kernel
+    def run(x: array(i32, 1), out: array(i32, 1), count: array(i32, 1)):
+        for i in range(x.shape[0]):
+            if x[i] % 2 == 0:
+                out[mt.atomic_add(count[0], 1)] = x[i]
+
+    out, count = np.full(8, -1, np.int32), np.zeros(1, np.int32)
+    run(np.arange(16, dtype=np.int32), out, count)
+    expect(np.sort(out), np.arange(0, 16, 2))
+
+
 @probe("ChangedReadHoisted")
 def changed_read_hoisted():
     @mt.kernel

@@ -61,6 +61,9 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   // Where conditions are equal that were written twice; before anything looks at what differs from turn to turn.
   if (options.optLevel > 0)
     passes.addPass(createFoldLoopFlags());
+  // Once arithmetic that is the same is one value: what is read twice is read once. Of small blocks tests have several.
+  if (options.optLevel > 0)
+    passes.addNestedPass<KernelOp>(createGatherAppends({options.chunkNs == 0 ? 16 : 256}));
   if (options.optLevel > 0 && isPlain)
     passes.addPass(createPrefetchScatters());
   // Once what guards a leaf is known to be one value; before loops become branches.

@@ -20,6 +20,18 @@ def MapTasksCpu : Pass<"metate-map-tasks-cpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::metate::MetateDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
+def GatherAppends : Pass<"metate-gather-appends", "::metate::KernelOp"> {
+  let summary = "iterations that count up one place, or append to one list, take places for many at once";
+  let description = [{
+    Before: `metate.range (%i) { scf.if %c { %k = metate.rmw addi %one, %count[0]; metate.write %x, %out[4 * %k] } }`; after: a range over blocks of iterations. In
+    each a loop stores %x in a local array, behind what other iterations have stored, and counts where %c holds; one `metate.rmw` takes that many places, a second loop
+    writes there. Of a list the same with `metate.tree_call "append_run"`. Runs before metate-outline-tasks. Not where arguments may overlap.
+  }];
+  let options = [Option<"block", "block", "int64_t", "256", "iterations that take their places together">];
+  let statistics = [Statistic<"gatheredPlaces", "gathered", "places and lists that blocks of iterations take together">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def PrefetchScatters : Pass<"metate-prefetch-scatters", "::mlir::ModuleOp"> {
   let summary = "lines that counters will reach next are asked for early";
   let description = [{

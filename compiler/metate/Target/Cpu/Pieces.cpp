@@ -88,7 +88,7 @@ static bool mayShowOrder(Operation *root, llvm::SmallPtrSetImpl<Operation *> &se
       shows = isRounded(rmw) || !rmw.getOld().use_empty() ||
               rmw.getKind() == arith::AtomicRMWKind::assign;
     if (auto call = dyn_cast<TreeCallOp>(op))
-      shows = call.getCallee() == "append";
+      shows = call.getCallee().starts_with("append");
     if (auto call = dyn_cast<func::CallOp>(op)) {
       Operation *callee = SymbolTable::lookupNearestSymbolFrom(op, call.getCalleeAttr());
       shows = !callee || (seen.insert(callee).second && mayShowOrder(callee, seen));
