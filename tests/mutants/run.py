@@ -28,12 +28,17 @@ SHOWN_BY = HERE / "shown_by.json"  # the variants that differed: {fault: [name, 
 CATCH_SECONDS = 1200
 
 
-def _run(script, words, fault, output):
+UNREAD = 255  # what multiprocessing gives where a child's exit code was lost on the way
+
+
+def _run(script, words, fault, output, told):
     """In the child: a script of this folder, with a fault."""
     os.environ["METATE_MUTANT"] = fault  # read when the compiler first asks
     os.dup2(os.open(output, os.O_WRONLY), 1)
     os.dup2(1, 2)
-    sys.exit(importlib.import_module(script).main(words))
+    code = importlib.import_module(script).main(words)
+    pathlib.Path(told).write_text(str(code or 0))
+    sys.exit(code)
 
 
 class Children:
@@ -47,15 +52,26 @@ class Children:
 
     def run(self, script, *words, fault="", seconds=CATCH_SECONDS):
         """(exit code, output); the code of one that did not end in time is None."""
-        with tempfile.NamedTemporaryFile() as output:
-            process = self.context.Process(target=_run, args=(script, list(map(str, words)), fault, output.name))
+        with tempfile.NamedTemporaryFile() as output, tempfile.NamedTemporaryFile() as told:
+            given = script, list(map(str, words)), fault, output.name, told.name
+            process = self.context.Process(target=_run, args=given)
             process.start()
             process.join(seconds)
             code = process.exitcode
             if code is None:
                 process.kill()
                 process.join()
+            elif code == UNREAD:
+                code = self.waited_for(told.name)
             return code, output.read().decode(errors="replace")
+
+    @staticmethod
+    def waited_for(told, seconds=60):
+        """What the child wrote itself, which may still be running."""
+        end = time.monotonic() + seconds
+        while not (text := pathlib.Path(told).read_text()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return int(text or UNREAD)
 
 
 def faults():

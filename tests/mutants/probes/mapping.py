@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import platform
 
 import numpy as np
 
@@ -167,7 +168,9 @@ def half_truncates():
 
     x = np.array([1.0009, 0.1, -2.7182])
     out = np.zeros(3, np.float16)
-    run(x, out)
+    # The fault is in what a CPU does that converts no f64 to f16 itself.
+    with mt.Context(cpu="x86-64-v3" if platform.machine() == "x86_64" else None):
+        run(x, out)
     expect(out, x.astype(np.float16))
 
 
