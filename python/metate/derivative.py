@@ -15,7 +15,7 @@ from .errors import CompilationError, DerivativeError_
 from .frontend.specialize import ArrayParameter
 from .kernel import Kernel
 
-_REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?(gradient of .+)')
+_REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|derivative) of .+)')
 
 
 class Derivative(Kernel):
@@ -85,6 +85,7 @@ class Derivative(Kernel):
         if found is None:
             return error
         file, line, column, text = found.groups()
+        text = text.replace(f"kernel '{self.source.name}'", f"kernel '{self.primal.__name__}'")
         source = linecache.getline(file, int(line)) or None
         return DerivativeError_(text, file=file, line=int(line), column=int(column), source=source)
 
