@@ -112,6 +112,19 @@ def test_circle_between_compiler_folders_is_named(tmp_path):
     assert "Layout and Level include each other in a circle" in result.stdout
 
 
+@pytest.mark.parametrize("own", ["struct Access {\n};", "constexpr int most = 3, least = 1;", "int find(Op op, int *at) {\n}"])
+def test_names_of_files_that_are_compiled_as_one_differ(tmp_path, own):
+    map_, rows = "compiler/metate/Target/Cpu/Map.cpp", "compiler/metate/Target/Cpu/Rows.cpp"
+    text = f"namespace {{\n{own}\n}} // namespace\n"
+    result = check(tmp_path, SOUND | {map_: text, rows: "\n" + text})
+    assert result.returncode == 1
+    assert f"{rows}:3: files of a folder may be compiled as one" in result.stdout
+    assert f"{map_}:2" in result.stdout
+    named = f"namespace rows {{\n{text}}} // namespace rows\n"
+    elsewhere = {rows: named, "compiler/metate/Transforms/Rows.cpp": text}
+    assert check(tmp_path, SOUND | {map_: text} | elsewhere).returncode == 0
+
+
 def test_circle_between_files_of_a_layer_is_named(tmp_path):
     circle = {
         "abi/metate/abi/base.h": '#include "metate/abi/tree.h"\n',

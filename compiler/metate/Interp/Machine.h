@@ -37,6 +37,9 @@ public:
   //===-- values ------------------------------------------------------------===//
 
   const Components &components(mlir::Value value) const { return scalars.find(value)->second; }
+  llvm::SmallVector<Components> components(mlir::ValueRange values) const {
+    return llvm::map_to_vector(values, [&](mlir::Value value) { return components(value); });
+  }
   uint64_t bits(mlir::Value value) const { return components(value)[0]; }
   int64_t integer(mlir::Value value) const {
     return signedOf(bits(value), widthOf(value.getType()));

@@ -41,13 +41,6 @@ bool Machine::hasRoom() const {
   return stack - static_cast<const char *>(__builtin_frame_address(0)) < interpretedCallBytes;
 }
 
-static SmallVector<Components> valuesOf(Machine &machine, ValueRange values) {
-  SmallVector<Components> result;
-  for (Value value : values)
-    result.push_back(machine.components(value));
-  return result;
-}
-
 static void call(Machine &machine, CallOp op) {
   FunctionOp function = functionOf(op);
   if (!machine.hasRoom()) {
@@ -55,7 +48,7 @@ static void call(Machine &machine, CallOp op) {
                    METATE_E_OUT_OF_MEMORY);
     return; // and that ends the launch
   }
-  SmallVector<Components> arguments = valuesOf(machine, op.getOperands()), results;
+  SmallVector<Components> arguments = machine.components(op.getOperands()), results;
   unsigned &count = machine.running[function];
   Machine::Kept kept;
   if (count++)
@@ -63,7 +56,7 @@ static void call(Machine &machine, CallOp op) {
   size_t outer = machine.localCount();
   Operation *end = machine.run(function.getBody().front(), arguments);
   if (!machine.stopped())
-    results = valuesOf(machine, end->getOperands());
+    results = machine.components(end->getOperands());
   machine.dropLocals(outer);
   --machine.running[function];
   machine.restore(std::move(kept));

@@ -7,13 +7,6 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::interp;
 
-static SmallVector<Components> valuesOf(Machine &machine, ValueRange values) {
-  SmallVector<Components> result;
-  for (Value value : values)
-    result.push_back(machine.components(value));
-  return result;
-}
-
 /// Runs the body of a loop once; its local arrays end with it.
 static Operation *runOnce(Machine &machine, mlir::Block &body, ArrayRef<Components> arguments) {
   size_t outer = machine.localCount();
@@ -35,14 +28,14 @@ static void counted(Machine &machine, scf::ForOp op) {
   Type type = op.getInductionVar().getType();
   unsigned width = widthOf(type);
   int64_t upper = machine.integer(op.getUpperBound()), step = machine.integer(op.getStep());
-  SmallVector<Components> carried = valuesOf(machine, op.getInitArgs());
+  SmallVector<Components> carried = machine.components(op.getInitArgs());
   for (int64_t at = machine.integer(op.getLowerBound()); at < upper;) {
     SmallVector<Components> arguments{Components{wrap(uint64_t(at), width)}};
     llvm::append_range(arguments, carried);
     Operation *end = runOnce(machine, *op.getBody(), arguments);
     if (machine.stopped() || machine.interrupted())
       return;
-    carried = valuesOf(machine, end->getOperands());
+    carried = machine.components(end->getOperands());
     if (__builtin_add_overflow(at, step, &at))
       break;
   }
@@ -51,13 +44,13 @@ static void counted(Machine &machine, scf::ForOp op) {
 }
 
 static void conditioned(Machine &machine, scf::WhileOp op) {
-  SmallVector<Components> carried = valuesOf(machine, op.getInits());
+  SmallVector<Components> carried = machine.components(op.getInits());
   while (true) {
     Operation *end = runOnce(machine, op.getBefore().front(), carried);
     if (machine.stopped())
       return;
     auto condition = cast<scf::ConditionOp>(end);
-    SmallVector<Components> passed = valuesOf(machine, condition.getArgs());
+    SmallVector<Components> passed = machine.components(condition.getArgs());
     if (!machine.bits(condition.getCondition())) {
       for (auto [result, value] : llvm::zip(op.getResults(), passed))
         machine.set(result, value);
@@ -66,7 +59,7 @@ static void conditioned(Machine &machine, scf::WhileOp op) {
     end = runOnce(machine, op.getAfter().front(), passed);
     if (machine.stopped() || machine.interrupted())
       return;
-    carried = valuesOf(machine, end->getOperands());
+    carried = machine.components(end->getOperands());
   }
 }
 

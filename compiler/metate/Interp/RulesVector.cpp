@@ -142,14 +142,14 @@ static void philox(Machine &machine, PhiloxOp op) {
 }
 
 /// What it says is said to metate-differentiate.
-static void nothing(Machine &, Operation *) {}
+static void differentiate(Machine &, Operation *) {}
 
 static void stopGradient(Machine &machine, StopGradientOp op) {
   machine.set(op, Components(machine.components(op.getValue())));
 }
 
 void interp::addVectorRules(RuleTable &table) {
-  table[TypeID::get<DerivativeOp>()] = nothing;
+  table[TypeID::get<DerivativeOp>()] = differentiate;
   addRule<StopGradientOp, stopGradient>(table);
   addRule<PhiloxOp, philox>(table);
   addRule<vector::ExtractOp, extract>(table);

@@ -28,11 +28,11 @@ using namespace metate;
 
 namespace {
 /// A carried value's next one: `value` where `condition` is `when`, else what it was.
-struct Choice {
+struct Selection {
   Value condition, value;
   bool when;
 
-  static std::optional<Choice> of(Value next, Value carried) {
+  static std::optional<Selection> of(Value next, Value carried) {
     Value condition, yes, no;
     if (auto select = next.getDefiningOp<arith::SelectOp>()) {
       condition = select.getCondition(), yes = select.getTrueValue(), no = select.getFalseValue();
@@ -46,7 +46,7 @@ struct Choice {
     }
     if (!condition || !condition.getType().isInteger(1) || (yes == carried) == (no == carried))
       return std::nullopt;
-    return no == carried ? Choice{condition, yes, true} : Choice{condition, no, false};
+    return no == carried ? Selection{condition, yes, true} : Selection{condition, no, false};
   }
 };
 
@@ -174,7 +174,7 @@ private:
   /// The loop, or what replaced it.
   scf::ForOp visit(scf::ForOp loop, unsigned number) {
     Value carried = loop.getRegionIterArg(number);
-    std::optional<Choice> choice = Choice::of(loop.getYieldedValues()[number], carried);
+    std::optional<Selection> choice = Selection::of(loop.getYieldedValues()[number], carried);
     if (!choice)
       return loop;
     Computed computed(loop, carried, choice->value);

@@ -27,16 +27,16 @@ namespace {
 constexpr size_t mostTargets = 8;
 
 /// Operations of an iteration, whose values stay in registers.
-constexpr size_t mostOperations = 128;
+constexpr size_t mostFused = 128;
 
-struct Access {
+struct FusedAccess {
   Target target;
   ValueRange place;
   bool writes;
 };
 
 /// What an iteration touches; nullopt if it does anything else.
-using Accesses = std::optional<SmallVector<Access>>;
+using Accesses = std::optional<SmallVector<FusedAccess>>;
 
 struct FuseLoops : metate::impl::FuseLoopsBase<FuseLoops> {
   void runOnOperation() override {
@@ -56,25 +56,25 @@ struct FuseLoops : metate::impl::FuseLoopsBase<FuseLoops> {
   }
 
 private:
-  static std::optional<Access> accessOf(Operation &op) {
+  static std::optional<FusedAccess> accessOf(Operation &op) {
     if (auto write = writeOf(&op))
-      return Access{write->first, write->second, true};
+      return FusedAccess{write->first, write->second, true};
     if (auto load = dyn_cast<LoadOp>(op))
-      return Access{{load.getTree(), load.getPath()}, load.getCoordinates(), false};
+      return FusedAccess{{load.getTree(), load.getPath()}, load.getCoordinates(), false};
     if (auto load = dyn_cast<memref::LoadOp>(op))
-      return Access{{load.getMemRef(), ""}, load.getIndices(), false};
+      return FusedAccess{{load.getMemRef(), ""}, load.getIndices(), false};
     return std::nullopt;
   }
 
   static Accesses accessesOf(Operation *loop) {
-    SmallVector<Access> accesses;
+    SmallVector<FusedAccess> accesses;
     for (Operation &op : loop->getRegion(0).front().without_terminator()) {
       if (op.getNumRegions())
         return std::nullopt;
       bool isPlain = isa<LoadOp, StoreOp, memref::LoadOp, memref::StoreOp>(op);
       if (!isPlain && !isMemoryEffectFree(&op))
         return std::nullopt;
-      std::optional<Access> access = isPlain ? accessOf(op) : std::nullopt;
+      std::optional<FusedAccess> access = isPlain ? accessOf(op) : std::nullopt;
       // What an iteration has for itself, and what activates cells, is not looked into.
       if (isPlain && !isa<BlockArgument>(access->target.first))
         return std::nullopt;
@@ -111,16 +111,16 @@ private:
     if (!haveSameBox(first, second))
       return false;
     Block &one = first->getRegion(0).front(), &other = second->getRegion(0).front();
-    if (one.getOperations().size() + other.getOperations().size() > mostOperations)
+    if (one.getOperations().size() + other.getOperations().size() > mostFused)
       return false;
     Accesses accesses = accessesOf(first), otherAccesses = accessesOf(second);
     if (!accesses || !otherAccesses)
       return false;
     llvm::SmallDenseSet<Target> own, common, all;
-    for (const Access &access : *accesses)
+    for (const FusedAccess &access : *accesses)
       own.insert(access.target);
     all = own;
-    for (const Access &access : *otherAccesses) {
+    for (const FusedAccess &access : *otherAccesses) {
       all.insert(access.target);
       if (own.contains(access.target))
         common.insert(access.target);
@@ -133,17 +133,17 @@ private:
   }
 
   /// Each iteration touches the target at places that no other one touches, in either loop; or nobody writes it.
-  static bool areOwn(Operation *first, Operation *second, ArrayRef<Access> accesses,
-                     ArrayRef<Access> otherAccesses, Target target) {
+  static bool areOwn(Operation *first, Operation *second, ArrayRef<FusedAccess> accesses,
+                     ArrayRef<FusedAccess> otherAccesses, Target target) {
     bool isWritten = false;
     // Places of one loop have to name the variables of one: those of the other one are looked at as if they were.
     SmallVector<ValueRange> places, otherPlaces;
-    for (const Access &access : accesses)
+    for (const FusedAccess &access : accesses)
       if (access.target == target) {
         places.push_back(access.place);
         isWritten |= access.writes;
       }
-    for (const Access &access : otherAccesses)
+    for (const FusedAccess &access : otherAccesses)
       if (access.target == target) {
         otherPlaces.push_back(access.place);
         isWritten |= access.writes;
@@ -204,7 +204,7 @@ private:
     };
     SmallVector<Known> known;
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
-      std::optional<Access> access = accessOf(op);
+      std::optional<FusedAccess> access = accessOf(op);
       if (!access)
         continue;
       unsigned values = access->writes; // a store's first operand

@@ -27,16 +27,16 @@ using namespace mlir;
 using namespace metate;
 
 /// What computing a place's sum may take, in operations for each addition: an atomic addition takes longer.
-static constexpr int64_t mostOperations = 32, elementaryOperations = 16;
+static constexpr int64_t mostSumOperations = 32, elementaryOperations = 16;
 
 namespace {
 /// A loop variable, or what is the same in all iterations, and a constant.
-struct Shifted {
+struct ShiftedVariable {
   std::optional<unsigned> variable;
   ConstantSum sum;
 
-  static std::optional<Shifted> of(Value value, RangeOp loop) {
-    Shifted found{std::nullopt, ConstantSum::of(value)};
+  static std::optional<ShiftedVariable> of(Value value, RangeOp loop) {
+    ShiftedVariable found{std::nullopt, ConstantSum::of(value)};
     auto argument = dyn_cast_or_null<BlockArgument>(found.sum.base);
     if (argument && argument.getOwner() == &loop.getBody().front())
       found.variable = argument.getArgNumber();
@@ -47,24 +47,24 @@ struct Shifted {
 };
 
 /// What an operation reads or writes.
-struct Access {
+struct SumAccess {
   Target target;
   ValueRange coordinates, components;
 
-  static std::optional<Access> of(Operation *op) {
+  static std::optional<SumAccess> of(Operation *op) {
     if (auto cell = dyn_cast<CellOpInterface>(op))
-      return Access{
+      return SumAccess{
           {cell.getTree(), cell.getPath()}, cell.getCellCoordinates(), cell.getCellComponents()};
     if (auto load = dyn_cast<memref::LoadOp>(op))
-      return Access{{load.getMemRef(), ""}, load.getIndices(), {}};
+      return SumAccess{{load.getMemRef(), ""}, load.getIndices(), {}};
     if (auto store = dyn_cast<memref::StoreOp>(op))
-      return Access{{store.getMemRef(), ""}, store.getIndices(), {}};
+      return SumAccess{{store.getMemRef(), ""}, store.getIndices(), {}};
     if (auto atomic = dyn_cast<memref::AtomicRMWOp>(op))
-      return Access{{atomic.getMemref(), ""}, atomic.getIndices(), {}};
+      return SumAccess{{atomic.getMemref(), ""}, atomic.getIndices(), {}};
     return std::nullopt;
   }
 
-  bool mayMeet(const Access &other) const {
+  bool mayMeet(const SumAccess &other) const {
     if (target != other.target)
       return false;
     auto areApartAt = [](auto pair) {
@@ -107,7 +107,7 @@ public:
       for (Addition &addition : sum.additions)
         if (const char *why = judgeSlice(addition))
           return why;
-    return cost > mostOperations * count
+    return cost > mostSumOperations * count
                ? "what it adds would take too long to compute for each place"
                : nullptr;
   }
@@ -154,16 +154,16 @@ private:
 
   /// Finds all additions; false: something that is added to is touched in another way, or named otherwise.
   bool collect() {
-    SmallVector<Access> added, touched;
+    SmallVector<SumAccess> added, touched;
     for (Operation &op : body.without_terminator()) {
       std::optional<Addition> addition = additionOf(&op);
       if (addition && !place(*addition))
         return false;
-      if (std::optional<Access> access = Access::of(&op))
+      if (std::optional<SumAccess> access = SumAccess::of(&op))
         (addition ? added : touched).push_back(*access);
     }
-    return llvm::none_of(added, [&](const Access &sum) {
-      return llvm::any_of(touched, [&](const Access &other) { return sum.mayMeet(other); });
+    return llvm::none_of(added, [&](const SumAccess &sum) {
+      return llvm::any_of(touched, [&](const SumAccess &other) { return sum.mayMeet(other); });
     });
   }
 
@@ -173,10 +173,10 @@ private:
     SmallVector<bool> isNamed(rank);
     std::string key;
     llvm::raw_string_ostream text(key);
-    Target target = Access::of(addition.op)->target;
+    Target target = SumAccess::of(addition.op)->target;
     text << numberOf(target.first) << target.second;
     for (Value coordinate : addition.coordinates) {
-      std::optional<Shifted> found = Shifted::of(coordinate, loop);
+      std::optional<ShiftedVariable> found = ShiftedVariable::of(coordinate, loop);
       if (!found || (found->variable && isNamed[*found->variable]))
         return false;
       if (found->variable) {
@@ -188,7 +188,7 @@ private:
       }
     }
     for (Value component : addition.components) {
-      std::optional<Shifted> found = Shifted::of(component, loop);
+      std::optional<ShiftedVariable> found = ShiftedVariable::of(component, loop);
       if (!found || found->variable)
         return false;
       text << " c" << numberOf(found->sum.base) << "+" << found->sum.constant;
@@ -233,12 +233,12 @@ private:
 
   /// A read of a place that the loop does not write, or that only the same iteration writes, later.
   bool isUnchanged(Operation *read) {
-    std::optional<Access> access = Access::of(read);
+    std::optional<SumAccess> access = SumAccess::of(read);
     if (!access || !hasSingleEffect<MemoryEffects::Read>(read))
       return false;
     SmallVector<ValueRange> places = {access->coordinates};
     for (Operation &op : body.without_terminator()) {
-      std::optional<Access> other = Access::of(&op);
+      std::optional<SumAccess> other = SumAccess::of(&op);
       if (!other || !access->mayMeet(*other) || hasSingleEffect<MemoryEffects::Read>(&op))
         continue;
       if (!writeOf(&op) || op.isBeforeInBlock(read))
@@ -283,7 +283,7 @@ private:
     Addition &first = sum.additions.front();
     Location loc = first.op->getLoc();
     SmallVector<Value> coordinates = llvm::map_to_vector(first.coordinates, [&](Value coordinate) {
-      Shifted shifted = *Shifted::of(coordinate, loop);
+      ShiftedVariable shifted = *ShiftedVariable::of(coordinate, loop);
       return shifted.variable ? variables[*shifted.variable] : copyHere(builder, coordinate);
     });
     SmallVector<Value> components = llvm::map_to_vector(
@@ -380,7 +380,7 @@ private:
         continue;
       // A variable and a constant stay that, so that rows are seen.
       bool isIndex = op.getNumResults() == 1 && op.getResult(0).getType().isIndex();
-      std::optional<Shifted> shifted = isIndex ? Shifted::of(op.getResult(0), loop) : std::nullopt;
+      std::optional<ShiftedVariable> shifted = isIndex ? ShiftedVariable::of(op.getResult(0), loop) : std::nullopt;
       if (shifted && shifted->variable) {
         unsigned k = *shifted->variable;
         int64_t by = shifted->sum.constant - addition.shift[k];

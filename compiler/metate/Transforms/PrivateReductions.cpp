@@ -22,7 +22,7 @@ using namespace metate;
 
 namespace {
 /// An access of memory that workers share.
-struct Access {
+struct SharedAccess {
   Operation *op;
   Value target;   ///< the tree or array
   StringRef path; ///< the tree's member; empty for an array
@@ -39,8 +39,8 @@ struct PrivateReductions : metate::impl::PrivateReductionsBase<PrivateReductions
   }
 
 private:
-  static Access ofTree(Operation *op, const CellAccess &cell) {
-    Access access{op, cell.tree, cell.path, llvm::to_vector(cell.coordinates), std::nullopt, false};
+  static SharedAccess ofTree(Operation *op, const CellAccess &cell) {
+    SharedAccess access{op, cell.tree, cell.path, llvm::to_vector(cell.coordinates), std::nullopt, false};
     if (auto atomic = dyn_cast<AtomicOp>(op)) {
       llvm::append_range(access.indices, atomic.getComponents());
       if (atomic.getOld().use_empty())
@@ -50,24 +50,24 @@ private:
     return access;
   }
 
-  static std::optional<Access> of(Operation *op) {
+  static std::optional<SharedAccess> of(Operation *op) {
     if (auto cell = CellAccess::of(op))
       return ofTree(op, *cell);
     if (auto load = dyn_cast<memref::LoadOp>(op))
-      return Access{op, load.getMemRef(), "", llvm::to_vector(load.getIndices()), {}};
+      return SharedAccess{op, load.getMemRef(), "", llvm::to_vector(load.getIndices()), {}};
     if (auto store = dyn_cast<memref::StoreOp>(op))
-      return Access{op, store.getMemRef(), "", llvm::to_vector(store.getIndices()), {}};
+      return SharedAccess{op, store.getMemRef(), "", llvm::to_vector(store.getIndices()), {}};
     auto rmw = dyn_cast<memref::AtomicRMWOp>(op);
     if (!rmw)
       return std::nullopt;
-    Access access{op, rmw.getMemref(), "", llvm::to_vector(rmw.getIndices()), {}};
+    SharedAccess access{op, rmw.getMemref(), "", llvm::to_vector(rmw.getIndices()), {}};
     if (rmw.getResult().use_empty())
       access.kind = rmw.getKind();
     return access;
   }
 
   /// Never one place: other members, or constants that differ along an axis.
-  static bool areApart(const Access &a, const Access &b) {
+  static bool areApart(const SharedAccess &a, const SharedAccess &b) {
     if (a.path != b.path)
       return true;
     for (auto [left, right] : llvm::zip(a.indices, b.indices)) {
@@ -80,7 +80,7 @@ private:
   }
 
   /// One place for the whole loop.
-  static bool isFixed(Operation *loop, const Access &access) {
+  static bool isFixed(Operation *loop, const SharedAccess &access) {
     return llvm::all_of(access.indices, [&](Value index) {
       return index.getParentRegion()->isProperAncestor(&loop->getRegion(0)) ||
              matchPattern(index, m_Constant());
@@ -88,16 +88,16 @@ private:
   }
 
   void visitLoop(Operation *loop) {
-    SmallVector<Access> accesses;
+    SmallVector<SharedAccess> accesses;
     // What iterations before a failed check added must not be lost with the rest.
     bool stops = false;
     walkWithCalls(loop, [&](Operation *op) {
       stops |= mayStop(op) || (isa<ActivateOp>(op) && getOperation().getDebug());
-      if (std::optional<Access> access = of(op))
+      if (std::optional<SharedAccess> access = of(op))
         accesses.push_back(std::move(*access));
       return WalkResult::advance();
     });
-    for (const Access &access : accesses) {
+    for (const SharedAccess &access : accesses) {
       if (!loop->isAncestor(access.op)) // a function's, which other loops may call
         continue;
       StringRef problem = stops ? "a check in the loop may stop the kernel, and what was added "
@@ -112,7 +112,7 @@ private:
   }
 
   /// Why an access is no reduction; empty: it is one.
-  StringRef problemOf(Operation *loop, const Access &access, ArrayRef<Access> accesses) {
+  StringRef problemOf(Operation *loop, const SharedAccess &access, ArrayRef<SharedAccess> accesses) {
     if (!access.kind)
       return "the value from before is used";
     if (access.kind == arith::AtomicRMWKind::assign)
@@ -123,7 +123,7 @@ private:
       return "it may have to activate its cell";
     // Whoever touches the place adds to it in the same way, and looks at nothing.
     bool mayAlias = getOperation().getMayAlias();
-    bool alone = llvm::all_of(accesses, [&](const Access &other) {
+    bool alone = llvm::all_of(accesses, [&](const SharedAccess &other) {
       bool elsewhere = access.target != other.target
                            ? !mayAlias || !isa<MemRefType, TreeType>(other.target.getType())
                            : areApart(access, other);
@@ -133,7 +133,7 @@ private:
   }
 
   /// Of atomics alone: other accesses ask for nothing.
-  static void remark(const Access &access, StringRef problem) {
+  static void remark(const SharedAccess &access, StringRef problem) {
     if (!isa<AtomicOp, memref::AtomicRMWOp>(access.op) || !wantsRemarks(access.op->getContext()))
       return;
     std::string name = accessName(access.target, access.path).name;

@@ -25,7 +25,7 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// Loops of fewer turns are not worth three.
-static constexpr int64_t leastTurns = 17;
+static constexpr int64_t leastCutTurns = 17;
 
 namespace {
 class Cut {
@@ -49,7 +49,7 @@ private:
     std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
                            upper = getConstantIntValue(loop.getUpperBound());
     if (getConstantIntValue(loop.getStep()) != 1 || !loop.getInductionVar().getType().isIndex() ||
-        (lower && upper && *upper - *lower < leastTurns))
+        (lower && upper && *upper - *lower < leastCutTurns))
       return false;
     llvm::SmallDenseSet<int64_t> read, written;
     bool isPlain =

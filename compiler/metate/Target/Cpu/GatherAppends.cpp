@@ -26,13 +26,13 @@ using namespace metate;
 using namespace metate::cpu;
 
 /// What an iteration may do besides: a block is the least that a worker gets.
-static constexpr size_t mostOperations = 96;
+static constexpr size_t mostGathered = 96;
 
 /// Values that an iteration hands on: all arrays together stay in the first-level cache.
 static constexpr size_t mostValues = 8;
 
 /// Turns of a loop in order that are worth arrays.
-static constexpr int64_t leastTurns = 32;
+static constexpr int64_t leastGatheredTurns = 32;
 
 namespace {
 /// An access of a block of memory.
@@ -98,7 +98,7 @@ private:
         !loop->getParentOfType<RangeOp>())
       return false;
     std::optional<APInt> turns = loop.getStaticTripCount();
-    return isKnownLong || (turns && turns->sge(leastTurns));
+    return isKnownLong || (turns && turns->sge(leastGatheredTurns));
   }
 
   bool isOutside(Value value) {
@@ -174,7 +174,7 @@ private:
     };
     // A list's chunks are in the block of its length.
     bool isList = isa<TreeCallOp>(run.site);
-    return isKnown && count <= mostOperations && !meet(moved, stays) && !meet(own, stays) &&
+    return isKnown && count <= mostGathered && !meet(moved, stays) && !meet(own, stays) &&
            (isList || !meet(own, moved));
   }
 

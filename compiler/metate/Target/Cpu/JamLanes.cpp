@@ -22,7 +22,7 @@ using namespace metate::cpu;
 static constexpr int64_t mostSums = 4;
 
 /// Operations of a loop's body that one group leaves a machine idle with. A longer one has enough to do.
-static constexpr size_t mostOperations = 24;
+static constexpr size_t mostJammed = 24;
 
 /// Vectors of sixteen numbers of 32 bits that a loop carries; nothing if it carries others.
 static std::optional<int64_t> sumsOf(scf::ForOp inner, int64_t lanes) {
@@ -46,7 +46,7 @@ static int64_t copiesOf(scf::ForOp around, scf::ForOp lanesLoop, int64_t lanes) 
     auto inner = dyn_cast<scf::ForOp>(op);
     std::optional<int64_t> sums = inner ? sumsOf(inner, lanes) : std::nullopt;
     isPossible &=
-        sums.has_value() && llvm::range_size(*inner.getBody()) <= mostOperations &&
+        sums.has_value() && llvm::range_size(*inner.getBody()) <= mostJammed &&
         llvm::all_of(ArrayRef<Value>{inner.getLowerBound(), inner.getUpperBound(), inner.getStep()},
                      [&](Value bound) { return around.isDefinedOutsideOfLoop(bound); });
     if (isPossible)

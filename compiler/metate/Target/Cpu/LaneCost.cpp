@@ -24,7 +24,7 @@ static constexpr double turnsOfLanes = 32;
 /// (trial division: one prime of sixteen numbers keeps all lanes).
 static constexpr double waiting = 2, waitingForFew = 6;
 /// Turns that a processor has begun of the next iteration when one leaves a loop of fewer: it waits for no result.
-static constexpr double fewTurns = 8, overlapped = 0.4;
+static constexpr double fewInnerTurns = 8, overlapped = 0.4;
 /// What goes into and out of a loop of lanes.
 static constexpr double entry = 40;
 /// How many of the lanes, or of the iterations, take a side of a branch.
@@ -172,7 +172,7 @@ LaneCost cpu::costOfLanes(Block &block, const LaneAnalysis &analysis, int64_t la
     auto counted = dyn_cast<scf::ForOp>(op);
     double turns = counted ? knownTurns(counted, isCommon) : isLoop ? turnsOfLanes : 1;
     double scalar = turns, wide = turns;
-    if (isLoop && turns < fewTurns)
+    if (isLoop && turns < fewInnerTurns)
       scalar *= overlapped;
     else if (counted && hasVectorsOfItsOwn(counted, analysis))
       scalar *= ofVectors;

@@ -21,10 +21,10 @@ using namespace metate;
 using namespace metate::cpu;
 
 namespace {
-constexpr int64_t lineBytes = 64;
+constexpr int64_t streamedLineBytes = 64;
 
 /// A body of more operations computes rather than waits for stores, and the second copy of it costs.
-constexpr size_t mostOperations = 150, mostReads = 16;
+constexpr size_t mostStreamed = 150, mostReads = 16;
 
 int64_t bytesOf(WriteOp write) {
   return int64_t(write.getValue().getType().getIntOrFloatBitWidth() / 8);
@@ -35,7 +35,7 @@ int64_t bytesOf(WriteOp write) {
 class NontemporalRows {
 public:
   NontemporalRows(Block &body, Value variable) : analysis(body, variable) {
-    if (llvm::range_size(body) > mostOperations)
+    if (llvm::range_size(body) > mostStreamed)
       problem = "its body is long, so that it computes rather than waits for memory";
     else if (!analysis.run(/*withBytes=*/true) ||
              !llvm::all_of(body.without_terminator(), [&](Operation &op) { return isCheap(op); }))
@@ -48,10 +48,10 @@ public:
 
   /// Iterations that write a line, at least.
   int64_t lanes() const {
-    int64_t least = lineBytes;
+    int64_t least = streamedLineBytes;
     for (WriteOp write : writes)
       least = std::min(least, bytesOf(write));
-    return lineBytes / least;
+    return streamedLineBytes / least;
   }
 
   LaneAnalysis analysis;
@@ -113,7 +113,7 @@ public:
       Value address = addressAt(write, lower), size = number(bytesOf(write));
       // A line begins after so many bytes: a multiple of the element's, and for all nontemporalRows the same one.
       Value missing =
-          make<arith::AndIOp>(make<arith::SubIOp>(zero, address), number(lineBytes - 1));
+          make<arith::AndIOp>(make<arith::SubIOp>(zero, address), number(streamedLineBytes - 1));
       Value elements = make<arith::DivUIOp>(missing, size);
       Value whole = make<arith::MulIOp>(elements, size);
       isWorth = compare(arith::CmpIPredicate::eq, whole, missing, isWorth);
