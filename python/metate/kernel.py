@@ -15,7 +15,7 @@ import types as python_types
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metate_native import _runtime
 
@@ -30,13 +30,11 @@ from .frontend.kernel_source import KernelSource
 from .frontend.options import FrontendOptions
 from .frontend.requirements import HiddenTree
 from .frontend.source import attach_source  # noqa: F401
-from .frontend.specialize import StaticParameter, element_is_the_arguments, text_of
-from .instances import Compiled, Home, Instance
+from .frontend.specialize import StaticParameter, element_is_the_arguments
+from .instances import Compiled, Home
+from .kernel_views import KernelViews, choices_of
 from .parameters import Parameter, signature_of
 from .tree_type import TreeType
-
-if TYPE_CHECKING:
-    from .report import Report
 
 _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
 
@@ -53,14 +51,6 @@ def language_of(options, own):
     return FrontendOptions(options.default_ip, options.default_fp, chosen("fast_math"), debug, bool(asserts))
 
 
-def _choices(options, debug=None):
-    """A context's options as the compiler takes them; debug: None as the context says."""
-    choices = compile_options.choices(options, [options.cpu])
-    if debug is not None:
-        choices.debug = debug
-    return choices
-
-
 def _compiler_of(holdings, options):
     """The home of a context's code, made when it is first needed."""
     if holdings.compiler is None:
@@ -75,7 +65,7 @@ def _compiler_of(holdings, options):
     return holdings.compiler
 
 
-class Kernel(_runtime.Callable):
+class Kernel(KernelViews, _runtime.Callable):
     """A kernel. Call it with one argument per parameter; defaults and keywords work.
 
     Arguments of types that were not seen before are compiled for, once; template arguments are looked into while
@@ -417,14 +407,10 @@ class Kernel(_runtime.Callable):
             instance.cache = question.keep(_compiler.pack(module), instance.code.descriptor, instance.requirements)
         return opened.kernels[0]
 
-    def _explained(self, module, target, instance, front_end_ms):
-        choices = _choices(_context.current().options, self._own.get("debug"))
-        return reporting.explained(self, instance, module, target, choices, front_end_ms)
-
     def _lower(self, compiler, module, options, reserves, told=None):
         from metate_native import _compiler
 
-        choices = _choices(options, self._own.get("debug"))
+        choices = choices_of(options, self._own.get("debug"))
         choices.reserve = "only" if reserves else ""
         try:
             if options.arch != _context.interp:
@@ -511,72 +497,6 @@ class Kernel(_runtime.Callable):
         walker.walk(parameters, derivative)
         return walker.captures.requirements
 
-    def instances(self) -> list[Instance]:
-        """What was compiled in the current context: signatures, compile times, number of launches, and why."""
-        home = self._home()
-        hits = {id(kernel): count for dispatcher in list(home.dispatchers.values()) for kernel, count in dispatcher.instances}
-        return [
-            Instance(self.signature_of(one), one.may_alias, one.compile_ms, hits.get(id(one.kernel), 0), one.reason, one.cache)
-            for one in home.instances()
-        ]
-
-    def signature(self) -> str:
-        """The kernel's name and parameters with their annotations, as text."""
-        parts = [
-            name if p.annotation is p.empty else f"{name}: {_annotation_text(p.annotation)}"
-            for name, p in self.source.declared.items()
-        ]
-        returns = self.source.returns
-        return f"{self.__name__}({', '.join(parts)})" + (f" -> {_annotation_text(returns)}" if returns is not None else "")
-
-    def signature_of(self, instance: Compiled) -> str:
-        """The types that an instance is for, hidden arguments included, as text."""
-        parts = [f"{name}: {text_of(parameter)}" for name, parameter in instance.parameters.items()]
-        hidden = [f"{name}: {text}" for name, text in instance.requirements.texts()]
-        return f"{self.__name__}({', '.join(parts)})" + (f" [{', '.join(hidden)}]" if hidden else "")
-
-    def stages(self, *arguments, stop_after=None, target=None) -> dict[str, str]:
-        """The IR after each stage, by the stage's name, up to `stop_after` ("import" to "emit").
-
-        After the stages layout and map a module is one target's: their names are ``layout.x86-64-v3`` and the like. For one
-        target `["layout"]` finds them as well.
-
-        Args:
-            arguments: what the kernel would be called with; without them the annotations must be complete.
-            target: the target that code is made for, or several; None: the current context's.
-        """
-        from .stages import dumps_of
-
-        options = _context.current().options
-        parameters = self._specialised_on(options, arguments) if arguments else None
-        text = self._walk(options, parameters)[0].text(True)
-        choices = _choices(options, self._own.get("debug"))
-        if target is not None:
-            choices.targets = [target] if isinstance(target, str) else list(target)
-        return dumps_of(text, choices, stop_after=stop_after or "emit")
-
-    def report(self, *arguments: Any, target: str | None = None) -> Report:
-        """What the compiler did of this kernel's loops and why it declined, stages, trees, code, to print or to read.
-
-        Args:
-            arguments: what the kernel would be called with: it is compiled for them, once more. Without them: what was compiled
-                last in a context with ``reports=True``, else what the annotations say, which must then be complete.
-            target: the target that code is made for; None: the one whose reports the current context keeps, else its own.
-        Raises CompilationError, RuntimeTypeError_.
-        """
-        from .report import Report
-
-        context = _context.current()
-        kept = [told for kernel, told in context.holdings.reports if kernel is self]
-        if kept and not arguments and target is None:
-            return Report(kept[-1])
-        options, start = context.options, time.perf_counter()
-        parameters = self._specialised_on(options, arguments) if arguments else self.specialise()
-        module, requirements = self._walk(options, parameters)
-        walked, instance = (time.perf_counter() - start) * 1e3, Compiled(parameters, False, "")
-        instance.requirements = requirements
-        return Report(self._explained(module, target or reporting.target_of(options) or options.cpu, instance, walked))
-
     def __repr__(self):
         return f"<kernel {self.__name__}>"
 
@@ -631,7 +551,3 @@ def _forget(kernel, key, _):
     if kernel is not None:
         kernel._plain.pop(key, None)
         kernel._homes.pop(key, None)
-
-
-def _annotation_text(annotation) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else repr(annotation)
