@@ -212,67 +212,6 @@ def stream_starts_late():
         expect(out[first + 1 :], np.ones(199 - first))
 
 
-@probe("LanesTwice")
-def lanes_twice():
-    @mt.kernel
-    def run(x: array(f32, 1), out: array(f32, 1)):
-        for i in range(out.shape[0]):
-            for j in range(x.shape[0]):
-                out[i] += x[j]
-
-    out = np.zeros(17, np.float32)
-    run(np.ones(2, np.float32), out)
-    expect(out, np.full(17, 2))
-
-
-@probe("LanesLeftAdd")
-def lanes_left_add():
-    @mt.kernel
-    def run(turns: array(i32, 1), counts: array(i32, 1)):
-        for i in range(turns.shape[0]):
-            k = 0
-            while k * k < turns[i]:
-                k += 1
-            if k < 5:
-                counts[k] += 1
-
-    turns, counts = np.arange(70, dtype=np.int32), np.zeros(70, np.int32)
-    run(turns, counts)
-    expect(counts[:5], [1, 1, 3, 5, 7])
-    expect(counts[5:], np.zeros(65))
-
-
-@probe("VectorSumRepeats")
-def vector_sum_repeats():
-    vec4 = mt.types.vector(4, f32)
-
-    @mt.kernel
-    def run(x: array(vec4, 1), out: array(vec4, 1)):
-        mt.loop_config(serialize=True)
-        for _ in range(1):
-            s = mt.Vector.zero(f32, 4)
-            for i in range(x.shape[0]):
-                s += x[i]
-            out[0] = s
-
-    out = np.zeros((1, 4), np.float32)
-    run(np.ones((9, 4), np.float32), out)
-    expect(out, np.full((1, 4), 9))
-
-
-@probe("JammedTwice")
-def jammed_twice():
-    @mt.kernel
-    def run(x: array(f32, 2), out: array(f32, 1)):
-        for i in range(out.shape[0]):
-            for j in range(x.shape[0]):
-                out[i] += x[j, i]
-
-    out = np.zeros(70, np.float32)
-    run(np.ones((20, 70), np.float32), out)
-    expect(out, np.full(70, 20))
-
-
 @probe("QuotientOfAnother")
 def quotient_of_another():
     @mt.kernel
@@ -283,95 +222,6 @@ def quotient_of_another():
     out = np.zeros(7, np.int32)
     run(out)
     expect(out, [1, 2, 0, 4, 5, 3, 7])
-
-
-@probe("ChosenForgotten")
-def chosen_forgotten():
-    @mt.kernel
-    def run(x: array(i32, 2), at: array(i32, 1)):
-        for i in range(x.shape[0]):
-            best = 0
-            for q in range(x.shape[1]):
-                if x[i, q] < x[i, best]:
-                    best = q
-            at[i] = best
-
-    at = np.zeros(2, np.int32)
-    run(np.array([[5, 1, 7, 3] * 6, [9, 2, 4, 0] * 6], np.int32), at)
-    expect(at, [1, 3])
-
-
-@probe("LaterOfEqualLanes")
-def later_of_equal_lanes():
-    @mt.kernel
-    def run(x: array(i32, 1)) -> i32:
-        least, at = 9, -1
-        for _ in range(1):
-            for i in range(x.shape[0]):
-                if x[i] < least:
-                    least = x[i]
-                    at = i
-        return at
-
-    expect(run(np.full(64, 5, np.int32)), 0)
-
-
-@probe("LanesStartWithNaN")
-def lanes_start_with_nan():
-    @mt.kernel
-    def run(x: array(mt.f32, 1)) -> mt.f32:
-        least = x[0]
-        for _ in range(1):
-            for i in range(x.shape[0]):
-                least = mt.min(least, x[i])
-        return least
-
-    x = np.arange(64, dtype=np.float32)
-    x[0] = np.nan
-    expect(run(x), 1)
-
-
-@probe("BlockHalfAsked")
-def block_half_asked():
-    @mt.kernel
-    def run(x: array(i32, 1), at: array(i32, 1)):
-        for i in range(x.shape[0]):
-            if x[i] == 50:
-                at[0] = i
-
-    at = np.zeros(1, np.int32)
-    run(np.arange(64, dtype=np.int32), at)
-    expect(at, [50])
-
-
-@probe("CutTurnForgotten")
-def cut_turn_forgotten():
-    @mt.kernel
-    def run(x: array(i32, 1), k: i32):
-        mt.loop_config(serialize=True)
-        for j in range(x.shape[0]):
-            x[j] = x[j] + x[k]
-
-    x = np.full(20, 5, np.int32)
-    run(x, 2)
-    expect(x, [10] * 3 + [15] * 17)
-
-
-@probe("FallingRowRises")
-def falling_row_rises():
-    @mt.kernel
-    def run(x: array(i32, 1), out: array(i32, 1), turns: i32, last: i32):
-        for i in range(out.shape[0]):
-            total = 0
-            for j in range(turns):
-                at = last - j - i
-                if 0 <= at and at < x.shape[0]:
-                    total += x[at]
-            out[i] = total
-
-    out = np.zeros(40, np.int32)
-    run(np.arange(40, dtype=np.int32), out, 1, 39)
-    expect(out, list(range(39, -1, -1)))
 
 
 @probe("RunTakesOnePlace")
@@ -387,66 +237,6 @@ def run_takes_one_place():
     expect(np.sort(out), np.arange(0, 16, 2))
 
 
-@probe("ChangedReadHoisted")
-def changed_read_hoisted():
-    @mt.kernel
-    def run(x: array(i32, 2), out: array(i32, 1)):
-        for i in range(x.shape[0]):
-            total = 0
-            for j in range(x.shape[1]):
-                total += x[i, 0]
-                x[i, j] = j
-            out[i] = total
-
-    out = np.zeros(2, np.int32)
-    run(np.full((2, 20), 5, np.int32), out)
-    expect(out, [5, 5])
-
-
-@probe("MemberExchanged")
-def member_exchanged():
-    a, b = mt.field(i32), mt.field(i32)
-    mt.root.dense(mt.i, 9).place(a, b)
-
-    @mt.kernel
-    def run():
-        for i in range(9):
-            b[i] = a[i] + 7
-
-    run()
-    expect(a.to_numpy(), np.zeros(9))
-    expect(b.to_numpy(), np.full(9, 7))
-
-
-@probe("OverwrittenForwarded")
-def overwritten_forwarded():
-    @mt.kernel
-    def run(x: array(i32, 1), at: array(i32, 1), out: array(i32, 1)):
-        for i in range(out.shape[0]):
-            x[i] = 3
-            x[at[i]] = 5
-            out[i] = x[i]
-
-    out = np.zeros(1, np.int32)
-    run(np.zeros(1, np.int32), np.zeros(1, np.int32), out)
-    expect(out, [5])
-
-
-@probe("WindowRowsExchanged")
-def window_rows_exchanged():
-    x, y = mt.Vector.field(9, i32, shape=17), mt.Vector.field(9, i32, shape=17)
-    values = np.arange(17 * 9, dtype=np.int32).reshape(17, 9)
-    x.from_numpy(values)
-
-    @mt.kernel
-    def run():
-        for i in x:
-            y[i] = x[i] * 3 + 1
-
-    run()
-    expect(y.to_numpy(), values * 3 + 1)
-
-
 @probe("ExtentUnasked")
 def extent_unasked():
     @mt.kernel
@@ -457,94 +247,6 @@ def extent_unasked():
     values, out = np.arange(60, dtype=np.int32).reshape(5, 3, 4), np.zeros((5, 3, 4), np.int32)
     run(values, out)
     expect(out[..., :3], values[..., :3].transpose(0, 2, 1) + 1)
-
-
-@probe("BreakForgetsTurn")
-def break_forgets_turn():
-    @mt.kernel
-    def run(n: i32, out: array(i32, 1)):
-        for i in range(out.shape[0]):
-            total = 0
-            for j in range(n):
-                total += j
-                if total > 9:
-                    break
-            out[i] = total
-
-    out = np.zeros(2, np.int32)
-    run(7, out)
-    expect(out, [10, 10])
-
-
-@probe("LanesDivideInSingle")
-def lanes_divide_in_single():
-    @mt.kernel
-    def run(x: array(i32, 1), by: array(i32, 1), out: array(i32, 1)):
-        for i in range(out.shape[0]):
-            for j in range(by.shape[0]):
-                out[i] += x[i] // by[j]
-
-    out = np.zeros(17, np.int32)
-    with mt.Context(chunk_ns=0, threads=1):
-        run(np.full(17, 2**24 + 1, np.int32), np.ones(2, np.int32), out)
-    expect(out, np.full(17, 2**25 + 2))
-
-
-def _turns(out, steps):
-    @mt.kernel
-    def run(turns: array(i32, 1), out: array(f32, 1)):
-        for i in range(out.shape[0]):
-            a, left = 1.0, turns[i]
-            while left > 0:
-                a = mt.sqrt(a * a + 3.0)
-                left -= 1
-            if a > 3.0:
-                for _ in range(2):
-                    out[i] += a
-
-    with mt.Context(chunk_ns=0, threads=1):
-        run(steps, out)
-
-
-@probe("LanesLeftGoOn")
-def lanes_left_go_on():
-    out = np.zeros(3, np.float32)
-    _turns(out, np.array([5, 0, 8], np.int32))
-    expect(out, [8, 0, 10])
-
-
-@probe("LanesForgetMask")
-def lanes_forget_mask():
-    out = np.zeros(3, np.float32)
-    _turns(out, np.array([5, 1, 8], np.int32))
-    expect(out, [8, 0, 10])
-
-
-@probe("LanesLeftWrite")
-def lanes_left_write():
-    @mt.kernel
-    def run(turns: array(i32, 1), out: array(i32, 2)):
-        for i in range(turns.shape[0]):
-            for k in range(turns[i]):
-                out[i, k & 3] += 1
-
-    turns, out = np.arange(16, dtype=np.int32), np.zeros((16, 4), np.int32)
-    with mt.Context(chunk_ns=0, threads=1):
-        run(turns, out)
-    expect(out, [[(turn + 3 - k) // 4 for k in range(4)] for turn in turns])
-
-
-@probe("ColumnsFromOne")
-def columns_from_one():
-    @mt.kernel
-    def run(out: array(i32, 2)):
-        for j in range(out.shape[1]):
-            for i in range(out.shape[0]):
-                out[i, j] = i + 1
-
-    out = np.zeros((2, 3), np.int32)
-    run(out)
-    expect(out, [[1, 1, 1], [2, 2, 2]])
 
 
 @probe("OperandsExchanged")
@@ -584,22 +286,6 @@ def interior_too_large():
     x, out = np.arange(41, dtype=np.int32), np.zeros(40, np.int32)
     run(x, out)
     expect(out, np.roll(x[1:], 1))
-
-
-@probe("OddLaneLost")
-def odd_lane_lost():
-    Cells = mt.types.SNodeTreeBuilder().dense(mt.i, 4).place(v=mt.types.vector(3, mt.f32), m=mt.f32).build()
-
-    @mt.kernel
-    def run(g: Cells, x: array(mt.f32, 2)):
-        for k in range(x.shape[0]):
-            g.v[k % 4] += mt.Vector([x[k, 0] + 1.0, x[k, 1] + 1.0, x[k, 2] + 1.0])
-            g.m[k % 4] += 2.0
-
-    with mt.Context(chunk_ns=0):  # pieces of any size
-        g = Cells.new()
-        run(g, np.zeros((40, 3), np.float32))
-        expect(g.m.to_numpy(), [20, 20, 20, 20])
 
 
 @probe("OddSlabsLost")
