@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
-#include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/SameCell.h"
 
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
@@ -36,25 +36,6 @@ struct ExplicitActivation : metate::impl::ExplicitActivationBase<ExplicitActivat
   }
 
 private:
-  /// True if equal coordinates name cells that are active together.
-  static bool isSameCell(const TreePath &a, const TreePath &b) {
-    if (a.axes != b.axes || activityLevels(a) != activityLevels(b))
-      return false;
-    // Below a hash level the extents of the paths do not say how large its cells are.
-    return llvm::all_of(a.axes,
-                        [&](unsigned axis) { return cellsAlong(a, axis) == cellsAlong(b, axis); });
-  }
-
-  /// Cells along an axis, inside one of the hash level's if there is one.
-  static int64_t cellsAlong(const TreePath &path, unsigned axis) {
-    int64_t cells = 1;
-    for (LevelInterface level : path.levels)
-      for (auto [number, extent] : llvm::zip(levelAxes(level), level.getLevelExtents()))
-        if (number == axis && extent != unboundedExtent)
-          cells *= extent;
-    return cells;
-  }
-
   /// True if the access is at the own cell of the struct-for around it, under the same levels, and stays active.
   bool isOwnCell(const CellAccess &access, const TreePath &path, Operation *op) {
     for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
