@@ -1,5 +1,6 @@
 //===- DerivativePlaces.cpp - where derivatives are -------------*- C++ -*-===//
 #include "metate/Transforms/DerivativePlaces.h"
+#include "metate/Transforms/SameCell.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -125,6 +126,19 @@ const DerivativePlaces::Place *DerivativePlaces::find(const MemoryAccess &access
     return place.primal == access.base && place.path == access.path;
   });
   return found == places.end() ? nullptr : found;
+}
+
+bool DerivativePlaces::isDerivative(const MemoryAccess &access) const {
+  return llvm::any_of(places, [&](const Place &place) {
+    return place.derivative == access.base && place.derivativePath == access.path;
+  });
+}
+
+bool DerivativePlaces::hasBelow(Value tree, const TreePath &path) const {
+  return llvm::any_of(places, [&](const Place &place) {
+    return place.primal == tree &&
+           isBelow(*findPath(cast<TreeType>(tree.getType()), place.path), path);
+  });
 }
 
 static SmallVector<Value> valuesAt(OperandRange range, DerivativePlaces::ValueAt at) {

@@ -8,6 +8,7 @@
 #define METATE_TRANSFORMS_DERIVATIVEPLACES_H
 
 #include "metate/Dialect/Derivative.h"
+#include "metate/Dialect/Tree.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -56,6 +57,10 @@ public:
   explicit DerivativePlaces(KernelOp kernel);
 
   bool has(const MemoryAccess &access) const { return bool(find(access)); }
+  /// Does the access itself touch a derivative?
+  bool isDerivative(const MemoryAccess &access) const;
+  /// Are derivatives of members of the tree known that lie in the cells of a path?
+  bool hasBelow(mlir::Value tree, const TreePath &path) const;
   /// Arrays of the launch that hold derivatives: they are to be zero when the derivative begins.
   llvm::ArrayRef<mlir::Value> ofLaunch() const { return localArrays; }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
+#include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/ForwardMode.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/ReverseMode.h"
@@ -48,6 +49,8 @@ private:
     if (failed(inlineFunctions(kernel)) || failed(prepare(kernel)))
       return failure();
     DerivativePlaces places(kernel);
+    if (failed(checkPlaces(kernel, mode, places)))
+      return failure();
     dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
     DerivativeActivity activity(kernel, places);
     LogicalResult done = success();
@@ -76,6 +79,28 @@ private:
     passes.addPass(createFoldIndexCasts());
     passes.addPass(createCSEPass());
     return runPipeline(passes, kernel);
+  }
+
+  /// Derivatives are not used where they are computed, and cells that hold them stay.
+  static LogicalResult checkPlaces(KernelOp kernel, StringRef mode,
+                                   const DerivativePlaces &places) {
+    auto refuse = [&](Operation *op) {
+      StringRef what = mode == reverseMode ? "gradient" : "derivative";
+      return op->emitError() << what << " of kernel '" << kernel.getSymName() << "': ";
+    };
+    WalkResult found = kernel.walk([&](Operation *op) -> WalkResult {
+      std::optional<MemoryAccess> access = MemoryAccess::of(op);
+      if (access && places.isDerivative(*access))
+        return refuse(op) << "'" << shownName(kernel, *access)
+                          << "' is used here, and is where the derivative is computed; use it in "
+                             "another kernel";
+      auto gone = dyn_cast<DeactivateOp>(op);
+      if (gone && places.hasBelow(gone.getTree(), CellAccess::from(gone).resolve()))
+        return refuse(op) << "cells are deactivated here whose members have derivatives, which "
+                             "does not go back; deactivate cells in another kernel";
+      return WalkResult::advance();
+    });
+    return failure(found.wasInterrupted());
   }
 
   /// A derivative prints nothing. In reverse, what was asserted held when the kernel ran.

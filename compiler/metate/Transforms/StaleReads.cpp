@@ -11,6 +11,7 @@
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/ConstantSum.h"
 #include "metate/Transforms/OwnPlaces.h"
+#include "metate/Transforms/SameCell.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -46,7 +47,9 @@ public:
     Operation *writer = common->findAncestorOpInBlock(*write.op);
     if (reader != writer && reader->isBeforeInBlock(writer) && !areApartInOneTurn())
       return true; // of two branches of one if, one runs
-    for (Operation *loop = common->getParentOp(); !isa<KernelOp>(loop); loop = loop->getParentOp())
+    // One stands before the condition of a while, the other behind it: that loop is around both.
+    Operation *around = reader == writer ? reader : common->getParentOp();
+    for (Operation *loop = around; !isa<KernelOp>(loop); loop = loop->getParentOp())
       if (isInAnotherTurn(loop))
         return true;
     return false;
@@ -98,6 +101,22 @@ static InFlightDiagnostic &operator<<(InFlightDiagnostic &diagnostic, FileLineCo
   return diagnostic;
 }
 
+/// A statement that deactivates the cell of a read, in the read's own or in one behind it; nullptr: there is none.
+static Operation *deactivationBehind(KernelOp kernel, const MemoryAccess &read) {
+  auto cell = dyn_cast<LoadOp>(read.op);
+  if (!cell)
+    return nullptr;
+  TreePath path = CellAccess::of(cell)->resolve();
+  Operation *found = nullptr;
+  for (Operation *next = kernel.getBody().front().findAncestorOpInBlock(*read.op); next && !found;
+       next = next->getNextNode())
+    next->walk([&](DeactivateOp op) {
+      if (op.getTree() == cell.getTree() && isBelow(path, CellAccess::from(op).resolve()))
+        found = op;
+    });
+  return found;
+}
+
 LogicalResult metate::checkStaleReads(KernelOp kernel, const NeededValues &needed) {
   SmallVector<MemoryAccess> reads, writes;
   kernel.walk([&](Operation *op) {
@@ -111,32 +130,31 @@ LogicalResult metate::checkStaleReads(KernelOp kernel, const NeededValues &neede
     else if (needed.isNeeded(access->result) && !isReplayed)
       reads.push_back(*access);
   });
-  for (const MemoryAccess &read : reads)
-    for (const MemoryAccess &write : writes) {
-      if (!areOfOnePlace(read, write) || !Later(read, write).mayBe() ||
-          isMutant(Mutant::StaleReadTrusted))
-        continue;
-      InFlightDiagnostic error =
-          read.op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
-      error << "the value of '" << shownName(kernel, read)
-            << "' that is read here is needed again, but may have been overwritten by then, at ";
-      error << placeOf(write.op->getLoc());
-      error << "; write to another field or array, or in another kernel";
-      return failure();
-    }
+  auto refuse = [&](const MemoryAccess &read, StringRef what, Operation *writer) -> LogicalResult {
+    InFlightDiagnostic error =
+        read.op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
+    error << "the value of '" << shownName(kernel, read)
+          << "' that is read here is needed again, but may have been " << what << " by then, at ";
+    error << placeOf(writer->getLoc());
+    error << "; write to another field or array, or in another kernel";
+    return failure();
+  };
+  for (const MemoryAccess &read : reads) {
+    for (const MemoryAccess &write : writes)
+      if (areOfOnePlace(read, write) && Later(read, write).mayBe() &&
+          !isMutant(Mutant::StaleReadTrusted))
+        return refuse(read, "overwritten", write.op);
+    if (Operation *gone = deactivationBehind(kernel, read))
+      return refuse(read, "deactivated", gone);
+  }
   return success();
 }
 
-/// May the operation change which cells of the tree are active, seen from a loop over these cells? A cell that the loop is at is active already.
-static bool mayChangeCells(Operation *op, ForEachOp loop, Value tree) {
+/// May the operation change which cells of the tree are active?
+static bool mayChangeCells(Operation *op, Value tree) {
   auto cell = dyn_cast<CellOpInterface>(op);
-  if (!cell || cell.getTree() != tree)
-    return false;
-  if (cell.changesActivity())
-    return true;
-  bool isOwn = loop && loop->isAncestor(op) && cell.namesCell() &&
-               cell.getCellCoordinates() == ValueRange(loop.getBody().front().getArguments());
-  return cell.writesMember() && !isOwn;
+  return cell && cell.getTree() == tree &&
+         (cell.changesActivity() || (cell.writesMember() && !isAtOwnCell(cell)));
 }
 
 LogicalResult metate::checkVisitedCells(KernelOp kernel, const NeededValues &needed) {
@@ -155,7 +173,7 @@ LogicalResult metate::checkVisitedCells(KernelOp kernel, const NeededValues &nee
     Operation *top = body.findAncestorOpInBlock(*op), *changes = nullptr;
     for (Operation *next = top; next && !changes; next = next->getNextNode())
       next->walk([&](Operation *other) {
-        if (mayChangeCells(other, loop, tree))
+        if (mayChangeCells(other, tree))
           changes = other;
         return changes ? WalkResult::interrupt() : WalkResult::advance();
       });

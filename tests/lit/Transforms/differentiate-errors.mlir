@@ -166,3 +166,92 @@ metate.kernel @own(%t: !sparse, %d: !sparse, %n: index) attributes {metate.diffe
   }
   metate.return
 }
+
+// -----
+
+// What the condition reads, the turns write.
+metate.kernel @condition(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    scf.while : () -> () {
+      // expected-error @below {{the value of 'x' that is read here is needed again, but may have been overwritten by then, at}}
+      %a = memref.load %x[%i] : memref<?xf32>
+      %is = arith.cmpf olt, %a, %one : f32
+      scf.condition(%is)
+    } do {
+      %a = memref.load %x[%i] : memref<?xf32>
+      %b = arith.mulf %a, %two : f32
+      memref.store %b, %x[%i] : memref<?xf32>
+      scf.yield
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!sparse = !metate.tree<#metate.pointer<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+
+metate.kernel @deactivates(%t: !sparse, %d: !sparse, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %t["a"], %d["a"] : !sparse, !sparse
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    // expected-error @below {{gradient of kernel 'deactivates': cells are deactivated here whose members have derivatives}}
+    metate.deactivate %t["a"] [%i] : !sparse
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!sparse = !metate.tree<#metate.pointer<"i", [64], [#metate.place<"a" : f32>, #metate.place<"b" : f32>]>>
+
+metate.kernel @deactivates_forward(%t: !sparse, %d: !sparse, %n: index) attributes {metate.differentiate = "forward"} {
+  metate.derivative %t["a"], %d["a"] : !sparse, !sparse
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    // expected-error @below {{derivative of kernel 'deactivates_forward': cells are deactivated here whose members have derivatives}}
+    metate.deactivate %t["a"] [%i] : !sparse
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+!constants = !metate.tree<#metate.pointer<"i", [64], [#metate.place<"c" : f32>]>>
+
+// A factor that is a constant is needed again, too.
+metate.kernel @factor_deactivated(%x: memref<?xf32>, %dx: memref<?xf32>, %t: !constants, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    // expected-error @below {{the value of 'arg2.c' that is read here is needed again, but may have been deactivated by then, at}}
+    %c = metate.load %t["c"] [%i] : !constants -> f32
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %c : f32
+    memref.store %b, %x[%i] : memref<?xf32>
+    metate.deactivate %t["c"] [%i] : !constants
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @own(%x: memref<?xf32>, %dx: memref<?xf32> {metate.name = "x.grad"}, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    // expected-error @below {{'x.grad' is used here, and is where the derivative is computed; use it in another kernel}}
+    %a = memref.load %dx[%i] : memref<?xf32>
+    memref.store %a, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
