@@ -122,29 +122,77 @@ def test_rules_against_differences(is_vector, tmp_path, rng):
             assert abs(one - other) <= 3e-4 * max(1, abs(other))
 
 
-EDGES = (  # rule, a, b, its derivatives for a and for b
+NAN, INFINITE = float("nan"), float("inf")
+EDGES = (  # rule, a, b, its derivatives for a and for b; None: not asked for
     ("mt.abs(a)", 0.0, 0.0, 0.0, 0.0),
     ("mt.sqrt(a)", 0.0, 0.0, 0.0, 0.0),
+    ("mt.Vector([a, b]).norm()", 0.0, 0.0, 0.0, 0.0),
     ("mt.min(a, b)", 1.5, 1.5, 0.0, 1.0),
     ("mt.max(a, b)", 1.5, 1.5, 0.0, 1.0),
+    ("mt.min(a, b)", NAN, 1.5, 0.0, 1.0),
+    ("mt.max(a, b)", 1.5, NAN, 1.0, 0.0),
+    ("mt.math.clamp(a, -1.0, b)", 2.0, 2.0, 0.0, 1.0),
+    ("mt.math.clamp(a, b, 3.0)", 2.0, 2.0, 0.0, 1.0),
+    ("mt.math.sign(a) * b", 0.0, 2.0, 0.0, 0.0),
     ("a ** b", 0.0, 2.0, 0.0, 0.0),
+    ("a ** b", 0.0, 1.0, 1.0, 0.0),
+    ("a ** b", 0.0, 0.5, INFINITE, None),
     ("a ** b", -2.0, 2.0, -4.0, 0.0),
     ("a ** b", 0.0, 0.0, 0.0, 0.0),
+    ("a ** 3", -2.0, 0.0, 12.0, 0.0),
     ("mt.floor(a)", 1.0, 0.0, 0.0, 0.0),
     ("mt.round(a)", 0.5, 0.0, 0.0, 0.0),
     ("int(a) * b", 2.5, 3.0, 0.0, 2.0),
+    ("a % b", 2.0, 1.0, 1.0, -2.0),
+    ("1.0 / a", 0.0, 0.0, -INFINITE, None),
+    ("mt.log(a)", 0.0, 0.0, INFINITE, None),
+    ("mt.asin(a)", 1.0, 0.0, INFINITE, None),
+    ("mt.acos(a)", -1.0, 0.0, -INFINITE, None),
+    ("mt.atan2(a, b)", 0.0, 0.0, NAN, NAN),
     ("mt.select(a > b, a, b)", 1.0, 1.0, 0.0, 1.0),
+    # What is not taken passes on nothing, whatever its slope.
+    ("mt.select(a > b, mt.log(a), b)", 0.0, 0.0, 0.0, 1.0),
+    ("mt.select(a > b, a * mt.log(a), b)", 0.0, 0.0, 0.0, 1.0),
+    ("mt.select(a > b, 1.0 / a + mt.rsqrt(a) + mt.exp(1.0 / a) * a, b)", 0.0, 0.0, 0.0, 1.0),
+    ("mt.select(a > b, mt.sqrt(a) * mt.asin(a) + a ** 0.3, b)", -2.0, 0.0, 0.0, 1.0),
+    ("mt.select(a > b, mt.atan2(a, b), b)", 0.0, 0.0, 0.0, 1.0),
+    ("mt.max(mt.log(a) * b, b)", -1.0, 2.0, 0.0, 1.0),
+    ("mt.Vector([mt.log(a), b])[1 + i * 0]", 0.0, 2.0, 0.0, 1.0),
 )
 
 
 def test_edges(tmp_path):
     rules = [rule for rule, *_ in EDGES]
-    rows = np.array([row[1:] for row in EDGES])
+    rows = np.array([row[1:3] for row in EDGES])
     x, p = (np.repeat(rows[:, k : k + 1], 2, axis=1) for k in (0, 1))
     with mt.Context(default_fp=mt.f64):
         derivatives = gradients.Derivatives()
         kernel = kernel_of(rules, "f64", False, tmp_path)
-        for values in slopes(kernel, x, p, lambda *words: derivatives.run(*words, (0, 1))):
+        for mode, values in zip(("forward", "reverse"), slopes(kernel, x, p, lambda *words: derivatives.run(*words, (0, 1)))):
             for k, value in enumerate(values):
                 for row, rule in enumerate(rules):
-                    assert value[row].tolist() == [rows[row, 2 + k]] * 2, f"d({rule})/d{'ab'[k]} at {x[row, 0]}, {p[row, 0]}"
+                    expected = EDGES[row][3 + k]
+                    if expected is not None:
+                        said = f"{mode}: d({rule})/d{'ab'[k]} at {x[row, 0]}, {p[row, 0]}"
+                        np.testing.assert_array_equal(value[row], [expected] * 2, err_msg=said)
+
+
+def test_what_a_branch_does_not_take(tmp_path):
+    """Of a value that is computed before the branch, or by a loop, and infinite."""
+    lines = """
+    for i in range(8):
+        a = mt.log(x[i]) * x[i]
+        b = x[i]
+        for t in range(n):
+            b = mt.sqrt(b) * mt.rsqrt(b)
+        if p[i] > 0:
+            y[i] += a * b
+"""
+    with mt.Context(default_fp=mt.f64):
+        kernel = gradient_kernels.load(gradient_kernels.HEAD + lines, tmp_path / "branch.py")
+        arguments = [*(np.zeros(gradient_kernels.SIZE) for _ in gradient_kernels.ARRAYS), np.zeros(8, np.int32), 3]
+        arguments[0][1], arguments[1][1] = 2.5, 1
+        reverse, _ = gradients.derivative_text(kernel, arguments, "reverse")
+        given = [np.full(gradient_kernels.SIZE, float(k == 2)) for k in range(5)]
+        gradients.Derivatives().run(reverse, arguments, given, (2, 1))
+        np.testing.assert_allclose(given[0], [0, np.log(2.5) + 1, 0, 0, 0, 0, 0, 0], atol=1e-12)

@@ -1,7 +1,7 @@
 //===- RulesDual.cpp - derivatives of operations on numbers -----*- C++ -*-===//
 //
 // From the mathematics, in f64. Where a derivative does not exist: of abs and sqrt at 0 it is 0, of min and max of equals the
-// second operand has it, of x ** y for y it is 0 where x is not positive. What rounds has none.
+// second operand has it, of a number and NaN the number, of x ** y for y it is 0 where x is not positive. What rounds has none.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Elementary.h"
@@ -83,8 +83,10 @@ std::optional<double> interp::derivativeOf(Operation *op, ArrayRef<Dual> in) {
       .Case<arith::DivFOp>([&](auto) { return (dx() - x() / y() * dy()) / y(); })
       .Case<arith::RemFOp>([&](auto) { return dx() - std::trunc(x() / y()) * dy(); })
       .Case<arith::NegFOp>([&](auto) { return -dx(); })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>([&](auto) { return x() > y() ? dx() : dy(); })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>([&](auto) { return x() < y() ? dx() : dy(); })
+      .Case<arith::MaximumFOp, arith::MaxNumFOp>(
+          [&](auto) { return x() > y() || std::isnan(y()) ? dx() : dy(); })
+      .Case<arith::MinimumFOp, arith::MinNumFOp>(
+          [&](auto) { return x() < y() || std::isnan(y()) ? dx() : dy(); })
       .Case<arith::SelectOp>([&](auto) { return x() != 0 ? dy() : in[2].derivative; })
       .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return dx(); })
       .Case<math::FmaOp>([&](auto) { return dx() * y() + x() * dy() + in[2].derivative; })

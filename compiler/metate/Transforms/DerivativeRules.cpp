@@ -1,7 +1,7 @@
 //===- DerivativeRules.cpp - derivatives of operations ----------*- C++ -*-===//
 //
 // Where a derivative does not exist, one is chosen: of abs and sqrt at 0 it is 0 (so that the norm of a zero vector has one), of min and
-// max of equals the second operand has it, of what rounds it is 0 everywhere. At the border of other domains it is what
+// max of equals the second operand has it, of a number and NaN the number, of what rounds it is 0 everywhere. At the border of other domains it is what
 // arithmetic gives: of log at 0 it is infinite.
 //
 //===----------------------------------------------------------------------===//
@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -103,13 +104,10 @@ Value DerivativeRules::partial(Operation *op, unsigned k, Value seed) {
         return negate(multiply(seed, turns));
       })
       .Case<math::FmaOp>([&](auto) { return k == 2 ? seed : multiply(seed, operand(1 - k)); })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>([&](auto) {
-        Value isFirst = compare(arith::CmpFPredicate::OGT, operand(0), operand(1));
-        return k == 0 ? select(isFirst, seed, zero(type)) : select(isFirst, zero(type), seed);
-      })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>([&](auto) {
-        Value isFirst = compare(arith::CmpFPredicate::OLT, operand(0), operand(1));
-        return k == 0 ? select(isFirst, seed, zero(type)) : select(isFirst, zero(type), seed);
+      .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp, arith::MinNumFOp>([&](auto) {
+        // Of a number and NaN the result is the number, and so is what the derivative is of.
+        Value isSecond = compare(arith::CmpFPredicate::OEQ, result(), operand(1));
+        return k == 0 ? select(isSecond, zero(type), seed) : select(isSecond, seed, zero(type));
       })
       .Case<arith::SelectOp>([&](auto) {
         Value condition = operand(0);
@@ -226,12 +224,34 @@ static Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
   return arith::TruncFOp::create(builder, loc, type, value);
 }
 
-Value DerivativeRules::reverse(Operation *op, unsigned operand, ArrayRef<Value> gradients) {
+/// Is what an operand gets a product with something that may be infinite or NaN?
+static bool mayBeInfinite(Operation *op, unsigned operand) {
+  if (isa<arith::MulFOp>(op)) {
+    FloatAttr::ValueType factor(0.0);
+    bool isKnown = matchPattern(op->getOperand(1 - operand), m_ConstantFloat(&factor));
+    return !isKnown || !factor.isFinite();
+  }
+  return isa<arith::DivFOp, arith::RemFOp, math::FmaOp, math::SqrtOp, math::RsqrtOp, ElementaryOp>(
+      op);
+}
+
+Value DerivativeRules::unlessZero(Operation *op, unsigned operand, Value seed, Value passed) {
+  if (!passed || !mayBeInfinite(op, operand))
+    return passed;
+  Value none = zero(seed.getType());
+  Value isUnused = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, seed, none);
+  return select(isUnused, none, passed);
+}
+
+Value DerivativeRules::reverse(Operation *op, unsigned operand, ArrayRef<Value> gradients,
+                               bool isPartial) {
   if (!isDifferentiable(op->getOperand(operand).getType()) || isStep(op))
     return {};
   if (isOfVectors(op))
     return reverseOfVector(op, operand, gradients);
   Value passed = partial(op, operand, gradients.front());
+  if (isPartial)
+    passed = unlessZero(op, operand, gradients.front(), passed);
   return passed ? convert(builder, loc, passed, op->getOperand(operand).getType()) : Value();
 }
 

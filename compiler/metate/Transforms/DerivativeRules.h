@@ -26,7 +26,9 @@ public:
 
   /// Reverse: what operand number `operand` gets where the operation's results have these gradients, null where one has none.
   /// Null: nothing, for the derivative is zero.
-  mlir::Value reverse(mlir::Operation *op, unsigned operand, llvm::ArrayRef<mlir::Value> gradients);
+  /// `isPartial`: a gradient of zero may say that the result is not used (PartialUses); it passes on zero, whatever the slope.
+  mlir::Value reverse(mlir::Operation *op, unsigned operand, llvm::ArrayRef<mlir::Value> gradients,
+                      bool isPartial = false);
 
   /// Forward: the derivatives of the results, of those of the operands, null where one has none. Null results are zero.
   llvm::SmallVector<mlir::Value> forward(mlir::Operation *op,
@@ -42,6 +44,8 @@ public:
 private:
   /// Component by component: `seed` times the partial derivative for an operand; null: zero.
   mlir::Value partial(mlir::Operation *op, unsigned operand, mlir::Value seed);
+  mlir::Value unlessZero(mlir::Operation *op, unsigned operand, mlir::Value seed,
+                         mlir::Value passed);
   mlir::Value elementary(mlir::Operation *op, unsigned operand, mlir::Value seed);
   mlir::Value ofPower(mlir::Operation *op, unsigned operand, mlir::Value seed);
   mlir::Value reverseOfVector(mlir::Operation *op, unsigned operand,

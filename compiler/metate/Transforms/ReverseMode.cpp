@@ -1,6 +1,7 @@
 //===- ReverseMode.cpp - a kernel that runs backwards -----------*- C++ -*-===//
 #include "metate/Transforms/ReverseMode.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/SameCell.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,7 +34,7 @@ static int64_t scalarsOf(Type type) {
 
 ReverseMode::ReverseMode(KernelOp kernel, const DerivativePlaces &places,
                          const DerivativeActivity &activity, const NeededValues &needed)
-    : kernel(kernel), places(places), activity(activity), needed(needed),
+    : kernel(kernel), places(places), activity(activity), needed(needed), partial(kernel),
       builder(kernel.getContext()) {}
 
 LogicalResult ReverseMode::run() {
@@ -195,9 +196,10 @@ LogicalResult ReverseMode::reverse(Operation *op) {
   if (llvm::none_of(given, [](Value gradient) { return bool(gradient); }))
     return success();
   DerivativeRules rules(builder, op->getLoc(), [&](Value value) { return at(value); });
+  bool isPartial = op->getNumResults() == 1 && partial.contains(op->getResult(0));
   for (OpOperand &operand : op->getOpOperands())
     if (activity.isActive(operand.get()))
-      addGradient(operand.get(), rules.reverse(op, operand.getOperandNumber(), given));
+      addGradient(operand.get(), rules.reverse(op, operand.getOperandNumber(), given, isPartial));
   return success();
 }
 
@@ -219,8 +221,29 @@ LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
       places.store(builder, access, rules(access.op->getLoc()).zero(gradient.getType()), find);
   }
   if (ofResult)
-    places.add(builder, access, ofResult, find);
+    addToPlace(access, ofResult);
   return success();
+}
+
+/// May what is read be of a cell that is not there? Its own cell is, in a loop over cells, and one that is written.
+static bool mayBeInactive(const MemoryAccess &access) {
+  auto load = dyn_cast<LoadOp>(access.op);
+  return load && CellAccess::of(load)->resolve().lastActivity() >= 0 && !isAtOwnCell(load);
+}
+
+/// To what was read. A cell that is not there is a constant, and must not come into being: loops over cells would visit it.
+void ReverseMode::addToPlace(const MemoryAccess &access, Value gradient) {
+  auto find = [&](Value value) { return at(value); };
+  OpBuilder::InsertionGuard guard(builder);
+  if (mayBeInactive(access)) {
+    Location loc = access.op->getLoc();
+    Value isActive =
+        IsActiveOp::create(builder, loc, builder.getI1Type(), access.base,
+                           builder.getStringAttr(access.path), atAll(access.coordinates));
+    auto branch = scf::IfOp::create(builder, loc, isActive, /*withElse=*/false);
+    builder.setInsertionPoint(branch.thenYield());
+  }
+  places.add(builder, access, gradient, find);
 }
 
 LogicalResult ReverseMode::reverseIf(scf::IfOp branch) {

@@ -11,6 +11,7 @@
 
 #include "metate/Transforms/DerivativeRules.h"
 #include "metate/Transforms/NeededValues.h"
+#include "metate/Transforms/PartialUses.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -66,6 +67,7 @@ private:
   mlir::LogicalResult reverse(mlir::Block &block);
   mlir::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult reverseAccess(const MemoryAccess &access);
+  void addToPlace(const MemoryAccess &access, mlir::Value gradient);
   mlir::LogicalResult reverseIf(mlir::scf::IfOp branch);
   mlir::LogicalResult writeParallel(mlir::Operation *loop, bool isForward);
 
@@ -101,6 +103,7 @@ private:
   const DerivativePlaces &places;
   const DerivativeActivity &activity;
   const NeededValues &needed;
+  PartialUses partial;
   mlir::OpBuilder builder;
   mlir::IRMapping primal;
   llvm::SmallVector<Scope> scopes;

@@ -167,3 +167,67 @@ metate.kernel @scaled(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32)
   }
   metate.return
 }
+
+!cells = !metate.tree<#metate.pointer<"i", [64], [#metate.place<"a" : f32>, #metate.place<"da" : f32>, #metate.place<"b" : f32>, #metate.place<"db" : f32>]>>
+
+// A neighbour that is not there is a constant and stays so; the loop's own cell is there.
+// CHECK-LABEL: metate.kernel @neighbour
+// CHECK: metate.for_each (%[[I:.*]]) in
+// CHECK:   %[[K:.*]] = arith.addi %[[I]],
+// CHECK:   metate.atomic addf %{{.*}}, %{{.*}}["da"] [%[[I]]]
+// CHECK:   %[[IS:.*]] = metate.is_active %{{.*}}["a"] [%[[K]]]
+// CHECK:   scf.if %[[IS]] {
+// CHECK:     metate.atomic addf %{{.*}}, %{{.*}}["da"] [%[[K]]]
+metate.kernel @neighbour(%t: !cells, %dt: f32) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %t["a"], %t["da"] : !cells, !cells
+  metate.derivative %t["b"], %t["db"] : !cells, !cells
+  %c1 = arith.constant 1 : index
+  metate.for_each (%i) in %t["a"] : !cells {
+    %k = arith.addi %i, %c1 : index
+    %x = metate.load %t["a"] [%k] : !cells -> f32
+    %y = metate.load %t["a"] [%i] : !cells -> f32
+    %z = arith.addf %x, %y : f32
+    metate.store %z, %t["b"] [%i] : f32, !cells
+    metate.yield
+  }
+  metate.return
+}
+
+// What is not taken passes on nothing, whatever its slope is; what is always used is multiplied as it is.
+// CHECK-LABEL: metate.kernel @not_taken
+// CHECK: %[[G:.*]] = memref.load %{{.*}} : memref<?xf32>
+// CHECK: %[[SEED:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: %[[QUOTIENT:.*]] = arith.divf %[[SEED]], %{{.*}} : f32
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[SEED]], %{{.*}} : f32
+// CHECK: arith.select %[[NONE]], %{{.*}}, %[[QUOTIENT]] : f32
+// CHECK-LABEL: metate.kernel @taken
+// CHECK-NOT: arith.select
+// CHECK: metate.return
+metate.kernel @not_taken(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = metate.elementary log(%a) : f32
+    %is = arith.cmpf ogt, %a, %zero : f32
+    %c = arith.select %is, %b, %zero : f32
+    memref.store %c, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+metate.kernel @taken(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = metate.elementary log(%a) : f32
+    memref.store %b, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
