@@ -342,3 +342,120 @@ def test_a_gradient_that_is_placed_after_a_derivative():
     for place in (lambda: mt.root.dense(mt.i, 3).place(x.grad), mt.root.lazy_grad):
         with pytest.raises(mt.TreeError, match=said):
             place()
+
+
+@pytest.mark.parametrize("offset, extent, said", [(0, 4, r"shape \(4,\)"), (-4, 8, r"shape \(8,\) from \(-4,\) on")])
+def test_a_gradient_with_other_cells_than_its_field(offset, extent, said):
+    x, s = mt.field(mt.f32), mt.field(mt.f32, (), needs_grad=True)
+    mt.root.dense(mt.i, 8).place(x)
+    mt.root.dense(mt.i, extent).place(x.grad, offset=offset)
+
+    @mt.kernel
+    def f():
+        for i in x:
+            s[None] += x[i]
+
+    with pytest.raises(
+        mt.TaichiCompilationError, match=rf":\d+:\d+: 'x.grad' is placed in cells of {said}: expected those of 'x', \(8,\)"
+    ):
+        f.grad()
+
+
+def test_a_kernel_that_uses_a_gradient_has_none():
+    x, y = (mt.field(mt.f32, 3, needs_grad=True, needs_dual=True) for _ in range(2))
+
+    @mt.kernel
+    def f():
+        for i in x:
+            y[i] += x[i] * x.grad[i]
+
+    with pytest.raises(mt.TaichiCompilationError, match=r"'x.grad' is used here, and is where the derivative is computed"):
+        f.grad()
+    f.fwd()
+
+
+def cells(*names, levels=lambda: mt.root.pointer(mt.i, 8)):
+    """Fields beside their gradients in the cells of a tree, and what they are placed in."""
+    made = [mt.field(mt.f64, name=name) for name in names]
+    level = levels()
+    level.place(*made)
+    mt.root.lazy_grad()
+    return *made, level
+
+
+def test_the_gradient_of_a_read_activates_nothing():
+    p, loss = (mt.field(mt.f64, (), needs_grad=True) for _ in range(2))
+    x, _ = cells("x")
+    x[2], x[5], p[None] = 1, 2, 3
+
+    @mt.kernel
+    def f():
+        for _ in x:
+            loss[None] += p[None] * p[None]
+        for i in x:
+            loss[None] += x[i] * x[i + 1] + x[i + 1]
+
+    loss.grad[None] = 1
+    f.grad()
+    assert p.grad[None] == 12 and x.grad.to_numpy().tolist() == [0] * 8
+    assert [x.is_active(i) for i in range(8)] == [False, False, True, False, False, True, False, False]
+    x[3] = 4
+    p.grad.fill(0)
+    f.grad()
+    assert p.grad[None] == 18 and x.grad.to_numpy().tolist() == [0, 0, 4, 2, 0, 0, 0, 0]
+
+
+def test_cells_that_are_deactivated():
+    y, c = mt.field(mt.f64, 8, needs_grad=True), mt.field(mt.f64)
+    x, level = cells("x")
+    constants = mt.root.pointer(mt.i, 8)
+    constants.place(c)
+
+    @mt.kernel
+    def f():
+        for i in range(8):
+            y[i] += x[i] * x[i]
+            mt.deactivate(level, i)
+
+    @mt.kernel
+    def g():
+        for i in range(8):
+            y[i] *= c[i]
+            mt.deactivate(constants, i)
+
+    with pytest.raises(mt.TaichiCompilationError, match="cells are deactivated here whose members have derivatives"):
+        f.grad()
+    with pytest.raises(mt.TaichiCompilationError, match="'c' that is read here is needed again, but may have been deactivated"):
+        g.grad()
+
+
+def test_loops_over_cells_that_write_their_own():
+    x, y, z, _ = cells("x", "y", "z")
+    x[2], x[3] = 1, 2
+
+    @mt.kernel
+    def f():
+        for i in x:
+            y[i] = x[i] * x[i]
+        for i in x:
+            z[i] = y[i] * y[i]
+
+    f()
+    z.grad[2] = z.grad[3] = 1
+    f.grad()
+    assert x.grad.to_numpy().tolist() == [0, 0, 4, 32, 0, 0, 0, 0]
+
+
+def test_a_loop_over_blocks_that_activates_others():
+    p, loss = (mt.field(mt.f64, (), needs_grad=True) for _ in range(2))
+    x, level = cells("x", levels=lambda: mt.root.pointer(mt.i, 4).dense(mt.i, 2))
+    blocks = level.parent()
+
+    @mt.kernel
+    def f():
+        for i in blocks:
+            loss[None] += p[None] * p[None]
+            x[i] = 1.0  # of another block
+
+    with pytest.raises(mt.TaichiCompilationError, match=r"which cells of '.*pointer0' are active is asked here"):
+        f.grad()

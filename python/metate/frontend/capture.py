@@ -204,6 +204,12 @@ class Captures:
             self._guard(origin[1].asked(HasPartner(kind)), partner is not None)
         if partner is None:
             return
+        if (partner.shape, partner.offset) != (field.shape, field.offset):
+            where, found = (
+                f"{one.shape} from {one.offset} on" if any(one.offset) else f"{one.shape}" for one in (field, partner)
+            )
+            text = f"'{handle.name}.{kind}' is placed in cells of shape {found}: expected those of '{handle.name}', {where}"
+            raise self._walk.error("derivative", text, node)
         self.attribute(field, kind, partner)
         other = self.field(partner, f"{handle.name}.{kind}", node)
         for member, derivative in zip(handle.placement.members, other.placement.members, strict=True):
