@@ -62,10 +62,6 @@ class Derivative(Kernel):
                 found[name] = one._replace(partners=() if is_constant else ((self.kind, one.contiguous),))
         return found
 
-    def interpreted_stage(self, options) -> str:
-        """Not the import stage: what is imported is the primal."""
-        return "simplify" if options.interp_stage == "import" else options.interp_stage
-
     def _make(self, home, instance, parameters, arguments):
         super()._make(home, instance, parameters, arguments)
         for captured in instance.requirements.fields:  # those without a partner are constants for good

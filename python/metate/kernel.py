@@ -418,15 +418,9 @@ class Kernel(KernelViews, _runtime.Callable):
             checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}
             if not options.stop:
                 choices.debug = False  # its checks would end a launch that is to go on
-            return compiler.compile(
-                module, choices, stage=self.interpreted_stage(options), checks=sorted(checks), stop=options.stop
-            )
+            return compiler.compile(module, choices, stage=options.interp_stage, checks=sorted(checks), stop=options.stop)
         except _compiler.CompileError as error:
             raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
-
-    def interpreted_stage(self, options) -> str:
-        """The stage after which the reference interpreter runs it."""
-        return options.interp_stage
 
     def import_module(self, parameters=None, may_alias=False, module=None):
         """The import stage: this kernel's IR.
