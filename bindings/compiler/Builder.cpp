@@ -385,6 +385,12 @@ void bindBuilder(nb::module_ &module) {
                throwCompileError(error);
            })
       .def(
+          "add_derived",
+          [](SourceModule &self, const std::string &kernel, const std::string &mode,
+             const std::string &primal) { self.addDerived(kernel, mode, primal); },
+          nb::arg("kernel"), nb::arg("mode"), nb::arg("primal"),
+          "Says whose derivative a kernel of the module is; mode: 'reverse' or 'forward'.")
+      .def(
           "parse",
           [](SourceModule &self, const std::string &text) {
             std::string error = self.parse(text);

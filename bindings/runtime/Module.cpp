@@ -3,7 +3,9 @@
 #include "Module.h"
 
 #include <cstring>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace metate::python {
@@ -175,6 +177,18 @@ void bindKernel(nb::module_ &module) {
       .def_prop_ro(
           "is_graph",
           [](const Kernel &self) { return bool(self.description().flags & METATE_KERNEL_GRAPH); })
+      .def(
+          "derivative",
+          [](const Kernel &self, uint32_t mode) -> std::optional<std::string> {
+            const metate_kernel *found = nullptr;
+            metate_status status = metate_kernel_derivative(self.get(), mode, &found);
+            if (status == METATE_E_NOT_FOUND)
+              return std::nullopt;
+            check(status);
+            return Kernel(self.getModule(), found).getName();
+          },
+          nb::arg("mode"),
+          "The name of its derivative, 1: in reverse, 2: in forward mode; None: there is none.")
       .def_prop_ro("task_count", [](const Kernel &self) { return self.description().task_count; })
       .def_prop_ro(
           "source",

@@ -143,6 +143,17 @@ public:
       metate_kernel_argument_info(raw, i, &all[i]);
     return all;
   }
+  /// Its derivative in this mode, a kernel of the same module: metate_kernel_derivative.
+  Result<Kernel> try_derivative(metate_derivative mode) const {
+    const metate_kernel *found = nullptr;
+    if (metate_status code = metate_kernel_derivative(raw, mode, &found))
+      return Status::of(code);
+    return Kernel(found);
+  }
+  /// The derivative in reverse mode: of the kernel's arguments, then of their gradients.
+  Result<Kernel> try_grad() const { return try_derivative(METATE_DERIVATIVE_REVERSE); }
+  /// The kernel with its derivative in forward mode: of the kernel's arguments, then of their duals.
+  Result<Kernel> try_fwd() const { return try_derivative(METATE_DERIVATIVE_FORWARD); }
   /// Checks the arguments, runs, returns when the kernel is done.
   template <typename... Values> Status try_launch(Values &&...values) const {
     return try_launch_interruptible(nullptr, std::forward<Values>(values)...);
@@ -217,6 +228,8 @@ public:
   Result<BoundKernel>
   try_bind(std::initializer_list<std::pair<const char *, Argument>> values) const;
 #if METATE_EXCEPTIONS
+  Kernel grad() const { return unwrap(try_grad()); }
+  Kernel fwd() const { return unwrap(try_fwd()); }
   template <typename... Values> void operator()(Values &&...values) const {
     unwrap(try_launch(std::forward<Values>(values)...));
   }

@@ -541,6 +541,10 @@ METATE_API metate_status metate_kernel_describe(const metate_kernel *kernel,
                                                 metate_kernel_description *info);
 METATE_API metate_status metate_kernel_argument_info(const metate_kernel *kernel, uint32_t index,
                                                      metate_argument_description *info);
+/* The kernel of the module that is its derivative in this mode (metate_derivative). METATE_E_NOT_FOUND: the module has
+ * none. What it takes says metate_derivative_info; metate_kernel_argument_info names each. */
+METATE_API metate_status metate_kernel_derivative(const metate_kernel *kernel, uint32_t mode,
+                                                  const metate_kernel **derivative);
 /* Checks the arguments as launch does and says what a launch needs; runs nothing. */
 METATE_API metate_status metate_kernel_plan(const metate_kernel *kernel,
                                             const metate_argument *arguments, uint32_t count,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .loaded import LoadedModule
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) writes
+_MODES = {"grad": "reverse", "fwd": "forward"}  # attributes of a kernel -> what its derivative is in a module
 CARRIERS = ("metate", "o", "a")  # what emit= may be; the suffix of a file says the same
 
 
@@ -69,6 +70,7 @@ class Module:
         self._name = name
         self._types: dict[str, TreeType] = {}
         self._kernels: dict[str, tuple[object, dict | None, bool]] = {}  # name -> (kernel, specialisation, may_alias)
+        self._derived: list[tuple[str, str, str]] = []  # (kernel, mode, the kernel whose derivative it is)
         self._options = compile_options.checked(options, "Module.__init__")
         self._reserve = bool(reserve)
 
@@ -123,6 +125,7 @@ class Module:
         *,
         may_alias: bool = False,
         grad: bool = False,
+        fwd: bool = False,
     ) -> Module:
         """Adds a kernel under a name, by default the function's; hosts find it by that name.
 
@@ -140,10 +143,12 @@ class Module:
                 of any dtype or ndim are completed by it, too. One kernel may be added several times with different ones,
                 under different names. (A name may stand here, too.)
             name: the kernel's name in the module.
-            grad: True adds its derivative in reverse mode as well, under the name ``NAME_grad``. It takes the same
-                arguments, then the gradient of each array of a float type, in the same order, ``x.grad`` of ``x``; an
-                array annotated with ``needs_grad=False`` is a constant. Trees of gradients are named arguments as those of
-                fields are.
+            grad: True adds its derivative in reverse mode as well, under the name ``NAME_grad``; hosts find it by the kernel
+                (``kernel.grad``, metate_kernel_derivative). It takes the same arguments, then the gradient of each array of
+                a float type, in the same order, ``x.grad`` of ``x``; an array annotated with ``needs_grad=False`` is a
+                constant. Trees of gradients are named arguments as those of fields are.
+            fwd: True adds the kernel with its derivative in forward mode in the same way: ``NAME_fwd``, ``kernel.fwd``,
+                ``x.dual``.
         All other annotations must say everything that compiling needs: an array's dtype and ndim. What they leave
         open is a TypeError_ at that parameter when the module is built.
         Raises RuntimeTypeError_, RuntimeValueError_, and CompilationError for incomplete template arguments.
@@ -163,13 +168,15 @@ class Module:
             raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}' twice")
         if template_args is not None and not isinstance(template_args, dict):
             raise RuntimeTypeError_(f"add_kernel: template_args: expected a dict, got {template_args!r}")
-        backward = kernel.grad if grad else None
-        if grad and _checked_name(f"{name}_grad", "add_kernel") in self._kernels:
-            raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}_grad' twice")
+        derivatives = {mode: getattr(kernel, mode) for mode, is_wanted in (("grad", grad), ("fwd", fwd)) if is_wanted}
+        for mode in derivatives:
+            if f"{name}_{mode}" in self._kernels:
+                raise RuntimeValueError_(f"add_kernel: expected a name of its own for each kernel, got '{name}_{mode}' twice")
         is_open = template_args or kernel.needs_specialising or isinstance(kernel, Derivative)
         self._kernels[name] = (kernel, kernel.specialise(template_args) if is_open else None, bool(may_alias))
-        if backward is not None:
-            self._kernels[f"{name}_grad"] = (backward, backward.specialise(template_args), bool(may_alias))
+        for mode, derivative in derivatives.items():
+            self._kernels[f"{name}_{mode}"] = (derivative, derivative.specialise(template_args), bool(may_alias))
+            self._derived.append((f"{name}_{mode}", _MODES[mode], name))
         return self
 
     def add_graph(self, name: str, graph: Any, template_args: dict[str, Any] | None = None, *, may_alias: bool = False) -> Module:
@@ -226,12 +233,14 @@ class Module:
             hidden = _renamed(kernel, kernel_name).import_into(
                 module, parameters, may_alias, debug=self._options["debug"], asserts=self._options["asserts"] or None
             )
-            for type_name, type_ in self._derived_names(named, kernel_name, hidden):
+            for type_name, type_ in self._names_of_hidden(named, kernel_name, hidden):
                 module.add_named_type(type_name, str(type_))
                 named[type_name] = type_
+        for kernel_name, mode, primal in self._derived:
+            module.add_derived(kernel_name, mode, primal)
         return module
 
-    def _derived_names(self, named, kernel_name, hidden):
+    def _names_of_hidden(self, named, kernel_name, hidden):
         """(name, type) for trees of fields that have been given none: their hidden arguments' names."""
         given = list(self._types.values())
         for argument, type_ in hidden:

@@ -20,6 +20,7 @@ from .tree_instances import type_from_handle
 
 MODULE_FILE = "module.metate"  # the file's name in a folder that save(output_dir=) wrote
 _TREE = 4  # metate_argument_kind: METATE_ARGUMENT_TREE
+_DERIVATIVES = {"grad": (1, "grad"), "fwd": (2, "dual")}  # attribute of a kernel -> metate_derivative, of an argument
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,40 @@ class LoadedKernel:
         self._dispatcher.add(kernel)
         self.name = kernel.name
         self.parameters = kernel.parameters
-        self._paths = [_path(parameter) for parameter in self.parameters]
-        self._names = list(dict.fromkeys(path[0] for path in self._paths))
-        self._has_structs = any(len(path) > 1 for path in self._paths)
+        self._parts = _Parts([_path(parameter) for parameter in self.parameters])
         results = [result["name"].split(".")[1:] for result in kernel.results]
         self._result_paths = results if any(results) else None
+        self._derivatives = {}  # "grad", "fwd" -> the LoadedKernel, once its module is whole
+        self._primal_parts = None  # of a derivative: those of its kernel's arguments alone, whose gradients it takes
+
+    @property
+    def grad(self) -> LoadedKernel:
+        """Its derivative in reverse mode: a kernel of its arguments, then of their gradients.
+
+        Given the kernel's arguments alone it takes the gradients that they have, `x.grad` of `x`.
+        Raises RuntimeLookupError_ where the module has none: `add_kernel(k, grad=True)` adds it.
+        """
+        return self._derivative("grad")
+
+    @property
+    def fwd(self) -> LoadedKernel:
+        """The kernel with its derivative in forward mode: of its arguments, then of their duals.
+
+        Given the kernel's arguments alone it takes the duals that they have, `x.dual` of `x`.
+        Raises RuntimeLookupError_ where the module has none: `add_kernel(k, fwd=True)` adds it.
+        """
+        return self._derivative("fwd")
+
+    def _is_derivative(self, partner):
+        """It is one, in reverse mode ("grad") or in forward mode ("dual"): it also takes these of its arguments."""
+        self._primal_parts = _Parts([parameter["name"].split(".") for parameter in self.parameters], partner)
+
+    def _derivative(self, name):
+        if name not in self._derivatives:
+            raise RuntimeLookupError_(
+                f"kernel '{self.name}': its module has no derivative of it; add it with add_kernel(..., {name}=True)"
+            )
+        return self._derivatives[name]
 
     def __call__(self, *arguments, **keywords):
         """Runs it. Raises RuntimeTypeError_ for a wrong argument, CapacityError, AssertionError_."""
@@ -103,40 +133,47 @@ class LoadedKernel:
 
     def _given(self, arguments, keywords):
         """One argument for each parameter."""
+        parts = self._parts
+        if self._primal_parts is not None and len(arguments) + len(keywords) == len(self._primal_parts.names):
+            parts = self._primal_parts
         if keywords:
-            arguments = self._place(arguments, keywords)
-        if self._has_structs and (len(arguments) != len(self.parameters) or len(arguments) == len(self._names)):
-            arguments = self._flattened(arguments)
+            arguments = self._place(parts, arguments, keywords)
+        if parts.are_several and (len(arguments) != len(self.parameters) or len(arguments) == len(parts.names)):
+            arguments = self._flattened(parts, arguments)
         return arguments
 
-    def _place(self, arguments, keywords):
+    def _place(self, parts, arguments, keywords):
         placed = list(arguments)
-        for name in self._names[len(arguments) :]:
+        for name in parts.names[len(arguments) :]:
             if name not in keywords:
                 raise CallError_(f"kernel '{self.name}': argument '{name}' is missing")
             placed.append(keywords.pop(name))
         if keywords:
-            names = ", ".join(self._names)
+            names = ", ".join(parts.names)
             raise CallError_(f"kernel '{self.name}': expected arguments {names}, got '{next(iter(keywords))}' as well")
         return placed
 
-    def _flattened(self, arguments):
+    def _flattened(self, parts, arguments):
         """One argument for each parameter, of one for each struct."""
-        if len(arguments) != len(self._names):
-            names = ", ".join(self._names)
+        if len(arguments) != len(parts.names):
+            names = ", ".join(parts.names)
             raise CallError_(f"kernel '{self.name}': expected arguments {names}, got {len(arguments)} of them")
-        given = dict(zip(self._names, arguments))
-        return [self._member(given, path) for path in self._paths]
+        given = dict(zip(parts.names, arguments))
+        return [self._member(parts, given, path) for path in parts.paths]
 
-    def _member(self, given, path):
+    def _member(self, parts, given, path):
         value = given[path[0]]
-        if len(self._names) == len(self.parameters) and not _is_struct(value):
+        if len(parts.names) == len(self.parameters) and not _is_struct(value):
             return value  # the only member itself
         for name in path[1:]:
             try:
+                if name == parts.partner and getattr(value, name, None) is not None:
+                    value = getattr(value, name)
+                    continue
                 value = value.get_member(name) if hasattr(value, "get_member") else value[name]
             except (TypeError, LookupError, ValueError) as error:
-                what = f"kernel '{self.name}': argument '{path[0]}': expected a struct with a member '{'.'.join(path[1:])}'"
+                expected = f"a struct with a member '{'.'.join(path[1:])}'" if name != parts.partner else f"one that has a {name}"
+                what = f"kernel '{self.name}': argument '{path[0]}': expected {expected}"
                 raise RuntimeTypeError_(f"{what}, got {value!r}") from error
         return value
 
@@ -169,13 +206,13 @@ class LoadedGraph(LoadedKernel):
 
     def _named(self, args) -> list:
         """The arguments in order."""
-        if not isinstance(args, Mapping) or set(args) != set(self._names):
-            what = f"graph '{self.name}': expected a dict with the arguments {', '.join(map(repr, self._names))}"
+        if not isinstance(args, Mapping) or set(args) != set(self._parts.names):
+            what = f"graph '{self.name}': expected a dict with the arguments {', '.join(map(repr, self._parts.names))}"
             if not isinstance(args, Mapping):
                 raise CallError_(f"{what}, got {args!r}")
-            missing = [name for name in self._names if name not in args]
+            missing = [name for name in self._parts.names if name not in args]
             raise CallError_(f"{what}; '{missing[0]}' is missing" if missing else f"{what}, got {list(args)}")
-        return [args[name] for name in self._names]
+        return [args[name] for name in self._parts.names]
 
 
 def _is_lendable(memory) -> bool:
@@ -190,6 +227,22 @@ def _is_lendable(memory) -> bool:
 def _is_struct(value) -> bool:
     names = getattr(getattr(value, "dtype", None), "names", None)
     return names is not None or hasattr(value, "get_member") or isinstance(value, (Struct, Mapping, ArgPack))
+
+
+class _Parts:
+    """How a kernel's arguments make up its parameters.
+
+    Attributes:
+        paths: of each parameter the names from the argument to the part of it that the parameter takes.
+        names: of the arguments.
+        are_several: does an argument make up more than a parameter of its name?
+        partner: "grad" or "dual" where a part of that name is the argument's gradient or dual.
+    """
+
+    def __init__(self, paths, partner=None):
+        self.paths, self.partner = paths, partner
+        self.names = list(dict.fromkeys(path[0] for path in paths))
+        self.are_several = any(len(path) > 1 for path in paths)
 
 
 def _path(parameter) -> list[str]:
@@ -234,6 +287,11 @@ class LoadedModule:
         self.kernels = {
             kernel.name: LoadedGraph(kernel) if kernel.is_graph else LoadedKernel(kernel) for kernel in handle.kernels
         }
+        for kernel in self.kernels.values():
+            for attribute, (mode, partner) in _DERIVATIVES.items():
+                if (name := kernel._kernel.derivative(mode)) is not None:
+                    kernel._derivatives[attribute] = self.kernels[name]
+                    self.kernels[name]._is_derivative(partner)
         self.graphs = {name: kernel for name, kernel in self.kernels.items() if isinstance(kernel, LoadedGraph)}
 
     def __getattr__(self, name):

@@ -35,6 +35,9 @@ public:
       METATE_TRY(checkArgument(i));
     for (uint32_t i = 0; i < head.kernels.count; ++i)
       METATE_TRY(checkKernel(i));
+    offered = descriptor.kernelCount();
+    for (uint32_t i = 0; i < head.derivatives.count; ++i)
+      METATE_TRY(checkDerivative(i));
     for (uint32_t i = 0; i < head.variants.count; ++i)
       METATE_TRY(checkVariant(i));
     return METATE_OK;
@@ -44,6 +47,7 @@ private:
   Descriptor descriptor;
   const metate_descriptor &head;
   uint64_t count;
+  uint32_t offered = 0; // kernels that are no slices
 
   metate_status corrupt(const char *what, uint32_t index, const char *problem) {
     return fail(METATE_E_CORRUPT, "module descriptor: %s %u: %s", what, index, problem);
@@ -64,7 +68,8 @@ private:
                   {head.texts, sizeof(metate_text)},
                   {head.dims, 0},
                   {head.pools, sizeof(metate_pool_info)},
-                  {head.graphs, 0}};
+                  {head.graphs, 0},
+                  {head.derivatives, sizeof(metate_derivative_info)}};
     for (const auto &entry : tables) {
       const metate_table &table = entry.table;
       if (!table.count)
@@ -216,6 +221,24 @@ private:
              argument.dtype != METATE_F64 && argument.dtype != METATE_U64; // may be no int64
     }
     return false;
+  }
+
+  // Kernels have been checked: the slices stand last.
+  metate_status checkDerivative(uint32_t index) {
+    const metate_derivative_info &one = descriptor.derivatives()[index];
+    if (one.primal >= offered || one.kernel >= offered || one.primal == one.kernel)
+      return corrupt("derivative", index, "its kernels are outside their table, or one");
+    if (one.mode != METATE_DERIVATIVE_REVERSE && one.mode != METATE_DERIVATIVE_FORWARD)
+      return fail(METATE_E_UNSUPPORTED, "module descriptor: derivative %u: mode %u is unknown",
+                  index, one.mode);
+    if (one.reserved)
+      return corrupt("derivative", index, "a reserved field is not zero");
+    if (!index)
+      return METATE_OK;
+    const metate_derivative_info &before = descriptor.derivatives()[index - 1];
+    if (before.primal > one.primal || (before.primal == one.primal && before.mode >= one.mode))
+      return corrupt("derivative", index, "it is not in the order of kernels and modes");
+    return METATE_OK;
   }
 
   metate_status checkVariant(uint32_t index) {

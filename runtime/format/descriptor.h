@@ -25,6 +25,9 @@ public:
     return table<metate_argument_info>(head->arguments);
   }
   const metate_pool_info *pools() const { return table<metate_pool_info>(head->pools); }
+  const metate_derivative_info *derivatives() const {
+    return table<metate_derivative_info>(head->derivatives);
+  }
   const metate_variant_info *variants() const { return table<metate_variant_info>(head->variants); }
   // Kernels that hosts are offered: the slices stand behind them.
   uint32_t kernelCount() const {

@@ -17,11 +17,12 @@ struct metate_kernel {
   metate_type *const *types = nullptr; // of the module, by type index
   metate_entry entry =
       nullptr; // a function of this process; NULL: `code` is launched by its driver
-  const metate::Code *code = nullptr;      // the module's; NULL in one opened for queries
-  uint32_t number = 0;                     // in the descriptor
-  const metate_kernel *slice = nullptr;    // counts the slots that it takes; NULL: there is none
-  metate::Uses *uses = nullptr;            // the module's
-  const metate_pool_info *pools = nullptr; // that the code in use plans
+  const metate::Code *code = nullptr;       // the module's; NULL in one opened for queries
+  uint32_t number = 0;                      // in the descriptor
+  const metate_kernel *slice = nullptr;     // counts the slots that it takes; NULL: there is none
+  const metate_kernel *derivatives[2] = {}; // by mode, from 1 on; NULL: there is none
+  metate::Uses *uses = nullptr;             // the module's
+  const metate_pool_info *pools = nullptr;  // that the code in use plans
   uint32_t poolCount = 0;
   bool perWorker = false; // some of them are a worker's
   uint32_t trees = 0;     // arguments that are trees

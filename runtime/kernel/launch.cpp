@@ -261,6 +261,25 @@ metate_status metate_kernel_describe(const metate_kernel *kernel, metate_kernel_
   return METATE_OK;
 }
 
+metate_status metate_kernel_derivative(const metate_kernel *kernel, uint32_t mode,
+                                       const metate_kernel **derivative) {
+  METATE_REQUIRE(kernel);
+  METATE_REQUIRE(derivative);
+  if (mode != METATE_DERIVATIVE_REVERSE && mode != METATE_DERIVATIVE_FORWARD)
+    return fail(METATE_E_INVALID_ARGUMENT,
+                "metate_kernel_derivative: mode: expected 1 (reverse) or 2 (forward), got %u",
+                mode);
+  const metate_kernel *found = kernel->derivatives[mode - 1];
+  if (!found)
+    return fail(METATE_E_NOT_FOUND,
+                "kernel '%s' has no derivative in %s mode in its module: add it with "
+                "add_kernel(..., %s=True)",
+                kernel->name, mode == METATE_DERIVATIVE_REVERSE ? "reverse" : "forward",
+                mode == METATE_DERIVATIVE_REVERSE ? "grad" : "fwd");
+  *derivative = found;
+  return METATE_OK;
+}
+
 metate_status metate_kernel_argument_info(const metate_kernel *kernel, uint32_t index,
                                           metate_argument_description *info) {
   METATE_REQUIRE(kernel);

@@ -69,6 +69,14 @@ void linkSlices(metate_module &module) {
   }
 }
 
+void linkDerivatives(metate_module &module) {
+  Descriptor descriptor = module.description();
+  for (uint32_t i = 0; i < descriptor.header().derivatives.count; ++i) {
+    const metate_derivative_info &one = descriptor.derivatives()[i];
+    module.kernels[one.primal].derivatives[one.mode - 1] = &module.kernels[one.kernel];
+  }
+}
+
 // The pools that the code in use plans; in a module for queries, the first variant's.
 void choosePools(const metate_module &module, metate_kernel &kernel) {
   uint32_t variant = module.variant == METATE_NONE ? 0 : module.variant;
@@ -115,6 +123,7 @@ metate_status makeKernels(metate_module &module, const Code *code) {
     choosePools(module, kernel);
   }
   linkSlices(module);
+  linkDerivatives(module);
   return METATE_OK;
 }
 

@@ -206,6 +206,15 @@ static std::string exerciseKernel(const metate_kernel *kernel) {
     if ((argument.kind == METATE_ARGUMENT_TREE) != (argument.type != nullptr))
       return "a tree argument without a type";
   }
+  for (uint32_t mode : {METATE_DERIVATIVE_REVERSE, METATE_DERIVATIVE_FORWARD}) {
+    const metate_kernel *derivative = nullptr;
+    auto about = sized<metate_kernel_description>();
+    if (metate_kernel_derivative(kernel, mode, &derivative))
+      continue;
+    if (derivative == kernel || metate_kernel_describe(derivative, &about))
+      return "a derivative is no kernel";
+    characters += std::strlen(about.name);
+  }
   // Wrong arguments of every kind: refused, because no code is mapped, before or after the check.
   std::vector<metate_argument> wrong(info.argument_count);
   auto plan = sized<metate_plan>();

@@ -100,6 +100,7 @@ ModuleSpec seedModule() {
        METATE_NONE,
        {{"scratch", METATE_POOL_LAUNCH, 100, 16, 2, {1, 2}}, {"tile", METATE_POOL_WORKER, 40, 64}}},
   };
+  spec.derivatives = {{3, METATE_DERIVATIVE_REVERSE, 4, 0}, {3, METATE_DERIVATIVE_FORWARD, 5, 0}};
   spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};
   return spec;
 }

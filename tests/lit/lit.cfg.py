@@ -25,6 +25,7 @@ for folder, name in (
     (tools[0], "metate-run"),
     (tools[1], "FileCheck"),
     (tools[1], "not"),
+    (tools[1], "split-file"),
 ):
     if not (folder / name).exists():
         lit_config.fatal(f"{name} is missing in {folder}: build first")

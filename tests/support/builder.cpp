@@ -307,6 +307,8 @@ Bytes descriptor(const ModuleSpec &module) {
   head.variants = writer.table(variants);
   head.texts = writer.table(texts);
   head.pools = writer.table(pools);
+  if (!module.derivatives.empty())
+    head.derivatives = writer.table(module.derivatives);
   for (size_t i = 0; i < types.size(); ++i) {
     const Bytes &blob = module.types[i].second;
     types[i].kind = 1;

@@ -119,6 +119,7 @@ struct ModuleSpec {
   std::vector<KernelSpec> kernels;
   std::vector<TextSpec> texts;
   std::vector<VariantSpec> variants;
+  std::vector<metate_derivative_info> derivatives = {};
 };
 
 Bytes descriptor(const ModuleSpec &module);

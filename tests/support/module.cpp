@@ -77,6 +77,9 @@ ModuleSpec testModuleSpec() {
   };
   spec.texts = {{"kernels.py", 12, 1, ""}, {"kernels.py", 34, 5, "x must be positive"}};
   spec.variants = {{METATE_ARCH_X86_64, 1, METATE_FORMAT_SHARED_OBJECT, "x86-64", ""}};
+  spec.derivatives = {{TEST_AXPY, METATE_DERIVATIVE_REVERSE, TEST_ECHO, 0},
+                      {TEST_AXPY, METATE_DERIVATIVE_FORWARD, TEST_SUM, 0},
+                      {TEST_SUM, METATE_DERIVATIVE_REVERSE, TEST_FAIL, 0}};
 #if defined(__aarch64__)
   spec.variants[0].arch = METATE_ARCH_AARCH64;
   spec.variants[0].level = 0;

@@ -140,6 +140,16 @@ TEST(CppApi, argumentsStayInPlaceByName) {
   EXPECT_EQ(fill.try_tree_type("scale").status().code, METATE_E_NOT_FOUND);
 }
 
+TEST(CppApi, derivativesOfAKernel) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  metate::Kernel axpy = module.kernel("axpy");
+  EXPECT_EQ(axpy.grad().name(), "echo");
+  EXPECT_EQ(axpy.fwd().name(), "total");
+  EXPECT_EQ(module.kernel("echo").try_grad().status().code, METATE_E_NOT_FOUND);
+  EXPECT_THROW(module.kernel("total").fwd(), metate::Exception);
+}
+
 TEST(CppApi, failuresAreResultsOrExceptions) {
   auto device = metate::Device::open();
   auto missing = metate::Module::try_open("/no/such/file", device);

@@ -227,6 +227,10 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
   auto pool = [](Head head, Bytes &bytes, uint32_t index) {
     return bytes.at<metate_pool_info>(head->pools.offset) + index;
   };
+  auto derivative = [](Head head, Bytes &bytes, uint32_t index) {
+    return bytes.at<metate_derivative_info>(head->derivatives.offset) + index;
+  };
+  EXPECT_EQ(METATE_E_UNSUPPORTED, change([&](Head h, Bytes &b) { derivative(h, b, 0)->mode = 3; }));
   // arguments: 0 f, 1 scale, 2 f, 3 x, 4 y, 5 s, 6 x, 7 v, 8 m, 9 c, 10 on, 11 out
   const std::pair<const char *, std::function<void(Head, Bytes &)>> edits[] = {
       {"magic", [](Head head, Bytes &) { head->magic ^= 1; }},
@@ -234,7 +238,7 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
       {"name", [](Head head, Bytes &) { head->name = head->bytes; }},
       {"name in the head", [](Head head, Bytes &) { head->name = 8; }},
       {"producer", [](Head head, Bytes &) { head->producer = ~0u; }},
-      {"reserved", [](Head head, Bytes &) { head->reserved[4] = 1; }},
+      {"reserved", [](Head head, Bytes &) { head->reserved[2] = 1; }},
       {"table outside", [](Head head, Bytes &) { head->kernels.offset = head->bytes; }},
       {"table misaligned", [](Head head, Bytes &) { head->kernels.offset += 4; }},
       {"table in the head", [](Head head, Bytes &) { head->texts.offset = 64; }},
@@ -268,6 +272,19 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
       {"pool factor", [&](Head h, Bytes &b) { pool(h, b, 0)->factors[0] = 0; }},
       {"pool stride", [&](Head h, Bytes &b) { pool(h, b, 0)->factors[0] = 2; }},
       {"pool factor behind", [&](Head h, Bytes &b) { pool(h, b, 0)->factors[2] = 1; }},
+      {"derivatives", [](Head head, Bytes &) { head->derivatives.count = 1000; }},
+      {"derivative's primal", [&](Head h, Bytes &b) { derivative(h, b, 2)->primal = ~0u; }},
+      {"derivative outside", [&](Head h, Bytes &b) { derivative(h, b, 0)->kernel = TEST_KERNELS; }},
+      {"derivative of itself", [&](Head h, Bytes &b) { derivative(h, b, 0)->kernel = TEST_AXPY; }},
+      {"derivatives' order", [&](Head h, Bytes &b) { derivative(h, b, 2)->primal = TEST_RUN1; }},
+      {"two derivatives", [&](Head h, Bytes &b) { derivative(h, b, 1)->mode = 1; }},
+      {"derivative's reserved", [&](Head h, Bytes &b) { derivative(h, b, 1)->reserved = 1; }},
+      {"derivative of a slice",
+       [&](Head h, Bytes &b) { // the last kernel of the table, which a derivative names
+         b.at<metate_kernel_info>(h->kernels.offset)[TEST_KERNELS - 1].flags = METATE_KERNEL_SLICE;
+         b.at<metate_kernel_info>(h->kernels.offset)[TEST_KERNELS - 1].pool_count = 0;
+         derivative(h, b, 2)->kernel = TEST_KERNELS - 1;
+       }},
       {"argument name", [&](Head h, Bytes &b) { argument(h, b, 7)->name = ~0u; }},
       {"argument kind", [&](Head h, Bytes &b) { argument(h, b, 7)->kind = 9; }},
       {"argument dtype", [&](Head h, Bytes &b) { argument(h, b, 9)->dtype = 0; }},
@@ -290,6 +307,28 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
     SCOPED_TRACE(name);
     EXPECT_EQ(METATE_E_CORRUPT, change(edit)) << metate_last_error();
   }
+}
+
+TEST_F(ModuleTest, kernelsNameTheirDerivatives) {
+  metate_module *module = nullptr;
+  ASSERT_OK(metate_module_open_file(device, METATE_TEST_FILE, METATE_MODULE_QUERY_ONLY, &module));
+  const metate_kernel *axpy = nullptr, *echo = nullptr, *total = nullptr, *found = nullptr;
+  ASSERT_OK(metate_module_find_kernel(module, "axpy", &axpy));
+  ASSERT_OK(metate_module_find_kernel(module, "echo", &echo));
+  ASSERT_OK(metate_module_find_kernel(module, "total", &total));
+  ASSERT_OK(metate_kernel_derivative(axpy, METATE_DERIVATIVE_REVERSE, &found));
+  EXPECT_EQ(found, echo) << "the test module's derivatives have other names on purpose";
+  ASSERT_OK(metate_kernel_derivative(axpy, METATE_DERIVATIVE_FORWARD, &found));
+  EXPECT_EQ(found, total);
+  EXPECT_FAILS(METATE_E_NOT_FOUND,
+               metate_kernel_derivative(total, METATE_DERIVATIVE_FORWARD, &found), "'total'",
+               "forward mode", "fwd=True");
+  EXPECT_FAILS(METATE_E_NOT_FOUND,
+               metate_kernel_derivative(echo, METATE_DERIVATIVE_REVERSE, &found), "'echo'",
+               "reverse mode", "grad=True");
+  EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, metate_kernel_derivative(axpy, 0, &found), "got 0");
+  EXPECT_EQ(found, total) << "written on success only";
+  EXPECT_OK(metate_module_close(module));
 }
 
 TEST_F(ModuleTest, staticModulesCheckTheirEntries) {

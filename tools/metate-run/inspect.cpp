@@ -138,6 +138,10 @@ void showKernels(const Module &module) {
                   accessOf(argument.access).c_str(),
                   argument.flags & METATE_ARGUMENT_RESULT ? " (result)" : "");
     showPools(module, kernel, i);
+    for (auto [mode, name] : {std::pair(METATE_DERIVATIVE_REVERSE, "reverse"),
+                              std::pair(METATE_DERIVATIVE_FORWARD, "forward")})
+      if (auto derivative = kernel.try_derivative(mode))
+        std::printf("    derivative     %s: %s\n", name, derivative->name().c_str());
   }
 }
 

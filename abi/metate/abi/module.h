@@ -69,7 +69,8 @@ typedef struct metate_descriptor {
   metate_table pools;         /* metate_pool_info (pool.h) */
   metate_table graphs;        /* reserved */
   uint32_t producer;          /* string: compiler name and version */
-  uint32_t reserved[5];
+  metate_table derivatives;   /* metate_derivative_info */
+  uint32_t reserved[3];
 } metate_descriptor;
 METATE_STATIC_ASSERT(sizeof(metate_descriptor) == 120, "metate_descriptor is 120 bytes");
 
@@ -111,6 +112,24 @@ typedef struct metate_kernel_info {
   uint64_t signature; /* hash of the kernel's name and arguments: guards the direct pointer */
 } metate_kernel_info;
 METATE_STATIC_ASSERT(sizeof(metate_kernel_info) == 48, "metate_kernel_info is 48 bytes");
+
+typedef enum metate_derivative {
+  METATE_DERIVATIVE_REVERSE =
+      1, /* from the gradients of what the primal writes to those of what it reads */
+  METATE_DERIVATIVE_FORWARD =
+      2 /* the primal, and the duals of what it writes from those of what it reads */
+} metate_derivative;
+
+/* A kernel is the derivative of another one. It takes the arguments of the primal (in reverse without its result), then the
+ * gradients or duals of those arguments that have one, in the same order, named `x.grad` or `x.dual`; then trees of fields. The
+ * records are ordered by the primal, then by the mode; a kernel has at most one derivative in each mode. */
+typedef struct metate_derivative_info {
+  uint32_t primal; /* into `kernels`, no slice */
+  uint32_t mode;   /* metate_derivative */
+  uint32_t kernel; /* into `kernels`, no slice, not the primal */
+  uint32_t reserved;
+} metate_derivative_info;
+METATE_STATIC_ASSERT(sizeof(metate_derivative_info) == 16, "metate_derivative_info is 16 bytes");
 
 typedef enum metate_argument_kind {
   METATE_ARGUMENT_SCALAR = 1,

@@ -51,3 +51,12 @@ LogicalResult DerivativeOp::verify() {
            << derivative.rank;
   return success();
 }
+
+LogicalResult DerivedOp::verify() {
+  if (getMode() != reverseMode && getMode() != forwardMode)
+    return emitOpError("(V4) expected the mode \"reverse\" or \"forward\", got \"")
+           << getMode() << "\"";
+  if (getKernel() == getPrimal())
+    return emitOpError("(V5) expected two kernels, got '") << getKernel() << "' twice";
+  return success();
+}

@@ -1,6 +1,6 @@
 //===- DerivativeOps.td - what is differentiated, and with respect to what -*- tablegen -*-===//
 //
-// Up to metate-differentiate, which leaves none of them. A header of its own (Derivative.h): few passes know of it.
+// Up to metate-differentiate, which leaves none of them but metate.derived. A header of its own (Derivative.h): few passes know of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_DIALECT_DERIVATIVEOPS
@@ -29,6 +29,19 @@ def Metate_StopGradientOp : Metate_Op<"stop_gradient", [Pure, AllTypesMatch<["va
   let arguments = (ins AnyType:$value);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Metate_DerivedOp : Metate_Op<"derived"> {
+  let summary = "says whose derivative a kernel of the module is";
+  let description = [{
+    `metate.derived @k_grad "reverse" of @k`: hosts that have the kernel k find its derivative in this mode; nothing follows from names. Stands in the module
+    beside the kernels, from import to pack, and says nothing about what they do.
+    Constraint (V4): the mode is "reverse" or "forward". (V5): the kernels are two. (V6): both are kernels of the module, and a kernel has at most one
+    derivative in each mode; checked when the module is packed.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$mode, FlatSymbolRefAttr:$primal);
+  let assemblyFormat = "$kernel $mode `of` $primal attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif

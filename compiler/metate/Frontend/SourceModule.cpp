@@ -1,6 +1,8 @@
 //===- SourceModule.cpp - a module of kernels being written -----*- C++ -*-===//
 #include "metate/Frontend/SourceModule.h"
 
+#include "metate/Dialect/Derivative.h"
+
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -70,6 +72,11 @@ std::string SourceModule::addNamedType(StringRef name, StringRef type) {
   OpBuilder builder = OpBuilder::atBlockEnd(op().getBody());
   NamedTypeOp::create(builder, op().getLoc(), name, tree);
   return "";
+}
+
+void SourceModule::addDerived(StringRef kernel, StringRef mode, StringRef primal) {
+  OpBuilder builder = OpBuilder::atBlockEnd(op().getBody());
+  DerivedOp::create(builder, op().getLoc(), kernel, mode, primal);
 }
 
 std::string SourceModule::verify() {

@@ -29,6 +29,8 @@ public:
   /// Adds `type` (`!metate.tree<...>`) under `name`. Returns an empty string or
   /// what is wrong.
   std::string addNamedType(llvm::StringRef name, llvm::StringRef type);
+  /// Says that a kernel of the module is the derivative of another one, in a mode of Derivative.h.
+  void addDerived(llvm::StringRef kernel, llvm::StringRef mode, llvm::StringRef primal);
   /// Parses a tree type; a null type and the reason in `error` if it is none.
   TreeType parseTree(llvm::StringRef text, std::string &error);
   /// An empty string if the verifiers accept the module, else their messages.

@@ -6,6 +6,7 @@
 // equal modules give equal bytes.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Derivative.h"
 #include "metate/Dialect/Graph.h"
 #include "metate/Dialect/Tree.h"
 #include "metate/Layout/TypeBlob.h"
@@ -21,6 +22,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 using namespace metate;
@@ -60,6 +62,7 @@ private:
   Error addTexts();
   void addKernel(InterfaceOp op);
   void addPools(InterfaceOp op, metate_kernel_info &kernel);
+  Error addDerivatives();
   metate_argument_info makeArgument(ArgumentAttr argument);
   void addVariant(const Variant &variant);
   uint64_t signatureOf(StringRef name, ArrayRef<metate_argument_info> infos,
@@ -75,6 +78,7 @@ private:
   std::vector<metate_variant_info> variants;
   std::vector<metate_text> texts;
   std::vector<metate_pool_info> pools;
+  std::vector<metate_derivative_info> derivatives;
   std::string blobs;
   uint32_t typeOf(ArgumentAttr argument) const;
 
@@ -248,6 +252,29 @@ void DescriptorBuilder::addKernel(InterfaceOp op) {
   kernels.push_back(kernel);
 }
 
+/// In the order that the format asks for, which is that of the kernels and not that of the operations.
+Error DescriptorBuilder::addDerivatives() {
+  llvm::StringMap<uint32_t> numbers;
+  for (auto [number, op] : llvm::enumerate(module.getOps<InterfaceOp>()))
+    if (!op.getSymName().ends_with(METATE_SLICE_SUFFIX))
+      numbers[op.getSymName()] = uint32_t(number);
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> found; // by primal and mode
+  for (DerivedOp op : module.getOps<DerivedOp>()) {
+    for (StringRef name : {op.getKernel(), op.getPrimal()})
+      if (!numbers.contains(name))
+        return llvm::createStringError("(V6) derivative of '" + op.getPrimal() +
+                                       "': the module has no kernel '" + name + "'");
+    uint32_t mode =
+        op.getMode() == reverseMode ? METATE_DERIVATIVE_REVERSE : METATE_DERIVATIVE_FORWARD;
+    if (!found.try_emplace({numbers[op.getPrimal()], mode}, numbers[op.getKernel()]).second)
+      return llvm::createStringError("(V6) kernel '" + op.getPrimal() + "' has two derivatives (" +
+                                     op.getMode() + ")");
+  }
+  for (auto [key, kernel] : found)
+    derivatives.push_back({key.first, key.second, kernel, 0});
+  return Error::success();
+}
+
 void DescriptorBuilder::addVariant(const Variant &variant) {
   variants.push_back({variant.arch,
                       variant.level,
@@ -269,12 +296,12 @@ static metate_table append(std::string &bytes, const std::vector<Record> &record
 
 std::string DescriptorBuilder::assemble() {
   uint32_t name = strings.add(module.getSymName().value_or("module")), made = strings.add(producer);
-  size_t tables = llvm::alignTo(sizeof(metate_descriptor), 8) +
-                  types.size() * sizeof(metate_type_info) +
-                  kernels.size() * sizeof(metate_kernel_info) +
-                  arguments.size() * sizeof(metate_argument_info) +
-                  variants.size() * sizeof(metate_variant_info) +
-                  texts.size() * sizeof(metate_text) + pools.size() * sizeof(metate_pool_info);
+  size_t tables =
+      llvm::alignTo(sizeof(metate_descriptor), 8) + types.size() * sizeof(metate_type_info) +
+      kernels.size() * sizeof(metate_kernel_info) +
+      arguments.size() * sizeof(metate_argument_info) +
+      variants.size() * sizeof(metate_variant_info) + texts.size() * sizeof(metate_text) +
+      pools.size() * sizeof(metate_pool_info) + derivatives.size() * sizeof(metate_derivative_info);
   uint32_t blobBase = uint32_t(llvm::alignTo(tables, 8)),
            stringBase = uint32_t(blobBase + blobs.size());
   auto resolve = [&](auto &...numbers) { (Strings::resolve(numbers, stringBase), ...); };
@@ -306,6 +333,7 @@ std::string DescriptorBuilder::assemble() {
   head.variants = append(bytes, variants);
   head.texts = append(bytes, texts);
   head.pools = append(bytes, pools);
+  head.derivatives = append(bytes, derivatives);
   bytes.resize(blobBase);
   bytes += blobs;
   bytes += strings.bytes; // never empty: it holds the producer; so the last byte is a string's end
@@ -326,6 +354,8 @@ Expected<std::string> DescriptorBuilder::run(ArrayRef<Variant> given) {
       return llvm::createStringError("kernel name '" + op.getSymName() + "' is used twice");
     addKernel(op);
   }
+  if (Error error = addDerivatives())
+    return error;
   for (const Variant &variant : given)
     addVariant(variant);
   return assemble();

@@ -238,6 +238,7 @@ Error StaticModule::addKernels() {
                         pools.slice(info.first_pool, info.pool_count),
                         name + "_" + own,
                         "__tvm_ffi_" + name + "_" + own,
+                        {},
                         {}};
     if (Error error = claim(kernel.direct, of))
       return error;
@@ -245,6 +246,11 @@ Error StaticModule::addKernels() {
       return error;
     kernels.push_back(std::move(kernel));
   }
+  for (const auto &one : table<metate_derivative_info>(header().derivatives))
+    kernels[one.kernel].primals.push_back(
+        ("'" + text(kernels[one.primal].info->name) + "' in " +
+         (one.mode == METATE_DERIVATIVE_REVERSE ? "reverse" : "forward"))
+            .str());
   return Error::success();
 }
 

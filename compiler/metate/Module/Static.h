@@ -46,6 +46,7 @@ struct StaticKernel {
   std::string direct; ///< symbol of the direct entry: MODULE_KERNEL
   std::string packed; ///< symbol of the packed entry
   std::vector<StaticParameter> parameters;
+  std::vector<std::string> primals; ///< "'KERNEL' in reverse": whose derivative it is
 };
 
 struct StaticType {

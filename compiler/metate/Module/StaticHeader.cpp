@@ -327,6 +327,8 @@ static void writeKernel(llvm::raw_ostream &out, const StaticModule &module,
     out << " Arguments may overlap.";
   if (kernel.info->flags & METATE_KERNEL_DEBUG)
     out << " It stops at wrong accesses.";
+  for (llvm::StringRef primal : kernel.primals)
+    out << " The derivative of " << primal << " mode.";
   out << "\n";
   for (const StaticParameter &parameter : kernel.parameters)
     if (parameter.kind == StaticParameter::Itself)

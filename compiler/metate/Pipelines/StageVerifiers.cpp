@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Derivative.h"
 #include "metate/Pipelines/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -123,7 +124,7 @@ static llvm::Error verifyEmitted(ModuleOp module, const Target *target) {
   if (module.getOps<PayloadOp>().empty())
     return llvm::createStringError("after emit: expected at least one metate.payload");
   for (Operation &op : *module.getBody())
-    if (!isa<PayloadOp, InterfaceOp, NamedTypeOp, TextOp>(op))
+    if (!isa<PayloadOp, InterfaceOp, NamedTypeOp, TextOp, DerivedOp>(op))
       return llvm::createStringError("after emit: operation '" + op.getName().getStringRef() +
                                      "' is left");
   SmallVector<StringRef> entries = entryNames(module);

@@ -7,9 +7,9 @@
 
 using namespace metate;
 
-// What a kernel consists of rather than does: its own operation, ends of blocks, named types.
-static const llvm::StringSet<> structure = {"metate.kernel", "metate.return", "metate.yield",
-                                            "metate.give", "metate.named_type"};
+// What a kernel consists of rather than does: its own operation, ends of blocks, named types, whose derivative it is.
+static const llvm::StringSet<> structure = {"metate.kernel", "metate.return",     "metate.yield",
+                                            "metate.give",   "metate.named_type", "metate.derived"};
 // Operations of the stages from layout on, where the interpreter ends.
 static const llvm::StringSet<> later = {
     "metate.stage_leaf",    "metate.stage_row",       "metate.is_leaf_full",

@@ -4,6 +4,7 @@
 // everything else is upstream's conversion.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Derivative.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Abi.h"
 #include "metate/Target/Common/Passes.h"
@@ -275,7 +276,7 @@ struct ConvertToLLVM : metate::impl::ConvertToLLVMBase<ConvertToLLVM> {
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     LLVMConversionTarget target(*context);
-    target.addLegalOp<ModuleOp, InterfaceOp, NamedTypeOp, TextOp>();
+    target.addLegalOp<ModuleOp, InterfaceOp, NamedTypeOp, TextOp, DerivedOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
   }

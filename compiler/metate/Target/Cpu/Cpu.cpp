@@ -1,6 +1,7 @@
 //===- Cpu.cpp - CPUs as a family of targets --------------------*- C++ -*-===//
 #include "metate/Target/Cpu/Cpu.h"
 
+#include "metate/Dialect/Derivative.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Link.h"
@@ -105,7 +106,8 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
 }
 
 std::string CpuTarget::problemAfterMap(Operation *op) const {
-  if (isa<LLVM::LLVMDialect>(op->getDialect()) || isa<InterfaceOp, NamedTypeOp, TextOp>(op))
+  if (isa<LLVM::LLVMDialect>(op->getDialect()) ||
+      isa<InterfaceOp, NamedTypeOp, TextOp, DerivedOp>(op))
     return "";
   return "expected LLVM operations, interfaces, named types and texts";
 }

@@ -1,6 +1,8 @@
 //===- Thunks.cpp - entries that ask the interpreter ------------*- C++ -*-===//
 #include "metate/Target/Interp/Thunks.h"
 
+#include "metate/Dialect/Derivative.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -37,7 +39,8 @@ static void buildThunk(OpBuilder &builder, InterfaceOp interface, uint32_t numbe
 
 void metate::mapToInterpreter(ModuleOp module, interp::InterpretedModule &interpreted) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
-    if (!isa<InterfaceOp, NamedTypeOp, TextOp>(op)) // kernels, and constants that they share
+    if (!isa<InterfaceOp, NamedTypeOp, TextOp, DerivedOp>(
+            op)) // kernels, and constants that they share
       op.erase();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   for (auto [number, interface] : llvm::enumerate(module.getOps<InterfaceOp>()))
