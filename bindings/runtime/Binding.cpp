@@ -118,7 +118,9 @@ Hidden::Hidden(nb::handle described)
   isAttribute = PyTuple_Check(described.ptr());
   if (isAttribute) {
     position = nb::cast<size_t>(described[0]);
-    object = interned(nb::object(described[1]));
+    object = interned(nb::object(described[nb::len(described) - 1]));
+    if (nb::len(described) == 3)
+      part = nb::cast<size_t>(described[1]);
   }
 }
 

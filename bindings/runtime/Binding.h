@@ -10,6 +10,7 @@
 
 #include "Arguments.h"
 
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -91,14 +92,15 @@ private:
 };
 
 /// An argument that the caller does not write: a tree, what a callable gives at each launch, or an attribute of one that the
-/// caller writes: an array's gradient.
+/// caller writes, or of one of its parts: an array's gradient.
 struct Hidden {
   explicit Hidden(nb::handle described);
 
   nb::object object; // a weak reference to the tree, the callable, or the attribute's name
   bool isTree;
   bool isAttribute = false;
-  size_t position = 0; // of the argument whose attribute it is
+  size_t position = 0;        // of the argument whose attribute it is
+  std::optional<size_t> part; // of that argument, where it goes to the kernel in several
   const Tree *fitting =
       nullptr; // the tree, once it was found to be of the type that the kernel takes
 };

@@ -146,6 +146,16 @@ private:
     return tree && tree->getOrNull() ? tree : nullptr;
   }
 
+  /// Whose attribute a hidden argument is: the caller's argument, or a part of it; null: it has no such part.
+  PyObject *ownerOf(const Hidden &hidden) const {
+    if (!hidden.part)
+      return given[hidden.position];
+    for (const auto &[at, parts] : expanded)
+      if (at == hidden.position && *hidden.part < nb::len(parts))
+        return nb::object(parts[*hidden.part]).ptr(); // `parts` keeps it
+    return nullptr;
+  }
+
   /// False when a tree is gone. Values are asked for last: each answer is for one launch.
   bool bindHidden(Binding &binding) {
     const Kernel &kernel = *binding.instance->kernel;
@@ -154,7 +164,10 @@ private:
         return false;
     for (Hidden &hidden : binding.hidden) {
       if (hidden.isAttribute) {
-        PyObject *value = PyObject_GetAttr(given[hidden.position], hidden.object.ptr());
+        PyObject *owner = ownerOf(hidden);
+        if (!owner)
+          return false; // an argument without parts
+        PyObject *value = PyObject_GetAttr(owner, hidden.object.ptr());
         if (!value)
           throw nb::python_error();
         frame.appendOwned(value);

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import compile_options
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
+from .frontend.specialize import TreeParameter
 from .tree_type import TreeType
 
 if TYPE_CHECKING:
@@ -238,7 +239,18 @@ class Module:
                 named[type_name] = type_
         for kernel_name, mode, primal in self._derived:
             module.add_derived(kernel_name, mode, primal)
+            for name, type_ in self._names_of_gradients(named, kernel_name):
+                module.add_named_type(name, str(type_))
+                named[name] = type_
         return module
+
+    def _names_of_gradients(self, named, kernel_name):
+        """(name, type) of the gradients of a derivative's trees whose types have names: `T_grad` of `T`."""
+        parameters = (self._kernels[kernel_name][1] or {}).values()
+        trees = [one.type for one in parameters if isinstance(one, TreeParameter) and one.partners]
+        for name, type_ in list(named.items()):
+            if type_ in trees and f"{name}_grad" not in named and type_.grad_type() not in named.values():
+                yield f"{name}_grad", type_.grad_type()
 
     def _names_of_hidden(self, named, kernel_name, hidden):
         """(name, type) for trees of fields that have been given none: their hidden arguments' names."""

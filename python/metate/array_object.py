@@ -18,6 +18,7 @@ from .dtypes import bf16_bits, bf16_values
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .fields.values import StructElement, write_struct
 from .matrix_value import MatrixValue
+from .struct_types import float_members
 
 _ALIGNMENT = 64  # bytes: a cache line, a vector register
 _MANY = 1 << 20  # bytes that are worth several threads
@@ -267,18 +268,47 @@ class StructNDArray:
     Attributes:
         shape: extents.
         type: the StructType of the elements.
+        grad, dual: StructNDArrays of the same shape, of those members that are of a float type; or None.
     """
-
-    grad = None
 
     def __init__(self, type_, owner: np.ndarray):
         self.type = type_
+        self._grad = self._dual = None
         self.shape = owner.shape
         self._owner = owner
         self._members = {}
         for name, member in type_.members.items():
             is_struct = isinstance(member, _types.StructType)
             self._members[name] = StructNDArray(member, owner[name]) if is_struct else NDArray(owner[name], member)
+
+    @property
+    def grad(self):
+        """The gradient: a StructNDArray of the same shape, of the members of a float type; or None. Each of these members has
+        its own, a view of it."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, array):
+        self._grad = self._partner(array, "grad")
+
+    @property
+    def dual(self):
+        """The dual, the derivative in forward mode, as `grad` is the gradient."""
+        return self._dual
+
+    @dual.setter
+    def dual(self, array):
+        self._dual = self._partner(array, "dual")
+
+    def _partner(self, array, what):
+        wanted = float_members(self.type)
+        if array is not None:
+            fits = isinstance(array, StructNDArray) and wanted is not None and array.type.has_members_of(wanted)
+            if not fits or array.shape != self.shape or array is self:
+                raise RuntimeTypeError_(f"{what}: expected an array of {wanted!r}, shape {self.shape}, got {array!r}")
+        for name in wanted.members if wanted is not None else ():
+            setattr(self._members[name], what, None if array is None else array._members[name])
+        return array
 
     @property
     def keys(self) -> list[str]:
@@ -341,7 +371,10 @@ class StructNDArray:
         return np.array(self._owner, dtype) if dtype is not None or copy else self._owner
 
     def __deepcopy__(self, memo):
-        return StructNDArray(self.type, self._owner.copy())
+        made = StructNDArray(self.type, self._owner.copy())
+        if self.grad is not None:
+            made.grad = self.grad.__deepcopy__(memo)
+        return made
 
     def _described(self):
         return repr(self)

@@ -1,8 +1,8 @@
 """Derivatives of kernels: `k.grad`, and what FwdMode calls instead of `k`.
 
 A derivative is a kernel of the same source, with code and instances of its own. It takes the primal's arguments and finds the
-gradients (or duals) of fields and arrays where these have theirs; what has none is a constant. The compiler makes its code of
-the primal's (`metate-differentiate`).
+gradients (or duals) of fields, arrays and trees where these have theirs; what has none is a constant. The compiler makes its
+code of the primal's (`metate-differentiate`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import linecache
 import re
 
 from .errors import CompilationError, DerivativeError_
-from .frontend.specialize import ArrayParameter
+from .frontend.annotations import leaf_types
+from .frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter
 from .kernel import Kernel
 
 _REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|derivative) of .+)')
@@ -50,7 +51,8 @@ class Derivative(Kernel):
         return self.grad
 
     def specialise(self, template_args=None) -> dict:
-        """As of kernels; each array of a float type has a gradient, unless its annotation says needs_grad=False."""
+        """As of kernels; each array of a float type has a gradient, unless its annotation says needs_grad=False, and so has each
+        tree with members of float types."""
         return self._with_partners(super().specialise(template_args))
 
     def _with_partners(self, parameters):
@@ -60,6 +62,12 @@ class Derivative(Kernel):
             if isinstance(one, ArrayParameter) and getattr(one.element, "dtype", one.element).is_float:
                 is_constant = getattr(annotation, "needs_grad", None) is False
                 found[name] = one._replace(partners=() if is_constant else ((self.kind, one.contiguous),))
+            if isinstance(one, StructArrayParameter) and getattr(annotation, "needs_grad", None) is not False:
+                is_float = [getattr(leaf, "dtype", leaf).is_float for _, leaf in leaf_types(one.type)]
+                partners = tuple(((self.kind, gapless),) if floats else () for floats, gapless in zip(is_float, one.contiguous))
+                found[name] = one._replace(partners=partners if any(is_float) else ())
+            if isinstance(one, TreeParameter) and _has_floats(one.type):
+                found[name] = one._replace(partners=(self.kind,))
         return found
 
     def _make(self, home, instance, parameters, arguments):
@@ -96,7 +104,7 @@ class Derivative(Kernel):
         return without_result
 
     def _target(self, home, may_alias, arguments):
-        """As of kernels; an array without a gradient is a constant, which another one with a gradient is not."""
+        """As of kernels; an array or tree without a gradient is a constant, which another one with a gradient is not."""
         kernel, statics, keys, guards, hidden, brief = super()._target(home, may_alias, arguments)
         shape = self._shape
         if shape is not None:
@@ -105,12 +113,20 @@ class Derivative(Kernel):
         parameters = self._specialisation(home.options, arguments)
         for start, (name, one) in zip(starts, parameters.items()):
             is_constant = getattr(self.source.parameters[name].annotation, "needs_grad", None) is False
-            if isinstance(one, ArrayParameter) and not is_constant and self.kind not in dict(one.partners):
+            if not is_constant and self._could_have_more(one):
                 guards += ((start, (), (self._has_none,)),)
         return kernel, statics, keys, guards, hidden, brief
 
-    def _has_none(self, array) -> bool:
-        return getattr(array, self.kind, None) is None
+    def _could_have_more(self, parameter) -> bool:
+        """Is it for arguments without gradients, or duals, of a kind that may have them?"""
+        if isinstance(parameter, ArrayParameter):
+            return self.kind not in dict(parameter.partners)
+        if isinstance(parameter, StructArrayParameter):
+            return not any(self.kind in dict(one) for one in parameter.partners)
+        return isinstance(parameter, TreeParameter) and self.kind not in parameter.partners
+
+    def _has_none(self, argument) -> bool:
+        return getattr(argument, self.kind, None) is None
 
     def _subject(self):
         from .object_cache.kernels import Subject
@@ -122,6 +138,10 @@ class Derivative(Kernel):
 
     def __repr__(self):
         return f"<derivative {self.__name__}>"
+
+
+def _has_floats(type_) -> bool:
+    return any(getattr(member.type, "dtype", member.type).is_float for member in type_.members.values())
 
 
 Kernel.derivative_class = Derivative

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import value_types as _types
 from .errors import RuntimeTypeError_, RuntimeValueError_
+from .struct_types import float_members
 
 
 def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
@@ -18,7 +19,8 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
     Args:
         dtype: type of an element: a scalar, vector, matrix or struct type; int, float, bool for the context's default types.
         shape: extents, a number or a sequence of them; () for an array with one element.
-        needs_grad: True makes an array of the same shape and type as well, its attribute `grad`.
+        needs_grad: True makes an array of the same shape and type as well, its attribute `grad`; of structs one of those members
+            that are of a float type.
     Returns an NDArray, for a struct type a StructNDArray. Raises RuntimeTypeError_, RuntimeValueError_.
     """
     from . import array_object
@@ -30,9 +32,14 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
     else:
         made = array_object.NDArray(array_object.memory(element, extents), element)
     if needs_grad:
-        if isinstance(element, _types.StructType) or not getattr(element, "dtype", element).is_float:
+        wanted = element
+        if isinstance(element, _types.StructType):
+            wanted = float_members(element)
+        elif not getattr(element, "dtype", element).is_float:
+            wanted = None
+        if wanted is None:
             raise RuntimeTypeError_(f"ndarray needs_grad: expected elements of a float type, got {element!r}")
-        made.grad = ndarray(dtype, shape)
+        made.grad = ndarray(wanted, shape)
     return made
 
 

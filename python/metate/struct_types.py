@@ -124,6 +124,18 @@ class StructType:
         return (type(self), (self.members, self.methods, self._defaults))
 
 
+def float_members(type_: StructType) -> StructType | None:
+    """The struct type of those members that are of a float type, members of members included; None: there are none."""
+    found = {}
+    for name, member in type_.members.items():
+        if isinstance(member, StructType):
+            if (inner := float_members(member)) is not None:
+                found[name] = inner
+        elif getattr(member, "dtype", member).is_float:
+            found[name] = member
+    return StructType(found) if found else None
+
+
 def _by_name(module, name):
     """What stands under a name of a module, which unpickling a dataclass means."""
     return functools.reduce(getattr, name.split("."), importlib.import_module(module))

@@ -11,7 +11,7 @@ import types as python_types
 import weakref
 
 from .frontend.keys import MOST_COMPARED, Hides, is_plain, is_struct, key_of
-from .frontend.requirements import HiddenArray, HiddenTree
+from .frontend.requirements import HiddenPartner, HiddenTree
 from .lazy_numpy import is_array, numpy_class
 
 
@@ -41,8 +41,9 @@ def target_of(requirements, arguments, statics, starts, holdings):
     trees = requirements.trees(arguments)
     hidden = []
     for one, tree in zip(requirements.hidden, trees):
-        if isinstance(one, HiddenArray):
-            hidden.append((starts[one.argument], one.kind))
+        if isinstance(one, HiddenPartner):
+            start = starts[one.argument]
+            hidden.append((start, one.kind) if one.part is None else (start, one.part, one.kind))
         else:
             hidden.append(weakref.ref(tree) if isinstance(one, HiddenTree) else one.provider(holdings))
     return tuple(starts[number] for number in statics), tuple(keys), tuple(guards), tuple(hidden)

@@ -43,6 +43,25 @@ def bind(type_: TreeType, buffer, capacity, reset: bool):
     return Tree(type_, _capacities(type_, capacity), buffer, bool(reset))
 
 
+def new_partner(type_: TreeType, capacity):
+    """A tree for gradients or duals of one that has this capacity."""
+    return new(type_.grad_type(), _of_its_levels(type_, capacity))
+
+
+def bind_partner(type_: TreeType, given, capacity, reset: bool):
+    """A tree for gradients or duals in the caller's memory, or the one that is given."""
+    if isinstance(given, Tree):
+        return given
+    return bind(type_.grad_type(), given, _of_its_levels(type_, capacity), reset)
+
+
+def _of_its_levels(type_: TreeType, capacity):
+    """The capacities of those levels that its gradient has, too."""
+    known = {level.name for level in type_.grad_type().levels}
+    checked = _capacities(type_, capacity)
+    return None if checked is None else {name: slots for name, slots in checked.items() if name in known}
+
+
 def load(type_: TreeType, path, capacity, read_only: bool):
     if read_only and capacity is not None:
         raise TreeError(
@@ -79,6 +98,7 @@ class Tree(_runtime.Tree):
         levels = handle.levels
         set_ = super().__setattr__  # ours refuses every assignment
         set_("_type", type_)
+        set_("_partners", {})
         set_("_indices", {name: index for index, kind, name, _, _ in levels if kind == _PLACE})
         set_("_infos", type_.members)
         set_("_level_names", _unique_names(levels))
@@ -89,6 +109,28 @@ class Tree(_runtime.Tree):
     def type(self) -> TreeType:
         """The tree's type."""
         return self._type
+
+    @property
+    def grad(self) -> Tree | None:
+        """The tree that holds its gradient, an instance of `type.grad_type()`; None: it is a constant to derivatives."""
+        return self._partners.get("grad")
+
+    @property
+    def dual(self) -> Tree | None:
+        """The tree that holds its dual, the derivative in forward mode; None: there is none."""
+        return self._partners.get("dual")
+
+    def set_partner(self, kind: str, tree: Tree | None) -> None:
+        """Makes a tree this one's gradient ("grad") or dual; None: it has none from now on.
+
+        Raises TreeError for what is no tree of `type.grad_type()`, or the tree itself.
+        """
+        if tree is None:
+            self._partners.pop(kind, None)
+            return
+        if tree is self or not isinstance(tree, Tree) or tree.type != self._type.grad_type():
+            raise TreeError(f"{kind}: expected another tree of {self._type.grad_type()!r}, got {tree!r}")
+        self._partners[kind] = tree
 
     @property
     def bytes(self) -> int:

@@ -36,24 +36,39 @@ class TreeType(_values.TreeType):
         """
         return _tree().type_bytes(self, capacity)
 
-    def new(self, capacity: Any = None) -> Any:
+    def new(self, capacity: Any = None, needs_grad: bool = False, needs_dual: bool = False) -> Any:
         """An instance in memory of this process, zero-copy visible to NumPy.
 
         Without `capacity` each level may grow to its full extent, as far as the reserved address
         range (at most 64 GiB) holds it; pages are taken from the system when first written.
-        """
-        return _tree().new(self, capacity)
 
-    def bind(self, buffer: Any, capacity: Any = None, reset: bool = True) -> Any:
+        Args:
+            needs_grad: True makes a tree of `grad_type()` as well, the tree's `grad`, in memory of its own.
+            needs_dual: the same, its `dual`, for derivatives in forward mode.
+        Raises TreeError for capacities as `bytes` does, and where no member is of a float type.
+        """
+        made = _tree().new(self, capacity)
+        for kind, is_needed in (("grad", needs_grad), ("dual", needs_dual)):
+            if is_needed:
+                made.set_partner(kind, _tree().new_partner(self, capacity))
+        return made
+
+    def bind(self, buffer: Any, capacity: Any = None, reset: bool = True, grad: Any = None, dual: Any = None) -> Any:
         """An instance in the caller's memory.
 
         Args:
             buffer: anything with a writable, contiguous buffer (NumPy array, mmap, memoryview); kept alive, never resized.
             capacity: as for `bytes`; None: the most that fits in the buffer.
             reset: False takes the block that is in the buffer, after a full check of it.
-        Raises TreeError when the buffer is too small or misaligned; the text says what is needed.
+            grad: a buffer for the tree's gradient, an instance of `grad_type()`, which becomes its `grad`; or such a tree.
+            dual: the same for its `dual`.
+        Raises TreeError when a buffer is too small or misaligned; the text says what is needed.
         """
-        return _tree().bind(self, buffer, capacity, reset)
+        made = _tree().bind(self, buffer, capacity, reset)
+        for kind, given in (("grad", grad), ("dual", dual)):
+            if given is not None:
+                made.set_partner(kind, _tree().bind_partner(self, given, capacity, reset))
+        return made
 
     def load(self, path: Any, capacity: Any = None, read_only: bool = False) -> Any:
         """An instance out of a file that `t.save(path)` wrote, after a full check of it.

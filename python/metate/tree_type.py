@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from . import value_types as _types
 from .background import background_text, decode_background
+from .errors import TreeError
 from .record import Record
 
 
@@ -123,6 +124,18 @@ class TreeType:
         _visit(self._branches, lambda node, parents: found.append(_member_of(node, parents)), PlaceNode)
         return {member.name: member for member in found}
 
+    def grad_type(self) -> TreeType:
+        """The type of trees that hold gradients, or duals: the same levels, with a member for each one of a float type, of its
+        name and type, whose background is zero. Others, and levels that hold no floats, have none.
+
+        Raises TreeError where no member is of a float type.
+        """
+        branches = _of_floats(self._branches)
+        if not branches:
+            names = ", ".join(f"{name}: {one.type!r}" for name, one in self.members.items())
+            raise TreeError(f"grad_type: expected a tree with members of a float type, got {names}")
+        return self if branches == self._branches else type(self)(branches)
+
     @property
     def hash(self) -> str:
         """The type's 128-bit hash as 32 hexadecimal digits: equal iff the types are."""
@@ -154,6 +167,18 @@ class TreeType:
 
     def __reduce__(self):
         return (type(self), (self._branches, self._blob))
+
+
+def _of_floats(nodes) -> tuple:
+    """Members of float types without backgrounds, in the levels that hold some."""
+    found = []
+    for node in nodes:
+        if isinstance(node, LevelNode):
+            if children := _of_floats(node.children):
+                found.append(node._replace(children=children))
+        elif getattr(node.type, "dtype", node.type).is_float:
+            found.append(PlaceNode(node.name, node.type))
+    return tuple(found)
 
 
 def _visit(nodes, action, kind, parents=()):

@@ -14,7 +14,7 @@ from .array_access import ArrayAccess
 from .component_access import ComponentAccess
 from .constant_reads import ConstantReads
 from .evaluator import Evaluator
-from .field_access import FieldAccess
+from .field_access import PARTNERS, FieldAccess
 from .keys import is_struct
 from .lists import Lists
 from .native import describe
@@ -174,6 +174,18 @@ class Access:
         self.walk.captures.attribute(owner, name, thing)
         return thing
 
+    def _tree_partner(self, tree, kind, node):
+        """`t.grad`, `t.dual` of a tree that is an argument and has one."""
+        captures = self.walk.captures
+        if captures.derivative is not None:
+            text = f"'{tree.name}.{kind}' is used: a kernel that uses a tree's derivatives has none itself"
+            raise self.walk.error("derivative", text, node)
+        partner = captures.tree_partner(tree, kind, node)
+        if partner is None:
+            hint = f"make it with one: T.new(needs_{kind}=True)"
+            raise self.walk.error("name", f"{tree.describe()} has no {PARTNERS[kind]}", attribute_name(node), hint)
+        return partner
+
     def tree_attribute(self, tree, name, node):
         """A member or level of a tree that is an argument, or what can be asked of all of it."""
         if name in tree.type.members:
@@ -185,4 +197,6 @@ class Access:
             return handles.BoundMethod(tree, name)
         if name == "shape":
             return next(iter(tree.type.members.values())).shape
+        if name in PARTNERS:
+            return self._tree_partner(tree, name, node)
         raise self.walk.unknown_attribute(tree, name, node, [*tree.type.members, *levels])

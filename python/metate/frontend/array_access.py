@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import value_types as _types
+from ..struct_types import float_members
 from . import handles, structs
 from .evaluator import Evaluator
 from .values import Values
@@ -50,7 +51,12 @@ class ArrayAccess:
         if captures.derivative is not None:
             text = f"'{array.name}.{kind}' is used: a kernel that uses an array's derivatives has none itself"
             raise self.walk.error("derivative", text, node)
-        partner = captures.array_partner(array, kind, node)
+        if isinstance(array, handles.StructArrayHandle):
+            found = {path: captures.array_partner(one, kind, node) for path, one in array.arrays.items()}
+            found = {path: one for path, one in found.items() if one is not None}
+            partner = handles.StructArrayHandle(float_members(array.type), found, f"{array.name}.{kind}") if found else None
+        else:
+            partner = captures.array_partner(array, kind, node)
         if partner is None:
             what = "gradient" if kind == "grad" else "dual"
             hint = "make it with one: ti.ndarray(..., needs_grad=True)" if kind == "grad" else "set one: x.dual = ..."
@@ -70,6 +76,6 @@ class ArrayAccess:
                 return array.arrays[name]
         if name in known:
             return known[name]
-        if name in ("grad", "dual") and isinstance(array, handles.ArrayHandle):
+        if name in ("grad", "dual"):
             return self._partner(array, name, node)
         raise self.walk.unknown_attribute(array, name, node, list(known))

@@ -10,9 +10,9 @@ Hidden arguments come after the kernel's own, in the order in which the code fir
 - a tree for each distinct tree, named after the field's variable, `root0`, `root1`, ... where the code uses
   fields of a tree that holds others as well;
 - a scalar for each `captures.value(name, dtype, provider)`, with a new value for each launch;
-- an array for each array argument's gradient or dual that is used, `x.grad`.
+- an array or tree for each argument's gradient or dual that is used, `x.grad`.
 
-In a walk for a derivative each field and array that has a gradient (or dual) brings that along.
+In a walk for a derivative each field, array and tree that has a gradient (or dual) brings that along.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .keys import (
     kind_of,
     place_of,
 )
-from .requirements import CapturedField, Guard, HiddenArray, HiddenTree, HiddenValue, Path, Requirements
+from .requirements import CapturedField, Guard, HiddenPartner, HiddenTree, HiddenValue, Path, Requirements
 
 
 class Captures:
@@ -56,7 +56,7 @@ class Captures:
         self._trees = {}  # id of a tree -> (the tree, number of its hidden argument, its handle)
         self._outside = {}  # id of an object that the code reaches without the arguments -> the object
         self._values = {}  # name -> (HiddenValue, Value)
-        self._arrays = {}  # (name of an array, kind) -> the handle of its gradient or dual
+        self._partners = {}  # (name of an array or tree, kind) -> the handle of its gradient or dual
         self.derivative = None  # "grad" or "dual": the walk is for a derivative, which takes these of all that it uses
         self._seen = set()  # guards
         self.requirements = Requirements()
@@ -218,14 +218,24 @@ class Captures:
 
     def array_partner(self, array, kind, node):
         """The handle of an array argument's gradient or dual, which becomes a hidden argument; None where it has none."""
-        found = self._arrays.get((array.name, kind))
+        found = self._partners.get((array.name, kind))
         contiguous = dict(array.partners).get(kind)
         if found is None and contiguous is not None:
             name = self.unique(f"{array.name}.{kind}")
             element, rank = array.native.element, array.native.rank
             native = self._walk.emit(node, self._walk.builder.array_argument, name, element, rank, contiguous)
-            self._add(HiddenArray(name, array.argument, kind))
-            found = self._arrays[array.name, kind] = handles.ArrayHandle(native, name, array.is_clamped)
+            self._add(HiddenPartner(name, array.argument, kind, array.part))
+            found = self._partners[array.name, kind] = handles.ArrayHandle(native, name, array.is_clamped)
+        return found
+
+    def tree_partner(self, tree, kind, node):
+        """The same of a tree that is an argument: a tree of the type's `grad_type()`."""
+        found = self._partners.get((tree.name, kind))
+        if found is None and kind in tree.partners:
+            name, type_ = self.unique(f"{tree.name}.{kind}"), tree.type.grad_type()
+            native = self._walk.emit(node, self._walk.builder.tree_argument, name, str(type_))
+            self._add(HiddenPartner(name, tree.argument, kind))
+            found = self._partners[tree.name, kind] = handles.TreeHandle(native, type_, name)
         return found
 
     def level(self, level, name, node):

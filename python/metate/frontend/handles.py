@@ -17,6 +17,8 @@ class TreeHandle:
     native: Any
     type: Any
     name: str
+    argument: int | None = None  # which one of the kernel's; None of a tree of fields
+    partners: tuple = ()  # "grad", "dual": those that it has
 
     def describe(self):
         return f"tree '{self.name}'"
@@ -68,8 +70,9 @@ class ArrayHandle:
     native: Any
     name: str
     is_clamped: bool = False  # an index outside means the nearest element
-    argument: int | None = None  # which one of the kernel's; None of a struct's member
+    argument: int | None = None  # which one of the kernel's
     partners: tuple = ()  # (kind, has no gaps) of its gradient ("grad") and its dual
+    part: int | None = None  # of an array of structs: which one of its members' arrays
 
     @property
     def ndim(self):

@@ -43,12 +43,18 @@ class Interface:
         self.walk.frame.scope.names[name] = self._parameters[name] = bound
 
     def declare_derivative(self, name, node):
-        """Of a parameter that is an array with a gradient (or dual): tells the builder of it, which is an argument as well."""
-        array = self._parameters[name].value
-        if isinstance(array, handles.ArrayHandle):
-            partner = self.walk.captures.array_partner(array, self.walk.captures.derivative, node)
+        """Of a parameter that is an array or tree with a gradient (or dual): tells the builder of it, which is an argument as
+        well."""
+        thing, captures = self._parameters[name].value, self.walk.captures
+        arrays = thing.arrays.values() if isinstance(thing, handles.StructArrayHandle) else (thing,)
+        for array in arrays if isinstance(thing, handles.ARRAYS) else ():
+            partner = captures.array_partner(array, captures.derivative, node)
             if partner is not None:
                 self.walk.emit(node, self.builder.array_derivative, array.native, partner.native)
+        if isinstance(thing, handles.TreeHandle):
+            partner = captures.tree_partner(thing, captures.derivative, node)
+            for member in partner.type.members if partner is not None else ():
+                self.walk.emit(node, self.builder.tree_derivative, thing.native, member, partner.native, member)
 
     def declare_pack(self, name, type_):
         """Binds a parameter that is an argument pack to its members, which are declared."""
@@ -67,13 +73,13 @@ class Interface:
             return self.outside.handle_of(parameter.value, node)
         if isinstance(parameter, TreeParameter):
             native = self.walk.emit(node, self.builder.tree_argument, name, str(parameter.type))
-            return handles.TreeHandle(native, parameter.type, name)
+            return handles.TreeHandle(native, parameter.type, name, number, parameter.partners)
         if isinstance(parameter, ArrayParameter):
             element = native_type(parameter.element)
             array = self._array(name, element, parameter.ndim, parameter.contiguous, parameter, node)
             return dataclasses.replace(array, argument=number, partners=parameter.partners)
         if isinstance(parameter, StructArrayParameter):
-            return self._struct_array(name, parameter, node)
+            return self._struct_array(name, parameter, node, number)
         leaf = lambda path, type_: self.walk.emit(node, self.builder.value_argument, path, native_type(type_))
         if isinstance(parameter.type, _types.StructType):
             return structs.from_leaves(parameter.type, leaf, f"{name}.")
@@ -83,11 +89,13 @@ class Interface:
         native = self.walk.emit(node, self.builder.array_argument, name, element, ndim, contiguous)
         return handles.ArrayHandle(native, name, parameter.boundary == "clamp")
 
-    def _struct_array(self, name, parameter, node):
+    def _struct_array(self, name, parameter, node, number):
         """An array for each leaf of the struct, named `x.pos`; of triplets, a builder."""
         arrays = {}
-        for (path, leaf), contiguous in zip(structs.leaf_types(parameter.type), parameter.contiguous):
-            arrays[path] = self._array(f"{name}.{path}", native_type(leaf), parameter.ndim, contiguous, parameter, node)
+        for part, ((path, leaf), contiguous) in enumerate(zip(structs.leaf_types(parameter.type), parameter.contiguous)):
+            array = self._array(f"{name}.{path}", native_type(leaf), parameter.ndim, contiguous, parameter, node)
+            partners = parameter.partners[part] if parameter.partners else ()
+            arrays[path] = dataclasses.replace(array, argument=number, part=part, partners=partners)
         if isinstance(parameter.type, TripletsType):
             return handles.BuilderHandle(arrays, parameter.type, name)
         return handles.StructArrayHandle(parameter.type, arrays, name)

@@ -95,12 +95,14 @@ class HiddenValue(Record):
     provider: Any
 
 
-class HiddenArray(Record):
-    """A hidden argument: the attribute `kind` ("grad", "dual") of the array that is argument number `argument`."""
+class HiddenPartner(Record):
+    """A hidden argument: the attribute `kind` ("grad", "dual") of the array or tree that is argument number `argument`,
+    or of a part of it, an array of a struct's member."""
 
     name: str
     argument: int
     kind: str
+    part: int | None = None
 
 
 class Requirements:
@@ -110,7 +112,7 @@ class Requirements:
         guards: what was read through template arguments.
         same: pairs of paths at which one object was.
         fields: the fields that are used.
-        hidden: HiddenTree, HiddenValue and HiddenArray, in the order of the kernel's last arguments.
+        hidden: HiddenTree, HiddenValue and HiddenPartner, in the order of the kernel's last arguments.
         warnings: (text, file, line) of what compiling it warned of.
         said: what else compiling it told the user: static_print.
         brief_extent: launches whose arrays have no larger extent are over in no time; -1: none is known to be.
@@ -120,7 +122,7 @@ class Requirements:
         self.guards: list[Guard] = []
         self.same: list[tuple[Path, Path]] = []
         self.fields: list[CapturedField] = []
-        self.hidden: list[HiddenTree | HiddenValue | HiddenArray] = []
+        self.hidden: list[HiddenTree | HiddenValue | HiddenPartner] = []
         self.warnings: list[tuple[str, str, int]] = []
         self.said: list[str] = []
         self.brief_extent = -1
@@ -181,6 +183,6 @@ class Requirements:
         """(name, text) of each hidden argument that is no template argument itself."""
         for number, one in enumerate(self.hidden):
             used = [captured for captured in self.fields if captured.slot == number]
-            if isinstance(one, HiddenArray) or (used and all(captured.path.is_argument for captured in used)):
+            if isinstance(one, HiddenPartner) or (used and all(captured.path.is_argument for captured in used)):
                 continue
             yield one.name, ", ".join(describe_place(captured.placement) for captured in used) or repr(one.dtype)

@@ -44,24 +44,43 @@ class ArrayParameter(Record):
         """The same with the partners of an argument of the package's, unless the annotation makes it a constant."""
         if getattr(annotation, "needs_grad", None) is False or not hasattr(argument, "dual"):
             return self
-        found = [(kind, getattr(argument, kind)) for kind in ("grad", "dual")]
-        partners = tuple((kind, bool(describe_array(one)[2])) for kind, one in found if one is not None)
+        partners = _partners_of(argument, describe_array)
         return self._replace(partners=partners) if partners else self
 
 
+def _partners_of(array, describe_array):
+    """(kind, has no gaps) of the gradient and the dual of an array, where it has these."""
+    found = [(kind, getattr(array, kind, None)) for kind in ("grad", "dual")]
+    return tuple((kind, bool(describe_array(one)[2])) for kind, one in found if one is not None)
+
+
 class StructArrayParameter(Record):
-    """An array of structs: an array for each leaf, of which some may have no gaps."""
+    """An array of structs: an array for each leaf, of which some may have no gaps; partners: of each leaf as of arrays."""
 
     type: Any
     ndim: int
     contiguous: tuple[bool, ...]
     boundary: str = "unsafe"
+    partners: tuple[tuple[tuple[str, bool], ...], ...] = ()
+
+    def with_partners(self, annotation, argument, describe_array):
+        """As of arrays of values."""
+        if getattr(annotation, "needs_grad", None) is False or not hasattr(argument, "_metate_parts"):
+            return self
+        partners = tuple(_partners_of(leaf, describe_array) for leaf in argument._metate_parts)
+        return self._replace(partners=partners) if any(partners) else self
 
 
 class TreeParameter(Record):
-    """A tree of a type."""
+    """A tree of a type; partners: "grad" and "dual", where it has these."""
 
     type: Any
+    partners: tuple[str, ...] = ()
+
+    def of(self, argument: Any) -> TreeParameter:
+        """The same with the partners that an argument has."""
+        partners = tuple(kind for kind in ("grad", "dual") if getattr(argument, kind, None) is not None)
+        return self._replace(partners=partners) if partners else self
 
 
 class StaticParameter(Record):
@@ -225,13 +244,12 @@ def from_arguments(source, arguments, options, describe_array, tree_type_of):
         annotation = annotation_of(source, name)
         if isinstance(annotation, _types.NDArrayType):
             parameter = _array(name, annotation, argument, describe_array, options)
-            if isinstance(parameter, ArrayParameter):
-                parameter = parameter.with_partners(annotation, argument, describe_array)
-            found[name] = parameter
+            found[name] = parameter.with_partners(annotation, argument, describe_array)
         elif isinstance(annotation, Template):
             found[name] = _template(argument, describe_array, tree_type_of)
         else:
-            found[name] = _by_type(annotation, options)
+            parameter = _by_type(annotation, options)
+            found[name] = parameter.of(argument) if isinstance(parameter, TreeParameter) else parameter
     return found
 
 
@@ -240,12 +258,11 @@ def _template(argument, describe_array, tree_type_of):
         return StaticParameter(argument)
     type_ = tree_type_of(argument)
     if type_ is not None:
-        return TreeParameter(type_)
+        return TreeParameter(type_).of(argument)
     if is_array(argument) or describe_array(argument) is not None:
         element, shape, contiguous = describe_array(argument)
         parameter = _array_parameter(element, len(shape), contiguous, "unsafe")
-        is_array_of_values = isinstance(parameter, ArrayParameter)
-        return parameter.with_partners(None, argument, describe_array) if is_array_of_values else parameter
+        return parameter.with_partners(None, argument, describe_array)
     return StaticParameter(argument)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..frontend import keys
 from ..frontend.providers import PROVIDERS
-from ..frontend.requirements import CapturedField, Guard, HiddenArray, HiddenTree, HiddenValue, Path, Requirements
+from ..frontend.requirements import CapturedField, Guard, HiddenPartner, HiddenTree, HiddenValue, Path, Requirements
 from ..frontend.specialize import StaticParameter
 from ..record import Record
 from .description import describe
@@ -103,8 +103,8 @@ class Question:
         for one in requirements.hidden:
             if isinstance(one, HiddenTree):
                 hidden.append(("tree", one.name))
-            elif isinstance(one, HiddenArray):
-                hidden.append(("array", one.name, one.argument, one.kind))
+            elif isinstance(one, HiddenPartner):
+                hidden.append(("partner", one.name, one.argument, one.kind, one.part))
             else:
                 names = [name for name, provider in PROVIDERS.items() if provider is one.provider]
                 hidden.append(("value", one.name, one.dtype.name, names[0] if names else one.provider.runs))
@@ -178,8 +178,8 @@ class Question:
         for slot, (kind, name, *rest) in enumerate(hidden):
             if kind == "tree":
                 made.hidden.append(HiddenTree(name, types[slot]))
-            elif kind == "array":
-                made.hidden.append(HiddenArray(name, *rest))
+            elif kind == "partner":
+                made.hidden.append(HiddenPartner(name, *rest))
             else:
                 made.hidden.append(HiddenValue(name, dtype(rest[0]), self._provider_of(rest[1])))
         return made
