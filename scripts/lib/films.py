@@ -50,6 +50,8 @@ FILMS = {
     "poisson_disk": (48, 36, 1),
     "wave_inverse": (144, 60, 1),
     "diffmpm": (None, 36, 1),
+    "mass_spring": (None, 160, 1),
+    "fit": (None, 100, 2),
 }
 
 

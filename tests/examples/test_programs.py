@@ -21,6 +21,7 @@ PROGRAMS = sorted(
 FILMED = {
     *("cornell_box", "differential_evolution", "euler_fluid", "implicit_fem", "karman", "marching_squares", "pbf", "physarum"),
     *("poisson_disk", "reaction_diffusion", "sph", "wave_inverse", "diffmpm"),
+    *("fit", "mass_spring"),
 }
 SIZES = {
     "fractal": 32,
