@@ -29,6 +29,14 @@ def test_each_pair_has_a_test_or_a_reason():
         assert not function or f"def {function}(" in (ROOT / path).read_text(), (one, other)
 
 
+def test_gradients_are_tested_with_the_language():
+    rows = re.findall(r"^\| ([^|`]+?) \| (`[^|`]+`|none: [^|]+) \|$", TEXT.partition(coverage.MARK)[0], re.MULTILINE)
+    assert len(rows) >= 20
+    for name, entry in rows:
+        path, _, function = entry.strip("`").partition("::")
+        assert entry.startswith("none: ") or f"def {function}(" in (ROOT / path).read_text(), name
+
+
 def test_a_new_matrix_leaves_the_pairs(tmp_path):
     file = tmp_path / "coverage.md"
     file.write_text(f"pairs\n{coverage.MARK}\nold\n")

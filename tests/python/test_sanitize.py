@@ -83,7 +83,20 @@ for options in ({"debug": True, "reports": True}, {"deterministic": True, "profi
             assert "100" in stopped
         else:
             assert {one.name for one in mt.profiler.kernel_profiles()} >= {"putting", "rain"}
+@mt.kernel
+def squares(y: array, total: mt.types.ndarray(mt.f32, 0)):
+    for i in y:
+        v = y[i]
+        for k in range(3):
+            v = v * y[i]
+        total[None] += v
+
 with mt.Context(sanitizer="address", opt_level=0):
+    y, total = (mt.ndarray(mt.f32, shape, needs_grad=True) for shape in (100, ()))
+    y.fill(2)
+    with mt.ad.Tape(total):
+        squares(y, total)
+    assert total[None] == 1600 and (y.grad.to_numpy() == 32).all()
     keys = np.array([3, 1, 2], np.int32)
     mt.algorithms.parallel_sort(keys)
     print("inside", x[99], *keys, flush=True)
@@ -154,7 +167,7 @@ def test_address_sanitizer_over_the_jit(kernel_file):
 
 
 def test_address_sanitizer_where_capabilities_meet(kernel_file):
-    """Graphs, real functions, counted slots, algorithms; with reports, a profile, in debug and deterministic mode."""
+    """Graphs, real functions, counted slots, algorithms, gradients; with reports, a profile, in debug and deterministic mode."""
     kernel_file.write_text(PROGRAM + MEET)
     done = run_instrumented(kernel_file)
     assert done.stdout == "inside 1.0 1 2 3\n", done.stderr[-2000:]
