@@ -2,8 +2,10 @@
 // raises FrontendError.
 #include "Compiler.h"
 
+#include "metate/Dialect/Place.h"
 #include "metate/Frontend/BriefKernel.h"
 #include "metate/Frontend/Graph.h"
+#include "metate/Transforms/WriteNumbers.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -132,6 +134,18 @@ nb::list argumentsOf(SourceModule &self, const std::string &kernel) {
   for (WrittenArgument &argument : frontend::argumentsOf(self, kernel))
     found.append(
         nb::make_tuple(argument.name, argument.result ? nb::cast(*argument.result) : nb::none()));
+  return found;
+}
+
+nb::list writeSites(SourceModule &self) {
+  nb::list found;
+  for (KernelOp kernel : self.op().getOps<KernelOp>())
+    for (mlir::Operation *op : numberedWrites(kernel)) {
+      mlir::FileLineColLoc place = placeOf(op->getLoc());
+      found.append(
+          place ? nb::make_tuple(place.getFilename().str(), place.getLine(), place.getColumn())
+                : nb::make_tuple("", 0, 0));
+    }
   return found;
 }
 
@@ -402,6 +416,8 @@ void bindBuilder(nb::module_ &module) {
       .def(
           "brief_extent", [](SourceModule &self) { return briefExtent(self.op()); },
           "Of its one kernel: launches are brief whose arrays have no larger extent; -1: none is.")
+      .def("write_sites", &writeSites,
+           "Where the writes of its one kernel stand, by their numbers: (file, line, column).")
       .def("verify", &SourceModule::verify, "An empty string, or what the verifiers say.")
       .def("text", &SourceModule::text, nb::arg("locations") = true);
   nb::class_<KernelBuilder> builder(module, "KernelBuilder",
@@ -442,6 +458,8 @@ void bindBuilder(nb::module_ &module) {
              self.memberDerivative(primal, member, derivative, derivativeMember);
            })
       .def("array_derivative", &KernelBuilder::arrayDerivative)
+      .def("tree_written", &KernelBuilder::treeWritten)
+      .def("array_written", &KernelBuilder::arrayWritten)
       .def("stop_gradient", &Checked<&KernelBuilder::stopGradient>::call)
       .def("result_argument",
            [](KernelBuilder &self, const DataType &type, const std::string &name) {

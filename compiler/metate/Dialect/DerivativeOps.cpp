@@ -30,12 +30,14 @@ struct Held {
 };
 } // namespace
 
+static bool isArgument(Operation *said, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == said->getBlock();
+}
+
 LogicalResult DerivativeOp::verify() {
-  auto kernel = cast<KernelOp>((*this)->getParentOp());
   for (Value base : {getPrimal(), getDerivative()}) {
-    auto argument = dyn_cast<BlockArgument>(base);
-    if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-        !isa<TreeType, MemRefType>(base.getType()))
+    if (!isArgument(*this, base) || !isa<TreeType, MemRefType>(base.getType()))
       return emitOpError("(V1) expected two trees or arrays that are arguments of the kernel");
   }
   Held primal = Held::in(getPrimal(), getPrimalPath());
@@ -58,5 +60,28 @@ LogicalResult DerivedOp::verify() {
            << getMode() << "\"";
   if (getKernel() == getPrimal())
     return emitOpError("(V5) expected two kernels, got '") << getKernel() << "' twice";
+  return success();
+}
+
+static bool isNumberOf(const Held &numbers, const Held &primal) {
+  if (!numbers.type || !getElementTypeOrSelf(numbers.type).isInteger(64) ||
+      numbers.rank != primal.rank)
+    return false;
+  auto shape = dyn_cast<VectorType>(numbers.type), other = dyn_cast<VectorType>(primal.type);
+  return bool(shape) == bool(other) && (!shape || shape.getShape() == other.getShape());
+}
+
+LogicalResult WrittenOp::verify() {
+  Type type = getPrimal().getType();
+  if (!isArgument(*this, getPrimal()) || !isArgument(*this, getNumbers()) ||
+      !isArgument(*this, getCall()) || !isa<TreeType, MemRefType>(type) ||
+      isa<TreeType>(type) != isa<TreeType>(getNumbers().getType()))
+    return emitOpError("(V7) expected two trees or two arrays and an i64 that are arguments");
+  SmallVector<std::string> paths = {""};
+  if (auto tree = dyn_cast<TreeType>(type))
+    paths = memberNames(tree);
+  for (const std::string &path : paths)
+    if (!isNumberOf(Held::in(getNumbers(), path), Held::in(getPrimal(), path)))
+      return emitOpError("(V8) expected an i64 for each scalar of '") << path << "'";
   return success();
 }

@@ -24,6 +24,20 @@ def Metate_DerivativeOp : Metate_Op<"derivative", [HasParent<"KernelOp">, Memory
   let hasVerifier = 1;
 }
 
+def Metate_WrittenOp : Metate_Op<"written", [HasParent<"KernelOp">, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "says where the numbers of the last writes of a tree or array are";
+  let description = [{
+    `metate.written %x, %numbers, %call : type, type`: each scalar of the first place has an integer in the second one, the number of the write that it was last
+    changed by. `metate-record-writes` has the kernel's writes note theirs; a derivative in reverse mode stops where a value that it needs was changed by a
+    later call than the one that it is the derivative of. %call is that call's number times 1024, to which each write of the kernel adds a number of its own.
+    Constraint (V7): the first three are arguments of the kernel, two trees or two arrays and an i64. (V8): an array has i64 in as many dimensions; a tree has each
+    of the first one's members, of i64 in the same shape, with as many coordinates.
+  }];
+  let arguments = (ins AnyType:$primal, AnyType:$numbers, I64:$call);
+  let assemblyFormat = "$primal `,` $numbers `,` $call attr-dict `:` type($primal) `,` type($numbers)";
+  let hasVerifier = 1;
+}
+
 def Metate_StopGradientOp : Metate_Op<"stop_gradient", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the value, whose derivative is taken for zero";
   let arguments = (ins AnyType:$value);

@@ -133,6 +133,13 @@ ShownMember metate::shownMember(KernelOp kernel, unsigned argument, StringRef pa
   return {path.empty() ? text : text + "." + path.str(), {}};
 }
 
+SmallVector<std::string> metate::memberNames(TreeType type) {
+  SmallVector<std::string> members, levels;
+  for (Attribute branch : type.getBranches())
+    collectNames(branch, 0, members, levels);
+  return members;
+}
+
 std::string metate::knownNames(TreeType type) {
   SmallVector<std::string> members, levels;
   for (Attribute branch : type.getBranches())

@@ -56,6 +56,9 @@ struct ShownMember {
 };
 ShownMember shownMember(KernelOp kernel, unsigned argument, llvm::StringRef path);
 
+/// The members' names, in the order in which they were placed.
+llvm::SmallVector<std::string> memberNames(TreeType type);
+
 /// All member and level names, for error texts.
 std::string knownNames(TreeType type);
 

@@ -30,6 +30,20 @@ void KernelBuilder::arrayDerivative(const KernelArray &primal, const KernelArray
   derivative(primal.ir, "", array.ir, "");
 }
 
+void KernelBuilder::treeWritten(const KernelTree &tree, const KernelTree &numbers,
+                                const KernelValue &call) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  WrittenOp::create(builder, kernel.getLoc(), tree.ir, numbers.ir, call.ir);
+}
+
+void KernelBuilder::arrayWritten(const KernelArray &array, const KernelArray &numbers,
+                                 const KernelValue &call) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  WrittenOp::create(builder, kernel.getLoc(), array.ir, numbers.ir, call.ir);
+}
+
 KernelValue KernelBuilder::stopGradient(const KernelValue &value) {
   if (!value || !value.type.isFloat())
     return value;

@@ -105,6 +105,9 @@ public:
   void memberDerivative(const KernelTree &primal, llvm::StringRef member,
                         const KernelTree &derivative, llvm::StringRef derivativeMember);
   void arrayDerivative(const KernelArray &primal, const KernelArray &derivative);
+  /// Where the numbers of the last writes of a tree's members, or of an array's elements, are, and the call's own number.
+  void treeWritten(const KernelTree &tree, const KernelTree &numbers, const KernelValue &call);
+  void arrayWritten(const KernelArray &array, const KernelArray &numbers, const KernelValue &call);
   /// The value, whose derivative is taken for zero.
   KernelValue stopGradient(const KernelValue &value);
 

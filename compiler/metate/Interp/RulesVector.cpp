@@ -150,6 +150,7 @@ static void stopGradient(Machine &machine, StopGradientOp op) {
 
 void interp::addVectorRules(RuleTable &table) {
   table[TypeID::get<DerivativeOp>()] = differentiate;
+  table[TypeID::get<WrittenOp>()] = differentiate;
   addRule<StopGradientOp, stopGradient>(table);
   addRule<PhiloxOp, philox>(table);
   addRule<vector::ExtractOp, extract>(table);

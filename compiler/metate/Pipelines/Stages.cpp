@@ -33,6 +33,7 @@ bool metate::isPerTarget(Stage stage) { return stage == Stage::Layout || stage =
 static void simplify(OpPassManager &passes, const Options &options) {
   // What comes behind it knows no derivatives.
   passes.addPass(createDifferentiate({options.unrollLoops}));
+  passes.addNestedPass<KernelOp>(createRecordWrites());
   // Before anything is dropped or moved.
   if (options.debug)
     passes.addNestedPass<KernelOp>(createInsertChecks());

@@ -51,6 +51,7 @@ private:
     DerivativePlaces places(kernel);
     if (failed(checkPlaces(kernel, mode, places)))
       return failure();
+    WriteNumbers numbers(kernel);
     dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
     DerivativeActivity activity(kernel, places);
     LogicalResult done = success();
@@ -61,7 +62,7 @@ private:
       done = failure(failed(checkStaleReads(kernel, needed)) ||
                      failed(checkVisitedCells(kernel, needed)));
       if (succeeded(done))
-        done = ReverseMode(kernel, places, activity, needed).run();
+        done = ReverseMode(kernel, places, activity, needed, numbers).run();
     }
     ++differentiated;
     return done;

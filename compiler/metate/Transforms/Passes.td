@@ -23,6 +23,16 @@ def Differentiate : Metate_Pass<"metate-differentiate"> {
   let statistics = [Statistic<"differentiated", "differentiated", "kernels differentiated">];
 }
 
+def RecordWrites : Metate_Pass<"metate-record-writes", "::metate::KernelOp"> {
+  let summary = "writes of trees and arrays whose writes have numbers (metate.written) note theirs";
+  let description = [{
+    Before: `metate.written %x, %nx, %call; memref.store %v, %x[%i]`; after: `memref.store %v, %x[%i]; %n = arith.addi %call, %site; memref.store %n, %nx[%i]`. Sites
+    count the kernel's writes from 0 in the order in which they stand. What an atomic operation writes has the greatest number of those that wrote it. A cell
+    that is deactivated is written with all that is in it, as far as that was active.
+  }];
+  let statistics = [Statistic<"recorded", "recorded", "writes that note their numbers">];
+}
+
 def InsertChecks : Metate_Pass<"metate-insert-checks", "::metate::KernelOp"> {
   let summary = "debug mode: a wrong access, activation or division stops the kernel";
   let description = [{

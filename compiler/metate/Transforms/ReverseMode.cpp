@@ -33,8 +33,10 @@ static int64_t scalarsOf(Type type) {
 }
 
 ReverseMode::ReverseMode(KernelOp kernel, const DerivativePlaces &places,
-                         const DerivativeActivity &activity, const NeededValues &needed)
-    : kernel(kernel), places(places), activity(activity), needed(needed), partial(kernel),
+                         const DerivativeActivity &activity, const NeededValues &needed,
+                         const WriteNumbers &numbers)
+    : kernel(kernel), places(places), activity(activity), needed(needed), numbers(numbers),
+      partial(kernel),
       builder(kernel.getContext()) {}
 
 LogicalResult ReverseMode::run() {
@@ -134,6 +136,9 @@ void ReverseMode::cloneHere(Operation *op) {
         primal.map(operand, at(operand));
   Operation *made = builder.clone(*op, primal);
   primal.map(op->getResults(), made->getResults());
+  if (std::optional<MemoryAccess> read = MemoryAccess::of(made);
+      read && !read->writes() && numbers.has(read->base))
+    numbers.check(builder, kernel, *read);
   // A constant belongs to the block where it was cloned.
   for (Value operand : op->getOperands())
     if (Operation *constant = operand.getDefiningOp();

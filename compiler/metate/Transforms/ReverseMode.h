@@ -12,6 +12,7 @@
 #include "metate/Transforms/DerivativeRules.h"
 #include "metate/Transforms/NeededValues.h"
 #include "metate/Transforms/PartialUses.h"
+#include "metate/Transforms/WriteNumbers.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -24,7 +25,7 @@ namespace metate {
 class ReverseMode {
 public:
   ReverseMode(KernelOp kernel, const DerivativePlaces &places, const DerivativeActivity &activity,
-              const NeededValues &needed);
+              const NeededValues &needed, const WriteNumbers &numbers);
   /// Replaces the kernel's statements. Fails, with an error at its place, for what cannot be differentiated.
   mlir::LogicalResult run();
 
@@ -103,6 +104,7 @@ private:
   const DerivativePlaces &places;
   const DerivativeActivity &activity;
   const NeededValues &needed;
+  const WriteNumbers &numbers;
   PartialUses partial;
   mlir::OpBuilder builder;
   mlir::IRMapping primal;

@@ -231,3 +231,30 @@ metate.kernel @taken(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %
   }
   metate.return
 }
+
+// Where writes have numbers, a value that is needed must not be of a later call. What is not needed may be.
+// CHECK-LABEL: metate.kernel @numbered
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?xf32> {metate.name = "x"}, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[DX:[a-z0-9]+]]: memref<?xf32>, %[[DY:[a-z0-9]+]]: memref<?xf32>, %[[NX:[a-z0-9]+]]: memref<?xi64>, %[[NY:[a-z0-9]+]]: memref<?xi64>, %{{.*}}: index, %[[CALL:[a-z0-9]+]]: i64
+// CHECK-NOT: metate.written
+// CHECK-NOT: %[[NY]][
+// CHECK: %[[SITES:.*]] = arith.constant 1023 : i64
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK:   memref.load %[[X]][%[[I]]]
+// CHECK:   %[[FOUND:.*]] = memref.load %[[NX]][%[[I]]] : memref<?xi64>
+// CHECK:   %[[LAST:.*]] = arith.addi %[[CALL]], %[[SITES]] : i64
+// CHECK:   %[[OWN:.*]] = arith.cmpi sle, %[[FOUND]], %[[LAST]] : i64
+// CHECK:   metate.assert %[[OWN]], "gradient of kernel 'numbered': the value of 'x[{}]' that is read here is needed again, and was overwritten since, by write {}" unsigned [false, false](%{{.*}}, %[[FOUND]] : i64, i64)
+metate.kernel @numbered(%x: memref<?xf32> {metate.name = "x"}, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %nx: memref<?xi64>, %ny: memref<?xi64>, %n: index, %call: i64) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  metate.written %x, %nx, %call : memref<?xf32>, memref<?xi64>
+  metate.written %y, %ny, %call : memref<?xf32>, memref<?xi64>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
