@@ -8,13 +8,16 @@ code of the primal's (`metate-differentiate`).
 from __future__ import annotations
 
 import copy
+import functools
 import linecache
 import re
+import types as python_types
 
 from .errors import CompilationError, DerivativeError_
 from .frontend.annotations import leaf_types
 from .frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter
 from .kernel import Kernel
+from .remembered_call import KeysAgain
 
 _REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|derivative) of .+)')
 
@@ -116,6 +119,17 @@ class Derivative(Kernel):
             if not is_constant and self._could_have_more(one):
                 guards += ((start, (), (self._has_none,)),)
         return kernel, statics, keys, guards, hidden, brief
+
+    def _given_by(self, home):
+        """In reverse the random numbers that the kernel drew; in forward mode, which is the kernel, ones of its own."""
+        if self.kind != "grad":
+            return super()._given_by(home)
+        return python_types.SimpleNamespace(random_keys=KeysAgain(self.__name__, functools.partial(self._drawn, home.key)))
+
+    def _drawn(self, key):
+        """What has given the kernel's launches in a context their keys; None: it was not called there."""
+        found = self.primal._homes.get(key)
+        return None if found is None else found[0].random_keys
 
     def _could_have_more(self, parameter) -> bool:
         """Is it for arguments without gradients, or duals, of a kind that may have them?"""

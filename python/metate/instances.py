@@ -15,6 +15,7 @@ from .errors import RuntimeError_, TreeError
 from .frontend import specialize
 from .frontend.requirements import Requirements
 from .record import Record
+from .remembered_call import DrawnKeys
 
 
 class Instance(Record):
@@ -94,6 +95,11 @@ class Home:
         if holdings is None:
             raise RuntimeError_("the context was reset while a kernel was being compiled in it; call the kernel again")
         return holdings
+
+    @functools.cached_property
+    def random_keys(self) -> DrawnKeys:
+        """What gives the kernel's launches in the context their keys."""
+        return DrawnKeys(self.holder().random_keys)
 
     @functools.cached_property
     def reserving(self) -> Home:

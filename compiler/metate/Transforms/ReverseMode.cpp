@@ -112,10 +112,6 @@ LogicalResult ReverseMode::sweep(Block &block, bool keeps) {
 }
 
 LogicalResult ReverseMode::copy(Operation *op, bool isAgain) {
-  if (isa<PhiloxOp>(op))
-    return fail(op,
-                "a random number that was drawn here is needed again, and numbers are not drawn "
-                "twice; draw it in another kernel, into a field");
   if (isAgain) {
     cloneHere(op);
     return success();

@@ -9,6 +9,7 @@ from ..array_object import NDArray
 from ..errors import RuntimeTypeError_
 from ..kernel import Kernel
 from ..ndarray import from_dlpack, ndarray
+from ..remembered_call import RememberedCall, at_hand
 
 READ, WRITE = 1, 2  # metate_access
 
@@ -32,6 +33,7 @@ class Call:
             raise RuntimeTypeError_(f"expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")
         self.kernel, self._begin = kernel, 0 if receiver is None else 1
         self.arguments = tuple(map(_view_of, kernel._bind(arguments, {})))
+        self._remembered = RememberedCall(kernel.__name__)
         accesses = kernel.accesses(self.arguments)
         names = list(kernel._parameters)
         access = lambda k: accesses.get(names[k], 0) if _is_differentiable(self.arguments[k]) else 0
@@ -44,8 +46,9 @@ class Call:
         return position + self._begin
 
     def run(self, which: str | None = None) -> Any:
-        """Calls the kernel, or its derivative "grad" or "fwd"."""
-        return (self.kernel if which is None else getattr(self.kernel, which)).call_bound(self.arguments)
+        """Calls the kernel, or its derivative "grad", which draws the random numbers that the kernel drew, or "fwd"."""
+        with at_hand(self._remembered):
+            return (self.kernel if which is None else getattr(self.kernel, which)).call_bound(self.arguments)
 
     def with_derivatives(self, kind: str, values: dict[int, Any]) -> Call:
         """The same call with new views that have gradients ("grad") or duals: those given, zeros of others."""

@@ -15,6 +15,7 @@ from ..array_object import NDArray
 from ..derivative import Derivative
 from ..errors import RuntimeError_, RuntimeTypeError_
 from ..fields import gradients
+from ..remembered_call import RememberedCall, at_hand
 from .checking import Checker, called
 
 
@@ -54,6 +55,7 @@ class Tape:
         self.loss, self.clear_gradients, self.validation = loss, clear_gradients, validation
         self.calls: list[tuple[Any, tuple]] = []
         self.modes: list[str] = []
+        self._remembered: list[RememberedCall | None] = []  # of each call, None of functions
         self._checker = Checker(loss, grad_check) if grad_check else None
         self._stack = contextlib.ExitStack()
         self._is_entered = self._is_evaluated = False
@@ -86,10 +88,11 @@ class Tape:
         self._is_evaluated = True
         self.loss.grad.fill(1)
         with recording.watching(None):
-            for function, arguments in reversed(self.calls):
+            for (function, arguments), call in zip(reversed(self.calls), reversed(self._remembered)):
                 if function.grad is None:
                     raise RuntimeError_(f"Tape: '{function.__name__}' has no gradient: write one and decorate it with @grad_for")
-                called(function.grad, arguments)
+                with at_hand(call):
+                    called(function.grad, arguments)
             if self._checker is not None:
                 self._checker.check(self.calls)
 
@@ -100,13 +103,16 @@ class Tape:
         if isinstance(kernel, Derivative):
             return kernel.call(arguments, keywords)
         bound = kernel._bind(arguments, keywords)
-        self.insert(kernel, bound)
-        return kernel.call_bound(bound)
+        call = RememberedCall(kernel.__name__)
+        self.insert(kernel, bound, call)
+        with at_hand(call):
+            return kernel.call_bound(bound)
 
-    def insert(self, function, arguments) -> None:
+    def insert(self, function, arguments, call=None) -> None:
         """Remembers a call: of a kernel, or of a function with a `grad` of its own."""
         self.calls.append((function, arguments))
         self.modes.append("none")
+        self._remembered.append(call)
 
 
 def _check_loss(loss):

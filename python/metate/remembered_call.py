@@ -1,0 +1,90 @@
+"""What a call of a kernel had that its derivative needs again: its number, and the key of its random numbers.
+
+Launches ask for both (frontend/providers.py). While a call is at hand in a thread, what is launched there is that call, or its
+derivative.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import itertools
+from typing import Any
+
+from .errors import RuntimeError_
+
+_numbers = itertools.count(1)
+_at_hand: contextvars.ContextVar[RememberedCall | None] = contextvars.ContextVar("metate_call_at_hand", default=None)
+
+
+class RememberedCall:
+    """One call of a kernel.
+
+    Attributes:
+        name: what was called.
+        number: of the call: later ones have greater numbers, whatever context they are of.
+        key: of its random numbers; None: it drew none.
+    """
+
+    __slots__ = ("key", "name", "number")
+
+    def __init__(self, name: str):
+        self.name, self.number, self.key = name, next(_numbers), None
+
+
+@contextlib.contextmanager
+def at_hand(call: RememberedCall | None):
+    """In the block this call, or its derivative, is launched; None: what is launched is none that is remembered."""
+    token = _at_hand.set(call)
+    try:
+        yield call
+    finally:
+        _at_hand.reset(token)
+
+
+class DrawnKeys:
+    """Gives the launches of one kernel in one context their keys, and remembers the last one.
+
+    Attributes:
+        last: that key; None: there was no launch.
+    """
+
+    def __init__(self, keys: Any):
+        self._keys, self.last = keys, None
+
+    def next(self) -> int:
+        """The key of a launch."""
+        self.last = key = self._keys.next()
+        call = _at_hand.get()
+        if call is not None:
+            call.key = key
+        return key
+
+    def word(self, launches: int) -> int:
+        """As RandomKeys.word: of a graph, whose kernels have keys each."""
+        return self._keys.word(launches)
+
+
+class KeysAgain:
+    """Gives the launches of a derivative the keys that the kernel's calls had.
+
+    Args:
+        name: of the derivative.
+        drawn: gives the DrawnKeys of the kernel in the context, or None where it was not called there.
+    """
+
+    def __init__(self, name: str, drawn: Any):
+        self._name, self._drawn = name, drawn
+
+    def next(self) -> int:
+        """The key of the call at hand, else of the kernel's last call. Raises RuntimeError_: there was none."""
+        call = _at_hand.get()
+        if call is not None and call.key is not None:
+            return call.key
+        drawn = self._drawn()
+        if drawn is None or drawn.last is None:
+            raise RuntimeError_(
+                f"{self._name}: it draws the random numbers that the kernel's last call drew, and the kernel was not called in "
+                "this context; call it before"
+            )
+        return drawn.last
