@@ -6,6 +6,7 @@ import ast
 import functools
 import linecache
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from . import context as _context
@@ -15,6 +16,7 @@ from .frontend.annotations import leaf_types
 from .frontend.function import Template
 from .frontend.graph_parts import Repeat, Run, draws_of, numbers_of, runs_of, text_of
 from .frontend.specialize import from_annotations, is_fully_typed
+from .graph_calls import calls_of
 from .graph_match import Parameter, Place
 from .kernel import Kernel, language_of
 from .parameters import Parameter as Declared
@@ -132,9 +134,14 @@ class GraphKernel(Kernel):
     def specialise(self, template_args=None) -> dict:
         return super().specialise({**self.bound_template_args(), **(template_args or {})})
 
+    def parts(self, bound: tuple) -> Iterator[tuple[Kernel, tuple]]:
+        """Its kernels in the order in which they run, each with its arguments, for one argument for each parameter."""
+        return calls_of(self.steps, dict(zip(self.source.parameters, self._without_packs(bound))))
+
     def derivative(self, kind):
         """Raises DerivativeError_: kernels that are dispatched have derivatives, graphs have none."""
-        raise DerivativeError_(f"graph '{self.__name__}': a graph has no derivative; call its kernels", file=self.source.file)
+        text = f"graph '{self.__name__}': a graph has no derivative of its own; run it under mt.ad.Tape or mt.ad.FwdMode"
+        raise DerivativeError_(text, file=self.source.file)
 
     def _annotation(self, name):
         return self.source.parameters[name].annotation

@@ -43,7 +43,7 @@ class Plan:
         if not isinstance(kernel, Kernel):
             raise RuntimeTypeError_(f"dispatch: expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")
         given = self._matcher.match(kernel.source, kernel.signature(), arguments, keywords, place)
-        return Run(kernel.source, tuple(kernel.own_options.items()), given, place)
+        return Run(kernel.source, tuple(kernel.own_options.items()), given, place, kernel)
 
     def appended(self, to, node, count) -> Appended:
         """A sequence that is run `count` times."""

@@ -9,6 +9,7 @@ from .. import recording
 from ..derivative import Derivative
 from ..errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
 from ..fields import gradients
+from ..graph_kernel import GraphKernel
 from ..lazy_numpy import np
 
 
@@ -69,6 +70,10 @@ class FwdMode:
 
     def call(self, kernel, arguments, keywords):
         """A kernel is called in the block."""
+        if isinstance(kernel, GraphKernel):
+            for one, given in kernel.parts(kernel._bind(arguments, keywords)):
+                self.call(one, given, {})
+            return None
         self.calls.append(kernel)
         return (kernel if isinstance(kernel, Derivative) else kernel.fwd).call(arguments, keywords)
 

@@ -15,6 +15,7 @@ from ..array_object import NDArray
 from ..derivative import Derivative
 from ..errors import RuntimeError_, RuntimeTypeError_
 from ..fields import gradients
+from ..graph_kernel import GraphKernel
 from ..remembered_call import RememberedCall, at_hand
 from .checking import Checker, called
 
@@ -103,6 +104,10 @@ class Tape:
         if isinstance(kernel, Derivative):
             return kernel.call(arguments, keywords)
         bound = kernel._bind(arguments, keywords)
+        if isinstance(kernel, GraphKernel):
+            for one, given in kernel.parts(bound):
+                self.call(one, given, {})
+            return None
         call = RememberedCall(kernel.__name__)
         self.insert(kernel, bound, call)
         with at_hand(call):

@@ -45,12 +45,14 @@ class Run:
         own: options that the kernel was decorated with, as pairs.
         given: a Taken or Number for each parameter, by name.
         place: where it was dispatched.
+        kernel: that was dispatched, for who runs it by itself.
     """
 
     source: Any
     own: tuple[tuple[str, bool], ...]
     given: dict[str, Taken | Number]
     place: Place
+    kernel: Any = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> tuple:
