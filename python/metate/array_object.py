@@ -19,6 +19,7 @@ from .errors import RuntimeTypeError_, RuntimeValueError_
 from .fields.values import StructElement, write_struct
 from .matrix_value import MatrixValue
 from .struct_types import float_members
+from .write_numbers import element_of_numbers
 
 _ALIGNMENT = 64  # bytes: a cache line, a vector register
 _MANY = 1 << 20  # bytes that are worth several threads
@@ -101,6 +102,12 @@ class NDArray(_runtime.Array):
     @dual.setter
     def dual(self, array):
         self._dual = self._partner(array, "dual")
+
+    @functools.cached_property
+    def _numbers(self) -> NDArray:
+        """The array of the numbers of its last writes (write_numbers.py), made when it is first asked for."""
+        element = element_of_numbers(self.element_type)
+        return NDArray(memory(element, self.shape), element)
 
     def _partner(self, array, what):
         if array is None:

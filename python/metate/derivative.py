@@ -128,8 +128,9 @@ class Derivative(Kernel):
 
     def _drawn(self, key):
         """What has given the kernel's launches in a context their keys; None: it was not called there."""
-        found = self.primal._homes.get(key)
-        return None if found is None else found[0].random_keys
+        kernels = [self.primal, self.primal.__dict__.get("numbered")]
+        homes = [kernel._homes[key][0] for kernel in kernels if kernel is not None and key in kernel._homes]
+        return max((home.random_keys for home in homes), key=lambda keys: keys.order, default=None)
 
     def _could_have_more(self, parameter) -> bool:
         """Is it for arguments without gradients, or duals, of a kind that may have them?"""

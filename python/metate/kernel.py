@@ -94,7 +94,7 @@ class Kernel(KernelViews, _runtime.Callable):
         """Another kernel of the same source, with nothing compiled."""
         made = self.__class__.__new__(self.__class__)
         made.__dict__.update(self.__dict__)
-        for name in ("grad", "fwd"):  # are of this one
+        for name in ("grad", "fwd", "numbered"):  # are of this one
             made.__dict__.pop(name, None)
         made._begin(self.source, self._own)
         return made
@@ -114,11 +114,17 @@ class Kernel(KernelViews, _runtime.Callable):
         """The kernel with its derivative in forward mode: it also writes the duals of what it writes."""
         return self.derivative("dual")
 
+    @functools.cached_property
+    def numbered(self) -> Any:
+        """The kernel, or derivative, that Tape(validation=True) calls: numbered.py."""
+        return self.numbered_class(self)
+
     def derivative(self, kind: str) -> Any:
         """A new derivative: "grad", in reverse mode, or "dual", in forward mode."""
         return Kernel.derivative_class(self, kind)
 
     derivative_class: Callable[[Kernel, str], Kernel]  # derivative.py says which
+    numbered_class: Callable[[Kernel], Kernel]  # numbered.py says which
 
     @property
     def own_options(self) -> dict[str, bool]:
@@ -487,12 +493,12 @@ class Kernel(KernelViews, _runtime.Callable):
         """Writes the kernel's IR into the module; its Requirements."""
         return self._write_walked(module, options, parameters, may_alias, given)
 
-    def _write_walked(self, module, options, parameters, may_alias, given, derivative=None):
-        """derivative: the kind of derivative that the IR is to become; None: the kernel itself."""
+    def _write_walked(self, module, options, parameters, may_alias, given, derivative=None, numbers=None):
+        """derivative: the kind of derivative that the IR is to become; None: the kernel itself. numbers: see Walker.walk."""
         from .frontend.walker import Walker
 
         walker = Walker(module, self.source, language_of(options, {**given, **self._own}), may_alias)
-        walker.walk(parameters, derivative)
+        walker.walk(parameters, derivative, numbers)
         return walker.captures.requirements
 
     def __repr__(self):

@@ -13,23 +13,26 @@ from typing import Any
 
 from .errors import RuntimeError_
 
+SITES_PER_CALL = 1024  # WriteNumbers.h: numbers of writes are those of calls times this, and the write's number in its kernel
+
 _numbers = itertools.count(1)
 _at_hand: contextvars.ContextVar[RememberedCall | None] = contextvars.ContextVar("metate_call_at_hand", default=None)
 
 
 class RememberedCall:
-    """One call of a kernel.
+    """One call of a kernel, or one write of Python's.
 
     Attributes:
         name: what was called.
         number: of the call: later ones have greater numbers, whatever context they are of.
         key: of its random numbers; None: it drew none.
+        sites: where its writes stand, by their numbers: (file, line, column).
     """
 
-    __slots__ = ("key", "name", "number")
+    __slots__ = ("key", "name", "number", "sites")
 
-    def __init__(self, name: str):
-        self.name, self.number, self.key = name, next(_numbers), None
+    def __init__(self, name: str, sites: list[tuple[str, int, int]] | None = None):
+        self.name, self.number, self.key, self.sites = name, next(_numbers), None, sites
 
 
 @contextlib.contextmanager
@@ -47,14 +50,15 @@ class DrawnKeys:
 
     Attributes:
         last: that key; None: there was no launch.
+        order: of two kernels, the one that was launched last has the greater number.
     """
 
     def __init__(self, keys: Any):
-        self._keys, self.last = keys, None
+        self._keys, self.last, self.order = keys, None, 0
 
     def next(self) -> int:
         """The key of a launch."""
-        self.last = key = self._keys.next()
+        self.last, self.order = key, _ = self._keys.next(), next(_numbers)
         call = _at_hand.get()
         if call is not None:
             call.key = key
@@ -88,3 +92,26 @@ class KeysAgain:
                 "this context; call it before"
             )
         return drawn.last
+
+
+class CallNumbers:
+    """What gives the launches of one instance the number of the call at hand, times SITES_PER_CALL.
+
+    Attributes:
+        sites: where the instance's writes stand.
+    """
+
+    def __init__(self) -> None:
+        self.sites: list[tuple[str, int, int]] = []
+
+    def __call__(self, holdings: Any) -> Any:
+        """As a provider (frontend/providers.py)."""
+        return self._next
+
+    def _next(self):
+        call = _at_hand.get()
+        if call is None:
+            raise RuntimeError_("a kernel whose writes have numbers was launched without a call at hand")
+        if call.sites is None:
+            call.sites = self.sites
+        return call.number * SITES_PER_CALL

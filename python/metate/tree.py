@@ -7,17 +7,20 @@ needed: a type brings its blob.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from metate_native import _runtime
 
+from . import context as _context
 from . import runtime
 from .conversion import filling, to_members
 from .errors import CapacityError, RuntimeIndexError_, TreeError
 from .lazy_numpy import is_array, np, numpy_class
 from .tree_type import LevelNode, LevelStats, TreeType
+from .write_numbers import type_of_numbers
 
 _PLACE, _DYNAMIC = 4, 6  # metate_level_kind of a member, of a list
 _CAPACITY = 8  # METATE_E_CAPACITY
@@ -109,6 +112,12 @@ class Tree(_runtime.Tree):
     def type(self) -> TreeType:
         """The tree's type."""
         return self._type
+
+    @functools.cached_property
+    def _numbers(self) -> Any:
+        """The tree of the numbers of its last writes (write_numbers.py), made when it is first asked for."""
+        type_: Any = type_of_numbers(self._type)
+        return _context.current().holdings.tree_types.setdefault(str(type_), type_).new()
 
     @property
     def grad(self) -> Tree | None:

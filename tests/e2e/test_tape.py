@@ -258,7 +258,7 @@ def test_losses_that_are_none(make, text):
 
 
 def test_validation_needs_debug_mode():
-    with pytest.warns(UserWarning, match="validation: nothing is checked without"):
+    with pytest.warns(UserWarning, match="validation: what is overwritten between kernels is not looked for without"):
         mt.ad.Tape(validation=True)
 
 

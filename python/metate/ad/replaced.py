@@ -58,7 +58,7 @@ def _remembered(function):
             watcher.insert(_WithKeywords(called, keywords), arguments)
         else:
             watcher.insert(called, arguments)
-        with recording.watching(None):
+        with recording.watching(getattr(watcher, "unseen", None)):
             return function(*arguments, **keywords)
 
     made: Any = called

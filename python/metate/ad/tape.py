@@ -18,6 +18,7 @@ from ..fields import gradients
 from ..graph_kernel import GraphKernel
 from ..remembered_call import RememberedCall, at_hand
 from .checking import Checker, called
+from .validation import Validation
 
 
 def clear_all_gradients() -> None:
@@ -39,8 +40,9 @@ class Tape:
         loss: a field or an array of one element, with a gradient. It is set to 0 at the beginning. None: nothing is computed
             at the end; see `grad`.
         clear_gradients: False leaves the gradients of fields as they are: more is added to them.
-        validation: accepted as in Taichi. Within a kernel a value that is overwritten and still needed is an error while
-            compiling, with its line, whether or not this is True; between kernels nothing is checked yet.
+        validation: True finds, in debug mode, what a derivative would read wrong because it was overwritten between
+            kernels: by a kernel, or by Python in a field. That is an AssertionError_ at the end, which names
+            both lines. Within a kernel it is an error while compiling, whether or not this is True.
         grad_check: a list of fields whose gradients are compared with differences of the loss, which must be an f64 field.
 
     Attributes:
@@ -50,21 +52,25 @@ class Tape:
 
     def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False, grad_check: Any = None):
         if validation and not _context.current().options.debug:
-            warnings.warn("Tape: validation: nothing is checked without mt.init(debug=True)", stacklevel=2)
+            text = "what is overwritten between kernels is not looked for without mt.init(debug=True)"
+            warnings.warn(f"Tape: validation: {text}", stacklevel=2)
+            validation = False
         if grad_check is not None and not isinstance(grad_check, (list, tuple)):
             raise RuntimeTypeError_(f"Tape: grad_check: expected a list of fields, got {grad_check!r}")
         self.loss, self.clear_gradients, self.validation = loss, clear_gradients, validation
         self.calls: list[tuple[Any, tuple]] = []
         self.modes: list[str] = []
         self._remembered: list[RememberedCall | None] = []  # of each call, None of functions
+        self.unseen = Validation() if validation else None  # what sees calls that are not remembered
         self._checker = Checker(loss, grad_check) if grad_check else None
-        self._stack = contextlib.ExitStack()
+        self._stack, self._validation = contextlib.ExitStack(), contextlib.ExitStack()
         self._is_entered = self._is_evaluated = False
 
     def __enter__(self) -> Tape:
         if self._is_entered:
             raise RuntimeError_("Tape: it was entered before: make another one")
         self._is_entered = True
+        self._join(recording.innermost())
         if self.loss is not None:
             _check_loss(self.loss)
             if self.clear_gradients:
@@ -73,10 +79,19 @@ class Tape:
         self._stack.enter_context(recording.watching(self))
         return self
 
+    def _join(self, outer):
+        """Writes in the block are those of the tape around it as well, which may have validation."""
+        above = getattr(outer, "unseen", None)
+        if above is not None:
+            self.unseen = above
+        elif self.unseen is not None:
+            self._validation.callback(self.unseen.close)
+
     def __exit__(self, kind, error, trace) -> None:
         self._stack.close()
-        if kind is None and self.loss is not None and not self._is_evaluated:
-            self.grad()
+        with self._validation:
+            if kind is None and self.loss is not None and not self._is_evaluated:
+                self.grad()
 
     def grad(self) -> None:
         """Computes the gradients, from those that the loss has then set to 1; the block's end does so by itself.
@@ -88,12 +103,15 @@ class Tape:
             raise RuntimeError_(f"Tape: the gradient {what}")
         self._is_evaluated = True
         self.loss.grad.fill(1)
-        with recording.watching(None):
+        with recording.watching(self.unseen):
             for (function, arguments), call in zip(reversed(self.calls), reversed(self._remembered)):
                 if function.grad is None:
                     raise RuntimeError_(f"Tape: '{function.__name__}' has no gradient: write one and decorate it with @grad_for")
                 with at_hand(call):
-                    called(function.grad, arguments)
+                    if self.unseen is None:
+                        called(function.grad, arguments)
+                    else:
+                        self.unseen.reverse(function, arguments)
             if self._checker is not None:
                 self._checker.check(self.calls)
 
@@ -110,6 +128,8 @@ class Tape:
             return None
         call = RememberedCall(kernel.__name__)
         self.insert(kernel, bound, call)
+        if self.unseen is not None:
+            return self.unseen.run(kernel, bound, call)
         with at_hand(call):
             return kernel.call_bound(bound)
 

@@ -90,6 +90,7 @@ def from_array(field, array) -> None:
     parts = np.moveaxis(array.reshape(*field.shape, -1), -1, 0) if field._is_split() else (array,)
     for member, part in zip(field._member_indices(), parts):
         field._tree._write_dense(member, np.ascontiguousarray(part))
+    _was_written(field)
 
 
 def fill(field, value) -> None:
@@ -108,6 +109,14 @@ def copy(field, other) -> None:
         return from_array(field, other.to_numpy())
     for to, member in zip(field._member_indices(), other._member_indices(), strict=True):
         field._tree._write_dense(to, np.ascontiguousarray(_member(other, member)))
+    _was_written(field)
+
+
+def _was_written(field):
+    """Tells who looks at what is written (ad/python_writes.py)."""
+    tell = getattr(field._elements, "was_written", None)
+    if tell is not None:
+        tell()
 
 
 def _member(field, member):

@@ -37,7 +37,7 @@ from .keys import (
     kind_of,
     place_of,
 )
-from .requirements import CapturedField, Guard, HiddenPartner, HiddenTree, HiddenValue, Path, Requirements
+from .requirements import CapturedField, Guard, HiddenNumbers, HiddenPartner, HiddenTree, HiddenValue, Path, Requirements
 
 
 class Captures:
@@ -58,6 +58,7 @@ class Captures:
         self._values = {}  # name -> (HiddenValue, Value)
         self._partners = {}  # (name of an array or tree, kind) -> the handle of its gradient or dual
         self.derivative = None  # "grad" or "dual": the walk is for a derivative, which takes these of all that it uses
+        self.numbering = None  # numbering.Numbering: writes have numbers, which derivatives look at
         self._seen = set()  # guards
         self.requirements = Requirements()
 
@@ -253,7 +254,10 @@ class Captures:
         if found is None:
             name = self.unique(name) if name else self.unique("root", 0)
             native = self._walk.emit(node, self._walk.builder.tree_argument, name, str(type_))
-            found = self._trees[id(tree)] = tree, self._add(HiddenTree(name, type_)), handles.TreeHandle(native, type_, name)
+            slot = self._add(HiddenTree(name, type_))
+            found = self._trees[id(tree)] = tree, slot, handles.TreeHandle(native, type_, name)
+            if self.numbering is not None:
+                self.numbering.tree(native, type_, name, node, lambda name, type_: HiddenNumbers(name, type_, slot))
         return found[1:]
 
     def value(self, name, dtype, provider):
@@ -278,6 +282,10 @@ class Captures:
             self._add(hidden)
             found = self._values[name] = hidden, value
         return found[1]
+
+    def hide(self, hidden):
+        """The argument that was declared last is a hidden one."""
+        self._add(hidden)
 
     def _add(self, hidden):
         self.requirements.hidden.append(hidden)

@@ -56,6 +56,10 @@ class Interface:
             for member in partner.type.members if partner is not None else ():
                 self.walk.emit(node, self.builder.tree_derivative, thing.native, member, partner.native, member)
 
+    def declare_numbers(self, name, parameter, number, node):
+        """Of a parameter that is a tree or an array: declares the numbers of its writes, which are an argument as well."""
+        self.walk.captures.numbering.argument(self._parameters[name].value, parameter, number, node)
+
     def declare_pack(self, name, type_):
         """Binds a parameter that is an argument pack to its members, which are declared."""
         self.walk.frame.scope.names[name] = self._parameters[name] = handles.Constant(self._pack(name, type_))

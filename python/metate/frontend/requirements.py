@@ -87,6 +87,12 @@ class HiddenTree(Record):
     type: Any
 
 
+class HiddenNumbers(HiddenTree):
+    """A hidden argument: the numbers of the last writes (write_numbers.py) of the tree that is hidden argument number `of`."""
+
+    of: int
+
+
 class HiddenValue(Record):
     """A hidden argument: a scalar. `provider(holdings)` gives the callable that is asked at each launch."""
 
@@ -97,7 +103,7 @@ class HiddenValue(Record):
 
 class HiddenPartner(Record):
     """A hidden argument: the attribute `kind` ("grad", "dual") of the array or tree that is argument number `argument`,
-    or of a part of it, an array of a struct's member."""
+    or of a part of it, an array of a struct's member; "_numbers": those of the last writes of an array or tree."""
 
     name: str
     argument: int
@@ -177,12 +183,15 @@ class Requirements:
         for captured in self.fields:
             if found[captured.slot] is None:
                 found[captured.slot] = captured.path.find(arguments)._tree
+        for slot, one in enumerate(self.hidden):
+            if isinstance(one, HiddenNumbers):
+                found[slot] = found[one.of]._numbers
         return found
 
     def texts(self):
         """(name, text) of each hidden argument that is no template argument itself."""
         for number, one in enumerate(self.hidden):
             used = [captured for captured in self.fields if captured.slot == number]
-            if isinstance(one, HiddenPartner) or (used and all(captured.path.is_argument for captured in used)):
+            if isinstance(one, (HiddenPartner, HiddenNumbers)) or (used and all(captured.path.is_argument for captured in used)):
                 continue
             yield one.name, ", ".join(describe_place(captured.placement) for captured in used) or repr(one.dtype)

@@ -43,6 +43,7 @@ from .loop_targets import LoopTargets
 from .loops import Loops
 from .method_calls import MethodCalls
 from .names import Names
+from .numbering import Numbering
 from .operators import Operators
 from .options import FrontendOptions
 from .outside import Outside
@@ -53,7 +54,7 @@ from .real_arguments import RealArguments
 from .real_calls import RealCalls
 from .results import Results
 from .sparse import SparseCalls
-from .specialize import StaticParameter
+from .specialize import ArrayParameter, StaticParameter, TreeParameter
 from .struct_ops import StructOperations
 from .texts import Texts
 from .triplets import Triplets
@@ -93,15 +94,19 @@ class Walker:
         """Makes the kernel one that only graphs run."""
         self._walk.builder.make_node()
 
-    def walk(self, parameters, derivative=None):
+    def walk(self, parameters, derivative=None, numbers=None):
         """Walks it.
 
         Args:
             parameters: what each one is specialised on, by name (specialize.py).
             derivative: "grad" or "dual": the kernel in the IR is to become its derivative, in reverse or in forward mode.
+            numbers: gives launches the number of their call (remembered_call.CallNumbers); writes have numbers, which
+                a derivative looks at. None: they have none.
         """
         walk = self._walk
         walk.captures = Captures(walk, [name for name, one in parameters.items() if not isinstance(one, StaticParameter)])
+        if numbers is not None:
+            walk.captures.numbering = Numbering(walk, numbers)
         try:
             if derivative is not None:
                 walk.captures.derivative = derivative
@@ -137,10 +142,13 @@ class Walker:
     def _declare_derivatives(self, parameters, nodes):
         """Of array parameters, after all that callers write and before what template arguments bring along."""
         is_wanted, self._are_derivatives_declared = not self._are_derivatives_declared, True
-        if is_wanted and self._walk.captures.derivative is not None:
-            for name, parameter in parameters.items():
-                if not isinstance(parameter, StaticParameter):
-                    self._interface.declare_derivative(name, nodes[name.partition(".")[0]])
+        captures = self._walk.captures
+        for number, (name, parameter) in enumerate(parameters.items() if is_wanted else ()):
+            node = nodes[name.partition(".")[0]]
+            if captures.derivative is not None and not isinstance(parameter, StaticParameter):
+                self._interface.declare_derivative(name, node)
+            if captures.numbering is not None and isinstance(parameter, (ArrayParameter, TreeParameter)):
+                self._interface.declare_numbers(name, parameter, number, node)
 
     def _run(self):
         definition = self._walk.frame.source.tree

@@ -1,0 +1,100 @@
+"""Kernels whose writes have numbers, and derivatives that look at these: what Tape(validation=True) calls.
+
+They are kernels of the same source with code of their own. Of each scalar that they use there is the number of its last write
+(write_numbers.py); a derivative whose call is older than what it would take stops. Nothing of it is in the cache of compiled
+objects: lines of writes are known where the source was walked.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .array_object import NDArray
+from .derivative import Derivative
+from .frontend.numbering import NUMBERS
+from .frontend.specialize import ArrayParameter
+from .kernel import Kernel
+from .remembered_call import CallNumbers
+
+
+class _Numbered(Kernel):
+    """What both have in common.
+
+    Attributes:
+        fields: those that its instances use.
+    """
+
+    _kind: str | None = None
+
+    def _begin(self, source, own):
+        super()._begin(source, own)
+        self.fields: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def interpreted_stage(self, options) -> str:
+        """Not the import stage, at which nothing has a number."""
+        return "simplify" if options.interp_stage == "import" else options.interp_stage
+
+    def _specialisation(self, options, arguments):
+        found = super()._specialisation(options, arguments)
+        for (name, one), argument in zip(list(found.items()), arguments):
+            if isinstance(one, ArrayParameter) and isinstance(argument, NDArray):
+                found[name] = one._replace(partners=(*one.partners, (NUMBERS, True)))
+        return found
+
+    def _target(self, home, may_alias, arguments):
+        """As of kernels; arrays of others, whose writes have no numbers, are something else."""
+        kernel, statics, keys, guards, hidden, brief = super()._target(home, may_alias, arguments)
+        shape = self._shape
+        if shape is not None:
+            arguments = shape.gathered(arguments)
+        starts = range(len(arguments)) if shape is None else shape.starts
+        parameters = self._specialisation(home.options, arguments)
+        for start, one in zip(starts, parameters.values()):
+            if isinstance(one, ArrayParameter):
+                guards += ((start, (), (_is_numbered if NUMBERS in dict(one.partners) else _is_not_numbered,)),)
+        for captured in self._instance_for(home, may_alias, parameters, arguments).requirements.fields:
+            found = captured.path.find(arguments)
+            self.fields.add(getattr(found, "_field", found))  # of a component its field
+        return kernel, statics, keys, guards, hidden, brief
+
+    def _question(self, home, instance, parameters, arguments):
+        instance.cache = "not cached: its writes have numbers"
+
+    def _write(self, module, options, parameters, may_alias, given):
+        numbers = CallNumbers()
+        found = self._write_walked(module, options, parameters, may_alias, given, self._kind, numbers)
+        numbers.sites = module.write_sites()
+        return found
+
+
+class NumberedKernel(_Numbered):
+    """A kernel whose writes note their numbers."""
+
+    is_brief = False
+
+    def __init__(self, primal: Kernel):
+        self.__name__, self.__qualname__, self.__module__ = primal.__name__, primal.__qualname__, primal.__module__
+        self.__doc__ = f"{primal.__name__}, whose writes have numbers: see metate.numbered."
+        self._begin(primal.source, primal.own_options)
+
+
+class CheckedDerivative(_Numbered, Derivative):
+    """A derivative in reverse mode that stops where it would take a value that was written after its call."""
+
+    _kind = "grad"
+
+    def __init__(self, derivative: Derivative):
+        super().__init__(derivative.primal, "grad")
+
+
+Kernel.numbered_class = NumberedKernel
+Derivative.numbered_class = CheckedDerivative
+
+
+def _is_numbered(argument) -> bool:
+    return isinstance(argument, NDArray)
+
+
+def _is_not_numbered(argument) -> bool:
+    return not isinstance(argument, NDArray)
