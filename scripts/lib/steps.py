@@ -146,6 +146,12 @@ LONG = (
         *(("build-dev",), False, 0, 2),
         is_long=True,
     ),
+    Step(
+        "fuzz-tapes",
+        ("scripts/fuzz-kernels", "--tapes", "--count", "2000", "--seed", "{seed}"),
+        *(("build-dev",), False, 0, 1),
+        is_long=True,
+    ),
     # Slots in order, before and after each launch and in deterministic kernels, in every kernel.
     Step(
         "fuzz-kernels-sorted",

@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from differential import gradients
+from differential import gradients, tape_programs
 from differential.case import Case
 from differential.generate import generate
 from differential.reduce import Reducer, same_failure
@@ -50,7 +50,13 @@ class Search:
         """One by one: cases of several finds may have one name."""
         shown_by = json.loads(SHOWN_BY.read_text())
         for path in paths:
-            body = json.loads(path.read_text()).get("gradient")
+            saved = json.loads(path.read_text())
+            if "tape" in saved:
+                self.kernels += 1
+                if wrong := tape_programs.wrong_in(saved["tape"]):
+                    return gradients.Mismatch(path.stem, wrong)
+                continue
+            body = saved.get("gradient")
             if body:
                 self.kernels += 1
                 if wrong := gradients.wrong_in(body):

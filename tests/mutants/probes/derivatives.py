@@ -91,3 +91,56 @@ def neighbour_from_other_side():
             y[i] = 2 * x[i - 1] + 3 * x[i + 1] * x[i + 1]
 
     expect(gradient(run, [1, 1, 2, 3, 1, 1]), [2, 2, 14, 20, 6, 6])
+
+
+def validated(write, kind=mt.f64):
+    """What a tape with validation says of a kernel that squares what `write` changes afterwards; "": nothing."""
+    with mt.Context(debug=True):
+        x, loss = mt.field(kind), mt.field(mt.f64, (), needs_grad=True)
+        mt.root.pointer(mt.i, 4).place(x, x.grad)
+
+        @mt.kernel
+        def begin():
+            for i in range(4):
+                x[i] += 1
+
+        @mt.kernel
+        def read():
+            for i in x:
+                loss[None] += mt.math.dot(x[i], x[i]) if mt.static(kind is not mt.f64) else x[i] * x[i]
+
+        begin()
+        try:
+            with mt.ad.Tape(loss, validation=True):
+                read()
+                write(x)
+        except AssertionError as error:
+            return str(error)
+        return ""
+
+
+@probe("AdditionUnnumbered")
+def addition_unnumbered():
+    @mt.kernel
+    def write(x: mt.template()):
+        x[2] += 1
+
+    expect("overwritten since by kernel 'write'" in validated(write), True)
+
+
+@probe("DeactivationUnnumbered")
+def deactivation_unnumbered():
+    @mt.kernel
+    def write(x: mt.template()):
+        mt.deactivate(x.parent(), [2])
+
+    expect("overwritten since by kernel 'write'" in validated(write), True)
+
+
+@probe("NumberOfOneComponent")
+def number_of_one_component():
+    @mt.kernel
+    def write(x: mt.template()):
+        x[2].y = 5
+
+    expect("overwritten since by kernel 'write'" in validated(write, mt.types.vector(2, mt.f64)), True)
