@@ -544,6 +544,30 @@ def test_an_exception_leaves_nothing_behind():
     assert x.grad.to_numpy().tolist() == [4] * 4
 
 
+def test_a_tree_that_is_destroyed_under_the_tape():
+    x, y, loss = mt.field(mt.f32), mt.field(mt.f32, 3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)
+    builder = mt.FieldsBuilder()
+    builder.dense(mt.i, 3).place(x)
+    tree = builder.finalize()
+
+    @mt.kernel
+    def copy():
+        for i in x:
+            x[i] = 2 * y[i]
+
+    @mt.kernel
+    def read():
+        for i in y:
+            loss[None] += y[i] ** 2
+
+    y.fill(1)
+    with mt.ad.Tape(loss, validation=True):
+        mt.ad.no_grad(copy)()
+        read()
+        tree.destroy()
+    assert y.grad.to_numpy().tolist() == [2] * 3
+
+
 def test_numbers_can_be_looked_at():
     x, y, loss = mt.field(mt.f32, 3, needs_grad=True), mt.ndarray(mt.f32, 3), mt.field(mt.f32, (), needs_grad=True)
 

@@ -77,11 +77,11 @@ def test_what_the_other_libraries_have_is_justified():
     assert unknown == {}
 
 
-# Python: the default context, which contexts a thread has entered, what `metate check` imposes on the program that it runs, and
-# dropped windows, which wait until no other one draws.
+# Python: the default context, which contexts a thread has entered, what `metate check` imposes on the program that it runs,
+# dropped windows, which wait until no other one draws, and numbers of calls: memory that several contexts use has those of all.
 PYTHON = {
     ("context.py", "_default"), ("context.py", "_entered"), ("context.py", "_imposed"), ("device.py", "_LEFT"),
-    ("recording.py", "_watchers"),
+    ("recording.py", "_watchers"), ("remembered_call.py", "_at_hand"), ("remembered_call.py", "_numbers"),
 }  # fmt: skip
 HOLDERS = {
     "list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter", "Lock", "RLock", "local", "ContextVar", "count",

@@ -44,8 +44,8 @@ class WatchedElements:
         field._elements = self
 
     def leave(self) -> None:
-        """Gives the field its own elements back."""
-        if self._field._elements is self:
+        """Gives the field its own elements back, unless it has lost them with its tree."""
+        if self._field._has_memory and self._field._elements is self:
             self._field._elements = self._own
 
     def __getattr__(self, name):
