@@ -123,6 +123,55 @@ def runs(inputs, lists, values):
     return {"step": lambda: fill(keys), "outputs": dynamic_outputs(lists, x)}
 
 
+@WORK.spelling("lists below a pointer level, behind a test")
+def below_pointers(inputs, lists, values):
+    x = ti.field(ti.i32)
+    blocks = ti.root.pointer(ti.i, lists // 16)
+    blocks.dense(ti.i, 16).dynamic(ti.j, MOST, chunk_size=64).place(x)
+    keys = ti.field(ti.i32, shape=values)
+    keys.from_numpy(np.ascontiguousarray(inputs["keys"]))
+
+    @ti.kernel
+    def fill():
+        for p in keys:
+            if keys[p] >= 0:
+                x[keys[p]].append(p)
+
+    def step():
+        blocks.deactivate_all()
+        fill()
+
+    return {"step": step, "outputs": dynamic_outputs(lists, x)}
+
+
+@WORK.spelling("structs of the value and its key")
+def structs(inputs, lists, values):
+    entry = ti.types.struct(value=ti.i32, key=ti.i32)
+    x = entry.field()
+    level = ti.root.dense(ti.i, lists).dynamic(ti.j, MOST, chunk_size=64)
+    level.place(x)
+    keys = np.ascontiguousarray(inputs["keys"])
+
+    @ti.kernel
+    def fill(keys: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        for p in range(keys.shape[0]):
+            x[keys[p]].append(entry(value=p, key=keys[p]))
+
+    @ti.func
+    def length_of(i):
+        return x[i].length()
+
+    @ti.func
+    def value_of(i, j):
+        return x[i, j].value
+
+    def step():
+        level.deactivate_all()
+        fill(keys)
+
+    return {"step": step, "outputs": of_lists(lists, length_of, value_of)}
+
+
 @WORK.spelling("a table and counters, atomic_add gives the place", family="table")
 def table(inputs, lists, values):
     keys, count = ti.field(ti.i32, shape=values), ti.field(ti.i32, shape=lists)
@@ -145,6 +194,33 @@ def table(inputs, lists, values):
         return slots[i, j]
 
     return {"step": fill, "outputs": of_lists(lists, length_of, value_of)}
+
+
+@WORK.spelling("a table and counters, runs of 64 values, the place is kept", family="table")
+def table_of_runs(inputs, lists, values):
+    keys = np.ascontiguousarray(inputs["keys"])
+    count, slots = ti.field(ti.i32, shape=lists), ti.field(ti.i32, shape=lists * MOST)
+
+    @ti.kernel
+    def fill(keys: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        count.fill(0)
+        for run in range(keys.shape[0] // 64):
+            for q in range(64):
+                p = run * 64 + q
+                key = keys[p]
+                place = ti.atomic_add(count[key], 1)
+                if place < MOST:
+                    slots[key * MOST + place] = p
+
+    @ti.func
+    def length_of(i):
+        return count[i]
+
+    @ti.func
+    def value_of(i, j):
+        return slots[i * MOST + j]
+
+    return {"step": lambda: fill(keys), "outputs": of_lists(lists, length_of, value_of)}
 
 
 @WORK.spelling("counted, scanned, placed", family="table")

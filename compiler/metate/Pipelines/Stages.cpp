@@ -83,6 +83,7 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
         createPrivateCopies({tuning.copiesBytes, tuning.addsPerCell, tuning.leastAdds}));
     passes.addNestedPass<KernelOp>(
         createBinScatters({tuning.orderBytes, tuning.leastAdds, tuning.addsToOrder}));
+    passes.addNestedPass<KernelOp>(createCountPlaces({tuning.orderBytes, tuning.leastPlaces}));
   }
   // Once lengths and cells of lists have the same coordinates; lower-layout wants the loops as this pass leaves them.
   passes.addNestedPass<KernelOp>(createCutLists());

@@ -34,6 +34,7 @@ struct LayoutTuning {
   int64_t addsToOrder = 16;  ///< of an iteration that is put in order, at least
   int64_t addsPerCell = 8;   ///< of a piece, to each number of its copy, at least
   int64_t leastAdds = 0;     ///< of a piece
+  int64_t leastPlaces = 0;   ///< that a loop takes of lists and that are counted beforehand
   bool rows = true;          ///< may rows be read whole?
   bool ownWrites = true;     ///< may tiles hold cells that other iterations write meanwhile?
 };

@@ -410,6 +410,19 @@ def BinScatters : Metate_Pass<"metate-bin-scatters", "::metate::KernelOp"> {
   let statistics = [Statistic<"binned", "binned", "loops whose iterations are put in order">];
 }
 
+def CountPlaces : Metate_Pass<"metate-count-places", "::metate::KernelOp"> {
+  let summary = "places in many lists are counted before the loop that takes them";
+  let description = [{
+    Before: `metate.range (%p) { %k = metate.append %x["list"][%c]; ... }` with %c computed from what the loop does not write; or an integer `metate.atomic addi`
+    in place of the append whose old value is used. After: a range over parts of the iterations that counts, in a `metate.pool`, how many places each part takes of
+    each list; one over the lists, which takes places for all parts, side by side; and one over parts that runs the iterations, in order, with the places that are its own.
+    Where only the launch knows how long the loop is, it stays for short ones. Iterations get places in their order.
+  }];
+  let options = [Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"0", "of the counters, at most: the target's (LayoutTuning); 0: nothing is counted">,
+    Option<"least", "least", "int64_t", /*default=*/"4096", "places that a loop takes, at least">];
+  let statistics = [Statistic<"counted", "counted", "loops whose places are counted">];
+}
+
 def CutLists : Metate_Pass<"metate-cut-lists", "::metate::KernelOp"> {
   let summary = "a loop over the cells of a list goes chunk by chunk";
   let description = [{

@@ -67,8 +67,7 @@ static std::optional<ScatterBase> baseOf(Value coordinate) {
   return made;
 }
 
-/// Whether the loop, or what it calls, may write what the operation reads.
-static bool isWritten(RangeOp range, Operation *read) {
+bool metate::isWrittenIn(RangeOp range, Operation *read) {
   Value memory;
   std::optional<CellAccess> cell = CellAccess::of(read);
   if (auto load = dyn_cast<memref::LoadOp>(read))
@@ -109,7 +108,7 @@ static std::optional<llvm::SetVector<Operation *>> sliceOf(RangeOp range,
   }
   for (size_t k = 0; k < found.size(); ++k) {
     Operation *op = found[k];
-    bool isRead = isa<memref::LoadOp, LoadOp>(op) && !isWritten(range, op);
+    bool isRead = isa<memref::LoadOp, LoadOp>(op) && !isWrittenIn(range, op);
     if (op->getNumRegions() != 0 || !(isRead || isPure(op)))
       return {};
     for (Value operand : op->getOperands())
@@ -169,7 +168,7 @@ SmallVector<Operation *> metate::readsOfIteration(RangeOp range) {
   SmallVector<Operation *> reads;
   for (Operation &op : body) {
     if (!isa<memref::LoadOp, LoadOp>(op) ||
-        !getElementTypeOrSelf(op.getResult(0).getType()).isIntOrFloat() || isWritten(range, &op))
+        !getElementTypeOrSelf(op.getResult(0).getType()).isIntOrFloat() || isWrittenIn(range, &op))
       continue;
     bool isOfIteration = false;
     bool isKnown = llvm::all_of(op.getOperands(), [&](Value operand) {

@@ -29,6 +29,9 @@ llvm::SmallVector<mlir::Value> computeBases(mlir::OpBuilder &builder, RangeOp ra
                                             llvm::ArrayRef<ScatterBase> bases,
                                             mlir::Value iteration);
 
+/// Whether the loop, or what it calls, may write what the operation reads.
+bool isWrittenIn(RangeOp range, mlir::Operation *read);
+
 /// Reads of the loop's own block at places that the number of the iteration says, of what the loop does not write.
 llvm::SmallVector<mlir::Operation *> readsOfIteration(RangeOp range);
 

@@ -378,6 +378,21 @@ def slot_coordinates_reversed():
     expect(cells(tree.a), [[2, 1, 4]])
 
 
+@probe("PartsShareFirstPlace")
+def parts_share_first_place():
+    count = mt.field(i32, shape=2)
+
+    @mt.kernel
+    def run(keys: array(i32, 1), out: array(i32, 2)):
+        for p in range(keys.shape[0]):
+            out[keys[p], mt.atomic_add(count[keys[p]], 1)] = p
+
+    with mt.Context(chunk_ns=0):  # loops of any length have their places counted
+        out = np.full((2, 32), -1, np.int32)
+        run(np.arange(64, dtype=np.int32) % 2, out)
+    expect(np.sort(out, axis=1), np.arange(64).reshape(32, 2).T)
+
+
 @probe("ChunkOfFirst")
 def chunk_of_first():
     builder = mt.SNodeTreeBuilder()

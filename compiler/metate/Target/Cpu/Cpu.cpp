@@ -44,6 +44,7 @@ LayoutTuning CpuTarget::layoutTuning(const Options &options) const {
   tuning.addsPerCell = isForTests ? 1 : 8;
   tuning.addsToOrder = isForTests ? 1 : 16;
   tuning.leastAdds = isForTests ? 0 : 1 << 14;
+  tuning.leastPlaces = isForTests ? 0 : 1 << 12;
   // AddressSanitizer and ThreadSanitizer follow accesses of at most 16 bytes.
   tuning.rows = options.sanitizer == Sanitizer::None;
   tuning.ownWrites = options.sanitizer != Sanitizer::Thread;
