@@ -155,6 +155,83 @@ def serial(inputs, n):
     return made(fill, count_of, value_of)
 
 
+def arrays_with_counter(inputs, fill):
+    """A step by `fill(x, kept, count)` over arrays of NumPy."""
+    x, kept = np.ascontiguousarray(inputs["x"]), np.zeros(len(inputs["x"]), np.int32)
+    count, found = np.zeros(1, np.int32), np.zeros(2, np.int32)
+    array = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
+    @ti.kernel
+    def add_up(kept: array, count: array, found: array):
+        found[0] = count[0]
+        found[1] = 0
+        for j in range(count[0]):
+            found[1] += kept[j]
+
+    def outputs():
+        add_up(kept, count, found)
+        return {"found": found}
+
+    return {"step": lambda: fill(x, kept, count), "outputs": outputs}
+
+
+@WORK.spelling("arrays, a serialized loop")
+def serial_arrays(inputs, n):
+    array = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
+    @ti.kernel
+    def fill(x: array, kept: array, count: array):
+        place = 0
+        ti.loop_config(serialize=True)
+        for i in range(x.shape[0]):
+            value = x[i]
+            if value < HALF:
+                kept[place] = value
+                place += 1
+        count[0] = place
+
+    return arrays_with_counter(inputs, fill)
+
+
+@WORK.spelling("arrays, a while loop, a test in two parts")
+def while_arrays(inputs, n):
+    array = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
+    @ti.kernel
+    def fill(x: array, kept: array, count: array):
+        i = 0
+        place = 0
+        while i < x.shape[0]:
+            if x[i] >= 0 and x[i] < HALF:
+                kept[place] = x[i]
+                place = place + 1
+            i += 1
+        count[0] = place
+
+    return arrays_with_counter(inputs, fill)
+
+
+@WORK.spelling("a serialized loop, two counters: the others from the end")
+def two_counters(inputs, n):
+    x, kept, count, count_of, value_of = field_with_counter(inputs)
+
+    @ti.kernel
+    def fill():
+        low = 0
+        high = 0
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            if x[i] < HALF:
+                kept[low] = x[i]
+                low += 1
+            else:
+                high += 1
+                kept[n - high] = x[i]
+        count[None] = low
+
+    return made(fill, count_of, value_of)
+
+
 @WORK.spelling("counts of chunks, their sums, then places")
 def chunks(inputs, n):
     x, kept, count, count_of, value_of = field_with_counter(inputs)

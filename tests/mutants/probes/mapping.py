@@ -237,6 +237,24 @@ def run_takes_one_place():
     expect(np.sort(out), np.arange(0, 16, 2))
 
 
+@probe("KeptRunForgets")
+def kept_run_forgets():
+    @mt.kernel
+    def run(x: array(i32, 1), out: array(i32, 1)) -> i32:
+        place = 0
+        mt.loop_config(serialize=True)
+        for i in range(x.shape[0]):
+            if x[i] % 2 == 0:
+                out[place] = x[i]
+                place += 1
+        return place
+
+    with mt.Context(chunk_ns=0):  # blocks of 16 turns
+        x, out = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+        run(x, out)
+    expect(out[:32], np.arange(0, 64, 2))
+
+
 @probe("ExtentUnasked")
 def extent_unasked():
     @mt.kernel

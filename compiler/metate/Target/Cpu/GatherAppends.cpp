@@ -4,11 +4,14 @@
 // not to be foreseen. Here a block of iterations first puts what it will write side by side in an array of its own, then takes room for all of it by one
 // atomic operation, and writes it there. Which iteration gets which place is as free as before; of one worker's it stays in their order.
 //
+// A loop in order that counts what it keeps (`out[n] = x[i]; n += 1`) is one too: its places are in memory of its own (CarriedPlaces.h).
+//
 // What follows the place alone (the moved operations) must be accesses that the rest of the loop does not meet. Where not, the loop stays.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Target/Cpu/CarriedPlaces.h"
 #include "metate/Target/Cpu/GatheredRun.h"
 #include "metate/Target/Cpu/Passes.h"
 
@@ -66,7 +69,7 @@ bool addAccesses(Operation *op, Accesses &accesses) {
   } else {
     // What is local is an iteration's own, or an array like those that are made here.
     return op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op) ||
-           isa<memref::LoadOp, memref::StoreOp>(op);
+           isa<memref::LoadOp, memref::StoreOp, memref::AtomicRMWOp>(op);
   }
   return true;
 }
@@ -94,11 +97,17 @@ private:
     if (auto range = dyn_cast<RangeOp>(run.loop))
       return !range->hasAttr(mark::cells) && !range->hasAttr(mark::rest);
     auto loop = dyn_cast<scf::ForOp>(run.loop);
-    if (!loop || loop.getNumResults() || loop->hasAttr(mark::nest) || loop->hasAttr(mark::row) ||
-        !loop->getParentOfType<RangeOp>())
+    if (!loop || loop->hasAttr(mark::nest) || loop->hasAttr(mark::row))
       return false;
-    std::optional<APInt> turns = loop.getStaticTripCount();
-    return isKnownLong || (turns && turns->sge(leastGatheredTurns));
+    if (isKnownLong)
+      return true;
+    if (std::optional<APInt> turns = loop.getStaticTripCount())
+      return turns->sge(leastGatheredTurns);
+    // What an argument says, or one task of its own, is likely to be long.
+    Operation *task = taskBlockOf(loop).getParentOp();
+    return isa<memref::AtomicRMWOp>(run.site) &&
+           (loop->getParentOp() == task ||
+            !task->isAncestor(loop.getUpperBound().getParentRegion()->getParentOp()));
   }
 
   bool isOutside(Value value) {
@@ -110,6 +119,8 @@ private:
     if (auto rmw = dyn_cast<RmwOp>(run.site))
       return rmw.getKind() == arith::AtomicRMWKind::addi && !rmw.getOld().use_empty() &&
              isOutside(rmw.getBlock()) && isOutside(rmw.getOffset()) && isOutside(rmw.getValue());
+    if (auto kept = dyn_cast<memref::AtomicRMWOp>(run.site))
+      return isOutside(kept.getMemref()) && isOutside(kept.getValue());
     auto call = cast<TreeCallOp>(run.site);
     return call.getCallee() == "append" && call.getResult() && isOutside(call.getBlock()) &&
            llvm::all_of(call.getNumbers(), [&](Value value) { return isOutside(value); }) &&
@@ -220,17 +231,52 @@ struct GatherAppends : metate::impl::GatherAppendsBase<GatherAppends> {
         if (op->getParentOfType<RangeOp>())
           sites.push_back(op);
     });
-    llvm::SmallPtrSet<Operation *, 4> gathered; // loops over a block
-    for (Operation *site : sites) {
-      Gathering gathering(site, gathered);
-      if (!gathering.isPossible())
-        continue;
-      if (auto remark = remarkDone(gathering.run.loop, "gather-appends", "appends"))
-        remark << "places for " << Number("iterations", block)
-               << " iterations are taken at once: what is written there waits in an array";
-      gathered.insert(gatherRun(gathering.run, block));
-      ++gatheredPlaces;
+    for (Operation *site : sites)
+      gather(site);
+    SmallVector<scf::ForOp> loops;
+    kernel.walk([&](scf::ForOp loop) {
+      if (loop.getNumResults() != 0 && isa<RangeOp, SerialOp>(taskBlockOf(loop).getParentOp()))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      gatherCarried(loop);
+  }
+
+private:
+  bool gather(Operation *site) {
+    Gathering gathering(site, gathered);
+    if (!gathering.isPossible())
+      return false;
+    if (auto remark = remarkDone(gathering.run.loop, "gather-appends", "appends"))
+      remark << "places for " << Number("iterations", block)
+             << " iterations are taken at once: what is written there waits in an array";
+    gathered.insert(gatherRun(gathering.run, block));
+    ++gatheredPlaces;
+    return true;
+  }
+
+  /// Of a loop in order that counts its places.
+  void gatherCarried(scf::ForOp loop) {
+    CarriedPlaces carried(loop);
+    SmallVector<unsigned> chosen(carried.numbers());
+    while (!chosen.empty()) {
+      SmallVector<memref::AtomicRMWOp> sites = carried.copy(chosen);
+      SmallVector<unsigned> possible;
+      for (auto [number, site] : llvm::zip(chosen, sites))
+        if (Gathering(site, gathered).isPossible())
+          possible.push_back(number);
+      if (possible == chosen) {
+        carried.keep();
+        for (memref::AtomicRMWOp site : sites)
+          if (!gather(site))
+            takePlainly(site);
+        return;
+      }
+      carried.drop();
+      chosen = possible;
     }
   }
+
+  llvm::SmallPtrSet<Operation *, 4> gathered; ///< loops over a block
 };
 } // namespace

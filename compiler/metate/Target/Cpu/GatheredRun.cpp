@@ -7,6 +7,7 @@
 #include "metate/Target/Cpu/GatheredRun.h"
 #include "metate/Dialect/Elementary.h"
 #include "metate/Mutants/Mutants.h"
+#include "metate/Target/Cpu/CarriedPlaces.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -28,8 +29,7 @@ public:
 
   scf::ForOp write() {
     scf::ForOp each = isa<RangeOp>(run.loop) ? cutRange() : cutLoop();
-    Block &body = each->getParentOfType<RangeOp>().getBody().front();
-    OpBuilder start = OpBuilder::atBlockBegin(&body);
+    OpBuilder start = OpBuilder::atBlockBegin(&taskBlockOf(each));
     counter = local(start, 1, start.getIndexType());
     for (Value value : values)
       arrays.push_back(local(start, block, value.getType()));
@@ -88,13 +88,22 @@ private:
     Value step = loop.getStep();
     Value many = builder.createOrFold<arith::MulIOp>(loc, step, index(block));
     auto blocks = scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(),
-                                     loop.getUpperBound(), many);
-    builder.setInsertionPoint(blocks.getBody()->getTerminator());
+                                     loop.getUpperBound(), many, loop.getInitArgs());
+    builder.setInsertionPointToStart(blocks.getBody());
     Value next = arith::AddIOp::create(builder, loc, blocks.getInductionVar(), many);
     next = arith::MinSIOp::create(builder, loc, next, loop.getUpperBound());
-    auto each = scf::ForOp::create(builder, loop.getLoc(), blocks.getInductionVar(), next, step);
+    auto each = scf::ForOp::create(builder, loop.getLoc(), blocks.getInductionVar(), next, step,
+                                   blocks.getRegionIterArgs());
     replace(loop.getInductionVar(), each.getInductionVar());
+    for (auto [old, made] : llvm::zip(loop.getRegionIterArgs(), each.getRegionIterArgs()))
+      replace(old, made);
+    if (loop.getNumResults() != 0) {
+      scf::YieldOp::create(builder, loc, each.getResults());
+      OpBuilder atEnd = OpBuilder::atBlockEnd(each.getBody());
+      scf::YieldOp::create(atEnd, loc, loop.getBody()->getTerminator()->getOperands());
+    }
     take(*loop.getBody(), each);
+    loop.replaceAllUsesWith(blocks.getResults());
     loop.erase();
     run.loop = blocks;
     return each;
@@ -158,6 +167,17 @@ private:
       taken.getOffsetMutable().assign(offset);
       return taken.getOld();
     }
+    if (auto kept = dyn_cast<memref::AtomicRMWOp>(run.site)) {
+      step = outside(kept.getValue());
+      SmallVector<Value> at{index(0)};
+      Value first = memref::LoadOp::create(builder, loc, kept.getMemref(), at);
+      Value room = arith::IndexCastOp::create(builder, loc, first.getType(), count);
+      room = builder.createOrFold<arith::MulIOp>(loc, room, step);
+      if (!isMutant(Mutant::KeptRunForgets))
+        memref::StoreOp::create(builder, loc, arith::AddIOp::create(builder, loc, first, room),
+                                kept.getMemref(), at);
+      return first;
+    }
     auto call = cast<TreeCallOp>(run.site);
     SmallVector<Value> numbers, coordinates;
     for (Value value : call.getNumbers())
@@ -177,7 +197,7 @@ private:
     Value own = arith::IndexCastOp::create(builder, loc, type, number);
     if (isMutant(Mutant::RunTakesOnePlace))
       own = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, 0));
-    if (isa<RmwOp>(run.site))
+    if (!isa<TreeCallOp>(run.site))
       return builder.createOrFold<arith::AddIOp>(
           loc, first, builder.createOrFold<arith::MulIOp>(loc, own, step));
     auto constant = [&](int64_t value) {

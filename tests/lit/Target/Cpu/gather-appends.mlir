@@ -125,3 +125,86 @@ metate.kernel @apart(%count: !metate.block, %x: !metate.block, %out: !metate.blo
   }
   metate.return
 }
+
+// A loop in order that counts what it keeps: the number is in memory, and goes up once a block. What else it carries goes on.
+// CHECK-LABEL: metate.kernel @carried(
+// CHECK-DAG: %[[N:.*]] = memref.alloca() : memref<1xindex>
+// CHECK-DAG: %[[KEPT:.*]] = memref.alloca() : memref<64xi32>
+// CHECK-DAG: %[[PLACE:.*]] = memref.alloca() : memref<1xi32>
+// CHECK: memref.store %c0_i32, %[[PLACE]]
+// CHECK: %[[SUM:.*]] = scf.for %{{.*}} = %c0 to %{{.*}} step %c64 iter_args(%[[S:.*]] = %c0_i32)
+// CHECK:   scf.for {{.*}} iter_args(%{{.*}} = %[[S]])
+// CHECK:     %[[X:.*]] = metate.read
+// CHECK-NOT: scf.if
+// CHECK:     memref.store %[[X]], %[[KEPT]]
+// CHECK:   scf.if
+// CHECK:     %[[FIRST:.*]] = memref.load %[[PLACE]]
+// CHECK:     %[[NEXT:.*]] = arith.addi %[[FIRST]], %{{.*}} : i32
+// CHECK:     memref.store %[[NEXT]], %[[PLACE]]
+// CHECK:     scf.for
+// CHECK:       metate.write
+// CHECK: %[[ALL:.*]] = memref.load %[[PLACE]]
+// CHECK: metate.write %[[SUM]]
+// CHECK: metate.write %[[ALL]]
+metate.kernel @carried(%x: !metate.block, %out: !metate.block, %n: index) {
+  %zero = arith.constant 0 : index
+  %four = arith.constant 4 : index
+  %step = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0 : i32
+  %half = arith.constant 500 : i32
+  metate.serial {
+    %r:2 = scf.for %i = %zero to %n step %step iter_args(%s = %none, %k = %none) -> (i32, i32) {
+      %o = arith.muli %i, %four : index
+      %v = metate.read %x[%o] scope 0 : i32
+      %t = arith.addi %s, %v : i32
+      %c = arith.cmpi slt, %v, %half : i32
+      %next = scf.if %c -> (i32) {
+        %at = arith.index_cast %k : i32 to index
+        %p = arith.muli %at, %four : index
+        metate.write %v, %out[%p] scope 1 : i32
+        %more = arith.addi %k, %one : i32
+        scf.yield %more : i32
+      } else {
+        scf.yield %k : i32
+      }
+      scf.yield %t, %next : i32, i32
+    }
+    metate.write %r#0, %out[%zero] scope 1 : i32
+    metate.write %r#1, %x[%zero] scope 0 : i32
+    metate.yield
+  }
+  metate.return
+}
+
+// A number that the loop looks at elsewhere, or that another value becomes, is no place.
+// CHECK-LABEL: metate.kernel @asked(
+// CHECK-NOT: memref.alloca
+metate.kernel @asked(%x: !metate.block, %out: !metate.block, %n: index) {
+  %zero = arith.constant 0 : index
+  %four = arith.constant 4 : index
+  %step = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0 : i32
+  metate.serial {
+    %r:2 = scf.for %i = %zero to %n step %step iter_args(%k = %none, %last = %none) -> (i32, i32) {
+      %o = arith.muli %i, %four : index
+      %v = metate.read %x[%o] scope 0 : i32
+      %c = arith.cmpi slt, %v, %one : i32
+      %next:2 = scf.if %c -> (i32, i32) {
+        %at = arith.index_cast %k : i32 to index
+        %p = arith.muli %at, %four : index
+        metate.write %v, %out[%p] scope 1 : i32
+        %more = arith.addi %k, %one : i32
+        scf.yield %more, %last : i32, i32
+      } else {
+        scf.yield %k, %k : i32, i32
+      }
+      scf.yield %next#0, %next#1 : i32, i32
+    }
+    metate.write %r#0, %x[%zero] scope 0 : i32
+    metate.write %r#1, %out[%zero] scope 1 : i32
+    metate.yield
+  }
+  metate.return
+}
