@@ -6,7 +6,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace metate {
 
@@ -37,13 +36,7 @@ struct ConstantSum {
 };
 
 /// Has the value one value in all of the launch? Computed from arguments of the kernel, and from constants, alone.
-inline bool isOfLaunch(mlir::Value value) {
-  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
-    return llvm::isa<KernelOp>(argument.getOwner()->getParentOp());
-  mlir::Operation *op = value.getDefiningOp();
-  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         llvm::all_of(op->getOperands(), [](mlir::Value operand) { return isOfLaunch(operand); });
-}
+bool isOfLaunch(mlir::Value value);
 
 /// Two values that differ in every launch, and in all of it.
 inline bool areApart(const ConstantSum &a, const ConstantSum &b) {

@@ -29,6 +29,9 @@ using namespace metate;
 /// What computing a place's sum may take, in operations for each addition: an atomic addition takes longer.
 static constexpr int64_t mostSumOperations = 32, elementaryOperations = 16;
 
+/// Places along an axis between the first and the last addition of an iteration: those between others are read and written, too.
+static constexpr int64_t mostBetween = 16;
+
 namespace {
 /// A loop variable, or what is the same in all iterations, and a constant.
 struct ShiftedVariable {
@@ -87,6 +90,13 @@ struct Addition {
 struct Sum {
   SmallVector<Addition> additions;
   SmallVector<int64_t> least, most; // of the shifts
+
+  bool isWide() const {
+    return llvm::any_of(llvm::zip(least, most), [](auto pair) {
+      auto [first, last] = pair;
+      return last - first > mostBetween;
+    });
+  }
 };
 
 class Gatherer {
@@ -103,10 +113,13 @@ public:
       return "what it adds to is not named by its variables and constants";
     if (!addsToNeighbours())
       return "it adds to places that its iterations own";
-    for (auto &[key, sum] : sums)
+    for (auto &[key, sum] : sums) {
+      if (sum.isWide())
+        return "what it adds to lies far apart";
       for (Addition &addition : sum.additions)
         if (const char *why = judgeSlice(addition))
           return why;
+    }
     return cost > mostSumOperations * count
                ? "what it adds would take too long to compute for each place"
                : nullptr;
@@ -308,13 +321,18 @@ private:
 
   /// The same value computed anew, of what is the same in all iterations.
   Value copyHere(OpBuilder &builder, Value value) {
+    IRMapping made;
+    return copyHere(builder, value, made);
+  }
+
+  Value copyHere(OpBuilder &builder, Value value, IRMapping &made) {
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != &body)
-      return value;
-    IRMapping map;
+    if (!op || op->getBlock() != &body || made.contains(value))
+      return made.lookupOrDefault(value);
     for (Value operand : op->getOperands())
-      map.map(operand, copyHere(builder, operand));
-    return builder.clone(*op, map)->getResult(cast<OpResult>(value).getResultNumber());
+      copyHere(builder, operand, made);
+    builder.clone(*op, made);
+    return made.lookup(value);
   }
 
   static Value fixed(OpBuilder &builder, Location loc, int64_t value) {
@@ -380,7 +398,8 @@ private:
         continue;
       // A variable and a constant stay that, so that rows are seen.
       bool isIndex = op.getNumResults() == 1 && op.getResult(0).getType().isIndex();
-      std::optional<ShiftedVariable> shifted = isIndex ? ShiftedVariable::of(op.getResult(0), loop) : std::nullopt;
+      std::optional<ShiftedVariable> shifted =
+          isIndex ? ShiftedVariable::of(op.getResult(0), loop) : std::nullopt;
       if (shifted && shifted->variable) {
         unsigned k = *shifted->variable;
         int64_t by = shifted->sum.constant - addition.shift[k];

@@ -40,7 +40,8 @@ struct PrivateReductions : metate::impl::PrivateReductionsBase<PrivateReductions
 
 private:
   static SharedAccess ofTree(Operation *op, const CellAccess &cell) {
-    SharedAccess access{op, cell.tree, cell.path, llvm::to_vector(cell.coordinates), std::nullopt, false};
+    SharedAccess access{op,           cell.tree, cell.path, llvm::to_vector(cell.coordinates),
+                        std::nullopt, false};
     if (auto atomic = dyn_cast<AtomicOp>(op)) {
       llvm::append_range(access.indices, atomic.getComponents());
       if (atomic.getOld().use_empty())
@@ -112,7 +113,8 @@ private:
   }
 
   /// Why an access is no reduction; empty: it is one.
-  StringRef problemOf(Operation *loop, const SharedAccess &access, ArrayRef<SharedAccess> accesses) {
+  StringRef problemOf(Operation *loop, const SharedAccess &access,
+                      ArrayRef<SharedAccess> accesses) {
     if (!access.kind)
       return "the value from before is used";
     if (access.kind == arith::AtomicRMWKind::assign)

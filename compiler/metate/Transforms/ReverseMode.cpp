@@ -36,8 +36,7 @@ ReverseMode::ReverseMode(KernelOp kernel, const DerivativePlaces &places,
                          const DerivativeActivity &activity, const NeededValues &needed,
                          const WriteNumbers &numbers)
     : kernel(kernel), places(places), activity(activity), needed(needed), numbers(numbers),
-      partial(kernel),
-      builder(kernel.getContext()) {}
+      partial(kernel), builder(kernel.getContext()) {}
 
 LogicalResult ReverseMode::run() {
   Block &body = kernel.getBody().front();
