@@ -73,7 +73,7 @@ llvm::Expected<std::unique_ptr<InterpretedCode>> interpret(Interpreter &self, ml
   // numbers, which know nothing of the pass.
   if (llvm::any_of(interpreted->getOps<KernelOp>(),
                    [](KernelOp kernel) { return standsForDerivative(kernel, reverseMode); }))
-    if (llvm::Error error = makeDerivatives(*interpreted))
+    if (llvm::Error error = makeDerivatives(*interpreted, options))
       return error;
   // The interface is the compiler's, so that a kernel looks the same to its host on any target.
   mlir::OwningOpRef<mlir::ModuleOp> lowered = interpreted->clone();

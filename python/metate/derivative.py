@@ -12,14 +12,25 @@ import functools
 import linecache
 import re
 import types as python_types
+from typing import Any
 
-from .errors import CompilationError, DerivativeError_
+from .errors import CompilationError, DerivativeError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter
-from .kernel import Kernel
+from .kept import ArrayPlace, Kept, MemberPlace
+from .kernel import _ALIAS, Kernel, _at_the_users_line
+from .kernel_views import choices_of
 from .remembered_call import KeysAgain
 
 _REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|derivative) of .+)')
+
+
+class _Overwrites(Exception):
+    """A launch that would overwrite what is needed: `places`."""
+
+    def __init__(self, places):
+        super().__init__(places)
+        self.places = places
 
 
 class Derivative(Kernel):
@@ -48,6 +59,41 @@ class Derivative(Kernel):
     def grad(self):
         """Raises DerivativeError_: a derivative has none."""
         raise DerivativeError_(f"{self.__name__}: a derivative has no derivative itself", file=self.source.file)
+
+    def restored(self, *arguments, **keywords):
+        """Calls it where what the primal overwrote, and this needs, is there again: fields and arrays hold what they held before.
+
+        A tape keeps that and puts it back by itself.
+        """
+        bound = self._bind(arguments, keywords)
+        return self.call_restored(bound)
+
+    def call_restored(self, arguments: tuple) -> None:
+        """`restored` with one argument for each parameter."""
+        home = self._home()
+        launch = self._dispatcher_for(home, "restored", functools.partial(self._target, home, False, is_restored=True))
+        self._launcher_of(launch)(*arguments)
+
+    def call_primal(self, arguments: tuple) -> tuple[Any, Kept | None]:
+        """Calls the primal with one argument for each parameter, for a derivative that will be called with the same ones.
+
+        Returns (what the primal returns, what it overwrote that the derivative needs). With the second one the derivative is to
+        be called by `call_restored`, after it was put back; None: there is no such thing.
+        Raises CompilationError where the primal has no derivative.
+        """
+        home = self.primal._home()
+        launch = self._dispatcher_for(home, "followed", functools.partial(self._primal_target, home))
+        kept = None
+        try:
+            return self.primal._launcher_of(launch)(*arguments), None
+        except _Overwrites as found:
+            kept = Kept(found.places)
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+        except RuntimeError_ as error:
+            if error.status != _ALIAS:
+                raise
+        return self.primal.call_bound(arguments), kept
 
     def derivative(self, kind):
         """Raises DerivativeError_."""
@@ -106,19 +152,69 @@ class Derivative(Kernel):
 
         return without_result
 
-    def _target(self, home, may_alias, arguments):
+    def _target(self, home, may_alias, arguments, is_restored=False):
         """As of kernels; an array or tree without a gradient is a constant, which another one with a gradient is not."""
         kernel, statics, keys, guards, hidden, brief = super()._target(home, may_alias, arguments)
-        shape = self._shape
-        if shape is not None:
-            arguments = shape.gathered(arguments)
-        starts = range(len(arguments)) if shape is None else shape.starts
-        parameters = self._specialisation(home.options, arguments)
+        parameters, places = self._needed_before(home, may_alias, self._gathered(arguments))
+        if places and not is_restored:
+            names = ", ".join(f"'{place.name}'" for place in places)
+            raise DerivativeError_(
+                f"{self.__name__}: the kernel overwrites {names}, and its derivative needs what was there before: call the "
+                f"kernel in the block of an mt.ad.Tape, which keeps it, or put it back and call {self.__name__}.restored(...)",
+                file=self.source.file,
+                line=self.source.first_line,
+            )
+        return kernel, statics, keys, guards + self._guards_of_partners(parameters, both=False), hidden, brief
+
+    def _primal_target(self, home, arguments):
+        """The slow path of `call_primal`: an instance that overwrites nothing which is needed. Raises _Overwrites."""
+        kernel, statics, keys, guards, hidden, brief = self.primal._target(home, False, arguments)
+        parameters, places = self._needed_before(self._home(), False, self._gathered(arguments))
+        if places:
+            raise _Overwrites(places)
+        return kernel, statics, keys, guards + self._guards_of_partners(parameters, both=True), hidden, brief
+
+    def _gathered(self, arguments):
+        """One argument for each parameter, of those that a dispatcher has."""
+        return arguments if self._shape is None else self._shape.gathered(arguments)
+
+    def keep(self, arguments: tuple) -> Kept | None:
+        """What a call of the primal, with one argument for each parameter, will overwrite and this needs; None: nothing."""
+        try:
+            places = self._needed_before(self._home(), False, self._without_packs(arguments))[1]
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+        return Kept(places) if places else None
+
+    def _needed_before(self, home, may_alias, given):
+        """(specialisation, places): what the derivative for these arguments reads as it was before the primal ran."""
+        parameters = self._specialisation(home.options, given)
+        requirements = self._instance_for(home, may_alias, parameters, given).requirements
+        if not requirements.before:
+            return parameters, []
+        numbers, places = {name: number for number, name in enumerate(parameters)}, []
+        trees, hidden = requirements.trees(given), [getattr(one, "name", None) for one in requirements.hidden]
+        for name, member in requirements.before:
+            number = numbers.get(name, numbers.get(name.partition(".")[0]))  # of a member of a struct the array
+            thing = trees[hidden.index(name)] if number is None else given[number]
+            places += self._places_of(thing, name, member)
+        return parameters, places
+
+    def _places_of(self, thing, name, member):
+        return [MemberPlace(thing, member) if member else ArrayPlace(thing, name)]
+
+    def _guards_of_partners(self, parameters, both):
+        """That arrays have no gradients, where the code takes them for constants; `both`: and that others have some."""
+        starts = range(len(parameters)) if self._shape is None else self._shape.starts
+        guards = []
         for start, (name, one) in zip(starts, parameters.items()):
             is_constant = getattr(self.source.parameters[name].annotation, "needs_grad", None) is False
-            if not is_constant and self._could_have_more(one):
-                guards += ((start, (), (self._has_none,)),)
-        return kernel, statics, keys, guards, hidden, brief
+            kinds = (ArrayParameter, StructArrayParameter, TreeParameter)
+            if isinstance(one, kinds) and not is_constant:
+                lacks = self._could_have_more(one)
+                if both or lacks:
+                    guards.append((start, (), (self._has_none if lacks else self._has_one,)))
+        return tuple(guards)
 
     def _given_by(self, home):
         """In reverse the random numbers that the kernel drew; in forward mode, which is the kernel, ones of its own."""
@@ -142,6 +238,18 @@ class Derivative(Kernel):
 
     def _has_none(self, argument) -> bool:
         return getattr(argument, self.kind, None) is None
+
+    def _has_one(self, array) -> bool:
+        return not self._has_none(array)
+
+    def _walk(self, options, parameters=None, may_alias=False, module=None, given=None):
+        from metate_native import _compiler
+
+        is_own = module is None
+        module, requirements = super()._walk(options, parameters, may_alias, module, given)
+        if is_own and self.kind == "grad":
+            requirements.before = _compiler.read_before(module, choices_of(options, self._own.get("debug")))
+        return module, requirements
 
     def _subject(self):
         from .object_cache.kernels import Subject

@@ -86,7 +86,7 @@ class Home:
         self.key = holdings.key
         self.holdings = weakref.ref(holdings)
         self.lock = threading.Lock()
-        self.dispatchers = {}  # may_alias -> dispatcher
+        self.dispatchers = {}  # may_alias, or a name of other launches -> dispatcher
         self.buckets = {}  # (specialisation, may_alias) -> Bucket
 
     def holder(self):

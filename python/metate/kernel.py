@@ -229,7 +229,10 @@ class Kernel(KernelViews, _runtime.Callable):
 
     def _launcher(self, home, may_alias):
         """What is called with one argument for each parameter."""
-        launch = self._dispatcher(home, may_alias)
+        return self._launcher_of(self._dispatcher(home, may_alias))
+
+    def _launcher_of(self, launch):
+        """What is called with one argument for each parameter, of what takes those of the code."""
         shape = self._shape
         if shape is None and not self.source.packs:
             return launch
@@ -255,10 +258,15 @@ class Kernel(KernelViews, _runtime.Callable):
 
     def _dispatcher(self, home, may_alias):
         """What picks and launches the instance that fits a call's arguments."""
+        return self._dispatcher_for(home, may_alias, functools.partial(self._target, home, may_alias))
+
+    @staticmethod
+    def _dispatcher_for(home, key, target):
+        """The dispatcher of a home that has this key; it is made with this slow path."""
         with home.lock:
-            found = home.dispatchers.get(may_alias)
+            found = home.dispatchers.get(key)
             if found is None:
-                found = home.dispatchers[may_alias] = _runtime.Dispatcher(functools.partial(self._target, home, may_alias))
+                found = home.dispatchers[key] = _runtime.Dispatcher(target)
             return found
 
     def _target(self, home, may_alias, arguments):
@@ -428,9 +436,15 @@ class Kernel(KernelViews, _runtime.Callable):
             checks = {*options.checks, *(_DEBUG_CHECKS if choices.debug else ())}
             if not options.stop:
                 choices.debug = False  # its checks would end a launch that is to go on
-            return compiler.compile(module, choices, stage=options.interp_stage, checks=sorted(checks), stop=options.stop)
+            return compiler.compile(
+                module, choices, stage=self.interpreted_stage(options), checks=sorted(checks), stop=options.stop
+            )
         except _compiler.CompileError as error:
             raise CompilationError(f"{self.__name__}: {error}", file=self.source.file, line=self.source.first_line) from None
+
+    def interpreted_stage(self, options) -> str:
+        """The stage after which the reference interpreter runs it."""
+        return options.interp_stage
 
     def import_module(self, parameters=None, may_alias=False, module=None):
         """The import stage: this kernel's IR.

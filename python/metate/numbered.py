@@ -42,9 +42,9 @@ class _Numbered(Kernel):
                 found[name] = one._replace(partners=(*one.partners, (NUMBERS, True)))
         return found
 
-    def _target(self, home, may_alias, arguments):
+    def _target(self, home, may_alias, arguments, **more):
         """As of kernels; arrays of others, whose writes have no numbers, are something else."""
-        kernel, statics, keys, guards, hidden, brief = super()._target(home, may_alias, arguments)
+        kernel, statics, keys, guards, hidden, brief = super()._target(home, may_alias, arguments, **more)
         shape = self._shape
         if shape is not None:
             arguments = shape.gathered(arguments)
@@ -86,6 +86,12 @@ class CheckedDerivative(_Numbered, Derivative):
 
     def __init__(self, derivative: Derivative):
         super().__init__(derivative.primal, "grad")
+
+    def _places_of(self, thing, name, member):
+        """The numbers, too: what is put back was written when these were."""
+        places = super()._places_of(thing, name, member)
+        numbers = getattr(thing, NUMBERS, None)
+        return places if numbers is None else places + super()._places_of(numbers, name, member)
 
 
 Kernel.numbered_class = NumberedKernel

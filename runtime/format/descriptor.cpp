@@ -101,8 +101,8 @@ private:
 
   metate_status checkArgument(uint32_t index) {
     const metate_argument_info &argument = descriptor.arguments()[index];
-    const uint32_t access =
-        METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE | METATE_ACCESS_SORT;
+    const uint32_t access = METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE |
+                            METATE_ACCESS_SORT | METATE_ACCESS_BEFORE;
     const uint32_t flags = METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT;
     if (!isText(argument.name))
       return corrupt("argument", index, "its name is outside the descriptor");

@@ -77,7 +77,8 @@ std::string accessOf(uint32_t access) {
   const std::pair<uint32_t, const char *> names[] = {{METATE_ACCESS_READ, "read"},
                                                      {METATE_ACCESS_WRITE, "write"},
                                                      {METATE_ACCESS_ACTIVATE, "activate"},
-                                                     {METATE_ACCESS_SORT, "sort"}};
+                                                     {METATE_ACCESS_SORT, "sort"},
+                                                     {METATE_ACCESS_BEFORE, "before"}};
   for (auto [bit, name] : names)
     if (access & bit)
       text += (text.empty() ? "" : ", ") + std::string(name);

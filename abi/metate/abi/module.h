@@ -142,7 +142,8 @@ enum {
   METATE_ACCESS_READ = 1u,
   METATE_ACCESS_WRITE = 2u,
   METATE_ACCESS_ACTIVATE = 4u, /* a tree whose cells the kernel may activate */
-  METATE_ACCESS_SORT = 8u      /* a tree whose slots the kernel puts in order where they are not */
+  METATE_ACCESS_SORT = 8u,     /* a tree whose slots the kernel puts in order where they are not */
+  METATE_ACCESS_BEFORE = 16u   /* of a derivative: it reads what was there before the primal ran */
 };
 
 enum {

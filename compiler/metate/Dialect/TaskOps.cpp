@@ -69,7 +69,7 @@ LogicalResult ArgumentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return wrong("(G4)") << "rank " << rank << " does not fit kind '" << kind << "' with "
                          << element.size() << " element dimensions";
   if ((access & ~int64_t(METATE_ACCESS_READ | METATE_ACCESS_WRITE | METATE_ACCESS_ACTIVATE |
-                         METATE_ACCESS_SORT)) ||
+                         METATE_ACCESS_SORT | METATE_ACCESS_BEFORE)) ||
       (flags & ~int64_t(METATE_ARGUMENT_CONTIGUOUS | METATE_ARGUMENT_RESULT)))
     return wrong("(G5)") << "unknown bits in access " << access << " or flags " << flags;
   return success();

@@ -107,6 +107,8 @@ static std::string describe(const StaticModule &module, const StaticKernel &kern
                                                 : "; not accessed");
     if (info.access & METATE_ACCESS_ACTIVATE)
       out << ", cells are activated";
+    if (info.access & METATE_ACCESS_BEFORE)
+      out << "; what it held before the primal ran";
   }
   return text;
 }

@@ -254,10 +254,10 @@ llvm::Error metate::recordInterfaces(ModuleOp module) {
   return llvm::Error::success();
 }
 
-llvm::Error metate::makeDerivatives(ModuleOp module) {
+llvm::Error metate::makeDerivatives(ModuleOp module, const Options &options) {
   DiagnosticText diagnostics(module.getContext());
   PassManager passes(module.getContext());
-  passes.addPass(createDifferentiate());
+  passes.addPass(createDifferentiate({options.unrollLoops}));
   if (failed(passes.run(module)))
     return llvm::createStringError("metate-differentiate failed\n" + diagnostics.text);
   return llvm::Error::success();

@@ -68,7 +68,7 @@ llvm::Error runStages(mlir::ModuleOp module, Stage from, Stage to, const Compile
 llvm::Error recordInterfaces(mlir::ModuleOp module);
 
 /// Writes the derivatives that imported kernels stand for, and does nothing else of stage simplify.
-llvm::Error makeDerivatives(mlir::ModuleOp module);
+llvm::Error makeDerivatives(mlir::ModuleOp module, const Options &options);
 
 /// Stage emit alone, for a module after stage map whose code does for all targets: written by hand, for tests.
 llvm::Error emitFor(mlir::ModuleOp module, llvm::ArrayRef<TargetPtr> targets,

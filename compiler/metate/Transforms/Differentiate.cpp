@@ -7,6 +7,7 @@
 #include "metate/Dialect/Call.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/ForwardMode.h"
+#include "metate/Transforms/IterationVariables.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/ReverseMode.h"
 #include "metate/Transforms/StaleReads.h"
@@ -43,7 +44,7 @@ private:
   LogicalResult differentiate(KernelOp kernel, StringRef mode) {
     kernel->removeAttr(mark::differentiate);
     if (kernel.getMayAlias())
-      return kernel.emitError("gradient of kernel '" + kernel.getSymName() +
+      return kernel.emitError("derivative of kernel '" + kernel.getSymName() +
                               "': arrays that overlap have no derivatives of their own; give it "
                               "arrays that lie apart");
     if (failed(inlineFunctions(kernel)) || failed(prepare(kernel)))
@@ -53,19 +54,48 @@ private:
       return failure();
     WriteNumbers numbers(kernel);
     dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
-    DerivativeActivity activity(kernel, places);
-    LogicalResult done = success();
-    if (mode == forwardMode) {
-      done = ForwardMode(kernel, places, activity).run();
-    } else {
-      NeededValues needed(kernel, places, activity);
-      done = failure(failed(checkStaleReads(kernel, needed)) ||
-                     failed(checkVisitedCells(kernel, needed)));
-      if (succeeded(done))
-        done = ReverseMode(kernel, places, activity, needed, numbers).run();
-    }
     ++differentiated;
-    return done;
+    return mode == forwardMode ? forward(kernel, places) : reverse(kernel, places, numbers);
+  }
+
+  LogicalResult forward(KernelOp kernel, const DerivativePlaces &places) {
+    if (hasOtherAtomics(kernel) && failed(useVariables(kernel)))
+      return failure();
+    return ForwardMode(kernel, places, DerivativeActivity(kernel, places)).run();
+  }
+
+  LogicalResult reverse(KernelOp kernel, const DerivativePlaces &places,
+                        const WriteNumbers &numbers) {
+    auto activity = std::make_unique<DerivativeActivity>(kernel, places);
+    auto needed = std::make_unique<NeededValues>(kernel, places, *activity);
+    std::optional<ReadStates> states = ReadStates::of(kernel, *needed, /*reports=*/false);
+    if (!states || hasOtherAtomics(kernel)) {
+      if (failed(useVariables(kernel)))
+        return failure();
+      activity = std::make_unique<DerivativeActivity>(kernel, places);
+      needed = std::make_unique<NeededValues>(kernel, places, *activity);
+      states = ReadStates::of(kernel, *needed, /*reports=*/true);
+    }
+    if (!states || failed(checkVisitedCells(kernel, *needed)))
+      return failure();
+    states->mark(kernel);
+    return ReverseMode(kernel, places, *activity, *needed, numbers).run();
+  }
+
+  LogicalResult useVariables(KernelOp kernel) {
+    makeIterationVariables(kernel);
+    return prepare(kernel);
+  }
+
+  /// Atomic operations that have no derivative, unless nobody else is at their places.
+  static bool hasOtherAtomics(KernelOp kernel) {
+    return kernel
+        ->walk([](Operation *op) {
+          std::optional<MemoryAccess> access = MemoryAccess::of(op);
+          bool isOther = access && access->combined && !access->isSum();
+          return isOther ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   /// The kernel comes from the front end: variables become values, then each value is computed once.

@@ -18,11 +18,14 @@ static ArgumentAttr argumentOf(KernelOp kernel, unsigned number) {
   auto sign = kernel.getArgAttrOfType<TypeAttr>(number, mark::type);
   auto element = kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, mark::element);
   auto access = kernel.getArgAttrOfType<IntegerAttr>(number, mark::access);
+  int64_t accesses = access ? access.getInt() : 0;
+  if (kernel.getArgAttr(number, mark::before))
+    accesses |= METATE_ACCESS_BEFORE;
   std::string text = name ? name.str() : "arg" + std::to_string(number);
   auto make = [&](StringRef kind, Type scalar, ArrayRef<int64_t> shape, int64_t rank,
                   int64_t flags) {
     return ArgumentAttr::get(kernel.getContext(), text, kind, sign ? sign.getValue() : scalar,
-                             shape, rank, access ? access.getInt() : 0, flags);
+                             shape, rank, accesses, flags);
   };
   if (isa<TreeType>(type))
     return make("tree", type, {}, 0, 0);

@@ -1,7 +1,7 @@
 //===- StaleReads.cpp - what a kernel reads and then overwrites -*- C++ -*-===//
 //
-// A write comes after a read if it stands behind it, or in a later turn of a loop around both. The second is asked of each loop:
-// turns in order that write what earlier ones have read, and iterations of a parallel loop that do not own what they touch.
+// A write comes after a read if it stands behind it, or in a later turn of a loop around both (and before it likewise). The second is
+// asked of each loop: turns in order that write what earlier ones have read, and iterations of a parallel loop that do not own what they touch.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/StaleReads.h"
@@ -25,37 +25,44 @@ std::string metate::shownName(KernelOp kernel, const MemoryAccess &access) {
   if (!access.path.empty())
     return shownMember(kernel, argument.getArgNumber(), access.path).name;
   auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), mark::name);
+  if (name && isLocalArray(kernel, access.base))
+    return name.getValue().split('.').second.str(); // a variable of the kernel
   return name ? name.str() : "an array";
 }
 
 namespace {
-/// May the write overwrite what was read, after it was read?
-class Later {
+/// A read and a write of one member or array: may they meet, and in which order?
+class Meeting {
 public:
-  Later(const MemoryAccess &read, const MemoryAccess &write) : read(read), write(write) {
+  Meeting(const MemoryAccess &read, const MemoryAccess &write) : read(read), write(write) {
     for (auto [a, b] : llvm::zip(read.coordinates, write.coordinates))
       pairs.emplace_back(ConstantSum::of(a), ConstantSum::of(b));
     for (auto [a, b] : llvm::zip(read.components, write.components))
       pairs.emplace_back(ConstantSum::of(a), ConstantSum::of(b));
   }
 
-  bool mayBe() const {
+  /// May the write overwrite what was read, after it was read?
+  bool mayWriteAfter() const { return mayBe(/*writesFirst=*/false); }
+  /// May what is read be what was written?
+  bool mayWriteBefore() const { return mayBe(/*writesFirst=*/true); }
+
+private:
+  bool mayBe(bool writesFirst) const {
     if (llvm::any_of(pairs, [](auto &pair) { return areApart(pair.first, pair.second); }))
       return false;
     Block *common = commonBlock();
     Operation *reader = common->findAncestorOpInBlock(*read.op);
     Operation *writer = common->findAncestorOpInBlock(*write.op);
-    if (reader != writer && reader->isBeforeInBlock(writer) && !areApartInOneTurn())
+    if (reader != writer && writer->isBeforeInBlock(reader) == writesFirst && !areApartInOneTurn())
       return true; // of two branches of one if, one runs
     // One stands before the condition of a while, the other behind it: that loop is around both.
     Operation *around = reader == writer ? reader : common->getParentOp();
     for (Operation *loop = around; !isa<KernelOp>(loop); loop = loop->getParentOp())
-      if (isInAnotherTurn(loop))
+      if (isInAnotherTurn(loop, writesFirst))
         return true;
     return false;
   }
 
-private:
   Block *commonBlock() const {
     Block *block = read.op->getBlock();
     while (!block->findAncestorOpInBlock(*write.op))
@@ -70,8 +77,8 @@ private:
     });
   }
 
-  /// May a turn of the loop write what was read in an earlier one?
-  bool isInAnotherTurn(Operation *loop) const {
+  /// May a turn of the loop write what was read in an earlier one, or in a later one?
+  bool isInAnotherTurn(Operation *loop, bool writesFirst) const {
     if (isa<scf::IfOp>(loop))
       return false;
     if (isa<RangeOp, ForEachOp>(loop)) {
@@ -85,7 +92,8 @@ private:
     return llvm::none_of(pairs, [&](auto &pair) {
       Value variable = counted.getInductionVar();
       return pair.first.base == variable && pair.second.base == variable &&
-             pair.first.constant <= pair.second.constant;
+             (writesFirst ? pair.first.constant >= pair.second.constant
+                          : pair.first.constant <= pair.second.constant);
     });
   }
 
@@ -117,37 +125,79 @@ static Operation *deactivationBehind(KernelOp kernel, const MemoryAccess &read) 
   return found;
 }
 
-LogicalResult metate::checkStaleReads(KernelOp kernel, const NeededValues &needed) {
+static void report(KernelOp kernel, const MemoryAccess &read, StringRef what, Operation *writer) {
+  InFlightDiagnostic error =
+      read.op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
+  error << "the value of '" << shownName(kernel, read)
+        << "' that is read here is needed again, but may have been " << what << " by then, at ";
+  error << placeOf(writer->getLoc());
+  error << "; write to another field or array, or in another kernel";
+}
+
+namespace {
+/// The reads of one member or array that are needed, and all its writes.
+struct ReadPlace {
   SmallVector<MemoryAccess> reads, writes;
+
+  /// The first read that is not what the place holds in that state, with the write that changes it.
+  std::optional<std::pair<MemoryAccess, MemoryAccess>> changed(bool isBefore) const {
+    if (isMutant(isBefore ? Mutant::WriteBetweenForgotten : Mutant::StaleReadTrusted))
+      return std::nullopt;
+    for (const MemoryAccess &read : reads)
+      for (const MemoryAccess &write : writes)
+        if (Meeting meeting(read, write);
+            isBefore ? meeting.mayWriteBefore() : meeting.mayWriteAfter())
+          return std::pair(read, write);
+    return std::nullopt;
+  }
+};
+} // namespace
+
+void ReadStates::mark(KernelOp kernel) const {
+  Builder builder(kernel.getContext());
+  for (const MemoryAccess &read : before) {
+    unsigned number = cast<BlockArgument>(read.base).getArgNumber();
+    SmallVector<Attribute> paths;
+    if (auto known = kernel.getArgAttrOfType<ArrayAttr>(number, mark::before))
+      llvm::append_range(paths, known);
+    paths.push_back(builder.getStringAttr(read.path));
+    kernel.setArgAttr(number, mark::before, builder.getArrayAttr(paths));
+  }
+}
+
+std::optional<ReadStates> ReadStates::of(KernelOp kernel, const NeededValues &needed,
+                                         bool reports) {
+  llvm::MapVector<std::pair<Value, StringRef>, ReadPlace> places;
   kernel.walk([&](Operation *op) {
     std::optional<MemoryAccess> access = MemoryAccess::of(op);
     if (!access)
       return;
     // The kernel's own statements read what it keeps for itself while that is written again, in order.
     bool isReplayed = isLocalArray(kernel, access->base) && isa<KernelOp>(op->getParentOp());
+    ReadPlace &place = places[{access->base, access->path}];
     if (access->writes())
-      writes.push_back(*access);
+      place.writes.push_back(*access);
     else if (needed.isNeeded(access->result) && !isReplayed)
-      reads.push_back(*access);
+      place.reads.push_back(*access);
   });
-  auto refuse = [&](const MemoryAccess &read, StringRef what, Operation *writer) -> LogicalResult {
-    InFlightDiagnostic error =
-        read.op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
-    error << "the value of '" << shownName(kernel, read)
-          << "' that is read here is needed again, but may have been " << what << " by then, at ";
-    error << placeOf(writer->getLoc());
-    error << "; write to another field or array, or in another kernel";
-    return failure();
+  ReadStates states;
+  auto refuse = [&](const MemoryAccess &read, StringRef what, Operation *writer) {
+    if (reports)
+      report(kernel, read, what, writer);
+    return std::nullopt;
   };
-  for (const MemoryAccess &read : reads) {
-    for (const MemoryAccess &write : writes)
-      if (areOfOnePlace(read, write) && Later(read, write).mayBe() &&
-          !isMutant(Mutant::StaleReadTrusted))
-        return refuse(read, "overwritten", write.op);
-    if (Operation *gone = deactivationBehind(kernel, read))
-      return refuse(read, "deactivated", gone);
+  for (auto &[target, place] : places) {
+    for (const MemoryAccess &read : place.reads)
+      if (Operation *gone = deactivationBehind(kernel, read))
+        return refuse(read, "deactivated", gone);
+    auto stale = place.changed(/*isBefore=*/false);
+    if (!stale)
+      continue;
+    if (isLocalArray(kernel, target.first) || place.changed(/*isBefore=*/true))
+      return refuse(stale->first, "overwritten", stale->second.op);
+    states.before.push_back(place.reads.front());
   }
-  return success();
+  return states;
 }
 
 /// May the operation change which cells of the tree are active?

@@ -6,11 +6,19 @@
 
 namespace metate {
 
-/// Reverse mode computes values of the primal anew from memory, as the kernel left it. Fails, with an error at the read, where a
-/// value that is needed was read from a place that the kernel may have overwritten since.
-mlir::LogicalResult checkStaleReads(KernelOp kernel, const NeededValues &needed);
+/// Reverse mode computes values of the primal anew from memory: a place is read as the kernel left it, or, where that has overwritten what
+/// is needed, as it was before the kernel ran. Then who calls the derivative puts that back first.
+struct ReadStates {
+  /// Reads of places as they were before, one of each place.
+  llvm::SmallVector<MemoryAccess> before;
 
-/// The same of which cells are active: a loop over a tree's cells visits in reverse those that are active when the kernel has run. Fails
+  /// nullopt, with an error at the read where `reports`, if a place would have to be read in both states or in one between.
+  static std::optional<ReadStates> of(KernelOp kernel, const NeededValues &needed, bool reports);
+  /// Says so at the kernel's arguments (mark::before).
+  void mark(KernelOp kernel) const;
+};
+
+/// Which cells are active is asked as the kernel left them: a loop over a tree's cells visits in reverse those that are active when the kernel has run. Fails
 /// where the kernel may have changed that since.
 mlir::LogicalResult checkVisitedCells(KernelOp kernel, const NeededValues &needed);
 

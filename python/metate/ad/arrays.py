@@ -7,6 +7,7 @@ from typing import Any
 from ..argument_kinds import describe_array
 from ..array_object import NDArray
 from ..errors import RuntimeTypeError_
+from ..kept import Kept, putting_back
 from ..kernel import Kernel
 from ..ndarray import from_dlpack, ndarray
 from ..remembered_call import RememberedCall, at_hand
@@ -49,6 +50,19 @@ class Call:
         """Calls the kernel, or its derivative "grad", which draws the random numbers that the kernel drew, or "fwd"."""
         with at_hand(self._remembered):
             return (self.kernel if which is None else getattr(self.kernel, which)).call_bound(self.arguments)
+
+    def run_kept(self) -> Kept | None:
+        """Calls the kernel; what it overwrote that its gradient needs."""
+        with at_hand(self._remembered):
+            return self.kernel.grad.call_primal(self.with_derivatives("grad", {}).arguments)[1]
+
+    def run_back(self, kept: Kept | None) -> None:
+        """Calls the gradient, for what `run_kept` has given."""
+        if kept is None:
+            return self.run("grad")
+        with putting_back() as latest, at_hand(self._remembered):
+            kept.put_back(latest)
+            self.kernel.grad.call_restored(self.arguments)
 
     def with_derivatives(self, kind: str, values: dict[int, Any]) -> Call:
         """The same call with new views that have gradients ("grad") or duals: those given, zeros of others."""

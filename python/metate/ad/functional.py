@@ -19,18 +19,18 @@ def vjp(kernel: Any, *arguments: Any) -> tuple[tuple, Callable[..., tuple]]:
 
     Returns (written, pull): the arrays that it wrote, in the order of its parameters; a function that takes a cotangent for each
     and returns, for each array that it reads, the derivative of the sum of products of cotangents and written arrays: new NumPy
-    arrays. `pull` reads what the arrays hold when it is called.
+    arrays. `pull` reads what the arrays hold when it is called, but for what the kernel itself overwrote.
     Raises RuntimeTypeError_ for what is no kernel, or one that writes no array of floats.
     """
     call = _checked(kernel, arguments, "vjp")
     given = call.kernel._bind(arguments if call.number(0) == 0 else (kernel.__self__, *arguments), {})
-    call.run()
+    kept = call.run_kept()
 
     def pull(*cotangents: Any) -> tuple:
         if len(cotangents) != len(call.written):
             raise RuntimeValueError_(f"vjp: expected {len(call.written)} cotangents, got {len(cotangents)}")
         back = call.with_derivatives("grad", dict(zip(call.written, map(_as_array, cotangents))))
-        back.run("grad")
+        back.run_back(kept)
         return tuple(back.derivative(k, "grad") for k in call.read)
 
     return tuple(given[k] for k in call.written), pull
@@ -75,10 +75,10 @@ def grad(kernel: Any, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
         numbers = [call.number(k) for k in ([argnums] if isinstance(argnums, int) else argnums)]
         if not set(numbers) <= set(call.read):
             raise RuntimeTypeError_(f"grad: argnums: expected numbers of arrays of floats that the kernel reads, got {argnums!r}")
-        call.run()
+        kept = call.run_kept()
         (loss,) = call.written
         back = call.with_derivatives("grad", {loss: np.ones(call.arguments[loss]._values().shape)})
-        back.run("grad")
+        back.run_back(kept)
         found = tuple(back.derivative(k, "grad") for k in numbers)
         return found[0] if isinstance(argnums, int) else found
 

@@ -1,6 +1,6 @@
 """Tape: remembers which kernels were called, and calls their derivatives in the reverse order.
 
-It knows nothing of what kernels compute: values that a derivative reads are those that fields and arrays have then.
+Values that a derivative reads are those that fields and arrays have then, but for what its own kernel overwrote (kept.py).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..derivative import Derivative
 from ..errors import RuntimeError_, RuntimeTypeError_
 from ..fields import gradients
 from ..graph_kernel import GraphKernel
+from ..kept import Kept, putting_back
 from ..remembered_call import RememberedCall, at_hand
 from .checking import Checker, called
 from .validation import Validation
@@ -33,8 +34,10 @@ class Tape:
             step()
 
     Kernels that are called in the block are remembered with their arguments; at its end `loss.grad` is set to 1 and their
-    derivatives are called, the last one first. What has no gradient is a constant. A value that a kernel read must still be
-    there then: a program that overwrites what it needs keeps each step's values in places of their own.
+    derivatives are called, the last one first. What has no gradient is a constant. A value that a kernel read, and whose
+    derivative needs it, must still be there then: a program that overwrites it by another kernel keeps each step's values in
+    places of their own. What a kernel itself overwrites (`x[i] = x[i] * x[i]`) the tape keeps, a copy of the member or array
+    for each call, and puts it back while the derivatives run.
 
     Args:
         loss: a field or an array of one element, with a gradient. It is set to 0 at the beginning. None: nothing is computed
@@ -62,6 +65,7 @@ class Tape:
         self.modes: list[str] = []
         self._remembered: list[RememberedCall | None] = []  # of each call, None of functions
         self.unseen = Validation() if validation else None  # what sees calls that are not remembered
+        self._kept: list[Kept | None] = []
         self._checker = Checker(loss, grad_check) if grad_check else None
         self._stack, self._validation = contextlib.ExitStack(), contextlib.ExitStack()
         self._is_entered = self._is_evaluated = False
@@ -103,15 +107,20 @@ class Tape:
             raise RuntimeError_(f"Tape: the gradient {what}")
         self._is_evaluated = True
         self.loss.grad.fill(1)
-        with recording.watching(self.unseen):
-            for (function, arguments), call in zip(reversed(self.calls), reversed(self._remembered)):
+        with recording.watching(self.unseen), putting_back() as latest:
+            for (function, arguments), call, kept in zip(*map(reversed, (self.calls, self._remembered, self._kept))):
                 if function.grad is None:
                     raise RuntimeError_(f"Tape: '{function.__name__}' has no gradient: write one and decorate it with @grad_for")
+                if kept is not None:
+                    kept.put_back(latest)
                 with at_hand(call):
-                    if self.unseen is None:
+                    if self.unseen is not None:
+                        self.unseen.reverse(function, arguments, kept is not None)
+                    elif kept is None:
                         called(function.grad, arguments)
                     else:
-                        self.unseen.reverse(function, arguments)
+                        function.grad.call_restored(arguments)
+        with recording.watching(self.unseen):
             if self._checker is not None:
                 self._checker.check(self.calls)
 
@@ -126,18 +135,23 @@ class Tape:
             for one, given in kernel.parts(bound):
                 self.call(one, given, {})
             return None
-        call = RememberedCall(kernel.__name__)
-        self.insert(kernel, bound, call)
+        call, kept = RememberedCall(kernel.__name__), None
+        follows = self.loss is not None  # else nobody calls derivatives
         if self.unseen is not None:
-            return self.unseen.run(kernel, bound, call)
-        with at_hand(call):
-            return kernel.call_bound(bound)
+            kept = kernel.grad.numbered.keep(bound) if follows else None
+            result = self.unseen.run(kernel, bound, call)
+        else:
+            with at_hand(call):
+                result, kept = kernel.grad.call_primal(bound) if follows else (kernel.call_bound(bound), None)
+        self.insert(kernel, bound, call, kept)
+        return result
 
-    def insert(self, function, arguments, call=None) -> None:
-        """Remembers a call: of a kernel, or of a function with a `grad` of its own."""
+    def insert(self, function, arguments, call=None, kept=None) -> None:
+        """Remembers a call: of a kernel, with what it overwrote, or of a function with a `grad` of its own."""
         self.calls.append((function, arguments))
         self.modes.append("none")
         self._remembered.append(call)
+        self._kept.append(kept)
 
 
 def _check_loss(loss):

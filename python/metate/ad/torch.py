@@ -24,7 +24,7 @@ def torch_function(kernel: Any) -> Callable[..., Any]:
         @staticmethod
         def forward(ctx, *arguments):
             call = Call(kernel, arguments)
-            call.run()
+            ctx.kept = call.run_kept()
             ctx.call, first = call, call.number(0)
             written = [arguments[k - first] for k in call.written]
             ctx.mark_dirty(*written)
@@ -38,7 +38,7 @@ def torch_function(kernel: Any) -> Callable[..., Any]:
             ctx.saved_tensors  # raises where one was changed since  # noqa: B018
             given = {k: one.detach().numpy() for k, one in zip(call.written, cotangents) if one is not None}
             back = call.with_derivatives("grad", given)
-            back.run("grad")
+            back.run_back(ctx.kept)
             wanted = enumerate(ctx.needs_input_grad, first)
             return tuple(torch.from_numpy(back.arguments[k].grad._values()) if needed else None for k, needed in wanted)
 

@@ -65,13 +65,17 @@ class Validation:
             for field in list(numbered.fields):
                 self._watch(field)
 
-    def reverse(self, function: Any, arguments: tuple) -> None:
-        """Calls the gradient of what a tape remembers, the call at hand."""
+    def reverse(self, function: Any, arguments: tuple, is_restored: bool) -> None:
+        """Calls the gradient of what a tape remembers, the call at hand.
+
+        is_restored: what the kernel overwrote has been put back.
+        """
         if not isinstance(function, Kernel):
             function.grad(*arguments)
             return
         with self._explained_of(function.__name__):
-            function.grad.numbered.call_bound(arguments)
+            derivative = function.grad.numbered
+            (derivative.call_restored if is_restored else derivative.call_bound)(arguments)
 
     @contextlib.contextmanager
     def _explained_of(self, name):

@@ -1,13 +1,26 @@
 // RUN: metate-opt %s --metate-differentiate --split-input-file --verify-diagnostics
 
-metate.kernel @overwritten(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+// The second loop reads what the first one wrote and the third one overwrites: neither state of x is it.
+metate.kernel @overwritten(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
   metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
   %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.addf %a, %a : f32
+    memref.store %b, %x[%i] : memref<?xf32>
+    metate.yield
+  }
   metate.range (%i) = (%c0) to (%n) {
     // expected-error @below {{gradient of kernel 'overwritten': the value of 'x' that is read here is needed again, but may have been overwritten by then, at}}
     %a = memref.load %x[%i] : memref<?xf32>
     %b = arith.mulf %a, %a : f32
-    memref.store %b, %x[%i] : memref<?xf32>
+    memref.store %b, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    memref.store %zero, %x[%i] : memref<?xf32>
     metate.yield
   }
   metate.return
@@ -30,12 +43,13 @@ metate.kernel @scan(%x: memref<?xf32>, %dx: memref<?xf32>, %n: index) attributes
 
 // -----
 
-metate.kernel @scan_backwards(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+// A turn reads what an earlier one wrote, and a later one overwrites it.
+metate.kernel @scan_both(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
   metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  scf.for %i = %c0 to %n step %c1 {
-    %k = arith.addi %i, %c1 : index
+  scf.for %i = %c1 to %n step %c1 {
+    %k = arith.remsi %i, %c1 : index
     // expected-error @below {{the value of 'x' that is read here is needed again}}
     %a = memref.load %x[%k] : memref<?xf32>
     %b = arith.mulf %a, %a : f32

@@ -14,9 +14,13 @@ def gradient(kernel, values, *more):
     x = mt.ndarray(mt.f64, shape=len(values), needs_grad=True)
     y = mt.ndarray(mt.f64, shape=len(values), needs_grad=True)
     x.from_numpy(np.array(values, np.float64))
-    kernel(x, y, *more)
+    kept = kernel.grad.call_primal((x, y, *more))[1]
     y.grad.fill(1)
-    kernel.grad(x, y, *more)
+    if kept is None:
+        kernel.grad(x, y, *more)
+    else:
+        kept.put_back({})
+        kernel.grad.restored(x, y, *more)
     return x.grad.to_numpy()
 
 
@@ -49,12 +53,38 @@ def stale_read_trusted():
             y[i] += x[i] * x[i]
             x[i] = 0
 
+    expect(gradient(run, [1, 2, 3]), [2, 4, 6])
+
+
+@probe("WriteBetweenForgotten")
+def write_between_forgotten():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            x[i] = 3 * x[i]
+        for i in range(x.shape[0]):
+            y[i] = x[i] * x[i]
+        for i in range(x.shape[0]):
+            x[i] = 0
+
     refused = False
     try:
         gradient(run, [1, 2, 3])
     except mt.CompilationError as error:
         refused = "may have been overwritten" in str(error)
     expect(refused, True)
+
+
+@probe("OwnSumNotFollowed")
+def own_sum_not_followed():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            x[i] += 1
+            y[i] = x[i] * x[i]
+            x[i] = 0
+
+    expect(gradient(run, [1, 2, 3]), [4, 6, 8])
 
 
 @probe("CarriedInactive")

@@ -1,0 +1,67 @@
+"""What a kernel overwrites and its derivative needs: kept before the call, and put back while the derivative runs."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from .lazy_numpy import np
+
+
+class MemberPlace:
+    """A member of a tree. What is put back goes to the cells that are active then; those that were not hold the background."""
+
+    def __init__(self, tree: Any, name: str):
+        self._tree, self._number, self.name = tree, tree._indices[name], name
+        self.key = id(tree), self._number
+
+    def save(self) -> Any:
+        return self._tree._read_dense(self._number)
+
+    def restore(self, values: Any) -> None:
+        self._tree._write_dense(self._number, values)
+
+
+class ArrayPlace:
+    """An array that was an argument: one of the package's, NumPy's, or torch's on the CPU."""
+
+    def __init__(self, array: Any, name: str):
+        self._array, self.name = array, name
+        self.key = id(array), None
+
+    def save(self) -> Any:
+        return self._view().copy()
+
+    def restore(self, values: Any) -> None:
+        self._view()[...] = values
+
+    def _view(self):
+        if hasattr(self._array, "detach"):
+            return self._array.detach().numpy()
+        values = self._array._values() if hasattr(self._array, "_values") else self._array
+        return np.asarray(values)
+
+
+class Kept:
+    """Values of places as they were before one call."""
+
+    def __init__(self, places: list[Any]):
+        self._values = [(place, place.save()) for place in places]
+
+    def put_back(self, latest: dict[Any, tuple[Any, Any]]) -> None:
+        """Writes them to their places. `latest` gets what these hold now, unless it knows them: (place, values) by key."""
+        for place, values in self._values:
+            if place.key not in latest:
+                latest[place.key] = place, place.save()
+            place.restore(values)
+
+
+@contextlib.contextmanager
+def putting_back():
+    """Gives a dict for `Kept.put_back`; at the block's end places hold again what they held at its beginning."""
+    latest: dict[Any, tuple[Any, Any]] = {}
+    try:
+        yield latest
+    finally:
+        for place, values in latest.values():
+            place.restore(values)
