@@ -141,7 +141,7 @@ struct ReadPlace {
 
   /// The first read that is not what the place holds in that state, with the write that changes it.
   std::optional<std::pair<MemoryAccess, MemoryAccess>> changed(bool isBefore) const {
-    if (isMutant(isBefore ? Mutant::WriteBetweenForgotten : Mutant::StaleReadTrusted))
+    if (isBefore ? isMutant(Mutant::WriteBetweenForgotten) : isMutant(Mutant::StaleReadTrusted))
       return std::nullopt;
     for (const MemoryAccess &read : reads)
       for (const MemoryAccess &write : writes)

@@ -186,7 +186,34 @@ private:
     // A list's chunks are in the block of its length.
     bool isList = isa<TreeCallOp>(run.site);
     return isKnown && count <= mostGathered && !meet(moved, stays) && !meet(own, stays) &&
-           (isList || !meet(own, moved));
+           (isList ? readsPlacesAlone() : !meet(own, moved));
+  }
+
+  /// A list's length counts the appends of a whole block of iterations: what is moved may read cells at the place, and nothing else of it.
+  bool readsPlacesAlone() {
+    Value block = cast<TreeCallOp>(run.site).getBlock();
+    return llvm::none_of(run.moved, [&](Operation *op) {
+      return op
+          ->walk([&](ReadOp read) {
+            bool isOther =
+                read.getBlock() == block && !read.getInvariant() && !comesOfPlace(read.getOffset());
+            return isOther ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+    });
+  }
+
+  bool comesOfPlace(Value value) {
+    SmallVector<Value> work = {value};
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty()) {
+      Operation *from = work.pop_back_val().getDefiningOp();
+      if (from == run.site)
+        return true;
+      if (from && run.loop->isAncestor(from) && seen.insert(from).second)
+        llvm::append_range(work, from->getOperands());
+    }
+    return false;
   }
 
   bool findValues() {
