@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .derivative import Derivative
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .frontend.graph_parts import Repeat, Run, Taken
 from .graph_match import Matcher, Parameter
@@ -42,6 +43,8 @@ class Plan:
             kernel, arguments = kernel.__func__, (kernel.__self__, *arguments)
         if not isinstance(kernel, Kernel):
             raise RuntimeTypeError_(f"dispatch: expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")
+        if isinstance(kernel, Derivative):
+            raise RuntimeTypeError_(f"dispatch: derivatives cannot be dispatched yet, got {kernel!r}; call it after the graph")
         given = self._matcher.match(kernel.source, kernel.signature(), arguments, keywords, place)
         return Run(kernel.source, tuple(kernel.own_options.items()), given, place, kernel)
 
