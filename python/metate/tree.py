@@ -121,19 +121,27 @@ class Tree(_runtime.Tree):
 
     @property
     def grad(self) -> Tree | None:
-        """The tree that holds its gradient, an instance of `type.grad_type()`; None: it is a constant to derivatives."""
+        """The tree that holds its gradient; None: it is a constant to derivatives.
+
+        It may be assigned: another tree of `type.grad_type()`, or None. Raises TreeError for any other.
+        """
         return self._partners.get("grad")
+
+    @grad.setter
+    def grad(self, tree: Tree | None):
+        self._set_partner("grad", tree)
 
     @property
     def dual(self) -> Tree | None:
-        """The tree that holds its dual, the derivative in forward mode; None: there is none."""
+        """The tree that holds its dual, the derivative in forward mode, as `grad` holds the gradient."""
         return self._partners.get("dual")
 
-    def set_partner(self, kind: str, tree: Tree | None) -> None:
-        """Makes a tree this one's gradient ("grad") or dual; None: it has none from now on.
+    @dual.setter
+    def dual(self, tree: Tree | None):
+        self._set_partner("dual", tree)
 
-        Raises TreeError for what is no tree of `type.grad_type()`, or the tree itself.
-        """
+    def _set_partner(self, kind, tree):
+        """Raises TreeError for what is no tree of `type.grad_type()`, and for the tree itself."""
         if tree is None:
             self._partners.pop(kind, None)
             return
@@ -280,6 +288,8 @@ class Tree(_runtime.Tree):
         raise AttributeError(f"tree has no member or method '{name}'; its members: {', '.join(indices)}")
 
     def __setattr__(self, name, value):
+        if name in ("grad", "dual"):
+            return super().__setattr__(name, value)
         raise AttributeError(f"cannot assign to '{name}' of a tree; assign to a cell: t.{name}[i, j] = value")
 
     def __repr__(self) -> str:

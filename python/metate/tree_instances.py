@@ -50,7 +50,7 @@ class TreeType(_values.TreeType):
         made = _tree().new(self, capacity)
         for kind, is_needed in (("grad", needs_grad), ("dual", needs_dual)):
             if is_needed:
-                made.set_partner(kind, _tree().new_partner(self, capacity))
+                setattr(made, kind, _tree().new_partner(self, capacity))
         return made
 
     def bind(self, buffer: Any, capacity: Any = None, reset: bool = True, grad: Any = None, dual: Any = None) -> Any:
@@ -67,7 +67,7 @@ class TreeType(_values.TreeType):
         made = _tree().bind(self, buffer, capacity, reset)
         for kind, given in (("grad", grad), ("dual", dual)):
             if given is not None:
-                made.set_partner(kind, _tree().bind_partner(self, given, capacity, reset))
+                setattr(made, kind, _tree().bind_partner(self, given, capacity, reset))
         return made
 
     def load(self, path: Any, capacity: Any = None, read_only: bool = False) -> Any:

@@ -80,7 +80,7 @@ def test_slots_of_gradients_are_counted():
     t.x[3], t.x[40] = 1, 2
     loss.grad.fill(1)
     assert t.grad.reserve_for(energy.grad, t, loss) == {"blocks": 2}
-    t.set_partner("grad", LINE.grad_type().new({"blocks": 1}))
+    t.grad = LINE.grad_type().new({"blocks": 1})
     with pytest.raises(mt.errors.CapacityError) as raised:
         t.grad.reserve_for(energy.grad, t, loss)
     t.grad.migrate(capacity=raised.value.capacities)

@@ -111,6 +111,18 @@ def test_modules_take_the_gradients_of_members(tmp_path, rng):
     check(b)
 
 
+def test_they_come_from_the_cache(tmp_path, rng):
+    def run():
+        with mt.Context(offline_cache_file_path=str(tmp_path), offline_cache=True):
+            b, loss = beads(rng), mt.ndarray(mt.f32, (), needs_grad=True)
+            loss.grad.fill(1)
+            weigh.grad(b, loss)
+            check(b)
+            return weigh.grad.instances()[-1].cache
+
+    assert [run(), run()] == ["compiled and cached", "loaded"]
+
+
 @pytest.mark.parametrize("element", [mt.math.vec3, mt.math.mat2], ids=["vectors", "matrices"])
 def test_arrays_of_vectors_and_matrices(element, rng):
     @mt.kernel

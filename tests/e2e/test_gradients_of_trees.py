@@ -53,10 +53,10 @@ def test_where_a_gradient_lies():
     again = AOS.bind(memory[0], reset=False, grad=dual.bind(memory[1], reset=False)) if unbound(t) else None
     assert again.grad.h[1, 2] == 5
     with pytest.raises(mt.errors.TreeError, match="grad: expected another tree of"):
-        t.set_partner("grad", AOS.new())
+        t.grad = AOS.new()
     with pytest.raises(mt.errors.TreeError, match="grad: expected another tree of"):
-        LINE.new().set_partner("grad", 3)
-    t.set_partner("grad", None)
+        LINE.new().grad = 3
+    t.grad = None
     assert t.grad is None
 
 
@@ -69,7 +69,7 @@ def mt_aligned(count):
 
 def unbound(tree):
     tree.grad.unbind()
-    tree.set_partner("grad", None)
+    tree.grad = None
     tree.unbind()
     return True
 
@@ -112,7 +112,7 @@ def test_a_tree_without_a_gradient_is_a_constant(T):
     energy.grad(with_one, 1.0, loss)
     assert with_one.grad.h[2, 3] == 8
     energy.grad(t, 1.0, loss)
-    t.set_partner("grad", with_one.grad)
+    t.grad = with_one.grad
     loss.grad.fill(1)
     energy.grad(t, 1.0, loss)
     assert with_one.grad.h[2, 3] == 16
@@ -217,6 +217,45 @@ def test_tapes_descend_on_trees():
         descend(LINE.new(), 1.0)
     with pytest.raises(mt.errors.DerivativeError_, match=r"'t.grad' is used: a kernel that uses a tree's derivatives"):
         descend.grad(t, 1.0)
+
+
+def test_members_as_fields_have_their_gradients_in_the_trees():
+    t, loss = LINE.new(needs_grad=True), mt.field(mt.f64, (), needs_grad=True)
+    x = t.x.field()
+    t.x[3], t.x[9] = 4, 5
+
+    @mt.kernel
+    def energy(x: mt.template()):
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    for _ in range(2):  # a tape clears it
+        with mt.ad.Tape(loss):
+            energy(x)
+        assert x.grad[3] == t.grad.x[3] == 8 and x.grad.to_numpy()[9] == 10
+    assert x.dual is None and x.grad is x.grad
+    t.grad = LINE.new()
+    assert x.grad[3] == 0
+    with mt.ad.Tape(loss):
+        energy(x)
+    assert t.grad.x[3] == 8
+    t.grad = None
+    assert x.grad is None
+    with mt.ad.Tape(loss):
+        energy(x)  # a constant
+
+
+def test_they_come_from_the_cache(tmp_path):
+    def run():
+        with mt.Context(offline_cache_file_path=str(tmp_path), offline_cache=True):
+            energy, t, loss = energy_of(AOS), AOS.new(needs_grad=True), a_number()
+            t[2, 3].h = 4
+            loss.grad.fill(1)
+            energy.grad(t, 1.0, loss)
+            assert t.grad.h[2, 3] == 8
+            return energy.grad.instances()[0].cache
+
+    assert [run(), run()] == ["compiled and cached", "loaded"]
 
 
 def test_lists_have_gradients_in_their_cells():

@@ -24,9 +24,11 @@ def wanted(needs_grad: Any, needs_dual: Any, type_: Any) -> tuple[str, ...]:
 
 
 def partner_of(field, kind: str) -> Any:
-    """`x.grad` or `x.dual`, made now if need be; None of what has none: integers, partners, members of instances."""
-    if field.partner_kind is not None or not field.dtype.is_float or (field._fixed is not None and not field._leaves):
+    """`x.grad` or `x.dual`, made now if need be; None of integers, partners, and members of trees that have none."""
+    if field.partner_kind is not None or not field.dtype.is_float:
         return None
+    if _is_over_instance(field):
+        return _partner_in_instance(field, kind)
     found = field._partners.get(kind)
     if found is None:
         made = type(field)(field.element, f"{field.name}.{kind}" if field.name else "", field._given_offset, field._made_at)
@@ -37,8 +39,29 @@ def partner_of(field, kind: str) -> Any:
 
 def placed_partner(field, kind: str) -> Any:
     """The field's partner where it has a place, else None."""
+    if _is_over_instance(field):
+        return partner_of(field, kind)
     found = field._partners.get(kind)
     return found if found is not None and found._is_placed else None
+
+
+def _is_over_instance(field) -> bool:
+    """Is it a member of a tree's instance (Member.field)?"""
+    return field._fixed is not None and not field._leaves
+
+
+def _partner_in_instance(field, kind: str) -> Any:
+    """The same members of the tree that holds the gradient, or dual, of the field's tree; None where that has none."""
+    tree, found = getattr(field._tree, kind), field._partners.get(kind)
+    if tree is None:
+        return None
+    if found is None or found._tree is not tree:
+        found = type(field)(field.element, f"{field.name}.{kind}", None, field._made_at)
+        found.partner_kind = kind
+        found._lay_over(tree, field._placement._replace(tree=tree.type))
+        _context.current().holdings.partners.add(found)
+        field._partners[kind] = found
+    return found
 
 
 def any_partner_of(field, kind: str) -> Any:
