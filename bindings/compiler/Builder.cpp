@@ -3,6 +3,7 @@
 #include "Compiler.h"
 
 #include "metate/Dialect/Place.h"
+#include "metate/Dialect/Tree.h"
 #include "metate/Frontend/BriefKernel.h"
 #include "metate/Frontend/Graph.h"
 #include "metate/Transforms/WriteNumbers.h"
@@ -146,6 +147,25 @@ nb::list writeSites(SourceModule &self) {
           place ? nb::make_tuple(place.getFilename().str(), place.getLine(), place.getColumn())
                 : nb::make_tuple("", 0, 0));
     }
+  return found;
+}
+
+nb::list askedCells(SourceModule &self) {
+  nb::list found;
+  self.op().walk([&](CellOpInterface op) {
+    auto tree = mlir::dyn_cast<mlir::BlockArgument>(op.getTree());
+    auto kernel = tree ? mlir::dyn_cast<KernelOp>(tree.getOwner()->getParentOp()) : KernelOp();
+    if (!kernel || !(op.asksActivity() || mlir::isa<ForEachOp>(op)) ||
+        findPath(mlir::cast<TreeType>(tree.getType()), op.getPath())->lastActivity() < 0)
+      return;
+    auto name = kernel.getArgAttrOfType<mlir::StringAttr>(tree.getArgNumber(), mark::name);
+    mlir::FileLineColLoc place = placeOf(op->getLoc());
+    if (name && place)
+      found.append(nb::make_tuple(
+          name.str(), op.getPath().str(),
+          shownMember(kernel, tree.getArgNumber(), op.getPath()).name,
+          nb::make_tuple(place.getFilename().str(), place.getLine(), place.getColumn())));
+  });
   return found;
 }
 
@@ -418,6 +438,10 @@ void bindBuilder(nb::module_ &module) {
           "Of its one kernel: launches are brief whose arrays have no larger extent; -1: none is.")
       .def("write_sites", &writeSites,
            "Where the writes of its one kernel stand, by their numbers: (file, line, column).")
+      .def("asked_cells", &askedCells,
+           "Where its one kernel asks which cells of trees are active, in loops over them as well: "
+           "(the argument's name, path, "
+           "what users call that, (file, line, column)).")
       .def("verify", &SourceModule::verify, "An empty string, or what the verifiers say.")
       .def("text", &SourceModule::text, nb::arg("locations") = true);
   nb::class_<KernelBuilder> builder(module, "KernelBuilder",

@@ -10,12 +10,14 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from .active_cells import cells_of
 from .array_object import NDArray
 from .derivative import Derivative
+from .errors import AssertionError_
 from .frontend.numbering import NUMBERS
 from .frontend.specialize import ArrayParameter
 from .kernel import Kernel
-from .remembered_call import CallNumbers
+from .remembered_call import Asked, CallNumbers
 
 
 class _Numbered(Kernel):
@@ -53,10 +55,34 @@ class _Numbered(Kernel):
         for start, one in zip(starts, parameters.values()):
             if isinstance(one, ArrayParameter):
                 guards += ((start, (), (_is_numbered if NUMBERS in dict(one.partners) else _is_not_numbered,)),)
-        for captured in self._instance_for(home, may_alias, parameters, arguments).requirements.fields:
+        instance = self._instance_for(home, may_alias, parameters, arguments)
+        for captured in instance.requirements.fields:
             found = captured.path.find(arguments)
             self.fields.add(getattr(found, "_field", found))  # of a component its field
+        self._resolve(instance, arguments)
         return kernel, statics, keys, guards, hidden, brief
+
+    def _resolve(self, instance, arguments):
+        """Tells what gives the numbers of launches with these arguments which trees are asked for their cells."""
+        requirements = instance.requirements
+        found = [one.provider for one in requirements.hidden if isinstance(getattr(one, "provider", None), CallNumbers)]
+        if not found or found[0].made is None:
+            return
+        trees = dict(zip(self.source.parameters, arguments))
+        trees |= {one.name: tree for one, tree in zip(requirements.hidden, requirements.trees(arguments)) if tree is not None}
+        made = found[0].made
+        made.asked = [
+            Asked(weakref.ref(trees[name]), path, shown, place)
+            for name, path, shown, place in found[0].asked
+            if self._is_asked(instance, name)
+        ]
+        made.look = self._look(made.asked)
+
+    def _is_asked(self, instance, name) -> bool:
+        return True
+
+    def _look(self, asked):
+        return None
 
     def _question(self, home, instance, parameters, arguments):
         instance.cache = "not cached: its writes have numbers"
@@ -64,7 +90,7 @@ class _Numbered(Kernel):
     def _write(self, module, options, parameters, may_alias, given):
         numbers = CallNumbers()
         found = self._write_walked(module, options, parameters, may_alias, given, self._kind, numbers)
-        numbers.sites = module.write_sites()
+        numbers.sites, numbers.asked = module.write_sites(), module.asked_cells()
         return found
 
 
@@ -92,6 +118,33 @@ class CheckedDerivative(_Numbered, Derivative):
         places = super()._places_of(thing, name, member)
         numbers = getattr(thing, NUMBERS, None)
         return places if numbers is None else places + super()._places_of(numbers, name, member)
+
+    def _is_asked(self, instance, name):
+        """What the derivative does not ask any more is nobody's business."""
+        return any(one["name"] == name and one["access"] for one in instance.kernel.parameters)
+
+    def _look(self, asked):
+        def look(call):
+            for one in asked:
+                tree, known = one.tree(), call.cells.get(one.key)
+                if known is None or tree.topology_version == known[0]:
+                    continue
+                if cells_of(tree, one.path) != known[1]:
+                    raise CellsChanged(one, known[0])
+
+        return look
+
+
+class CellsChanged(AssertionError_):
+    """Other cells are active than a call found.
+
+    Attributes:
+        asked: where it asked for them; version: of the tree's topology then.
+    """
+
+    def __init__(self, asked: Asked, version: int):
+        super().__init__(f"other cells of '{asked.shown}' are active now")
+        self.asked, self.version = asked, version
 
 
 Kernel.numbered_class = NumberedKernel

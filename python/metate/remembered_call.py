@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .errors import RuntimeError_
 
@@ -27,12 +28,15 @@ class RememberedCall:
         number: of the call: later ones have greater numbers, whatever context they are of.
         key: of its random numbers; None: it drew none.
         sites: where its writes stand, by their numbers: (file, line, column).
+        asked: what it asked of trees; cells: what it found then, numbers (active_cells.py) by keys.
     """
 
-    __slots__ = ("key", "name", "number", "sites")
+    __slots__ = ("asked", "cells", "key", "name", "number", "sites")
 
     def __init__(self, name: str, sites: list[tuple[str, int, int]] | None = None):
         self.name, self.number, self.key, self.sites = name, next(_numbers), None, sites
+        self.asked: list[Asked] = []
+        self.cells: dict[tuple[Any, str], tuple[int, int]] = {}
 
 
 @contextlib.contextmanager
@@ -94,24 +98,64 @@ class KeysAgain:
         return drawn.last
 
 
+class Asked(NamedTuple):
+    """A place where a kernel asks which cells of a tree are active, a loop over them as well.
+
+    Attributes:
+        tree: a weak reference to the tree; path: of the member or level.
+        shown: what users call that; place: (file, line, column).
+    """
+
+    tree: Any
+    path: str
+    shown: str
+    place: tuple[str, int, int]
+
+    @property
+    def key(self) -> tuple[Any, str]:
+        """What is asked about."""
+        return self.tree, self.path
+
+
 class CallNumbers:
     """What gives the launches of one instance the number of the call at hand, times SITES_PER_CALL.
 
     Attributes:
         sites: where the instance's writes stand.
+        made: what was made last for a set of arguments.
     """
 
     def __init__(self) -> None:
         self.sites: list[tuple[str, int, int]] = []
+        self.asked: list[tuple[str, str, str, tuple[str, int, int]]] = []
+        self.made: Launches | None = None
 
-    def __call__(self, holdings: Any) -> Any:
+    def __call__(self, holdings: Any) -> Launches:
         """As a provider (frontend/providers.py)."""
-        return self._next
+        self.made = Launches(self)
+        return self.made
 
-    def _next(self):
+
+class Launches:
+    """Those of one instance with one set of arguments.
+
+    Attributes:
+        asked: what the instance asks of its trees.
+        look: is called with the call at hand before each launch.
+    """
+
+    def __init__(self, numbers: CallNumbers):
+        self._numbers = numbers
+        self.asked: list[Asked] = []
+        self.look: Callable[[RememberedCall], None] | None = None
+
+    def __call__(self) -> int:
+        """The number for a launch."""
         call = _at_hand.get()
         if call is None:
             raise RuntimeError_("a kernel whose writes have numbers was launched without a call at hand")
-        if call.sites is None:
-            call.sites = self.sites
+        if self.look is not None:
+            self.look(call)
+        elif call.sites is None:
+            call.sites, call.asked = self._numbers.sites, self.asked
         return call.number * SITES_PER_CALL

@@ -346,6 +346,64 @@ def test_deactivated_cells(levels):
             read(*at)
 
 
+@pytest.mark.parametrize("levels", ["pointer", "bitmasked", "hash", "dynamic"])
+def test_cells_that_loops_visit(levels):
+    x, count, loss = mt.field(mt.f32, name="x"), mt.field(mt.i32, ()), mt.field(mt.f32, (), needs_grad=True)
+    root = {
+        "pointer": lambda: mt.root.pointer(mt.i, 8),
+        "bitmasked": lambda: mt.root.pointer(mt.i, 2).bitmasked(mt.i, 4),
+        "hash": lambda: mt.root.hash(mt.i),
+        "dynamic": lambda: mt.root.dense(mt.i, 8).dynamic(mt.j, 4),
+    }[levels]
+    root().place(x)
+    root().place(x.grad)
+    level = x.parent()
+
+    @mt.kernel
+    def total():
+        for cell in mt.grouped(x):
+            loss[None] += 2 * x[cell]
+
+    @mt.kernel
+    def amount():
+        for cell in mt.grouped(x):
+            count[None] += 1
+        for _ in range(1):
+            loss[None] += 1
+
+    @mt.kernel
+    def enter(i: mt.i32):
+        if mt.static(levels == "dynamic"):
+            x[i, 0] = 5
+        else:
+            x[i] = 5
+
+    @mt.kernel
+    def leave(i: mt.i32):
+        mt.deactivate(level, [i])
+
+    for i in range(3):
+        enter(i)
+    words = "which cells of 'x' are active is asked here and needed again, and was changed since by"
+    for change in (enter, leave):
+        with stale(f"{__file__}:", "gradient of kernel 'total'", words, f"kernel '{change.__name__}'"):
+            with mt.ad.Tape(loss, validation=True):
+                total()
+                change(1 if change is leave else 4)
+        with mt.ad.Tape(loss, validation=True):  # no derivative asks
+            amount()
+            change(2 if change is leave else 5)
+    with mt.ad.Tape(loss, validation=True):  # as before
+        total()
+        leave(0)
+        enter(0)
+    assert [x.grad[(i, 0) if levels == "dynamic" else i] for i in (0, 1, 4)] == [2, 0, 2]
+    with mt.ad.Tape(loss, validation=True):
+        enter(6)
+        total()
+        enter(6)
+
+
 def test_lists_that_grow():
     x, loss = mt.field(mt.f32, name="x"), mt.field(mt.f32, (), needs_grad=True)
     mt.root.dynamic(mt.i, 32, 8).place(x, x.grad)

@@ -10,12 +10,13 @@ import contextlib
 import re
 from typing import Any
 
-from .. import numbered as _numbered  # noqa: F401  (so that kernels have their forms with numbers)
+from ..active_cells import cells_of
 from ..derivative import Derivative
-from ..errors import AssertionError_
+from ..errors import AssertionError_, TreeError
 from ..fields.field import Field
 from ..graph_kernel import GraphKernel
 from ..kernel import Kernel
+from ..numbered import CellsChanged
 from ..remembered_call import SITES_PER_CALL, RememberedCall, at_hand
 from .python_writes import WatchedElements
 
@@ -34,6 +35,7 @@ class Validation:
     def __init__(self) -> None:
         self._calls: dict[int, RememberedCall] = {}
         self._watched: dict[int, WatchedElements] = {}
+        self._trees: dict[Any, list[tuple[int, RememberedCall]]] = {}  # by weak reference: versions that calls left
 
     @property
     def unseen(self) -> Validation:
@@ -60,10 +62,25 @@ class Validation:
         numbered = kernel.numbered
         try:
             with at_hand(call):
-                return numbered.call_bound(bound)
+                result = numbered.call_bound(bound)
+            self._note_cells(call)
+            return result
         finally:
             for field in list(numbered.fields):
                 self._watch(field)
+
+    def _note_cells(self, call):
+        """What cells there are behind a call that asked for them, and which calls change them."""
+        for one in call.asked:
+            tree = one.tree()
+            self._trees.setdefault(one.tree, [])
+            if one.key not in call.cells:
+                call.cells[one.key] = tree.topology_version, cells_of(tree, one.path)
+        for reference, versions in self._trees.items():
+            with contextlib.suppress(AttributeError, TreeError):  # the tree is gone
+                version = reference().topology_version
+                if not versions or versions[-1][0] != version:
+                    versions.append((version, call))
 
     def reverse(self, function: Any, arguments: tuple, is_restored: bool) -> None:
         """Calls the gradient of what a tape remembers, the call at hand.
@@ -82,6 +99,8 @@ class Validation:
         """In the block the derivative of a kernel of this name runs; says where a value was written that it wanted."""
         try:
             yield
+        except CellsChanged as error:
+            raise self._of_cells(error, name) from None
         except AssertionError_ as error:
             found = self._explained(error, name)
             if found is None:
@@ -108,6 +127,16 @@ class Validation:
         number, site = divmod(int(found[4]), SITES_PER_CALL)
         call = self._calls.get(number)
         return AssertionError_(f"{found[1] or ''}{found[2]}{name}{found[3]} {_writer(call, site)}; {_HINT}", status=error.status)
+
+    def _of_cells(self, error, name):
+        asked, versions = error.asked, self._trees.get(error.asked.tree, [])
+        later = [call for version, call in versions[[v for v, _ in versions].index(error.version) + 1 :]]
+        who = f"by kernel '{later[0].name}'" if later else "by Python or a derivative"
+        file, line, column = asked.place
+        return AssertionError_(
+            f"{file}:{line}:{column}: gradient of kernel '{name}': which cells of '{asked.shown}' are active is asked here and "
+            f"needed again, and was changed since {who}; activate cells before, or give the later ones a tree of their own"
+        )
 
 
 def _writer(call, site):
