@@ -367,7 +367,7 @@ def test_cells_that_loops_visit(levels):
     @mt.kernel
     def amount():
         for cell in mt.grouped(x):
-            count[None] += 1
+            count[None] += 1 + 0 * cell[0]
         for _ in range(1):
             loss[None] += 1
 
