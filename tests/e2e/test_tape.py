@@ -285,6 +285,14 @@ def test_gradients_are_compared_with_differences():
 
     with pytest.raises(AssertionError, match=r"grad_check: .*the gradient gives a slope of"), mt.ad.Tape(loss, grad_check=[x]):
         wrong()
+    for number in (np.nan, np.inf):
+
+        @mt.ad.grad_for(wrong)
+        def no_numbers(number=number):
+            x.grad.fill(number)
+
+        with pytest.raises(AssertionError, match=rf"gives a slope of {number}"), mt.ad.Tape(loss, grad_check=[x]):
+            wrong()
     with pytest.raises(mt.TaichiRuntimeTypeError, match="grad_check: expected an f64 field for a loss"):
         mt.ad.Tape(mt.field(mt.f32, ()), grad_check=[x])
 
@@ -304,6 +312,32 @@ def test_forward_mode():
             f()
         assert y.dual.to_numpy().tolist() == expected and x.dual.to_numpy().tolist() == [0, 0, 0]
     assert y.to_numpy().tolist() == [2, 6, 3]
+
+
+def test_differences_begin_where_the_block_did():
+    """The loss was set to 0, and what is written in the block is written again."""
+    x, y, loss = fields(3, 3, ())
+    before = mt.field(mt.f64, ())
+
+    @mt.kernel
+    def f():
+        before[None] = loss[None]
+        for i in x:
+            y[i] += x[i] ** 2
+
+    @mt.kernel
+    def product():
+        loss[None] += y[0] * y[1] * (1 + before[None])
+
+    x.from_numpy(np.array([0.5, 0.25, 0.125]))
+    loss[None], y[0] = 7, 9
+    tape = mt.ad.Tape(loss, grad_check=[x])
+    x[2] = 0.375
+    with tape:
+        y.fill(0)
+        f()
+        product()
+    assert loss[None] == 0.25 * 0.0625 and x[2] == 0.375
 
 
 def test_forward_mode_of_one_number_and_several_results():

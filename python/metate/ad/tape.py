@@ -80,6 +80,8 @@ class Tape:
             if self.clear_gradients:
                 clear_all_gradients()
             self.loss.fill(0)
+            if self._checker is not None:
+                self._checker.begin()
         self._stack.enter_context(recording.watching(self))
         return self
 
