@@ -19,6 +19,7 @@ from .errors import RuntimeTypeError_, RuntimeValueError_
 from .fields.values import StructElement, write_struct
 from .matrix_value import MatrixValue
 from .struct_types import float_members
+from .whole_writes import COPY_FROM, FILL, FROM_NUMPY, FROM_TORCH
 from .write_numbers import element_of_numbers
 
 _ALIGNMENT = 64  # bytes: a cache line, a vector register
@@ -78,6 +79,7 @@ class NDArray(_runtime.Array):
         self.element_type = element
         self.dtype = getattr(element, "dtype", element)
         self._grad = self._dual = None
+        self._is_partner = False  # is it the gradient or dual of another one?
         super().__init__(owner, self.dtype.code, len(self.element_shape_of(element)))
 
     @staticmethod
@@ -92,7 +94,7 @@ class NDArray(_runtime.Array):
 
     @grad.setter
     def grad(self, array):
-        self._grad = self._partner(array, "grad")
+        self._grad = self._as_partner(array, "grad")
 
     @property
     def dual(self):
@@ -101,7 +103,7 @@ class NDArray(_runtime.Array):
 
     @dual.setter
     def dual(self, array):
-        self._dual = self._partner(array, "dual")
+        self._dual = self._as_partner(array, "dual")
 
     @functools.cached_property
     def _numbers(self) -> NDArray:
@@ -109,12 +111,17 @@ class NDArray(_runtime.Array):
         element = element_of_numbers(self.element_type)
         return NDArray(memory(element, self.shape), element)
 
-    def _partner(self, array, what):
+    def _partner(self, kind):
+        """Its gradient ("grad") or dual, or None."""
+        return self._grad if kind == "grad" else self._dual
+
+    def _as_partner(self, array, what):
         if array is None:
             return None
         fits = isinstance(array, NDArray) and array.element_type == self.element_type and array.shape == self.shape
         if not fits or array is self:
             raise RuntimeTypeError_(f"{what}: expected an array of {self.element_type!r}, shape {self.shape}, got {array!r}")
+        array._is_partner = True
         return array
 
     def _describe(self):
@@ -172,6 +179,10 @@ class NDArray(_runtime.Array):
 
     def from_numpy(self, array) -> None:
         """Copies an array of the same shape (elements' dimensions last) into this one, converted to its type."""
+        self._take(array)
+        FROM_NUMPY.done(self, array)
+
+    def _take(self, array):
         array = np.asarray(array)
         expected = self.shape + self.element_shape
         if array.shape != expected:
@@ -192,7 +203,8 @@ class NDArray(_runtime.Array):
             if not all(map(self.dtype.holds, array.flat)):
                 raise RuntimeValueError_(f"fill: expected {self.dtype!r} within its range, got {value!r}")
             array = np.array([self.dtype(number) for number in array.flat], self.dtype.numpy).reshape(array.shape)
-        self.from_numpy(np.broadcast_to(array, self.shape + self.element_shape))
+        self._take(np.broadcast_to(array, self.shape + self.element_shape))
+        FILL.done(self, value)
 
     def copy_from(self, other) -> None:
         """Copies the elements of an array of the same shape and element shape."""
@@ -201,7 +213,8 @@ class NDArray(_runtime.Array):
         if other.shape != self.shape or other.element_shape != self.element_shape:
             mine = f"shape {self.shape} and element shape {self.element_shape}"
             raise RuntimeValueError_(f"copy_from: expected {mine}, got {other.shape} and {other.element_shape}")
-        self.from_numpy(other._values() if other.dtype is not _types.bf16 else other.to_numpy())
+        self._take(other._values() if other.dtype is not _types.bf16 else other.to_numpy())
+        COPY_FROM.done(self, other)
 
     def _check_writable(self, what):
         if self.is_read_only:
@@ -249,6 +262,7 @@ class NDArray(_runtime.Array):
             raise RuntimeValueError_(f"from_torch: expected a tensor of shape {expected}, got {tuple(tensor.shape)}")
         self._check_writable("from_torch")
         torch.from_dlpack(self).copy_(tensor)
+        FROM_TORCH.done(self, tensor)
 
     # ---- Python's own ----
 

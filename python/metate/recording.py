@@ -15,7 +15,10 @@ _watchers: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("met
 
 
 def innermost() -> Any:
-    """What calls of kernels go to, its `call(kernel, arguments, keywords)`; None: nobody sees them."""
+    """What calls of kernels go to, its `call(kernel, arguments, keywords)`; None: nobody sees them.
+
+    Writes of whole fields and arrays are told to its `wrote(write, arguments)` (whole_writes.py).
+    """
     watchers = _watchers.get()
     return watchers[-1] if watchers else None
 

@@ -165,6 +165,122 @@ def test_a_tape_without_a_loss_only_remembers():
         tape.grad()
 
 
+def test_whole_fields_that_are_written_between_kernels():
+    """In each turn the values start anew: what an earlier turn made of x has no part in a later one."""
+    x, y, s = fields(3, 3, ())
+
+    @mt.kernel
+    def acc():
+        for i in x:
+            y[i] += x[i]
+
+    @mt.kernel
+    def add():
+        for i in y:
+            s[None] += y[i]
+
+    x.fill(1)
+    for write in (lambda: y.fill(0), lambda: y.from_numpy(np.zeros(3)), lambda: y.from_numpy([0, 0, 0])):
+        with mt.ad.Tape(s) as tape:
+            for _ in range(2):
+                write()
+                acc()
+                add()
+        assert s[None] == 6 and x.grad.to_numpy().tolist() == [2] * 3 and not y.grad.to_numpy().any()
+        assert len(tape.calls) == 6
+
+
+def test_fields_that_are_copied():
+    x, y, s = fields(3, 3, ())
+
+    @mt.kernel
+    def add():
+        for i in y:
+            s[None] += y[i] * (i + 1) + x[i]
+
+    x.fill(1)
+    with mt.ad.Tape(s):
+        y.copy_from(x)
+        add()
+    assert x.grad.to_numpy().tolist() == [2, 3, 4] and y.grad.to_numpy().tolist() == [0, 0, 0]
+    with mt.ad.Tape(s):
+        y.copy_from(y)
+        add()
+    assert x.grad.to_numpy().tolist() == [1] * 3 and y.grad.to_numpy().tolist() == [1, 2, 3]
+    plain = mt.field(mt.f32, 3)
+    with mt.ad.Tape(s):
+        y.copy_from(plain)  # constants
+        add()
+    assert x.grad.to_numpy().tolist() == [1] * 3 and not y.grad.to_numpy().any()
+
+
+def test_parts_of_fields_and_structs_that_are_written():
+    ball = mt.types.struct(pos=mt.types.vector(2, mt.f64), mass=mt.f64)
+    one, other = (ball.field(2, needs_grad=True) for _ in range(2))
+    v, s = mt.Vector.field(2, mt.f64, 2, needs_grad=True, layout=mt.Layout.SOA), mt.field(mt.f64, (), needs_grad=True)
+
+    @mt.kernel
+    def add():
+        for i in range(2):
+            s[None] += one[i].pos.x * 2 + one[i].mass + v[i].x * 3 + v[i].y * 4
+
+    with mt.ad.Tape(s):
+        one.copy_from(other)
+        one.mass.fill(0)
+        v.get_scalar_field(0).fill(1)
+        add()
+    assert other.pos.grad.to_numpy().tolist() == [[2, 0]] * 2 and not other.mass.grad.to_numpy().any()
+    assert v.grad.to_numpy().tolist() == [[0, 4]] * 2 and not one.pos.grad.to_numpy().any()
+
+
+def test_whole_arrays_that_are_written_between_kernels():
+    x, y, s = (mt.ndarray(mt.f64, n, needs_grad=True) for n in (3, 3, 1))
+
+    @mt.kernel
+    def acc(x: mt.types.ndarray(), y: mt.types.ndarray()):
+        for i in x:
+            y[i] += x[i]
+
+    @mt.kernel
+    def add(y: mt.types.ndarray(), s: mt.types.ndarray()):
+        for i in y:
+            s[0] += y[i]
+
+    def run(write):
+        for one in (x, y, s):
+            one.grad.fill(0)
+        with mt.ad.Tape(s):
+            for _ in range(2):
+                write()
+                acc(x, y)
+                add(y, s)
+                y.grad.fill(0)  # of the gradient itself nothing is remembered
+        return x.grad.to_numpy().tolist()
+
+    assert run(lambda: y.fill(0)) == [2] * 3
+    assert run(lambda: y.from_numpy(np.zeros(3))) == [2] * 3
+    assert run(lambda: y.copy_from(x)) == [4] * 3
+    torch = pytest.importorskip("torch")
+    assert run(lambda: y.from_torch(torch.zeros(3))) == [2] * 3
+
+
+def test_whole_fields_in_forward_mode():
+    x, y, z = fields(3, 3, 3, needs_dual=True)
+
+    @mt.kernel
+    def acc():
+        for i in x:
+            y[i] += x[i]
+
+    with mt.ad.FwdMode(loss=[y, z], param=x, seed=[1, 2, 3]):
+        for _ in range(2):
+            y.fill(0)
+            acc()
+        z.copy_from(y)
+        y.from_numpy(np.ones(3))
+    assert z.dual.to_numpy().tolist() == [1, 2, 3] and y.dual.to_numpy().tolist() == [0, 0, 0]
+
+
 def test_gradients_of_ones_own():
     x, y, loss = fields((), (), ())
     said = []

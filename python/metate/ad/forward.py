@@ -77,5 +77,9 @@ class FwdMode:
         self.calls.append(kernel)
         return (kernel if isinstance(kernel, Derivative) else kernel.fwd).call(arguments, keywords)
 
+    def wrote(self, write, arguments) -> None:
+        """All elements of a field or array were written in the block."""
+        write.dual(*arguments)
+
     def insert(self, function, arguments) -> None:
         """A function with a gradient of its own is called: its kernels run as they are."""

@@ -79,7 +79,8 @@ class Tape:
             _check_loss(self.loss)
             if self.clear_gradients:
                 clear_all_gradients()
-            self.loss.fill(0)
+            with recording.watching(None):
+                self.loss.fill(0)
             if self._checker is not None:
                 self._checker.begin()
         self._stack.enter_context(recording.watching(self))
@@ -147,6 +148,10 @@ class Tape:
                 result, kept = kernel.grad.call_primal(bound) if follows else (kernel.call_bound(bound), None)
         self.insert(kernel, bound, call, kept)
         return result
+
+    def wrote(self, write, arguments) -> None:
+        """All elements of a field or array were written in the block."""
+        self.insert(write, arguments)
 
     def insert(self, function, arguments, call=None, kept=None) -> None:
         """Remembers a call: of a kernel, with what it overwrote, or of a function with a `grad` of its own."""

@@ -56,6 +56,9 @@ class Validation:
     def insert(self, function: Any, arguments: tuple) -> None:
         """A function with a gradient of its own is called, which nobody remembers."""
 
+    def wrote(self, write: Any, arguments: tuple) -> None:
+        """All elements of a field or array were written, which nobody remembers: their numbers say so."""
+
     def run(self, kernel: Kernel, bound: tuple, call: RememberedCall) -> Any:
         """Calls a kernel, whose writes note the call's number."""
         self._calls[call.number] = call

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..errors import TreeError
 from ..lazy_numpy import np
+from ..whole_writes import FROM_NUMPY
+from . import transfer
 from .placement import Placement
 
 
@@ -46,6 +48,10 @@ class Component:
     def dual(self):
         """The component of the field's dual."""
         return self._of_partner(self._field.dual)
+
+    @property
+    def _is_partner(self):
+        return self._field._is_partner
 
     def _partner(self, kind):
         return self._of_partner(self._field._partner(kind))
@@ -91,7 +97,8 @@ class Component:
         """Copies an array of the field's shape into the component of the active cells."""
         whole = self._field.to_numpy()
         self._parts(whole)[..., self._number] = array
-        self._field.from_numpy(whole)
+        transfer.from_array(self._field, whole)
+        FROM_NUMPY.done(self, array)
 
     def fill(self, value) -> None:
         """Sets the component of every active cell."""

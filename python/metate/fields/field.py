@@ -13,6 +13,7 @@ from ..errors import FieldLoopError_, OffsetError_, RuntimeIndexError_, TreeErro
 from ..lazy_numpy import np
 from ..tree_type import path_extents
 from ..value_types import DType
+from ..whole_writes import COPY_FROM, FILL, FROM_NUMPY
 from . import gradients, transfer
 from .component import Component
 from .placed_node import PlacedNode
@@ -257,6 +258,7 @@ class Field:
         """
         if not self._elements.take(array):
             transfer.from_array(self, array)
+        FROM_NUMPY.done(self, array)
 
     @property
     def is_dense(self) -> bool:
@@ -285,10 +287,12 @@ class Field:
     def fill(self, value: Any) -> None:
         """Sets every active cell's element: a number, or a sequence of an element's shape."""
         transfer.fill(self, value)
+        FILL.done(self, value)
 
     def copy_from(self, other: Any) -> None:
         """Copies the other field's elements into the active cells; both must have one shape. Raises RuntimeValueError_."""
         transfer.copy(self, other)
+        COPY_FROM.done(self, other)
 
     # ---- for place.py and drawing.py ----
 
@@ -332,6 +336,10 @@ class Field:
     @property
     def _is_placed(self) -> bool:
         return bool(self._leaves) or self._fixed is not None
+
+    @property
+    def _is_partner(self) -> bool:
+        return self.partner_kind is not None
 
     def _partner(self, kind):
         """Its gradient ("grad") or dual where that has a place, else None."""
