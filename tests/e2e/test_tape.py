@@ -456,6 +456,30 @@ def test_differences_begin_where_the_block_did():
     assert loss[None] == 0.25 * 0.0625 and x[2] == 0.375
 
 
+def test_forward_mode_of_functions_with_gradients_of_their_own():
+    x, y, z = fields(2, 2, 2, needs_dual=True)
+
+    @mt.kernel
+    def square(out: mt.template()):
+        for i in x:
+            out[i] = x[i] ** 2
+
+    @mt.ad.grad_replaced
+    def replaced(out, twice=False):
+        square(out)
+
+    @mt.ad.no_grad
+    def constant(out):
+        square(out)
+
+    x.from_numpy(np.array([1.0, 2]))
+    with mt.ad.FwdMode(loss=[y, z], param=x, seed=[1, 1]):
+        replaced(y, twice=True)
+        constant(z)
+    assert y.dual.to_numpy().tolist() == [2, 4] and z.dual.to_numpy().tolist() == [0, 0]
+    assert y.to_numpy().tolist() == z.to_numpy().tolist() == [1, 4]
+
+
 def test_forward_mode_of_one_number_and_several_results():
     p, a, b = fields((), (), 2, needs_dual=True)
 

@@ -68,6 +68,8 @@ class FwdMode:
 
     # ---- for recording.py and replaced.py
 
+    has_derivatives_replaced = False  # gradients of one's own are of reverse mode: kernels that such a function calls are seen
+
     def call(self, kernel, arguments, keywords):
         """A kernel is called in the block."""
         if isinstance(kernel, GraphKernel):
@@ -82,4 +84,4 @@ class FwdMode:
         write.dual(*arguments)
 
     def insert(self, function, arguments) -> None:
-        """A function with a gradient of its own is called: its kernels run as they are."""
+        """A function without a derivative is called: its kernels run as they are."""

@@ -19,9 +19,9 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
         @mt.ad.grad_for(forward)
         def backward(mul): func.grad(mul)
 
-    A tape remembers the call of the function, not those of kernels in it.
+    A tape remembers the call of the function, not those of kernels in it. In forward mode these have their own derivatives.
     """
-    return _remembered(function)
+    return _remembered(function, is_constant=False)
 
 
 def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -43,16 +43,16 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def no_grad(function: Callable[..., Any]) -> Any:
     """A function, or method, of Python whose kernels have no part in derivatives."""
-    made = _remembered(function)
+    made = _remembered(function, is_constant=True)
     made.grad = lambda *arguments, **keywords: None
     return made
 
 
-def _remembered(function):
+def _remembered(function, is_constant):
     @functools.wraps(function)
     def called(*arguments, **keywords):
         watcher = recording.innermost()
-        if watcher is None:
+        if watcher is None or not (is_constant or watcher.has_derivatives_replaced):
             return function(*arguments, **keywords)
         if keywords:
             watcher.insert(_WithKeywords(called, keywords), arguments)

@@ -129,6 +129,8 @@ class Tape:
 
     # ---- for recording.py and replaced.py
 
+    has_derivatives_replaced = True  # a function with a gradient of its own stands for the kernels that it calls
+
     def call(self, kernel, arguments, keywords):
         """A kernel is called in the block."""
         if isinstance(kernel, Derivative):
