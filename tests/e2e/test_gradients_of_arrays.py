@@ -98,6 +98,19 @@ def test_what_is_no_function():
         mt.ad.grad(wave)(*arguments(np.random.default_rng(1)))
 
 
+def test_torch_has_no_gradient_of_what_the_kernel_leaves_alone():
+    torch = pytest.importorskip("torch")
+
+    @mt.kernel
+    def double(unused: mt.types.ndarray(), x: mt.types.ndarray(), y: mt.types.ndarray()):
+        for i in y:
+            y[i] = 2 * x[i]
+
+    u, x = (torch.ones(3, requires_grad=True) for _ in range(2))
+    mt.ad.torch_function(double)(u, x, torch.empty(3)).sum().backward()
+    assert u.grad is None and x.grad.tolist() == [2, 2, 2]
+
+
 def test_torch(rng):
     torch = pytest.importorskip("torch")
     x, w = (torch.tensor(one, requires_grad=True) for one in arguments(rng)[:2])

@@ -39,8 +39,9 @@ def torch_function(kernel: Any) -> Callable[..., Any]:
             given = {k: one.detach().numpy() for k, one in zip(call.written, cotangents) if one is not None}
             back = call.with_derivatives("grad", given)
             back.run_back(ctx.kept)
-            wanted = enumerate(ctx.needs_input_grad, first)
-            return tuple(torch.from_numpy(back.arguments[k].grad._values()) if needed else None for k, needed in wanted)
+            found = [getattr(back.arguments[k], "grad", None) for k in range(first, len(back.arguments))]
+            wanted = zip(found, ctx.needs_input_grad, strict=True)  # of what the kernel does not touch there is none
+            return tuple(torch.from_numpy(one._values()) if needed and one is not None else None for one, needed in wanted)
 
     def function(*arguments):
         return Function.apply(*arguments)
