@@ -20,7 +20,9 @@ from .frontend.specialize import ArrayParameter, StructArrayParameter, TreeParam
 from .kept import ArrayPlace, Kept, MemberPlace
 from .kernel import _ALIAS, Kernel, _at_the_users_line
 from .kernel_views import choices_of
+from .overlaps import refuse as refuse_overlaps
 from .remembered_call import KeysAgain
+from .value_types import DType, is_python_scalar
 
 _REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|derivative) of .+)')
 
@@ -143,14 +145,20 @@ class Derivative(Kernel):
         return DerivativeError_(text, file=file, line=int(line), column=int(column), source=source)
 
     def _launcher(self, home, may_alias):
+        """As of kernels. In reverse mode there is no result, and what the kernel writes is only read: nobody else would see
+        that it overlaps another array."""
         launch = super()._launcher(home, may_alias)
-        if self.kind == "dual" or self.source.returns is None:
+        annotations = [parameter.annotation for parameter in self.source.parameters.values()]
+        may_overlap = sum(not isinstance(one, DType) and not is_python_scalar(one) for one in annotations) > 1
+        if self.kind == "dual" or (self.source.returns is None and not may_overlap):
             return launch
 
-        def without_result(*arguments):
+        def checked(*arguments):
+            if may_overlap:
+                refuse_overlaps(self.primal, arguments)
             launch(*arguments)
 
-        return without_result
+        return checked
 
     def _target(self, home, may_alias, arguments, is_restored=False):
         """As of kernels; an array or tree without a gradient is a constant, which another one with a gradient is not."""

@@ -98,6 +98,38 @@ def test_what_is_no_function():
         mt.ad.grad(wave)(*arguments(np.random.default_rng(1)))
 
 
+def test_arrays_that_overlap():
+    """Each argument has a gradient of its own: of memory that is two of them the derivative would be wrong."""
+
+    @mt.kernel
+    def square(x: mt.types.ndarray(), y: mt.types.ndarray()):
+        for i in x:
+            y[i] = x[i] ** 2
+
+    @mt.kernel
+    def product(a: mt.types.ndarray(), b: mt.types.ndarray(), y: mt.types.ndarray()):
+        for i in y:
+            y[i] = a[i] * b[i]
+
+    z = np.arange(1, 7, dtype=np.float64)
+    text = r"derivative of kernel 'square': arguments 'x' and 'y' overlap, and one is written; make a copy"
+    for x, y in ((z, z), (z[:4], z[2:]), (z[::2], z[:3])):
+        with pytest.raises(mt.errors.DerivativeError_, match=text):
+            mt.ad.vjp(square, x, y)
+        with pytest.raises(mt.errors.DerivativeError_, match=text):
+            mt.ad.jvp(square, (x, y), (np.ones(len(x)), None))
+        views = [mt.from_dlpack(one) for one in (x, y)]
+        for view in views:
+            view.grad = mt.ndarray(mt.f64, len(x))
+        with pytest.raises(mt.errors.DerivativeError_, match=text):
+            square.grad(*views)
+    assert z.tolist() == [1, 2, 3, 4, 5, 6]
+    _, pull = mt.ad.vjp(square, z[::2], z[1::2])  # side by side
+    assert pull([1, 1, 1])[0].tolist() == [2, 6, 10]
+    _, pull = mt.ad.vjp(product, z, z, np.zeros(6))  # what is only read may be one array: each has its share
+    assert [one.tolist() for one in pull(np.ones(6))] == [z.tolist()] * 2
+
+
 def test_torch_has_no_gradient_of_what_the_kernel_leaves_alone():
     torch = pytest.importorskip("torch")
 

@@ -10,6 +10,7 @@ from ..errors import RuntimeTypeError_
 from ..kept import Kept, putting_back
 from ..kernel import Kernel
 from ..ndarray import from_dlpack, ndarray
+from ..overlaps import refuse as refuse_overlaps
 from ..remembered_call import RememberedCall, at_hand
 
 READ, WRITE = 1, 2  # metate_access
@@ -24,6 +25,7 @@ class Call:
 
     Attributes:
         read, written: numbers of the arguments that are arrays of a float type which the kernel reads, and writes.
+    Raises DerivativeError_: it writes an array that overlaps another one.
     """
 
     def __init__(self, kernel: Any, arguments: tuple):
@@ -34,6 +36,7 @@ class Call:
             raise RuntimeTypeError_(f"expected a kernel, got {kernel!r}; decorate the function with @mt.kernel")
         self.kernel, self._begin = kernel, 0 if receiver is None else 1
         self.arguments = tuple(map(_view_of, kernel._bind(arguments, {})))
+        refuse_overlaps(kernel, self.arguments)
         self._remembered = RememberedCall(kernel.__name__)
         accesses = kernel.accesses(self.arguments)
         names = list(kernel._parameters)
