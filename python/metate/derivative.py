@@ -267,6 +267,16 @@ class Derivative(Kernel):
     def _write(self, module, options, parameters, may_alias, given):
         return self._write_walked(module, options, parameters, may_alias, given, self.kind)
 
+    @property
+    def __signature__(self):
+        import inspect
+
+        return inspect.signature(self.primal)
+
+    def _reduced_method(self, receiver):
+        primal = self.primal.__get__(receiver, type(receiver))
+        return getattr, (primal, "grad" if self.kind == "grad" else "fwd")
+
     def __repr__(self):
         return f"<derivative {self.__name__}>"
 

@@ -43,6 +43,17 @@ class KernelViews:
         returns = self.source.returns
         return f"{self.__name__}({', '.join(parts)})" + (f" -> {_annotation_text(returns)}" if returns is not None else "")
 
+    def _signature_of_method(self):
+        """inspect's signature of the kernel as a method of an object (bindings/runtime/BoundCallable.cpp)."""
+        import inspect
+
+        found = inspect.signature(self)
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+    def _reduced_method(self, receiver):
+        """What pickle makes the kernel as a method of an object of: its name in the object, as of methods in Python."""
+        return getattr, (receiver, self.__name__)
+
     def signature_of(self, instance: Compiled) -> str:
         """The types that an instance is for, hidden arguments included, as text."""
         parts = [f"{name}: {text_of(parameter)}" for name, parameter in instance.parameters.items()]

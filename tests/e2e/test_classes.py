@@ -1,6 +1,9 @@
 """Data-oriented classes: kernels and functions as methods, what of an object is compiled in, and that objects die."""
 
+import copy
 import gc
+import inspect
+import pickle
 import weakref
 
 import numpy as np
@@ -260,6 +263,30 @@ def test_methods_are_offered_like_functions():
         text.split('"')[0]
         for text in bound.import_module(Solver.step.specialise({"self": solver})).text(False).split('metate.name = "')
     ]
+
+
+@mt.data_oriented
+class Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    @mt.kernel
+    def scaled(self, a: mt.f32, b: mt.f32 = 2.0) -> mt.f32:
+        """a times b"""
+        return self.k * a * b
+
+
+def test_kernels_of_objects_are_inspected_and_copied_as_methods_are():
+    one = Scaled(3)
+    assert list(inspect.signature(one.scaled).parameters) == ["a", "b"]
+    assert inspect.signature(one.scaled).parameters["b"].default == 2
+    assert list(inspect.signature(Scaled.scaled).parameters) == ["self", "a", "b"]
+    assert inspect.signature(one.scaled.grad) == inspect.signature(one.scaled)
+    for bound in (one.scaled, one.scaled.grad, one.scaled.fwd):
+        assert copy.copy(bound) == bound
+    other = copy.deepcopy(one.scaled)
+    other.__self__.k = 5
+    assert (one.scaled(2), other(2), pickle.loads(pickle.dumps(one.scaled))(1)) == (12, 20, 6)
 
 
 def test_an_undecorated_class_is_refused():
