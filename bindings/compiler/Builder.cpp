@@ -337,7 +337,8 @@ template <typename Class> void bindMemory(Class &builder) {
       .def("no_activate", [](KernelBuilder &self, const KernelTree &tree,
                              const std::string &member) { self.noActivate(tree, member); })
       .def_static("activated", &KernelBuilder::activated)
-      .def_static("clamped", &KernelBuilder::clamped);
+      .def_static("clamped", &KernelBuilder::clamped)
+      .def_static("constant_to_derivatives", &KernelBuilder::constantToDerivatives);
 }
 
 template <typename Class> void bindControl(Class &builder) {
@@ -400,7 +401,7 @@ void bindTypes(nb::module_ &module) {
       .def("is_same_base", [](const Reference &self, const Reference &other) {
         return self.kind == other.kind && self.base == other.base && self.path == other.path &&
                self.whole == other.whole && self.isClamped == other.isClamped &&
-               self.indices.size() == other.indices.size() &&
+               self.isConstant == other.isConstant && self.indices.size() == other.indices.size() &&
                self.components.size() == other.components.size();
       });
 }

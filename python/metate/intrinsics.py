@@ -253,7 +253,7 @@ rescale_index = Intrinsic("rescale_index", "rescale_index(a, b, I): the indices 
 no_activate = Intrinsic("no_activate", "no_activate(x): stores in the rest of this loop leave inactive cells of x as they are.")
 stop_grad = Intrinsic(
     "stop_grad",
-    "stop_grad(x): x, a constant to derivatives; of a field: its elements are, in the rest of this loop.",
+    "stop_grad(x): x, a constant to derivatives; of a field or an array: its elements are, in the rest of this loop.",
     lambda x: x,
 )
 

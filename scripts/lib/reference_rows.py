@@ -201,7 +201,7 @@ GROUPS = (
     ),
     Group(
         "Derivatives",
-        "*Types*: any, to its own type; of a field nothing is given ([gradients](../gradients.md)).",
+        "*Types*: any, to its own type; of a field or an array nothing is given ([gradients](../gradients.md)).",
         mt,
         {
             "stop_grad": ("x, whose derivative is 0", "mt.stop_grad(2.5)"),

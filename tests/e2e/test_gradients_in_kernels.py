@@ -267,6 +267,71 @@ def test_stop_grad():
     assert s[None] == 45
 
 
+def test_stop_grad_of_places():
+    """What is a constant to derivatives is still a place that can be written, whole and by its parts."""
+    x, s = mt.field(mt.f32, 3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)
+    v = mt.Vector.field(2, mt.f32, 3, needs_grad=True)
+    split = mt.Vector.field(2, mt.f32, 3, needs_grad=True, layout=mt.Layout.SOA)
+
+    @mt.func
+    def double(place: mt.template()):
+        place *= 2
+
+    @mt.kernel
+    def write():
+        for i in range(3):
+            mt.stop_grad(x)
+            mt.stop_grad(v)
+            mt.stop_grad(split)
+            v[i][0] = 5.0
+            v[i].y += 7
+            split[i].x = 3
+            x[i] = 1
+            mt.atomic_add(x[i], 1.0)
+            double(x[i])
+
+    @mt.kernel
+    def read():
+        for i in range(3):
+            mt.stop_grad(v)
+            mt.stop_grad(split)
+            s[None] += x[i] * v[i].x + v[i][1] * v[i].norm_sqr() + split[i].sum()
+
+    write()
+    assert x.to_numpy().tolist() == [4] * 3 and v.to_numpy().tolist() == [[5, 7]] * 3
+    assert split.to_numpy().tolist() == [[3, 0]] * 3
+    s.grad[None] = 1
+    read.grad()
+    assert x.grad.to_numpy().tolist() == [5] * 3
+    assert not v.grad.to_numpy().any() and not split.grad.to_numpy().any()
+
+
+def test_stop_grad_of_structs_and_arrays():
+    ball = mt.types.struct(pos=mt.math.vec2, mass=mt.f32)
+    balls, s = ball.field(3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)
+    a = mt.ndarray(mt.f32, 3, needs_grad=True)
+
+    @mt.kernel
+    def f(a: mt.types.ndarray()):
+        for i in range(3):
+            mt.stop_grad(balls.mass)
+            s[None] += balls[i].mass * a[i] * balls[i].pos.x
+        for i in range(3):
+            mt.stop_grad(balls)
+            mt.stop_grad(a)
+            s[None] += balls[i].mass * a[i] * balls[i].pos.x
+            b = mt.stop_grad(balls[i])
+            s[None] += b.mass
+
+    balls.fill(2)
+    a.fill(3)
+    s.grad[None] = 1
+    f(a)
+    f.grad(a)
+    assert not balls.mass.grad.to_numpy().any()
+    assert balls.pos.grad.to_numpy().tolist() == [[6, 0]] * 3 and a.grad.to_numpy().tolist() == [4] * 3
+
+
 def test_derivatives_come_from_the_cache(tmp_path):
     def run():
         with mt.Context(offline_cache_file_path=str(tmp_path), offline_cache=True):

@@ -56,6 +56,7 @@ struct Reference {
   DataType type;                             // of what is referred to
   bool isActive = false;                     // Member: its cell was activated just before
   bool isClamped = false;                    // an index of a component outside means the nearest
+  bool isConstant = false;                   // what is read is a constant to derivatives
   explicit operator bool() const { return bool(base); }
 };
 
@@ -184,6 +185,11 @@ public:
   /// The same place, of which component indices outside mean the nearest component.
   static Reference clamped(Reference reference) {
     reference.isClamped = true;
+    return reference;
+  }
+  /// The same place, of which derivatives take what is read for a constant.
+  static Reference constantToDerivatives(Reference reference) {
+    reference.isConstant = true;
     return reference;
   }
   KernelValue dimension(const KernelArray &array, unsigned axis);
@@ -352,6 +358,7 @@ private:
                       llvm::SmallVectorImpl<KernelValue> &flat);
   bool coordinates(const KernelTree &tree, llvm::StringRef path, bool isMember,
                    llvm::ArrayRef<KernelValue> indices, llvm::SmallVectorImpl<mlir::Value> &result);
+  KernelValue loadPlainly(const Reference &reference);
   llvm::SmallVector<KernelValue> clampedIndices(const DataType &type,
                                                 llvm::ArrayRef<KernelValue> indices);
   llvm::SmallVector<mlir::Value> componentValues(const Reference &reference);

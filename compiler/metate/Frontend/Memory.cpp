@@ -85,6 +85,11 @@ Reference KernelBuilder::component(const Reference &reference, ArrayRef<KernelVa
 KernelValue KernelBuilder::load(const Reference &reference) {
   if (!reference)
     return {};
+  KernelValue loaded = loadPlainly(reference);
+  return reference.isConstant ? stopGradient(loaded) : loaded;
+}
+
+KernelValue KernelBuilder::loadPlainly(const Reference &reference) {
   const DataType &type = reference.type;
   switch (reference.kind) {
   case Reference::Kind::Local: {

@@ -12,7 +12,6 @@ from ..tree_type import TreeType
 from . import handles
 from .array_access import ArrayAccess
 from .component_access import ComponentAccess
-from .constant_reads import ConstantReads
 from .evaluator import Evaluator
 from .field_access import PARTNERS, FieldAccess
 from .keys import is_struct
@@ -41,13 +40,11 @@ class Access:
         component_access: ComponentAccess,
         lists: Lists,
         triplets: Triplets,
-        constant_reads: ConstantReads,
     ):
         self.walk, self.builder = walk, walk.builder
         self.evaluator, self.values, self.structs = evaluator, values, structs
         self.field_access, self.arrays = field_access, arrays
         self.component_access, self.lists, self.triplets = component_access, lists, triplets
-        self.constant_reads = constant_reads
 
     #  -- subscripts -------------------------------------------------------------------------------
 
@@ -62,7 +59,7 @@ class Access:
         if is_static(whole) or isinstance(whole, (tuple, list, dict)):
             return self._static_subscript(whole, node)
         if isinstance(whole, (handles.FieldHandle, handles.StructFieldHandle)):
-            return self.constant_reads.element(whole, self.field_access.field_element(whole, node), node)
+            return self.field_access.field_element(whole, node)
         if isinstance(whole, handles.TreeHandle):
             return handles.CellHandle(whole, tuple(self.evaluator.index_values(node.slice)))
         if isinstance(whole, handles.MemberHandle):

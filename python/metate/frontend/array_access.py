@@ -28,6 +28,8 @@ class ArrayAccess:
 
     def _element(self, array, indices, node):
         place = self.walk.emit(node, self.builder.array_element, array.native, indices)
+        if id(array.native) in self.walk.constants:
+            place = self.builder.constant_to_derivatives(place)
         return self.builder.clamped(place) if array.is_clamped and place.type.shape else place
 
     def _clamped(self, array, indices, node):

@@ -1,39 +1,37 @@
-"""`stop_grad`: values, and elements of fields in the rest of a loop, that derivatives take for constants."""
+"""`stop_grad`: values, and elements of fields and arrays in the rest of a loop, that derivatives take for constants."""
 
 from __future__ import annotations
 
-import ast
-
 from . import handles
 from .arguments import Arguments
-from .static import Reference, is_static
-from .structs import Components
+from .fields import Fields
+from .static import is_static
+from .structs import StructValue
 from .values import Values
 from .walk import Walk
 
 
 class ConstantReads:
-    """Knows which fields are constants where the walk stands (Walk.constant_fields)."""
+    """Says which fields and arrays are constants where the walk stands (Walk.constants)."""
 
-    def __init__(self, walk: Walk, values: Values, arguments: Arguments):
-        self.walk, self.values, self.arguments = walk, values, arguments
+    def __init__(self, walk: Walk, values: Values, fields: Fields, arguments: Arguments):
+        self.walk, self.values, self.fields, self.arguments = walk, values, fields, arguments
 
     def call_stop_grad(self, node):
-        """stop_grad(x): of a field what it means for the rest of the loop, else the value"""
+        """stop_grad(x): of a field or an array what it means for the rest of the loop, else the value"""
         (thing,), _ = self.arguments.of(node, 1)
-        if isinstance(thing, handles.FieldHandle):
-            self.walk.constant_fields |= {id(thing.field)}
+        if isinstance(thing, (handles.FieldHandle, handles.StructFieldHandle)):
+            self.walk.constants |= {id(plain.field) for plain in self.fields.plain_fields(thing, node)}
+            return None
+        if isinstance(thing, handles.ARRAYS):
+            arrays = [thing] if isinstance(thing, handles.ArrayHandle) else thing.arrays.values()
+            self.walk.constants |= {id(array.native) for array in arrays}
             return None
         if is_static(thing):
             return thing
+        if isinstance(thing, StructValue):
+            return thing.map(lambda part: self._constant(part, node.args[0]))
         return self._constant(thing, node.args[0])
-
-    def element(self, field, element, node):
-        """An element of a field: where that is a constant and the element is read, its value."""
-        is_constant = isinstance(field, handles.FieldHandle) and id(field.field) in self.walk.constant_fields
-        if not is_constant or not isinstance(node.ctx, ast.Load) or not isinstance(element, (Reference, Components)):
-            return element
-        return self._constant(element, node)
 
     def _constant(self, thing, node):
         return self.walk.emit(node, self.walk.builder.stop_gradient, self.values.to_value(thing, node))

@@ -92,6 +92,8 @@ class Fields:
         places = [
             self.walk.emit(node, self.builder.member, field.tree.native, name, coordinates) for name in field.placement.members
         ]
+        if id(field.field) in self.walk.constants:
+            places = list(map(self.builder.constant_to_derivatives, places))
         if len(places) == 1 and list(places[0].type.shape) == list(getattr(field.element, "shape", ())):
             return places[0]
         return structs.Components(tuple(places), tuple(field.element.shape))

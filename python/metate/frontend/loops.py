@@ -212,9 +212,9 @@ class Loops:
         if jumps or returns:
             loop.active = self.flags.make(node)
         self.walk.frame.loops.append(loop)
-        constant_fields = self.walk.constant_fields
+        constants = self.walk.constants
         self.blocks.block(node.body)
-        self.walk.constant_fields = constant_fields
+        self.walk.constants = constants
         self.walk.frame.loops.pop()
         scope = self.walk.frame.scope
         self.walk.pop_scope()
@@ -250,11 +250,11 @@ class Loops:
         self.targets.check_names(node.target)
         loop = handles.Loop(True, False, self.walk.depth)
         self.walk.frame.loops.append(loop)
-        outer, constant_fields = self.walk.depth, self.walk.constant_fields
+        outer, constants = self.walk.depth, self.walk.constants
         last = self._iterations(node, loop, self.unrolling.static_items(iterable))
         for _ in range(self.walk.depth - outer):
             self.builder.end_if()
-        self.walk.depth, self.walk.constant_fields = outer, constant_fields
+        self.walk.depth, self.walk.constants = outer, constants
         self.walk.frame.loops.pop()
         names = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
         for name, binding in last.items():  # as in Python, names of the last iteration stay

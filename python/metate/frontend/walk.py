@@ -38,7 +38,7 @@ class Walk:
         depth: run-time regions around the current statement.
         static_depth: inside static(...), where more than 0.
         serialize_next: does loop_config say that the next loop runs in order?
-        constant_fields: ids of the fields whose elements derivatives take for constants, in the rest of the loop.
+        constants: ids of the fields, and native arrays, whose elements derivatives take for constants, in the rest of the loop.
         current: (source, node) of the statement being walked.
     """
 
@@ -50,7 +50,7 @@ class Walk:
         self.static_depth = 0
         self.serialize_next = False
         self.constant_branches = 0  # around the statement: `if` whose conditions are constants
-        self.constant_fields: frozenset[int] = frozenset()
+        self.constants: frozenset[int] = frozenset()
         self.current = frame.source, definition
 
     #  -- names ------------------------------------------------------------------------------------

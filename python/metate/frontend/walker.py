@@ -190,8 +190,8 @@ def _parts(walk: Walk) -> tuple[Interface, Blocks]:
     field_access = FieldAccess(walk, evaluator, values, outside, arguments, fields, lists, sparse, inlining)
     arrays = ArrayAccess(walk, values, evaluator)
     component_access = ComponentAccess(walk, groups, evaluator)
-    constant_reads = ConstantReads(walk, values, arguments)
-    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists, triplets, constant_reads)
+    access = Access(walk, evaluator, values, structs, field_access, arrays, component_access, lists, triplets)
+    constant_reads = ConstantReads(walk, values, fields, arguments)
     construction = Construction(walk, evaluator, values, arguments)
     intrinsics = IntrinsicCalls(
         walk, evaluator, values, arguments, structs, places, operators, construction, random_calls, sparse, constant_reads
