@@ -46,16 +46,25 @@ def test_arrays(n):
     np.testing.assert_array_equal(w, z)
 
 
-def test_overlapping_arrays():
-    x = rng.random(30).astype(np.float32)
-    both = np.concatenate([x, np.zeros(1, np.float32)])
-    y, z, w = (
-        both[1:],
-        np.zeros(30, np.float32),
-        np.zeros(30, np.float32),
-    )  # y[i] is x[i + 1]: fused, each iteration would see the next one
-    chain(both[:30].copy(), y, z, w)
-    np.testing.assert_array_equal(z, 2 * x + x)
+@mt.kernel
+def copied(w: array, y: array, x: array, z: array):
+    for i in range(w.shape[0]):
+        y[i] = w[i]
+    for i in range(w.shape[0]):
+        z[i] = y[i] + x[i]
+
+
+@pytest.mark.parametrize("shift", [-1, 0, 1, 7])
+def test_overlapping_arrays(shift):
+    """x[i] is y[i + shift]: with 1, in one loop each iteration would see what the next one is still to write."""
+    w, memory, z = rng.random(30).astype(np.float32), rng.random(50).astype(np.float32), np.zeros(30, np.float32)
+    y, x = memory[10:40], memory[10 + shift : 40 + shift]
+    expected = memory.copy()
+    expected[10:40] = w
+    copied(w, y, x, z)
+    assert np.shares_memory(x, y)
+    np.testing.assert_array_equal(memory, expected)
+    np.testing.assert_array_equal(z, expected[10:40] + expected[10 + shift : 40 + shift])
 
 
 def test_vectors_and_fields():
