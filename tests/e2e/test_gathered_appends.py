@@ -153,13 +153,18 @@ def test_a_list_that_is_full(rng):
         return kept.length()
 
     x, place = np.arange(1, 301, dtype=np.int32), np.full(300, -7, np.int32)
+    is_whole = True
     try:
         fill(x, place)
     except ti.MetateError:
-        pass  # debug mode says so
+        is_whole = False  # debug mode says so
     out = np.zeros(100, np.int32)
     assert read(out) == 100
     assert len(set(out)) == 100 and set(out) <= set(x)
+    if is_whole:
+        kept_at = place >= 0
+        assert (place[~kept_at] == -1).all() and kept_at.sum() == 100
+        assert (out[place[kept_at]] == x[kept_at]).all()
 
 
 @pytest.mark.parametrize("workers", [1, 3])
