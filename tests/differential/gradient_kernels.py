@@ -87,11 +87,30 @@ class Scope:
 
 
 class Writer:
+    """Writes one kernel over arrays; a subclass says what else its places and loops are."""
+
+    constant, written, indices = ARRAYS[:2], ARRAYS[2:], "idx"
+    expressions = EXPRESSIONS
+
     def __init__(self, seed):
         self.random, self.lines, self.count = random.Random(seed), [], 0
+        self.was_read = set()  # places that a later write would make stale
+
+    def element(self, place, at, scope):
+        """The text of a number in a place: here of an array's element."""
+        return f"{place}[{at}]"
+
+    def read(self, scope):
+        place = self.random.choice(scope.reads)
+        self.was_read.add(place)
+        return self.element(place, self.index(scope), scope)
 
     def kernel(self):
-        top, loops = Scope(reads=ARRAYS[:2]), self.random.randrange(1, 4)
+        self.statements()
+        return HEAD + "\n".join(self.lines) + "\n"
+
+    def statements(self):
+        top, loops = Scope(reads=self.constant), self.random.randrange(1, 4)
         for _ in range(self.random.randrange(3)):
             self.define(1, top, 2, keeps=False)
         summed = self.random.randrange(loops) if self.random.random() < 0.25 else None
@@ -104,8 +123,7 @@ class Writer:
             if number == summed:
                 top.floats.append("total")
         if self.random.random() < 0.2:
-            self.emit(1, f"y[{self.random.randrange(SIZE)}] += {self.expression(2, top)}")
-        return HEAD + "\n".join(self.lines) + "\n"
+            self.emit(1, f"{self.element(self.written[0], self.random.randrange(SIZE), top)} += {self.expression(2, top)}")
 
     def emit(self, depth, text):
         self.lines.append("    " * depth + text)
@@ -122,7 +140,7 @@ class Writer:
             return f"{integer} % {SIZE}"
         if pick == 2:
             return f"({integer} * {self.random.randrange(1, 5)} + {self.random.randrange(5)}) % {SIZE}"
-        return f"idx[({integer} + {self.random.randrange(8)}) % {SIZE}]"
+        return f"{self.indices}[({integer} + {self.random.randrange(8)}) % {SIZE}]"
 
     def expression(self, depth, scope):
         if depth <= 0 or self.random.random() < 0.15:
@@ -130,12 +148,12 @@ class Writer:
             if pick < 0.5 and scope.floats:
                 return self.random.choice(scope.floats)
             if pick < 0.85:
-                return f"{self.random.choice(scope.reads)}[{self.index(scope)}]"
+                return self.read(scope)
             if pick < 0.92 and scope.integers:
                 return f"({self.random.choice(scope.integers)} * 0.25)"
             return f"{self.random.uniform(-2, 2):.3f}"
         parts = [self.expression(depth - 1, scope) for _ in range(4)]
-        return self.random.choice(EXPRESSIONS).format(*parts, i=self.random.choice([*scope.integers, "n"]))
+        return self.random.choice(self.expressions).format(*parts, i=self.random.choice([*scope.integers, "n"]))
 
     def small(self, depth, scope):
         return self.random.choice(SMALL).format(self.expression(depth, scope))
@@ -155,27 +173,27 @@ class Writer:
             scope.variables.append(name)
 
     def loop(self, top, variable, sums):
-        kind = self.random.randrange(5)
-        serial = kind == 0
-        writes, reads = [], list(ARRAYS[:2])
-        for array in ARRAYS[2:]:
+        serial = self.random.random() < 0.2
+        writes, reads = [], list(self.constant)
+        for array in self.written:
             role = self.random.choice(["own", "any" if serial else "sum", "own", "read", "none", "none"])
+            if role not in ("read", "none") and array in self.was_read and self.random.random() < 0.85:
+                role = "read"  # else most kernels would be refused
             if role == "read":
                 reads.append(array)
             elif role != "none":
                 writes.append((array, role))
         if not writes:
-            writes, reads = [("y", "own")], [array for array in reads if array != "y"]
+            array = next((one for one in self.written if one not in self.was_read), self.written[0])
+            writes, reads = [(array, "own")], [one for one in reads if one != array]
         if serial:
             self.emit(1, "mt.loop_config(serialize=True)")
-        self.emit(1, f"for {variable} in {'x' if kind == 1 else f'range({SIZE})' if kind == 2 else 'range(x.shape[0])'}:")
-        if kind == 1:  # over an array: its indices
-            self.lines[-1] = self.lines[-1].replace("in x", "in mt.ndrange(x.shape[0])")
+        self.head(variable, serial)
         scope = Scope(top.floats, [variable], [], reads, writes, variable)
         owned = [array for array, how in writes if how == "own"]
-        if owned and self.random.random() < 0.3:
+        if owned and self.random.random() < 0.1:
             name = self.name("v")
-            self.emit(2, f"{name} = {self.random.choice(owned)}[{variable}]")
+            self.emit(2, f"{name} = {self.element(self.random.choice(owned), variable, scope)}")
             scope.floats.append(name)
             scope.variables.append(name)
         self.block(2, scope, 3, 5, False)
@@ -183,11 +201,16 @@ class Writer:
             self.emit(2, f"total {self.random.choice(['+=', '-='])} {self.expression(2, scope)}")
         self.write(2, scope)
 
+    def head(self, variable, serial):
+        """The first lines of a loop over all elements."""
+        over = self.random.choice([f"range({SIZE})", "range(x.shape[0])", "mt.ndrange(x.shape[0])"])
+        self.emit(1, f"for {variable} in {over}:")
+
     def write(self, depth, scope):
         array, how = self.random.choice(scope.writes)
         at = scope.own if how == "own" else self.index(scope)
         operation = "+=" if how == "sum" else self.random.choice(["=", "+=", "+=", "-="])
-        self.emit(depth, f"{array}[{at}] {operation} {self.small(3, scope)}")
+        self.emit(depth, f"{self.element(array, at, scope)} {operation} {self.small(3, scope)}")
 
     def block(self, depth, outer, nesting, most, in_loop):
         scope = outer.inner()
@@ -210,15 +233,18 @@ class Writer:
                     self.emit(depth, "else:")
                     self.block(depth + 1, scope, nesting - 1, 3, in_loop)
             elif pick < 0.92 and nesting:
-                self.inner_loop(depth, scope, nesting)
+                self.inner_loop(depth, scope, nesting, in_loop)
             elif in_loop and self.random.random() < 0.4:
                 self.emit(depth, f"if {self.condition(scope)}:")
                 self.emit(depth + 1, self.random.choice(["break", "continue"]))
             else:
                 self.define(depth, scope, 3)
 
-    def inner_loop(self, depth, scope, nesting):
+    def inner_loop(self, depth, scope, nesting, in_loop):
         name, kind = self.name("k"), self.random.randrange(5)
+        if not in_loop and self.random.random() < 0.06:  # more turns than are kept
+            self.emit(depth, f"for {name} in range(n * 150 + 900):")
+            return self.block(depth + 1, scope.inner(name), 0, 2, True)
         integer = self.random.choice([*scope.integers, "n"])
         if kind == 0:
             self.emit(depth, f"for {name} in range({self.random.choice(['n', '3', 'n + 2', '5', 'n * 11'])}):")

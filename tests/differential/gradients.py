@@ -9,7 +9,6 @@ with a line, counts as refused.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import pathlib
 import re
 import tempfile
@@ -19,11 +18,11 @@ import numpy as np
 
 import metate as mt
 from metate import context, runtime
+from metate.kernel_views import choices_of
 from metate_native import _compiler, _runtime
 
 from . import gradient_kernels
 
-kernels = importlib.import_module("metate.kernel")
 CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 REFUSED = re.compile(r"(?:gradient|derivative) of kernel '[^']*': (.*)")
 VARIANTS = tuple((level, threads) for level in (0, 2) for threads in (1, 4))
@@ -90,17 +89,18 @@ class Derivatives:
         self.contexts = {threads: mt.Context(threads=threads, default_fp=mt.f64) for _, threads in VARIANTS}
 
     def run(self, text, arguments, derivatives, variant=None):
-        """Runs the derivative that `text` stands for; variant None interprets what was imported."""
-        level, threads = variant or (0, 1)
+        """Runs the derivative that `text` stands for, compiled, or interpreted after a stage; variant None: after import."""
+        stage = None if isinstance(variant, tuple) else variant or "import"
+        level, threads = (0, 1) if stage else variant
         with self.contexts[threads]:
-            choices = kernels._choices(context.current().options)
+            choices = choices_of(context.current().options)
             choices.opt_level = level
             choices.chunk_ns = 0  # chunks for all workers, however few iterations there are
             module = _compiler.SourceModule("derivative")
             module.parse(text)
             try:
-                if variant is None:
-                    code = self.interpreter.compile(module, choices, stage="import", checks=[])
+                if stage:
+                    code = self.interpreter.compile(module, choices, stage=stage, checks=[])
                 else:
                     code = self.jit.compile(module, choices)
             except _compiler.CompileError as error:
