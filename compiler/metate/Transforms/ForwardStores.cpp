@@ -64,7 +64,7 @@ struct Effects {
 
 class Forwarding {
 public:
-  unsigned run(Block &block, SmallVector<Stored> known = {}) {
+  void run(Block &block, SmallVector<Stored> known = {}) {
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
       if (auto read = dyn_cast<ReadOp>(op))
         visit(read, known);
@@ -75,7 +75,6 @@ public:
       else
         visitOther(op, known);
     }
-    return forwarded;
   }
 
 private:
@@ -90,7 +89,6 @@ private:
       if (stored.place.isSameAs(place) && stored.value.getType() == read.getType()) {
         read.replaceAllUsesWith(stored.value);
         read.erase();
-        ++forwarded;
         return;
       }
     keepReadBy(place, known);
@@ -152,8 +150,6 @@ private:
       if (stored.place.mayOverlap(place))
         stored.unread = nullptr;
   }
-
-  unsigned forwarded = 0;
 };
 
 struct ForwardStores : metate::impl::ForwardStoresBase<ForwardStores> {
