@@ -210,6 +210,9 @@ template <typename Class> void bindCalls(Class &builder) {
       .def("end_function",
            [](KernelBuilder &self, const Values &values) { self.endFunction(values); })
       .def("abandon_function", &KernelBuilder::abandonFunction)
+      .def("give_derivative",
+           [](KernelBuilder &self, const std::string &function, const std::string &derivative,
+              const std::string &again) { self.giveDerivative(function, derivative, again); })
       .def("drop_functions",
            [](KernelBuilder &self, const std::vector<std::string> &names) {
              self.dropFunctions(names);

@@ -393,6 +393,41 @@ def test_what_has_no_derivative_is_refused_at_its_line():
     assert "mt.atomic_max(y[0], x[i])" in str(raised.value) and "gradient of kernel 'extreme'" in str(raised.value)
 
 
+def test_functions_that_call_themselves():
+    """What they compute of constants is a constant; of variables it is refused, at the call."""
+    x, y = (mt.field(mt.f64, 3, needs_grad=True) for _ in range(2))
+
+    @mt.real_func
+    def gcd(a: mt.i32, b: mt.i32) -> mt.i32:
+        if b == 0:
+            return a
+        return gcd(b, a % b)
+
+    @mt.real_func
+    def power(a: mt.f64, n: mt.i32) -> mt.f64:
+        if n == 0:
+            return 1.0
+        return a * power(a, n - 1)
+
+    @mt.kernel
+    def scale(n: mt.i32):
+        for i in x:
+            y[i] = x[i] * gcd(n, 12 + 2 * i) * power(0.5, i)
+
+    @mt.kernel
+    def raised():
+        for i in x:
+            y[i] = power(x[i], 3)
+
+    scale(8)
+    y.grad.fill(1)
+    scale.grad(8)
+    assert x.grad.to_numpy().tolist() == [4, 1, 2]
+    with pytest.raises(mt.TaichiCompilationError, match=r"'power' calls itself, .* compute with variables") as told:
+        raised.grad()
+    assert told.value.line == raised.source.first_line + 3
+
+
 def test_a_gradient_that_is_placed_after_a_derivative():
     x, c, s = mt.field(mt.f32), mt.field(mt.f32, 3), mt.field(mt.f32, (), needs_grad=True)
     mt.root.dense(mt.i, 3).place(x)

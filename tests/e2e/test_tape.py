@@ -497,6 +497,31 @@ def test_forward_mode_of_one_number_and_several_results():
         assert a.dual[None] == 12
 
 
+def test_forward_mode_refuses_at_a_line():
+    """What has no dual stops the first call, at the user's line; behind the block the kernel itself runs."""
+    x, least = fields(3, (), needs_dual=True)
+
+    @mt.real_func
+    def power(a: mt.f64, n: mt.i32) -> mt.f64:
+        if n == 0:
+            return 1.0
+        return a * power(a, n - 1)
+
+    @mt.kernel
+    def raised(n: mt.i32):
+        for i in x:
+            least[None] += power(x[i], n)
+
+    x.fill(2)
+    with pytest.raises(mt.TaichiCompilationError) as told, mt.ad.FwdMode(loss=least, param=x, seed=np.ones(3)):
+        raised(2)
+    assert told.value.line == raised.source.first_line + 3 and told.value.file == __file__
+    assert "derivative of kernel 'raised': 'power' calls itself" in str(told.value)
+    assert "least[None] += power(x[i], n)" in str(told.value)
+    raised(2)
+    assert least[None] == 12
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [

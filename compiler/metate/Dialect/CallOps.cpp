@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Derivative.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
@@ -14,6 +15,18 @@ using namespace metate;
 
 #define GET_OP_CLASSES
 #include "metate/Dialect/MetateCallOps.cpp.inc"
+
+/// Does the function itself touch a tree or an array?
+static bool touchesMemory(FunctionOp function) {
+  auto touches = [](Operation *inner) {
+    bool isLocal = llvm::none_of(inner->getOperands(), [](Value operand) {
+      return isa<TreeType>(operand.getType()) ||
+             (isa<MemRefType>(operand.getType()) && isa<BlockArgument>(operand));
+    });
+    return isLocal ? WalkResult::advance() : WalkResult::interrupt();
+  };
+  return function->walk(touches).wasInterrupted();
+}
 
 //===-- the function --------------------------------------------------------===//
 
@@ -47,6 +60,29 @@ TypeRange FunctionOp::getResultTypes() {
   return getBody().front().getTerminator()->getOperandTypes();
 }
 
+static SmallVector<Type> floatsOf(TypeRange types) {
+  return llvm::to_vector(llvm::make_filter_range(
+      types, [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }));
+}
+
+/// Is it what the function's derivative takes and gives, in the mode in which the kernel is differentiated?
+static bool isDerivative(FunctionOp function, FunctionOp derivative, StringRef mode) {
+  TypeRange parameters = function.getBody().front().getArgumentTypes();
+  TypeRange results = function.getResultTypes();
+  SmallVector<Type> takes(parameters), gives;
+  if (mode == reverseMode) {
+    llvm::append_range(takes, results);
+    llvm::append_range(takes, floatsOf(results));
+    gives = floatsOf(parameters);
+  } else {
+    llvm::append_range(takes, floatsOf(parameters));
+    llvm::append_range(gives, results);
+    llvm::append_range(gives, floatsOf(results));
+  }
+  return derivative.getBody().front().getArgumentTypes() == TypeRange(takes) &&
+         derivative.getResultTypes() == TypeRange(gives);
+}
+
 static bool isPassed(Type type) { return isa<IntegerType, FloatType, IndexType, VectorType>(type); }
 
 LogicalResult FunctionOp::verify() {
@@ -62,6 +98,23 @@ LogicalResult FunctionOp::verify() {
     if (!isPassed(type))
       return emitOpError("(X2) expected scalars and vectors as parameters and results, got ")
              << type;
+  auto given = (*this)->getAttrOfType<StringAttr>(givenDerivative);
+  if (!given)
+    return success();
+  FunctionOp derivative = derivativeOf(*this);
+  auto mode = kernel->getAttrOfType<StringAttr>(mark::differentiate);
+  FunctionOp again = calledAgain(*this);
+  bool fits = again &&
+              again.getBody().front().getArgumentTypes() == getBody().front().getArgumentTypes() &&
+              again.getResultTypes() == getResultTypes();
+  if (!fits || !derivative || derivative == *this ||
+      (mode && !isDerivative(*this, derivative, mode)))
+    return emitOpError("(X3) expected a function of the kernel that takes and gives what a "
+                       "derivative does, got '")
+           << given.getValue() << "'";
+  if (touchesMemory(*this) || llvm::any_of(functionsCalledIn(*this), touchesMemory))
+    return emitOpError("(X4) expected a function that touches no tree and no array, for it has a "
+                       "derivative");
   return success();
 }
 
@@ -77,13 +130,26 @@ LogicalResult CallOp::verify() {
 
 //===-- who calls whom ------------------------------------------------------===//
 
-FunctionOp metate::functionOf(CallOp call) {
-  auto kernel = call->getParentOfType<KernelOp>();
-  if (kernel)
+static FunctionOp functionNamed(KernelOp kernel, StringAttr name) {
+  if (kernel && name)
     for (FunctionOp function : kernel.getBody().front().getOps<FunctionOp>())
-      if (function.getNameAttr() == call.getCalleeAttr())
+      if (function.getNameAttr() == name)
         return function;
   return {};
+}
+
+FunctionOp metate::functionOf(CallOp call) {
+  return functionNamed(call->getParentOfType<KernelOp>(), call.getCalleeAttr());
+}
+
+FunctionOp metate::derivativeOf(FunctionOp function) {
+  return functionNamed(function->getParentOfType<KernelOp>(),
+                       function->getAttrOfType<StringAttr>(givenDerivative));
+}
+
+FunctionOp metate::calledAgain(FunctionOp function) {
+  auto name = function->getAttrOfType<StringAttr>(givenAgain);
+  return name ? functionNamed(function->getParentOfType<KernelOp>(), name) : function;
 }
 
 SmallVector<FunctionOp> metate::functionsCalledIn(Operation *scope) {
@@ -116,16 +182,7 @@ WalkResult metate::walkWithCalls(Operation *scope,
 }
 
 bool metate::callsIntoMemory(Operation *op) {
-  auto touches = [](Operation *inner) {
-    bool isLocal = llvm::none_of(inner->getOperands(), [](Value operand) {
-      return isa<TreeType>(operand.getType()) ||
-             (isa<MemRefType>(operand.getType()) && isa<BlockArgument>(operand));
-    });
-    return isLocal ? WalkResult::advance() : WalkResult::interrupt();
-  };
-  return isa<CallOp>(op) && llvm::any_of(functionsCalledIn(op), [&](FunctionOp function) {
-           return function->walk(touches).wasInterrupted();
-         });
+  return isa<CallOp>(op) && llvm::any_of(functionsCalledIn(op), touchesMemory);
 }
 
 bool metate::mayCallItself(FunctionOp function) {

@@ -1,5 +1,5 @@
 //===- Calls.cpp - functions that are called, not inlined -------*- C++ -*-===//
-#include "metate/Dialect/Call.h"
+#include "metate/Dialect/Derivative.h"
 #include "metate/Frontend/KernelBuilder.h"
 
 using namespace mlir;
@@ -74,6 +74,16 @@ void KernelBuilder::endFunction(ArrayRef<KernelValue> values) {
 }
 
 void KernelBuilder::abandonFunction() { leaveFunction(); }
+
+void KernelBuilder::giveDerivative(StringRef name, StringRef derivative, StringRef again) {
+  for (auto function : kernel.getBody().front().getOps<FunctionOp>()) {
+    if (function.getName() != name)
+      continue;
+    function->setAttr(givenDerivative, builder.getStringAttr(derivative));
+    if (!again.empty())
+      function->setAttr(givenAgain, builder.getStringAttr(again));
+  }
+}
 
 void KernelBuilder::dropFunctions(ArrayRef<std::string> names) {
   for (auto function : llvm::make_early_inc_range(kernel.getBody().front().getOps<FunctionOp>()))

@@ -281,6 +281,9 @@ public:
   std::vector<KernelValue> call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands,
                                 llvm::ArrayRef<DataType> results);
   bool isInFunction() const { return !outer.empty(); }
+  /// Says which function of the kernel is the derivative of another one, in the mode in which the kernel is differentiated; `again`: which is
+  /// called for its values in reverse mode, or empty.
+  void giveDerivative(llvm::StringRef function, llvm::StringRef derivative, llvm::StringRef again);
   /// Takes these functions out of the kernel: they are made anew.
   void dropFunctions(llvm::ArrayRef<std::string> names);
 

@@ -76,7 +76,7 @@ static bool isComponentwise(Operation *op) {
 }
 
 bool DerivativeRules::knows(Operation *op) {
-  return isStep(op) || isOfVectors(op) || isComponentwise(op);
+  return isStep(op) || isOfVectors(op) || isComponentwise(op) || isa<CallOp>(op);
 }
 
 //===-- component by component ---------------------------------------------------------------------------------===//
@@ -243,8 +243,21 @@ Value DerivativeRules::unlessZero(Operation *op, unsigned operand, Value seed, V
   return select(isUnused, none, passed);
 }
 
-Value DerivativeRules::reverse(Operation *op, unsigned operand, ArrayRef<Value> gradients,
-                               bool isPartial) {
+SmallVector<Value> DerivativeRules::reverse(Operation *op, ArrayRef<Value> gradients,
+                                            llvm::function_ref<bool(Value)> isActive,
+                                            bool isPartial) {
+  if (auto call = dyn_cast<CallOp>(op))
+    return reverseOfCall(call, gradients);
+  SmallVector<Value> passed;
+  for (OpOperand &operand : op->getOpOperands())
+    passed.push_back(isActive(operand.get())
+                         ? reverseOf(op, operand.getOperandNumber(), gradients, isPartial)
+                         : Value());
+  return passed;
+}
+
+Value DerivativeRules::reverseOf(Operation *op, unsigned operand, ArrayRef<Value> gradients,
+                                 bool isPartial) {
   if (!isDifferentiable(op->getOperand(operand).getType()) || isStep(op))
     return {};
   if (isOfVectors(op))
@@ -270,6 +283,45 @@ SmallVector<Value> DerivativeRules::forward(Operation *op, ArrayRef<Value> deriv
     sum = add(sum, partial(op, k, seed));
   }
   return {sum};
+}
+
+//===-- functions that have a derivative of their own -----------------------------------------------------------===//
+
+static Value zeroFor(OpBuilder &builder, Location loc, Type type) {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+/// What the function does not use is not asked for: a zero stands for it.
+SmallVector<Value> DerivativeRules::reverseOfCall(CallOp op, ArrayRef<Value> gradients) {
+  FunctionOp derivative = derivativeOf(functionOf(op));
+  Block::BlockArgListType parameters = derivative.getBody().front().getArguments();
+  SmallVector<Value> operands;
+  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+    operands.push_back(parameters[operands.size()].use_empty()
+                           ? zeroFor(builder, loc, value.getType())
+                           : primal(value));
+  SmallVector<Value> given;
+  for (auto [result, gradient] : llvm::zip(op->getResults(), gradients))
+    if (isDifferentiable(result.getType()))
+      given.push_back(gradient ? gradient : zeroFor(builder, loc, result.getType()));
+  operands.append(given);
+  auto call =
+      CallOp::create(builder, loc, derivative.getResultTypes(), derivative.getName(), operands);
+  SmallVector<Value> passed;
+  unsigned next = 0;
+  for (Value operand : op->getOperands())
+    passed.push_back(isDifferentiable(operand.getType()) ? call.getResult(next++) : Value());
+  return passed;
+}
+
+SmallVector<Value> DerivativeRules::forwardOfCall(CallOp op, ArrayRef<Value> derivatives) {
+  FunctionOp derivative = derivativeOf(functionOf(op));
+  SmallVector<Value> operands(op->getOperands());
+  for (auto [operand, one] : llvm::zip(op->getOperands(), derivatives))
+    if (isDifferentiable(operand.getType()))
+      operands.push_back(one ? one : zeroFor(builder, loc, operand.getType()));
+  return CallOp::create(builder, loc, derivative.getResultTypes(), derivative.getName(), operands)
+      .getResults();
 }
 
 //===-- vectors: what is taken apart and put together -----------------------------------------------------------===//

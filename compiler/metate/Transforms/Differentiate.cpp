@@ -44,24 +44,32 @@ private:
   LogicalResult differentiate(KernelOp kernel, StringRef mode) {
     kernel->removeAttr(mark::differentiate);
     if (kernel.getMayAlias())
-      return kernel.emitError("derivative of kernel '" + kernel.getSymName() +
-                              "': arrays that overlap have no derivatives of their own; give it "
+      return kernel.emitError(subject(kernel, mode) +
+                              "arrays that overlap have no derivatives of their own; give it "
                               "arrays that lie apart");
-    if (failed(inlineFunctions(kernel)) || failed(prepare(kernel)))
+    inlineFunctions(kernel);
+    if (failed(prepare(kernel)))
       return failure();
+    dropFunctions(kernel);
     DerivativePlaces places(kernel);
     if (failed(checkPlaces(kernel, mode, places)))
       return failure();
     WriteNumbers numbers(kernel);
     dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
     ++differentiated;
-    return mode == forwardMode ? forward(kernel, places) : reverse(kernel, places, numbers);
+    if (failed(mode == forwardMode ? forward(kernel, places) : reverse(kernel, places, numbers)))
+      return failure();
+    inlineDerivatives(kernel);
+    return success();
   }
 
   LogicalResult forward(KernelOp kernel, const DerivativePlaces &places) {
     if (hasOtherAtomics(kernel) && failed(useVariables(kernel)))
       return failure();
-    return ForwardMode(kernel, places, DerivativeActivity(kernel, places)).run();
+    DerivativeActivity activity(kernel, places);
+    if (failed(checkCalls(kernel, forwardMode, activity)))
+      return failure();
+    return ForwardMode(kernel, places, activity).run();
   }
 
   LogicalResult reverse(KernelOp kernel, const DerivativePlaces &places,
@@ -76,7 +84,8 @@ private:
       needed = std::make_unique<NeededValues>(kernel, places, *activity);
       states = ReadStates::of(kernel, *needed, /*reports=*/true);
     }
-    if (!states || failed(checkVisitedCells(kernel, *needed)))
+    if (!states || failed(checkCalls(kernel, reverseMode, *activity)) ||
+        failed(checkVisitedCells(kernel, *needed)))
       return failure();
     states->mark(kernel);
     return ReverseMode(kernel, places, *activity, *needed, numbers).run();
@@ -142,29 +151,89 @@ private:
     });
   }
 
-  /// A function's gradient is that of its body at each call. One that calls itself has none yet.
-  LogicalResult inlineFunctions(KernelOp kernel) {
+  /// What an error is about.
+  static std::string subject(KernelOp kernel, StringRef mode) {
+    return ((mode == reverseMode ? "gradient" : "derivative") + Twine(" of kernel '") +
+            kernel.getSymName() + "': ")
+        .str();
+  }
+
+  static SmallVector<CallOp> callsIn(KernelOp kernel) {
+    SmallVector<CallOp> calls;
+    kernel.walk([&](CallOp call) {
+      if (!call->getParentOfType<FunctionOp>())
+        calls.push_back(call);
+    });
+    return calls;
+  }
+
+  /// A function's gradient is that of its body at each call, unless it has a derivative of its own or calls itself.
+  static void inlineFunctions(KernelOp kernel) {
     for (bool found = true; found;) {
       found = false;
-      SmallVector<CallOp> calls;
-      kernel.walk([&](CallOp call) {
-        if (!call->getParentOfType<FunctionOp>())
-          calls.push_back(call);
-      });
-      for (CallOp call : calls) {
+      for (CallOp call : callsIn(kernel)) {
         FunctionOp function = functionOf(call);
-        if (mayCallItself(function))
-          return call.emitError("gradient of kernel '" + kernel.getSymName() + "': '" +
-                                function.getName() +
-                                "' calls itself, and functions that do have no gradient yet; "
-                                "write it as a loop");
+        if (function->hasAttr(givenDerivative) || mayCallItself(function))
+          continue;
         inlineCall(call, function);
         found = true;
       }
     }
-    for (auto function : llvm::make_early_inc_range(kernel.getBody().getOps<FunctionOp>()))
-      function.erase();
+  }
+
+  /// Of functions that call themselves: what is a constant is had by another call.
+  static LogicalResult checkCalls(KernelOp kernel, StringRef mode,
+                                  const DerivativeActivity &activity) {
+    for (CallOp call : callsIn(kernel)) {
+      if (functionOf(call)->hasAttr(givenDerivative))
+        continue;
+      bool isActive =
+          llvm::any_of(call.getResults(), [&](Value result) { return activity.isActive(result); });
+      if (isActive || callsIntoMemory(call))
+        return call.emitError(subject(kernel, mode) + "'" + call.getCallee() +
+                              "' calls itself, and functions that do have no derivative where "
+                              "they " +
+                              (isActive ? "compute with variables" : "touch fields or arrays") +
+                              "; write it as a loop");
+    }
     return success();
+  }
+
+  /// What was written calls functions with derivatives, and these derivatives: they stand where they are called from here on, unless they call themselves.
+  static void inlineDerivatives(KernelOp kernel) {
+    for (bool found = true; found;) {
+      found = false;
+      for (CallOp call : callsIn(kernel)) {
+        FunctionOp function = functionOf(call);
+        if (mayCallItself(function))
+          continue;
+        inlineCall(call, function);
+        found = true;
+      }
+    }
+    for (auto function : kernel.getBody().getOps<FunctionOp>()) {
+      function->removeAttr(givenDerivative);
+      function->removeAttr(givenAgain);
+    }
+    dropFunctions(kernel);
+  }
+
+  /// Those that nothing calls, and that are no derivative of one that is called.
+  static void dropFunctions(KernelOp kernel) {
+    SmallVector<FunctionOp> used;
+    auto use = [&](auto &&functions) {
+      for (FunctionOp function : functions)
+        if (function && !llvm::is_contained(used, function))
+          used.push_back(function);
+    };
+    use(llvm::map_range(callsIn(kernel), functionOf));
+    for (size_t k = 0; k < used.size(); ++k) {
+      use(functionsCalledIn(used[k]));
+      use(SmallVector<FunctionOp>{derivativeOf(used[k]), calledAgain(used[k])});
+    }
+    for (auto function : llvm::make_early_inc_range(kernel.getBody().getOps<FunctionOp>()))
+      if (!llvm::is_contained(used, function))
+        function.erase();
   }
 
   static void inlineCall(CallOp call, FunctionOp function) {

@@ -1,6 +1,7 @@
 //===- ForwardMode.cpp - a kernel with derivatives beside its values ---*- C++ -*-===//
 #include "metate/Transforms/ForwardMode.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -14,6 +15,10 @@ ForwardMode::ForwardMode(KernelOp kernel, const DerivativePlaces &places,
 LogicalResult ForwardMode::run() {
   if (failed(visit(kernel.getBody().front())))
     return failure();
+  for (auto &[call, results] : calls) {
+    call.replaceAllUsesWith(results);
+    call.erase();
+  }
   builder.setInsertionPointToStart(&kernel.getBody().front());
   for (Value array : places.ofLaunch())
     clear(builder, kernel.getLoc(), array);
@@ -77,6 +82,10 @@ LogicalResult ForwardMode::visit(Operation *op) {
     return success();
   if (!DerivativeRules::knows(op))
     return fail(op, "no derivative of '" + op->getName().getStringRef() + "' is known");
+  if (auto call = dyn_cast<CallOp>(op)) {
+    visitCall(call);
+    return success();
+  }
   SmallVector<Value> given =
       llvm::map_to_vector(op->getOperands(), [&](Value operand) { return derivativeOf(operand); });
   SmallVector<Value> made = rules(op->getLoc()).forward(op, given);
@@ -84,6 +93,21 @@ LogicalResult ForwardMode::visit(Operation *op) {
     if (derivative)
       derivatives[result] = derivative;
   return success();
+}
+
+/// Its results are had anew: while derivatives are written, values of the primal are the old ones.
+void ForwardMode::visitCall(CallOp call) {
+  SmallVector<Value> given =
+      llvm::map_to_vector(call.getOperands(), [&](Value operand) { return derivativeOf(operand); });
+  SmallVector<Value> made = rules(call.getLoc()).forwardOfCall(call, given);
+  ArrayRef<Value> duals = ArrayRef<Value>(made).drop_front(call.getNumResults());
+  for (Value result : call.getResults())
+    if (isDifferentiable(result.getType())) {
+      derivatives[result] = duals.front();
+      duals = duals.drop_front();
+    }
+  made.truncate(call.getNumResults());
+  calls.push_back({call, std::move(made)});
 }
 
 LogicalResult ForwardMode::visitAccess(const MemoryAccess &access) {

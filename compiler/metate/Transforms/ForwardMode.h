@@ -15,8 +15,11 @@ public:
   mlir::LogicalResult run();
 
 private:
+  using Values = llvm::SmallVector<mlir::Value>;
+
   mlir::LogicalResult visit(mlir::Block &block);
   mlir::LogicalResult visit(mlir::Operation *op);
+  void visitCall(CallOp call);
   mlir::LogicalResult visitAccess(const MemoryAccess &access);
   mlir::LogicalResult visitRegions(mlir::Operation *op);
   mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &why);
@@ -34,6 +37,7 @@ private:
   const DerivativeActivity &activity;
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, mlir::Value> derivatives;
+  llvm::SmallVector<std::pair<CallOp, Values>> calls; ///< and their results had anew
 };
 
 } // namespace metate

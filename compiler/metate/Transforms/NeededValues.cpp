@@ -68,9 +68,7 @@ void NeededValues::reachRules(Operation *op, const DerivativeActivity &activity)
     gradients.push_back(activity.isActive(result) ? rules.zero(result.getType()) : Value());
   if (!gradients.empty() && gradients.front() == Value() && op->getNumResults() == 1)
     return;
-  for (OpOperand &operand : op->getOpOperands())
-    if (activity.isActive(operand.get()))
-      rules.reverse(op, operand.getOperandNumber(), gradients);
+  rules.reverse(op, gradients, [&](Value value) { return activity.isActive(value); });
   scratch.dropAllReferences();
 }
 

@@ -1,5 +1,6 @@
 //===- ReverseMode.cpp - a kernel that runs backwards -----------*- C++ -*-===//
 #include "metate/Transforms/ReverseMode.h"
+#include "metate/Dialect/Call.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/SameCell.h"
 
@@ -42,7 +43,8 @@ LogicalResult ReverseMode::run() {
   Block &body = kernel.getBody().front();
   SmallVector<Operation *> old;
   for (Operation &op : body.without_terminator())
-    old.push_back(&op);
+    if (!isa<FunctionOp>(op) && !op.hasTrait<OpTrait::ConstantLike>())
+      old.push_back(&op); // functions are called by what is written, and use constants
   builder.setInsertionPoint(body.getTerminator());
   for (Value array : places.ofLaunch())
     clear(builder, kernel.getLoc(), array);
@@ -113,6 +115,14 @@ LogicalResult ReverseMode::sweep(Block &block, bool keeps) {
 LogicalResult ReverseMode::copy(Operation *op, bool isAgain) {
   if (isAgain) {
     cloneHere(op);
+    return success();
+  }
+  if (isa<CallOp>(op)) { // of a function that touches no memory (checkCalls)
+    cloneHere(op);
+    if (activity.takesPart(op)) {
+      auto made = cast<CallOp>(at(op->getResult(0)).getDefiningOp());
+      made.setCallee(calledAgain(functionOf(made)).getName());
+    }
     return success();
   }
   if (op->getNumRegions() || hasEffect<MemoryEffects::Write>(op) ||
@@ -196,10 +206,11 @@ LogicalResult ReverseMode::reverse(Operation *op) {
   if (llvm::none_of(given, [](Value gradient) { return bool(gradient); }))
     return success();
   DerivativeRules rules(builder, op->getLoc(), [&](Value value) { return at(value); });
+  auto isActive = [&](Value value) { return activity.isActive(value); };
   bool isPartial = op->getNumResults() == 1 && partial.contains(op->getResult(0));
-  for (OpOperand &operand : op->getOpOperands())
-    if (activity.isActive(operand.get()))
-      addGradient(operand.get(), rules.reverse(op, operand.getOperandNumber(), given, isPartial));
+  SmallVector<Value> passed = rules.reverse(op, given, isActive, isPartial);
+  for (auto [operand, gradient] : llvm::zip(op->getOperands(), passed))
+    addGradient(operand, gradient);
   return success();
 }
 

@@ -82,9 +82,41 @@ metate.kernel @calls_itself(%x: memref<f32>, %dx: memref<f32>) attributes {metat
     metate.give %b : f32
   }
   %v = memref.load %x[] : memref<f32>
-  // expected-error @below {{'f' calls itself, and functions that do have no gradient yet}}
+  // expected-error @below {{gradient of kernel 'calls_itself': 'f' calls itself, and functions that do have no derivative where they compute with variables}}
   %w = metate.call "f"(%v) : (f32) -> f32
   memref.store %w, %x[] : memref<f32>
+  metate.return
+}
+
+// -----
+
+// What it computes is a constant: it is called again.
+metate.kernel @recursive_count(%x: memref<f32>, %dx: memref<f32>, %n: i32) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.function "f" (%a: i32) {
+    %b = metate.call "f"(%a) : (i32) -> i32
+    metate.give %b : i32
+  }
+  %k = metate.call "f"(%n) : (i32) -> i32
+  %f = arith.sitofp %k : i32 to f32
+  %v = memref.load %x[] : memref<f32>
+  %w = arith.mulf %v, %f : f32
+  memref.store %w, %x[] : memref<f32>
+  metate.return
+}
+
+// -----
+
+metate.kernel @touches_memory(%x: memref<f32>, %dx: memref<f32>, %n: i32) attributes {metate.differentiate = "forward"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.function "f" (%a: f32) {
+    memref.store %a, %x[] : memref<f32>
+    metate.call "f"(%a) : (f32) -> ()
+    metate.give
+  }
+  %one = arith.constant 1.0 : f32
+  // expected-error @below {{derivative of kernel 'touches_memory': 'f' calls itself, and functions that do have no derivative where they touch fields or arrays}}
+  metate.call "f"(%one) : (f32) -> ()
   metate.return
 }
 
