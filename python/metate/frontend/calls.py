@@ -46,10 +46,18 @@ class Calls:
         calls = self.real_calls if isinstance(function, RealFunction) else self.inlining
         return calls.call_function(function, node, receivers)
 
+    def _call_composite(self, composite, node):
+        """Inlined, but in a kernel that is to be differentiated a function with a derivative of its own."""
+        body, rule, arguments = self.inlining.body_of(composite, node)
+        kind = self.walk.captures.derivative
+        if rule is None or kind is None:
+            return self.inlining.call_source(body.source, node, given=arguments)
+        return self.real_calls.call_with_rule(body, rule, kind, arguments, node)
+
     def expr_Call(self, node):
         callee = self.evaluator.expr(node.func)
         if isinstance(callee, Composite):
-            return self.inlining.call_composite(callee, node)
+            return self._call_composite(callee, node)
         if isinstance(callee, handles.BoundMethod):
             return self.methods.call_method(callee, node)
         if isinstance(callee, intrinsics.Intrinsic):

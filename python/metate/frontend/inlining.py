@@ -83,8 +83,8 @@ class Inlining:
         callee = Callee(closure.name, closure.source, closure.node, closure.signature, body, returns, closure.names)
         return self._inline(callee, node, ())
 
-    def call_composite(self, composite, node):
-        """A function with a body for each shape of its operands."""
+    def body_of(self, composite, node):
+        """Of a call of a function with a body for each shape of its operands: (body, its Rule or None, its arguments)."""
         names = (*composite.operands, "dt")
         positional, keywords = self.arguments.of(node, names=names)
         given = {**dict(zip(names, positional)), **keywords}
@@ -92,7 +92,7 @@ class Inlining:
             text = f"{composite.name}: expected {', '.join(composite.operands)} and perhaps dt, got {len(given)} arguments"
             raise self.walk.error("type", text, node)
         values = [self.structs.untyped_part(given[name], node) for name in composite.operands]
-        body = composite.bodies.get(tuple(tuple(value.type.shape) for value in values))
+        body, rule = composite.bodies.get(tuple(tuple(value.type.shape) for value in values), (None, None))
         if body is None:
             got = " and ".join(value.type.name for value in values)
             raise self.walk.error("type", f"{composite.name}: expected {composite.expected}, got {got}", node)
@@ -101,7 +101,7 @@ class Inlining:
         if not dtype.is_float:
             raise self.walk.error("type", f"{composite.name}: expected a float type to compute in, got {dtype!r}", node)
         values = [self.walk.emit(node, self.builder.cast, value, dtype.code) for value in values]
-        return self.call_source(body.source, node, given=(*values, dtype))
+        return body, rule, (*values, dtype)
 
     def _common_float(self, values):
         types = [_types.dtype(value.type.code) for value in values]

@@ -72,6 +72,10 @@ class RealArguments:
             return self._value(thing, is_changed, node)
         return Argument(("known", thing), [], lambda: handles.Constant(thing))
 
+    def typed(self, type_):
+        """A value of this type; what the call hands over is said later, or never."""
+        return Argument(("value", None, type_), [], lambda: handles.Constant(self.builder.parameter(type_)))
+
     def _value(self, thing, is_changed, node):
         values = [self.values.to_value(leaf, node) for leaf in leaves_of(thing)]
         types = [value.type for value in values]

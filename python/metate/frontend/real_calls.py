@@ -19,7 +19,7 @@ from .diagnostics import located
 from .flags import Flags, FunctionDraws, StaticReturn
 from .inlining import Callee, Inlining
 from .native import describe, native_type
-from .real_arguments import RealArguments
+from .real_arguments import Argument, RealArguments
 from .results import Results, leaves_of, rebuilt
 from .static import Reference
 from .values import Values
@@ -40,6 +40,7 @@ class _Made:
     structure: Any = None  # of what it returns, with a DataType at each leaf; of no results None
     types: list | None = None  # of these leaves; None: not known yet
     has_result: bool = True
+    has_derivative: bool = False  # of its own
 
 
 class RealCalls:
@@ -77,11 +78,36 @@ class RealCalls:
             else:
                 arguments[name] = self.arguments.argument(source, name, thing, annotation, name in changed, node)
         self.arguments.check_apart(source, arguments, node)
+        return self._call(self._made_for(callee, arguments, node), arguments, node)
+
+    def call_with_rule(self, body, rule, kind, given, node):
+        """A function that has a derivative of its own, of values and the type that it computes in; both stand in the kernel."""
+        *values, dtype = given
+        typed = lambda types: [self.arguments.typed(one) for one in types]
+        arguments = typed(value.type for value in values)
+        made = self._made_with(body, arguments, dtype, node)
+        if not made.has_derivative:
+            made.has_derivative = True
+            more = [*made.types, *made.types] if kind == "grad" else [value.type for value in values]
+            rule_of_kind = rule.reverse if kind == "grad" else rule.forward
+            derivative = self._made_with(rule_of_kind, [*arguments, *typed(more)], dtype, node)
+            again = self._made_with(rule.again, arguments, dtype, node).name if kind == "grad" and rule.again else ""
+            self.builder.give_derivative(made.name, derivative.name, again)
+        for argument, value in zip(arguments, values):
+            argument.operands = [value]
+        return self._call(made, dict(zip(body.source.parameters, arguments)), node)
+
+    def _made_with(self, function, arguments, dtype, node):
+        source = function.source
+        callee = Callee(source.name, source, source, signature_of(source.parameters), source.tree.body, source.returns, {})
+        known = Argument(("known", dtype), [], lambda: handles.Constant(dtype))
+        return self._made_for(callee, dict(zip(source.parameters, [*arguments, known], strict=True)), node)
+
+    def _made_for(self, callee, arguments, node):
+        """The function for such arguments, which may have been made before."""
         keys = tuple(argument.key for argument in arguments.values())
-        made = next((one for one in self._made if one.source is source and _same(one.keys, keys)), None)
-        if made is None:
-            made = self._make(callee, arguments, keys, node)
-        return self._call(made, arguments, node)
+        made = next((one for one in self._made if one.source is callee.source and _same(one.keys, keys)), None)
+        return made or self._make(callee, arguments, keys, node)
 
     #  -- functions --------------------------------------------------------------------------------
 

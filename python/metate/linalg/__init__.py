@@ -11,7 +11,7 @@ import importlib as _importlib
 
 from .. import not_here as _not_here
 from ..triplets import sparse_matrix_builder  # noqa: F401  (an old place of types.sparse_matrix_builder)
-from . import solving, three, two
+from . import derivatives, solving, three, two
 from .composite import Composite
 
 svd = Composite(
@@ -22,7 +22,7 @@ svd = Composite(
     they are not negative, and V is a rotation; of a 3 x 3 matrix U and V are rotations, and the last entry
     has the sign of A's determinant. `dt` is the type to compute in; None: A's.
     """,
-    {((2, 2),): two.svd2, ((3, 3),): three.svd3},
+    {((2, 2),): (two.svd2, derivatives.svd2), ((3, 3),): (three.svd3, derivatives.svd3)},
     "a matrix of 2 x 2 or 3 x 3",
 )
 polar_decompose = Composite(
@@ -32,7 +32,7 @@ polar_decompose = Composite(
     S of a 2 x 2 matrix has no negative eigenvalue, and R is a reflection where A's determinant is negative; of a
     3 x 3 matrix R is a rotation.
     """,
-    {((2, 2),): two.polar2, ((3, 3),): three.polar3},
+    {((2, 2),): (two.polar2, derivatives.polar), ((3, 3),): (three.polar3, derivatives.polar)},
     "a matrix of 2 x 2 or 3 x 3",
 )
 sym_eig = Composite(
@@ -42,7 +42,7 @@ sym_eig = Composite(
     For 2 x 2 matrices, from the greatest to the least; for 3 x 3, from the least to the greatest, as in Taichi.
     Of A the upper triangle is read.
     """,
-    {((2, 2),): two.sym_eig2, ((3, 3),): three.sym_eig3},
+    {((2, 2),): (two.sym_eig2, derivatives.sym_eig2), ((3, 3),): (three.sym_eig3, derivatives.sym_eig3)},
     "a matrix of 2 x 2 or 3 x 3",
 )
 eig = Composite(
@@ -61,7 +61,7 @@ solve = Composite(
 
     By elimination with the greatest pivot of each column.
     """,
-    {((n, n), (n,)): getattr(solving, f"solve{n}") for n in (1, 2, 3, 4)},
+    {((n, n), (n,)): (getattr(solving, f"solve{n}"), derivatives.solve) for n in (1, 2, 3, 4)},
     "a square matrix of at most 4 rows and a vector of as many components",
     ("A", "b"),
 )
