@@ -40,6 +40,18 @@ def fn2(a, b):
     return c
 
 
+@mt.func
+def fn3(a, b, c):
+    U, S, V = mt.svd(mt.Matrix([[2.5 + mt.sin(a), mt.sin(b)], [mt.cos(c), 1.4]]))
+    return U[0, 0] * V[0, 0] * S[0, 0] + (U @ V.transpose())[0, 1] + S[1, 1]
+
+
+@mt.func
+def fn4(a, b, c):
+    R, S = mt.polar_decompose(mt.Matrix([[2.5 + mt.sin(a), mt.sin(b)], [mt.cos(c), 1.4]]))
+    return R[0, 1] * S[0, 0] + S[0, 1]
+
+
 @mt.kernel
 def k(x: A, p: A, y: A, z: A, q: A, idx: I, n: mt.i32):
 """
@@ -72,6 +84,11 @@ EXPRESSIONS = (  # {0}, {1}, ...: further expressions
     "({0} if {1} > {2} else {3})",
     "mt.Matrix([[{0}, {1}], [{2}, 1.0]]).determinant()",
 )
+COMBINED = {  # how an array is written -> the statement, and what it is given
+    "least": ("mt.atomic_min({place}, {value})", ("{0}", "-{0}", "mt.sin({0})", "({0} - {1})", "({0} * {1})")),
+    "greatest": ("mt.atomic_max({place}, {value})", ("{0}", "mt.abs({0})", "mt.cos({0})", "({0} / (mt.abs({1}) + 0.7))")),
+    "product": ("{place} *= {value}", ("(1.0 + 0.15 * mt.sin({2}))", "0.9", "(1.1 - 0.1 * {0} * {1})")),
+}
 SMALL = ("mt.sin({0})", "0.5 * ({0})", "mt.tanh({0})", "{0}", "mt.cos({0})")
 
 
@@ -94,6 +111,7 @@ class Writer:
 
     def __init__(self, seed):
         self.random, self.lines, self.count = random.Random(seed), [], 0
+        self.combined = {"q": self.random.choice([*COMBINED])} if self.random.random() < 0.4 else {}
         self.was_read = set()  # places that a later write would make stale
 
     def element(self, place, at, scope):
@@ -177,7 +195,9 @@ class Writer:
         writes, reads = [], list(self.constant)
         for array in self.written:
             role = self.random.choice(["own", "any" if serial else "sum", "own", "read", "none", "none"])
-            if role not in ("read", "none") and array in self.was_read and self.random.random() < 0.85:
+            if array in self.combined:  # and nothing else: what is added or read in between would be refused
+                role = self.random.choice([self.combined[array], "none"])
+            elif role not in ("read", "none") and array in self.was_read and self.random.random() < 0.85:
                 role = "read"  # else most kernels would be refused
             if role == "read":
                 reads.append(array)
@@ -196,6 +216,8 @@ class Writer:
             self.emit(2, f"{name} = {self.element(self.random.choice(owned), variable, scope)}")
             scope.floats.append(name)
             scope.variables.append(name)
+        if self.random.random() < 0.15:  # not in inner loops, whose reverse is written several times
+            self.decompose(2, scope)
         self.block(2, scope, 3, 5, False)
         if sums:
             self.emit(2, f"total {self.random.choice(['+=', '-='])} {self.expression(2, scope)}")
@@ -209,8 +231,24 @@ class Writer:
     def write(self, depth, scope):
         array, how = self.random.choice(scope.writes)
         at = scope.own if how == "own" else self.index(scope)
+        if how in COMBINED:
+            return self.combine(depth, scope, array, how)
         operation = "+=" if how == "sum" else self.random.choice(["=", "+=", "+=", "-="])
         self.emit(depth, f"{self.element(array, at, scope)} {operation} {self.small(3, scope)}")
+
+    def decompose(self, depth, scope):
+        """A function that has a derivative of its own."""
+        name, parts = self.name("v"), [self.expression(1, scope) for _ in range(3)]
+        self.emit(depth, f"{name} = {self.random.choice(['fn3', 'fn4'])}({', '.join(parts)})")
+        scope.floats.append(name)
+        scope.variables.append(name)
+
+    def combine(self, depth, scope, array, how):
+        """A minimum, maximum or product; what is compared is the same number when it is computed again."""
+        statement, values = COMBINED[how]
+        reads = [f"{self.random.choice(scope.reads)}[{self.index(scope)}]" for _ in range(2)]
+        value = self.random.choice(values).format(*reads, self.expression(2, scope))
+        self.emit(depth, statement.format(place=f"{array}[{self.index(scope)}]", value=value))
 
     def block(self, depth, outer, nesting, most, in_loop):
         scope = outer.inner()

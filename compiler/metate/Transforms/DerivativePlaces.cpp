@@ -58,11 +58,14 @@ std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
   return std::nullopt;
 }
 
-std::string metate::notASum(const MemoryAccess &access) {
-  return ("an atomic operation that is no sum (" + arith::stringifyAtomicRMWKind(*access.combined) +
-          ") has no derivative here, unless it multiplies with a constant; write it as a loop in "
-          "order, or over what is compared")
-      .str();
+bool MemoryAccess::isLeast() const {
+  using enum arith::AtomicRMWKind;
+  return combined == minnumf || combined == minimumf;
+}
+
+bool MemoryAccess::isExtreme() const {
+  using enum arith::AtomicRMWKind;
+  return isLeast() || combined == maxnumf || combined == maximumf;
 }
 
 static constexpr StringLiteral localPrefix = "local.";
@@ -145,15 +148,24 @@ static SmallVector<Value> valuesAt(OperandRange range, DerivativePlaces::ValueAt
   return llvm::map_to_vector(range, at);
 }
 
-Value DerivativePlaces::load(OpBuilder &builder, const MemoryAccess &access, ValueAt at) const {
-  const Place *place = find(access);
+static Value loadFrom(OpBuilder &builder, const MemoryAccess &access, Value base, StringRef path,
+                      DerivativePlaces::ValueAt at) {
   SmallVector<Value> coordinates = valuesAt(access.coordinates, at);
   Location loc = access.op->getLoc();
   if (access.path.empty())
-    return memref::LoadOp::create(builder, loc, place->derivative, coordinates);
+    return memref::LoadOp::create(builder, loc, base, coordinates);
   Type type = access.written ? access.written.getType() : access.result.getType();
-  return LoadOp::create(builder, loc, type, place->derivative, place->derivativePath, coordinates,
+  return LoadOp::create(builder, loc, type, base, path, coordinates,
                         valuesAt(access.components, at));
+}
+
+Value DerivativePlaces::load(OpBuilder &builder, const MemoryAccess &access, ValueAt at) const {
+  const Place *place = find(access);
+  return loadFrom(builder, access, place->derivative, place->derivativePath, at);
+}
+
+Value DerivativePlaces::loadPrimal(OpBuilder &builder, const MemoryAccess &access, ValueAt at) {
+  return loadFrom(builder, access, access.base, access.path, at);
 }
 
 void DerivativePlaces::store(OpBuilder &builder, const MemoryAccess &access, Value value,
@@ -180,4 +192,22 @@ Value DerivativePlaces::combine(OpBuilder &builder, const MemoryAccess &access,
                           arith::AtomicRMWKindAttr::get(builder.getContext(), kind), value,
                           place->derivative, builder.getStringAttr(place->derivativePath),
                           coordinates, valuesAt(access.components, at));
+}
+
+Value DerivativePlaces::take(OpBuilder &builder, const MemoryAccess &access,
+                             ArrayRef<int64_t> position, ValueAt at) const {
+  const Place *place = find(access);
+  SmallVector<Value> coordinates = valuesAt(access.coordinates, at);
+  SmallVector<Value> components = valuesAt(access.components, at);
+  Location loc = access.op->getLoc();
+  for (int64_t number : position)
+    components.push_back(arith::ConstantIndexOp::create(builder, loc, number));
+  Type scalar = getElementTypeOrSelf(access.written.getType());
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(scalar));
+  auto kind = arith::AtomicRMWKind::assign;
+  if (access.path.empty())
+    return memref::AtomicRMWOp::create(builder, loc, kind, zero, place->derivative, coordinates);
+  return AtomicOp::create(
+      builder, loc, scalar, arith::AtomicRMWKindAttr::get(builder.getContext(), kind), zero,
+      place->derivative, builder.getStringAttr(place->derivativePath), coordinates, components);
 }

@@ -34,10 +34,9 @@ struct MemoryAccess {
   bool writes() const { return bool(written); }
   bool isSum() const { return combined == mlir::arith::AtomicRMWKind::addf; }
   bool isProduct() const { return combined == mlir::arith::AtomicRMWKind::mulf; }
+  bool isLeast() const;
+  bool isExtreme() const; ///< a minimum or maximum
 };
-
-/// Why an atomic operation has no derivative.
-std::string notASum(const MemoryAccess &access);
 
 /// Do two of them name one member, or one array?
 inline bool areOfOnePlace(const MemoryAccess &a, const MemoryAccess &b) {
@@ -78,6 +77,12 @@ public:
                     ValueAt at) const {
     return combine(builder, access, mlir::arith::AtomicRMWKind::mulf, value, at);
   }
+  /// Puts zero in the place of one component, indivisibly; gives what was there. `position`: in a vector that is accessed whole.
+  mlir::Value take(mlir::OpBuilder &builder, const MemoryAccess &access,
+                   llvm::ArrayRef<int64_t> position, ValueAt at) const;
+
+  /// What the primal's place itself holds.
+  static mlir::Value loadPrimal(mlir::OpBuilder &builder, const MemoryAccess &access, ValueAt at);
 
 private:
   struct Place {

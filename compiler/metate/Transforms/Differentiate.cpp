@@ -72,23 +72,33 @@ private:
     return ForwardMode(kernel, places, activity).run();
   }
 
+  /// What is known of a kernel before its reverse is written.
+  struct Analysis {
+    Analysis(KernelOp kernel, const DerivativePlaces &places)
+        : activity(kernel, places), combined(kernel, places, activity),
+          needed(kernel, places, activity, combined) {}
+    DerivativeActivity activity;
+    CombinedPlaces combined;
+    NeededValues needed;
+  };
+
   LogicalResult reverse(KernelOp kernel, const DerivativePlaces &places,
                         const WriteNumbers &numbers) {
-    auto activity = std::make_unique<DerivativeActivity>(kernel, places);
-    auto needed = std::make_unique<NeededValues>(kernel, places, *activity);
-    std::optional<ReadStates> states = ReadStates::of(kernel, *needed, /*reports=*/false);
+    auto known = std::make_unique<Analysis>(kernel, places);
+    auto states = ReadStates::of(kernel, known->combined, known->needed, /*reports=*/false);
     if (!states || hasOtherAtomics(kernel)) {
       if (failed(useVariables(kernel)))
         return failure();
-      activity = std::make_unique<DerivativeActivity>(kernel, places);
-      needed = std::make_unique<NeededValues>(kernel, places, *activity);
-      states = ReadStates::of(kernel, *needed, /*reports=*/true);
+      known = std::make_unique<Analysis>(kernel, places);
+      states = ReadStates::of(kernel, known->combined, known->needed, /*reports=*/true);
     }
-    if (!states || failed(checkCalls(kernel, reverseMode, *activity)) ||
-        failed(checkVisitedCells(kernel, *needed)))
+    if (!states || failed(checkCalls(kernel, reverseMode, known->activity)) ||
+        failed(known->combined.check(places, known->activity)) ||
+        failed(checkVisitedCells(kernel, known->needed)))
       return failure();
     states->mark(kernel);
-    return ReverseMode(kernel, places, *activity, *needed, numbers).run();
+    return ReverseMode(kernel, places, known->activity, known->combined, known->needed, numbers)
+        .run();
   }
 
   LogicalResult useVariables(KernelOp kernel) {
@@ -96,7 +106,7 @@ private:
     return prepare(kernel);
   }
 
-  /// Atomic operations that have no derivative, unless nobody else is at their places.
+  /// Atomic operations that are no sums: stores, where nobody else is at their places.
   static bool hasOtherAtomics(KernelOp kernel) {
     return kernel
         ->walk([](Operation *op) {

@@ -13,6 +13,9 @@ ForwardMode::ForwardMode(KernelOp kernel, const DerivativePlaces &places,
     : kernel(kernel), places(places), activity(activity), builder(kernel.getContext()) {}
 
 LogicalResult ForwardMode::run() {
+  for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
+    if (isa<RangeOp, ForEachOp>(op) && failed(putInOrder(&op)))
+      return failure();
   if (failed(visit(kernel.getBody().front())))
     return failure();
   for (auto &[call, results] : calls) {
@@ -123,19 +126,42 @@ LogicalResult ForwardMode::visitAccess(const MemoryAccess &access) {
     places.store(builder, access, derivativeOrZero(access.written), here);
     return success();
   }
-  if (access.isProduct() && !activity.isActive(access.written) &&
-      !activity.isActive(access.result)) {
+  if (isOfPairs(access))
+    return visitPair(access);
+  if (access.isProduct()) {
     places.scale(builder, access, access.written, here);
     return success();
   }
-  if (!access.isSum())
-    return fail(access.op, notASum(access));
   bool isRead = activity.isActive(access.result);
   if (Value derivative = isRead ? derivativeOrZero(access.written) : derivativeOf(access.written)) {
     Value old = places.add(builder, access, derivative, here);
     if (isRead)
       derivatives[access.result] = old;
   }
+  return success();
+}
+
+/// What is there and its dual are one pair: the loop is one in order.
+LogicalResult ForwardMode::visitPair(const MemoryAccess &access) {
+  Location loc = access.op->getLoc();
+  auto here = [](Value value) { return value; };
+  Value old = access.result, given = access.written;
+  Value ofOld = places.load(builder, access, here), ofGiven = derivativeOrZero(given), now;
+  if (access.isProduct()) {
+    now = rules(loc).add(arith::MulFOp::create(builder, loc, ofOld, given),
+                         arith::MulFOp::create(builder, loc, old, ofGiven));
+  } else if (access.isExtreme()) {
+    auto keeps = access.isLeast() ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+    Value stays = arith::CmpFOp::create(builder, loc, keeps, old, given);
+    now = arith::SelectOp::create(builder, loc, stays, ofOld, ofGiven);
+  } else {
+    return fail(access.op, "an atomic operation (" +
+                               arith::stringifyAtomicRMWKind(*access.combined) +
+                               ") has no derivative here");
+  }
+  places.store(builder, access, now, here);
+  if (activity.isActive(old))
+    derivatives[old] = ofOld;
   return success();
 }
 

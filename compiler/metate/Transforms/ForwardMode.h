@@ -21,6 +21,11 @@ private:
   mlir::LogicalResult visit(mlir::Operation *op);
   void visitCall(CallOp call);
   mlir::LogicalResult visitAccess(const MemoryAccess &access);
+  mlir::LogicalResult visitPair(const MemoryAccess &access);
+  /// Does its dual depend on the number that is there, so that no other iteration may come between? (LoopsInOrder.cpp)
+  bool isOfPairs(const MemoryAccess &access) const;
+  mlir::LogicalResult putInOrder(mlir::Operation *loop);
+  mlir::LogicalResult boundsOf(mlir::Operation *loop, Values &lower, Values &upper);
   mlir::LogicalResult visitRegions(mlir::Operation *op);
   mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &why);
 

@@ -12,11 +12,11 @@ using namespace mlir;
 using namespace metate;
 
 NeededValues::NeededValues(KernelOp kernel, const DerivativePlaces &places,
-                           const DerivativeActivity &activity)
+                           const DerivativeActivity &activity, const CombinedPlaces &combined)
     : kernel(kernel) {
   kernel.getBody().walk([&](Operation *op) {
     if (activity.takesPart(op))
-      reachOf(op, places, activity);
+      reachOf(op, places, activity, combined);
   });
   while (!work.empty())
     follow(work.pop_back_val());
@@ -29,7 +29,7 @@ void NeededValues::reach(Value value) {
 
 /// What an operation's code in reverse uses.
 void NeededValues::reachOf(Operation *op, const DerivativePlaces &places,
-                           const DerivativeActivity &activity) {
+                           const DerivativeActivity &activity, const CombinedPlaces &combined) {
   auto reachAll = [&](auto &&values) {
     for (Value value : values)
       reach(value);
@@ -46,8 +46,10 @@ void NeededValues::reachOf(Operation *op, const DerivativePlaces &places,
     if (places.has(*access)) {
       reachAll(access->coordinates);
       reachAll(access->components);
-      if (access->isProduct())
+      if (access->isProduct() || combined.has(*access))
         reach(access->written);
+      if (combined.has(*access) && isLocalArray(kernel, access->base)) // its result as well
+        reachWritesOf(access->base);
     }
     return;
   }

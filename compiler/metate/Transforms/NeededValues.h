@@ -7,13 +7,14 @@
 #ifndef METATE_TRANSFORMS_NEEDEDVALUES_H
 #define METATE_TRANSFORMS_NEEDEDVALUES_H
 
-#include "metate/Transforms/DerivativeActivity.h"
+#include "metate/Transforms/CombinedPlaces.h"
 
 namespace metate {
 
 class NeededValues {
 public:
-  NeededValues(KernelOp kernel, const DerivativePlaces &places, const DerivativeActivity &activity);
+  NeededValues(KernelOp kernel, const DerivativePlaces &places, const DerivativeActivity &activity,
+               const CombinedPlaces &combined);
 
   bool isNeeded(mlir::Value value) const { return needed.contains(value); }
   bool isAnyNeeded(mlir::ValueRange values) const {
@@ -27,7 +28,7 @@ private:
   void reachWritesOf(mlir::Value localArray);
   void reach(mlir::Value value);
   void reachOf(mlir::Operation *op, const DerivativePlaces &places,
-               const DerivativeActivity &activity);
+               const DerivativeActivity &activity, const CombinedPlaces &combined);
   void reachRules(mlir::Operation *op, const DerivativeActivity &activity);
   void follow(mlir::Value value);
 

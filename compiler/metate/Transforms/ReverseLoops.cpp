@@ -93,9 +93,9 @@ static int64_t bytesOf(TypeRange types) {
 /// Runs the loop forward and keeps what its turns begin with.
 LogicalResult ReverseMode::keep(Turns &turns, Tape &tape) {
   tape = Tape();
-  bool replaysOnce = std::exchange(replays, false); // counting a while runs its turns, too
+  Again besides = std::exchange(again, Again::Nothing); // counting a while runs its turns, too
   FailureOr<Value> count = turns.count();
-  replays = replaysOnce;
+  again = besides;
   if (failed(count))
     return failure();
   tape.turns = *count;

@@ -34,10 +34,10 @@ static int64_t scalarsOf(Type type) {
 }
 
 ReverseMode::ReverseMode(KernelOp kernel, const DerivativePlaces &places,
-                         const DerivativeActivity &activity, const NeededValues &needed,
-                         const WriteNumbers &numbers)
-    : kernel(kernel), places(places), activity(activity), needed(needed), numbers(numbers),
-      partial(kernel), builder(kernel.getContext()) {}
+                         const DerivativeActivity &activity, const CombinedPlaces &combined,
+                         const NeededValues &needed, const WriteNumbers &numbers)
+    : kernel(kernel), places(places), activity(activity), combined(combined), needed(needed),
+      numbers(numbers), partial(kernel), builder(kernel.getContext()) {}
 
 LogicalResult ReverseMode::run() {
   Block &body = kernel.getBody().front();
@@ -45,15 +45,23 @@ LogicalResult ReverseMode::run() {
   for (Operation &op : body.without_terminator())
     if (!isa<FunctionOp>(op) && !op.hasTrait<OpTrait::ConstantLike>())
       old.push_back(&op); // functions are called by what is written, and use constants
+  kernel.walk([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::IsTerminator>())
+      ofPrimal.insert(op);
+  });
   builder.setInsertionPoint(body.getTerminator());
   for (Value array : places.ofLaunch())
     clear(builder, kernel.getLoc(), array);
   scopes.push_back({&body, &body});
-  replays = true;
+  again = Again::Writes;
   LogicalResult swept = sweep(body, /*keeps=*/true);
-  replays = false;
+  again = Again::Nothing;
   if (failed(swept) || failed(reverse(body)))
     return failure();
+  again = Again::Products;
+  for (Operation *op : old)
+    if (runsAgain(op) && failed(sweep(op, /*keeps=*/false)))
+      return failure();
   for (Operation *op : llvm::reverse(old))
     op->erase();
   return success();
@@ -95,24 +103,43 @@ LogicalResult ReverseMode::sweep(Block &block, bool keeps) {
       old.push_back(&op);
     else
       break; // what is written stands behind it, in the kernel's own block before it
-  for (Operation *op : old) {
-    LogicalResult done = success();
-    bool isAgain = replays && needed.isReplayed(op);
-    if (op->hasTrait<OpTrait::ConstantLike>())
-      continue;
-    if (isa<RangeOp, ForEachOp>(op))
-      done = isAgain ? writeParallel(op, /*isForward=*/true) : success();
-    else if (isa<scf::ForOp, scf::WhileOp>(op))
-      done = sweepLoop(op, keeps && activity.takesPart(op), isAgain);
-    else if (isAgain || needed.isAnyNeeded(op->getResults()))
-      done = isa<scf::IfOp>(op) ? sweepIf(cast<scf::IfOp>(op)) : copy(op, isAgain);
-    if (failed(done))
+  for (Operation *op : old)
+    if (failed(sweep(op, keeps)))
       return failure();
-  }
   return success();
 }
 
+LogicalResult ReverseMode::sweep(Operation *op, bool keeps) {
+  bool isAgain = runsAgain(op);
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return success();
+  if (isa<RangeOp, ForEachOp>(op))
+    return isAgain ? writeParallel(op, /*isForward=*/true) : success();
+  if (isa<scf::ForOp, scf::WhileOp>(op))
+    return sweepLoop(op, keeps && activity.takesPart(op), isAgain);
+  if (!isAgain && !needed.isAnyNeeded(op->getResults()))
+    return success();
+  return isa<scf::IfOp>(op) ? sweepIf(cast<scf::IfOp>(op)) : copy(op, isAgain);
+}
+
+bool ReverseMode::runsAgain(Operation *op) const {
+  switch (again) {
+  case Again::Nothing:
+    return false;
+  case Again::Writes:
+    return needed.isReplayed(op);
+  case Again::Products:
+    return combined.isPassedOn(op);
+  }
+  llvm_unreachable("what a sweep does besides");
+}
+
 LogicalResult ReverseMode::copy(Operation *op, bool isAgain) {
+  if (isAgain && again == Again::Products) {
+    MemoryAccess access = *MemoryAccess::of(op);
+    places.scale(builder, access, at(access.written), [&](Value value) { return at(value); });
+    return success();
+  }
   if (isAgain) {
     cloneHere(op);
     return success();
@@ -180,9 +207,8 @@ LogicalResult ReverseMode::sweepIf(scf::IfOp branch) {
 
 LogicalResult ReverseMode::reverse(Block &block) {
   SmallVector<Operation *> old;
-  for (Operation &op :
-       block) // in the kernel's own block also what was written, which takes no part
-    if (!op.hasTrait<OpTrait::IsTerminator>() && activity.takesPart(&op))
+  for (Operation &op : block)
+    if (ofPrimal.contains(&op) && activity.takesPart(&op))
       old.push_back(&op);
   for (Operation *op : llvm::reverse(old))
     if (failed(reverse(op)))
@@ -219,13 +245,22 @@ LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
   Value ofResult =
       access.result && activity.isActive(access.result) ? gradientOf(access.result) : Value();
   if (access.writes()) {
-    // A product with a constant scales what was there; any other needs that value once more.
-    if (access.isProduct() && !activity.isActive(access.written) && !ofResult) {
+    if (access.isExtreme()) {
+      reverseExtreme(access);
+      return success();
+    }
+    if (combined.has(access)) {
+      reverseProduct(access);
+      return success();
+    }
+    if (access.isProduct() && !ofResult) { // with a constant: it scales what was there
       places.scale(builder, access, at(access.written), find);
       return success();
     }
     if (access.combined && !access.isSum())
-      return fail(access.op, notASum(access));
+      return fail(access.op, "an atomic operation (" +
+                                 arith::stringifyAtomicRMWKind(*access.combined) +
+                                 ") has no derivative here");
     Value gradient = places.load(builder, access, find);
     addGradient(access.written, gradient);
     if (!access.combined) // what was there before has no influence
@@ -255,6 +290,47 @@ void ReverseMode::addToPlace(const MemoryAccess &access, Value gradient) {
     builder.setInsertionPoint(branch.thenYield());
   }
   places.add(builder, access, gradient, find);
+}
+
+/// The first of those that equal the result takes its gradient; what was there before keeps it where none does.
+void ReverseMode::reverseExtreme(const MemoryAccess &access) {
+  auto find = [&](Value value) { return at(value); };
+  Location loc = access.op->getLoc();
+  Value given = at(access.written), result = places.loadPrimal(builder, access, find);
+  auto vector = dyn_cast<VectorType>(given.getType());
+  SmallVector<Value> taken;
+  for (int64_t k = 0; k < scalarsOf(given.getType()); ++k) {
+    SmallVector<int64_t> position = positionIn(given.getType(), k);
+    auto one = [&](Value value) -> Value {
+      return vector ? vector::ExtractOp::create(builder, loc, value, position).getResult() : value;
+    };
+    Value isEqual =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, one(given), one(result));
+    Value nothing = rules(loc).zero(getElementTypeOrSelf(given.getType()));
+    auto branch = scf::IfOp::create(builder, loc, nothing.getType(), isEqual, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&branch.getThenRegion().front());
+    scf::YieldOp::create(builder, loc, places.take(builder, access, position, find));
+    builder.setInsertionPointToEnd(&branch.getElseRegion().front());
+    scf::YieldOp::create(builder, loc, nothing);
+    taken.push_back(branch.getResult(0));
+  }
+  if (activity.isActive(access.written))
+    addGradient(access.written,
+                vector ? vector::FromElementsOp::create(builder, loc, vector, taken).getResult()
+                       : taken.front());
+}
+
+/// Each factor gets the product of the others. The gradient of what was there before is scaled when all are done.
+void ReverseMode::reverseProduct(const MemoryAccess &access) {
+  if (!activity.isActive(access.written))
+    return;
+  auto find = [&](Value value) { return at(value); };
+  Location loc = access.op->getLoc();
+  Value gradient = places.load(builder, access, find);
+  Value result = places.loadPrimal(builder, access, find);
+  Value others = arith::DivFOp::create(builder, loc, result, at(access.written));
+  addGradient(access.written, arith::MulFOp::create(builder, loc, gradient, others));
 }
 
 LogicalResult ReverseMode::reverseIf(scf::IfOp branch) {

@@ -25,7 +25,8 @@ namespace metate {
 class ReverseMode {
 public:
   ReverseMode(KernelOp kernel, const DerivativePlaces &places, const DerivativeActivity &activity,
-              const NeededValues &needed, const WriteNumbers &numbers);
+              const CombinedPlaces &combined, const NeededValues &needed,
+              const WriteNumbers &numbers);
   /// Replaces the kernel's statements. Fails, with an error at its place, for what cannot be differentiated.
   mlir::LogicalResult run();
 
@@ -59,6 +60,8 @@ private:
 
   // The forward sweep.
   mlir::LogicalResult sweep(mlir::Block &block, bool keeps);
+  mlir::LogicalResult sweep(mlir::Operation *op, bool keeps);
+  bool runsAgain(mlir::Operation *op) const;
   mlir::LogicalResult sweepIf(mlir::scf::IfOp branch);
   mlir::LogicalResult sweepLoop(mlir::Operation *loop, bool keeps, bool isAgain);
   mlir::LogicalResult copy(mlir::Operation *op, bool isAgain);
@@ -69,6 +72,8 @@ private:
   mlir::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult reverseAccess(const MemoryAccess &access);
   void addToPlace(const MemoryAccess &access, mlir::Value gradient);
+  void reverseExtreme(const MemoryAccess &access);
+  void reverseProduct(const MemoryAccess &access);
   mlir::LogicalResult reverseIf(mlir::scf::IfOp branch);
   mlir::LogicalResult writeParallel(mlir::Operation *loop, bool isForward);
 
@@ -103,15 +108,19 @@ private:
   KernelOp kernel;
   const DerivativePlaces &places;
   const DerivativeActivity &activity;
+  const CombinedPlaces &combined;
   const NeededValues &needed;
   const WriteNumbers &numbers;
   PartialUses partial;
   mlir::OpBuilder builder;
   mlir::IRMapping primal;
+  llvm::DenseSet<mlir::Operation *>
+      ofPrimal; ///< in the kernel's own block what is written stands beside
   llvm::SmallVector<Scope> scopes;
   llvm::DenseMap<mlir::Value, mlir::Value> gradients, shared;
   llvm::DenseMap<mlir::Operation *, Tape> tapes;
-  bool replays = false; ///< the sweep also writes what the launch keeps for itself
+  /// What the sweep does besides: it also writes what the launch keeps for itself, or multiplies gradients with factors.
+  enum class Again { Nothing, Writes, Products } again = Again::Nothing;
 };
 
 } // namespace metate

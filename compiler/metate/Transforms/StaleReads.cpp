@@ -102,6 +102,10 @@ private:
 };
 } // namespace
 
+bool metate::mayOverwrite(const MemoryAccess &read, const MemoryAccess &write) {
+  return Meeting(read, write).mayWriteAfter();
+}
+
 static InFlightDiagnostic &operator<<(InFlightDiagnostic &diagnostic, FileLineColLoc place) {
   if (place)
     diagnostic << place.getFilename().getValue() << ":" << place.getLine() << ":"
@@ -165,8 +169,8 @@ void ReadStates::mark(KernelOp kernel) const {
   }
 }
 
-std::optional<ReadStates> ReadStates::of(KernelOp kernel, const NeededValues &needed,
-                                         bool reports) {
+std::optional<ReadStates> ReadStates::of(KernelOp kernel, const CombinedPlaces &combined,
+                                         const NeededValues &needed, bool reports) {
   llvm::MapVector<std::pair<Value, StringRef>, ReadPlace> places;
   kernel.walk([&](Operation *op) {
     std::optional<MemoryAccess> access = MemoryAccess::of(op);
@@ -193,7 +197,10 @@ std::optional<ReadStates> ReadStates::of(KernelOp kernel, const NeededValues &ne
     auto stale = place.changed(/*isBefore=*/false);
     if (!stale)
       continue;
-    if (isLocalArray(kernel, target.first) || place.changed(/*isBefore=*/true))
+    bool isAsked = llvm::any_of(place.writes, [&](const MemoryAccess &write) {
+      return combined.has(write); // what the kernel left there
+    });
+    if (isAsked || isLocalArray(kernel, target.first) || place.changed(/*isBefore=*/true))
       return refuse(stale->first, "overwritten", stale->second.op);
     states.before.push_back(place.reads.front());
   }

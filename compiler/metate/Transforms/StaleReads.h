@@ -13,10 +13,14 @@ struct ReadStates {
   llvm::SmallVector<MemoryAccess> before;
 
   /// nullopt, with an error at the read where `reports`, if a place would have to be read in both states or in one between.
-  static std::optional<ReadStates> of(KernelOp kernel, const NeededValues &needed, bool reports);
+  static std::optional<ReadStates> of(KernelOp kernel, const CombinedPlaces &combined,
+                                      const NeededValues &needed, bool reports);
   /// Says so at the kernel's arguments (mark::before).
   void mark(KernelOp kernel) const;
 };
+
+/// May the write overwrite what was read, after it was read? Both are of one member or array.
+bool mayOverwrite(const MemoryAccess &read, const MemoryAccess &write);
 
 /// Which cells are active is asked as the kernel left them: a loop over a tree's cells visits in reverse those that are active when the kernel has run. Fails
 /// where the kernel may have changed that since.

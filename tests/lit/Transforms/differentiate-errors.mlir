@@ -60,14 +60,107 @@ metate.kernel @scan_both(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf3
 
 // -----
 
-metate.kernel @no_sum(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+// A sum may take a product in unrounded, here or there.
+metate.kernel @rounded(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
   metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
   metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
   %c0 = arith.constant 0 : index
   metate.range (%i) = (%c0) to (%n) {
     %a = memref.load %x[%i] : memref<?xf32>
-    // expected-error @below {{an atomic operation that is no sum (maxnumf) has no derivative here}}
+    %b = arith.mulf %a, %a fastmath<contract> : f32
+    %c = arith.addf %b, %a fastmath<contract> : f32
+    // expected-error @below {{gradient of kernel 'rounded': the gradient of a maximum goes to the number that equals it, but this one may be rounded otherwise when it is computed again (at}}
+    %old = memref.atomic_rmw maxnumf %c, %y[%c0] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @changed(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32> {metate.name = "y"}, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    // expected-error @below {{the gradient of a maximum needs its result, but 'y' may have been changed since, at}}
     %old = memref.atomic_rmw maxnumf %a, %y[%c0] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %old = memref.atomic_rmw addf %a, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// The read is linear, so that its value is not needed; the gradient that it adds is of what was there then.
+metate.kernel @between(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32> {metate.name = "y"}, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{'y' is read here, but is no whole minimum yet: see}}
+  %b = memref.load %y[%c0] : memref<?xf32>
+  memref.store %b, %x[%c0] : memref<?xf32>
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %old = memref.atomic_rmw minnumf %a, %y[%c0] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @before(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    // expected-error @below {{what was there before this minimum is used, and has no derivative here}}
+    %old = memref.atomic_rmw minnumf %a, %y[%c0] : (f32, memref<?xf32>) -> f32
+    memref.store %old, %x[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+metate.kernel @multiplied(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32> {metate.name = "y"}, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    // expected-error @below {{'y' gets a value with a derivative here, and is multiplied, at}}
+    memref.store %a, %y[%i] : memref<?xf32>
+    %old = memref.atomic_rmw mulf %a, %y[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// A plain number that is stored has no gradient: what comes before is not asked.
+metate.kernel @begun(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  metate.range (%i) = (%c0) to (%n) {
+    memref.store %one, %y[%i] : memref<?xf32>
+    scf.for %k = %c0 to %n step %c1 {
+      %a = memref.load %x[%k] : memref<?xf32>
+      %old = memref.atomic_rmw mulf %a, %y[%i] : (f32, memref<?xf32>) -> f32
+    }
     metate.yield
   }
   metate.return
@@ -147,13 +240,15 @@ metate.kernel @effect(%x: memref<?xf32>, %dx: memref<?xf32>, %n: memref<i32>, %c
 
 // -----
 
-// What is given has no derivative; what was there has, and is not multiplied.
-metate.kernel @least(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "reverse"} {
-  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
-  %c0 = arith.constant 0 : index
-  metate.range (%i) = (%c0) to (%c) {
-    // expected-error @below {{an atomic operation that is no sum (minnumf) has no derivative here}}
-    %old = memref.atomic_rmw minnumf %v, %y[%i] : (f32, memref<?xf32>) -> f32
+!sparse = !metate.tree<#metate.bitmasked<"i", [64], [#metate.place<"a" : f32>]>>
+
+metate.kernel @sparse_forward(%t: !sparse, %dt: !sparse, %y: memref<f32>, %dy: memref<f32>) attributes {metate.differentiate = "forward"} {
+  metate.derivative %t["a"], %dt["a"] : !sparse, !sparse
+  metate.derivative %y[""], %dy[""] : memref<f32>, memref<f32>
+  // expected-error @below {{derivative of kernel 'sparse_forward': a minimum, maximum or product of variables has a derivative in forward mode in loops over ranges and dense fields}}
+  metate.for_each (%i) in %t["a"] : !sparse {
+    %a = metate.load %t["a"] [%i] : !sparse -> f32
+    %old = memref.atomic_rmw minnumf %a, %y[] : (f32, memref<f32>) -> f32
     metate.yield
   }
   metate.return
@@ -161,14 +256,23 @@ metate.kernel @least(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) 
 
 // -----
 
-metate.kernel @least_forward(%y: memref<?xf32>, %dy: memref<?xf32>, %c: index, %v: f32) attributes {metate.differentiate = "forward"} {
-  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
-  %c0 = arith.constant 0 : index
-  metate.range (%i) = (%c0) to (%c) {
-    // expected-error @below {{an atomic operation that is no sum (minnumf) has no derivative here}}
-    %old = memref.atomic_rmw minnumf %v, %y[%i] : (f32, memref<?xf32>) -> f32
-    metate.yield
-  }
+metate.kernel @taken(%x: memref<f32>, %dx: memref<f32>, %y: memref<f32>, %dy: memref<f32>) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.derivative %y[""], %dy[""] : memref<f32>, memref<f32>
+  %a = memref.load %x[] : memref<f32>
+  // expected-error @below {{an atomic operation (assign) has no derivative here}}
+  %old = memref.atomic_rmw assign %a, %y[] : (f32, memref<f32>) -> f32
+  metate.return
+}
+
+// -----
+
+metate.kernel @taken_forward(%x: memref<f32>, %dx: memref<f32>, %y: memref<f32>, %dy: memref<f32>) attributes {metate.differentiate = "forward"} {
+  metate.derivative %x[""], %dx[""] : memref<f32>, memref<f32>
+  metate.derivative %y[""], %dy[""] : memref<f32>, memref<f32>
+  %a = memref.load %x[] : memref<f32>
+  // expected-error @below {{derivative of kernel 'taken_forward': an atomic operation (assign) has no derivative here}}
+  %old = memref.atomic_rmw assign %a, %y[] : (f32, memref<f32>) -> f32
   metate.return
 }
 
