@@ -3,13 +3,13 @@
 #include "Choices.h"
 #include "Report.h"
 
+#include "metate/Dialect/Tree.h"
 #include "metate/Jit/Jit.h"
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Module/Module.h"
 #include "metate/Pipelines/Stages.h"
 
 #include <nanobind/stl/array.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -47,11 +47,10 @@ struct JitHome {
   std::unique_ptr<Jit> jit;
 };
 
-/// What the kernel's derivative reads as it was before the primal ran: names of arguments, with the tree's member ("" of an array). Nothing
-/// where there is no derivative: compiling it says why.
-std::vector<std::pair<std::string, std::string>> readBefore(SourceModule &module,
-                                                            const Choices &choices) {
-  std::vector<std::pair<std::string, std::string>> found;
+/// What the kernel's derivative reads as it was before the primal ran: names of arguments, with the tree's member ("" of an array), and as
+/// users call it. Nothing where there is no derivative: compiling it says why.
+std::vector<std::array<std::string, 3>> readBefore(SourceModule &module, const Choices &choices) {
+  std::vector<std::array<std::string, 3>> found;
   nb::gil_scoped_release unlocked;
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.op().clone();
   if (llvm::Error failure = makeDerivatives(*copy, optionsOf(choices))) {
@@ -61,9 +60,11 @@ std::vector<std::pair<std::string, std::string>> readBefore(SourceModule &module
   for (KernelOp kernel : copy->getOps<KernelOp>())
     for (unsigned k = 0; k < kernel.getNumArguments(); ++k)
       if (auto paths = kernel.getArgAttrOfType<mlir::ArrayAttr>(k, mark::before))
-        for (mlir::Attribute path : paths)
-          found.emplace_back(kernel.getArgAttrOfType<mlir::StringAttr>(k, mark::name).str(),
-                             llvm::cast<mlir::StringAttr>(path).str());
+        for (mlir::StringAttr path : paths.getAsRange<mlir::StringAttr>()) {
+          std::string name = kernel.getArgAttrOfType<mlir::StringAttr>(k, mark::name).str();
+          found.push_back(
+              {name, path.str(), path.empty() ? name : shownMember(kernel, k, path).name});
+        }
   return found;
 }
 
@@ -252,9 +253,10 @@ void bindStages(nb::module_ &module) {
            "filled.");
   module.def("explain", &explain, nb::arg("module"), nb::arg("choices"), nb::arg("report"),
              "Fills the Report of a SourceModule that is taken through all stages, and used up.");
-  module.def("read_before", &readBefore, nb::arg("module"), nb::arg("choices"),
-             "Of a SourceModule of one derivative: (argument, member) of what it reads as it was "
-             "before the primal ran; the member of an array is empty.");
+  module.def(
+      "read_before", &readBefore, nb::arg("module"), nb::arg("choices"),
+      "Of a SourceModule of one derivative: [argument, member, what users call it] of what it "
+      "reads as it was before the primal ran; the member of an array is empty.");
   module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
   module.def("pack", &packEmitted, nb::arg("module"),
              "The bytes of a .metate file of a SourceModule that was compiled.");

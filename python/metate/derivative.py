@@ -202,14 +202,14 @@ class Derivative(Kernel):
             return parameters, []
         numbers, places = {name: number for number, name in enumerate(parameters)}, []
         trees, hidden = requirements.trees(given), [getattr(one, "name", None) for one in requirements.hidden]
-        for name, member in requirements.before:
+        for name, member, shown in requirements.before:
             number = numbers.get(name, numbers.get(name.partition(".")[0]))  # of a member of a struct the array
             thing = trees[hidden.index(name)] if number is None else given[number]
-            places += self._places_of(thing, name, member)
+            places += self._places_of(thing, shown, member)
         return parameters, places
 
     def _places_of(self, thing, name, member):
-        return [MemberPlace(thing, member) if member else ArrayPlace(thing, name)]
+        return [MemberPlace(thing, member, name) if member else ArrayPlace(thing, name)]
 
     def _guards_of_partners(self, parameters, both):
         """That arrays have no gradients, where the code takes them for constants; `both`: and that others have some."""
@@ -256,7 +256,7 @@ class Derivative(Kernel):
         is_own = module is None
         module, requirements = super()._walk(options, parameters, may_alias, module, given)
         if is_own and self.kind == "grad":
-            requirements.before = _compiler.read_before(module, choices_of(options, self._own.get("debug")))
+            requirements.before = list(map(tuple, _compiler.read_before(module, choices_of(options, self._own.get("debug")))))
         return module, requirements
 
     def _subject(self):

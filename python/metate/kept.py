@@ -11,8 +11,8 @@ from .lazy_numpy import np
 class MemberPlace:
     """A member of a tree. What is put back goes to the cells that are active then; those that were not hold the background."""
 
-    def __init__(self, tree: Any, name: str):
-        self._tree, self._number, self.name = tree, tree._indices[name], name
+    def __init__(self, tree: Any, member: str, name: str):
+        self._tree, self._number, self.name = tree, tree._indices[member], name
         self.key = id(tree), self._number
 
     def save(self) -> Any:

@@ -14,6 +14,7 @@ import tempfile
 import numpy as np
 
 import metate as mt
+from metate.kept import putting_back
 
 from .gradient_kernels import SIZE
 from .gradients import Refused
@@ -101,21 +102,29 @@ class Case:
         """(gradients, what the fields hold before and after reverse mode, which cells are active then)."""
         with mt.Context(default_fp=mt.f64, **options):
             kernel, arguments, fields = self.begin()
-            kernel(*arguments)
+            plain, given = kernel, arguments
+            if hasattr(kernel, "__func__"):
+                plain, given = kernel.__func__, (kernel.__self__, *arguments)
+            kept = _called(plain.grad.call_primal, (given,))[1]
             active = self.active_in(fields)
             for name, weights in self.weights.items():
                 self.put(fields[name].grad, weights, active[name], self.is_full(name))
             before = {name: self.values_of(one) for name, one in fields.items()}
-            _called(kernel.grad, arguments)
+            with putting_back() as latest:
+                if kept is None:
+                    _called(kernel.grad, arguments)
+                else:
+                    kept.put_back(latest)
+                    _called(plain.grad.restored, given)
             after = {name: self.values_of(one) for name, one in fields.items()}
             gradients = {name: self.values_of(fields[name].grad) for name in self.values}
             return gradients, before, after, active, self.active_in(fields)
 
 
-def _called(derivative, arguments):
+def _called(function, arguments):
     """Raises Refused where the compiler says, at a line, that there is no derivative."""
     try:
-        derivative(*arguments)
+        return function(*arguments)
     except mt.CompilationError as error:
         if getattr(error, "line", None) is None or "of kernel 'k'" not in str(error):
             raise

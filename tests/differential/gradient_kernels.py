@@ -197,8 +197,8 @@ class Writer:
             role = self.random.choice(["own", "any" if serial else "sum", "own", "read", "none", "none"])
             if array in self.combined:  # and nothing else: what is added or read in between would be refused
                 role = self.random.choice([self.combined[array], "none"])
-            elif role not in ("read", "none") and array in self.was_read and self.random.random() < 0.85:
-                role = "read"  # else most kernels would be refused
+            elif role not in ("read", "none") and array in self.was_read and self.random.random() < 0.6:
+                role = "read"  # else many kernels would be refused
             if role == "read":
                 reads.append(array)
             elif role != "none":

@@ -26,6 +26,7 @@ from . import gradient_kernels
 REFUSED = re.compile(r"(?:gradient|derivative) of kernel '[^']*': (.*)")
 VARIANTS = tuple((level, threads) for level in (0, 2) for threads in (1, 4))
 STEPS = (1e-6, 3e-6)
+BEFORE = 16  # METATE_ACCESS_BEFORE
 
 
 class Refused(Exception):
@@ -48,8 +49,11 @@ class Derivatives:
         self.jit, self.interpreter = _compiler.Jit(), _compiler.Interpreter()
         self.contexts = {threads: mt.Context(threads=threads, default_fp=mt.f64) for _, threads in VARIANTS}
 
-    def run(self, text, arguments, derivatives, variant=None):
-        """Runs the derivative that `text` stands for, compiled, or interpreted after a stage; variant None: after import."""
+    def run(self, text, arguments, derivatives, variant=None, before=()):
+        """Runs the derivative that `text` stands for, compiled, or interpreted after a stage; variant None: after import.
+
+        before: what the arguments were before the primal ran, of which the derivative gets those that it asks for.
+        """
         stage = None if isinstance(variant, tuple) else variant or "import"
         level, threads = (0, 1) if stage else variant
         with self.contexts[threads]:
@@ -70,6 +74,9 @@ class Derivatives:
                 raise Refused(found.group(1)) from None
             opened = _runtime.Module.open_static(runtime.device(), code.descriptor, code.entries, code)
             made = opened.kernels[0]
+            for k, value in enumerate(before):
+                if made.parameters[k]["access"] & BEFORE:
+                    arguments[k] = value
             _runtime.Dispatcher(lambda values: (made, (), (), (), (), -1))(*arguments, *derivatives)
 
 
@@ -115,7 +122,7 @@ def check(derivatives, kernel, arguments, rng, tolerance=1e-9, variants=VARIANTS
     expected = sum(float((a * b).sum()) for a, b in zip(tangents, given, strict=True))
     for variant in (None, *variants):
         gradient = _copies(given)
-        derivatives.run(reverse, _copies(after), gradient, variant)
+        derivatives.run(reverse, _copies(after), gradient, variant, _copies(arguments))
         product = sum(float((a * b).sum()) for a, b in zip(gradient, along, strict=True))
         scale = sum(float(np.abs(a * b).sum()) for a, b in (*zip(gradient, along), *zip(tangents, given)))
         if not abs(product - expected) <= 10 * tolerance * max(1.0, scale) * size:

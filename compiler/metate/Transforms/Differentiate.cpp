@@ -84,21 +84,30 @@ private:
 
   LogicalResult reverse(KernelOp kernel, const DerivativePlaces &places,
                         const WriteNumbers &numbers) {
+    if (!callsIn(kernel).empty() &&
+        failed(checkCalls(kernel, reverseMode, DerivativeActivity(kernel, places))))
+      return failure();
     auto known = std::make_unique<Analysis>(kernel, places);
     auto states = ReadStates::of(kernel, known->combined, known->needed, /*reports=*/false);
-    if (!states || hasOtherAtomics(kernel)) {
+    if (!states || failed(silently(known->combined, places, known->activity))) {
       if (failed(useVariables(kernel)))
         return failure();
       known = std::make_unique<Analysis>(kernel, places);
       states = ReadStates::of(kernel, known->combined, known->needed, /*reports=*/true);
     }
-    if (!states || failed(checkCalls(kernel, reverseMode, known->activity)) ||
-        failed(known->combined.check(places, known->activity)) ||
+    if (!states || failed(known->combined.check(places, known->activity)) ||
         failed(checkVisitedCells(kernel, known->needed)))
       return failure();
     states->mark(kernel);
     return ReverseMode(kernel, places, known->activity, known->combined, known->needed, numbers)
         .run();
+  }
+
+  /// Its check, whose errors may be mended by variables.
+  LogicalResult silently(const CombinedPlaces &combined, const DerivativePlaces &places,
+                         const DerivativeActivity &activity) {
+    ScopedDiagnosticHandler nobody(&getContext(), [](Diagnostic &) { return success(); });
+    return combined.check(places, activity);
   }
 
   LogicalResult useVariables(KernelOp kernel) {

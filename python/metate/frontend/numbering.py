@@ -6,6 +6,7 @@ from .. import value_types as _types
 from ..write_numbers import element_of_numbers, type_of_numbers
 from .native import native_type
 from .requirements import HiddenPartner
+from .specialize import ArrayParameter
 
 NUMBERS = "_numbers"  # the attribute of trees and arrays
 
@@ -32,7 +33,7 @@ class Numbering:
     def argument(self, handle, parameter, number, node) -> None:
         """Of the tree or array that is argument `number`; without numbers, what others do with it is not seen."""
         builder, captures = self._walk.builder, self._walk.captures
-        if hasattr(parameter, "partners"):
+        if isinstance(parameter, ArrayParameter):
             contiguous = dict(parameter.partners).get(NUMBERS)
             if contiguous is None:
                 return

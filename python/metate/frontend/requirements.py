@@ -121,8 +121,8 @@ class Requirements:
         hidden: HiddenTree, HiddenValue and HiddenPartner, in the order of the kernel's last arguments.
         warnings: (text, file, line) of what compiling it warned of.
         said: what else compiling it told the user: static_print.
-        before: of a derivative, (argument, member) of what is to hold what it held before the primal ran; the member of an
-            array is empty.
+        before: of a derivative, (argument, member, what users call it) of what is to hold what it held before the primal ran;
+            the member of an array is empty.
         brief_extent: launches whose arrays have no larger extent are over in no time; -1: none is known to be.
     """
 
@@ -133,7 +133,7 @@ class Requirements:
         self.hidden: list[HiddenTree | HiddenValue | HiddenPartner] = []
         self.warnings: list[tuple[str, str, int]] = []
         self.said: list[str] = []
-        self.before: list[tuple[str, str]] = []
+        self.before: list[tuple[str, str, str]] = []
         self.brief_extent = -1
 
     def difference(self, arguments, names=()):

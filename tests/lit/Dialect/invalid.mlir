@@ -316,8 +316,8 @@ metate.kernel @k() {
 
 // -----
 
-// expected-error @below {{(G5) argument 'x': unknown bits in access 16 or flags 0}}
-#a = #metate.argument<"x", "scalar", f32 access = 16>
+// expected-error @below {{(G5) argument 'x': unknown bits in access 32 or flags 0}}
+#a = #metate.argument<"x", "scalar", f32 access = 32>
 
 // -----
 

@@ -60,20 +60,3 @@ metate.kernel @both(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %
   }
   metate.return
 }
-
-// Nobody else is at the place: an atomic maximum is a store there.
-// CHECK-LABEL: metate.kernel @own_maximum
-// CHECK-SAME: metate.before = [""]
-// CHECK-NOT: atomic_rmw maxnumf
-metate.kernel @own_maximum(%x: memref<?xf32> {metate.name = "x"}, %dx: memref<?xf32>, %y: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
-  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
-  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
-  %c0 = arith.constant 0 : index
-  metate.range (%i) = (%c0) to (%n) {
-    %b = memref.load %y[%i] : memref<?xf32>
-    %a = memref.load %x[%i] : memref<?xf32>
-    %old = memref.atomic_rmw maxnumf %b, %x[%i] : (f32, memref<?xf32>) -> f32
-    metate.yield
-  }
-  metate.return
-}
