@@ -20,6 +20,7 @@ from .composite import Rule
 from .two import scale_of
 
 _ROOTS = {16: 2.0**-4, 32: 2.0**-11.5, 64: 2.0**-26}  # bits of the type -> root of its precision
+_ROUNDS = {16: 2, 32: 3, 64: 4}  # of rotations after which a direction's matrix is diagonal to within that root
 _LEAST = {16: 2.0**-6, 32: 2.0**-90, 64: 2.0**-900}  # what smaller matrices count as: no quotient leaves the range
 
 
@@ -106,7 +107,7 @@ def turned_basis(values, P, size, dt: template()):
     """A rotation in the planes of equal values: of their bases it makes those in which P's symmetric part is diagonal."""
     M = dt(0.5) * (P + P.transpose())
     Q = ti.Matrix([[dt(1 if i == j else 0) for i in ti.static(range(P.n))] for j in ti.static(range(P.n))])
-    for _ in ti.static(range(three.rounds(dt) if P.n > 2 else 1)):
+    for _ in ti.static(range(_ROUNDS[dt.bits] if P.n > 2 else 1)):
         for p in ti.static(range(P.n)):
             for q in ti.static(range(p + 1, P.n)):
                 turn_equal(M, Q, p, q, are_equal(values[p], values[q], size, dt), dt)
