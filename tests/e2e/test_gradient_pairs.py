@@ -141,7 +141,7 @@ def test_functions_that_call_themselves_are_refused():
             loss[None] += itself(x[i], 1)
 
     x, loss = arrays(3, ())
-    with pytest.raises(CompilationError, match="'itself' calls itself, and functions that do have no gradient yet"):
+    with pytest.raises(CompilationError, match=r"'itself' calls itself, .* compute with variables"):
         power.grad(x, loss)
 
 
