@@ -136,7 +136,7 @@ def validated(write, kind=mt.f64):
 
         @mt.kernel
         def read():
-            for i in x:
+            for i in range(4):
                 loss[None] += mt.math.dot(x[i], x[i]) if mt.static(kind is not mt.f64) else x[i] * x[i]
 
         begin()
