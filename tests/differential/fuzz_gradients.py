@@ -42,7 +42,7 @@ def of_arrays(number, folder, derivatives):
     with mt.Context(arch, default_fp=mt.f64):
         path = pathlib.Path(folder) / f"gradient_{number}.py"
         kernel = gradient_kernels.load(gradient_kernels.Writer(number).kernel(), path)
-        ways = gradients.VARIANTS if is_compiled(number) else ("simplify", "offload")
+        ways = gradients.VARIANTS if is_compiled(number) else gradients.STAGES
         variants = ("simplify", ways[number // 16 % len(ways)])
         return gradients.check(derivatives, kernel, gradient_kernels.arguments(rng), rng, variants=variants)
 

@@ -24,6 +24,7 @@ from metate_native import _compiler, _runtime
 from . import gradient_kernels
 
 REFUSED = re.compile(r"(?:gradient|derivative) of kernel '[^']*': (.*)")
+STAGES = ("simplify", "offload")  # after which derivatives are interpreted
 VARIANTS = tuple((level, threads) for level in (0, 2) for threads in (1, 4))
 STEPS = (1e-6, 3e-6)
 BEFORE = 16  # METATE_ACCESS_BEFORE
@@ -88,7 +89,7 @@ def _size(arrays):
     return max([1.0, *(float(np.abs(array).max()) for array in arrays if array.size)])
 
 
-def check(derivatives, kernel, arguments, rng, tolerance=1e-9, variants=VARIANTS):
+def check(derivatives, kernel, arguments, rng, tolerance=1e-9, variants=(*STAGES, *VARIANTS)):
     """What disagrees, as texts. Raises Refused."""
     where = [k for k, value in enumerate(arguments) if isinstance(value, np.ndarray) and value.dtype.kind == "f"]
     along = [rng.standard_normal(arguments[k].shape).astype(arguments[k].dtype) for k in where]

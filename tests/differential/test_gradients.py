@@ -33,6 +33,28 @@ SAVED = {  # what was wrong once: bodies of kernels
         y[i] += total * x[i]
     z[0] += total * total
 """,
+    "component_of_a_variable_that_is_written_again": """
+    total = mt.Vector([0.0, x[1]])
+    total[n % 2] = x[0] * 2.0
+    for i in range(8):
+        total += mt.Vector([x[i] * x[i], p[i]])
+    for i in range(8):
+        y[i] += total[i % 2] * x[i]
+""",
+    "loop_of_the_kernel_on_the_other_side_of_a_parallel_one": """
+    a = x[0]
+    b = p[0]
+    mt.loop_config(serialize=True)
+    for t in range(n + 3):
+        a = mt.sin(a * b) + x[t % 8]
+        for s in range(5):
+            b = mt.cos(a * b)
+    for i in range(8):
+        y[i] += a * b * x[i]
+    z[0] += a * b
+    for i in range(8):
+        q[i] += a * p[i]
+""",
     "arm_with_a_slope_that_is_nan": """
     for i in range(8):
         a = mt.sqrt(x[i] - 0.3)

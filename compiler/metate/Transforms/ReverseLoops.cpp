@@ -58,13 +58,15 @@ LogicalResult ReverseMode::writeBackwards(Value turns,
 
 //===-- checkpoints --------------------------------------------------------------------------------------------===//
 
-/// In the iteration of a parallel loop, or in the kernel: a loop around it uses it again.
+/// At the beginning of a parallel loop's iteration, where a loop around it uses it again; in the kernel in front of the statement.
 Value ReverseMode::buffer(Type type, int64_t size) {
   OpBuilder::InsertionGuard guard(builder);
   Block *written = builder.getInsertionBlock();
-  while (!isa<RangeOp, ForEachOp, KernelOp>(written->getParentOp()))
-    written = written->getParentOp()->getBlock();
-  builder.setInsertionPointToStart(written);
+  for (; !isa<RangeOp, ForEachOp, KernelOp>(written->getParentOp());
+       written = written->getParentOp()->getBlock())
+    builder.setInsertionPoint(written->getParentOp());
+  if (!isa<KernelOp>(written->getParentOp()))
+    builder.setInsertionPointToStart(written);
   return memref::AllocaOp::create(builder, kernel.getLoc(), MemRefType::get({size}, type));
 }
 
@@ -93,9 +95,7 @@ static int64_t bytesOf(TypeRange types) {
 /// Runs the loop forward and keeps what its turns begin with.
 LogicalResult ReverseMode::keep(Turns &turns, Tape &tape) {
   tape = Tape();
-  Again besides = std::exchange(again, Again::Nothing); // counting a while runs its turns, too
   FailureOr<Value> count = turns.count();
-  again = besides;
   if (failed(count))
     return failure();
   tape.turns = *count;
@@ -139,6 +139,9 @@ LogicalResult ReverseMode::reverseLoop(Operation *loop) {
   std::unique_ptr<Turns> turns = turnsOf(loop);
   Tape tape;
   if (turns->mustBeKept()) {
+    // One of the kernel's own is kept now: what runs before and behind a parallel loop has no memory in common.
+    if (isa<KernelOp>(loop->getParentOp()) && failed(keep(*turns, tapes[loop])))
+      return failure();
     tape = tapes.lookup(loop);
   } else {
     FailureOr<Value> count = turns->count();

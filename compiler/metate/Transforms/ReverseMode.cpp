@@ -54,9 +54,9 @@ LogicalResult ReverseMode::run() {
     clear(builder, kernel.getLoc(), array);
   scopes.push_back({&body, &body});
   again = Again::Writes;
-  LogicalResult swept = sweep(body, /*keeps=*/true);
+  LogicalResult swept = sweep(body, /*keeps=*/false);
   again = Again::Nothing;
-  if (failed(swept) || failed(reverse(body)))
+  if (failed(swept) || failed(reverse(old)))
     return failure();
   again = Again::Products;
   for (Operation *op : old)
@@ -206,12 +206,13 @@ LogicalResult ReverseMode::sweepIf(scf::IfOp branch) {
 //===-- reverse ------------------------------------------------------------------------------------------------===//
 
 LogicalResult ReverseMode::reverse(Block &block) {
-  SmallVector<Operation *> old;
-  for (Operation &op : block)
-    if (ofPrimal.contains(&op) && activity.takesPart(&op))
-      old.push_back(&op);
-  for (Operation *op : llvm::reverse(old))
-    if (failed(reverse(op)))
+  return reverse(
+      llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; }));
+}
+
+LogicalResult ReverseMode::reverse(ArrayRef<Operation *> statements) {
+  for (Operation *op : llvm::reverse(statements))
+    if (ofPrimal.contains(op) && activity.takesPart(op) && failed(reverse(op)))
       return failure();
   return success();
 }

@@ -69,6 +69,7 @@ private:
 
   // The reverse sweep.
   mlir::LogicalResult reverse(mlir::Block &block);
+  mlir::LogicalResult reverse(llvm::ArrayRef<mlir::Operation *> statements);
   mlir::LogicalResult reverse(mlir::Operation *op);
   mlir::LogicalResult reverseAccess(const MemoryAccess &access);
   void addToPlace(const MemoryAccess &access, mlir::Value gradient);
