@@ -1,10 +1,10 @@
 """Runs kernels through the differential tester until two variants disagree.
 
 First the cases that are known to show the fault, in the variants that showed it (shown_by.json) and, with --everywhere,
-in all (of a kernel's gradient, in all that differential/gradients.py compares; of a program under a tape, in what
-differential/tape_programs.py looks at); then random kernels, compiled in one
-variant only, optimised or not. Prints one line of JSON: how the fault was found ("by"), after how many kernels, the seed and
-the text. Exit code 3: found; 0: nothing in all kernels. A kernel that does not compile is no find.
+in all (of a kernel's gradient, in all that differential/gradients.py or gradient_fields.py compares; of a program under a tape,
+in what differential/tape_programs.py looks at); then random kernels, compiled in one variant only, optimised or not. Prints one line
+of JSON: how the fault was found ("by"), after how many kernels, the seed and the text. Exit code 3: found; 0: nothing in all
+kernels. A kernel that does not compile is no find.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from differential import gradients, tape_programs
+from differential import gradient_fields, gradients, tape_programs
 from differential.case import Case
 from differential.generate import generate
 from differential.reduce import Reducer, same_failure
@@ -57,10 +57,13 @@ class Search:
                 if wrong := tape_programs.wrong_in(saved["tape"]):
                     return gradients.Mismatch(path.stem, wrong)
                 continue
-            body = saved.get("gradient")
-            if body:
+            if "gradient" in saved or "program" in saved:
                 self.kernels += 1
-                if wrong := gradients.wrong_in(body):
+                if "gradient" in saved:
+                    wrong = gradients.wrong_in(saved["gradient"])
+                else:
+                    wrong = gradient_fields.wrong_in(saved["program"], saved["sparse"])
+                if wrong:
                     return gradients.Mismatch(path.stem, wrong)
                 continue
             names = shown_by.get(path.stem)

@@ -236,7 +236,7 @@ static bool mayBeInfinite(Operation *op, unsigned operand) {
 }
 
 Value DerivativeRules::unlessZero(Operation *op, unsigned operand, Value seed, Value passed) {
-  if (!passed || !mayBeInfinite(op, operand))
+  if (!passed || !mayBeInfinite(op, operand) || isMutant(Mutant::UnusedArmCounts))
     return passed;
   Value none = zero(seed.getType());
   Value isUnused = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, seed, none);

@@ -1,5 +1,6 @@
 //===- ForwardMode.cpp - a kernel with derivatives beside its values ---*- C++ -*-===//
 #include "metate/Transforms/ForwardMode.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -123,7 +124,8 @@ LogicalResult ForwardMode::visitAccess(const MemoryAccess &access) {
     return success();
   }
   if (!access.combined) {
-    places.store(builder, access, derivativeOrZero(access.written), here);
+    if (derivativeOf(access.written) || !isMutant(Mutant::ConstantKeepsDual))
+      places.store(builder, access, derivativeOrZero(access.written), here);
     return success();
   }
   if (isOfPairs(access))

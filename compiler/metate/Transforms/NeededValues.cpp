@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/NeededValues.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/DerivativeRules.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -99,7 +100,7 @@ void NeededValues::follow(Value value) {
 
 /// What a launch keeps for itself is gone when the derivative runs: what wrote it runs again.
 void NeededValues::reachWritesOf(Value localArray) {
-  if (!rewritten.insert(localArray).second)
+  if (!rewritten.insert(localArray).second || isMutant(Mutant::ReplayForgotten))
     return;
   kernel.getBody().walk([&](Operation *op) {
     std::optional<MemoryAccess> access = MemoryAccess::of(op);

@@ -264,7 +264,8 @@ LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
                                  ") has no derivative here");
     Value gradient = places.load(builder, access, find);
     addGradient(access.written, gradient);
-    if (!access.combined) // what was there before has no influence
+    // What was there before has no influence.
+    if (!access.combined && !isMutant(Mutant::StoreKeepsGradient))
       places.store(builder, access, rules(access.op->getLoc()).zero(gradient.getType()), find);
   }
   if (ofResult)
@@ -282,7 +283,7 @@ static bool mayBeInactive(const MemoryAccess &access) {
 void ReverseMode::addToPlace(const MemoryAccess &access, Value gradient) {
   auto find = [&](Value value) { return at(value); };
   OpBuilder::InsertionGuard guard(builder);
-  if (mayBeInactive(access)) {
+  if (mayBeInactive(access) && !isMutant(Mutant::GradientActivates)) {
     Location loc = access.op->getLoc();
     Value isActive =
         IsActiveOp::create(builder, loc, builder.getI1Type(), access.base,

@@ -1,5 +1,6 @@
 //===- ReverseTurns.cpp - the turns of a loop in order ----------*- C++ -*-===//
 #include "metate/Transforms/ReverseTurns.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -32,7 +33,10 @@ public:
     OpBuilder &b = mode.builder;
     Value lower = mode.at(op.getLowerBound()), upper = mode.at(op.getUpperBound());
     Value span = b.createOrFold<arith::SubIOp>(loc(), upper, lower);
-    Value turns = b.createOrFold<arith::CeilDivSIOp>(loc(), span, mode.at(op.getStep()));
+    Value step = mode.at(op.getStep());
+    Value turns = isMutant(Mutant::LastTurnNotCounted)
+                      ? b.createOrFold<arith::DivSIOp>(loc(), span, step)
+                      : b.createOrFold<arith::CeilDivSIOp>(loc(), span, step);
     return b.createOrFold<arith::MaxSIOp>(loc(), turns, mode.index(0));
   }
 

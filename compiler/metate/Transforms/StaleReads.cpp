@@ -56,7 +56,8 @@ private:
     if (reader != writer && writer->isBeforeInBlock(reader) == writesFirst && !areApartInOneTurn())
       return true; // of two branches of one if, one runs
     // One stands before the condition of a while, the other behind it: that loop is around both.
-    Operation *around = reader == writer ? reader : common->getParentOp();
+    bool isAround = reader == writer && !isMutant(Mutant::ConditionReadTrusted);
+    Operation *around = isAround ? reader : common->getParentOp();
     for (Operation *loop = around; !isa<KernelOp>(loop); loop = loop->getParentOp())
       if (isInAnotherTurn(loop, writesFirst))
         return true;
@@ -234,7 +235,7 @@ LogicalResult metate::checkVisitedCells(KernelOp kernel, const NeededValues &nee
           changes = other;
         return changes ? WalkResult::interrupt() : WalkResult::advance();
       });
-    if (!changes)
+    if (!changes || isMutant(Mutant::VisitedCellsTrusted))
       return WalkResult::advance();
     InFlightDiagnostic error = op->emitError("gradient of kernel '" + kernel.getSymName() + "': ");
     error << "which cells of '"

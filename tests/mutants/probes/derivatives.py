@@ -174,3 +174,129 @@ def number_of_one_component():
         x[2].y = 5
 
     expect("overwritten since by kernel 'write'" in validated(write, mt.types.vector(2, mt.f64)), True)
+
+
+def refusal(kernel, *arguments):
+    """What the gradient of a kernel is refused for; empty: it is not."""
+    try:
+        kernel.grad(*arguments)
+    except mt.CompilationError as error:
+        return str(error)
+    return ""
+
+
+@probe("UnusedArmCounts")
+def unused_arm_counts():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            y[i] = mt.select(x[i] > 0, x[i] * mt.log(x[i]), 0.0)
+
+    expect(gradient(run, [0, 1]), [0, 1])
+
+
+@probe("GradientActivates")
+def gradient_activates():
+    x, s = mt.field(mt.f64), mt.field(mt.f64, (), needs_grad=True)
+    mt.root.pointer(mt.i, 4).place(x, x.grad)
+    x[1] = 2
+
+    @mt.kernel
+    def run():
+        for i in x:
+            s[None] += x[i] * x[i + 1]
+
+    s.grad[None] = 1
+    run.grad()
+    expect([x.is_active(i) for i in range(4)], [False, True, False, False])
+
+
+@probe("ConditionReadTrusted")
+def condition_read_trusted():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            while y[0] < 1:
+                y[0] += x[i] * x[i]
+
+    x, y = (mt.ndarray(mt.f64, 2, needs_grad=True) for _ in range(2))
+    y.fill(2)  # as the kernel leaves it
+    expect("may have been overwritten" in refusal(run, x, y), True)
+
+
+@probe("VisitedCellsTrusted")
+def visited_cells_trusted():
+    x, y, s = mt.field(mt.f64), mt.field(mt.f64), mt.field(mt.f64, (), needs_grad=True)
+    mt.root.pointer(mt.i, 4).place(x, x.grad, y)
+
+    @mt.kernel
+    def run():
+        for i in x:
+            s[None] += 2 * x[i]
+            y[(i + 1) % 4] = 1.0
+
+    expect("are active is asked here" in refusal(run), True)
+
+
+@probe("DeactivationTrusted")
+def deactivation_trusted():
+    x, s = mt.field(mt.f64), mt.field(mt.f64, (), needs_grad=True)
+    level = mt.root.pointer(mt.i, 4)
+    level.place(x, x.grad)
+
+    @mt.kernel
+    def run():
+        for i in range(4):
+            s[None] += 2 * x[i]
+            mt.deactivate(level, i)
+
+    expect("cells are deactivated here" in refusal(run), True)
+
+
+@probe("StoreKeepsGradient")
+def store_keeps_gradient():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            y[i] = 2 * x[i]
+            y[i] = 3 * x[i]
+
+    expect(gradient(run, [1, 2]), [3, 3])
+
+
+@probe("ReplayForgotten")
+def replay_forgotten():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        total = mt.f64(0)
+        for i in range(x.shape[0]):
+            total += x[i]
+        for i in range(x.shape[0]):
+            y[i] = total * x[i]
+
+    expect(gradient(run, [1, 2]), [6, 6])
+
+
+@probe("LastTurnNotCounted")
+def last_turn_not_counted():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1), n: mt.i32):
+        for i in range(x.shape[0]):
+            for k in range(0, n, 2):
+                y[i] += x[k] * k
+
+    expect(gradient(run, [1, 1, 1, 1, 1], 5), [0, 0, 10, 0, 20])
+
+
+@probe("ConstantKeepsDual")
+def constant_keeps_dual():
+    @mt.kernel
+    def run(y: array(mt.f64, 1)):
+        for i in range(y.shape[0]):
+            y[i] = 3.0
+
+    y = mt.ndarray(mt.f64, 2)
+    y.dual = mt.ndarray(mt.f64, 2)
+    y.dual.fill(5)
+    run.fwd(y)
+    expect(y.dual.to_numpy(), [0, 0])
