@@ -80,7 +80,7 @@ struct PrefetchScatters : metate::impl::PrefetchScattersBase<PrefetchScatters> {
   }
 
 private:
-  /// How many turns a loop of steps of one has (more steps: fewer); none: it has several dimensions.
+  /// How many turns a loop of steps of one has (more steps: fewer), in all iterations of a range around it; none: it has several dimensions.
   static Value turnsOf(Operation *loop, OpBuilder &builder) {
     Value lower, upper;
     if (auto serial = dyn_cast<scf::ForOp>(loop)) {
@@ -90,7 +90,13 @@ private:
     } else {
       return {};
     }
-    return builder.createOrFold<arith::SubIOp>(loop->getLoc(), upper, lower);
+    Value turns = builder.createOrFold<arith::SubIOp>(loop->getLoc(), upper, lower);
+    // Each iteration around it writes to places of its own.
+    if (auto around = dyn_cast<RangeOp>(loop->getParentOp()))
+      for (auto [from, to] : llvm::zip(around.getLower(), around.getUpper()))
+        turns = builder.createOrFold<arith::MulIOp>(
+            loop->getLoc(), turns, builder.createOrFold<arith::SubIOp>(loop->getLoc(), to, from));
+    return turns;
   }
 
   /// Turns that write enough.

@@ -90,3 +90,34 @@ metate.kernel @not(%out: !metate.block, %counts: !metate.block, %n: index, %x: f
   }
   metate.return
 }
+
+// -----
+
+// Parts of a loop: all of them write so much together.
+// CHECK-LABEL: metate.kernel @parts
+// CHECK: metate.range
+// CHECK-NOT: arith.cmpi
+// CHECK: scf.for
+// CHECK: "llvm.intr.prefetch"
+// CHECK: metate.return
+metate.kernel @parts(%out: !metate.block, %counts: !metate.block, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c4096 = arith.constant 4096 : index
+  %turns = arith.constant 65536 : index
+  %one = arith.constant 1 : i32
+  metate.range (%part) = (%c0) to (%c16) {
+    %row = arith.muli %part, %c4096 : index
+    scf.for %i = %c0 to %turns step %c1 {
+      %p = arith.addi %row, %i : index
+      %at = metate.read %counts[%p] scope 1 : i32
+      %more = arith.addi %at, %one : i32
+      metate.write %more, %counts[%p] scope 1 : i32
+      %to = arith.index_cast %at : i32 to index
+      metate.write %x, %out[%to] scope 0 : f32
+    }
+    metate.yield
+  }
+  metate.return
+}
