@@ -145,17 +145,16 @@ class Derivative(Kernel):
         return DerivativeError_(text, file=file, line=int(line), column=int(column), source=source)
 
     def _launcher(self, home, may_alias):
-        """As of kernels. In reverse mode there is no result, and what the kernel writes is only read: nobody else would see
-        that it overlaps another array."""
+        """As of kernels. In reverse mode what the kernel writes is only read: nobody else would see that it overlaps another
+        array."""
         launch = super()._launcher(home, may_alias)
         annotations = [parameter.annotation for parameter in self.source.parameters.values()]
         may_overlap = sum(not isinstance(one, DType) and not is_python_scalar(one) for one in annotations) > 1
-        if self.kind == "dual" or (self.source.returns is None and not may_overlap):
+        if self.kind == "dual" or not may_overlap:
             return launch
 
         def checked(*arguments):
-            if may_overlap:
-                refuse_overlaps(self.primal, arguments)
+            refuse_overlaps(self.primal, arguments)
             launch(*arguments)
 
         return checked

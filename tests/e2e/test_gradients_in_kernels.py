@@ -267,6 +267,26 @@ def test_stop_grad():
     assert s[None] == 45
 
 
+def test_a_variable_that_is_used_and_returned():
+    x, loss = (mt.field(mt.f64, shape, needs_grad=True, needs_dual=True) for shape in (3, ()))
+
+    @mt.kernel
+    def f() -> mt.f64:
+        total = 0.0
+        for i in x:
+            total += x[i]
+        loss[None] += total * total
+        return total
+
+    x.from_numpy(np.array([1.0, 2, 3]))
+    loss.grad[None] = 1
+    f.grad()
+    assert x.grad.to_numpy().tolist() == [12, 12, 12]
+    with mt.ad.FwdMode(loss=loss, param=x, seed=[1, 0, 0]):
+        assert f() == 6
+    assert loss.dual[None] == 12
+
+
 def test_stop_grad_of_places():
     """What is a constant to derivatives is still a place that can be written, whole and by its parts."""
     x, s = mt.field(mt.f32, 3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)

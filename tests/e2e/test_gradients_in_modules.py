@@ -74,6 +74,26 @@ def test_derivatives_are_found_by_their_kernel_and_not_by_name(tmp_path):
         assert str(raised.value) == expected
 
 
+def test_a_gradient_returns_nothing(tmp_path):
+    """Neither compiled at once nor from a module: what the kernel returns is not among what its gradient is called with."""
+    A = mt.types.ndarray(mt.f64, 1)
+
+    @mt.kernel
+    def both(x: A, y: A) -> (mt.f64, mt.types.vector(2, mt.i32)):
+        for i in x:
+            y[i] = x[i] ** 2
+        return y[0], mt.Vector([1, 2])
+
+    x, y, dx, dy = np.array([1.0, 2, 3]), np.zeros(3), np.zeros(3), np.ones(3)
+    loaded = mt.aot.load(mt.aot.Module().add_kernel(both, grad=True).save(tmp_path / "m.metate"))
+    assert loaded.both(x, y)[0] == 1
+    assert loaded.both_grad(x, y, dx, dy) is None and dx.tolist() == [2, 4, 6]
+    given = [mt.from_dlpack(one) for one in (x, y)]
+    for one, gradient in zip(given, (np.zeros(3), np.ones(3))):
+        one.grad = mt.from_dlpack(gradient)
+    assert both.grad(*given) is None and given[0].grad.to_numpy().tolist() == [2, 4, 6]
+
+
 def test_fields_of_a_module_have_their_gradients_trees(tmp_path):
     x, loss = mt.field(mt.f32, 3, needs_grad=True), mt.field(mt.f32, (), needs_grad=True)
 

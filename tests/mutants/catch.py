@@ -2,9 +2,9 @@
 
 First the cases that are known to show the fault, in the variants that showed it (shown_by.json) and, with --everywhere,
 in all (of a kernel's gradient, in all that differential/gradients.py or gradient_fields.py compares; of a program under a tape,
-in what differential/tape_programs.py looks at); then random kernels, compiled in one variant only, optimised or not. Prints one line
-of JSON: how the fault was found ("by"), after how many kernels, the seed and the text. Exit code 3: found; 0: nothing in all
-kernels. A kernel that does not compile is no find.
+in what differential/tape_programs.py looks at); then random kernels, compiled in one variant only, optimised or not. Prints one
+line of JSON: how the fault was found ("by"), after how many kernels, the seed and the text. Exit code 3: found; 0: nothing in
+all kernels. A kernel that does not compile is no find.
 """
 
 import argparse

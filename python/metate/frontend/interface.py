@@ -120,7 +120,12 @@ class Interface:
         annotation = self.walk.frame.source.returns
         if annotation is None:
             return
-        self.result = self._result_places(annotation, "return", definition)
+        captures = self.walk.captures
+        # A gradient has no result: what the kernel would return is written where callers do not see it.
+        path = captures.unique("local.return") if captures.derivative == "grad" else "return"
+        self.result = self._result_places(annotation, path, definition)
+        if captures.derivative is not None:
+            return  # a variable that is returned has a derivative, the result has none: each has a place of its own
         last = definition.body[-1]
         if isinstance(last, ast.Return) and isinstance(last.value, ast.Name) and not isinstance(self.result, tuple):
             self.result_name = last.value.id
