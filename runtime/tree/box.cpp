@@ -52,10 +52,15 @@ void copyAround(uint8_t *to, const uint8_t *from, uint64_t bytes) {
       __builtin_nontemporal_store(line[k], reinterpret_cast<Vector *>(to + at) + k);
   }
   memcpy(to + at, from + at, bytes - at);
-  __atomic_thread_fence(__ATOMIC_SEQ_CST); // such stores keep no order by themselves
 #else
   memcpy(to, from, bytes);
 #endif
+}
+
+// Stores around the caches keep no order by themselves: who is told of them must find them.
+void finish(const Box &box) {
+  if (box.around)
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 template <Direction direction> void move(uint8_t *cells, uint8_t *array, uint64_t bytes) {
@@ -224,6 +229,7 @@ template <Direction direction> void copyBox(const Box &box, uint8_t *cells, uint
   if (box.rank == 0)
     return move<direction>(cells, array, box.cellBytes);
   copyFrom<direction>(box, 0, box.dimensions[0], cells, array);
+  finish(box);
 }
 
 template <Direction direction>
@@ -277,6 +283,7 @@ void copyPieces(const Box &box, const Pieces &pieces, uint64_t begin, uint64_t e
     copyFrom<direction>(box, last, run, cells + inCells, array + inArray);
     begin += run.extent;
   }
+  finish(box);
 }
 
 template void copyBox<Direction::ToArray>(const Box &, uint8_t *, uint8_t *);

@@ -175,11 +175,14 @@ metate_status copyActive(const Block &block, uint32_t member, const Transfer &tr
   return METATE_OK;
 }
 
-// Do the slots of a pool hold all cells of a member?
+// Do the slots of a pool hold all cells of a member? Of lists some slots are full and others not.
 bool isEverywhere(const Block &block, uint32_t level) {
   const LevelFacts &facts = block.type->facts[level];
-  uint64_t cells = 0, all = 1;
-  eachOwner(block, facts.ownerPool, [&](uint8_t *, const int64_t *) { return ++cells != 0; });
+  uint64_t cells = block.pool(facts.ownerPool).used, all = 1;
+  if (block.type->poolLevel(facts.ownerPool).kind == METATE_LEVEL_DYNAMIC) {
+    cells = 0;
+    eachOwner(block, facts.ownerPool, [&](uint8_t *, const int64_t *) { return ++cells != 0; });
+  }
   for (uint32_t k = 0; k < facts.pathRank; ++k)
     all *= uint64_t(facts.shape[k]);
   uint64_t each = facts.cellsPerOwner / block.type->poolLevel(facts.ownerPool).slot_cells;

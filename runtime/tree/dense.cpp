@@ -56,8 +56,7 @@ metate_status writeMembers(const char *function, metate_tree *tree, Transfer tra
   METATE_TRY(checkReady(function, tree));
   METATE_TRY(checkWritable(function, tree));
   METATE_TRY(prepare(function, tree, transfer));
-  for (uint32_t n = 0; n < transfer.count; ++n)
-    METATE_TRY(checkBooleans(function, tree, transfer.levels[n], transfer.array, transfer.bytes));
+  METATE_TRY(checkBooleans(function, tree, transfer.levels[0], transfer.array, transfer.bytes));
   return onHost(*tree, Use::changes,
                 [&](const Block &block) { return copyToCells(block, transfer); });
 }
