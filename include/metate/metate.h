@@ -434,8 +434,8 @@ METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_
 /* The reverse: the active cells take their values from such an array, the others stay as they are. */
 METATE_API metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level,
                                                  const void *values, uint64_t bytes);
-/* The same of several members of one shape and type, with an array whose elements are theirs one after the other: the
- * components of vectors that are kept apart. */
+/* The same of `count` members, 1 or more, with an array whose elements are theirs one after the other: components that lie apart.
+ * METATE_E_INVALID_ARGUMENT: none, other bytes, or members whose axes, shapes or types are not those of the first. */
 METATE_API metate_status metate_tree_read_members(const metate_tree *tree, const uint32_t *levels,
                                                   uint32_t count, void *values, uint64_t bytes);
 METATE_API metate_status metate_tree_write_members(metate_tree *tree, const uint32_t *levels,

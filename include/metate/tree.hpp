@@ -133,6 +133,37 @@ public:
       code = metate_tree_write_dense(get(), level, bytes.data(), bytes.size());
     return Status::of(code);
   }
+  /// Several members of one shape and type at once, as an array whose elements are theirs one after the other: the components
+  /// of vectors that are kept apart. One member or more.
+  template <typename R>
+  Status try_read_members(std::span<const char *const> members, R &&values) const {
+    std::vector<uint32_t> levels;
+    auto bytes = std::as_writable_bytes(std::span(values));
+    metate_status code = findMembers(members, levels);
+    if (!code)
+      code = metate_tree_read_members(get(), levels.data(), uint32_t(levels.size()), bytes.data(),
+                                      bytes.size());
+    return Status::of(code);
+  }
+  template <typename R>
+  Status try_read_members(std::initializer_list<const char *> members, R &&values) const {
+    return try_read_members(std::span(members), values);
+  }
+  /// The reverse: active cells take their values from such an array.
+  template <typename R>
+  Status try_write_members(std::span<const char *const> members, const R &values) {
+    std::vector<uint32_t> levels;
+    auto bytes = std::as_bytes(std::span(values));
+    metate_status code = findMembers(members, levels);
+    if (!code)
+      code = metate_tree_write_members(get(), levels.data(), uint32_t(levels.size()), bytes.data(),
+                                       bytes.size());
+    return Status::of(code);
+  }
+  template <typename R>
+  Status try_write_members(std::initializer_list<const char *> members, const R &values) {
+    return try_write_members(std::span(members), values);
+  }
   /// Every active cell takes the value.
   template <typename T> Status try_fill(const char *member, const T &value) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -241,6 +272,20 @@ public:
   template <typename R> void write_dense(const char *member, const R &values) {
     unwrap(try_write_dense(member, values));
   }
+  template <typename R> void read_members(std::span<const char *const> members, R &&values) const {
+    unwrap(try_read_members(members, values));
+  }
+  template <typename R>
+  void read_members(std::initializer_list<const char *> members, R &&values) const {
+    unwrap(try_read_members(members, values));
+  }
+  template <typename R> void write_members(std::span<const char *const> members, const R &values) {
+    unwrap(try_write_members(members, values));
+  }
+  template <typename R>
+  void write_members(std::initializer_list<const char *> members, const R &values) {
+    unwrap(try_write_members(members, values));
+  }
   template <typename T> void fill(const char *member, const T &value) {
     unwrap(try_fill(member, value));
   }
@@ -270,6 +315,15 @@ private:
     const metate_type *type = describe().type;
     metate_status code = metate_type_find_level(type, name, level);
     return code ? metate_type_find_member(type, name, level) : code;
+  }
+  metate_status findMembers(std::span<const char *const> names,
+                            std::vector<uint32_t> &levels) const {
+    const metate_type *type = describe().type;
+    for (const char *name : names)
+      if (metate_status code = metate_type_find_member(type, name, &levels.emplace_back()))
+        return code;
+    levels.reserve(1); // of no member, too, what is said is about their number
+    return METATE_OK;
   }
   detail::Handle<metate_tree, metate_tree_unbind> handle;
 };

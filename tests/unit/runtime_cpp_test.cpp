@@ -62,6 +62,33 @@ TEST(CppApi, membersAsDenseArrays) {
   EXPECT_EQ(tree.try_read_dense("b", all).code, METATE_E_INVALID_ARGUMENT);
 }
 
+TEST(CppApi, membersTogether) {
+  auto device = metate::Device::open();
+  auto module = metate::Module::open(METATE_TEST_FILE, device);
+  auto tree = module.tree_type("ab_aos").make();
+  tree.write("a", {0, 7}, 3.0f);
+  uint32_t level = 0;
+  ASSERT_OK(metate_type_find_member(tree.describe().type, "a", &level));
+  metate_level_description about{};
+  about.struct_size = sizeof about;
+  ASSERT_OK(metate_type_level(tree.describe().type, level, &about));
+  ASSERT_EQ(about.path_rank, 2u);
+  std::vector<std::array<float, 2>> all(size_t(about.shape[0] * about.shape[1]), {9, 9});
+  tree.read_members({"a", "a"}, all);
+  EXPECT_EQ(all[7], (std::array<float, 2>{3, 3}));
+  EXPECT_EQ(all.back(), (std::array<float, 2>{0, 0}));
+  all[7] = {4, 5};
+  std::vector<const char *> names = {"a", "a"};
+  tree.write_members(names, all);
+  EXPECT_EQ(tree.read<float>("a", {0, 7}), 5.0f);
+  EXPECT_EQ(tree.try_write_members({"a", "b"}, all).code, METATE_E_INVALID_ARGUMENT);
+  EXPECT_EQ(tree.try_read_members({"a", "c"}, all).code, METATE_E_NOT_FOUND);
+  names.clear();
+  auto none = tree.try_read_members(names, all);
+  EXPECT_EQ(none.code, METATE_E_INVALID_ARGUMENT);
+  EXPECT_NE(none.text.find("a member or more"), std::string::npos);
+}
+
 TEST(CppApi, levelsThatShrink) {
   auto device = metate::Device::open();
   auto module = metate::Module::open(METATE_TEST_FILE, device);
