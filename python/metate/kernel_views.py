@@ -47,7 +47,8 @@ class KernelViews:
         """inspect's signature of the kernel as a method of an object (bindings/runtime/BoundCallable.cpp)."""
         import inspect
 
-        found = inspect.signature(self)
+        kernel: Any = self
+        found = inspect.signature(kernel)
         return found.replace(parameters=list(found.parameters.values())[1:])
 
     def _reduced_method(self, receiver):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .kernel import Kernel
 
 _WRITE = 2  # metate_access
-_WORK = 100_000  # steps of looking whether strided arrays meet
+_WORK: Any = 100_000  # steps of looking whether strided arrays meet
 
 
 def refuse(kernel: Kernel, arguments: tuple) -> None:
