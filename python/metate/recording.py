@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import threading
 from typing import Any
 
 from metate_native import _runtime
 
+count = 0  # watchers that are open in any thread: while there is none, nobody need be looked for
+
+_lock = threading.Lock()
 _watchers: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("metate_watchers", default=())
 
 
@@ -27,9 +31,16 @@ def innermost() -> Any:
 def watching(watcher: Any):
     """A watcher that sees what is called in the block; None: nobody does, whoever watches outside of it."""
     token = _watchers.set((*_watchers.get(), watcher))
-    _runtime.Callable._watch(1)
+    _change(1)
     try:
         yield
     finally:
-        _runtime.Callable._watch(-1)
+        _change(-1)
         _watchers.reset(token)
+
+
+def _change(by):
+    global count
+    with _lock:
+        count += by
+        _runtime.Callable._watch(by)

@@ -27,7 +27,7 @@ class WholeWrite:
         getattr(target, self.__name__)(given)
 
     def done(self, target: Any, given: Any) -> None:
-        """Tells who watches calls that it was done."""
+        """Tells who watches calls (recording.count says whether any are open) that it was done."""
         watcher = recording.innermost()
         if watcher is not None and not target._is_partner:
             watcher.wrote(self, (target, given))

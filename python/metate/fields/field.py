@@ -9,6 +9,7 @@ import contextlib
 from typing import Any
 
 from .. import context as _context
+from .. import recording
 from ..errors import FieldLoopError_, OffsetError_, RuntimeIndexError_, TreeError
 from ..lazy_numpy import np
 from ..tree_type import path_extents
@@ -258,7 +259,8 @@ class Field:
         """
         if not self._elements.take(array):
             transfer.from_array(self, array)
-        FROM_NUMPY.done(self, array)
+        if recording.count:
+            FROM_NUMPY.done(self, array)
 
     @property
     def is_dense(self) -> bool:
@@ -287,12 +289,14 @@ class Field:
     def fill(self, value: Any) -> None:
         """Sets every active cell's element: a number, or a sequence of an element's shape."""
         transfer.fill(self, value)
-        FILL.done(self, value)
+        if recording.count:
+            FILL.done(self, value)
 
     def copy_from(self, other: Any) -> None:
         """Copies the other field's elements into the active cells; both must have one shape. Raises RuntimeValueError_."""
         transfer.copy(self, other)
-        COPY_FROM.done(self, other)
+        if recording.count:
+            COPY_FROM.done(self, other)
 
     # ---- for place.py and drawing.py ----
 
