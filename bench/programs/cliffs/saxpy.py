@@ -175,6 +175,23 @@ def strided(inputs, n):
     return made(add, z)
 
 
+@WORK.spelling("NumPy arrays, four workers that take turns of a while loop from the second number on, the first apart")
+def strided_arrays(inputs, n):
+    x, y, z = np.ascontiguousarray(inputs["x"]), np.ascontiguousarray(inputs["y"]), np.zeros(n, np.float32)
+    array = ti.types.ndarray(dtype=ti.f32, ndim=1)
+
+    @ti.kernel
+    def add(x: array, y: array, z: array):
+        z[0] = A * x[0] + y[0]
+        for worker in range(4):
+            i = worker + 1
+            while i < n:
+                z[i] = A * x[i] + y[i]
+                i += 4
+
+    return made(lambda: add(x, y, z), z)
+
+
 @WORK.spelling("f64, for i in x", family="f64")
 def doubles(inputs, n):
     x, y, z = fields(inputs, ti.f64)

@@ -68,7 +68,8 @@ def WidenRanges : Metate_Pass<"metate-widen-ranges", "::metate::KernelOp"> {
   let description = [{
     Before: `metate.range (%b) = (%c0) to (%n) { scf.for %i = %c0 to %c8 { metate.store %v, %x["v"][8 * %b + %i] } }`; after: `metate.range (%b, %i) = (%c0, %c0) to
     (%n, %c8)`. Extents are constants, and turns touch places of their own of what the nest writes. Only where it names cells in slots: layout makes
-    nests of leaves of it (hoist-slots). Not in debug mode.
+    nests of leaves of it (hoist-slots), where it walks across what lies side by side, or where workers share the turns of one loop by strides. Not
+    in debug mode.
   }];
   let statistics = [Statistic<"widened", "widened", "nests joined to the loop around them">];
 }

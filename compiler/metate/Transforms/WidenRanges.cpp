@@ -7,6 +7,8 @@
 // `for j in range(m): for i in range(n): b[i, j] = ...` walks columns, though rows lie side by side: its inner loop joins too, whatever its
 // extent, so that the loops may change places (OrderDimensions.cpp).
 //
+// `for w in range(s): for i in range(w, n, s): z[i] = ...` shares the turns of one loop among workers: it is that loop.
+//
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
@@ -17,6 +19,7 @@
 #include "metate/Transforms/LoopBox.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/StridedTurns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -104,10 +107,14 @@ public:
       nest.clear();
     if (nest.empty())
       findAcross();
+    if (nest.empty())
+      findStrided();
     return nest;
   }
 
   RangeOp join() {
+    if (firstShared)
+      return joinShared();
     OpBuilder builder(loop);
     Location loc = loop->getLoc();
     auto number = [&](int64_t value) -> Value {
@@ -146,6 +153,27 @@ public:
   }
 
 private:
+  /// The loop whose turns the workers share.
+  RangeOp joinShared() {
+    OpBuilder builder(loop);
+    scf::ForOp serial = nest.front();
+    Value first = arith::ConstantIndexOp::create(builder, loop->getLoc(), *firstShared);
+    auto whole = RangeOp::create(builder, loop->getLoc(), ValueRange(first),
+                                 ValueRange(serial.getUpperBound()));
+    Block &to = whole.getBody().front();
+    if (isa<RangeOp>(loop))
+      whole->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    body.getArgument(0).replaceAllUsesWith(first);
+    serial.getInductionVar().replaceAllUsesWith(to.getArgument(0));
+    body.getTerminator()->erase();
+    move(body, to);
+    serial.getBody()->getTerminator()->erase();
+    move(*serial.getBody(), to, serial);
+    serial.erase();
+    loop->erase();
+    return whole;
+  }
+
   static void move(Block &from, Block &to, Operation *before = nullptr) {
     auto at = before ? Block::iterator(before) : Block::iterator(to.getTerminator());
     to.getOperations().splice(at, from.getOperations());
@@ -178,6 +206,16 @@ private:
         !matchPattern(serial.getStep(), m_ConstantInt(&step)) || !step.isOne() ||
         !isBefore(serial.getLowerBound()) || !isBefore(serial.getUpperBound()) ||
         !isAcross(loop, serial))
+      return;
+    nest.push_back(serial);
+    if (!isIndependent())
+      nest.clear();
+  }
+
+  /// One loop whose turns are shared among workers.
+  void findStrided() {
+    scf::ForOp serial = onlyLoop(body);
+    if (!serial || serial.getNumResults() || !(firstShared = firstOfStridedTurns(loop, serial)))
       return;
     nest.push_back(serial);
     if (!isIndependent())
@@ -229,6 +267,7 @@ private:
   Block &body;
   SmallVector<scf::ForOp> nest;
   SmallVector<int64_t> turns;
+  std::optional<int64_t> firstShared; ///< of turns that are shared among workers
 };
 
 struct WidenRanges : metate::impl::WidenRangesBase<WidenRanges> {
@@ -267,7 +306,9 @@ private:
     });
     auto loops = op->getRegion(0).front().getOps<scf::ForOp>();
     bool goesAcross = llvm::any_of(loops, [&](scf::ForOp loop) { return isAcross(op, loop); });
-    return anySlots || ((anyDeeper || goesAcross) && !anyAtomic);
+    bool goesInStrides =
+        llvm::any_of(loops, [](scf::ForOp loop) { return !matchPattern(loop.getStep(), m_One()); });
+    return anySlots || ((anyDeeper || goesAcross || goesInStrides) && !anyAtomic);
   }
 
   void visit(Operation *loop) {

@@ -2,6 +2,7 @@
 
 !leaf = !metate.tree<#metate.pointer<"ij", [4, 4], [#metate.dense<"ij", [8, 8], [#metate.place<"x" : f32>]>]>>
 !list = !metate.tree<#metate.dense<"i", [9], [#metate.place<"b" : i32>]>>
+!row = !metate.tree<#metate.dense<"i", [300], [#metate.place<"x" : f32>]>>
 
 // A struct-for over a dense list, a box from bounds that the list says, with a number inside that is taken apart.
 // CHECK-LABEL: metate.kernel @box
@@ -89,6 +90,71 @@ metate.kernel @rows_of_sums(%a: memref<?x?xf32>, %c: memref<64x32xf32>) {
         scf.yield %new : f32
       }
       memref.store %s, %c[%i, %j] : memref<64x32xf32>
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// Workers that each take every third turn: the loop that they share, from the first one's first turn on.
+// CHECK-LABEL: metate.kernel @strides(
+// CHECK: metate.range (%[[I:.*]]) = (%c2) to (%{{.*}}) {
+// CHECK-NOT: scf.for
+// CHECK: memref.load %{{.*}}[%[[I]]]
+// CHECK: metate.store %{{.*}}["x"] [%[[I]]]
+metate.kernel @strides(%a: memref<?xf32>, %x: !row) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %two = arith.constant 2 : i32
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  metate.range (%w) = (%c0) to (%c3) {
+    %worker = arith.index_cast %w : index to i32
+    %first = arith.addi %worker, %two : i32
+    %from = arith.index_cast %first : i32 to index
+    scf.for %i = %from to %n step %c3 {
+      %v = memref.load %a[%i] : memref<?xf32>
+      metate.store %v, %x["x"][%i] : f32, !row
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// Strides that are not the number of workers, turns that ask for the worker, that read what another one wrote, that end with the worker: in
+// order.
+// CHECK-LABEL: metate.kernel @not_strides(
+// CHECK-COUNT-4: scf.for
+metate.kernel @not_strides(%n: index, %x: !row, %y: !row) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %v = arith.constant 1.0 : f32
+  metate.range (%w) = (%c0) to (%c3) {
+    scf.for %i = %w to %n step %c4 {
+      metate.store %v, %x["x"][%i] : f32, !row
+    }
+    metate.yield
+  }
+  metate.range (%w) = (%c0) to (%c3) {
+    scf.for %i = %w to %n step %c3 {
+      %own = metate.load %y["x"][%w] : !row -> f32
+      metate.store %own, %x["x"][%i] : f32, !row
+    }
+    metate.yield
+  }
+  metate.range (%w) = (%c0) to (%c3) {
+    scf.for %i = %w to %n step %c3 {
+      %next = arith.addi %i, %c1 : index
+      %old = metate.load %x["x"][%next] : !row -> f32
+      metate.store %old, %x["x"][%i] : f32, !row
+    }
+    metate.yield
+  }
+  metate.range (%w) = (%c0) to (%c3) {
+    %end = arith.addi %w, %n : index
+    scf.for %i = %w to %end step %c3 {
+      metate.store %v, %x["x"][%i] : f32, !row
     }
     metate.yield
   }

@@ -250,6 +250,19 @@ def box_from_zero():
     expect(x.to_numpy(), np.where(np.arange(32) % 8 >= 4, np.arange(32), 0))
 
 
+@probe("SharedTurnsFromFirst")
+def shared_turns_from_first():
+    @mt.kernel
+    def run(x: mt.types.ndarray(mt.i32, 1)):
+        for w in range(3):
+            for i in range(w + 2, x.shape[0], 3):
+                x[i] = i
+
+    x = np.full(20, -1, np.int32)
+    run(x)
+    expect(x, [-1, -1, *range(2, 20)])
+
+
 @probe("LeavesCutShort")
 def leaves_cut_short():
     x = mt.field(mt.i32)
