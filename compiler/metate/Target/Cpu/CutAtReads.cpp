@@ -1,7 +1,9 @@
 //===- CutAtReads.cpp - what all turns but one leave as it is ---*- C++ -*-===//
 //
 // `for j in range(n): d[i, j] = min(d[i, j], d[i, k] + d[k, j])` reads d[i, k] in each turn, for the turn j == k may change it. The turns
-// before that one and those behind it read one number, outside of their loop; LLVM makes vectors of them.
+// up to that one, which reads before it writes, and those behind it read one number each, outside of their loop; LLVM makes vectors of them.
+//
+// Where the numbers of a row lie only the launch knows of an array: a loop for rows that lie number by number is cut.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
@@ -36,8 +38,10 @@ public:
     if (!isCandidate())
       return false;
     moveLoopInvariantCode(cast<LoopLikeOpInterface>(loop.getOperation()));
-    if (!findReads() || !findWrites())
+    if (!findReads())
       return false;
+    if (!findWrites())
+      return runWithUnitStrides();
     builder.setInsertionPoint(loop);
     assemble();
     return true;
@@ -87,14 +91,67 @@ private:
     return !reads.empty();
   }
 
-  /// Turn j writes the number at `row` + j, of numbers like the one that is read.
+  /// What the loop's variable is multiplied with, known at the launch.
+  SmallVector<std::pair<arith::MulIOp, Value>> strides() {
+    SmallVector<std::pair<arith::MulIOp, Value>> found;
+    loop.walk([&](arith::MulIOp product) {
+      for (unsigned k : {0u, 1u})
+        if (product.getOperand(k) == loop.getInductionVar())
+          if (Value stride = product.getOperand(1 - k);
+              loop.isDefinedOutsideOfLoop(stride) && !getConstantIntValue(stride))
+            found.emplace_back(product, stride);
+    });
+    return found;
+  }
+
+  /// A copy of the loop, where all strides are 1, is cut.
+  bool runWithUnitStrides() {
+    llvm::SmallSetVector<Value, 2> all;
+    for (auto [product, stride] : strides())
+      all.insert(stride);
+    if (all.empty() || all.size() > 2)
+      return false;
+    builder.setInsertionPoint(loop);
+    Value isUnit, one = number(1);
+    for (Value stride : all) {
+      Value is = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, stride, one);
+      isUnit = isUnit ? arith::AndIOp::create(builder, loc, isUnit, is) : is;
+    }
+    auto either = scf::IfOp::create(builder, loc, loop.getResultTypes(), isUnit,
+                                    /*addThenBlock=*/true, /*addElseBlock=*/true);
+    auto copy = cast<scf::ForOp>(loop->clone());
+    for (Block *block : {either.thenBlock(), either.elseBlock()})
+      if (!block->empty())
+        block->getTerminator()->erase();
+    either.thenBlock()->push_back(copy);
+    OpBuilder then = OpBuilder::atBlockEnd(either.thenBlock());
+    scf::YieldOp::create(then, loc, copy.getResults());
+    for (auto [product, stride] : Cut(copy).strides()) {
+      product.replaceAllUsesWith(copy.getInductionVar());
+      product.erase();
+    }
+    if (!Cut(copy).run()) {
+      either.erase();
+      return false;
+    }
+    loop->replaceAllUsesWith(either.getResults());
+    loop->remove();
+    either.elseBlock()->push_back(loop);
+    OpBuilder otherwise = OpBuilder::atBlockEnd(either.elseBlock());
+    scf::YieldOp::create(otherwise, loc, loop.getResults());
+    return true;
+  }
+
+  /// Turn j writes the number at `row` + j, of numbers like the one that is read, after all reads.
   bool findWrites() {
     llvm::erase_if(writes, [&](WriteOp write) { return write.getScope() != reads[0].getScope(); });
     size = int64_t(reads[0].getType().getIntOrFloatBitWidth() / 8);
     Value variable = loop.getInductionVar();
     for (WriteOp write : writes) {
       LinearForm form = LinearForm::of(write.getOffset()), rest = form.without(variable);
-      if (write.getRelease() || write.getBlock() != reads[0].getBlock() ||
+      Operation *at = loop.getBody()->findAncestorOpInBlock(*write);
+      if (write.getRelease() || !reads.back()->isBeforeInBlock(at) ||
+          write.getBlock() != reads[0].getBlock() ||
           write.getValue().getType() != reads[0].getType() || form.coefficient(variable) != size ||
           !llvm::all_of(rest.terms,
                         [&](auto &term) { return loop.isDefinedOutsideOfLoop(term.first); }))
@@ -124,60 +181,40 @@ private:
     return arith::DivSIOp::create(builder, loc, distance, number(size));
   }
 
-  /// for part in 0, 1, 2: the middle one is that turn.
+  /// for part in 0, 1: each with what it reads.
   void assemble() {
     Value turn = turnOfRead(), one = number(1);
-    Value from = within(turn), to = within(arith::AddIOp::create(builder, loc, turn, one));
+    Value cut = within(arith::AddIOp::create(builder, loc, turn, one));
     if (isMutant(Mutant::CutTurnForgotten))
-      to = from;
-    Attribute plain = LoopAnnotation::asItIs().in(builder.getContext());
-    auto parts = scf::ForOp::create(builder, loc, number(0), number(3), one, loop.getInitArgs());
-    parts->setAttr("loop_annotation", plain);
+      cut = within(turn);
+    auto parts = scf::ForOp::create(builder, loc, number(0), number(2), one, loop.getInitArgs());
+    parts->setAttr("loop_annotation", LoopAnnotation::asItIs().in(builder.getContext()));
     loop->replaceAllUsesWith(parts.getResults());
     OpBuilder inside = OpBuilder::atBlockBegin(parts.getBody());
-    Value part = parts.getInductionVar();
-    Value isFirst = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, part, one);
-    Value isMiddle = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::eq, part, one);
-    auto bound = [&](Value a, Value b, Value c) {
-      Value rest = arith::SelectOp::create(inside, loc, isMiddle, b, c);
-      return arith::SelectOp::create(inside, loc, isFirst, a, rest).getResult();
-    };
-    Value start = bound(loop.getLowerBound(), from, to),
-          stop = bound(from, to, loop.getUpperBound());
+    Value isFirst =
+        arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, parts.getInductionVar(), one);
+    Value start = arith::SelectOp::create(inside, loc, isFirst, loop.getLowerBound(), cut);
+    Value stop = arith::SelectOp::create(inside, loc, isFirst, cut, loop.getUpperBound());
     Value isRun = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, start, stop);
     ValueRange carried = parts.getRegionIterArgs();
-    auto choose = [&](OpBuilder &at, Value condition) {
-      auto branch = scf::IfOp::create(at, loc, loop.getResultTypes(), condition,
-                                      /*addThenBlock=*/true, /*addElseBlock=*/true);
-      for (Block *block : {branch.thenBlock(), branch.elseBlock()})
-        if (!block->empty())
-          block->getTerminator()->erase();
-      return branch;
-    };
-    auto run = choose(inside, isRun);
+    auto run = scf::IfOp::create(inside, loc, loop.getResultTypes(), isRun,
+                                 /*addThenBlock=*/true, /*addElseBlock=*/true);
+    for (Block *block : {run.thenBlock(), run.elseBlock()})
+      if (!block->empty())
+        block->getTerminator()->erase();
     OpBuilder none = OpBuilder::atBlockEnd(run.elseBlock());
     scf::YieldOp::create(none, loc, carried);
-    OpBuilder some = OpBuilder::atBlockEnd(run.thenBlock());
-    auto which = choose(some, isMiddle);
-    scf::YieldOp::create(some, loc, which.getResults());
-    placed(cast<scf::ForOp>(loop->clone()), which.thenBlock(), start, stop, carried)
-        ->setAttr("loop_annotation", plain);
     for (ReadOp read : reads)
-      read->moveBefore(which.elseBlock(), which.elseBlock()->end());
+      read->moveBefore(run.thenBlock(), run.thenBlock()->end());
     loop->remove();
-    placed(loop, which.elseBlock(), start, stop, carried);
+    run.thenBlock()->push_back(loop);
+    loop.getLowerBoundMutable().set(start);
+    loop.getUpperBoundMutable().set(stop);
+    loop.getInitArgsMutable().assign(carried);
+    OpBuilder some = OpBuilder::atBlockEnd(run.thenBlock());
+    scf::YieldOp::create(some, loc, loop.getResults());
     if (parts.getNumResults())
       scf::YieldOp::create(inside, loc, run.getResults());
-  }
-
-  Operation *placed(scf::ForOp made, Block *block, Value start, Value stop, ValueRange carried) {
-    block->push_back(made);
-    made.getLowerBoundMutable().set(start);
-    made.getUpperBoundMutable().set(stop);
-    made.getInitArgsMutable().assign(carried);
-    OpBuilder end = OpBuilder::atBlockEnd(block);
-    scf::YieldOp::create(end, loc, made.getResults());
-    return made;
   }
 
   scf::ForOp loop;
