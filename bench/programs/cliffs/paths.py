@@ -85,6 +85,38 @@ def by_if(inputs, n):
     return made(lambda: relax(d), d)
 
 
+@WORK.spelling("fields, the sum written twice, an if", family="in order")
+def by_if_twice(inputs, n):
+    d = field(inputs)
+
+    @ti.kernel
+    def relax():
+        ti.loop_config(serialize=True)
+        for k in range(n):
+            for i in range(n):
+                for j in range(n):
+                    if d[i, k] + d[k, j] < d[i, j]:
+                        d[i, j] = d[i, k] + d[k, j]
+
+    return made(relax, d)
+
+
+@WORK.spelling("an ndarray, min", family="in order")
+def by_min_of_array(inputs, n):
+    d = ti.ndarray(ti.f32, shape=(n, n))
+    d.from_numpy(np.ascontiguousarray(inputs["d"]))
+
+    @ti.kernel
+    def relax(d: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+        ti.loop_config(serialize=True)
+        for k in range(d.shape[0]):
+            for i in range(d.shape[0]):
+                for j in range(d.shape[0]):
+                    d[i, j] = ti.min(d[i, j], d[i, k] + d[k, j])
+
+    return made(lambda: relax(d), d)
+
+
 @WORK.spelling("a launch for each middle", family="launches")
 def by_launches(inputs, n):
     d = field(inputs)
@@ -93,6 +125,23 @@ def by_launches(inputs, n):
     def relax(k: ti.i32):
         for i, j in d:
             d[i, j] = ti.min(d[i, j], d[i, k] + d[k, j])
+
+    def step():
+        for k in range(n):
+            relax(k)
+
+    return made(step, d)
+
+
+@WORK.spelling("a launch for each middle, an if", family="launches")
+def by_launches_and_ifs(inputs, n):
+    d = field(inputs)
+
+    @ti.kernel
+    def relax(k: ti.i32):
+        for i, j in d:
+            if d[i, k] + d[k, j] < d[i, j]:
+                d[i, j] = d[i, k] + d[k, j]
 
     def step():
         for k in range(n):

@@ -130,6 +130,9 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     // Once all loops are there.
     if (options.splitBorders)
       passes.addNestedPass<KernelOp>(createNarrowLoops());
+    // Once borders are bounds. A number that is stored for nothing is a race to the thread sanitizer.
+    if (options.optLevel > 0 && !options.debug && options.sanitizer != Sanitizer::Thread)
+      passes.addNestedPass<KernelOp>(createBlendStores());
     passes.addNestedPass<KernelOp>(createCountWork()); // nothing where nobody asks for remarks
     // Once tasks are counted: of two copies one runs.
     if (options.unrollLoops)

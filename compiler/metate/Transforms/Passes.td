@@ -477,3 +477,14 @@ def ForwardStores : Metate_Pass<"metate-forward-stores", "::metate::KernelOp"> {
     of kernels whose arguments do not overlap; not across atomics with an order and what may stop the kernel.
   }];
 }
+
+def BlendStores : Metate_Pass<"metate-blend-stores", "::metate::KernelOp"> {
+  let summary = "a store under a condition to a place that the turn has read becomes a store of a selection";
+  let description = [{
+    Before: `%old = memref.load %y[%i]; %c = arith.cmpf olt, %t, %old; scf.if %c { memref.store %t, %y[%i] }`; after: `%new = arith.select %c, %t, %old;
+    memref.store %new, %y[%i]`. In loops without loops inside that walk rows, where no other iteration writes the place, under conditions that
+    ask memory; a branch that reads what is not known, computes much, or has another effect stays.
+  }];
+  let statistics = [Statistic<"blended", "blended", "conditionals that became selections">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}

@@ -143,6 +143,22 @@ def cut_turn_forgotten():
     expect(x, [10] * 3 + [15] * 17)
 
 
+@probe("BlendedStale")
+def blended_stale():
+    @mt.kernel
+    def run(x: array(i32, 1), k: i32):
+        mt.loop_config(serialize=True)
+        for j in range(x.shape[0]):
+            old = x[j]
+            x[j + k] = 7
+            if old > 100:
+                x[j] = old
+
+    x = np.zeros(20, np.int32)
+    run(x, 0)
+    expect(x, [7] * 20)
+
+
 @probe("FallingRowRises")
 def falling_row_rises():
     @mt.kernel

@@ -1,0 +1,286 @@
+//===- BlendStores.cpp - stores under conditions become selections -*- C++ -*-===//
+//
+// `if t < y[i]: y[i] = t` branches in each turn, or is a vector that is stored under a mask, which some machines take apart. The turn has read
+// y[i] already: `y[i] = t if t < y[i] else y[i]` is straight code. Reads in the branch of what the turn knows already are that value.
+//
+// Only where nobody else writes the place, and in rows: a place that is stored for nothing costs no line that is not written anyway.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Speculation.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/CellAccess.h"
+#include "metate/Transforms/ContiguousAxis.h"
+#include "metate/Transforms/OwnPlaces.h"
+#include "metate/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace metate {
+#define GEN_PASS_DEF_BLENDSTORES
+#include "metate/Transforms/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// A branch of more operations is not computed for nothing.
+constexpr unsigned mostBlended = 24;
+/// Bodies know few places; looking for each of many would take long.
+constexpr size_t mostKnown = 64;
+
+/// A number in an array, or in cells that are all active.
+struct NumberPlace {
+  Target target;
+  ValueRange coordinates;
+  Type type;
+
+  static std::optional<NumberPlace> of(Operation *op) {
+    std::optional<NumberPlace> place;
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      place = {{load.getMemRef(), ""}, load.getIndices(), load.getType()};
+    else if (auto store = dyn_cast<memref::StoreOp>(op))
+      place = {{store.getMemRef(), ""}, store.getIndices(), store.getValue().getType()};
+    else if (auto load = dyn_cast<LoadOp>(op); load && load.getComponents().empty())
+      place = ofCell(op, load.getType());
+    else if (auto store = dyn_cast<StoreOp>(op); store && store.getComponents().empty())
+      place = ofCell(op, store.getValue().getType());
+    return place && place->type.isIntOrFloat() && place->type.getIntOrFloatBitWidth() >= 8
+               ? place
+               : std::nullopt;
+  }
+
+  bool operator==(const NumberPlace &other) const {
+    return target == other.target && type == other.type &&
+           llvm::equal(coordinates, other.coordinates);
+  }
+
+private:
+  static std::optional<NumberPlace> ofCell(Operation *op, Type type) {
+    CellAccess cell = *CellAccess::of(op);
+    TreePath path = cell.resolve();
+    if (path.lastActivity() >= 0 || path.lastPool() >= 0)
+      return std::nullopt;
+    return NumberPlace{{cell.tree, cell.path}, cell.coordinates, type};
+  }
+};
+
+struct KnownNumber {
+  NumberPlace place;
+  Value value;
+};
+using KnownNumbers = SmallVector<KnownNumber>;
+
+Value numberAt(ArrayRef<KnownNumber> known, const NumberPlace &place) {
+  for (const KnownNumber &one : llvm::reverse(known))
+    if (one.place == place)
+      return one.value;
+  return Value();
+}
+
+bool isRead(Operation *op) { return isa<LoadOp, memref::LoadOp>(op); }
+bool isStore(Operation *op) { return isa<StoreOp, memref::StoreOp>(op); }
+
+Value storedValue(Operation *store) {
+  if (auto cell = dyn_cast<StoreOp>(store))
+    return cell.getValue();
+  return cast<memref::StoreOp>(store).getValue();
+}
+
+void forget(KnownNumbers &known, Target target) {
+  if (!isMutant(Mutant::BlendedStale))
+    llvm::erase_if(known, [&](KnownNumber &one) { return one.place.target == target; });
+}
+
+/// What an operation, and what it has inside or calls, writes is known no longer.
+void forgetWrites(KnownNumbers &known, Operation *op) {
+  walkWithCalls(op, [&](Operation *inner) {
+    if (auto write = writeOf(inner))
+      forget(known, write->first);
+    return WalkResult::advance();
+  });
+}
+
+/// Does the condition ask memory? Borders ask for the variables, and leave the loop (metate-map-tasks-cpu).
+bool asksMemory(Value condition) {
+  SmallVector<Value> values(1, condition);
+  llvm::DenseSet<Operation *> seen;
+  while (!values.empty()) {
+    Operation *op = values.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (isRead(op))
+      return true;
+    llvm::append_range(values, op->getOperands());
+  }
+  return false;
+}
+
+/// One loop without loops in it: a parallel one, or one in order.
+class RowLoop {
+public:
+  RowLoop(Operation *loop, bool mayAlias) : loop(loop), mayAlias(mayAlias) {}
+
+  /// Loops of numbers, and what conditions choose of them.
+  static bool is(Operation *loop) {
+    return isa<RangeOp, scf::ForOp>(loop) &&
+           !loop->walk([&](Operation *op) {
+                  bool isPlain = op == loop || isa<scf::IfOp>(op) ||
+                                 op->hasTrait<OpTrait::IsTerminator>() || isRead(op) ||
+                                 isStore(op) || (!op->getNumRegions() && isPure(op));
+                  return isPlain ? WalkResult::advance() : WalkResult::interrupt();
+                })
+                .wasInterrupted();
+  }
+
+  unsigned run() {
+    visit(loop->getRegion(0).front(), {});
+    return blended;
+  }
+
+private:
+  KnownNumbers visit(Block &block, KnownNumbers known) {
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+      if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        for (Region &region : branch->getRegions())
+          for (Block &inner : region)
+            visit(inner, known);
+        bool isBlended = mayBlend(branch, known);
+        KnownNumbers before = known;
+        forgetWrites(known, branch);
+        if (isBlended)
+          blend(branch, before, known);
+      } else if (std::optional<NumberPlace> place = NumberPlace::of(&op)) {
+        access(op, *place, known);
+      } else {
+        forgetWrites(known, &op);
+      }
+    }
+    return known;
+  }
+
+  static void access(Operation &op, const NumberPlace &place, KnownNumbers &known) {
+    Value old = isRead(&op) ? numberAt(known, place) : Value();
+    if (old) {
+      op.getResult(0).replaceAllUsesWith(old);
+      op.erase();
+      return;
+    }
+    if (isStore(&op))
+      forget(known, place.target);
+    if (known.size() == mostKnown)
+      known.erase(known.begin());
+    known.push_back({place, isRead(&op) ? op.getResult(0) : storedValue(&op)});
+  }
+
+  /// Numbers that are computed at once and stored: where, the last store of each side is in `sides`.
+  bool mayBlend(scf::IfOp branch, ArrayRef<KnownNumber> known) {
+    sides.clear();
+    unsigned count = 0;
+    for (auto [side, region] : llvm::enumerate(branch->getRegions()))
+      for (Block &block : region)
+        for (Operation &op : block.without_terminator())
+          if (++count > mostBlended || !(isStore(&op) ? note(&op, side) : isCheap(&op)))
+            return false;
+    return branch.getNumResults() == 0 && !sides.empty() && asksMemory(branch.getCondition()) &&
+           llvm::all_of(sides, [&](auto &entry) { return isReady(entry, known); });
+  }
+
+  static bool isCheap(Operation *op) {
+    return isa<arith::ArithDialect>(op->getDialect())
+               ? mayRunAnywhere(op) && !isa<arith::RemFOp>(op)
+               : isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
+  }
+
+  bool note(Operation *store, size_t side) {
+    std::optional<NumberPlace> place = NumberPlace::of(store);
+    if (!place)
+      return false;
+    for (auto &[known, stores] : sides) {
+      if (known == *place) {
+        stores[side] = store;
+        return true;
+      }
+      if (known.target == place->target) // which of them is last may matter
+        return false;
+    }
+    sides.push_back({*place, {nullptr, nullptr}});
+    sides.back().second[side] = store;
+    return true;
+  }
+
+  using Sides = std::pair<NumberPlace, std::array<Operation *, 2>>;
+
+  /// Is the place this turn's own, in a row, and what it holds known or overwritten on both sides?
+  bool isReady(const Sides &entry, ArrayRef<KnownNumber> known) {
+    const auto &[place, stores] = entry;
+    Operation *store = stores[0] ? stores[0] : stores[1];
+    bool isKnown = (stores[0] && stores[1]) || numberAt(known, place);
+    Block &body = loop->getRegion(0).front();
+    Value variable = isa<RangeOp>(loop) ? body.getArguments().back() : body.getArgument(0);
+    return isKnown && isContiguousIn(coordinatesByStride(store), variable) && isOwn(place.target);
+  }
+
+  bool isOwn(Target target) {
+    Operation *parallel = loop;
+    while (!isa<RangeOp, SerialOp, CellsOp, KernelOp>(parallel))
+      parallel = parallel->getParentOp();
+    if (!isa<RangeOp>(parallel))
+      return isa<SerialOp>(parallel);
+    if (!writes)
+      writes.emplace(parallel, mayAlias);
+    return writes->areOwn(target);
+  }
+
+  void blend(scf::IfOp branch, ArrayRef<KnownNumber> before, KnownNumbers &known) {
+    remarkDone(branch, "blend-stores", "conditionals")
+        << "where the condition does not hold the old value is stored, so that the loop may become "
+           "vectors";
+    for (Region &region : branch->getRegions())
+      for (Block &block : region)
+        for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+          if (!isStore(&op))
+            op.moveBefore(branch);
+    OpBuilder builder(branch);
+    for (auto &[place, stores] : sides) {
+      Value old = numberAt(before, place);
+      auto value = [&](Operation *store) { return store ? storedValue(store) : old; };
+      Value chosen = arith::SelectOp::create(builder, branch.getLoc(), branch.getCondition(),
+                                             value(stores[0]), value(stores[1]));
+      Operation *store = stores[0] ? stores[0] : stores[1];
+      store->moveBefore(branch);
+      store->setOperand(0, chosen);
+      known.push_back({place, chosen});
+    }
+    branch.erase();
+    ++blended;
+  }
+
+  Operation *loop;
+  bool mayAlias;
+  std::optional<LoopWrites> writes;
+  SmallVector<Sides> sides;
+  unsigned blended = 0;
+};
+
+struct BlendStores : metate::impl::BlendStoresBase<BlendStores> {
+  void runOnOperation() override {
+    // Of overlapping arguments each could be what another one was read as.
+    if (getOperation().getMayAlias())
+      return;
+    SmallVector<Operation *> loops;
+    getOperation().walk([&](scf::IfOp branch) {
+      Operation *loop = branch->getParentOp();
+      while (isa<scf::IfOp>(loop))
+        loop = loop->getParentOp();
+      if (!llvm::is_contained(loops, loop) && RowLoop::is(loop))
+        loops.push_back(loop);
+    });
+    for (Operation *loop : loops)
+      blended += RowLoop(loop, /*mayAlias=*/false).run();
+  }
+};
+} // namespace
