@@ -212,6 +212,24 @@ def known_power(exponent):
     return rule
 
 
+def known_float_power(exponent):
+    """Of f32 and f64: whole exponents below zero, and halves."""
+
+    def rule(result, rng):
+        if result.scalar not in ("f32", "f64"):
+            return None
+        twice = f"{2 * exponent:.0f}".replace("-", "minus")
+        return Use((result,), ((),), f"float_power__{result.scalar}__{twice}", result)
+
+    return rule
+
+
+def small_power(result, rng):
+    if result.scalar not in ("f32", "f64"):
+        return None
+    return Use((result, Type("i32")), ((), ()), f"small_power__{result.scalar}", result)
+
+
 def selection(result, rng):
     pair = _pair(result.scalar, result.shape, rng, ALL)
     condition = Type("u1", result.shape if rng.random() < 0.6 else ())
@@ -460,6 +478,8 @@ ELEMENTARY = (
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "log", "log2", "log10",
 )  # fmt: skip
 
+_UNKNOWN = "({1} if mt.i32(1) == 1 else {1})"
+
 OPS = (
     Op("+", _infix("+"), arithmetic("add", NUMBERS), NUMBERS, whole=_sum_bound, shapes=_ELEMENTWISE),
     Op("-", _infix("-"), arithmetic("sub", NUMBERS), NUMBERS, whole=_sum_bound, shapes=_ELEMENTWISE),
@@ -475,8 +495,13 @@ OPS = (
     Op("** 3", ("({0} ** 3)",), known_power(3), ("i32", "i64", "u32", "u64", *FLOATS)),
     Op("** 5", ("({0} ** 5)",), known_power(5), FLOATS),
     Op("** 0", ("({0} ** 0)",), known_power(0), ("i32", "i64", "u32", "u64", *FLOATS)),
-    Op("** float", _infix("**"), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,)),
-    Op("pow", _call("pow", 2), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,)),
+    # An exponent that nobody knows: constants that are multiples of a half stand for products.
+    Op("** float", (f"({{0}} ** {_UNKNOWN})",), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,), typed=(1,)),
+    Op("pow", (f"mt.pow({{0}}, {_UNKNOWN})",), floating("power", 2), FLOATS, accuracy="1 ulp", signs=(0,), typed=(1,)),
+    Op("** small", ("({0} ** ({1} % 31 - 15))",), small_power, ("f32", "f64"), accuracy="16 ulp", signs=(0,), typed=(1,)),
+    Op("** -2", ("({0} ** -2)", "mt.pow({0}, -2.0)"), known_float_power(-2), ("f32", "f64"), accuracy="2 ulp"),
+    Op("** 1.5", ("({0} ** 1.5)", "mt.pow({0}, 1.5)"), known_float_power(1.5), ("f32", "f64"), accuracy="2 ulp", signs=(0,)),
+    Op("** -0.5", ("({0} ** -0.5)",), known_float_power(-0.5), ("f32", "f64"), accuracy="1 ulp", signs=(0,)),
     Op("&", _infix("&"), arithmetic("and", BITS, True), BITS, shapes=("scalar", "vector")),
     Op("|", _infix("|"), arithmetic("or", BITS, True), BITS, shapes=("scalar", "vector")),
     Op("^", _infix("^"), arithmetic("xor", BITS, True), BITS, shapes=("scalar", "vector")),

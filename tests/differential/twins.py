@@ -88,6 +88,30 @@ def _known_power(s, exponent):
     return call
 
 
+def _float_power(s, twice):
+    """x ** -2, x ** 1.5 and the like: products of x or its inverse, with a root where the exponent ends in a half."""
+    exponent = int(twice.replace("minus", "-")) / 2
+    whole, multiply, divide, root = int(abs(exponent)), _mul(s), _div(s), _sqrt(s)
+    product = _known_power(s, whole)
+
+    def call(base):
+        number = divide(1.0, base) if exponent < 0 else base
+        if whole == abs(exponent):
+            return product(number)
+        if (number < 0 and number != -math.inf) or number != number:
+            return math.nan
+        size = abs(number)
+        return multiply(product(size), root(size)) if whole else root(size)
+
+    return call
+
+
+def _small_power(s):
+    """x ** n of an n that is known at run time, from -15 to 15 here."""
+    powers = {k: _float_power(s, str(2 * k)) for k in range(-15, 16)}
+    return lambda base, exponent: powers[exponent % 31 - 15](base)
+
+
 def _abs(s):
     return abs if n.is_float(s) else (lambda fit: lambda v: fit(abs(v)))(n.wrap(s))
 
@@ -355,6 +379,7 @@ def _scaled(a, b):
 FACTORIES = {
     "add": _add, "sub": _sub, "mul": _mul, "div": _div, "floordiv": _floordiv, "mod": _mod, "raw_div": _raw_div,
     "raw_mod": _raw_mod, "neg": _neg, "known_power": _known_power,
+    "float_power": _float_power, "small_power": _small_power,
     "power": lambda s: _elementary("pow")(s) if n.is_float(s) else n.integer_power(s),
     "and": lambda s: lambda a, b: a & b, "or": lambda s: lambda a, b: a | b, "xor": lambda s: lambda a, b: a ^ b,
     "invert": lambda s: (lambda v: 1 - v) if s == "u1" else (lambda fit: lambda v: fit(~v))(n.wrap(s)),

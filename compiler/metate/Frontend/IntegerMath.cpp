@@ -131,23 +131,16 @@ static bool isTwo(Value value) {
   return matchPattern(value, m_ConstantFloat(&known)) && known.isExactlyValue(2.0);
 }
 
-/// Up to which exponent products stand for a power of floats. By repeated squaring x ** n is at most (n - 1) / 2 units in the
-/// last place off, and takes a twentieth of pow's time.
-static int64_t mostMultiplied(bool isFastMath) { return isFastMath ? 64 : 16; }
-
 KernelValue KernelBuilder::power(KernelValue left, KernelValue right) {
-  std::optional<int64_t> known = knownInteger(right);
   if (!left || !right)
     return {};
-  const int64_t most = mostMultiplied(settings.fastMath);
-  if (known && *known >= 0 && (!left.type.isFloat() || *known <= most)) {
+  std::optional<int64_t> known = knownInteger(right);
+  if (left.type.isFloat() || right.type.isFloat()) {
+    if (KernelValue product = powerByProducts(left, right))
+      return product;
+  } else if (known && *known >= 0) {
     Scalar scalar = promote(left.type.scalar, right.type.scalar);
     return multiplyOut(cast(left, scalar == METATE_U1 ? settings.defaultInteger : scalar), *known);
-  }
-  if (known && left.type.isFloat() && settings.fastMath && *known >= -most) {
-    KernelValue whole = cast(left, promote(left.type.scalar, right.type.scalar));
-    Value one = constant(whole.type, int64_t(1)), product = multiplyOut(whole, -*known).ir;
-    return {builder.createOrFold<arith::DivFOp>(loc(), one, product, fast()), whole.type};
   }
   if (!unify("**", left, right, true))
     return {};

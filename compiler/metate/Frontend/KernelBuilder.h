@@ -332,6 +332,11 @@ private:
   KernelValue power(KernelValue left, KernelValue right);
   KernelValue multiplyOut(const KernelValue &base, int64_t exponent);
   KernelValue integerPower(const KernelValue &base, const KernelValue &exponent);
+  // FloatPowers.cpp: null where pow has to say.
+  KernelValue powerByProducts(const KernelValue &left, const KernelValue &right);
+  KernelValue wholePower(const KernelValue &base, int64_t exponent);
+  KernelValue halfPower(const KernelValue &base, int64_t twice);
+  KernelValue smallPower(const KernelValue &base, const KernelValue &exponent);
   KernelValue integerDivision(llvm::StringRef op, const KernelValue &left,
                               const KernelValue &right);
   KernelValue floatModulo(const KernelValue &left, const KernelValue &right);

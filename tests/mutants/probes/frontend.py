@@ -23,6 +23,18 @@ def floor_division_sign():
     expect(out, a // b)
 
 
+@probe("SmallPowerShort")
+def small_power_short():
+    @mt.kernel
+    def run(a: array(mt.f32, 1), n: i32, out: array(mt.f32, 1)):
+        for i in range(a.shape[0]):
+            out[i] = a[i] ** n
+
+    out = np.zeros(2, np.float32)
+    run(np.array([2, 3], np.float32), 9, out)
+    expect(out, [512, 19683])
+
+
 @probe("FloatModuloSign")
 def float_modulo_sign():
     @mt.kernel
