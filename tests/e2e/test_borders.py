@@ -220,3 +220,45 @@ def test_offsets_of_a_table(offsets):
         expected += (q + 1) * np.roll(values, (-down, -right), (0, 1))
     np.testing.assert_array_equal(b.to_numpy(), expected)
     assert "no index wraps" in str(sweep.report())
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2, 3, 40])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 33), (17, 100)])
+def test_stencils_whose_radius_the_launch_knows(rng, shape, radius):
+    """Borders are asked by the variables of inner loops: an if, clamped, wrapped, around the cell."""
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 2), y: ti.types.ndarray(ti.i32, 3), w: ti.types.ndarray(ti.i32, 1), r: ti.i32):
+        n, m = x.shape[0], x.shape[1]
+        for i, j in ti.ndrange(n, m):
+            total, clamped, wrapped, around = 0, 0, 0, 0
+            for p in range(-r, r + 1):
+                for o in range(w.shape[0]):
+                    k, l = i + p, j + o - w.shape[0] // 2
+                    if 0 <= k < n and 0 <= l < m:
+                        total += x[k, l] * w[o]
+                    clamped += x[ti.min(ti.max(k, 0), n - 1), ti.min(ti.max(l, 0), m - 1)] * w[o]
+                wrapped += x[i, (j + p) % m] * (p + 5)
+            for l in range(j - r, j + r + 1):
+                if l >= 0 and l < m:
+                    around += x[i, l] * (l - j + 7)
+            y[0, i, j], y[1, i, j], y[2, i, j], y[3, i, j] = total, clamped, wrapped, around
+
+    n, m = shape
+    x, w = rng.integers(-99, 99, shape).astype(np.int32), rng.integers(-9, 9, 2 * radius + 1).astype(np.int32)
+    i, j = np.indices(shape)
+    expected = np.zeros((4, *shape), np.int32)
+    for o in range(-radius, radius + 1):
+        for p in range(-radius, radius + 1):
+            k, l = i + p, j + o
+            held = x[np.clip(k, 0, n - 1), np.clip(l, 0, m - 1)]
+            expected[0] += np.where((0 <= k) & (k < n) & (0 <= l) & (l < m), held, 0) * w[o + radius]
+            expected[1] += held * w[o + radius]
+        l = j + o
+        expected[2] += x[i, l % m] * (o + 5)
+        expected[3] += np.where((0 <= l) & (l < m), x[i, np.clip(l, 0, m - 1)], 0) * (o + 7)
+    for options in ({}, UNOPTIMISED, {"chunk_ns": 0}, {"across_iterations": False}):
+        with ti.Context(**options):
+            y = np.zeros((4, *shape), np.int32)
+            run(x, y, w, radius)
+        np.testing.assert_array_equal(y, expected)

@@ -186,7 +186,7 @@ Operation *KernelMapping::withoutBorders(Operation *loops) {
   Operation *next = loops->getNextNode();
   // Loops whose turns are cut for each iteration anew are no loops that lanes take together.
   bool keepsLoops = acrossIterations && !isDeterministic() && gainsAcrossIterations(innermost);
-  innermost = cpu::splitBorders(innermost, guesses, keepsLoops);
+  innermost = cpu::splitBorders(innermost, guesses, sizes, keepsLoops);
   return isOutermost ? (next ? next->getPrevNode() : &block->back()) : loops;
 }
 
@@ -268,6 +268,10 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
   SmallVector<Value> variables;
   Operation *outermost;
   guesses.clear();
+  sizes.clear();
+  for (ValueRange bounds : {lower, upper})
+    for (Value bound : bounds)
+      addSources(bound, sizes);
   rows = nullptr;
   size_t rank = lower.size();
   if (rank == 1) {

@@ -73,6 +73,10 @@ private:
       return operand(0) - operand(1);
     if (isa<arith::MulIOp>(op))
       return operand(0) * operand(1);
+    if (isa<arith::DivSIOp, arith::DivUIOp>(op))
+      return operand(1) == 0 ? 0 : std::floor(operand(0) / operand(1));
+    if (isa<arith::ShRSIOp, arith::ShRUIOp>(op))
+      return std::floor(std::ldexp(operand(0), -int(std::clamp(operand(1), 0.0, 64.0))));
     if (isa<arith::MinSIOp>(op))
       return std::min(operand(0), operand(1));
     if (isa<arith::MaxSIOp>(op))
@@ -206,7 +210,8 @@ public:
       to.constant += factor * *constant;
       return true;
     }
-    if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
+    if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value) ||
+        innerLoopOf(value, loop))
       return addTerm(to, value, factor);
     Operation *op = value.getDefiningOp();
     if (isa_and_present<arith::AddIOp, arith::SubIOp>(op))
@@ -263,6 +268,29 @@ private:
   unsigned left = mostOfForm;
 };
 } // namespace
+
+scf::ForOp cpu::innerLoopOf(Value variable, scf::ForOp loop) {
+  auto argument = dyn_cast<BlockArgument>(variable);
+  auto inner = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  bool isOne = inner && inner != loop && loop->isAncestor(inner) &&
+               inner.getInductionVar() == variable && variable.getType().isIndex();
+  return isOne ? inner : scf::ForOp();
+}
+
+void cpu::addSources(Value value, Sources &sources) {
+  SmallVector<Value> left(1, value);
+  llvm::DenseSet<Value> seen;
+  while (!left.empty()) {
+    Value next = left.pop_back_val();
+    if (!seen.insert(next).second || getConstantIntValue(next))
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (op && isa<arith::ArithDialect>(op->getDialect()))
+      llvm::append_range(left, op->getOperands());
+    else
+      sources.insert(next);
+  }
+}
 
 std::optional<BorderForm> cpu::borderForm(Value value, scf::ForOp loop) {
   BorderForm form;

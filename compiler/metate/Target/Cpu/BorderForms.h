@@ -28,8 +28,18 @@ struct BorderForm {
   llvm::SmallVector<LinearForm> narrow;
 };
 
-/// `value` of a turn of `loop`; nullopt: no such form. Terms are the loop's variable and values of before the loop.
+/// `value` of a turn of `loop`; nullopt: no such form. Terms are the loop's variable, values of before the loop and variables of loops in it.
 std::optional<BorderForm> borderForm(mlir::Value value, mlir::scf::ForOp loop);
+
+/// The loop inside of `loop` whose variable it is; null: another value.
+mlir::scf::ForOp innerLoopOf(mlir::Value variable, mlir::scf::ForOp loop);
+
+/// Numbers that a value is computed of and that no operation on integers gives.
+using Sources = llvm::SmallSetVector<mlir::Value, 8>;
+void addSources(mlir::Value value, Sources &sources);
+
+/// What a stencil's size and offsets are guessed to be.
+inline constexpr double smallSize = 4;
 
 /// `index % size`, as Python rounds, or the remainder of what is not below zero.
 struct Wrap {

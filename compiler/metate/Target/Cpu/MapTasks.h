@@ -94,6 +94,7 @@ private:
   mlir::scf::ForOp innermost; ///< of the loops built last
   mlir::scf::ForOp rows;      ///< the one around it, of ranges of several dimensions
   Guesses guesses;            ///< of their variables
+  Sources sizes;              ///< that their bounds are computed of
 };
 
 /// Replaces the function's prints by calls of the host's sink; `host` is the function's host pointer.

@@ -5,6 +5,9 @@
 // vectoriser; the turns before and after it stay as they are. Which outcome the interior has is guessed, where it begins and ends is
 // computed, so that a wrong guess costs time alone.
 //
+// `for p in range(-r, r + 1): if 0 <= j + p < n: ...` in a turn j asks for all turns of the inner loop: the interior is where the first and the
+// last one of them have the outcome.
+//
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/SplitBorders.h"
 #include "metate/Mutants/Mutants.h"
@@ -25,6 +28,8 @@ using Predicate = arith::CmpIPredicate;
 /// A loop of fewer turns has no interior to speak of; one of more operations is not written twice.
 static constexpr double leastInterior = 0.5;
 static constexpr int64_t fewTurns = 16, mostCopied = 4096;
+/// Sums of 64 bits of such factors do not wrap.
+static constexpr int64_t mostInnerFactor = 1 << 20;
 
 namespace {
 /// lower <= form <= upper.
@@ -43,8 +48,10 @@ bool isAlways(Value value, bool truth) {
 
 class Interior {
 public:
-  Interior(scf::ForOp loop, const Guesses &given)
-      : whole(loop), before(loop), loc(loop.getLoc()), given(given), guesses(given) {}
+  /// `forInner`: only if it leaves choices that loops inside make by the loop's variable and their own.
+  Interior(scf::ForOp loop, const Guesses &given, const Sources &sizes, bool forInner)
+      : whole(loop), before(loop), loc(loop.getLoc()), given(given), sizes(sizes),
+        forInner(forInner), guesses(given) {}
 
   /// The loop over the interior; null: there is none.
   scf::ForOp run() {
@@ -53,14 +60,25 @@ public:
     moveLoopInvariantCode(whole);
     begin = whole.getLowerBound();
     end = whole.getUpperBound();
+    addSources(begin, sizes);
+    addSources(end, sizes);
+    whole.getBody()->walk([&](scf::ForOp inner) {
+      for (Value bound : {inner.getLowerBound(), inner.getUpperBound()})
+        suppose(bound, smallSize);
+    });
     first = guess(begin, guesses);
     last = guess(end, guesses);
     turns = last - first;
     inside = cast<scf::ForOp>(before.clone(*whole));
     before.setInsertionPoint(inside);
     guesses[inside.getInductionVar()] = (first + last) / 2;
+    inside.getBody()->walk<WalkOrder::PreOrder>([&](scf::ForOp inner) {
+      double from = guess(inner.getLowerBound(), guesses),
+             to = guess(inner.getUpperBound(), guesses);
+      guesses[inner.getInductionVar()] = std::floor((from + to - 1) / 2);
+    });
     visit(*inside.getBody());
-    if (!resolved) {
+    if (!(forInner ? resolvedForInner : resolved)) {
       inside.erase();
       return {};
     }
@@ -188,6 +206,24 @@ private:
     return {};
   }
 
+  /// Guesses what a number is computed of, where nothing else says it.
+  void suppose(Value value, double number) {
+    Sources sources;
+    addSources(value, sources);
+    for (Value source : sources)
+      if (!sizes.contains(source) && whole.isDefinedOutsideOfLoop(source))
+        guesses.try_emplace(source, number);
+  }
+
+  /// `j + p - r < n`: what is added to variables is an offset, what they are compared with is a size.
+  void supposeOffsets(const LinearForm &form, const LinearForm &other) {
+    for (auto &[term, coefficient] : other.terms)
+      suppose(term, guess(term, guesses));
+    for (auto &[term, coefficient] : form.terms)
+      if (term != variable() && !innerLoopOf(term, inside))
+        suppose(term, smallSize);
+  }
+
   double at(const LinearForm &form) const {
     double sum = double(form.constant);
     for (auto &[term, coefficient] : form.terms)
@@ -202,9 +238,57 @@ private:
           {narrow, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
   }
 
+  /// The loop inside by whose variable a form differs; null: there is none.
+  scf::ForOp innerLoopIn(const LinearForm &form) const {
+    for (auto &[term, coefficient] : form.terms)
+      if (scf::ForOp inner = innerLoopOf(term, inside); inner && coefficient)
+        return inner;
+    return {};
+  }
+
+  /// The requirement for the first and the last turn of loops inside; false: their bounds have no form.
+  bool addForAllTurns(const Requirement &one, SmallVectorImpl<Requirement> &all) {
+    scf::ForOp inner = innerLoopIn(one.form);
+    if (!inner) {
+      all.push_back(one);
+      return true;
+    }
+    std::optional<BorderForm> from = borderForm(inner.getLowerBound(), inside),
+                              to = borderForm(inner.getUpperBound(), inside);
+    if (!from || !to)
+      return false;
+    SmallVector<Requirement> needed;
+    requireNarrow(*from, needed);
+    requireNarrow(*to, needed);
+    int64_t factor = one.form.coefficient(inner.getInductionVar());
+    auto at = [&](bool isLast) {
+      LinearForm form = one.form.without(inner.getInductionVar());
+      const LinearForm &bound = isLast ? to->linear.plus(-1) : from->linear;
+      form.constant += factor * bound.constant;
+      for (auto [term, coefficient] : bound.terms)
+        form.add(term, factor * coefficient);
+      return form;
+    };
+    if (one.lower != noLower)
+      needed.push_back({at(/*isLast=*/factor < 0), one.lower, noUpper});
+    if (one.upper != noUpper)
+      needed.push_back({at(/*isLast=*/factor > 0), noLower, one.upper});
+    auto isSmall = [](auto &term) { return std::abs(term.second) <= mostInnerFactor; };
+    return llvm::all_of(needed, [&](auto &each) {
+      return llvm::all_of(each.form.terms, isSmall) && addForAllTurns(each, all);
+    });
+  }
+
   /// Makes the interior smaller, so that all hold in it; false: there would not be much left, or it is no range.
-  bool take(ArrayRef<Requirement> all) {
+  bool take(ArrayRef<Requirement> some) {
     double least = first, most = last;
+    SmallVector<Requirement> all;
+    bool isForInner = false;
+    for (const Requirement &one : some) {
+      isForInner |= innerLoopIn(one.form) && dependsOnVariable(one.form);
+      if (!addForAllTurns(one, all))
+        return false;
+    }
     for (const Requirement &one : all) {
       int64_t factor = one.form.coefficient(variable());
       double rest = at(one.form.without(variable()));
@@ -214,12 +298,13 @@ private:
       } else if (factor == -1) {
         least = std::max(least, rest - double(one.upper));
         most = std::min(most, rest - double(one.lower) + 1);
-      } else if (factor) {
+      } else if (factor || rest < double(one.lower) || rest > double(one.upper)) {
         return false;
       }
     }
     if (most - least < leastInterior * turns)
       return false;
+    resolvedForInner += isForInner;
     first = least;
     last = most;
     for (const Requirement &one : all)
@@ -302,8 +387,11 @@ private:
     if (!left || !right)
       return std::nullopt;
     LinearForm form = left->linear.minus(right->linear);
-    if (!dependsOnVariable(form))
+    if (!dependsOnVariable(form) && !innerLoopIn(form))
       return std::nullopt;
+    for (bool isLeft : {true, false})
+      if (const LinearForm &one = isLeft ? left->linear : right->linear; innerLoopIn(one))
+        supposeOffsets(one, isLeft ? right->linear : left->linear);
     requireNarrow(*left, all);
     requireNarrow(*right, all);
     return form;
@@ -348,7 +436,7 @@ private:
     if (op->hasOneUse() && wrapOf(*op->user_begin())) // which guards the division by zero
       return {};
     std::optional<BorderForm> index = borderForm(wrap.index, inside);
-    if (!index || !dependsOnVariable(index->linear) ||
+    if (!index || !(dependsOnVariable(index->linear) || innerLoopIn(index->linear)) ||
         (wrap.size &&
          (!inside.isDefinedOutsideOfLoop(wrap.size) || !wrap.size.getType().isInteger(32))))
       return {};
@@ -376,9 +464,18 @@ private:
                      .getResult();
   }
 
-  /// The variable and what is computed once, before the loop.
-  Value computed(OpBuilder &builder, const LinearForm &form) {
+  /// The variable, those of loops inside, and what is computed once, before the loop.
+  Value computed(OpBuilder &builder, LinearForm form) {
+    LinearForm inner;
+    while (scf::ForOp loop = innerLoopIn(form)) {
+      inner.add(loop.getInductionVar(), form.coefficient(loop.getInductionVar()));
+      form = form.without(loop.getInductionVar());
+    }
     Value rest = emitted(before, form.without(variable()));
+    if (!inner.terms.empty())
+      rest = builder.createOrFold<arith::AddIOp>(loc, rest, emitted(builder, inner));
+    if (!dependsOnVariable(form))
+      return rest;
     return form.coefficient(variable()) == 1
                ? builder.createOrFold<arith::AddIOp>(loc, variable(), rest)
                : builder.createOrFold<arith::SubIOp>(loc, rest, variable());
@@ -465,14 +562,44 @@ private:
   OpBuilder before;
   Location loc;
   const Guesses &given;
-  Guesses guesses;          ///< and the loop's variable
+  Sources sizes; ///< that bounds are computed of, of this loop and those around it
+  bool forInner;
+  Guesses guesses;          ///< and the loop's variable, and those of loops inside
   Value begin, end, wanted; ///< of the interior; of the row: whether it has one
   double first = 0, last = 0, turns = 0;
-  unsigned resolved = 0;
+  unsigned resolved = 0, resolvedForInner = 0;
 };
+
+/// Does a loop inside choose by its own and the parallel loop's variable?
+bool choosesByBoth(scf::ForOp parallel) {
+  auto isByBoth = [&](Value left, Value right) {
+    std::optional<BorderForm> a = borderForm(left, parallel), b = borderForm(right, parallel);
+    if (!a || !b)
+      return false;
+    LinearForm form = a->linear.minus(b->linear);
+    return form.coefficient(parallel.getInductionVar()) != 0 &&
+           llvm::any_of(form.terms,
+                        [&](auto &term) { return bool(innerLoopOf(term.first, parallel)); });
+  };
+  return parallel.getBody()
+      ->walk([&](Operation *op) {
+        if (op->getParentOfType<scf::ForOp>() == parallel)
+          return WalkResult::advance();
+        std::optional<Wrap> wrap = wrapOf(op);
+        bool isOne = wrap ? isByBoth(wrap->index, parallel.getLowerBound())
+                          : isa<arith::CmpIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
+                                isByBoth(op->getOperand(0), op->getOperand(1));
+        return isOne ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 } // namespace
 
-scf::ForOp cpu::splitBorders(scf::ForOp parallel, const Guesses &guesses, bool keepsLoops) {
+scf::ForOp cpu::splitBorders(scf::ForOp parallel, const Guesses &guesses, const Sources &sizes,
+                             bool keepsLoops) {
+  if (!keepsLoops && choosesByBoth(parallel))
+    if (scf::ForOp interior = Interior(parallel, guesses, sizes, /*forInner=*/true).run())
+      return interior;
   SmallVector<scf::ForOp> inner;
   parallel.getBody()->walk([&](scf::ForOp loop) {
     if (keepsLoops)
@@ -485,9 +612,9 @@ scf::ForOp cpu::splitBorders(scf::ForOp parallel, const Guesses &guesses, bool k
   });
   bool isSplit = false;
   for (scf::ForOp loop : inner)
-    isSplit |= bool(Interior(loop, guesses).run());
+    isSplit |= bool(Interior(loop, guesses, sizes, /*forInner=*/false).run());
   if (isSplit)
     return parallel;
-  scf::ForOp interior = Interior(parallel, guesses).run();
+  scf::ForOp interior = Interior(parallel, guesses, sizes, /*forInner=*/false).run();
   return interior ? interior : parallel;
 }

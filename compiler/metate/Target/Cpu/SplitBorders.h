@@ -7,8 +7,10 @@
 namespace metate::cpu {
 
 /// Cuts the loop, or the innermost ones in it, in border and interior; the loop that its turns are then mostly in: the interior, or
-/// the loop itself. What stands where the loop stood is one operation again. `keepsLoops`: those in it stay whole.
-mlir::scf::ForOp splitBorders(mlir::scf::ForOp parallel, const Guesses &guesses, bool keepsLoops);
+/// the loop itself. What stands where the loop stood is one operation again. `sizes`: what the bounds of the whole task are computed of;
+/// `keepsLoops`: loops inside stay whole.
+mlir::scf::ForOp splitBorders(mlir::scf::ForOp parallel, const Guesses &guesses,
+                              const Sources &sizes, bool keepsLoops);
 
 } // namespace metate::cpu
 

@@ -79,3 +79,83 @@ metate.kernel @halves(%y: memref<?xf32>) {
   }
   metate.return
 }
+
+// A loop inside asks, by its variable and the parallel one's, for a size and an offset that the launch knows: in the interior, which begins where its
+// first turn is inside and ends where its last one is, no turn asks.
+// CHECK-LABEL: llvm.func internal @metate_entry_weights_task0
+// CHECK: scf.for %[[PART:.*]] = %c0 to %c3 step %c1 {
+// CHECK: scf.if %{{.*}} {
+// CHECK-NEXT: scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %c1 {
+// CHECK-NEXT: scf.for %[[P:.*]] = %c0 to %{{.*}} step %c1 iter_args
+// CHECK-NEXT: %[[OFFSET:.*]] = arith.subi %[[P]], %{{.*}} : index
+// CHECK-NEXT: arith.addi %[[J]], %[[OFFSET]]
+// CHECK-NOT: arith.cmpi
+// CHECK: metate.write
+// CHECK: } else {
+// CHECK: scf.if
+// OFF-LABEL: llvm.func internal @metate_entry_weights_task0
+// OFF-COUNT-2: scf.for
+// OFF-NOT: scf.for
+// OFF: llvm.return
+metate.kernel @weights(%a: memref<?xi32>, %w: memref<?xi32>, %b: memref<?xi32>, %r: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %n = memref.dim %b, %c0 : memref<?xi32>
+  %size = memref.dim %w, %c0 : memref<?xi32>
+  metate.range (%j) = (%c0) to (%n) {
+    %sum = scf.for %p = %c0 to %size step %c1 iter_args(%s = %zero) -> i32 {
+      %u = arith.index_cast %j : index to i32
+      %v = arith.index_cast %p : index to i32
+      %t = arith.addi %u, %v : i32
+      %k = arith.subi %t, %r : i32
+      %m = arith.index_cast %n : index to i32
+      %from = arith.cmpi sge, %k, %zero : i32
+      %to = arith.cmpi slt, %k, %m : i32
+      %inside = arith.andi %from, %to : i1
+      %next = scf.if %inside -> i32 {
+        %at = arith.index_cast %k : i32 to index
+        %x = memref.load %a[%at] : memref<?xi32>
+        %y = memref.load %w[%p] : memref<?xi32>
+        %product = arith.muli %x, %y : i32
+        %more = arith.addi %s, %product : i32
+        scf.yield %more : i32
+      } else {
+        scf.yield %s : i32
+      }
+      scf.yield %next : i32
+    }
+    memref.store %sum, %b[%j] : memref<?xi32>
+    metate.yield
+  }
+  metate.return
+}
+
+// A triangle: no interior has one outcome for all turns of the inner loop, which is cut in each turn.
+// CHECK-LABEL: llvm.func internal @metate_entry_triangle_task0
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c1 {
+// CHECK: scf.for %{{.*}} = %c0 to %c3 step %c1 iter_args
+// CHECK-NOT: to %c3 step
+// CHECK: llvm.return
+// OFF-LABEL: llvm.func internal @metate_entry_triangle_task0
+metate.kernel @triangle(%a: memref<?xi32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  metate.range (%j) = (%c0) to (%n) {
+    %sum = scf.for %p = %c0 to %n step %c1 iter_args(%s = %zero) -> i32 {
+      %below = arith.cmpi slt, %p, %j : index
+      %next = scf.if %below -> i32 {
+        %x = memref.load %a[%p] : memref<?xi32>
+        %more = arith.addi %s, %x : i32
+        scf.yield %more : i32
+      } else {
+        scf.yield %s : i32
+      }
+      scf.yield %next : i32
+    }
+    memref.store %sum, %a[%j] : memref<?xi32>
+    metate.yield
+  }
+  metate.return
+}
