@@ -28,7 +28,7 @@ NAMES = "abcde"
 STYLES = ("global", "method", "template")
 EXPRESSIONS = (
     *gradient_kernels.EXPRESSIONS,
-    "fn3({0}, {1})",
+    "real0({0}, {1})",
     "mt.cast(mt.cast({0}, mt.f32), mt.f64)",
     "(float(int({0} * 3.0)) * {1})",
     "mt.math.clamp({0}, -0.6, 0.6)",
@@ -41,7 +41,7 @@ EXPRESSIONS = (
 REAL = """
 
 @mt.real_func
-def fn3(a: mt.f64, b: mt.f64) -> mt.f64:
+def real0(a: mt.f64, b: mt.f64) -> mt.f64:
     c = a * b
     if c > 0.4:
         c = c * mt.cos(a)

@@ -65,7 +65,8 @@ private:
   }
 
   LogicalResult forward(KernelOp kernel, const DerivativePlaces &places) {
-    if (hasOtherAtomics(kernel) && failed(useVariables(kernel)))
+    auto isNoSum = [](const MemoryAccess &access) { return !access.isSum(); };
+    if (hasAtomic(kernel, isNoSum) && failed(useVariables(kernel)))
       return failure();
     DerivativeActivity activity(kernel, places);
     if (failed(checkCalls(kernel, forwardMode, activity)))
@@ -90,7 +91,11 @@ private:
       return failure();
     auto known = std::make_unique<Analysis>(kernel, places);
     auto states = ReadStates::of(kernel, known->combined, known->needed, /*reports=*/false);
-    if (!states || failed(silently(known->combined, places, known->activity))) {
+    auto isUnknown = [](const MemoryAccess &access) {
+      return !access.isSum() && !access.isProduct() && !access.isExtreme();
+    };
+    if (!states || hasAtomic(kernel, isUnknown) ||
+        failed(silently(known->combined, places, known->activity))) {
       if (failed(useVariables(kernel)))
         return failure();
       known = std::make_unique<Analysis>(kernel, places);
@@ -116,13 +121,13 @@ private:
     return prepare(kernel);
   }
 
-  /// Atomic operations that are no sums: stores, where nobody else is at their places.
-  static bool hasOtherAtomics(KernelOp kernel) {
+  /// One that is a store where nobody else is at its place.
+  static bool hasAtomic(KernelOp kernel, llvm::function_ref<bool(const MemoryAccess &)> isOne) {
     return kernel
-        ->walk([](Operation *op) {
+        ->walk([&](Operation *op) {
           std::optional<MemoryAccess> access = MemoryAccess::of(op);
-          bool isOther = access && access->combined && !access->isSum();
-          return isOther ? WalkResult::interrupt() : WalkResult::advance();
+          bool found = access && access->combined && isOne(*access);
+          return found ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }

@@ -1,5 +1,6 @@
 //===- PlaceCounts.cpp - places that are known before a loop runs -*- C++ -*-===//
 #include "metate/Transforms/PlaceCounts.h"
+#include "metate/Dialect/Tree.h"
 
 #include "metate/Mutants/Mutants.h"
 
