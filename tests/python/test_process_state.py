@@ -31,7 +31,7 @@ OWN = {
     r"metate::python::\(anonymous namespace\)::innermost$|mainThread": "signals arrive at a process, at its main thread",
     r"^metate::python::\(anonymous namespace\)::(compileError|frontendError)$": "the extension's exception classes",
     r"^metate::python::((callable|bound)::)?\(anonymous namespace\)::(\w*[sS]lots|members|methods|spec)$": "Python's tables",
-    r"^metate::python::\(anonymous namespace\)::properties$": "Python's tables",
+    r"^metate::python::(bound::)?\(anonymous namespace\)::properties$": "Python's tables",
     r"^metate::python::bound::\(anonymous namespace\)::(type|callableType)$": "the extension's types",
     r"^metate::python::callable::\(anonymous namespace\)::watchers$": "while a tape is open in some thread no call is plain",
     r"^metate::python::\(anonymous namespace\)::create\(.*::(names|slowName)$": "Python's tables",
