@@ -304,6 +304,8 @@ SmallVector<Value> DerivativeRules::reverseOfCall(CallOp op, ArrayRef<Value> gra
   for (auto [result, gradient] : llvm::zip(op->getResults(), gradients))
     if (isDifferentiable(result.getType()))
       given.push_back(gradient ? gradient : zeroFor(builder, loc, result.getType()));
+  if (isMutant(Mutant::GivenGradientsReversed) && given.front().getType() == given.back().getType())
+    std::swap(given.front(), given.back());
   operands.append(given);
   auto call =
       CallOp::create(builder, loc, derivative.getResultTypes(), derivative.getName(), operands);

@@ -60,7 +60,7 @@ LogicalResult ReverseMode::run() {
     return failure();
   again = Again::Products;
   for (Operation *op : old)
-    if (runsAgain(op) && failed(sweep(op, /*keeps=*/false)))
+    if (runsAgain(op) && !isMutant(Mutant::FactorNotPassedOn) && failed(sweep(op, /*keeps=*/false)))
       return failure();
   for (Operation *op : llvm::reverse(old))
     op->erase();
@@ -312,7 +312,9 @@ void ReverseMode::reverseExtreme(const MemoryAccess &access) {
     auto branch = scf::IfOp::create(builder, loc, nothing.getType(), isEqual, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&branch.getThenRegion().front());
-    scf::YieldOp::create(builder, loc, places.take(builder, access, position, find));
+    Value gradient = isMutant(Mutant::EqualsTakeAll) ? one(places.load(builder, access, find))
+                                                     : places.take(builder, access, position, find);
+    scf::YieldOp::create(builder, loc, gradient);
     builder.setInsertionPointToEnd(&branch.getElseRegion().front());
     scf::YieldOp::create(builder, loc, nothing);
     taken.push_back(branch.getResult(0));

@@ -113,6 +113,58 @@ def checkpoint_of_next_turn():
     expect(gradient(run, [1, 2, 3], 2), [4, 32, 108])
 
 
+@probe("GivenGradientsReversed")
+def given_gradients_reversed():
+    matrices = array(mt.types.matrix(2, 2, mt.f64), 1)
+
+    @mt.kernel
+    def run(x: matrices, y: matrices):
+        for i in range(x.shape[0]):
+            U, S, V = mt.svd(x[i])
+            y[i] = 2 * U * U + V * V + 0 * S  # of signs nothing depends
+
+    x = mt.ndarray(mt.types.matrix(2, 2, mt.f64), 1, needs_grad=True)
+    y = mt.ndarray(mt.types.matrix(2, 2, mt.f64), 1, needs_grad=True)
+    x.from_numpy(np.array([[[2.0, 1.0], [0.0, 1.0]]]))
+    run(x, y)
+    y.grad.from_numpy(np.array([[[1.0, 0.0], [0.0, 0.0]]]))
+    run.grad(x, y)
+    value = lambda a: (lambda U, _, Vt: 2 * U[0, 0] ** 2 + Vt[0, 0] ** 2)(*np.linalg.svd(a))
+    slopes = np.zeros((2, 2))
+    for k in np.ndindex(2, 2):
+        step = np.zeros((2, 2))
+        step[k] = 1e-6
+        a = x.to_numpy()[0]
+        slopes[k] = (value(a + step) - value(a - step)) / 2e-6
+    expect(np.abs(x.grad.to_numpy()[0] - slopes).max() < 1e-6, True)
+
+
+@probe("EqualsTakeAll")
+def equals_take_all():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(64):
+            mt.atomic_max(y[0], x[i % 3])
+
+    expect(gradient(run, [1, 3, 2]), [0, 1, 0])
+
+
+@probe("FactorNotPassedOn")
+def factor_not_passed_on():
+    @mt.kernel
+    def run(x: array(mt.f64, 1), y: array(mt.f64, 1)):
+        for i in range(x.shape[0]):
+            y[0] *= x[i]
+
+    x, y = (mt.ndarray(mt.f64, shape=3, needs_grad=True) for _ in range(2))
+    x.from_numpy(np.array([2.0, 3.0, 4.0]))
+    y.fill(1)
+    run(x, y)
+    y.grad.fill(1)
+    run.grad(x, y)
+    expect(y.grad.to_numpy(), [24, 1, 1])
+
+
 @probe("NeighbourFromOtherSide")
 def neighbour_from_other_side():
     @mt.kernel
