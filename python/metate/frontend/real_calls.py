@@ -88,7 +88,8 @@ class RealCalls:
         made = self._made_with(body, arguments, dtype, node)
         if not made.has_derivative:
             made.has_derivative = True
-            more = [*made.types, *made.types] if kind == "grad" else [value.type for value in values]
+            results = made.types or []  # it is walked: they are known
+            more = [*results, *results] if kind == "grad" else [value.type for value in values]
             rule_of_kind = rule.reverse if kind == "grad" else rule.forward
             derivative = self._made_with(rule_of_kind, [*arguments, *typed(more)], dtype, node)
             again = self._made_with(rule.again, arguments, dtype, node).name if kind == "grad" and rule.again else ""
