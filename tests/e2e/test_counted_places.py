@@ -204,6 +204,26 @@ def test_a_table_with_counters(rng, n):
         assert not found[c, :c].any() and not found[c, c + len(expected) :].any()
 
 
+@pytest.mark.usefixtures("context")
+def test_counters_that_go_up_and_down(rng):
+    """Whose steps are nothing in all: each iteration sees another number, or none is new."""
+    count = ti.field(ti.i32, shape=LISTS)
+    keys = np.repeat(np.arange(LISTS, dtype=np.int32), 100)
+    step = np.tile(np.array([2, -2, 0, 0], np.int32), 2 * 100)
+
+    @ti.kernel
+    def take(keys: I32, step: I32, old: I32):
+        for p in range(keys.shape[0]):
+            old[p] = ti.atomic_add(count[keys[p]], step[p])
+
+    old = np.full(len(keys), -1, np.int32)
+    take(keys, step, old)
+    assert not count.to_numpy().any()
+    assert set(old) <= set(range(-100, 102))
+    take(keys, np.zeros_like(step), old)
+    assert not old.any()
+
+
 def test_what_is_counted_and_what_is_not(rng):
     keys = rng.integers(0, LISTS, 1000).astype(np.int32)
     x, level = lists("dense", 1024, 16)

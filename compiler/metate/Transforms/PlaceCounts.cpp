@@ -249,8 +249,11 @@ void PlaceCounts::giveLists(size_t number) {
         arith::AddIOp::create(builder, at.loc, sum.getRegionIterArg(0), own).getResult());
   }
   Value total = sum.getResult(0);
-  auto any = scf::IfOp::create(builder, at.loc, at.isNonzero(total), /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(any.thenBlock());
+  // What is added to a counter may be nothing in all.
+  if (target.isList()) {
+    auto any = scf::IfOp::create(builder, at.loc, at.isNonzero(total), /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(any.thenBlock());
+  }
   Value first = reserve(target, coordinates, total, block, at.add(linear, endsOf(number)));
   auto each = scf::ForOp::create(builder, at.loc, at.index(0), parts, at.index(1), first);
   builder.setInsertionPointToStart(each.getBody());
