@@ -36,8 +36,11 @@ PyObject *call(PyObject *self, PyObject *const *given, size_t flags, PyObject *n
   return PyObject_Vectorcall(cast(self)->callable, all.data(), size_t(count) + 1, names);
 }
 
-/// Its own two attributes, else the kernel's: kernels among these are bound to the object, too.
+/// Its own two attributes and its signature, which is that of what the kernel takes besides the object; else the kernel's: kernels among
+/// these are bound to the object, too.
 PyObject *attribute(PyObject *self, PyObject *name) {
+  if (PyUnicode_CompareWithASCIIString(name, "__signature__") == 0)
+    return PyObject_CallMethod(cast(self)->callable, "_signature_of_method", nullptr);
   PyObject *own = PyDict_GetItemWithError(type->tp_dict, name);
   if (!own && PyErr_Occurred())
     return nullptr;
@@ -89,11 +92,6 @@ void destroy(PyObject *self) {
   Py_DECREF(itsType);
 }
 
-/// What the kernel takes besides the object.
-PyObject *signature(PyObject *self, void *) {
-  return PyObject_CallMethod(cast(self)->callable, "_signature_of_method", nullptr);
-}
-
 /// Copies and pickles are bound, too: as Python's methods they are found anew, in the object's copy.
 PyObject *reduce(PyObject *self, PyObject *) {
   return PyObject_CallMethod(cast(self)->callable, "_reduced_method", "O", cast(self)->object);
@@ -102,8 +100,6 @@ PyObject *reduce(PyObject *self, PyObject *) {
 PyMethodDef methods[] = {{"__reduce__", &reduce, METH_NOARGS, nullptr},
                          {"__reduce_ex__", &reduce, METH_O, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef properties[] = {{"__signature__", &signature, nullptr, nullptr, nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Bound, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Bound, weakReferences), READONLY, nullptr},
@@ -120,7 +116,6 @@ PyType_Slot slots[] = {{Py_tp_doc, const_cast<char *>("A kernel as a method of a
                        {Py_tp_repr, reinterpret_cast<void *>(&represent)},
                        {Py_tp_members, members},
                        {Py_tp_methods, methods},
-                       {Py_tp_getset, properties},
                        {0, nullptr}};
 PyType_Spec spec = {"metate_native._runtime.BoundCallable", sizeof(Bound), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from .array_object import NDArray, StructNDArray
 from .errors import DerivativeError_
 from .lazy_numpy import np
 
@@ -39,6 +38,8 @@ def refuse(kernel: Kernel, arguments: tuple) -> None:
 
 def _memory_of(argument: Any):
     """The memory of an array as NumPy's array; None of anything else."""
+    from .array_object import NDArray, StructNDArray
+
     if isinstance(argument, NDArray):
         return argument._values()
     if isinstance(argument, StructNDArray):

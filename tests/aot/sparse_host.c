@@ -110,10 +110,12 @@ int main(int count, char **arguments) {
   static int32_t points[200][2];
   int64_t rows = (int64_t)fread(points, sizeof points[0], 200, file), half = rows / 2;
   fclose(file);
+  static _Alignas(64) char counts[sparse_scatter_place_counts_BYTES]; /* what the kernel plans */
+  void *pools[] = {counts};
   instance a = make(), b = make();
-  expect(sparse_scatter(&points[0][0], half, 2, a.cells, a.lists, a.bins, NULL, NULL) == 0,
+  expect(sparse_scatter(&points[0][0], half, 2, a.cells, a.lists, a.bins, pools, NULL) == 0,
          "scatter");
-  expect(sparse_scatter(&points[half][0], rows - half, 2, b.cells, b.lists, b.bins, NULL, NULL) ==
+  expect(sparse_scatter(&points[half][0], rows - half, 2, b.cells, b.lists, b.bins, pools, NULL) ==
              0,
          "scatter");
   expect_topologies(&a, 2, 2, 2); /* a reset and a call that activates */
@@ -126,7 +128,7 @@ int main(int count, char **arguments) {
   expect_topologies(&a, 3, 3, 2);
   move(&a);
   measure(&a);
-  expect(sparse_scatter(&points[half][0], rows - half, 2, a.cells, a.lists, a.bins, NULL, NULL) ==
+  expect(sparse_scatter(&points[half][0], rows - half, 2, a.cells, a.lists, a.bins, pools, NULL) ==
              0,
          "scatter");
   measure(&a);

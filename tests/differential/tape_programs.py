@@ -93,6 +93,12 @@ def leave(of: mt.template(), cell: mt.i32):
     mt.deactivate(of.parent(), [cell])
 
 
+@mt.ad.no_grad
+def left(of, cell):
+    """What is deactivated has no derivative."""
+    leave(of, cell)
+
+
 @dataclasses.dataclass
 class Kind:
     """A kernel: what of its parameters are, and which cells of which it reads for its derivative, and writes.
@@ -271,7 +277,7 @@ class Machine:
         elif step.what == "from_numpy":
             places[0].from_numpy(np.linspace(0.2, 0.9, int(np.prod(self.shape))).reshape(self.shape))
         elif step.what == "leave":
-            leave(places[0], step.shift // (2 if self.program.kinds[step.places[0]] == "pointer" else 1))
+            left(places[0], step.shift // (2 if self.program.kinds[step.places[0]] == "pointer" else 1))
         else:
             NAMES[step.what].kernel(*places, step.shift)
 

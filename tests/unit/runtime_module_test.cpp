@@ -293,7 +293,7 @@ TEST_F(ModuleTest, verifierSeesContradictions) {
        [&](Head h, Bytes &b) { argument(h, b, 8)->rows = argument(h, b, 8)->columns = ~0u; }},
       {"element rank", [&](Head h, Bytes &b) { argument(h, b, 11)->element_rank = 2; }},
       {"rank", [&](Head h, Bytes &b) { argument(h, b, 11)->rank = 9; }},
-      {"access", [&](Head h, Bytes &b) { argument(h, b, 11)->access = 16; }},
+      {"access", [&](Head h, Bytes &b) { argument(h, b, 11)->access = 32; }},
       {"argument flags", [&](Head h, Bytes &b) { argument(h, b, 11)->flags = 8; }},
       {"first slot", [&](Head h, Bytes &b) { argument(h, b, 11)->first_slot += 1; }},
       {"fixed", [&](Head h, Bytes &b) { argument(h, b, 11)->fixed[0] = -2; }},

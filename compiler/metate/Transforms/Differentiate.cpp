@@ -163,7 +163,8 @@ private:
       if (gone && !isMutant(Mutant::DeactivationTrusted) &&
           places.hasBelow(gone.getTree(), CellAccess::from(gone).resolve()))
         return refuse(op) << "cells are deactivated here whose members have derivatives, which "
-                             "does not go back; deactivate cells in another kernel";
+                             "does not go back; deactivate cells in another kernel, under a "
+                             "tape in a function with @mt.ad.no_grad";
       return WalkResult::advance();
     });
     return failure(found.wasInterrupted());

@@ -136,10 +136,11 @@ metate.kernel @multiplied(%x: memref<?xf32>, %dx: memref<?xf32>, %y: memref<?xf3
   metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
   metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
   %c0 = arith.constant 0 : index
+  %first = memref.load %x[%c0] : memref<?xf32>
+  // expected-error @below {{'y' gets a value with a derivative here, and is multiplied, at}}
+  memref.store %first, %y[%c0] : memref<?xf32>
   metate.range (%i) = (%c0) to (%n) {
     %a = memref.load %x[%i] : memref<?xf32>
-    // expected-error @below {{'y' gets a value with a derivative here, and is multiplied, at}}
-    memref.store %a, %y[%c0] : memref<?xf32>
     %old = memref.atomic_rmw mulf %a, %y[%c0] : (f32, memref<?xf32>) -> f32
     metate.yield
   }

@@ -19,8 +19,8 @@ static Value otherThan(Value same, scf::IfOp branch, unsigned result) {
   if (branch.getElseRegion().empty())
     return {};
   Value there = branch.thenYield().getOperand(result),
-        else_ = branch.elseYield().getOperand(result);
-  return there == same ? else_ : else_ == same ? there : Value();
+        otherwise = branch.elseYield().getOperand(result);
+  return there == same ? otherwise : otherwise == same ? there : Value();
 }
 
 /// The addition at the end of the conditionals that say whether the loop's value goes up; null: it does something else.
@@ -41,7 +41,7 @@ static arith::AddIOp additionOf(scf::ForOp loop, unsigned number) {
   return isConditional ? addition : arith::AddIOp();
 }
 
-/// Is the number only looked at where it goes up?
+/// Is the number only looked at where it goes up, by something else than the addition?
 static bool isCounter(scf::ForOp loop, unsigned number) {
   BlockArgument carried = loop.getRegionIterArg(number);
   arith::AddIOp addition = additionOf(loop, number);
@@ -51,17 +51,20 @@ static bool isCounter(scf::ForOp loop, unsigned number) {
   if (llvm::count(end->getOperands(), addition.getResult()) != 1)
     return false;
   int64_t handedOn = 0;
+  bool isPlace = false; // else it is a sum, as others are
   bool isOnlyThere = llvm::all_of(carried.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (addition->getBlock()->findAncestorOpInBlock(*user))
+    if (addition->getBlock()->findAncestorOpInBlock(*user)) {
+      isPlace |= user != addition;
       return user != end;
+    }
     ++handedOn;
     return isa<scf::YieldOp>(user) && user->getParentOp()->isProperAncestor(addition);
   });
   // By each conditional around on its other side, as this number; nothing else is what it was.
   for (Operation *op = where; op != loop; op = op->getParentOp())
     --handedOn;
-  return isOnlyThere && handedOn == 0;
+  return isOnlyThere && isPlace && handedOn == 0;
 }
 
 CarriedPlaces::CarriedPlaces(scf::ForOp loop) : loop(loop) {
