@@ -293,7 +293,7 @@ class Machine:
     def clear(self):
         self.loss.grad.fill(0)
         for one in self.fields:
-            self.put(one.grad, np.zeros(self.shape))
+            one.grad.fill(0)  # what is inactive stays so, and is a constant
 
     def snapshot(self):
         return [self.values(one) for one in (*self.fields, self.indices)]
@@ -361,6 +361,8 @@ def gradients(machine: Machine, replays: bool) -> list:
     for one in machine.fields:
         machine.total.grad(one, machine.loss)
     for step, saved in reversed(list(zip(machine.program.steps, after))):
+        if step.what in ("fill", "from_numpy"):  # what was there before has no influence
+            machine.at(step.places[0]).grad.fill(0)
         if step.what not in NAMES:
             continue
         if replays:

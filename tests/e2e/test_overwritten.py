@@ -12,6 +12,8 @@ PAIRS = [(0, 1), (2, 4)]
 def begin(request):
     level, threads = request.param
     mt.init(opt_level=level, threads=threads, default_fp=mt.f64)
+    yield
+    mt.init()  # other files' tests begin with what is usual
 
 
 def field(shape, values=None, **more):
