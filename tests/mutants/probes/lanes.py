@@ -166,14 +166,12 @@ def falling_row_rises():
         for i in range(out.shape[0]):
             total = 0
             for j in range(turns):
-                at = last - j - i
-                if 0 <= at and at < x.shape[0]:
-                    total += x[at]
+                total += x[last - j - i]
             out[i] = total
 
     out = np.zeros(40, np.int32)
-    run(np.arange(40, dtype=np.int32), out, 1, 39)
-    expect(out, list(range(39, -1, -1)))
+    run(np.arange(42, dtype=np.int32), out, 2, 41)
+    expect(out, [2 * (41 - i) - 1 for i in range(40)])
 
 
 @probe("ChangedReadHoisted")

@@ -255,7 +255,7 @@ def shared_turns_from_first():
     @mt.kernel
     def run(x: mt.types.ndarray(mt.i32, 1)):
         for w in range(3):
-            for i in range(w + 2, x.shape[0], 3):
+            for i in range(w + 2, 20, 3):
                 x[i] = i
 
     x = np.full(20, -1, np.int32)
