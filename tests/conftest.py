@@ -53,9 +53,16 @@ def pytest_report_header(config):
     return f"METATE_TEST_SEED={seeded.seed()}"
 
 
-@pytest.fixture(autouse=True, scope="session")
-def context():
-    """METATE_TEST_INTERP=STAGE runs every kernel of the tests in the reference interpreter, as it is after that stage."""
+@pytest.fixture(autouse=True, scope="module")
+def usual_context():
+    """Each file leaves the context that it found. METATE_TEST_INTERP=STAGE: one that runs every kernel of the tests in the
+    reference interpreter, as it is after that stage."""
     stage = os.environ.get("METATE_TEST_INTERP")
-    if stage:
-        mt.init(arch=mt.interp, interp_stage=stage)
+    usual = {"arch": mt.interp, "interp_stage": stage} if stage else {}
+    begin = mt.context.current()
+    if stage and begin.options.arch != mt.interp:
+        mt.init(**usual)
+        begin = mt.context.current()
+    yield
+    if mt.context.current() is not begin:
+        mt.init(**usual)

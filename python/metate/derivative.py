@@ -17,7 +17,7 @@ from typing import Any
 from .errors import CompilationError, DerivativeError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter
-from .kept import ArrayPlace, Kept, MemberPlace
+from .kept import ArrayPlace, Kept, MemberPlace, Overwritten
 from .kernel import _ALIAS, Kernel, _at_the_users_line
 from .kernel_views import choices_of
 from .overlaps import refuse as refuse_overlaps
@@ -28,11 +28,11 @@ _REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|d
 
 
 class _Overwrites(Exception):
-    """A launch that would overwrite what is needed: `places`."""
+    """A launch that would overwrite what is needed."""
 
-    def __init__(self, places):
-        super().__init__(places)
-        self.places = places
+    def __init__(self, found: Overwritten):
+        super().__init__(found)
+        self.found = found
 
 
 class Derivative(Kernel):
@@ -76,20 +76,27 @@ class Derivative(Kernel):
         launch = self._dispatcher_for(home, "restored", functools.partial(self._target, home, False, is_restored=True))
         self._launcher_of(launch)(*arguments)
 
-    def call_primal(self, arguments: tuple) -> tuple[Any, Kept | None]:
+    def call_primal(self, arguments: tuple, known: dict[Any, Overwritten] | None = None) -> tuple[Any, Kept | None]:
         """Calls the primal with one argument for each parameter, for a derivative that will be called with the same ones.
 
+        known: by derivative, what earlier calls found out, for this and later ones.
         Returns (what the primal returns, what it overwrote that the derivative needs). With the second one the derivative is to
         be called by `call_restored`, after it was put back; None: there is no such thing.
         Raises CompilationError where the primal has no derivative.
         """
+        last = known.get(self) if known else None
+        if last is not None and last.fits(arguments):
+            kept = Kept(last.places)
+            return self.primal.call_bound(arguments), kept
         home = self.primal._home()
         launch = self._dispatcher_for(home, "followed", functools.partial(self._primal_target, home))
         kept = None
         try:
             return self.primal._launcher_of(launch)(*arguments), None
-        except _Overwrites as found:
-            kept = Kept(found.places)
+        except _Overwrites as error:
+            kept = Kept(error.found.places)
+            if known is not None and self._shape is None and not self.source.packs:
+                known[self] = error.found
         except CompilationError as error:
             raise _at_the_users_line(error) from None
         except RuntimeError_ as error:
@@ -176,10 +183,13 @@ class Derivative(Kernel):
     def _primal_target(self, home, arguments):
         """The slow path of `call_primal`: an instance that overwrites nothing which is needed. Raises _Overwrites."""
         kernel, statics, keys, guards, hidden, brief = self.primal._target(home, False, arguments)
-        parameters, places = self._needed_before(self._home(), False, self._gathered(arguments))
+        given = self._gathered(arguments)
+        parameters, places = self._needed_before(self._home(), False, given)
+        more = self._guards_of_partners(parameters, both=True)
         if places:
-            raise _Overwrites(places)
-        return kernel, statics, keys, guards + self._guards_of_partners(parameters, both=True), hidden, brief
+            requirements = self._instance_for(self._home(), False, parameters, given).requirements
+            raise _Overwrites(Overwritten(given, tuple(parameters), frozenset(statics), requirements, more, places))
+        return kernel, statics, keys, guards + more, hidden, brief
 
     def _gathered(self, arguments):
         """One argument for each parameter, of those that a dispatcher has."""
@@ -199,12 +209,12 @@ class Derivative(Kernel):
         requirements = self._instance_for(home, may_alias, parameters, given).requirements
         if not requirements.before:
             return parameters, []
-        numbers, places = {name: number for number, name in enumerate(parameters)}, []
-        trees, hidden = requirements.trees(given), [getattr(one, "name", None) for one in requirements.hidden]
+        things, places = dict(zip(parameters, given)), []
+        hidden = zip(requirements.hidden, requirements.trees(given))
+        things |= {one.name: tree for one, tree in hidden if tree is not None}  # a field that is an argument has its name
         for name, member, shown in requirements.before:
-            number = numbers.get(name, numbers.get(name.partition(".")[0]))  # of a member of a struct the array
-            thing = trees[hidden.index(name)] if number is None else given[number]
-            places += self._places_of(thing, shown, member)
+            whole = name if name in things else name.partition(".")[0]  # of a member of a struct the array
+            places += self._places_of(things[whole], shown, member)
         return parameters, places
 
     def _places_of(self, thing, name, member):

@@ -42,6 +42,36 @@ class ArrayPlace:
         return np.asarray(values)
 
 
+class Overwritten:
+    """What a kernel overwrites of what its derivative needs, of one set of arguments.
+
+    Args:
+        arguments: one for each parameter; names: of the parameters.
+        statics: numbers of those that the code was made for.
+        requirements: of the derivative's code (frontend.requirements).
+        guards: (number of an argument, (), (check,)): what else holds of these.
+        places: what it overwrites.
+    """
+
+    def __init__(self, arguments, names, statics, requirements, guards, places):
+        self._arguments, self._names, self._statics = arguments, names, statics
+        self._requirements, self._guards = requirements, guards
+        self.places, self._trees = places, requirements.trees(arguments)
+
+    def fits(self, arguments: tuple) -> bool:
+        """Are these the same, but for numbers that the code is not made for?"""
+        return (
+            len(arguments) == len(self._arguments)
+            and all(
+                one is known or (type(one) is type(known) and isinstance(one, (int, float)) and k not in self._statics)
+                for k, (one, known) in enumerate(zip(arguments, self._arguments))
+            )
+            and self._requirements.difference(arguments, self._names) is None
+            and all(one is known for one, known in zip(self._requirements.trees(arguments), self._trees))
+            and all(check(arguments[number]) for number, _, (check,) in self._guards)
+        )
+
+
 class Kept:
     """Values of places as they were before one call."""
 

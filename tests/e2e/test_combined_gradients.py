@@ -9,8 +9,6 @@ import metate as mt
 @pytest.fixture(autouse=True)
 def begin():
     mt.init(default_fp=mt.f64)
-    yield
-    mt.init()  # other files' tests begin with what is usual
 
 
 def fields(*shapes):

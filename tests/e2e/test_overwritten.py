@@ -12,8 +12,6 @@ PAIRS = [(0, 1), (2, 4)]
 def begin(request):
     level, threads = request.param
     mt.init(opt_level=level, threads=threads, default_fp=mt.f64)
-    yield
-    mt.init()  # other files' tests begin with what is usual
 
 
 def field(shape, values=None, **more):
@@ -350,6 +348,31 @@ def test_what_is_refused_where_it_cannot_be_right():
 
     with pytest.raises(mt.TaichiCompilationError, match="the value of 't' that is read here is needed again"):
         counted.grad()
+
+
+def test_what_changes_between_calls(rng):
+    """Fields that change places, numbers that the code is made for, and others."""
+    x, y, loss = field(3), field(3), field(())
+    start = rng.random((2, 3))
+
+    @mt.kernel
+    def step(of: mt.template(), k: mt.f64, n: mt.template()):
+        for i in of:
+            of[i] = k * of[i] ** 2 + n * mt.sin(of[i])
+
+    @mt.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i] * y[i]
+
+    def program():
+        y.from_numpy(start[1])
+        for of, k, n in ((x, 0.5, 0), (x, 0.7, 0), (y, 0.5, 0), (x, 0.7, 1), (x, 0.9, 1), (x, 0.5, 0)):
+            step(of, k, n)
+        total()
+
+    x.from_numpy(start[0])
+    check(program, x, loss, rng)
 
 
 def test_states_in_between_are_refused_at_their_line():

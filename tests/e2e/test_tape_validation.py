@@ -15,8 +15,6 @@ array = mt.types.ndarray
 @pytest.fixture(autouse=True)
 def begin():
     mt.init(debug=True)
-    yield
-    mt.init()  # other files' tests begin with what is usual
 
 
 def line_of(function, text):

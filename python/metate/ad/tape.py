@@ -16,7 +16,7 @@ from ..derivative import Derivative
 from ..errors import RuntimeError_, RuntimeTypeError_
 from ..fields import gradients
 from ..graph_kernel import GraphKernel
-from ..kept import Kept, putting_back
+from ..kept import Kept, Overwritten, putting_back
 from ..remembered_call import RememberedCall, at_hand
 from .checking import Checker, called
 from .validation import Validation
@@ -66,6 +66,7 @@ class Tape:
         self._remembered: list[RememberedCall | None] = []  # of each call, None of functions
         self.unseen = Validation() if validation else None  # what sees calls that are not remembered
         self._kept: list[Kept | None] = []
+        self._overwritten: dict[Any, Overwritten] = {}
         self._checker = Checker(loss, grad_check) if grad_check else None
         self._stack, self._validation = contextlib.ExitStack(), contextlib.ExitStack()
         self._is_entered = self._is_evaluated = False
@@ -147,7 +148,7 @@ class Tape:
             result = self.unseen.run(kernel, bound, call)
         else:
             with at_hand(call):
-                result, kept = kernel.grad.call_primal(bound) if follows else (kernel.call_bound(bound), None)
+                result, kept = kernel.grad.call_primal(bound, self._overwritten) if follows else (kernel.call_bound(bound), None)
         self.insert(kernel, bound, call, kept)
         return result
 
