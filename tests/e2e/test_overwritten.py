@@ -350,6 +350,43 @@ def test_what_is_refused_where_it_cannot_be_right():
         counted.grad()
 
 
+def test_trees_and_structs_that_are_arguments(rng):
+    line = mt.types.SNodeTreeBuilder().pointer(mt.i, 4).dense(mt.i, 4).place(h=mt.f64, g=mt.f64).build()
+    bead = mt.types.struct(a=mt.f64, b=mt.f64)
+
+    @mt.kernel
+    def step(t: line, x: mt.types.ndarray(bead, 1)):
+        for i in t.h:
+            t.h[i] = t.h[i] * t.h[i] + t.g[i]
+        for i in x:
+            x[i].a = x[i].a * x[i].b
+            x[i].b = mt.sin(x[i].b)
+
+    @mt.kernel
+    def total(t: line, x: mt.types.ndarray(bead, 1), s: mt.types.ndarray(mt.f64, 0)):
+        for i in t.h:
+            s[None] += t.h[i]
+        for i in x:
+            s[None] += x[i].a * x[i].b
+
+    t, x = line.new(needs_grad=True), mt.ndarray(bead, 3, needs_grad=True)
+    s = mt.ndarray(mt.f64, (), needs_grad=True)
+    a, b = rng.random((2, 3))
+    for i in range(3):
+        x[i].a, x[i].b = a[i], b[i]
+    t.h[5], t.g[5] = 0.5, 0.25
+    with mt.ad.Tape(s):
+        step(t, x)
+        step(t, x)
+        total(t, x, s)
+    assert np.isclose(t.h[5], (0.5**2 + 0.25) ** 2 + 0.25)
+    assert np.isclose(t.grad.h[5], 4 * 0.5 * (0.5**2 + 0.25)) and np.isclose(t.grad.g[5], 2 * (0.5**2 + 0.25) + 1)
+    sine, twice = np.sin(b), np.sin(np.sin(b))
+    assert np.allclose([x.grad[i].a for i in range(3)], b * sine * twice)
+    slope = a * (sine * twice + b * np.cos(b) * twice + b * sine * np.cos(sine) * np.cos(b))
+    assert np.allclose([x.grad[i].b for i in range(3)], slope)
+
+
 def test_what_changes_between_calls(rng):
     """Fields that change places, numbers that the code is made for, and others."""
     x, y, loss = field(3), field(3), field(())
