@@ -11,7 +11,7 @@ from . import table
 from .draws import STATIC
 from .expressions import SHAPES, WHOLE, Source
 from .program import Expr, Function, Line, Stmt, has_draws, holes
-from .table import Type
+from .rules import Type
 
 
 def leaves_of(parts, prefix=""):

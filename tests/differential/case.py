@@ -20,7 +20,7 @@ from . import numbers as n
 from . import trees as _trees
 from . import twins
 from .draws import Draws, caller, inside, numbered, unrolled
-from .table import Type
+from .rules import Type
 
 
 @dataclass

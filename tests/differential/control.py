@@ -10,7 +10,7 @@ from . import table
 from .draws import STATIC
 from .expressions import WHOLE, Source
 from .program import Expr, Function, Line, Stmt, has_draws, holes
-from .table import Type
+from .rules import Type
 
 
 class Control:

@@ -20,7 +20,7 @@ from metate.tree_instances import TreeType
 from .case import Case, is_parameter, is_passed
 from .draws import KEY
 from .properties import Broken, Reserving, put_in_order
-from .table import Type
+from .rules import Type
 
 _ALIGN = 64
 _SLOTS = 512  # more than the serial statements of a case take, given up and taken again

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from . import numbers as n
 from . import table
 from .program import Expr
-from .table import Type
+from .rules import Type
 
 WHOLE = 8  # bound of the whole numbers that data and variables hold
 SHAPES = ((), (), (), (), (), (), (), (2,), (2,), (3,), (2, 2), (2, 3))

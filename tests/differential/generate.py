@@ -19,8 +19,8 @@ from .patterns import Patterns
 from .places import I32, Places, Task, moved
 from .program import Line, Program, Stmt
 from .references import References
+from .rules import Type
 from .statements import Statements
-from .table import Type
 
 _STORED = tuple(s for s in table.ALL if s != "bf16")  # what NumPy has
 

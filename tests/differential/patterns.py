@@ -13,8 +13,8 @@ from .case import Same
 from .draws import HERE
 from .expressions import Source
 from .program import Expr, Function, Line, Stmt
+from .rules import Type
 from .statements import Place
-from .table import Type
 
 I32 = Type("i32")
 _NORMAL = 16  # ulps between two products of a square root of a logarithm and a cosine, each known to 4

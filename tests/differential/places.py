@@ -13,8 +13,8 @@ from . import table
 from .expressions import Source
 from .program import Expr
 from .program import holes as holes_of
+from .rules import Type
 from .statements import Place
-from .table import Type
 
 I32 = Type("i32")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .draws import AT, HERE
-from .table import Type
+from .rules import Type
 
 
 @dataclass

@@ -11,8 +11,8 @@ from . import numbers as n
 from .case import is_parameter
 from .expressions import SHAPES, WHOLE, Source
 from .program import Expr, Function, Line, Stmt, has_draws, holes, write_block
+from .rules import Type
 from .statements import Place
-from .table import Type
 
 I32 = Type("i32")
 

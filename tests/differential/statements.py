@@ -16,7 +16,7 @@ from .control import Control
 from .expressions import SHAPES, WHOLE, Expressions, Source
 from .program import Expr, Function, Line, Stmt
 from .program import holes as holes_of
-from .table import Type
+from .rules import Type
 
 # Kinds of statements with their weights; `generate` writes the loops around them.
 STATEMENTS = {

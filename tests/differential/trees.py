@@ -12,7 +12,8 @@ import math
 from collections import Counter
 
 from . import numbers as n
-from .table import ALL_LEVELS, Type
+from .rules import Type
+from .table import ALL_LEVELS
 
 LETTERS = "ijkl"
 _POOLS = ("pointer", "hash", "dynamic")

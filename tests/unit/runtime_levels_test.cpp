@@ -471,3 +471,34 @@ TEST_F(LevelsTest, checkFindsEveryDamage) {
   expect("not in order", [&] { header->sorted = header->topology; }); // p is, the others are not
   expect("offsets", [&] { pools[2].table_buckets *= 2; });
 }
+
+// Where no slot is, the background: of a pool that is full nothing is left out, of lists some slots are not full.
+TEST_F(LevelsTest, readsDenseArraysOfFullAndOtherPools) {
+  Bytes blob = typeBlob({pointer("p", "i", {4}, {dense("d", "i", {2}, {place("x", METATE_F32)})}),
+                         dynamic("l", "j", 6, 4, {place("y", METATE_F32)})},
+                        "full");
+  metate_type *type = open(blob);
+  metate_tree *tree = make(type);
+  uint32_t x = member(type, "x"), y = member(type, "y"), list = 0;
+  ASSERT_OK(metate_type_find_level(type, "l", &list));
+  std::vector<float> values(8);
+  for (int64_t slots = 0; slots <= 4; ++slots) {
+    std::fill(values.begin(), values.end(), 9.0f);
+    ASSERT_OK(metate_tree_read_dense(tree, x, values.data(), 32));
+    for (int64_t i = 0; i < 8; ++i)
+      EXPECT_EQ(values[size_t(i)], i / 2 < slots ? float(i + 1) : 0.0f);
+    for (int64_t i = 2 * slots; slots < 4 && i < 2 * slots + 2; ++i)
+      ASSERT_OK(write(tree, x, {i}, float(i + 1)));
+  }
+  for (int64_t length = 0; length <= 6; ++length) {
+    std::fill(values.begin(), values.end(), 9.0f);
+    ASSERT_OK(metate_tree_read_dense(tree, y, values.data(), 24));
+    for (int64_t j = 0; j < 6; ++j)
+      EXPECT_EQ(values[size_t(j)], j < length ? float(j + 1) : 0.0f);
+    uint64_t cell = 0;
+    if (length == 6)
+      break;
+    ASSERT_OK(metate_tree_append(tree, list, nullptr, 0, &cell));
+    ASSERT_OK(write(tree, y, {length}, float(length + 1)));
+  }
+}
