@@ -115,7 +115,8 @@ def cases():
             reference=None,
             unit="cell and step",
             work=lambda n, turns, backward: n * n * turns,
-            tolerance=(2e-4, 2e-4),
+            # Gradients are 20 (rms) and cross zero: 100 steps in f32 are off by up to 4e-4 here, 4e-3 in Taichi.
+            tolerance=(2e-4, 1e-2),
             steps=1,
         )
     for backward in (False, True):
