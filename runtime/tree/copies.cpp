@@ -73,8 +73,9 @@ metate_status copyBoxes(const Block &block, uint32_t level, const Transfer &tran
   Nest nest = nestOf(type, level);
   Box box = boxBelow(type, nest, 0, transfer.stride);
   Pieces pieces = piecesOf(box);
-  // A new array's pages have just been zeroed, in the cache.
-  box.around = direction == Direction::ToCells && transfer.bytes >= aroundBytes;
+  // A new array's pages have just been zeroed, in the cache. A value for all cells is small, the cells are not.
+  box.around = direction == Direction::ToCells &&
+               (transfer.bytes >= aroundBytes || pieces.count * pieces.bytes >= aroundBytes);
   auto shared = [&](uint8_t *cell, uint8_t *to) {
     inChunks(*type.device, int64_t(pieces.count), grainOf(pieces.bytes),
              [&](int64_t begin, int64_t end) {

@@ -91,6 +91,11 @@ struct Sum {
   SmallVector<Addition> additions;
   SmallVector<int64_t> least, most; // of the shifts
 
+  bool isAtIteration() const {
+    auto isNone = [](int64_t by) { return by == 0; };
+    return llvm::all_of(least, isNone) && llvm::all_of(most, isNone);
+  }
+
   bool isWide() const {
     return llvm::any_of(llvm::zip(least, most), [](auto pair) {
       auto [first, last] = pair;
@@ -127,19 +132,18 @@ public:
 
   /// Of what has been seen of it: does an iteration add beside the place that it is at?
   bool addsToNeighbours() const {
-    return llvm::any_of(sums, [](auto &entry) {
-      auto isNone = [](int64_t by) { return by == 0; };
-      return !llvm::all_of(entry.second.least, isNone) || !llvm::all_of(entry.second.most, isNone);
-    });
+    return llvm::any_of(sums, [](auto &entry) { return !entry.second.isAtIteration(); });
   }
 
   void rewrite() {
     OpBuilder builder(loop);
-    for (auto &[key, sum] : sums)
+    for (auto &[key, sum] : sums) {
+      if (sum.isAtIteration()) // stays: an iteration owns the place as it is
+        continue;
       write(builder, sum);
-    for (auto &[key, sum] : sums)
       for (Addition &addition : sum.additions)
         addition.op->erase();
+    }
     bool isOver = llvm::all_of(body.without_terminator(), [](Operation &op) {
       return isMemoryEffectFree(&op) || hasSingleEffect<MemoryEffects::Read>(&op);
     });
