@@ -10,6 +10,7 @@
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/MapTasks.h"
+#include "metate/Transforms/LaneValues.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -190,6 +191,15 @@ Operation *KernelMapping::withoutBorders(Operation *loops) {
   return isOutermost ? (next ? next->getPrevNode() : &block->back()) : loops;
 }
 
+/// What was made vectors for the additions is computed number by number beside them: LLVM makes vectors of it.
+static void splitScatters(LLVM::LLVMFuncOp body, bool always) {
+  SmallVector<scf::ForOp> loops;
+  body.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    if (splitScatter(loop, always))
+      takeVectorsApart(loop);
+}
+
 KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> captured,
                                             LLVM::LLVMStructType frame, Value nontemporal,
                                             const std::optional<Pieces> &pieces) {
@@ -219,8 +229,10 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
   Operation *loops =
       buildBody(code, range, body, pieces, [&](Value value) { return inside.lookup(value); });
   bool isRest = range->hasAttr(mark::rest);
-  if (range->hasAttr(mark::sideBySide))
+  if (range->hasAttr(mark::sideBySide)) {
+    splitScatters(body, /*always=*/chunkNs == 0);
     markLanes(body);
+  }
   range.erase();
   bool isInOrder = isDeterministic() && showsOrder(body);
   if (isInOrder)

@@ -90,6 +90,7 @@ void CpuTarget::buildMap(OpPassManager &passes, const Options &options) const {
   passes.addPass(createMapTasksCpu(tasks));
   if (options.optLevel > 0 && isPlain) {
     passes.addPass(createCutAtReads());
+    passes.addPass(createSplitScatters({/*always=*/options.chunkNs == 0}));
     passes.addPass(createVectorSums());
   }
   // What is left of loops in order: iterations that are lanes have theirs in vectors.

@@ -128,6 +128,10 @@ void makeAlone(mlir::Region &code);
 /// overlap; `rows`: a parallel loop around the loop, or null; `always`: whether or not that pays, for tests.
 bool runAcrossIterations(mlir::scf::ForOp loop, mlir::scf::ForOp rows, bool mayAlias, bool always);
 
+/// Where iterations add what they compute at places that memory says, without atomic operations: blocks of them compute first, in the loop as it
+/// was, and add then. `always`: whether or not that pays, for tests. False: it is left as it is.
+bool splitScatter(mlir::scf::ForOp loop, bool always);
+
 /// Would it pay?
 bool gainsAcrossIterations(mlir::scf::ForOp loop);
 

@@ -117,6 +117,18 @@ def CutAtReads : Pass<"metate-cut-at-reads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SplitScatters : Pass<"metate-split-scatters", "::mlir::ModuleOp"> {
+  let summary = "blocks of iterations compute what they add to places that memory says, then add it";
+  let description = [{
+    Before: `scf.for %i { ...; %old = metate.read %grid[%o]; %new = arith.addf %old, %x; metate.write %new, %grid[%o] }` with %o from memory; after: a loop over
+    blocks of iterations. In each a loop computes %x and %o into local arrays, and may become vectors; a second one adds, in the same order. Bit for bit the same.
+    Runs behind metate-map-tasks-cpu, where one worker's additions are no atomics. Not where a block is touched in another way too, nor where little is computed.
+  }];
+  let options = [Option<"always", "always", "bool", "false", "whether they gain or not">];
+  let statistics = [Statistic<"count", "split", "loops that are split">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def TestBlocks : Pass<"metate-test-blocks", "::mlir::ModuleOp"> {
   let summary = "a loop that does something in few turns, in one place, asks many turns at a time whether they do";
   let description = [{
