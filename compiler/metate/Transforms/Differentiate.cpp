@@ -25,6 +25,9 @@ namespace metate {
 using namespace mlir;
 using namespace metate;
 
+/// Of arithmetic, while its kernel is differentiated: it is to be rounded as it is written.
+static constexpr StringLiteral staysExact = "stays_exact";
+
 namespace {
 struct Differentiate : metate::impl::DifferentiateBase<Differentiate> {
   using DifferentiateBase::DifferentiateBase;
@@ -58,10 +61,36 @@ private:
     WriteNumbers numbers(kernel);
     dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
     ++differentiated;
+    arith::FastMathFlags flags = flagsOf(kernel);
     if (failed(mode == forwardMode ? forward(kernel, places) : reverse(kernel, places, numbers)))
       return failure();
+    allow(kernel, flags);
     inlineDerivatives(kernel);
     return success();
+  }
+
+  /// What all of its arithmetic allows that allows anything. The rest is marked: it, and what is a copy of it, stays as it is.
+  static arith::FastMathFlags flagsOf(KernelOp kernel) {
+    auto flags = arith::FastMathFlags::fast;
+    bool any = false;
+    kernel.walk([&](arith::ArithFastMathInterface op) {
+      arith::FastMathFlags allowed = op.getFastMathFlagsAttr().getValue();
+      if (allowed == arith::FastMathFlags::none)
+        return op->setAttr(staysExact, UnitAttr::get(kernel.getContext()));
+      flags = flags & allowed;
+      any = true;
+    });
+    return any ? flags : arith::FastMathFlags::none;
+  }
+
+  /// Derivatives may be computed as what they are derivatives of: their products and sums fused, say.
+  static void allow(KernelOp kernel, arith::FastMathFlags flags) {
+    auto attribute = arith::FastMathFlagsAttr::get(kernel.getContext(), flags);
+    kernel.walk([&](arith::ArithFastMathInterface op) {
+      bool isNew = op.getFastMathFlagsAttr().getValue() == arith::FastMathFlags::none;
+      if (!op->removeAttr(staysExact) && isNew)
+        op->setAttr(op.getFastMathAttrName(), attribute);
+    });
   }
 
   LogicalResult forward(KernelOp kernel, const DerivativePlaces &places) {
