@@ -25,6 +25,28 @@ metate.kernel @product(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>,
   metate.return
 }
 
+// What a derivative computes may be fused as what its kernel computes; what is to be rounded as it is written stays so when it is computed anew.
+// CHECK-LABEL: metate.kernel @fused
+// CHECK: metate.range
+// CHECK:   %[[EXACT:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK:   %[[G:.*]] = memref.load
+// CHECK:   arith.mulf %{{.*}}, %[[EXACT]] fastmath<contract> : f32
+// CHECK-NOT: stays_exact
+// CHECK: metate.return
+metate.kernel @fused(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %n: index) attributes {metate.differentiate = "reverse"} {
+  metate.derivative %x[""], %dx[""] : memref<?xf32>, memref<?xf32>
+  metate.derivative %y[""], %dy[""] : memref<?xf32>, memref<?xf32>
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    %c = arith.mulf %b, %a fastmath<contract> : f32
+    memref.store %c, %y[%i] : memref<?xf32>
+    metate.yield
+  }
+  metate.return
+}
+
 // A linear update needs nothing of the primal, and may be in place; an addition passes its gradient on.
 // CHECK-LABEL: metate.kernel @linear
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[DX:[a-z0-9]+]]: memref<?xf32>, %[[DY:[a-z0-9]+]]: memref<?xf32>

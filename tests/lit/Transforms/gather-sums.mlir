@@ -54,6 +54,26 @@ metate.kernel @cleared(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
   metate.return
 }
 
+// What an iteration adds to its own place stays where it is, behind the loop that takes from neighbours.
+// CHECK-LABEL: metate.kernel @ownToo
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %[[Z:[a-z0-9]+]]: memref<?xf32>
+// CHECK: metate.range
+// CHECK:   memref.store %{{.*}}, %[[Y]]
+// CHECK: metate.range (%[[I:.*]]) =
+// CHECK:   memref.atomic_rmw addf %{{.*}}, %[[Z]][%[[I]]]
+// CHECK-NOT: metate.range
+metate.kernel @ownToo(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  metate.range (%i) = (%c1) to (%n) {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %left = arith.subi %i, %c1 : index
+    %0 = memref.atomic_rmw addf %a, %y[%left] : (f32, memref<?xf32>) -> f32
+    %1 = memref.atomic_rmw addf %a, %z[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
 // Not where the sum is read in the loop, where it is added at a place that memory says, nor where what is added was written before.
 // CHECK-LABEL: metate.kernel @declined
 // CHECK-COUNT-3: memref.atomic_rmw

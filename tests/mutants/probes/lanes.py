@@ -336,3 +336,16 @@ def odd_lane_lost():
         g = Cells.new()
         run(g, np.zeros((40, 3), np.float32))
         expect(g.m.to_numpy(), [20, 20, 20, 20])
+
+
+@probe("ScatterOfBlocksFirst")
+def scatter_of_blocks_first():
+    @mt.kernel
+    def run(to: array(i32, 1), at: array(i32, 1)):
+        mt.loop_config(serialize=True)
+        for j in range(at.shape[0]):
+            to[at[j]] += at[j] * at[j]
+
+    to = np.zeros(4, np.int32)
+    run(to, np.array([1, 3, 2, 3], np.int32))
+    expect(to, [0, 1, 4, 18])
