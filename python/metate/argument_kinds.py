@@ -32,7 +32,7 @@ def describe_array(argument):
         return None
     elif hasattr(argument, "__dlpack__"):
         try:
-            array = np.from_dlpack(argument)
+            array = np.from_dlpack(argument.detach() if hasattr(argument, "detach") else argument)
         except (BufferError, RuntimeError, TypeError, ValueError):  # memory of another device, a type NumPy lacks
             return None
     elif isinstance(argument, (memoryview, bytearray)) or hasattr(argument, "__array_interface__"):

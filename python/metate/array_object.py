@@ -14,6 +14,7 @@ from metate_native import _runtime
 
 from . import runtime as _run
 from . import value_types as _types
+from .borrowed_memory import borrowed
 from .dtypes import bf16_bits, bf16_values
 from .errors import RuntimeTypeError_, RuntimeValueError_
 from .fields.values import StructElement, write_struct
@@ -416,7 +417,7 @@ def adopt(source, element):
     if isinstance(source, NDArray):
         owner, scalar = source._values(), source.dtype
     else:
-        owner, scalar = _borrowed(source)
+        owner, scalar = borrowed(source)
     if isinstance(element, _types.StructType):
         raise RuntimeTypeError_("from_dlpack: expected a scalar, vector or matrix type, got a struct type")
     wanted = scalar if element is None else getattr(element, "dtype", element)
@@ -427,24 +428,6 @@ def adopt(source, element):
     if owner.shape[max(owner.ndim - len(inner), 0) :] != inner:
         raise RuntimeValueError_(f"from_dlpack: expected last dimensions {inner} for elements {element!r}, got {owner.shape}")
     return NDArray(owner, element)
-
-
-def _borrowed(source):
-    """(NumPy array over the source's memory, its scalar type)."""
-    try:
-        array = source if isinstance(source, np.ndarray) else _as_numpy(source)
-        return array, _types.dtype(array.dtype)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        message = f"from_dlpack: expected an array on the CPU of a type that kernels have, got {type(source).__name__}: {error}"
-        raise RuntimeTypeError_(message) from None
-
-
-def _as_numpy(source):
-    if hasattr(source, "__dlpack__"):
-        return np.from_dlpack(source)
-    if hasattr(source, "__array_interface__") or isinstance(source, (memoryview, bytearray)):
-        return np.asarray(source)
-    raise TypeError("it offers neither DLPack nor a buffer")
 
 
 def _rebuilt(element, shape, values):

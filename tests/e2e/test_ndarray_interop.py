@@ -21,6 +21,13 @@ class Lent:
         return self.array.__dlpack_device__()
 
 
+class LentAsBefore(Lent):
+    """Memory that is offered through DLPack before 1.0, as PyTorch 1.13 does: it has no word for read-only."""
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+
 @mt.kernel
 def scale(x: mt.types.ndarray(dtype=mt.f32, ndim=2), a: mt.f32):
     for i, j in x:
@@ -45,7 +52,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("way", ["numpy", "dlpack", "ndarray", "ndarray of dlpack", "memoryview"])
+@pytest.mark.parametrize("way", ["numpy", "dlpack", "dlpack before 1.0", "ndarray", "ndarray of dlpack", "memoryview"])
 def test_strided_memory_in_place(view, way, rng):
     base = rng.integers(-999, 999, (8, 9)).astype(np.float32)
     x = VIEWS[view](base)
@@ -54,6 +61,7 @@ def test_strided_memory_in_place(view, way, rng):
     lend = {
         "numpy": lambda: x,
         "dlpack": lambda: Lent(x),
+        "dlpack before 1.0": lambda: LentAsBefore(x),
         "ndarray": lambda: mt.from_dlpack(x),
         "ndarray of dlpack": lambda: mt.from_dlpack(Lent(x)),
         "memoryview": lambda: memoryview(x),
@@ -142,6 +150,35 @@ def test_read_only_memory(rng):
     for change in (lambda: x.fill(1), lambda: x.__setitem__(0, 1)):
         with pytest.raises(mt.errors.RuntimeTypeError_, match="read-only"):
             change()
+
+
+@pytest.mark.parametrize("lend", [Lent, LentAsBefore])
+def test_borrowed_memory_is_writable_where_its_owner_lets_others_write(lend):
+    """NumPy's views of what DLPack before 1.0 offers are read-only, and arrays over them were."""
+    base = np.zeros((2, 3), np.float32)
+    x = mt.from_dlpack(lend(base.T))
+    assert not x.is_read_only
+    x[2, 1] = 5
+    scale(x, 2)
+    assert base.tolist() == [[0, 1, 2], [-1, 0, 11]]
+    x = mt.from_dlpack(lend(np.ones(4, np.float32)))
+    assert [x[k] for k in range(4)] == [1] * 4, "the memory lives while anybody sees it"
+    assert mt.from_dlpack(lend(base[:0])).shape == (0, 3)
+
+
+def test_borrowed_memory_is_read_only_where_its_owner_says_so():
+    class Both(bytes):
+        """Offers, as JAX's arrays do, DLPack before 1.0, which has no word for that, and a buffer, which has."""
+
+        __dlpack__ = lambda self, stream=None: base.__dlpack__()
+        __dlpack_device__ = lambda self: base.__dlpack_device__()
+
+    base = np.zeros(4, np.float32)
+    seen = base[:]
+    seen.flags.writeable = False
+    assert mt.from_dlpack(Lent(seen)).is_read_only and mt.from_dlpack(Both(16)).is_read_only
+    with pytest.raises(mt.errors.RuntimeTypeError_, match="Cannot export readonly array"):
+        mt.from_dlpack(LentAsBefore(seen))
 
 
 def test_torch_tensors(rng):
