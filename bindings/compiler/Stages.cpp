@@ -10,6 +10,7 @@
 #include "metate/Pipelines/Stages.h"
 
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -48,15 +49,20 @@ struct JitHome {
 };
 
 /// What the kernel's derivative reads as it was before the primal ran: names of arguments, with the tree's member ("" of an array), and as
-/// users call it. Nothing where there is no derivative: compiling it says why.
+/// users call it.
 std::vector<std::array<std::string, 3>> readBefore(SourceModule &module, const Choices &choices) {
   std::vector<std::array<std::string, 3>> found;
-  nb::gil_scoped_release unlocked;
-  mlir::OwningOpRef<mlir::ModuleOp> copy = module.op().clone();
-  if (llvm::Error failure = makeDerivatives(*copy, optionsOf(choices))) {
-    llvm::consumeError(std::move(failure));
-    return found;
+  std::string error;
+  CompileOptions options = optionsOf(choices);
+  mlir::OwningOpRef<mlir::ModuleOp> copy;
+  {
+    nb::gil_scoped_release unlocked;
+    copy = module.op().clone();
+    if (llvm::Error failure = makeDerivatives(*copy, options))
+      error = llvm::toString(std::move(failure));
   }
+  if (!error.empty())
+    throwCompileError(error);
   for (KernelOp kernel : copy->getOps<KernelOp>())
     for (unsigned k = 0; k < kernel.getNumArguments(); ++k)
       if (auto paths = kernel.getArgAttrOfType<mlir::ArrayAttr>(k, mark::before))
@@ -65,6 +71,33 @@ std::vector<std::array<std::string, 3>> readBefore(SourceModule &module, const C
           found.push_back(
               {name, path.str(), path.empty() ? name : shownMember(kernel, k, path).name});
         }
+  return found;
+}
+
+using PlaceTexts = std::vector<std::array<std::string, 3>>;
+
+/// What each part of the kernel reads and writes, as read_before says it.
+std::vector<std::pair<PlaceTexts, PlaceTexts>> partsOf(SourceModule &module) {
+  std::vector<std::pair<PlaceTexts, PlaceTexts>> found;
+  std::optional<llvm::Expected<std::vector<PartAccesses>>> known;
+  mlir::OwningOpRef<mlir::ModuleOp> copy;
+  {
+    nb::gil_scoped_release unlocked;
+    copy = module.op().clone();
+    known.emplace(partsOfKernel(*copy));
+  }
+  std::vector<PartAccesses> parts = valueOf(std::move(*known));
+  KernelOp kernel = *copy->getOps<KernelOp>().begin();
+  auto textsOf = [&](const std::vector<PartAccesses::Place> &places) {
+    PlaceTexts texts;
+    for (auto &[k, path] : places) {
+      std::string name = kernel.getArgAttrOfType<mlir::StringAttr>(k, mark::name).str();
+      texts.push_back({name, path, path.empty() ? name : shownMember(kernel, k, path).name});
+    }
+    return texts;
+  };
+  for (PartAccesses &part : parts)
+    found.emplace_back(textsOf(part.read), textsOf(part.written));
   return found;
 }
 
@@ -257,6 +290,22 @@ void bindStages(nb::module_ &module) {
       "read_before", &readBefore, nb::arg("module"), nb::arg("choices"),
       "Of a SourceModule of one derivative: [argument, member, what users call it] of what it "
       "reads as it was before the primal ran; the member of an array is empty.");
+  module.def("parts_of", &partsOf, nb::arg("module"),
+             "For each part of a SourceModule's one kernel: what it reads "
+             "and what it writes, as read_before says it.");
+  module.def(
+      "take_part",
+      [](SourceModule &self, unsigned number) {
+        std::string error;
+        {
+          nb::gil_scoped_release unlocked;
+          if (llvm::Error failure = takePartOfKernel(self.op(), number))
+            error = llvm::toString(std::move(failure));
+        }
+        if (!error.empty())
+          throwCompileError(error);
+      },
+      nb::arg("module"), nb::arg("number"), "A SourceModule's one kernel keeps one of its parts.");
   module.def("tree_type_blob", &treeTypeBlob, "The type blob of a tree type's text.");
   module.def("pack", &packEmitted, nb::arg("module"),
              "The bytes of a .metate file of a SourceModule that was compiled.");

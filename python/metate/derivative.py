@@ -24,6 +24,7 @@ from .overlaps import refuse as refuse_overlaps
 from .remembered_call import KeysAgain
 from .value_types import DType, is_python_scalar
 
+_IS_NEEDED_AGAIN = re.compile(r"' that is read here is needed again, but may have been overwritten by then")
 _REFUSAL = re.compile(r'loc\("([^"]+)":(\d+):(\d+)\): (?:error: )?((?:gradient|derivative) of .+)')
 
 
@@ -33,6 +34,14 @@ class _Overwrites(Exception):
     def __init__(self, found: Overwritten):
         super().__init__(found)
         self.found = found
+
+
+class _RunsInParts(Exception):
+    """A kernel is to be called in parts."""
+
+    def __init__(self, parts):
+        super().__init__(parts)
+        self.parts = parts
 
 
 class Derivative(Kernel):
@@ -80,8 +89,8 @@ class Derivative(Kernel):
         """Calls the primal with one argument for each parameter, for a derivative that will be called with the same ones.
 
         known: by derivative, what earlier calls found out, for this and later ones.
-        Returns (what the primal returns, what it overwrote that the derivative needs). With the second one the derivative is to
-        be called by `call_restored`, after it was put back; None: there is no such thing.
+        Returns (what the primal returns, what it overwrote that the derivative needs). The second one calls the derivative (its
+        `run_back`); None: there is no such thing.
         Raises CompilationError where the primal has no derivative.
         """
         last = known.get(self) if known else None
@@ -93,6 +102,8 @@ class Derivative(Kernel):
         kept = None
         try:
             return self.primal._launcher_of(launch)(*arguments), None
+        except _RunsInParts as error:
+            return error.parts.run(arguments)
         except _Overwrites as error:
             kept = Kept(error.found.places)
             if known is not None and self._shape is None and not self.source.packs:
@@ -184,6 +195,9 @@ class Derivative(Kernel):
         """The slow path of `call_primal`: an instance that overwrites nothing which is needed. Raises _Overwrites."""
         kernel, statics, keys, guards, hidden, brief = self.primal._target(home, False, arguments)
         given = self._gathered(arguments)
+        parts = self._in_parts(given)
+        if parts is not None:
+            raise _RunsInParts(parts)
         parameters, places = self._needed_before(self._home(), False, given)
         more = self._guards_of_partners(parameters, both=True)
         if places:
@@ -203,19 +217,68 @@ class Derivative(Kernel):
             raise _at_the_users_line(error) from None
         return Kept(places) if places else None
 
+    def in_parts(self, arguments: tuple) -> Any:
+        """What the primal is called by, with one argument for each parameter, where its derivative is one of parts (parts.py); None:
+        it is called itself. Raises CompilationError where it has no derivative."""
+        try:
+            return self._in_parts(self._without_packs(arguments))
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+
+    def _in_parts(self, given):
+        home = self._home()
+        parameters = self._specialisation(home.options, given)
+        bucket = home.bucket(parameters, False)
+        if bucket.in_parts is not None:
+            return bucket.in_parts
+        try:
+            self._instance_for(home, False, parameters, given)
+        except DerivativeError_ as error:
+            if not _IS_NEEDED_AGAIN.search(str(error)) or self.source.part is not None:
+                raise
+            bucket.in_parts = self._parts(home.options, given)
+            if bucket.in_parts is None:
+                raise
+        return bucket.in_parts
+
+    def _parts(self, options, given):
+        """The primal's parts for these arguments; None: there is one."""
+        from metate_native import _compiler
+
+        from .parts import InParts
+
+        module = self.primal._walk(options, self.primal._specialisation(options, given))[0]
+        accesses = _compiler.parts_of(module)
+        return InParts(self.primal, accesses) if len(accesses) > 1 else None
+
+    def places(self, arguments: tuple, names: list[tuple[str, str, str]]) -> tuple[list, list]:
+        """Of one argument for each parameter: (what the derivative reads as it was before the primal ran, those with the names)."""
+        try:
+            home, given = self._home(), self._without_packs(arguments)
+            parameters = self._specialisation(home.options, given)
+            requirements = self._instance_for(home, False, parameters, given).requirements
+        except CompilationError as error:
+            raise _at_the_users_line(error) from None
+        find = functools.partial(self._places, requirements, parameters, given)
+        return find(requirements.before), find(names)
+
     def _needed_before(self, home, may_alias, given):
         """(specialisation, places): what the derivative for these arguments reads as it was before the primal ran."""
         parameters = self._specialisation(home.options, given)
         requirements = self._instance_for(home, may_alias, parameters, given).requirements
-        if not requirements.before:
-            return parameters, []
+        return parameters, self._places(requirements, parameters, given, requirements.before)
+
+    def _places(self, requirements, parameters, given, names):
+        """Places of arguments, by (argument, member, what users call it)."""
+        if not names:
+            return []
         things, places = dict(zip(parameters, given)), []
         hidden = zip(requirements.hidden, requirements.trees(given))
         things |= {one.name: tree for one, tree in hidden if tree is not None}  # a field that is an argument has its name
-        for name, member, shown in requirements.before:
+        for name, member, shown in names:
             whole = name if name in things else name.partition(".")[0]  # of a member of a struct the array
             places += self._places_of(things[whole], shown, member)
-        return parameters, places
+        return places
 
     def _places_of(self, thing, name, member):
         return [MemberPlace(thing, member, name) if member else ArrayPlace(thing, name)]
@@ -265,13 +328,17 @@ class Derivative(Kernel):
         is_own = module is None
         module, requirements = super()._walk(options, parameters, may_alias, module, given)
         if is_own and self.kind == "grad":
-            requirements.before = list(map(tuple, _compiler.read_before(module, choices_of(options, self._own.get("debug")))))
+            try:
+                found = _compiler.read_before(module, choices_of(options, self._own.get("debug")))
+            except _compiler.CompileError as error:
+                text = f"{self.__name__}: {error}"
+                raise self._at_its_line(CompilationError(text, file=self.source.file, line=self.source.first_line)) from None
+            requirements.before = list(map(tuple, found))
         return module, requirements
 
     def _subject(self):
-        from .object_cache.kernels import Subject
-
-        return Subject([self.source], [f"derivative {self.kind}"])
+        subject = super()._subject()
+        return subject._replace(texts=[*subject.texts, f"derivative {self.kind}"])
 
     def _write(self, module, options, parameters, may_alias, given):
         return self._write_walked(module, options, parameters, may_alias, given, self.kind)

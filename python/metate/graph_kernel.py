@@ -33,6 +33,7 @@ class GraphSource:
 
     returns = None
     is_in_class = False
+    part = None
 
     def __init__(self, name: str, parameters: dict[str, Parameter], place: Place):
         self.name, self.file, self.first_line = name, place.file, place.line

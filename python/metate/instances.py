@@ -66,11 +66,16 @@ def parameters_to_keep(parameters) -> dict:
 
 
 class Bucket:
-    """The instances of one specialisation. The lock is held while one is compiled: a second thread waits for its code."""
+    """The instances of one specialisation. The lock is held while one is compiled: a second thread waits for its code.
+
+    Attributes:
+        in_parts: of a derivative that the compiler refuses: the parts.InParts that are called instead; None: no such thing.
+    """
 
     def __init__(self):
         self.lock = threading.RLock()
         self.instances: list[Compiled] = []
+        self.in_parts: Any = None
 
 
 class Home:

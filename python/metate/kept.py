@@ -78,9 +78,17 @@ class Kept:
     def __init__(self, places: list[Any]):
         self._values = [(place, place.save()) for place in places]
 
-    def put_back(self, latest: dict[Any, tuple[Any, Any]]) -> None:
-        """Writes them to their places. `latest` gets what these hold now, unless it knows them: (place, values) by key."""
+    def run_back(self, derivative: Any, arguments: tuple, latest: dict[Any, tuple[Any, Any]]) -> None:
+        """Puts them back, and calls the derivative."""
+        self.put_back(latest)
+        derivative.call_restored(arguments)
+
+    def put_back(self, latest: dict[Any, tuple[Any, Any]], keys: set | None = None) -> None:
+        """Writes them to their places, or to those with such keys alone. `latest` gets what these hold now, unless it knows them:
+        (place, values) by key."""
         for place, values in self._values:
+            if keys is not None and place.key not in keys:
+                continue
             if place.key not in latest:
                 latest[place.key] = place, place.save()
             place.restore(values)

@@ -382,7 +382,8 @@ class Kernel(KernelViews, _runtime.Callable):
         """What the cache knows a compilation by."""
         from .object_cache.kernels import Subject
 
-        return Subject([self.source])
+        part = self.source.part
+        return Subject([self.source], [] if part is None else [f"part {part}"])
 
     def _load(self, home, module):
         """A kernel of a module's bytes; None where the system refuses them, for want of file numbers, say."""
@@ -513,6 +514,10 @@ class Kernel(KernelViews, _runtime.Callable):
 
         walker = Walker(module, self.source, language_of(options, {**given, **self._own}), may_alias)
         walker.walk(parameters, derivative, numbers)
+        if self.source.part is not None:
+            from metate_native import _compiler
+
+            _compiler.take_part(module, self.source.part)
         return walker.captures.requirements
 
     def __repr__(self):

@@ -412,7 +412,8 @@ def test_what_changes_between_calls(rng):
     check(program, x, loss, rng)
 
 
-def test_states_in_between_are_refused_at_their_line():
+def test_states_in_between_are_refused_without_a_tape():
+    """Under a tape the kernel runs in parts (test_parts.py)."""
     x, loss = field(3, [1, 2, 3]), field(())
 
     @mt.kernel
@@ -424,9 +425,9 @@ def test_states_in_between_are_refused_at_their_line():
         for i in x:
             x[i] = 0
 
+    run()
     with pytest.raises(mt.TaichiCompilationError) as raised:
-        with mt.ad.Tape(loss):
-            run()
+        run.grad()
     assert raised.value.line == run.source.first_line + 5 and "may have been overwritten" in str(raised.value)
 
 

@@ -2,7 +2,9 @@
 #include "metate/Pipelines/Stages.h"
 
 #include "metate/Pipelines/PerTarget.h"
+#include "metate/Transforms/KernelParts.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/StaleReads.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -264,6 +266,49 @@ llvm::Error metate::makeDerivatives(ModuleOp module, const Options &options) {
   if (failed(passes.run(module)))
     return llvm::createStringError("metate-differentiate failed\n" + diagnostics.text);
   return llvm::Error::success();
+}
+
+static llvm::Error runOnKernels(ModuleOp module, std::unique_ptr<Pass> last = nullptr) {
+  DiagnosticText diagnostics(module.getContext());
+  PassManager passes(module.getContext());
+  passes.addNestedPass<KernelOp>(createPromoteLocals());
+  if (last)
+    passes.addNestedPass<KernelOp>(std::move(last));
+  if (failed(passes.run(module)))
+    return llvm::createStringError("a kernel's parts: failed\n" + diagnostics.text);
+  return llvm::Error::success();
+}
+
+llvm::Error metate::takePartOfKernel(ModuleOp module, unsigned number) {
+  return runOnKernels(module, createTakePart({number}));
+}
+
+llvm::Expected<std::vector<PartAccesses>> metate::partsOfKernel(ModuleOp module) {
+  if (llvm::Error error = runOnKernels(module))
+    return error;
+  KernelOp kernel = *module.getOps<KernelOp>().begin();
+  std::vector<PartAccesses> found;
+  for (auto &statements : KernelParts::of(kernel).parts) {
+    PartAccesses &part = found.emplace_back();
+    for (Operation *statement : statements)
+      statement->walk([&](Operation *op) {
+        std::optional<MemoryAccess> access = MemoryAccess::of(op);
+        auto argument = access ? dyn_cast<BlockArgument>(access->base) : BlockArgument();
+        if (!argument || isLocalArray(kernel, argument))
+          return;
+        PartAccesses::Place place(argument.getArgNumber(), access->path.str());
+        if (access->reads())
+          part.read.push_back(place);
+        if (access->writes())
+          part.written.push_back(place);
+      });
+  }
+  auto changesCells = [](Operation *op) {
+    return mayChangeCells(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  if (kernel->walk(changesCells).wasInterrupted())
+    found.resize(std::min<size_t>(found.size(), 1));
+  return found;
 }
 
 llvm::Error metate::emitFor(ModuleOp module, llvm::ArrayRef<TargetPtr> targets,

@@ -74,10 +74,10 @@ private:
     auto flags = arith::FastMathFlags::fast;
     bool any = false;
     kernel.walk([&](arith::ArithFastMathInterface op) {
-      arith::FastMathFlags allowed = op.getFastMathFlagsAttr().getValue();
-      if (allowed == arith::FastMathFlags::none)
+      arith::FastMathFlagsAttr allowed = op.getFastMathFlagsAttr(); // null: of a conversion
+      if (!allowed || allowed.getValue() == arith::FastMathFlags::none)
         return op->setAttr(staysExact, UnitAttr::get(kernel.getContext()));
-      flags = flags & allowed;
+      flags = flags & allowed.getValue();
       any = true;
     });
     return any ? flags : arith::FastMathFlags::none;
@@ -87,7 +87,8 @@ private:
   static void allow(KernelOp kernel, arith::FastMathFlags flags) {
     auto attribute = arith::FastMathFlagsAttr::get(kernel.getContext(), flags);
     kernel.walk([&](arith::ArithFastMathInterface op) {
-      bool isNew = op.getFastMathFlagsAttr().getValue() == arith::FastMathFlags::none;
+      arith::FastMathFlagsAttr allowed = op.getFastMathFlagsAttr();
+      bool isNew = allowed && allowed.getValue() == arith::FastMathFlags::none;
       if (!op->removeAttr(staysExact) && isNew)
         op->setAttr(op.getFastMathAttrName(), attribute);
     });

@@ -54,6 +54,15 @@ def PromoteLocals : Metate_Pass<"metate-promote-locals", "::metate::KernelOp"> {
   let statistics = [Statistic<"promoted", "promoted", "variables promoted">];
 }
 
+def TakePart : Metate_Pass<"metate-take-part", "::metate::KernelOp"> {
+  let summary = "a kernel keeps one part of its statements";
+  let description = [{
+    With `number=1`, before: `metate.range ... { A }; metate.range ... { B }`; after: the second loop alone. Parts are as many as there can be: statements that share a
+    value or a variable stay together (KernelParts.h). The kernel's variables must be values.
+  }];
+  let options = [Option<"number", "number", "unsigned", "0", "which part, the first is 0">];
+}
+
 def UpliftWhile : Metate_Pass<"metate-uplift-while", "::metate::KernelOp"> {
   let summary = "loops that count up to a bound which does not change have bounds";
   let description = [{

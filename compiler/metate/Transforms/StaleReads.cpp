@@ -208,11 +208,12 @@ std::optional<ReadStates> ReadStates::of(KernelOp kernel, const CombinedPlaces &
   return states;
 }
 
-/// May the operation change which cells of the tree are active?
-static bool mayChangeCells(Operation *op, Value tree) {
+bool metate::mayChangeCells(Operation *op) {
   auto cell = dyn_cast<CellOpInterface>(op);
-  return cell && cell.getTree() == tree &&
-         (cell.changesActivity() || (cell.writesMember() && !isAtOwnCell(cell)));
+  if (!cell || !(cell.changesActivity() || (cell.writesMember() && !isAtOwnCell(cell))))
+    return false;
+  std::optional<TreePath> path = findPath(cast<TreeType>(cell.getTree().getType()), cell.getPath());
+  return !path || path->lastActivity() >= 0;
 }
 
 LogicalResult metate::checkVisitedCells(KernelOp kernel, const NeededValues &needed) {
@@ -231,7 +232,8 @@ LogicalResult metate::checkVisitedCells(KernelOp kernel, const NeededValues &nee
     Operation *top = body.findAncestorOpInBlock(*op), *changes = nullptr;
     for (Operation *next = top; next && !changes; next = next->getNextNode())
       next->walk([&](Operation *other) {
-        if (mayChangeCells(other, tree))
+        auto cell = dyn_cast<CellOpInterface>(other);
+        if (cell && cell.getTree() == tree && mayChangeCells(other))
           changes = other;
         return changes ? WalkResult::interrupt() : WalkResult::advance();
       });

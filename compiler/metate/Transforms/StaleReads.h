@@ -22,6 +22,9 @@ struct ReadStates {
 /// May the write overwrite what was read, after it was read? Both are of one member or array.
 bool mayOverwrite(const MemoryAccess &read, const MemoryAccess &write);
 
+/// May the operation change which cells of a tree are active?
+bool mayChangeCells(mlir::Operation *op);
+
 /// Which cells are active is asked as the kernel left them: a loop over a tree's cells visits in reverse those that are active when the kernel has run. Fails
 /// where the kernel may have changed that since.
 mlir::LogicalResult checkVisitedCells(KernelOp kernel, const NeededValues &needed);

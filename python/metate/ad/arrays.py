@@ -10,6 +10,7 @@ from ..errors import RuntimeTypeError_
 from ..kept import Kept, putting_back
 from ..kernel import Kernel
 from ..ndarray import from_dlpack, ndarray
+from ..parts import KeptOfParts
 from ..overlaps import refuse as refuse_overlaps
 from ..remembered_call import RememberedCall, at_hand
 
@@ -54,18 +55,17 @@ class Call:
         with at_hand(self._remembered):
             return (self.kernel if which is None else getattr(self.kernel, which)).call_bound(self.arguments)
 
-    def run_kept(self) -> Kept | None:
+    def run_kept(self) -> Kept | KeptOfParts | None:
         """Calls the kernel; what it overwrote that its gradient needs."""
         with at_hand(self._remembered):
             return self.kernel.grad.call_primal(self.with_derivatives("grad", {}).arguments)[1]
 
-    def run_back(self, kept: Kept | None) -> None:
+    def run_back(self, kept: Kept | KeptOfParts | None) -> None:
         """Calls the gradient, for what `run_kept` has given."""
         if kept is None:
             return self.run("grad")
         with putting_back() as latest, at_hand(self._remembered):
-            kept.put_back(latest)
-            self.kernel.grad.call_restored(self.arguments)
+            kept.run_back(self.kernel.grad, self.arguments, latest)
 
     def with_derivatives(self, kind: str, values: dict[int, Any]) -> Call:
         """The same call with new views that have gradients ("grad") or duals: those given, zeros of others."""

@@ -17,6 +17,7 @@ from ..errors import RuntimeError_, RuntimeTypeError_
 from ..fields import gradients
 from ..graph_kernel import GraphKernel
 from ..kept import Kept, Overwritten, putting_back
+from ..parts import KeptOfParts
 from ..remembered_call import RememberedCall, at_hand
 from .checking import Checker, called
 from .validation import Validation
@@ -65,7 +66,7 @@ class Tape:
         self.modes: list[str] = []
         self._remembered: list[RememberedCall | None] = []  # of each call, None of functions
         self.unseen = Validation() if validation else None  # what sees calls that are not remembered
-        self._kept: list[Kept | None] = []
+        self._kept: list[Kept | KeptOfParts | None] = []
         self._overwritten: dict[Any, Overwritten] = {}
         self._checker = Checker(loss, grad_check) if grad_check else None
         self._stack, self._validation = contextlib.ExitStack(), contextlib.ExitStack()
@@ -115,15 +116,15 @@ class Tape:
             for (function, arguments), call, kept in zip(*map(reversed, (self.calls, self._remembered, self._kept))):
                 if function.grad is None:
                     raise RuntimeError_(f"Tape: '{function.__name__}' has no gradient: write one and decorate it with @grad_for")
-                if kept is not None:
-                    kept.put_back(latest)
                 with at_hand(call):
-                    if self.unseen is not None:
+                    if self.unseen is not None and not isinstance(kept, KeptOfParts):
+                        if kept is not None:
+                            kept.put_back(latest)
                         self.unseen.reverse(function, arguments, kept is not None)
                     elif kept is None:
                         called(function.grad, arguments)
                     else:
-                        function.grad.call_restored(arguments)
+                        kept.run_back(function.grad, arguments, latest)
         with recording.watching(self.unseen):
             if self._checker is not None:
                 self._checker.check(self.calls)
@@ -143,7 +144,10 @@ class Tape:
             return None
         call, kept = RememberedCall(kernel.__name__), None
         follows = self.loss is not None  # else nobody calls derivatives
-        if self.unseen is not None:
+        parts = kernel.grad.numbered.in_parts(bound) if self.unseen is not None and follows else None
+        if parts is not None:
+            result, kept = parts.run(bound, self.unseen)
+        elif self.unseen is not None:
             kept = kernel.grad.numbered.keep(bound) if follows else None
             result = self.unseen.run(kernel, bound, call)
         else:

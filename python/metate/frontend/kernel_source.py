@@ -10,7 +10,13 @@ from .source import SourceFunction
 
 
 class KernelSource(SourceFunction):
-    """The source of a kernel: of an argument pack `p` its parameters are the members, `p.a`."""
+    """The source of a kernel: of an argument pack `p` its parameters are the members, `p.a`.
+
+    Attributes:
+        part: the number of the part of the kernel that it stands for (parts.py); None: all of it.
+    """
+
+    part: int | None = None
 
     @functools.cached_property
     def parameters(self) -> dict[str, Parameter]:
