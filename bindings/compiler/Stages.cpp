@@ -8,11 +8,13 @@
 #include "metate/Layout/TypeBlob.h"
 #include "metate/Module/Module.h"
 #include "metate/Pipelines/Stages.h"
+#include "metate/Remarks/Remarks.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -71,6 +73,24 @@ std::vector<std::array<std::string, 3>> readBefore(SourceModule &module, const C
           found.push_back(
               {name, path.str(), path.empty() ? name : shownMember(kernel, k, path).name});
         }
+  return found;
+}
+
+/// (file, line, column, text) of what a derivative is zero for (ZeroDerivatives.h).
+std::vector<std::tuple<std::string, unsigned, unsigned, std::string>>
+zeroGradients(SourceModule &module, const Choices &choices) {
+  CompileOptions options = optionsOf(choices);
+  std::vector<Remark> remarks;
+  {
+    nb::gil_scoped_release unlocked;
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module.op().clone();
+    CollectedRemarks collected(copy->getContext(), remarks);
+    llvm::consumeError(makeDerivatives(*copy, options)); // who compiles it says why
+  }
+  std::vector<std::tuple<std::string, unsigned, unsigned, std::string>> found;
+  for (const Remark &remark : remarks)
+    if (remark.pass == "differentiate" && remark.subject == "gradients")
+      found.emplace_back(remark.file, remark.line, remark.column, remark.text);
   return found;
 }
 
@@ -293,6 +313,10 @@ void bindStages(nb::module_ &module) {
   module.def("parts_of", &partsOf, nb::arg("module"),
              "For each part of a SourceModule's one kernel: what it reads "
              "and what it writes, as read_before says it.");
+  module.def(
+      "zero_gradients", &zeroGradients, nb::arg("module"), nb::arg("choices"),
+      "Of a SourceModule of one derivative: (file, line, column, text) where all of what its "
+      "kernel computes of a variable has the derivative zero.");
   module.def(
       "take_part",
       [](SourceModule &self, unsigned number) {

@@ -114,6 +114,7 @@ class Holdings:
         self.partners = weakref.WeakSet()  # fields: the gradients and duals that have a place
         self.shaped = weakref.WeakKeyDictionary()  # fields: those made with a shape -> how they were laid out
         self.interpreted = []  # kernel.py: _compiler.InterpretedModule; kept for their findings
+        self.zero_gradients = []  # derivative.py: findings of metate check
         self.random_keys = RandomKeys(random_seed)
         self.field_memory = weakref.WeakSet()  # fields: the trees that its fields are views of, for the profiler
         self.reports = []  # kernel.py: (kernel, report.Compilation) of each instance, where the context keeps them
@@ -306,6 +307,7 @@ def impose(**options):
 
 def _findings_of(holdings) -> list:
     found = [finding for one in holdings for module in list(one.interpreted) for finding in module.take_findings()]
+    found += [finding for one in holdings for finding in one.zero_gradients]
     return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column))
 
 

@@ -14,6 +14,7 @@ import re
 import types as python_types
 from typing import Any
 
+from . import context as _context
 from .errors import CompilationError, DerivativeError_, RuntimeError_
 from .frontend.annotations import leaf_types
 from .frontend.specialize import ArrayParameter, StructArrayParameter, TreeParameter
@@ -21,6 +22,7 @@ from .kept import ArrayPlace, Kept, MemberPlace, Overwritten
 from .kernel import _ALIAS, Kernel, _at_the_users_line
 from .kernel_views import choices_of
 from .overlaps import refuse as refuse_overlaps
+from .record import Record
 from .remembered_call import KeysAgain
 from .value_types import DType, is_python_scalar
 
@@ -34,6 +36,20 @@ class _Overwrites(Exception):
     def __init__(self, found: Overwritten):
         super().__init__(found)
         self.found = found
+
+
+class ZeroGradient(Record):
+    """A finding of `metate check`, as those of the interpreter are: see `_note_zeros`."""
+
+    file: str
+    line: int
+    column: int
+    kernel: str
+    message: str
+    kind: str = "gradient"
+    iteration: str = ""
+    callers: tuple = ()
+    count: int = 1
 
 
 class _RunsInParts(Exception):
@@ -328,13 +344,24 @@ class Derivative(Kernel):
         is_own = module is None
         module, requirements = super()._walk(options, parameters, may_alias, module, given)
         if is_own and self.kind == "grad":
+            choices = choices_of(options, self._own.get("debug"))
             try:
-                found = _compiler.read_before(module, choices_of(options, self._own.get("debug")))
+                requirements.before = list(map(tuple, _compiler.read_before(module, choices)))
             except _compiler.CompileError as error:
-                text = f"{self.__name__}: {error}"
-                raise self._at_its_line(CompilationError(text, file=self.source.file, line=self.source.first_line)) from None
-            requirements.before = list(map(tuple, found))
+                if not _REFUSAL.search(str(error)):  # else compiling says so
+                    text = f"{self.__name__}: {error}"
+                    raise CompilationError(text, file=self.source.file, line=self.source.first_line) from None
+            if options.arch == _context.interp and not options.stop:  # metate check
+                self._note_zeros(_compiler.zero_gradients(module, choices))
         return module, requirements
+
+    def _note_zeros(self, found):
+        """What `metate check` says of derivatives that are zero where a user may have meant otherwise."""
+        noted = _context.current().holdings.zero_gradients
+        for file, line, column, text in found:
+            finding = ZeroGradient(file=file, line=line, column=column, kernel=self.primal.__name__, message=text)
+            if finding not in noted:
+                noted.append(finding)
 
     def _subject(self):
         subject = super()._subject()

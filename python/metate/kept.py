@@ -14,12 +14,17 @@ class MemberPlace:
     def __init__(self, tree: Any, member: str, name: str):
         self._tree, self._number, self.name = tree, tree._indices[member], name
         self.key = id(tree), self._number
+        self._has_bounds = None not in tree.type.members[member].shape  # none below a hash level
 
     def save(self) -> Any:
-        return self._tree._read_dense(self._number)
+        return self._tree._read_dense(self._number) if self._has_bounds else self._tree._cells(self._number)
 
     def restore(self, values: Any) -> None:
-        self._tree._write_dense(self._number, values)
+        if self._has_bounds:
+            self._tree._write_dense(self._number, values)
+            return
+        for coordinates, value in zip(values[0].tolist(), values[1]):
+            self._tree._write(self._number, tuple(coordinates), value)
 
 
 class ArrayPlace:

@@ -51,6 +51,7 @@ FILMS = {
     "wave_inverse": (144, 60, 1),
     "diffmpm": (None, 36, 1),
     "mass_spring": (None, 160, 1),
+    "billiards": (None, 40, 1),
     "fit": (None, 100, 2),
 }
 

@@ -252,6 +252,35 @@ def test_sparse_cells_stay(rng):
     assert np.allclose(found[[0, 1, 4, 5]], expected[[0, 1, 4, 5]]) and not found[[2, 3, 6, 7]].any()
 
 
+def test_cells_without_bounds(rng):
+    """Below a hash level values are kept cell by cell."""
+    x, loss = mt.Vector.field(2, mt.f64, needs_grad=True), field(())
+    mt.root.hash(mt.i).dense(mt.i, 2).place(x, x.grad)
+
+    @mt.kernel
+    def square():
+        for i in x:
+            x[i] = x[i] * x[i]
+
+    @mt.kernel
+    def run():
+        for i in x:
+            x[i] = mt.sin(x[i])
+        for i in x:
+            loss[None] += x[i].dot(x[i])
+            x[i] = x[i] * x[i].x
+
+    values = {i: rng.random(2) + 0.5 for i in (-7, 5)}
+    for i, value in values.items():
+        x[i] = value
+    with mt.ad.Tape(loss):
+        square()
+        run()
+    for i, value in values.items():
+        expected = 2 * np.sin(value**2) * np.cos(value**2) * 2 * value
+        assert np.allclose(x.grad[i], expected)
+
+
 def test_validation_sees_parts(rng):
     """A tape with validation calls parts too, and finds what another kernel overwrites."""
     mt.init(debug=True, default_fp=mt.f64)

@@ -21,7 +21,7 @@ PROGRAMS = sorted(
 FILMED = {
     *("cornell_box", "differential_evolution", "euler_fluid", "implicit_fem", "karman", "marching_squares", "pbf", "physarum"),
     *("poisson_disk", "reaction_diffusion", "sph", "wave_inverse", "diffmpm"),
-    *("fit", "mass_spring"),
+    *("billiards", "fit", "mass_spring"),
 }
 SIZES = {
     "fractal": 32,
@@ -81,6 +81,7 @@ CHECKED = {
 LISTS = {"sparse/dynamic", "sparse/point_cloud_hashing"}  # at these sizes, with several elements in a list
 # The same of those that are filmed, and where in them an iteration takes the next place of a list: who comes first is anyone.
 CHECKED_FILMS = {
+    "billiards": (2, ()),
     "cornell_box": (4, ()),
     "differential_evolution": (4, ()),
     "euler_fluid": (12, ()),

@@ -126,6 +126,36 @@ def test_every_check_has_a_wrong_program():
     assert kinds == {*context.CHECKS, "bounds"}
 
 
+def test_derivatives_that_are_zero():
+    """All of a variable goes through what has the derivative zero; not where something else is computed of it, or stop_grad says so."""
+
+    def run():
+        x, y, w, u, s = (mt.field(mt.f32, 4, needs_grad=True) for _ in range(5))
+        loss = mt.field(mt.f32, (), needs_grad=True)
+
+        @mt.kernel
+        def count():
+            for i in x:
+                if x[i] > 0.5:  # all of x
+                    loss[None] += 1.0
+                loss[None] += mt.floor(y[i]) * 2 + mt.select(u[i] > 0, 1.0, 2.0)
+                k = mt.cast(w[i], mt.i32)
+                loss[None] += w[i] - k + mt.cast(mt.stop_grad(s[i]), mt.i32)
+
+        for _ in range(2):
+            with mt.ad.Tape(loss):
+                count()
+
+    first = next(k for k, line in enumerate(open(__file__), 1) if "# all of x" in line)
+    found = [(f.kind, f.line, f.kernel, f.message.partition(",")[0], f.count) for f in findings_of(run, "")]
+    words = "all that the kernel computes of '{}' goes through this {}"
+    assert found == [
+        ("gradient", first, "count", words.format("x", "comparison"), 1),
+        ("gradient", first + 2, "count", words.format("y", "rounding"), 1),
+        ("gradient", first + 2, "count", words.format("u", "comparison"), 1),
+    ]
+
+
 def test_debug_mode_does_not_end_what_goes_on():
     @mt.kernel(debug=True)
     def beyond(x: programs.Ints):

@@ -12,6 +12,7 @@
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/ReverseMode.h"
 #include "metate/Transforms/StaleReads.h"
+#include "metate/Transforms/ZeroDerivatives.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
@@ -58,6 +59,7 @@ private:
     DerivativePlaces places(kernel);
     if (failed(checkPlaces(kernel, mode, places)))
       return failure();
+    remarkZeroDerivatives(kernel, places);
     WriteNumbers numbers(kernel);
     dropWhatOnlyShows(kernel, /*asserts=*/mode == reverseMode);
     ++differentiated;

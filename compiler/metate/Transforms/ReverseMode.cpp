@@ -190,6 +190,8 @@ LogicalResult ReverseMode::sweepIf(scf::IfOp branch) {
                                 /*withElse=*/true);
   for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
     OpBuilder::InsertionGuard guard(builder);
+    if (!to.front().empty()) // of a branch that gives nothing the terminator is there
+      to.front().getTerminator()->erase();
     builder.setInsertionPointToEnd(&to.front());
     if (failed(sweep(from.front(), /*keeps=*/false)))
       return failure();
