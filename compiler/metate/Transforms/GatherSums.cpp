@@ -138,8 +138,10 @@ public:
   void rewrite() {
     OpBuilder builder(loop);
     for (auto &[key, sum] : sums) {
-      if (sum.isAtIteration()) // stays: an iteration owns the place as it is
+      if (sum.isAtIteration()) {
+        keepHere(sum);
         continue;
+      }
       write(builder, sum);
       for (Addition &addition : sum.additions)
         addition.op->erase();
@@ -152,6 +154,18 @@ public:
   }
 
 private:
+  /// Its additions stay in the loop: an iteration owns the place, unless another sum that stays may meet it.
+  void keepHere(Sum &sum) {
+    SumAccess mine = *SumAccess::of(sum.additions.front().op);
+    bool isShared = llvm::any_of(sums, [&](auto &other) {
+      return &other.second != &sum && other.second.isAtIteration() &&
+             SumAccess::of(other.second.additions.front().op)->mayMeet(mine);
+    });
+    if (!isShared)
+      for (Addition &addition : sum.additions)
+        makePlain(addition.op);
+  }
+
   static std::optional<Addition> additionOf(Operation *op) {
     auto isSum = [](arith::AtomicRMWKind kind) {
       return kind == arith::AtomicRMWKind::addf || kind == arith::AtomicRMWKind::addi;

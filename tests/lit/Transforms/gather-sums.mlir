@@ -60,7 +60,9 @@ metate.kernel @cleared(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
 // CHECK: metate.range
 // CHECK:   memref.store %{{.*}}, %[[Y]]
 // CHECK: metate.range (%[[I:.*]]) =
-// CHECK:   memref.atomic_rmw addf %{{.*}}, %[[Z]][%[[I]]]
+// CHECK:   %[[OLD:.*]] = memref.load %[[Z]][%[[I]]]
+// CHECK:   %[[NEW:.*]] = arith.addf %[[OLD]]
+// CHECK:   memref.store %[[NEW]], %[[Z]][%[[I]]]
 // CHECK-NOT: metate.range
 metate.kernel @ownToo(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>, %n: index) {
   %c1 = arith.constant 1 : index
@@ -69,6 +71,25 @@ metate.kernel @ownToo(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>, %
     %left = arith.subi %i, %c1 : index
     %0 = memref.atomic_rmw addf %a, %y[%left] : (f32, memref<?xf32>) -> f32
     %1 = memref.atomic_rmw addf %a, %z[%i] : (f32, memref<?xf32>) -> f32
+    metate.yield
+  }
+  metate.return
+}
+
+// Of two sums that stay, one iteration's place may be another one's of the other: both stay atomic.
+// CHECK-LABEL: metate.kernel @bothStay
+// CHECK: metate.range
+// CHECK: metate.range
+// CHECK:   memref.atomic_rmw addf
+// CHECK:   memref.atomic_rmw addf
+metate.kernel @bothStay(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %z: memref<?x?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  metate.range (%i, %j) = (%c1, %c1) to (%n, %n) {
+    %a = memref.load %x[%i, %j] : memref<?x?xf32>
+    %left = arith.subi %i, %c1 : index
+    %0 = memref.atomic_rmw addf %a, %y[%left, %j] : (f32, memref<?x?xf32>) -> f32
+    %1 = memref.atomic_rmw addf %a, %z[%i, %j] : (f32, memref<?x?xf32>) -> f32
+    %2 = memref.atomic_rmw addf %a, %z[%j, %i] : (f32, memref<?x?xf32>) -> f32
     metate.yield
   }
   metate.return
