@@ -17,6 +17,10 @@ KINDS = {
     "the same for mpm88's first positions in NumPy": "frame-numpy",
     "compile the mpm88 substep": "mpm88",
     "compile mpm3d's P2G": "mpm3d",
+    "compile B14's wave": "wave",
+    "compile B14's wave and its gradient": "wave-gradient",
+    "compile B14's mpm": "mpm",
+    "compile B14's mpm and its gradient": "mpm-gradient",
 }
 
 

@@ -2,7 +2,8 @@
 
 cold, warm: from before the import to the first result of a small kernel, without and with the package's cache
 on disk (in FOLDER); frame, frame-numpy: to the first positions of mpm88, with the cache, read as single cells or as an array;
-mpm88, mpm3d: the first call of kernels, less a later one, in a process that has run another.
+mpm88, mpm3d, wave, mpm: the first call of kernels, less a later one, in a process that has run another; wave-gradient, mpm-gradient: with
+the kernels of their gradients.
 """
 
 import time
@@ -59,12 +60,18 @@ def compiling(kind):
     """Seconds of the first step of a program beyond those of later ones."""
     import numpy as np
 
-    from programs import empty, mpm
+    from programs import empty, gradients, mpm
 
     empty.make()
     rng = np.random.default_rng(7)
     if kind == "mpm88":
         program = mpm.mpm88({"x": rng.random((8192, 2), np.float32) * 0.4 + 0.2}, particles=8192, grid=128, dt=2e-4)
+    elif kind.startswith("wave"):
+        inputs = {"u": rng.random((64, 64), np.float32), "target": rng.random((64, 64), np.float32)}
+        program = gradients.wave(inputs, n=64, turns=2, backward=kind.endswith("gradient"))
+    elif kind in ("mpm", "mpm-gradient"):
+        inputs = {"x": (0.3 + 0.3 * rng.random((8192, 2))).astype(np.float32)}
+        program = gradients.mpm(inputs, particles=8192, n=64, turns=2, backward=kind.endswith("gradient"))
     else:
         program = mpm.p2g3(mpm.random_particles3(rng, 8192), particles=8192, grid=128)
     times = []
