@@ -2,8 +2,8 @@
 
 cold, warm: from before the import to the first result of a small kernel, without and with the package's cache
 on disk (in FOLDER); frame, frame-numpy: to the first positions of mpm88, with the cache, read as single cells or as an array;
-mpm88, mpm3d, wave, mpm: the first call of kernels, less a later one, in a process that has run another; wave-gradient, mpm-gradient: with
-the kernels of their gradients.
+mpm88, mpm3d, wave, mpm: the first call of kernels, less a later one, in a process that has run another; wave-gradient,
+mpm-gradient: with the kernels of their gradients.
 """
 
 import time

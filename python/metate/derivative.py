@@ -234,8 +234,8 @@ class Derivative(Kernel):
         return Kept(places) if places else None
 
     def in_parts(self, arguments: tuple) -> Any:
-        """What the primal is called by, with one argument for each parameter, where its derivative is one of parts (parts.py); None:
-        it is called itself. Raises CompilationError where it has no derivative."""
+        """What the primal is called by, with one argument for each parameter, where its derivative is one of parts (parts.py).
+        None: it is called itself. Raises CompilationError where it has no derivative."""
         try:
             return self._in_parts(self._without_packs(arguments))
         except CompilationError as error:
@@ -268,7 +268,8 @@ class Derivative(Kernel):
         return InParts(self.primal, accesses) if len(accesses) > 1 else None
 
     def places(self, arguments: tuple, names: list[tuple[str, str, str]]) -> tuple[list, list]:
-        """Of one argument for each parameter: (what the derivative reads as it was before the primal ran, those with the names)."""
+        """(what the derivative reads as it was before the primal ran, places with the names), of one argument for each
+        parameter."""
         try:
             home, given = self._home(), self._without_packs(arguments)
             parameters = self._specialisation(home.options, given)

@@ -10,6 +10,7 @@ import functools
 import threading
 import time
 import weakref
+from typing import Any
 
 from .errors import RuntimeError_, TreeError
 from .frontend import specialize

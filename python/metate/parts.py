@@ -37,7 +37,7 @@ class InParts:
     def __init__(self, kernel: Kernel, accesses: list[tuple[list, list]]):
         self.parts = [Part(kernel, number) for number in range(len(accesses))]
         self._name = kernel.__name__
-        # What any part reads, for the kernel may be called again: this call's values of then are those that the next one overwrites.
+        # What any part reads: the kernel may be called again, and overwrite what this call left.
         read = {tuple(one) for reads, _ in accesses for one in reads}
         self._overwritten = [sorted({tuple(one) for one in writes} & read) for _, writes in accesses]
 

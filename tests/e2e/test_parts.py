@@ -5,7 +5,10 @@ import pytest
 
 import metate as mt
 
-from .test_overwritten import begin, check, field  # noqa: F401: `begin` runs before each test
+from . import test_overwritten
+from .test_overwritten import check, field
+
+begin = test_overwritten.begin  # runs before each test
 
 
 def test_a_state_between_two_loops(rng):

@@ -127,7 +127,7 @@ def test_every_check_has_a_wrong_program():
 
 
 def test_derivatives_that_are_zero():
-    """All of a variable goes through what has the derivative zero; not where something else is computed of it, or stop_grad says so."""
+    """All of a variable goes through what has the derivative zero: not where more is computed of it, or stop_grad."""
 
     def run():
         x, y, w, u, s = (mt.field(mt.f32, 4, needs_grad=True) for _ in range(5))

@@ -90,7 +90,7 @@ private:
 };
 } // namespace
 
-static StringRef nameOf(Operation *op) {
+static StringRef wordsFor(Operation *op) {
   if (isa<arith::CmpFOp, arith::SelectOp>(op))
     return "this comparison";
   if (isa<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(op))
@@ -120,7 +120,7 @@ void metate::remarkZeroDerivatives(KernelOp kernel, const DerivativePlaces &plac
     if (!variable.ways.isSmooth && variable.ways.through)
       remarkNoted(variable.ways.through, "differentiate", "gradients")
           << ("all that the kernel computes of '" + shownName(kernel, variable.read) +
-              "' goes through " + nameOf(variable.ways.through) +
+              "' goes through " + wordsFor(variable.ways.through) +
               ", whose derivative is zero: no gradient comes back; compute with the number itself, "
               "or say mt.stop_grad")
                  .str();

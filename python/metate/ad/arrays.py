@@ -10,8 +10,8 @@ from ..errors import RuntimeTypeError_
 from ..kept import Kept, putting_back
 from ..kernel import Kernel
 from ..ndarray import from_dlpack, ndarray
-from ..parts import KeptOfParts
 from ..overlaps import refuse as refuse_overlaps
+from ..parts import KeptOfParts
 from ..remembered_call import RememberedCall, at_hand
 
 READ, WRITE = 1, 2  # metate_access
