@@ -1,9 +1,9 @@
-"""A stroke that is learned: from where, and how fast, must the cue ball go, so that one ball of the triangle which it breaks ends on
-a mark? Gradient descent finds out, through all collisions; each frame is one try, the paths of the first one in grey.
+"""A stroke that is learned: from where, and how fast, must the cue ball go, so that one ball of the triangle that it breaks ends
+on a mark? Gradient descent finds out, through all collisions; each frame is one try, the paths of the first one in grey.
 
-Balls slow down as they roll and lose speed along the line of centers when they meet; cushions mirror them. They meet at their time of
-impact within a step: did they at its end, what follows would jump while the cue ball's beginning is moved, and gradients, which see no
-jumps, would be wrong with respect to positions. After billiards.py of difftaichi (Y. Hu et al., 2020).
+Balls slow down as they roll and lose speed along the line of centers when they meet; cushions mirror them. They meet at their
+time of impact within a step: did they at its end, what follows would jump while the cue ball's beginning is moved, and gradients,
+which see no jumps, would be wrong with respect to positions. After billiards.py of difftaichi (Y. Hu et al., 2020).
 
 python examples/billiards.py --size 4 --frames 40 --out stroke.gif
 """
@@ -71,14 +71,14 @@ def strike():
 
 
 def learn(most=0.05):
-    """A stroke, and a step of the descent; the loss. The step would end at 0 if the loss fell evenly, but it is at most so long."""
+    """A stroke, and a step of the descent; the loss. If the loss fell evenly, the step would end at 0; it is at most so long."""
     with ti.ad.Tape(loss):
         strike()
     gradient = np.array([x.grad[0, 0], v.grad[0, 0]])
-    scale = np.array([1, 0.03])  # across the stroke, lengths are measured in smaller units: all depends more on them
+    scale = np.array([1, 0.03])  # all depends much more on what lies across the stroke: smaller steps there
     scaled = scale * gradient
-    step = loss[None] * scaled / (scaled**2).sum()
-    step *= scale * min(1, most / np.linalg.norm(step))
+    step = loss[None] * scaled / max((scaled**2).sum(), 1e-30)
+    step *= scale * most / max(np.linalg.norm(step), most)
     x[0, 0], v[0, 0] = x[0, 0] - step[0], v[0, 0] - step[1]
     return loss[None]
 

@@ -235,6 +235,12 @@ class Program:
             *("square", (place, (place + 1) % len(self.kinds)), 1) if way == "cells" else (way, (place,), pick.randrange(N))
         )
 
+    def left(self, step: Step) -> range:
+        """The elements of the cell that a "leave" deactivates."""
+        width = 2 if self.kinds[step.places[0]] == "pointer" else 1
+        begin = step.shift // width * width
+        return range(begin, begin + width)
+
     def __str__(self):
         return f"{self.seed}: {', '.join(self.kinds)}: {'; '.join(map(str, self.steps))}"
 
@@ -340,9 +346,7 @@ def _written(program, step):
     elif step.what == "cell":
         cells = [step.shift]
     elif step.what == "leave":
-        width = 2 if program.kinds[place] == "pointer" else 1
-        begin = step.shift // width * width
-        cells = range(begin, begin + width)
+        cells = program.left(step)
     else:
         cells = range(N)
     return {(place, cell, part) for cell in cells for part in parts}
@@ -363,6 +367,9 @@ def gradients(machine: Machine, replays: bool) -> list:
     for step, saved in reversed(list(zip(machine.program.steps, after))):
         if step.what in ("fill", "from_numpy"):  # what was there before has no influence
             machine.at(step.places[0]).grad.fill(0)
+        if step.what == "leave":  # nor what was in a cell that is given up: memory as it was makes it active again
+            for cell in machine.program.left(step):
+                machine.at(step.places[0]).grad[cell] = np.zeros(machine.shape[1:])[()]
         if step.what not in NAMES:
             continue
         if replays:

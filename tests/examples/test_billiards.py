@@ -1,4 +1,4 @@
-"""A stroke that is learned: its gradient against differences, also over many steps' lengths, what collisions keep, and the descent."""
+"""A stroke that is learned: its gradient against differences, also over two steps' lengths, momentum, and the descent."""
 
 import numpy as np
 
