@@ -84,15 +84,19 @@ CHECKED_FILMS = {
     "billiards": (2, ()),
     "cornell_box": (4, ()),
     "differential_evolution": (4, ()),
+    "diffmpm": (16, ()),
     "euler_fluid": (12, ()),
+    "fit": (6, ()),
     "implicit_fem": (3, ()),
     "karman": (24, ()),
     "marching_squares": (8, ("begin[at] = ", "end[at] = ")),
+    "mass_spring": (1, ()),
     "pbf": (24, ("members[at[0], at[1], slot] = k", "neighbour[k, found] = other")),
     "physarum": (12, ()),
     "poisson_disk": (8, ()),
     "reaction_diffusion": (12, ()),
     "sph": (24, ("members[at[0], at[1], slot] = k",)),
+    "wave_inverse": (10, ()),
 }
 
 
