@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Cpu/AcrossIterations.h"
+#include "metate/Dialect/Elementary.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Cpu/MapTasks.h"
@@ -46,6 +47,23 @@ static bool hasLongLoop(scf::ForOp loop) {
     return WalkResult::advance();
   });
   return isLong && !result.wasInterrupted();
+}
+
+/// Is there a power by exponents that differ? Small ones are products, others pow (Frontend/FloatPowers.cpp), which all iterations would compute
+/// if LLVM made vectors of the loop.
+static bool hasPowers(scf::ForOp loop) {
+  return loop.getBody()
+      ->walk([](scf::IfOp branch) {
+        auto isSmall = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+        if (!isSmall || isSmall.getPredicate() != arith::CmpIPredicate::ult ||
+            branch.getElseRegion().empty())
+          return WalkResult::advance();
+        return branch.getElseRegion().walk([](ElementaryOp op) {
+          return op.getFunction() == ElementaryFunction::Pow ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
+        });
+      })
+      .wasInterrupted();
 }
 
 /// Do lanes leave a loop, or take a side, apart from one another?
@@ -96,8 +114,10 @@ bool cpu::gainsAcrossIterations(scf::ForOp loop) {
 }
 
 bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, bool always) {
-  if (!hasLongLoop(loop) || loop.getNumResults() != 0)
+  bool isOfPowers = hasPowers(loop);
+  if ((!hasLongLoop(loop) && !isOfPowers) || loop.getNumResults() != 0)
     return false;
+  always |= isOfPowers;
   if (!mayAlias)
     hoistReads(loop);
   LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());

@@ -4,6 +4,7 @@
 // lanes at once. It need only tell apart loops that gain by factors from those that gather more than they compute.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Elementary.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Transforms/IntegerRange.h"
 #include "metate/Transforms/LeafForm.h"
@@ -57,6 +58,9 @@ static LaneCost ofArithmetic(Operation &op, int64_t lanes) {
   if (isa<arith::CmpIOp, arith::CmpFOp>(op))
     type = getElementTypeOrSelf(op.getOperand(0).getType());
   double vectors = vectorsOf(type, lanes);
+  if (auto function = dyn_cast<ElementaryOp>(op);
+      function && function.getFunction() == ElementaryFunction::Pow)
+    return {40, 60 * vectors};
   if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
     return {5, (type.isF64() ? 7 : 5) * vectors};
   if (isDividedAsFloats(op))
