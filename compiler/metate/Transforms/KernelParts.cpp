@@ -124,7 +124,8 @@ struct TakePart : metate::impl::TakePartBase<TakePart> {
   void runOnOperation() override {
     KernelParts found = KernelParts::of(getOperation());
     if (number >= found.parts.size()) {
-      getOperation().emitError() << "there is no part " << number.getValue() << " of " << found.parts.size();
+      getOperation().emitError() << "there is no part " << number.getValue() << " of "
+                                 << found.parts.size();
       return signalPassFailure();
     }
     found.keep(isMutant(Mutant::LastPartTwice) ? found.parts.size() - 1 : size_t(number));
