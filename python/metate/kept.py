@@ -106,5 +106,5 @@ def putting_back():
     try:
         yield latest
     finally:
-        for place, values in latest.values():
+        for place, values in reversed(latest.values()):  # of two views of one memory the first one knows what was there
             place.restore(values)

@@ -49,9 +49,10 @@ class InParts:
         Raises CompilationError where one of them has no derivative.
         """
         kept, result = KeptOfParts(watcher), None
-        for part, names in zip(self.parts, self._overwritten):
-            derivative = part.grad if watcher is None else part.grad.numbered
-            before, overwritten = derivative.places(arguments, names)
+        derivatives = [part.grad if watcher is None else part.grad.numbered for part in self.parts]
+        # All of them before anything runs: one may be refused.
+        places = [one.places(arguments, names) for one, names in zip(derivatives, self._overwritten)]
+        for part, (before, overwritten) in zip(self.parts, places):
             step = _Step(part, RememberedCall(self._name), {place.key for place in before}, Kept(overwritten))
             if watcher is None:
                 with at_hand(step.call):

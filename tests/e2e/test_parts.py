@@ -337,3 +337,49 @@ def test_interpreted_parts(rng):
     with mt.ad.Tape(loss):
         run()
     assert np.allclose(x.grad.to_numpy(), [4 * v**3 for v in (0.5, 1, 1.5)])
+
+
+def test_a_number_that_is_drawn_once_keeps_its_users_together(rng):
+    """Parts would draw others; what is refused has not run, and neither has a part before it."""
+    x, y, loss = field(4, rng.random(4) + 0.5), field(4), field(())
+
+    @mt.kernel
+    def run():
+        for i in x:
+            y[i] = x[i] + 1
+        r = mt.random(mt.f64)
+        for i in x:
+            x[i] = x[i] * x[i] * r
+        for i in x:
+            loss[None] += x[i] ** 2
+        for i in x:
+            x[i] = r
+
+    start = x.to_numpy()
+    with pytest.raises(mt.TaichiCompilationError, match="needed again, but may have been overwritten"):
+        with mt.ad.Tape(loss):
+            run()
+    assert (x.to_numpy() == start).all() and not y.to_numpy().any()
+
+
+def test_new_views_of_one_array(rng):
+    """What is put back last is what was there last, whichever view it was seen by."""
+    loss = field(())
+
+    @mt.kernel
+    def square(x: mt.types.ndarray(mt.f64, 1)):
+        for i in x:
+            x[i] = x[i] * x[i]
+
+    @mt.kernel
+    def total(x: mt.types.ndarray(mt.f64, 1)):
+        for i in x:
+            loss[None] += x[i]
+
+    start = rng.random(4) + 0.5
+    values = start.copy()
+    with mt.ad.Tape(loss):
+        for _ in range(3):
+            square(values[:])
+        total(values[:])
+    assert (values == ((start**2) ** 2) ** 2).all()

@@ -1,6 +1,7 @@
 //===- Stages.cpp - the order of the passes ---------------------*- C++ -*-===//
 #include "metate/Pipelines/Stages.h"
 
+#include "metate/Dialect/Call.h"
 #include "metate/Pipelines/PerTarget.h"
 #include "metate/Transforms/KernelParts.h"
 #include "metate/Transforms/Passes.h"
@@ -303,10 +304,13 @@ llvm::Expected<std::vector<PartAccesses>> metate::partsOfKernel(ModuleOp module)
           part.written.push_back(place);
       });
   }
-  auto changesCells = [](Operation *op) {
-    return mayChangeCells(op) ? WalkResult::interrupt() : WalkResult::advance();
+  // Nor is it known what functions touch that are called.
+  auto isIndivisible = [](Operation *op) {
+    auto call = dyn_cast<CallOp>(op);
+    return mayChangeCells(op) || (call && callsIntoMemory(call)) ? WalkResult::interrupt()
+                                                                 : WalkResult::advance();
   };
-  if (kernel->walk(changesCells).wasInterrupted())
+  if (kernel->walk(isIndivisible).wasInterrupted())
     found.resize(std::min<size_t>(found.size(), 1));
   return found;
 }

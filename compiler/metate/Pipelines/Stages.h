@@ -80,7 +80,7 @@ struct PartAccesses {
 llvm::Error takePartOfKernel(mlir::ModuleOp module, unsigned number);
 
 /// The parts of a module's one kernel, whose variables become values. One, where derivatives of parts are no derivative of the kernel: where it may change which cells of a
-/// tree are active.
+/// tree are active, or calls functions that touch memory.
 llvm::Expected<std::vector<PartAccesses>> partsOfKernel(mlir::ModuleOp module);
 
 /// Stage emit alone, for a module after stage map whose code does for all targets: written by hand, for tests.

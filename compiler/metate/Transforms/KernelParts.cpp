@@ -56,7 +56,7 @@ private:
     if (op.hasTrait<OpTrait::ConstantLike>() ||
         isa<FunctionOp, DerivativeOp, WrittenOp, memref::AllocaOp>(op))
       return false;
-    if (isa<RangeOp, ForEachOp>(op))
+    if (isa<RangeOp, ForEachOp, PhiloxOp>(op)) // a launch of its own draws other numbers
       return true;
     std::optional<MemoryAccess> access = MemoryAccess::of(&op);
     if (access && !access->writes() && !isLocalArray(kernel, access->base))

@@ -41,8 +41,9 @@ private:
   void arrive(Operation *flat) {
     if (!flat)
       isSmooth = true;
-    else if (!through || flat->isBeforeInBlock(through))
-      through = through && flat->getBlock() != through->getBlock() ? through : flat;
+    else if (!through ||
+             (flat->getBlock() == through->getBlock() && flat->isBeforeInBlock(through)))
+      through = flat;
   }
 
   static bool isFlat(Operation *op, OpOperand &use) {

@@ -222,6 +222,9 @@ LaneCost costOfLanes(mlir::Operation &op, const LaneAnalysis &analysis, int64_t 
 /// Of the loop's body, with its turns.
 LaneCost costOfLanes(mlir::Block &block, const LaneAnalysis &analysis, int64_t lanes);
 
+/// Does what other scopes name lie elsewhere? Not where arguments may overlap (AliasScopes.cpp).
+inline bool isApartFromOthers(mlir::Operation *access) { return access->hasAttr("alias_scopes"); }
+
 /// An access of lanes aliases what the one of an iteration does.
 void copyScopes(mlir::Operation *from, mlir::Operation *to);
 

@@ -59,6 +59,8 @@ private:
     bool isPlain =
         !loop.getBody()
              ->walk([&](Operation *op) {
+               if (isa<ReadOp, WriteOp>(op) && !isApartFromOthers(op))
+                 return WalkResult::interrupt();
                if (auto write = dyn_cast<WriteOp>(op)) {
                  written.insert(write.getScope());
                  writes.push_back(write);
@@ -71,8 +73,7 @@ private:
                return WalkResult::advance();
              })
              .wasInterrupted();
-    return isPlain && !written.contains(-1) &&
-           llvm::any_of(written, [&](int64_t scope) { return read.contains(scope); });
+    return isPlain && llvm::any_of(written, [&](int64_t scope) { return read.contains(scope); });
   }
 
   /// Reads of one place that some turn may write, in each turn.

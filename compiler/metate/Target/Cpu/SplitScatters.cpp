@@ -90,9 +90,9 @@ private:
            (always || !lower || !upper || *upper - *lower >= mostInBlock) &&
            llvm::all_of(loop.getBody()->without_terminator(), [](Operation &op) {
              if (auto read = dyn_cast<ReadOp>(op))
-               return !read.getAcquire() && int64_t(read.getScope()) != -1;
+               return !read.getAcquire() && isApartFromOthers(read);
              if (auto write = dyn_cast<WriteOp>(op))
-               return !write.getRelease() && int64_t(write.getScope()) != -1;
+               return !write.getRelease() && isApartFromOthers(write);
              return op.getNumRegions() == 0 && isMemoryEffectFree(&op);
            });
   }
