@@ -341,11 +341,12 @@ def odd_lane_lost():
 @probe("ScatterOfBlocksFirst")
 def scatter_of_blocks_first():
     @mt.kernel
-    def run(to: array(i32, 1), at: array(i32, 1)):
+    def run(to: array(f32, 1), at: array(i32, 1), zero: array(f32, 1)):
         mt.loop_config(serialize=True)
         for j in range(at.shape[0]):
-            to[at[j]] += at[j] * at[j]
+            one = mt.exp(zero[j])  # worth two loops
+            to[at[j]] += mt.exp(one - 1) * at[j]
 
-    to = np.zeros(4, np.int32)
-    run(to, np.array([1, 3, 2, 3], np.int32))
-    expect(to, [0, 1, 4, 18])
+    to = np.zeros(4, np.float32)
+    run(to, np.array([1, 3, 2, 3], np.int32), np.zeros(4, np.float32))
+    expect(to, [0, 1, 2, 6])
