@@ -5,6 +5,7 @@ its cases ended. Without PyTorch the tests fail; scripts/setup installs it.
 """
 
 import ast
+import itertools
 import json
 import os
 import pathlib
@@ -17,11 +18,13 @@ import metate_native
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = pathlib.Path(__file__).with_name("torch_program.py")
+CASES = [PROGRAM.with_name(name) for name in ("torch_gradients.py", "torch_tensors.py")]
 
 
 def cases():
-    """Names of the program's cases: it cannot be imported here."""
-    functions = (node for node in ast.parse(PROGRAM.read_text()).body if isinstance(node, ast.FunctionDef))
+    """Names of the program's cases, which cannot be imported here."""
+    nodes = itertools.chain.from_iterable(ast.parse(path.read_text()).body for path in CASES)
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
     return [one.name for one in functions if any(isinstance(mark, ast.Name) and mark.id == "case" for mark in one.decorator_list)]
 
 
