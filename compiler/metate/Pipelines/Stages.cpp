@@ -1,11 +1,8 @@
 //===- Stages.cpp - the order of the passes ---------------------*- C++ -*-===//
 #include "metate/Pipelines/Stages.h"
 
-#include "metate/Dialect/Call.h"
 #include "metate/Pipelines/PerTarget.h"
-#include "metate/Transforms/KernelParts.h"
 #include "metate/Transforms/Passes.h"
-#include "metate/Transforms/StaleReads.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -288,31 +285,7 @@ llvm::Expected<std::vector<PartAccesses>> metate::partsOfKernel(ModuleOp module)
   if (llvm::Error error = runOnKernels(module))
     return error;
   KernelOp kernel = *module.getOps<KernelOp>().begin();
-  std::vector<PartAccesses> found;
-  for (auto &statements : KernelParts::of(kernel).parts) {
-    PartAccesses &part = found.emplace_back();
-    for (Operation *statement : statements)
-      statement->walk([&](Operation *op) {
-        std::optional<MemoryAccess> access = MemoryAccess::of(op);
-        auto argument = access ? dyn_cast<BlockArgument>(access->base) : BlockArgument();
-        if (!argument || isLocalArray(kernel, argument))
-          return;
-        PartAccesses::Place place(argument.getArgNumber(), access->path.str());
-        if (access->reads())
-          part.read.push_back(place);
-        if (access->writes())
-          part.written.push_back(place);
-      });
-  }
-  // Nor is it known what functions touch that are called.
-  auto isIndivisible = [](Operation *op) {
-    auto call = dyn_cast<CallOp>(op);
-    return mayChangeCells(op) || (call && callsIntoMemory(call)) ? WalkResult::interrupt()
-                                                                 : WalkResult::advance();
-  };
-  if (kernel->walk(isIndivisible).wasInterrupted())
-    found.resize(std::min<size_t>(found.size(), 1));
-  return found;
+  return KernelParts::of(kernel).accesses(kernel);
 }
 
 llvm::Error metate::emitFor(ModuleOp module, llvm::ArrayRef<TargetPtr> targets,

@@ -11,6 +11,7 @@
 #include "metate/Options/Options.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Target.h"
+#include "metate/Transforms/KernelParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -70,17 +71,10 @@ llvm::Error recordInterfaces(mlir::ModuleOp module);
 /// Writes the derivatives that imported kernels stand for, and does nothing else of stage simplify.
 llvm::Error makeDerivatives(mlir::ModuleOp module, const Options &options);
 
-/// What one part of a kernel (metate-take-part) reads and writes: numbers of arguments, with the member of a tree; empty: of an array.
-struct PartAccesses {
-  using Place = std::pair<unsigned, std::string>;
-  std::vector<Place> read, written;
-};
-
 /// A module's one kernel keeps one part of its statements.
 llvm::Error takePartOfKernel(mlir::ModuleOp module, unsigned number);
 
-/// The parts of a module's one kernel, whose variables become values. One, where derivatives of parts are no derivative of the kernel: where it may change which cells of a
-/// tree are active, or calls functions that touch memory.
+/// What the parts of a module's one kernel, whose variables become values, read and write.
 llvm::Expected<std::vector<PartAccesses>> partsOfKernel(mlir::ModuleOp module);
 
 /// Stage emit alone, for a module after stage map whose code does for all targets: written by hand, for tests.

@@ -1,9 +1,11 @@
 //===- KernelParts.cpp - a kernel as kernels that run one after the other --===//
 #include "metate/Transforms/KernelParts.h"
 
+#include "metate/Dialect/Call.h"
 #include "metate/Dialect/Derivative.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/StaleReads.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -100,7 +102,46 @@ private:
 };
 } // namespace
 
-KernelParts KernelParts::of(KernelOp kernel) { return Cutter(kernel).run(); }
+static bool isIndivisible(KernelOp kernel) {
+  return kernel
+      ->walk([](Operation *op) {
+        auto call = dyn_cast<CallOp>(op);
+        return mayChangeCells(op) || (call && callsIntoMemory(call)) ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+KernelParts KernelParts::of(KernelOp kernel) {
+  KernelParts found = Cutter(kernel).run();
+  if (found.parts.empty() || !isIndivisible(kernel))
+    return found;
+  KernelParts whole;
+  whole.parts.emplace_back();
+  for (auto &statements : found.parts)
+    llvm::append_range(whole.parts.front(), statements);
+  return whole;
+}
+
+std::vector<PartAccesses> KernelParts::accesses(KernelOp kernel) const {
+  std::vector<PartAccesses> found;
+  for (auto &statements : parts) {
+    PartAccesses &part = found.emplace_back();
+    for (Operation *statement : statements)
+      statement->walk([&](Operation *op) {
+        std::optional<MemoryAccess> access = MemoryAccess::of(op);
+        auto argument = access ? dyn_cast<BlockArgument>(access->base) : BlockArgument();
+        if (!argument || isLocalArray(kernel, argument))
+          return;
+        PartAccesses::Place place(argument.getArgNumber(), access->path.str());
+        if (access->reads())
+          part.read.push_back(place);
+        if (access->writes())
+          part.written.push_back(place);
+      });
+  }
+  return found;
+}
 
 void KernelParts::keep(size_t number) {
   llvm::SetVector<Operation *> gone;
