@@ -63,6 +63,12 @@ struct ScatteredStep {
   }
 };
 
+/// Where a step adds: at a distance from an offset that is kept.
+struct KeptPlace {
+  Value first;
+  int64_t distance;
+};
+
 /// Offsets at constant distances from one.
 struct OffsetGroup {
   LinearForm form;
@@ -75,7 +81,7 @@ public:
       : loop(loop), always(always), builder(loop), loc(loop.getLoc()) {}
 
   bool run() {
-    if (!isStraight() || !findSteps() || !gains())
+    if (!isStraight() || !findSteps() || !gains() || !plan())
       return false;
     assemble();
     return true;
@@ -219,23 +225,23 @@ private:
     return offset;
   }
 
-  void assemble() {
-    struct Place {
-      Value first; ///< the offset that is kept
-      int64_t distance;
-    };
-    SmallVector<Place> places;
+  /// What is kept, and of how many iterations; false: local arrays would be too large.
+  bool plan() {
     for (ScatteredStep &step : steps) {
-      Place place;
+      KeptPlace place;
       place.first = groupOf(step.write.getOffset(), place.distance);
       keep(place.first);
       if (isOfIteration(step.value()))
         keep(step.value());
       places.push_back(place);
     }
-    int64_t inBlock = mostInBlock;
-    while (inBlock > leastInBlock && inBlock * bytes > bytesOfBlock)
+    inBlock = mostInBlock;
+    while (inBlock * bytes > bytesOfBlock)
       inBlock /= 2;
+    return inBlock >= leastInBlock;
+  }
+
+  void assemble() {
     remarkDone(loop, "split-scatters", "lanes")
         << "what " << Number("iterations", inBlock)
         << " iterations add at places that memory says is computed first, and added then, one "
@@ -346,8 +352,10 @@ private:
   SmallVector<ScatteredStep> steps;
   llvm::DenseMap<Operation *, bool> fromMemory;
   SmallVector<OffsetGroup> groups;
+  SmallVector<KeptPlace> places; ///< of the steps
   llvm::MapVector<Value, Kept> kept;
-  int64_t bytes = 0;
+  int64_t bytes = 0; ///< for each iteration
+  int64_t inBlock = 0;
 };
 
 } // namespace
