@@ -120,6 +120,41 @@ def each(inputs, n):
     return made(raise_all, y)
 
 
+@WORK.spelling("an exponent for each number, a func, NumPy arrays", family="read")
+def each_of_arrays(inputs, n):
+    x, e, y = np.ascontiguousarray(inputs["x"]), np.full(n, N, np.int32), np.zeros(n, np.float32)
+
+    @ti.func
+    def power(base, exponent):
+        return base**exponent
+
+    @ti.kernel
+    def raise_all(
+        x: ti.types.ndarray(dtype=ti.f32, ndim=1),
+        e: ti.types.ndarray(dtype=ti.i32, ndim=1),
+        y: ti.types.ndarray(dtype=ti.f32, ndim=1),
+    ):
+        for i in range(x.shape[0]):
+            y[i] = power(x[i], e[i])
+
+    return made(lambda: raise_all(x, e, y), y)
+
+
+@WORK.spelling("an exponent for each number, structs", family="read")
+def each_of_structs(inputs, n):
+    cell = ti.types.struct(x=ti.f32, e=ti.i32, y=ti.f32)
+    cells = cell.field(shape=n)
+    cells.x.from_numpy(np.ascontiguousarray(inputs["x"]))
+    cells.e.fill(N)
+
+    @ti.kernel
+    def raise_all():
+        for i in cells:
+            cells[i].y = cells[i].x ** cells[i].e
+
+    return made(raise_all, cells.y)
+
+
 @WORK.spelling("x ** -3", family="below zero")
 def negative(inputs, n):
     x, y = fields(inputs)

@@ -28,6 +28,9 @@ static constexpr int64_t lanes = 16;
 /// times as fast.
 static constexpr double leastGain = 2.5;
 
+/// What is there without them is no scalar loop: LLVM's vectors, which compute each power in both ways.
+static constexpr double leastGainOfPowers = 1;
+
 static bool hasManyTurns(scf::ForOp loop) {
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
@@ -56,7 +59,7 @@ static bool hasPowers(scf::ForOp loop) {
       ->walk([](scf::IfOp branch) {
         auto isSmall = branch.getCondition().getDefiningOp<arith::CmpIOp>();
         if (!isSmall || isSmall.getPredicate() != arith::CmpIPredicate::ult ||
-            branch.getElseRegion().empty())
+            !matchPattern(isSmall.getRhs(), m_Constant()) || branch.getElseRegion().empty())
           return WalkResult::advance();
         return branch.getElseRegion().walk([](ElementaryOp op) {
           return op.getFunction() == ElementaryFunction::Pow ? WalkResult::interrupt()
@@ -117,7 +120,6 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
   bool isOfPowers = hasPowers(loop);
   if ((!hasLongLoop(loop) && !isOfPowers) || loop.getNumResults() != 0)
     return false;
-  always |= isOfPowers;
   if (!mayAlias)
     hoistReads(loop);
   LaneAnalysis analysis(*loop.getBody(), loop.getInductionVar());
@@ -125,7 +127,7 @@ bool cpu::runAcrossIterations(scf::ForOp loop, scf::ForOp rows, bool mayAlias, b
     remarkObstacle(loop, analysis);
     return false;
   }
-  if (gainOf(loop, analysis) < leastGain && !always) {
+  if (gainOf(loop, analysis) < (isOfPowers ? leastGainOfPowers : leastGain) && !always) {
     remarkDeclined(loop, "across-iterations", "lanes")
         << "iterations do not run their inner loops side by side: by the estimate they would read "
            "and write one by one "
