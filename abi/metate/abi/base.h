@@ -17,7 +17,7 @@
 #endif
 
 /* Bumped whenever a struct of abi/ changes its meaning or its layout. */
-#define METATE_ABI_VERSION 5u
+#define METATE_ABI_VERSION 6u
 
 /* Status of every call across the border, and of every kernel entry. */
 typedef enum metate_status {

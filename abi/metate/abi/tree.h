@@ -2,7 +2,7 @@
  *
  * A *type blob* is one contiguous, self-contained, position-independent value:
  *
- *   [metate_tree_type][metate_level x level_count][strings][backgrounds]
+ *   [metate_tree_type][metate_level x level_count][strings][backgrounds][metate_quant records]
  *
  * All offsets in it count from its first byte. Two tree types are equal iff their blobs are equal
  * byte for byte; `hash` is XXH3-128 (seed 0) of the blob with the hash field zero. The blob is
@@ -22,7 +22,11 @@
  *              is cell n % slot_cells of slot link[n / slot_cells]; `cells` is the largest length
  *   hash       u32 `any`: 0 while nothing below this container was activated (nothing to look up),
  *              else a stamp that no other container of the pool ever had. The cells are the slots of the pool, found through the pool's table
- *   place      one value: rows * columns scalars, row-major, packed
+ *   bit_struct one word of `cell_bytes` bytes (1, 2, 4 or 8) that its members, quantised places, share
+ *   quant_array `cells` elements of one quantised place, row-major over `extents`, in words of `cell_bytes` bytes:
+ *              element n is in word n / slot_cells, at bit n % slot_cells * bits; an element is in one word
+ *   place      one value: rows * columns scalars, row-major, packed. A quantised place (`quant` is not 0) has no memory of its
+ *              own: its bits are in the word of the bit_struct or quant_array that is its parent
  * Bits of a mask beyond the last cell are 0. *Where no task runs*, what is not active holds
  * background, so that reading needs no test: a bitmasked cell whose bit is 0, cells of a dynamic's
  * slots from its length on. Then chunks below the length are linked and none beyond it is.
@@ -93,8 +97,9 @@ typedef enum metate_level_kind {
   METATE_LEVEL_PLACE = 4,
   METATE_LEVEL_BITMASKED = 5,
   METATE_LEVEL_DYNAMIC = 6,
-  METATE_LEVEL_HASH = 7
-  /* reserved: 8 bit_struct, 9 quant_array */
+  METATE_LEVEL_HASH = 7,
+  METATE_LEVEL_BIT_STRUCT = 8,
+  METATE_LEVEL_QUANT_ARRAY = 9
 } metate_level_kind;
 
 enum {
@@ -116,21 +121,51 @@ typedef struct metate_level {
   uint32_t extents[METATE_MAX_AXES];  /* cells along each of `axes`; 0 for a hash level */
   uint64_t offset;                    /* bytes from the parent cell's start to this container */
   uint64_t cells;                     /* product of extents; 1 for root and place, 0 for hash */
-  uint64_t cell_bytes;       /* bytes from one cell to the next (a place: bytes of the value) */
+  uint64_t cell_bytes;       /* bytes from one cell to the next (a place: bytes of the value, of a
+                                quantised one as hosts see it; bit_struct, quant_array: of a word) */
   uint32_t cell_align;       /* alignment of a cell, at most 64 */
   uint32_t coordinate_count; /* a level with a pool: coordinates per slot = axes on its path */
-  uint32_t dtype;            /* a place: metate_dtype */
+  uint32_t dtype;            /* a place: metate_dtype; a quantised one: what it is decoded to */
   uint32_t rows;             /* a place: 1 for a scalar */
   uint32_t columns;          /* a place: 1 for a scalar or a vector */
   uint32_t element_rank;     /* a place: 0 scalar, 1 vector (rows), 2 matrix (rows x columns) */
-  uint32_t background; /* a place: offset in the blob of its background value (cell_bytes bytes) */
+  uint32_t background; /* a place: offset in the blob of its background value (cell_bytes bytes);
+                          bit_struct, quant_array: of the word that holds all its background */
   uint32_t path_rank;  /* a place: number of coordinates that address it = axes on its path */
   uint64_t slot_bytes; /* a level with a pool: bytes from slot to slot; else 0 */
   uint64_t mask;       /* bitmasked: offset of the live mask in the container; else 0 */
-  uint32_t slot_cells; /* a level with a pool: cells in a slot, of a dynamic its chunk; else 0 */
-  uint32_t reserved;
+  uint32_t slot_cells; /* a level with a pool: cells in a slot, of a dynamic its chunk; a quant_array:
+                          elements in a word; else 0 */
+  uint32_t quant;      /* a quantised place: offset in the blob of its metate_quant; else 0 */
 } metate_level;
 METATE_STATIC_ASSERT(sizeof(metate_level) == 176, "metate_level is 176 bytes");
+
+typedef enum metate_quant_kind {
+  METATE_QUANT_INT = 1,   /* an integer: its low bits */
+  METATE_QUANT_FIXED = 2, /* an integer that counts steps of `scale` */
+  METATE_QUANT_FLOAT = 3  /* sign, exponent, digits */
+} metate_quant_kind;
+
+enum {
+  METATE_QUANT_SIGNED = 1u, /* two's complement; of a float: the highest of its bits is its sign */
+  METATE_QUANT_SHARED = 2u  /* a float whose exponent others of its word share */
+};
+
+/* How a quantised place is stored, 48 bytes. What bits mean is docs/semantics.md, QV1 to QV9. Bit 0 is the lowest of a
+ * little-endian word. */
+typedef struct metate_quant {
+  uint32_t kind; /* metate_quant_kind */
+  uint32_t flags;
+  uint32_t bits;  /* of the place in its word; with a shared exponent without that: sign and digits */
+  uint32_t shift; /* its lowest bit in a bit_struct's word; of a quant_array's place 0 */
+  uint32_t exponent_bits;  /* a float's; else 0 */
+  uint32_t exponent_shift; /* the exponent's lowest bit in the word, with own or shared exponent; else 0 */
+  uint32_t group;          /* shared: record of the first place of those that share the exponent; else METATE_NONE */
+  uint32_t word_bytes;     /* 1, 2, 4 or 8 */
+  double scale;            /* a fixed one's: value of its lowest bit, > 0; else 0 */
+  uint64_t reserved;
+} metate_quant;
+METATE_STATIC_ASSERT(sizeof(metate_quant) == 48, "metate_quant is 48 bytes");
 
 /* Bytes of one slot's metadata, of a level with a pool. */
 static inline uint32_t metate_record_bytes(const metate_level *level) {
@@ -158,6 +193,8 @@ static inline uint64_t metate_level_container_bytes(const metate_level *level) {
     return 8 + 4 * metate_level_chunks(level);
   case METATE_LEVEL_HASH: /* a stamp */
     return 4;
+  case METATE_LEVEL_QUANT_ARRAY: /* words */
+    return (level->cells + level->slot_cells - 1) / level->slot_cells * level->cell_bytes;
   default:
     return level->cells * level->cell_bytes;
   }
