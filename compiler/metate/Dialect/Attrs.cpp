@@ -6,10 +6,11 @@
 // name occurs once in a tree; (A7) members are scalars, vectors or matrices of i1, (u)i8-64, f16,
 // bf16, f32, f64; (A8) a background has the member's type; (A9) levels of one name occur at one
 // depth of the tree only; (A10) no level above splits an axis of a hash level; (A11) a dynamic level
-// has one axis, which no other level of its path splits, and slots of 1 to extent cells.
+// has one axis, which no other level of its path splits, and slots of 1 to extent cells; (A12) quantised members are scalars and
+// stand in a bit_struct or quant_array (Quant.cpp).
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Tree.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/abi/base.h"
 
 #include "mlir/IR/Builders.h"
@@ -50,8 +51,8 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError, S
   if (children.empty())
     return emitError() << "(A4) a level needs at least one child level or place";
   for (Attribute child : children)
-    if (!isa<LevelInterface, PlaceAttr>(child))
-      return emitError() << "(A3) a child must be a level or a place, got " << child;
+    if (!isa<LevelInterface, PlaceAttr, BitStructAttr>(child))
+      return emitError() << "(A3) a child must be a level, a place or a bit_struct, got " << child;
   return success();
 }
 
@@ -122,12 +123,14 @@ LogicalResult PlaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
     if (vector.getRank() < 1 || vector.getRank() > 2 || vector.isScalable())
       return emitError() << "(A7) a member is a scalar, a vector or a matrix, got " << type;
   }
-  if (!isMemberScalar(scalar))
+  std::optional<QuantFormat> format = QuantFormat::of(type);
+  if (!isMemberScalar(scalar) && !format)
     return emitError()
            << "(A7) a member's scalars are i1, (u)i8 to (u)i64, f16, bf16, f32 or f64, got "
            << type;
-  if (background && signlessType(background.getType()) != signlessType(type))
-    return emitError() << "(A8) a background has the member's type " << type << ", got "
+  Type shown = format ? format->compute : type;
+  if (background && signlessType(background.getType()) != signlessType(shown))
+    return emitError() << "(A8) a background has the member's type " << shown << ", got "
                        << background.getType();
   return success();
 }
@@ -167,12 +170,18 @@ struct TreeVerifier {
   }
 
   LogicalResult visit(Attribute node, unsigned depth, std::array<SplitAxis, METATE_MAX_AXES> axes) {
-    if (auto place = dyn_cast<PlaceAttr>(node)) {
-      if (!members.insert(place.getName()).second)
-        return emitError() << "(A6) member '" << place.getName() << "' is placed twice";
+    auto level = dyn_cast<LevelInterface>(node);
+    if (!level) {
+      for (PlaceAttr place : placesAt(node))
+        if (!members.insert(place.getName()).second)
+          return emitError() << "(A6) member '" << place.getName() << "' is placed twice";
       return success();
     }
-    auto level = cast<LevelInterface>(node);
+    for (Attribute child : level.getLevelChildren())
+      if (auto place = dyn_cast<PlaceAttr>(child);
+          place && isQuantised(place.getType()) && !isa<QuantArrayAttr>(node))
+        return emitError() << "(A12) member '" << place.getName()
+                           << "' is quantised: put it into a bit_struct or quant_array";
     auto [entry, isNew] = depths.try_emplace(levelName(level, depth), depth);
     if (!isNew && entry->second != depth)
       return emitError() << "(A9) level name '" << entry->first() << "' is used at depth "
@@ -194,8 +203,11 @@ LogicalResult TreeType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "(A4) a tree needs at least one branch";
   TreeVerifier verifier{emitError, {}, {}};
   for (Attribute branch : branches) {
-    if (!isa<LevelInterface, PlaceAttr>(branch))
-      return emitError() << "(A3) a branch must be a level or a place, got " << branch;
+    if (!isa<LevelInterface, PlaceAttr, BitStructAttr>(branch))
+      return emitError() << "(A3) a branch must be a level, a place or a bit_struct, got " << branch;
+    if (auto place = dyn_cast<PlaceAttr>(branch); place && isQuantised(place.getType()))
+      return emitError() << "(A12) member '" << place.getName()
+                         << "' is quantised: put it into a bit_struct or quant_array";
     if (failed(verifier.visit(branch, 0, {})))
       return failure();
   }

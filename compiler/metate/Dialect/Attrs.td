@@ -78,12 +78,41 @@ def Metate_HashAttr : Metate_LevelAttr<"Hash", "hash", 7, ["hasPool", "hasActivi
   }];
 }
 
+def Metate_QuantArrayAttr : Metate_LevelAttr<"QuantArray", "quant_array", 9, [], "getExtents()", "0"> {
+  let summary = "all cells present, each the bits of one quantised member: as many in a word as fit, none in two";
+  let parameters = !con(axesParameter, extentsParameter, childrenParameter, (ins "int64_t":$word), nameParameter);
+  let assemblyFormat = [{
+    `<` $axes `,` `[` $extents `]` `,` `[` $children `]` `,` `word` `=` $word (`,` `name` `=` $name^)? `>`
+  }];
+}
+
+def Metate_BitStructAttr : AttrDef<Metate_Dialect, "BitStruct"> {
+  let mnemonic = "bit_struct";
+  let summary = "quantised members that are packed into one word, from its lowest bit on";
+  let description = [{
+    `#metate.bit_struct<32, [#metate.place<"x" : !metate.quant_int<5, true, i32>>, ...]>` stands where a place may stand. Children are
+    places and `#metate.shared_exponent<[...]>`.
+  }];
+  let parameters = (ins "int64_t":$word, ArrayRefParameter<"::mlir::Attribute", "places, shared exponents">:$children);
+  let assemblyFormat = "`<` $word `,` `[` $children `]` `>`";
+  let genVerifyDecl = 1;
+}
+
+def Metate_SharedExponentAttr : AttrDef<Metate_Dialect, "SharedExponent"> {
+  let mnemonic = "shared_exponent";
+  let summary = "quantised floats of a bit_struct with one exponent for all: its bits, then sign and digits of each";
+  let parameters = (ins ArrayRefParameter<"::metate::PlaceAttr", "two places or more">:$places);
+  let assemblyFormat = "`<` `[` $places `]` `>`";
+  let genVerifyDecl = 1;
+}
+
 def Metate_PlaceAttr : AttrDef<Metate_Dialect, "Place"> {
   let mnemonic = "place";
   let summary = "a member: a scalar, vector or matrix in each cell, with a background value";
   let description = [{
     Integer types carry their sign here (`i32` is signed, `ui32` unsigned); loads and stores yield
-    the signless type. `i1` takes one byte in memory.
+    the signless type. `i1` takes one byte in memory. A quantised type stands below a bit_struct or quant_array, and those have no others; loads and
+    stores yield the stored bits, and a background is of the compute type.
   }];
   let parameters = (ins
     StringRefParameter<"member name">:$name,

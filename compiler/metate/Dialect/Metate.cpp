@@ -8,6 +8,7 @@
 #include "metate/Dialect/Derivative.h"
 #include "metate/Dialect/Elementary.h"
 #include "metate/Dialect/Graph.h"
+#include "metate/Dialect/Quant.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -46,6 +47,10 @@ void MetateDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "metate/Dialect/MetateDerivativeOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "metate/Dialect/MetateQuantOps.cpp.inc"
       >();
 }
 

@@ -36,6 +36,7 @@ def Metate_Dialect : Dialect {
 
 include "Interfaces.td"
 include "Enums.td"
+include "QuantTypes.td"
 include "Attrs.td"
 include "Ops.td"
 include "TaskOps.td"

@@ -1,5 +1,6 @@
 //===- Tree.cpp - paths through a tree type ---------------------*- C++ -*-===//
 #include "metate/Dialect/Tree.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/abi/base.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -54,15 +55,23 @@ bool metate::hasPools(Attribute node) {
   return level && (level.hasPool() || llvm::any_of(level.getLevelChildren(), hasPools));
 }
 
+llvm::SmallVector<PlaceAttr> metate::placesAt(Attribute node) {
+  if (auto place = dyn_cast<PlaceAttr>(node))
+    return {place};
+  if (auto word = dyn_cast<BitStructAttr>(node))
+    return llvm::map_to_vector(packedPlaces(word), [](PackedPlace one) { return one.place; });
+  return {};
+}
+
 /// Depth-first search; `path.levels` is the stack.
 static bool search(Attribute node, StringRef name, bool wantMember, TreePath &path) {
-  if (auto place = dyn_cast<PlaceAttr>(node)) {
-    if (!wantMember || place.getName() != name)
-      return false;
-    path.place = place;
-    return true;
+  auto level = dyn_cast<LevelInterface>(node);
+  if (!level) {
+    for (PlaceAttr place : placesAt(node))
+      if (wantMember && place.getName() == name)
+        path.place = place;
+    return bool(path.place);
   }
-  auto level = cast<LevelInterface>(node);
   unsigned depth = path.levels.size();
   path.levels.push_back(level);
   if (!wantMember && levelName(level, depth) == name)
@@ -106,11 +115,12 @@ std::optional<TreePath> metate::findPath(TreeType type, StringRef spelled) {
 
 static void collectNames(Attribute node, unsigned depth, SmallVectorImpl<std::string> &members,
                          SmallVectorImpl<std::string> &levels) {
-  if (auto place = dyn_cast<PlaceAttr>(node)) {
-    members.push_back(place.getName().str());
+  auto level = dyn_cast<LevelInterface>(node);
+  if (!level) {
+    for (PlaceAttr place : placesAt(node))
+      members.push_back(place.getName().str());
     return;
   }
-  auto level = cast<LevelInterface>(node);
   std::string name = levelName(level, depth);
   if (!llvm::is_contained(levels, name))
     levels.push_back(name);
@@ -148,6 +158,8 @@ std::string metate::knownNames(TreeType type) {
 }
 
 Type metate::signlessType(Type type) {
+  if (std::optional<QuantFormat> format = QuantFormat::of(type))
+    return IntegerType::get(type.getContext(), format->bits);
   if (auto integer = dyn_cast<IntegerType>(type))
     return IntegerType::get(type.getContext(), integer.getWidth());
   if (auto vector = dyn_cast<VectorType>(type))

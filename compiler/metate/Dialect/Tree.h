@@ -62,7 +62,10 @@ llvm::SmallVector<std::string> memberNames(TreeType type);
 /// All member and level names, for error texts.
 std::string knownNames(TreeType type);
 
-/// The type of a value of this type in registers: integers lose their sign.
+/// The members that a node which is no level holds: a place, or those of a bit_struct. None of a level.
+llvm::SmallVector<PlaceAttr> placesAt(mlir::Attribute node);
+
+/// The type in registers of a value of this type: integers lose their sign, a quantised one is its stored bits.
 mlir::Type signlessType(mlir::Type type);
 
 } // namespace metate

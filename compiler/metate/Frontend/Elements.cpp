@@ -5,6 +5,7 @@
 // with texts that say what was expected.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Quant.h"
 #include "metate/Frontend/KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -101,7 +102,10 @@ Reference KernelBuilder::member(const KernelTree &tree, StringRef name,
     return {};
   reference.base = tree.ir;
   reference.path = name.str();
-  reference.whole = reference.type = fromMemberType(findPath(tree.type(), name)->place.getType());
+  Type stored = findPath(tree.type(), name)->place.getType();
+  reference.whole = reference.type = fromMemberType(stored);
+  if (isQuantised(stored))
+    reference.quantised = stored;
   return reference;
 }
 

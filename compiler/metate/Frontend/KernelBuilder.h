@@ -57,6 +57,7 @@ struct Reference {
   bool isActive = false;                     // Member: its cell was activated just before
   bool isClamped = false;                    // an index of a component outside means the nearest
   bool isConstant = false;                   // what is read is a constant to derivatives
+  mlir::Type quantised;                      // Member: how it is stored, where that is not its type
   explicit operator bool() const { return bool(base); }
 };
 
@@ -379,6 +380,12 @@ private:
   void storeMember(const Reference &reference, mlir::Value value);
   mlir::Value atomicOfMember(mlir::arith::AtomicRMWKind kind, const Reference &reference,
                              mlir::Value value, bool subtracts);
+  //===-- Quantised.cpp: members that are stored as something else -----------===//
+  KernelValue loadQuantised(const Reference &reference);
+  void storeQuantised(const Reference &reference, mlir::Value value, bool active);
+  /// Yields the old value.
+  mlir::Value atomicOfQuantised(mlir::arith::AtomicRMWKind kind, const Reference &reference,
+                                mlir::Value value, bool subtracts, bool active);
   /// Members whose inactive cells stores leave as they are, and the parallel loop for which they do.
   struct NoActivation {
     mlir::Value tree;

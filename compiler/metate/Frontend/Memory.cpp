@@ -98,6 +98,8 @@ KernelValue KernelBuilder::loadPlainly(const Reference &reference) {
     return reference.components.empty() ? whole : component(whole, reference.components);
   }
   case Reference::Kind::Member:
+    if (reference.quantised)
+      return loadQuantised(reference);
     return {LoadOp::create(builder, loc(), ir(type), reference.base, reference.path,
                            reference.indices, componentValues(reference)),
             type};
@@ -138,8 +140,11 @@ void KernelBuilder::storeMember(const Reference &reference, Value value) {
         IsActiveOp::create(builder, loc(), reference.base, reference.path, reference.indices);
     beginIf({active, DataType(METATE_U1)});
   }
-  StoreOp::create(builder, loc(), value, reference.base, reference.path, reference.indices,
-                  componentValues(reference), isGuarded || reference.isActive);
+  if (reference.quantised)
+    storeQuantised(reference, value, isGuarded || reference.isActive);
+  else
+    StoreOp::create(builder, loc(), value, reference.base, reference.path, reference.indices,
+                    componentValues(reference), isGuarded || reference.isActive);
   if (isGuarded)
     endIf();
 }
@@ -147,7 +152,9 @@ void KernelBuilder::storeMember(const Reference &reference, Value value) {
 /// The old value; where the cell has to stay inactive and is, what it reads as.
 Value KernelBuilder::atomicOfMember(arith::AtomicRMWKind kind, const Reference &reference,
                                     Value value, bool subtracts) {
-  auto make = [&](bool active) {
+  auto make = [&](bool active) -> Value {
+    if (reference.quantised)
+      return atomicOfQuantised(kind, reference, value, subtracts, active);
     auto made = AtomicOp::create(builder, loc(), kind, value, reference.base, reference.path,
                                  reference.indices, componentValues(reference), active);
     if (subtracts)

@@ -1,5 +1,6 @@
 //===- Types.cpp - data types of kernels ------------------------*- C++ -*-===//
 #include "metate/Frontend/Types.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/IR/Builders.h"
@@ -107,6 +108,8 @@ static Scalar fromScalarType(Type type) {
 }
 
 DataType frontend::fromMemberType(Type type) {
+  if (std::optional<QuantFormat> format = QuantFormat::of(type))
+    return DataType(fromScalarType(format->compute));
   if (auto vector = dyn_cast<VectorType>(type))
     return DataType(fromScalarType(vector.getElementType()), vector.getShape());
   return DataType(fromScalarType(type));

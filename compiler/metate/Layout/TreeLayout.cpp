@@ -63,7 +63,7 @@ metate_level Node::record() const {
   }
   if (!place)
     return record;
-  record.dtype = dtypeOf(scalarType(place.getType()));
+  record.dtype = dtypeOf(scalarType(shownType(place)));
   record.rows = record.columns = 1;
   if (auto vector = dyn_cast<VectorType>(place.getType())) {
     record.element_rank = vector.getRank();
@@ -82,6 +82,66 @@ uint64_t Node::containerAlign() const {
   if (pool >= 0)
     return 4;
   return level && level.hasMask() ? std::max<uint64_t>(cellAlign, 4) : cellAlign;
+}
+
+Type layout::shownType(PlaceAttr place) {
+  std::optional<QuantFormat> format = QuantFormat::of(place.getType());
+  return format ? format->compute : place.getType();
+}
+
+/// The stored bits of a quantised member's background.
+static APInt backgroundBits(const QuantFormat &format, PlaceAttr place) {
+  TypedAttr given = place.getBackground();
+  if (!given)
+    return APInt(format.bits, 0);
+  if (auto number = dyn_cast<FloatAttr>(given))
+    return encodeQuant(format, number.getValue());
+  return encodeQuant(format, cast<IntegerAttr>(given).getValue());
+}
+
+TypedAttr layout::shownBackground(const Node &node) {
+  if (!node.packed || !node.place.getBackground())
+    return node.place.getBackground();
+  const QuantFormat &format = node.packed->format;
+  APInt bits = backgroundBits(format, node.place);
+  if (format.kind != QuantFormat::Int)
+    return FloatAttr::get(format.compute, decodeQuant(format, bits));
+  unsigned width = format.compute.getIntOrFloatBitWidth();
+  return IntegerAttr::get(format.compute, format.isSigned ? bits.sextOrTrunc(width) : bits.zextOrTrunc(width));
+}
+
+metate_quant PackedBits::record() const {
+  metate_quant record = {};
+  record.kind = format.kind == QuantFormat::Int     ? METATE_QUANT_INT
+                : format.kind == QuantFormat::Fixed ? METATE_QUANT_FIXED
+                                                    : METATE_QUANT_FLOAT;
+  record.flags = (format.isSigned ? METATE_QUANT_SIGNED : 0) | (format.isShared ? METATE_QUANT_SHARED : 0);
+  record.bits = bits();
+  record.shift = shift;
+  record.exponent_bits = format.exponentBits;
+  record.exponent_shift = exponentShift;
+  record.group = group < 0 ? METATE_NONE : group;
+  record.word_bytes = wordBytes;
+  record.scale = format.scale;
+  return record;
+}
+
+uint64_t TreeLayout::offsetInCell(const Node &place) const {
+  const Node &parent = nodes[place.parent];
+  return place.offset + (parent.kind == METATE_LEVEL_BIT_STRUCT ? parent.offset : 0);
+}
+
+uint64_t TreeLayout::maskOf(const Node &place) const {
+  uint64_t end = place.packed->wordBytes * 8;
+  if (nodes[place.parent].kind == METATE_LEVEL_QUANT_ARRAY)
+    end = place.packed->bits();
+  else
+    for (const Node &other : nodes)
+      if (other.parent == place.parent && other.packed->shift > place.packed->shift)
+        end = std::min<uint64_t>(end, other.packed->group < 0 ? other.packed->shift
+                                                              : std::min(other.packed->shift, other.packed->exponentShift));
+  uint64_t above = end == 64 ? ~uint64_t(0) : (uint64_t(1) << end) - 1;
+  return above & ~((uint64_t(1) << place.packed->shift) - 1);
 }
 
 /// Is this background all zero bytes? -0.0 is not.
@@ -113,6 +173,8 @@ public:
   }
 
 private:
+  unsigned exponentAt = 0; ///< of the group whose members are being placed
+
   uint64_t multiply(uint64_t a, uint64_t b) {
     bool wrapped = false;
     uint64_t product = llvm::SaturatingMultiply(a, b, &wrapped);
@@ -121,6 +183,74 @@ private:
   }
 
   /// Adds the children of a node, gives them offsets and the node its cell size.
+  /// The members of a word, from its lowest bit on.
+  void placePacked(unsigned word, BitStructAttr attribute) {
+    unsigned shift = 0;
+    int last = -1, first = -1;
+    for (auto [place, group] : packedPlaces(attribute)) {
+      PackedBits packed{*QuantFormat::of(place.getType(), group >= 0)};
+      packed.wordBytes = attribute.getWord() / 8;
+      if (group >= 0 && group != last) { // a new exponent
+        first = result.nodes.size();
+        exponentAt = shift;
+        shift += packed.format.exponentBits;
+      }
+      last = group;
+      packed.shift = shift;
+      packed.exponentShift = group >= 0 ? exponentAt : shift + packed.format.digits();
+      packed.group = group >= 0 ? first : -1;
+      if (packed.format.kind != QuantFormat::Float)
+        packed.exponentShift = 0;
+      shift += packed.bits();
+      addQuantised(word, place, packed);
+    }
+    result.nodes[word].word = backgroundWord(word);
+    result.nodes[word].zero = !result.nodes[word].word;
+  }
+
+  void addQuantised(unsigned word, PlaceAttr place, const PackedBits &packed) {
+    Node node;
+    node.parent = word;
+    node.pathAxes = result.nodes[word].pathAxes;
+    node.kind = METATE_LEVEL_PLACE;
+    node.name = place.getName().str();
+    node.place = place;
+    node.packed = packed;
+    node.cellAlign = node.cellBytes = scalarBytes(packed.format.compute);
+    node.zero = isZero(shownBackground(node));
+    ++result.memberCount;
+    result.nodes.push_back(node);
+  }
+
+  /// The word in which all members are background.
+  uint64_t backgroundWord(unsigned word) {
+    uint64_t bits = 0;
+    for (unsigned k = word + 1; k < result.nodes.size(); ++k) {
+      const PackedBits &packed = *result.nodes[k].packed;
+      if (packed.group == int(k))
+        bits |= sharedBackground(k);
+      if (packed.group < 0)
+        bits |= backgroundBits(packed.format, result.nodes[k].place).getZExtValue() << packed.shift;
+    }
+    return bits;
+  }
+
+  uint64_t sharedBackground(unsigned first) {
+    SmallVector<QuantFormat> formats;
+    SmallVector<APFloat> values;
+    for (unsigned k = first; k < result.nodes.size() && result.nodes[k].packed->group == int(first); ++k) {
+      formats.push_back(result.nodes[k].packed->format);
+      auto given = cast_if_present<FloatAttr>(result.nodes[k].place.getBackground());
+      values.push_back(given ? given.getValue()
+                             : APFloat(cast<FloatType>(formats.back().compute).getFloatSemantics()));
+    }
+    auto [exponent, digits] = encodeShared(formats, values);
+    uint64_t bits = exponent << result.nodes[first].packed->exponentShift;
+    for (auto [k, own] : llvm::enumerate(digits))
+      bits |= own << result.nodes[first + k].packed->shift;
+    return bits;
+  }
+
   void placeChildren(unsigned parent, ArrayRef<Attribute> children, unsigned depth) {
     uint64_t bytes = 0, align = 1;
     for (Attribute child : children) {
@@ -137,12 +267,31 @@ private:
     node.cellAlign = align;
     node.cellBytes = llvm::alignTo(std::max<uint64_t>(bytes, 1), align);
     node.zero = llvm::all_of(llvm::drop_begin(result.nodes, parent + 1),
-                             [](const Node &below) { return !below.place || below.zero; });
+                             [](const Node &below) { return (!below.place && !below.isWords()) || below.zero; });
     if (node.pool < 0)
       return;
     uint64_t cells = multiply(node.slotCells, node.cellBytes);
     node.slotBytes = llvm::alignTo(cells, cells >= METATE_BLOCK_ALIGN ? METATE_BLOCK_ALIGN : align);
     node.ambient = node.slotBytes <= METATE_AMBIENT_LIMIT;
+  }
+
+  /// The one member of a quant_array, as often in a word as it fits.
+  std::tuple<uint64_t, uint64_t, unsigned> placeElements(unsigned index, QuantArrayAttr level) {
+    auto place = cast<PlaceAttr>(level.getChildren()[0]);
+    PackedBits packed{*QuantFormat::of(place.getType())};
+    packed.wordBytes = level.getWord() / 8;
+    if (packed.format.kind == QuantFormat::Float)
+      packed.exponentShift = packed.format.digits();
+    addQuantised(index, place, packed);
+    Node &node = result.nodes[index];
+    node.cellBytes = node.cellAlign = packed.wordBytes;
+    node.slotCells = level.getWord() / packed.bits();
+    uint64_t bits = backgroundBits(packed.format, place).getZExtValue();
+    for (uint64_t k = 0; k < node.slotCells; ++k)
+      node.word |= bits << (k * packed.bits());
+    node.zero = !bits;
+    multiply(node.cells, node.cellBytes); // whether it is too large
+    return {overflow ? 1 : node.containerBytes(), node.containerAlign(), index};
   }
 
   /// Adds one node with its subtree; returns the container's bytes and alignment and the node's
@@ -154,6 +303,14 @@ private:
     Node node;
     node.parent = parent;
     node.pathAxes = result.nodes[parent].pathAxes;
+    if (auto word = dyn_cast<BitStructAttr>(attribute)) {
+      node.kind = METATE_LEVEL_BIT_STRUCT;
+      node.name = "bit_struct" + std::to_string(depth);
+      node.cellAlign = node.cellBytes = word.getWord() / 8;
+      result.nodes[index] = node;
+      placePacked(index, word);
+      return {node.cellBytes, node.cellAlign, index};
+    }
     if (auto place = dyn_cast<PlaceAttr>(attribute)) {
       node.kind = METATE_LEVEL_PLACE;
       node.name = place.getName().str();
@@ -185,6 +342,8 @@ private:
       node.slotCells = level.getSlotCells();
     }
     result.nodes[index] = node;
+    if (auto packed = dyn_cast<QuantArrayAttr>(attribute))
+      return placeElements(index, packed);
     placeChildren(index, level.getLevelChildren(), depth + 1);
     Node &done = result.nodes[index];
     uint64_t bytes = multiply(done.cells, done.pool < 0 ? done.cellBytes : 4);
@@ -210,7 +369,10 @@ SmallVector<unsigned> TreeLayout::nodesOf(const TreePath &path) const {
   auto step = [&](Attribute wanted) {
     for (unsigned k = parent + 1; k < nodes.size(); ++k) {
       Attribute own = nodes[k].place ? Attribute(nodes[k].place) : Attribute(nodes[k].level);
-      if (nodes[k].parent == int(parent) && own == wanted) {
+      int above = nodes[k].parent;
+      if (nodes[above].kind == METATE_LEVEL_BIT_STRUCT)
+        above = nodes[above].parent;
+      if (above == int(parent) && own == wanted) {
         indices.push_back(k);
         parent = k;
         return;

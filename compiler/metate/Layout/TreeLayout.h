@@ -7,12 +7,24 @@
 #ifndef METATE_LAYOUT_TREELAYOUT_H
 #define METATE_LAYOUT_TREELAYOUT_H
 
-#include "metate/Dialect/Tree.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/abi/tree.h"
 
 #include "llvm/Support/Error.h"
 
 namespace metate::layout {
+
+/// Where a quantised member's bits are in their word.
+struct PackedBits {
+  QuantFormat format;
+  unsigned shift = 0;         ///< its lowest bit; of a quant_array's member 0
+  unsigned exponentShift = 0; ///< of a float: its exponent's lowest bit, own or shared
+  int group = -1;             ///< node of the first of those that share the exponent, or -1
+  uint64_t wordBytes = 0;
+
+  unsigned bits() const { return format.isShared ? format.fractionBits() : format.bits; }
+  metate_quant record() const;
+};
 
 /// One record of the level table, as a value.
 struct Node {
@@ -22,6 +34,7 @@ struct Node {
   std::string name;
   LevelInterface level;             ///< null for the root and for places
   PlaceAttr place;                  ///< set for places
+  std::optional<PackedBits> packed; ///< set for quantised places
   llvm::SmallVector<unsigned> axes; ///< that this level splits
   llvm::SmallVector<int64_t> extents;
   llvm::SmallVector<unsigned> pathAxes; ///< axes from the root down to here, ascending
@@ -30,10 +43,16 @@ struct Node {
   uint64_t cellBytes = 0; ///< from one cell to the next
   uint64_t cellAlign = 1;
   uint64_t slotBytes = 0;  ///< a level with a pool: from one slot to the next
-  uint64_t slotCells = 0;  ///< a level with a pool: cells in a slot, of a dynamic its chunk
+  uint64_t slotCells = 0;  ///< a level with a pool: cells in a slot, of a dynamic its chunk; a quant_array: elements in a word
   uint64_t maskOffset = 0; ///< bitmasked: of the live mask in the container; the entry mask follows
   bool ambient = false;    ///< the pool has an ambient slot 0
   bool zero = false;       ///< the background of a cell is all zero bytes
+
+  uint64_t word = 0;       ///< bit_struct, quant_array: the word that holds background
+  /// A bit_struct or quant_array, whose cells are words.
+  bool isWords() const {
+    return kind == METATE_LEVEL_BIT_STRUCT || kind == METATE_LEVEL_QUANT_ARRAY;
+  }
 
   /// The record, without its name and background, which lie behind all records.
   metate_level record() const;
@@ -59,7 +78,17 @@ struct TreeLayout {
 
   /// Node indices along a path, root excluded: one per level, then the place if it is a member's.
   llvm::SmallVector<unsigned> nodesOf(const TreePath &path) const;
+  /// Where a member is, or the word that it is in, from the beginning of the last level's cell on.
+  uint64_t offsetInCell(const Node &place) const;
+  /// The bits of a word that its members use, or that lie between two of them and above: all of these are the lower neighbour's,
+  /// so that writing all members writes the whole word.
+  uint64_t maskOf(const Node &place) const;
 };
+
+/// The type in which hosts and kernels see a member: of a quantised one what it is decoded to.
+mlir::Type shownType(PlaceAttr place);
+/// The value that an inactive cell's member reads as, in that type; of a quantised one what its bits say.
+mlir::TypedAttr shownBackground(const Node &place);
 
 /// Bytes of a scalar in memory (i1: one byte).
 uint64_t scalarBytes(mlir::Type type);

@@ -22,8 +22,8 @@ static void appendScalar(std::string &bytes, Type scalar, const llvm::APInt &bit
 /// The background of a place in memory form; zeros if none was given.
 static std::string backgroundBytes(const Node &node) {
   std::string bytes;
-  Type scalar = scalarType(node.place.getType());
-  TypedAttr background = node.place.getBackground();
+  Type scalar = scalarType(shownType(node.place));
+  TypedAttr background = shownBackground(node);
   auto append = [&](Attribute value) {
     if (auto number = dyn_cast<FloatAttr>(value))
       appendScalar(bytes, scalar, number.getValue().bitcastToAPInt());
@@ -60,14 +60,26 @@ llvm::Expected<std::string> layout::treeTypeBlob(TreeType type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   head.text = addString(text);
+  auto align = [&] { tail.resize(llvm::alignTo(tailAt + tail.size(), 8) - tailAt); };
   for (auto [record, node] : llvm::zip(records, layout->nodes)) {
-    if (!node.place)
+    if (!node.place && !node.isWords())
       continue;
-    tail.resize(llvm::alignTo(tailAt + tail.size(), 8) - tailAt);
+    align();
     record.background = tailAt + tail.size();
-    tail += backgroundBytes(node);
+    if (node.place)
+      tail += backgroundBytes(node);
+    else
+      tail.append(reinterpret_cast<const char *>(&node.word), node.cellBytes);
   }
-  tail.resize(llvm::alignTo(tailAt + tail.size(), 8) - tailAt);
+  for (auto [record, node] : llvm::zip(records, layout->nodes)) {
+    if (!node.packed)
+      continue;
+    align();
+    record.quant = tailAt + tail.size();
+    metate_quant packed = node.packed->record();
+    tail.append(reinterpret_cast<const char *>(&packed), sizeof(packed));
+  }
+  align();
 
   head.magic = METATE_TREE_TYPE_MAGIC;
   head.abi_version = METATE_ABI_VERSION;

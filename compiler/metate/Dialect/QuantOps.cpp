@@ -1,0 +1,74 @@
+//===- QuantOps.cpp - stored bits and values --------------------*- C++ -*-===//
+//
+// Each verifier's message carries the label of the constraint that QuantOps.td states.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Quant.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace metate;
+
+#define GET_OP_CLASSES
+#include "metate/Dialect/MetateQuantOps.cpp.inc"
+
+/// The same scalar or the same vector's, of another element type.
+static Type withElement(Type shape, Type element) {
+  auto vector = dyn_cast<VectorType>(shape);
+  return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
+}
+
+static LogicalResult verifyConversion(Operation *op, Type bits, Type value, Type type) {
+  std::optional<QuantFormat> format = QuantFormat::of(type);
+  if (!format)
+    return op->emitOpError("(QC1) expected a quantised type, got ") << type;
+  if (!getElementTypeOrSelf(bits).isSignlessInteger(format->bits))
+    return op->emitOpError("(QC2) expected bits of type i") << format->bits << ", got " << bits;
+  if (value != withElement(bits, signlessType(format->compute)))
+    return op->emitOpError("(QC3) expected a value of type ")
+           << withElement(bits, signlessType(format->compute)) << ", got " << value;
+  return success();
+}
+
+void DecodeOp::build(OpBuilder &builder, OperationState &state, Value bits, Type format,
+                     bool shared) {
+  Type compute = signlessType(QuantFormat::of(format)->compute);
+  build(builder, state, withElement(bits.getType(), compute), bits, format, shared);
+}
+
+LogicalResult DecodeOp::verify() {
+  return verifyConversion(*this, getBits().getType(), getValue().getType(), getFormat());
+}
+
+void EncodeOp::build(OpBuilder &builder, OperationState &state, Value value, Type format) {
+  Type bits = builder.getIntegerType(QuantFormat::of(format)->bits);
+  build(builder, state, withElement(value.getType(), bits), value, format);
+}
+
+LogicalResult EncodeOp::verify() {
+  return verifyConversion(*this, getBits().getType(), getValue().getType(), getFormat());
+}
+
+LogicalResult UpdateOp::verify() {
+  std::optional<TreePath> path = findPath(getTreeType(), getPath());
+  if (!path || !path->place)
+    return emitOpError("(C1) no member '") << getPath() << "' in the tree; it has "
+                                           << knownNames(getTreeType());
+  if (getCoordinates().size() != path->rank())
+    return emitOpError("(C2) expected ")
+           << path->rank() << " coordinates for '" << getPath() << "', got "
+           << getCoordinates().size();
+  std::optional<QuantFormat> format = QuantFormat::of(path->place.getType());
+  if (!format || getValue().getType() != signlessType(format->compute))
+    return emitOpError("(QU1) expected a quantised member and a value of its compute type, got ")
+           << path->place.getType() << " and " << getValue().getType();
+  StringRef kind = arith::stringifyAtomicRMWKind(getKind());
+  bool isFloatKind =
+      kind.ends_with("f") || kind.starts_with("maxnum") || kind.starts_with("minnum");
+  if (kind != "assign" && isFloatKind != isa<FloatType>(getValue().getType()))
+    return emitOpError("(QU2) kind '")
+           << kind << "' does not fit a value of type " << getValue().getType();
+  return success();
+}

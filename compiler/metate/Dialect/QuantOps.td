@@ -1,0 +1,57 @@
+//===- QuantOps.td - stored bits and values of quantised members -*- tablegen -*-===//
+//
+// metate.load and metate.store of a quantised member have its stored bits, a signless integer as wide as the member. What
+// kernels compute with is decoded from these and encoded to them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_DIALECT_QUANTOPS
+#define METATE_DIALECT_QUANTOPS
+
+include "Metate.td"
+
+class Metate_QuantConversion<string mnemonic> : Metate_Op<mnemonic, [Pure, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+  let hasVerifier = 1;
+}
+
+def Metate_DecodeOp : Metate_QuantConversion<"decode"> {
+  let summary = "the value that a quantised member's bits mean";
+  let description = [{
+    `%v = metate.decode %bits as !metate.quant_fixed<11, true, 1.0e-3, f32> : i11 -> f32`. Constraint (QC1): the type is a quantised one.
+    (QC2): the bits are a signless integer of its width, or a vector of these. (QC3): the value is of its compute type, signless, and of the same shape. `shared`: the bits are those of a float whose exponent others
+    share: digits, sign, exponent, without a hidden digit.
+  }];
+  let arguments = (ins SignlessIntegerLike:$bits, TypeAttr:$format, UnitAttr:$shared);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$bits `as` $format (`shared` $shared^)? attr-dict `:` type($bits) `->` type($value)";
+  let skipDefaultBuilders = 0;
+  let builders = [OpBuilder<(ins "::mlir::Value":$bits, "::mlir::Type":$format, CArg<"bool", "false">:$shared)>];
+}
+
+def Metate_EncodeOp : Metate_QuantConversion<"encode"> {
+  let summary = "the bits by which a quantised member says a value";
+  let description = [{
+    `%bits = metate.encode %v as !metate.quant_fixed<11, true, 1.0e-3, f32> : f32 -> i11`. Constraints QC1 to QC3 of decode.
+  }];
+  let arguments = (ins AnyType:$value, TypeAttr:$format);
+  let results = (outs SignlessIntegerLike:$bits);
+  let assemblyFormat = "$value `as` $format attr-dict `:` type($value) `->` type($bits)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Type":$format)>];
+}
+
+def Metate_UpdateOp : Metate_CellOp<"update", ["namesCell", "readsMember", "writesMember"],
+    [AllTypesMatch<["value", "old"]>], "getCoordinates()", "!getActive()"> {
+  let summary = "read-modify-write of a quantised member by its value, indivisible; activates the cell";
+  let description = [{
+    `%old = metate.update addf %v, %f["x"][%i] : f32, !metate.tree<...>`: decodes what is stored, combines it with the value, encodes the result;
+    yields what was there before, decoded. What metate.atomic on the bits cannot say: floats, products of fixed ones, members that share an
+    exponent (`assign` is then their store). Constraints C1 and C2 of load. (QU1): the member is quantised, the value of its compute type, signless.
+    (QU2): an integer kind for integers, a float kind for floats, or `assign`.
+  }];
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyType:$value, Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, UnitAttr:$active);
+  let results = (outs AnyType:$old);
+  let assemblyFormat = [{
+    $kind $value `,` $tree `[` $path `]` `[` $coordinates `]` (`active` $active^)? attr-dict `:` type($value) `,` type($tree)
+  }];
+}
+
+#endif

@@ -1,0 +1,75 @@
+//===- Quantised.cpp - members that are stored as something else -*- C++ -*-===//
+//
+// Kernels compute with a quantised member's compute type: a load decodes its bits, a store encodes them. What is right on the bits is an
+// atomic operation on the bits, modulo their width: everything on integers; sums, minima and maxima of fixed ones. The rest is one
+// metate.update.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Quant.h"
+#include "metate/Frontend/KernelBuilder.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::frontend;
+
+using Kind = arith::AtomicRMWKind;
+
+static bool sharesItsExponent(const Reference &reference) {
+  return sharesExponent(cast<TreeType>(reference.base.getType()), reference.path);
+}
+
+/// What a kind is on the stored integers; nullopt where it is nothing on these.
+static std::optional<Kind> kindOnBits(Kind kind, const QuantFormat &format) {
+  if (format.kind == QuantFormat::Float)
+    return std::nullopt;
+  switch (kind) {
+  case Kind::addf:
+    return Kind::addi;
+  case Kind::mulf:
+    return std::nullopt;
+  case Kind::minnumf:
+  case Kind::mins:
+  case Kind::minu:
+    return format.isSigned ? Kind::mins : Kind::minu;
+  case Kind::maxnumf:
+  case Kind::maxs:
+  case Kind::maxu:
+    return format.isSigned ? Kind::maxs : Kind::maxu;
+  default:
+    return kind;
+  }
+}
+
+KernelValue KernelBuilder::loadQuantised(const Reference &reference) {
+  Type bits = signlessType(reference.quantised);
+  Value loaded = LoadOp::create(builder, loc(), bits, reference.base, reference.path,
+                                reference.indices, ValueRange());
+  return {DecodeOp::create(builder, loc(), loaded, reference.quantised, sharesItsExponent(reference)),
+          reference.type};
+}
+
+void KernelBuilder::storeQuantised(const Reference &reference, Value value, bool active) {
+  if (sharesItsExponent(reference)) {
+    UpdateOp::create(builder, loc(), value.getType(), Kind::assign, value, reference.base,
+                     reference.path, reference.indices, active);
+    return;
+  }
+  Value bits = EncodeOp::create(builder, loc(), value, reference.quantised);
+  StoreOp::create(builder, loc(), bits, reference.base, reference.path, reference.indices,
+                  ValueRange(), active);
+}
+
+Value KernelBuilder::atomicOfQuantised(Kind kind, const Reference &reference, Value value,
+                                       bool subtracts, bool active) {
+  std::optional<Kind> onBits = kindOnBits(kind, *QuantFormat::of(reference.quantised));
+  if (!onBits)
+    return UpdateOp::create(builder, loc(), value.getType(), kind, value, reference.base,
+                            reference.path, reference.indices, active)
+        .getOld();
+  Value bits = EncodeOp::create(builder, loc(), value, reference.quantised);
+  auto made = AtomicOp::create(builder, loc(), *onBits, bits, reference.base, reference.path,
+                               reference.indices, ValueRange(), active);
+  if (subtracts)
+    setMark(made, mark::subtracts);
+  return DecodeOp::create(builder, loc(), made.getOld(), reference.quantised);
+}
