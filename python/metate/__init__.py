@@ -42,6 +42,7 @@ from .errors import (
     ZeroDivisionError_,
 )
 from .fields import (
+    BitpackedFields,
     Field,
     FieldsBuilder,
     Layout,
@@ -153,13 +154,13 @@ def __getattr__(name: str):
 
 
 __all__ = [
-    "AssertionError_", "CapacityError", "CompilationError", "Context", "Field", "FieldsBuilder", "Layout", "MatrixField",
-    "MatrixNdarray", "MetateError", "NameError_", "RuntimeError_", "RuntimeIndexError_", "SNode", "SNodeTreeBuilder",
-    "ScalarField", "ScalarNdarray", "Struct", "StructField", "SyntaxError_", "TaichiAssertionError", "TaichiCompilationError",
-    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
-    "TaichiTypeError", "TreeError", "TypeError_", "VectorNdarray", "ZeroDivisionError_", "__version__", "aot", "arm64",
-    "attach_source", "axes", "cfg", "cpu", "data_oriented", "dataclass", "deactivate_all_snodes", "errors", "field",
-    "from_dlpack", "func", "init", "interp", "kernel", "math", "ndarray", "pyfunc", "real_func", "ref", "reset", "root",
-    "sync", "template", "types", "ui", "var", "x64", "x86_64",
+    "AssertionError_", "BitpackedFields", "CapacityError", "CompilationError", "Context", "Field", "FieldsBuilder",
+    "Layout", "MatrixField", "MatrixNdarray", "MetateError", "NameError_", "RuntimeError_", "RuntimeIndexError_",
+    "SNode", "SNodeTreeBuilder", "ScalarField", "ScalarNdarray", "Struct", "StructField", "SyntaxError_",
+    "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",
+    "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "TreeError", "TypeError_", "VectorNdarray",
+    "ZeroDivisionError_", "__version__", "aot", "arm64", "attach_source", "axes", "cfg", "cpu", "data_oriented",
+    "dataclass", "deactivate_all_snodes", "errors", "field", "from_dlpack", "func", "init", "interp", "kernel", "math",
+    "ndarray", "pyfunc", "real_func", "ref", "reset", "root", "sync", "template", "types", "ui", "var", "x64", "x86_64",
     *_axes, *_dtypes.__all__, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from .frontend.function import template
 from .intrinsics import atomic_add, grouped, static
 from .kernel import kernel
 from .ndarray import ndarray
-from .tree_type import LevelNode, PlaceNode
+from .tree_type import LevelNode, PlaceNode, flat
 
 
 def cells_of(tree: Any, path: str) -> int:
@@ -31,7 +31,7 @@ def cells_of(tree: Any, path: str) -> int:
 
 def _member_at(nodes, name):
     """The member of this name, or the first one in the level of this name."""
-    for node in nodes:
+    for node in flat(nodes):
         if node.name == name:
             return _first_member(node)
         found = _member_at(node.children, name) if isinstance(node, LevelNode) else None
@@ -42,7 +42,7 @@ def _member_at(nodes, name):
 
 def _first_member(node):
     while not isinstance(node, PlaceNode):
-        node = node.children[0]
+        node = node.members[0]
     return node.name
 
 

@@ -7,6 +7,7 @@ import math
 from . import dtypes as _types
 from .errors import TreeError
 from .lazy_numpy import np
+from .quant_types import QuantType
 
 
 def _shape(type_) -> tuple[int, ...]:
@@ -31,13 +32,17 @@ def encode_background(name: str, type_, value) -> bytes | None:
     except (ValueError, TypeError, OverflowError):
         raise TreeError(f"{expected}, got {value!r}") from None
     if scalar.is_float:
+        if isinstance(type_, QuantType):
+            low, high = type_.range()
+            if not low <= wide.item() <= high:
+                raise TreeError(f"{expected}, a number from {low} to {high}, got {value!r}")
         if scalar.numpy is None:
             data = _types.bf16_bits(wide).tobytes()
         else:
             with np.errstate(over="ignore"):
                 data = wide.astype(scalar.numpy).tobytes()
     else:
-        low, high = scalar.range()
+        low, high = type_.range() if isinstance(type_, QuantType) else scalar.range()
         numbers = [v.item() for v in wide.ravel()]
         if any(v != int(v) if math.isfinite(v) else True for v in numbers) or any(not low <= v <= high for v in numbers):
             raise TreeError(f"{expected}, integers from {low} to {high}, got {value!r}")

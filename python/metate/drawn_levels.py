@@ -11,12 +11,17 @@ from typing import Any
 
 from .errors import TreeError
 from .lazy_numpy import is_array
-from .tree_type import LevelNode, PlaceNode, path_extents
+from .quant_types import QuantType
+from .tree_type import BitStructNode, LevelNode, PlaceNode, path_extents
 from .value_types import LETTERS, Axes
 from .value_types import axes as axes_of
+from .words import Word, least_word, size_of_word
 
 _MOST_CELLS_OF_AN_AXIS = (1 << 31) - 1  # coordinates are 32-bit in a block
-_LATER_LEVELS = ("quant_array", "bit_struct", "bit_array")
+_OTHER_NAMES = {  # of Taichi's earlier versions
+    "bit_struct": "quantised fields share a word by p = mt.BitpackedFields(max_num_bits=32), p.place(x, y), node.place(p)",
+    "bit_array": "write quant_array(axes, dimensions, max_num_bits=32)",
+}
 
 
 class Drawn(ABC):
@@ -70,15 +75,23 @@ class Drawn(ABC):
             )
         return self._add("hash", axes, (), name)
 
+    def quant_array(self, axes: Any, dimensions: Any, max_num_bits: int = 32, *, name: str | None = None) -> Any:
+        """Adds a level of the numbers of one quantised member or field, as many in each word as fit; all of them exist.
+
+        Args:
+            max_num_bits: bits of a word: 8, 16, 32 or 64.
+            axes, dimensions, name: as for `dense`.
+        Returns the new level, in which one quantised scalar is placed, and nothing else. Raises TreeError.
+        """
+        return self._add("quant_array", axes, dimensions, name, max_num_bits)
+
     @abstractmethod
-    def _add(self, kind, axes, dimensions, name, chunk=None):
-        """Adds a level of a kind below this one; returns it."""
+    def _add(self, kind, axes, dimensions, name, size=None):
+        """Adds a level of a kind below this one; returns it. size: of a chunk of a dynamic level, of a quant_array's word."""
 
     def __getattr__(self, name):
-        if name in _LATER_LEVELS:
-            raise TreeError(
-                f"{name}: this kind of level is not supported yet; today's levels are dense, bitmasked, pointer, dynamic and hash"
-            )
+        if name in _OTHER_NAMES:
+            raise TreeError(f"{name}: there is no level of this name; {_OTHER_NAMES[name]}")
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
 
@@ -87,26 +100,43 @@ class DrawnLevel(Drawn):
 
     Attributes:
         above: the level above, or what the tree begins with.
-        kind: "dense", "bitmasked", "pointer", "dynamic" or "hash".
+        kind: "dense", "bitmasked", "pointer", "dynamic", "hash" or "quant_array".
         axes: axes along which its cells lie, ascending.
         extents: cells along them within one cell of the level above; none of a hash level.
         chunk: cells of a slot of a dynamic level; 0 of others.
+        word: bits of a quant_array's words; 0 of others.
         label: the name that it was given, or None.
-        below: levels below, and what is placed.
+        below: levels below, and what is placed: members, and words (words.Word) with members in them.
     """
 
-    __slots__ = ("above", "axes", "below", "chunk", "extents", "kind", "label")
+    __slots__ = ("above", "axes", "below", "chunk", "extents", "kind", "label", "word")
 
-    def __init__(self, above, kind, axes, dimensions, name, chunk=None):
+    def __init__(self, above, kind, axes, dimensions, name, size=None):
+        if getattr(above, "kind", None) == "quant_array":
+            raise TreeError(f"{kind}: expected no level below a quant_array, which holds one quantised member; put it above")
         self.axes, self.extents = axes_and_extents(kind, axes, dimensions)
         check_extents(kind, self.axes, self.extents, levels_up(above))
         if name is not None and (not isinstance(name, str) or not name.isidentifier()):
             raise TreeError(f"level name: expected an identifier, got {name!r}")
         self.kind = kind
-        self.chunk = chunk_of(kind, self.extents, chunk)
+        self.chunk = chunk_of(kind, self.extents, size)
+        self.word = size_of_word(kind, size) if kind == "quant_array" else 0
         self.label = name
         self.above = above
         self.below: list = []
+
+
+def check_element(level, name: str, type_: Any) -> None:
+    """Raises TreeError where a member of this name and type cannot be what a quant_array level holds."""
+    if not isinstance(type_, QuantType):
+        raise TreeError(f"quant_array: expected a quantised type such as mt.types.quant.int(1, False), got {name} of {type_!r}")
+    if level.below:
+        raise TreeError(f"quant_array: expected one member in it, got {name} as well; give it a quant_array of its own")
+    if type_.bits > level.word:
+        larger = least_word(type_.bits)
+        raise TreeError(
+            f"quant_array: expected a type of at most {level.word} bits, got {name} of {type_.bits}; write max_num_bits={larger}"
+        )
 
 
 def levels_up(node) -> list:
@@ -118,20 +148,24 @@ def levels_up(node) -> list:
     return found
 
 
-def nodes_of(drawn, member_of, what: str, depth: int = 0) -> tuple[LevelNode | PlaceNode, ...]:
+def nodes_of(drawn, member_of, what: str, depth: int = 0) -> tuple[LevelNode | PlaceNode | BitStructNode, ...]:
     """The nodes of a tree type for levels and what is placed.
 
     Args:
-        drawn: levels with their labels, and what stands for members.
-        member_of: the PlaceNode of one that is no level.
+        drawn: levels with their labels, words, and what stands for members.
+        member_of: the PlaceNode of what stands for a member.
         what: is placed in levels, such as "a field", for messages.
         depth: of these.
     Raises TreeError for a level with nothing in it.
     """
-    return tuple(_node_of(one, member_of, what, depth) if isinstance(one, DrawnLevel) else member_of(one) for one in drawn)
+    return tuple(_node_of(one, member_of, what, depth) for one in drawn)
 
 
 def _node_of(level, member_of, what, depth):
+    if isinstance(level, Word):
+        return level.node_of(member_of)
+    if not isinstance(level, DrawnLevel):
+        return member_of(level)
     if not level.below:
         extents = path_extents(levels_up(level))
         raise TreeError(
@@ -139,7 +173,8 @@ def _node_of(level, member_of, what, depth):
             "under it, got none; call place(...) on it"
         )
     below = nodes_of(level.below, member_of, what, depth + 1)
-    return LevelNode(level.kind, level.axes, level.extents, level.label or f"{level.kind}{depth}", depth, below, level.chunk)
+    name = level.label or f"{level.kind}{depth}"
+    return LevelNode(level.kind, level.axes, level.extents, name, depth, below, level.chunk, level.word)
 
 
 def check_extents(kind, numbers, sizes, above) -> None:

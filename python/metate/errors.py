@@ -160,6 +160,10 @@ class OffsetError_(TreeError, SyntaxError_):
     """A field's `offset=` that does not fit its dimensions."""
 
 
+class PackingError_(TreeError, CompilationError):
+    """Quantised members that cannot be in one word, or cannot share an exponent."""
+
+
 class CapacityError(RuntimeError_):
     """A pool of a tree is exhausted.
 

@@ -12,11 +12,9 @@ TEXTS = {
     "simt": _GPU,
     "global_thread_idx": "iterations have no thread: use the loop's index",
     "Mesh": "meshes are not supported yet: relations are fields of indices",
-    "BitpackedFields": "quantised types are not supported yet: use i8, i16 or f16",
     "frexp": "use mt.log and mt.floor, or bits by mt.bit_cast",
 }  # fmt: skip
 OF_TYPES = {
-    "quant": "quantised types are not supported yet: use i8, i16 or f16",
     "texture": _GPU,
     "rw_texture": _GPU,
 }  # fmt: skip

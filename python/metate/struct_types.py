@@ -14,6 +14,7 @@ from typing import Any
 from .default_types import by_context, scalar_type
 from .dtypes import DType, dtype
 from .lazy_numpy import is_array, np, numpy_class
+from .quant_types import QuantType, computed
 from .record import Record
 from .vector_types import MatrixType, VectorType, element_of
 
@@ -26,8 +27,8 @@ class StructMember(Record):
 
     @property
     def type(self) -> Any:
-        """The member's type."""
-        return self.struct.members[self.name]
+        """The member's type, as a tree holds it."""
+        return self.struct.stored[self.name]
 
     def __repr__(self) -> str:
         return f"<member {self.name}: {self.type!r}>"
@@ -37,16 +38,17 @@ class StructType:
     """Named members in order, with methods and defaults. ``s.a`` is a placeable handle of member `a`; `s.members` is a dict.
 
     Two struct types are equal iff they have equal members in equal order and the same methods. Called from
-    Python it makes a `Struct`; called in a kernel, a struct value.
+    Python it makes a `Struct`; called in a kernel, a struct value. A member of a quantised type is one in trees and
+    fields; values have the type that it is computed with.
 
     Args:
-        members: name -> scalar, vector, matrix or struct type; under `__struct_methods`, methods as below.
+        members: name -> scalar, vector, matrix, struct or quantised type; under `__struct_methods`, methods as below.
         methods: name -> function whose first parameter is the struct.
         defaults: name -> value where a call leaves a member out; a member without one is zero.
         wrapped: the class that @dataclass was put on.
     """
 
-    __slots__ = ("_class", "_defaults", "_members", "_methods")
+    __slots__ = ("_class", "_defaults", "_members", "_methods", "_stored")
 
     def __init__(self, members, methods=None, defaults=None, wrapped=None):
         members = dict(members)
@@ -55,20 +57,33 @@ class StructType:
         for name, type_ in members.items():
             if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name == "members":
                 raise TypeError(f"struct member name: expected an identifier other than 'members', got {name!r}")
-            checked[name] = element_type(type_, f"struct member '{name}'", allow_struct=True)
+            checked[name] = element_type(type_, f"struct member '{name}'", allow_struct=True, allow_quantised=True)
         for name, method in methods.items():
             if name in checked or not callable(method):
                 what = "another name than a member's" if name in checked else "a function"
                 raise TypeError(f"struct method '{name}': expected {what}, got {method!r}")
-        object.__setattr__(self, "_members", tuple(checked.items()))
+        object.__setattr__(self, "_stored", tuple(checked.items()))
+        object.__setattr__(self, "_members", tuple((name, computed(type_)) for name, type_ in checked.items()))
         object.__setattr__(self, "_methods", tuple(sorted(methods.items())))
         object.__setattr__(self, "_defaults", dict(defaults or {}))
         object.__setattr__(self, "_class", wrapped)
 
     @property
     def members(self) -> dict[str, Any]:
-        """The members' types by their names, in order."""
+        """The members' types by their names, in order, as values have them."""
         return dict(self._members)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The same as trees and fields hold them: the quantised types of those that are quantised."""
+        return dict(self._stored)
+
+    def of_values(self) -> Any:
+        """The type of its values: without quantised types, at any depth."""
+        members = {n: t.of_values() if isinstance(t, StructType) else t for n, t in self._members}
+        if all(members[n] is t for n, t in self._stored):
+            return self
+        return type(self)(members, self.methods, self._defaults, self._class)
 
     @property
     def has_values(self) -> bool:
@@ -110,18 +125,18 @@ class StructType:
         raise AttributeError("a struct type is frozen: build another one")
 
     def __eq__(self, other):
-        return isinstance(other, StructType) and self._members == other._members and self._methods == other._methods
+        return isinstance(other, StructType) and self._stored == other._stored and self._methods == other._methods
 
     def __hash__(self):
         return hash(("struct", self._members, self._methods))
 
     def __repr__(self) -> str:
-        return "struct({" + ", ".join(f"{n!r}: {t!r}" for n, t in self._members) + "})"
+        return "struct({" + ", ".join(f"{n!r}: {t!r}" for n, t in self._stored) + "})"
 
     def __reduce__(self):
         if self._class is not None:  # the class itself is no longer under its name
             return (_by_name, (self._class.__module__, self._class.__qualname__))
-        return (type(self), (self.members, self.methods, self._defaults))
+        return (type(self), (self.stored, self.methods, self._defaults))
 
 
 def float_members(type_: StructType) -> StructType | None:
@@ -141,16 +156,18 @@ def _by_name(module, name):
     return functools.reduce(getattr, name.split("."), importlib.import_module(module))
 
 
-def element_type(value: Any, what: str, allow_struct: bool = False) -> Any:
-    """Checks that `value` is a scalar, vector or matrix type (or a struct type); returns it. Raises TypeError."""
+def element_type(value: Any, what: str, allow_struct: bool = False, allow_quantised: bool = False) -> Any:
+    """Checks that `value` is a scalar, vector or matrix type (or a struct or quantised type); returns it. Raises TypeError."""
+    if allow_quantised and isinstance(value, QuantType):
+        return value
     if isinstance(value, (VectorType, MatrixType)) or (allow_struct and isinstance(value, StructType)):
         return by_context(value)
     try:
         return scalar_type(value)
     except TypeError:
-        raise TypeError(
-            f"{what}: expected a scalar, vector{', matrix or struct' if allow_struct else ' or matrix'} type, got {value!r}"
-        ) from None
+        expected = f"a scalar, vector{', matrix or struct' if allow_struct else ' or matrix'} type"
+        hint = ": quantised numbers are in trees and fields alone" if isinstance(value, QuantType) else ""
+        raise TypeError(f"{what}: expected {expected}, got {value!r}{hint}") from None
 
 
 class Struct:

@@ -19,10 +19,10 @@ from . import runtime
 from .conversion import filling, to_members
 from .errors import CapacityError, RuntimeIndexError_, TreeError
 from .lazy_numpy import is_array, np, numpy_class
-from .tree_type import LevelNode, LevelStats, TreeType
+from .tree_type import DENSE, LevelNode, LevelStats, TreeType, flat
 from .write_numbers import type_of_numbers
 
-_PLACE, _DYNAMIC = 4, 6  # metate_level_kind of a member, of a list
+_PLACE, _DYNAMIC, _BIT_STRUCT = 4, 6, 8  # metate_level_kind of a member, of a list, of a word that members share
 _CAPACITY = 8  # METATE_E_CAPACITY
 
 
@@ -77,7 +77,7 @@ def _capacities(type_: TreeType, capacity):
     """Capacity as a dict from level names to slots, or None."""
     if capacity is None:
         return None
-    names = [level.name for level in type_.levels if level.kind not in ("dense", "bitmasked")]
+    names = [level.name for level in type_.levels if level.kind not in (*DENSE, "bitmasked")]
     if not isinstance(capacity, Mapping):
         capacity = dict.fromkeys(names, capacity)
     for name, slots in capacity.items():
@@ -309,7 +309,7 @@ class Member:
 
     @property
     def type(self):
-        """The member's scalar, vector or matrix type."""
+        """The member's scalar, vector, matrix or quantised type."""
         return self._info.type
 
     @property
@@ -468,7 +468,7 @@ def _coordinates(key) -> tuple:
 def _growing_path(branches, member: str):
     """The innermost growing level above a member, as a path of child numbers; () when none grows."""
     path = _path_to(branches, member)
-    last = max((i for i, (node, _) in enumerate(path) if node.kind != "dense"), default=-1)
+    last = max((i for i, (node, _) in enumerate(path) if node.kind not in DENSE), default=-1)
     return tuple(number for _, number in path[: last + 1])
 
 
@@ -479,19 +479,18 @@ def _path_to(nodes, member: str):
             below = _path_to(node.children, member)
             if below is not None:
                 return [(node, number), *below]
-        elif node.name == member:
+        elif member in (place.name for place in flat([node])):
             return []
     return None
 
 
 def _unique_names(levels) -> dict[int, str]:
-    """Names for `stats` by level index: a name that several levels have gets their number."""
-    names = [name for _, kind, name, _, _ in levels if kind != _PLACE]
+    """Names for `stats` by level index: a name that several levels have gets their number. Words are no levels."""
+    levels = [level for level in levels if level[1] not in (_PLACE, _BIT_STRUCT)]
+    names = [name for _, _, name, _, _ in levels]
     seen: dict[str, int] = {}
     found = {}
-    for index, kind, name, _, _ in levels:
-        if kind == _PLACE:
-            continue
+    for index, _, name, _, _ in levels:
         number = seen[name] = seen.get(name, -1) + 1
         found[index] = f"{name}[{number}]" if names.count(name) > 1 else name
     return found

@@ -8,6 +8,7 @@ type was read from. tree_builder.py makes them; tree_instances.py makes instance
 
 from __future__ import annotations
 
+import itertools
 import struct
 import weakref
 from typing import Any, NamedTuple
@@ -15,7 +16,10 @@ from typing import Any, NamedTuple
 from . import value_types as _types
 from .background import background_text, decode_background
 from .errors import TreeError
+from .quant_types import computed
 from .record import Record
+
+DENSE = ("dense", "quant_array")  # kinds of levels whose cells all exist
 
 
 class PlaceNode(Record):
@@ -30,10 +34,36 @@ class PlaceNode(Record):
         return f'#metate.place<"{self.name}" : {self.type}{tail}>'
 
 
+class SharedExponentNode(Record):
+    """Quantised members of one word whose exponent is one for all."""
+
+    places: tuple[PlaceNode, ...]
+
+    def __str__(self) -> str:
+        return f"#metate.shared_exponent<[{', '.join(map(str, self.places))}]>"
+
+
+class BitStructNode(Record):
+    """A word of `bits` bits in which quantised members lie, from its lowest bit on. It is no level: it stands where one of
+    its members would."""
+
+    bits: int
+    parts: tuple[PlaceNode | SharedExponentNode, ...]
+
+    @property
+    def places(self) -> tuple[PlaceNode, ...]:
+        """The members in order."""
+        each = [part.places if isinstance(part, SharedExponentNode) else (part,) for part in self.parts]
+        return tuple(place for places in each for place in places)
+
+    def __str__(self) -> str:
+        return f"#metate.bit_struct<{self.bits}, [{', '.join(map(str, self.parts))}]>"
+
+
 class LevelNode(Record):
     """A level: its cells lie along `axes` (ascending), `extents` of them, each holding `children`.
 
-    A hash level has no extents; `chunk` is a dynamic level's cells in one slot, else 0.
+    A hash level has no extents; `chunk` is a dynamic level's cells in one slot, `word` the bits of a quant_array's words, else 0.
     """
 
     kind: str
@@ -43,19 +73,26 @@ class LevelNode(Record):
     depth: int
     children: tuple
     chunk: int = 0
+    word: int = 0
+
+    @property
+    def members(self) -> tuple:
+        """The levels and members in its cells, those of words included."""
+        return flat(self.children)
 
     def __str__(self) -> str:
         letters = _types.Axes(self.axes).letters
         extents = "" if self.kind == "hash" else f"[{', '.join(map(str, self.extents))}], "
         children = ", ".join(map(str, self.children))
         tail = f", chunk = {self.chunk}" if self.kind == "dynamic" else ""
+        tail += f", word = {self.word}" if self.kind == "quant_array" else ""
         tail += "" if self.name == f"{self.kind}{self.depth}" else f', name = "{self.name}"'
         return f'#metate.{self.kind}<"{letters}", {extents}[{children}]{tail}>'
 
 
 class Level(Record):
     """What `T.levels` lists: name, kind, axes, extents (none of a hash level), depth, the parent level's name (None at the
-    root) and the cells of a dynamic level's chunk (else 0)."""
+    root), the cells of a dynamic level's chunk (else 0) and the bits of a quant_array's words (else 0)."""
 
     name: str
     kind: str
@@ -64,10 +101,12 @@ class Level(Record):
     depth: int
     parent: str | None
     chunk: int = 0
+    word: int = 0
 
 
 class Member(Record):
-    """What `T.members` lists: a member's type, its axes, the extents over them (None: without bounds) and its background."""
+    """What `T.members` lists: a member's type (of a quantised one the QuantType), its axes, the extents over them (None:
+    without bounds) and its background."""
 
     name: str
     type: Any
@@ -98,7 +137,7 @@ class TreeType:
 
     @property
     def branches(self) -> tuple:
-        """The root's children: LevelNode and PlaceNode values."""
+        """The root's children: LevelNode, PlaceNode and BitStructNode values."""
         return self._branches
 
     @property
@@ -126,7 +165,8 @@ class TreeType:
 
     def grad_type(self) -> TreeType:
         """The type of trees that hold gradients, or duals: the same levels, with a member for each one of a float type, of its
-        name and type, whose background is zero. Others, and levels that hold no floats, have none.
+        name and type, whose background is zero. Others, and levels that hold no floats, have none. Of a quantised member
+        it is one of the type that is computed with, in a dense level where that is in a quant_array.
 
         Raises TreeError where no member is of a float type.
         """
@@ -172,17 +212,31 @@ class TreeType:
 def _of_floats(nodes) -> tuple:
     """Members of float types without backgrounds, in the levels that hold some."""
     found = []
-    for node in nodes:
+    for node in flat(nodes):
         if isinstance(node, LevelNode):
             if children := _of_floats(node.children):
-                found.append(node._replace(children=children))
+                found.append(as_dense(node)._replace(children=children))
         elif getattr(node.type, "dtype", node.type).is_float:
-            found.append(PlaceNode(node.name, node.type))
+            found.append(PlaceNode(node.name, computed(node.type)))
     return tuple(found)
 
 
+def as_dense(level: LevelNode) -> LevelNode:
+    """A level that is a quant_array as a dense one, in which members of other types can stand; others as they are."""
+    if level.kind != "quant_array":
+        return level
+    name = f"dense{level.depth}" if level.name == f"quant_array{level.depth}" else level.name
+    return level._replace(kind="dense", name=name, word=0)
+
+
+def flat(nodes) -> tuple[LevelNode | PlaceNode, ...]:
+    """Nodes with the members of words in the words' places."""
+    each = [node.places if isinstance(node, BitStructNode) else (node,) for node in nodes]
+    return tuple(itertools.chain.from_iterable(each))
+
+
 def _visit(nodes, action, kind, parents=()):
-    for node in nodes:
+    for node in flat(nodes):
         if isinstance(node, kind):
             action(node, parents)
         if isinstance(node, LevelNode):
@@ -191,7 +245,7 @@ def _visit(nodes, action, kind, parents=()):
 
 def _level_of(node, parents) -> Level:
     parent = parents[-1].name if parents else None
-    return Level(node.name, node.kind, _types.Axes(node.axes).letters, node.extents, node.depth, parent, node.chunk)
+    return Level(node.name, node.kind, _types.Axes(node.axes).letters, node.extents, node.depth, parent, node.chunk, node.word)
 
 
 def _member_of(node, parents) -> Member:

@@ -183,6 +183,6 @@ def dataclass(cls: type) -> Any:
 
 
 def __getattr__(name: str):
-    if name in ("compound_types", "primitive_types"):
+    if name in ("compound_types", "primitive_types", "quant"):
         return _importlib.import_module(f"{__package__}.{name}")
     raise _not_here.error(__name__, name, _not_here.OF_TYPES)

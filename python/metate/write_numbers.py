@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import value_types as _types
-from .tree_type import LevelNode, PlaceNode, TreeType
+from .tree_type import LevelNode, PlaceNode, TreeType, as_dense, flat
 
 
 def element_of_numbers(element: Any) -> Any:
@@ -26,17 +26,20 @@ def type_of_numbers(type_: TreeType) -> Any:
     What is not written has the number 0, also in cells that are not there. So a mask is not needed, and a list, which would only
     grow at its end, has slots that come one by one.
     """
-    return type(type_)(tuple(_node(one, 0) for one in type_.branches))
+    return type(type_)(_nodes(type_.branches, 0))
+
+
+def _nodes(nodes, depth):
+    return tuple(_node(one, depth) for one in flat(nodes))
 
 
 def _node(node, depth):
     if isinstance(node, PlaceNode):
         return PlaceNode(node.name, element_of_numbers(node.type))
     if node.kind != "dynamic":
+        node = as_dense(node)
         kind = "dense" if node.kind == "bitmasked" else node.kind
-        children = tuple(_node(one, depth + 1) for one in node.children)
-        return LevelNode(kind, node.axes, node.extents, node.name, depth, children)
+        return LevelNode(kind, node.axes, node.extents, node.name, depth, _nodes(node.children, depth + 1))
     (cells,) = node.extents
-    inner = LevelNode("dense", node.axes, (node.chunk,), f"{node.name}_cells", depth + 1, ())
-    inner = inner._replace(children=tuple(_node(one, depth + 2) for one in node.children))
+    inner = LevelNode("dense", node.axes, (node.chunk,), f"{node.name}_cells", depth + 1, _nodes(node.children, depth + 2))
     return LevelNode("pointer", node.axes, (-(-cells // node.chunk),), node.name, depth, (inner,))

@@ -178,10 +178,9 @@ def test_components_that_are_missing():
         ),
         (lambda: mt.Vector.field(0, mt.f32, 3), ValueError, "vector length: expected at least 1, got 0"),
         (
-            lambda: mt.root.quant_array(mt.i, 4),
+            lambda: mt.root.bit_array(mt.i, 4, 32),
             TreeError,
-            "quant_array: this kind of level is not supported yet; today's levels are dense, bitmasked, pointer, dynamic and "
-            "hash",
+            r"bit_array: there is no level of this name; write quant_array\(axes, dimensions, max_num_bits=32\)",
         ),
         (lambda: mt.root.dens(mt.i, 4), AttributeError, "Root has no attribute 'dens'"),
         (lambda: mt.root.dense(mt.i, (2, 3)), TreeError, r"dense: expected one extent or 1 of them for axes i, got \(2, 3\)"),

@@ -421,7 +421,7 @@ def test_trees_that_cannot_be_are_refused():
         (lambda: builder().dynamic(ti.i, 4, 0), "dynamic: expected a chunk_size of at least 1, got 0"),
         (lambda: builder().dense(ti.i, 4).hash(ti.ij), "hash: expected axes that no level above has, got i"),
         (lambda: ti.root.dense(ti.i, 4).hash(ti.ij), "hash: expected axes that no level above has, got i"),
-        (lambda: ti.root.quant_array(ti.i, 4), "quant_array: this kind of level is not supported yet"),
+        (lambda: ti.root.quant_array(ti.i, 4).dense(ti.i, 2), "dense: expected no level below a quant_array"),
     ):
         with pytest.raises(ti.TreeError, match=said):
             build()

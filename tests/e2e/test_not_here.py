@@ -12,7 +12,7 @@ from metate import not_here
     "owner, name, said",
     [
         (mt, "global_thread_idx", "iterations have no thread"),
-        (mt.types, "quant", "quantised types"),
+        (mt.types, "texture", "GPU"),
         (mt.tools, "write_vtk", "VTK"),
     ],
 )

@@ -4,6 +4,7 @@ A field owns no memory and no type of its own: it names a member of a tree insta
 and where its indices begin. Nothing here knows the compiler; the runtime is loaded when a field is first used.
 """
 
+from .bitpacked import BitpackedFields
 from .builder import FieldsBuilder, SNode, SNodeTree, root
 from .field import Field, MatrixField, ScalarField
 from .make import field, matrix_field, struct_field, vector_field
@@ -13,6 +14,7 @@ from .struct_field import StructField
 __all__ = [
     "AOS",
     "SOA",
+    "BitpackedFields",
     "Field",
     "FieldsBuilder",
     "Layout",

@@ -47,9 +47,9 @@ class SNode(_Fields, DrawnLevel):
     """A level of a tree of fields; made by ``mt.root.dense(...)`` and the like.
 
     Attributes:
-        kind, axes, extents, chunk, label: as of drawn_levels.DrawnLevel.
+        kind, axes, extents, chunk, word, label: as of drawn_levels.DrawnLevel.
         above: the level above, or the FieldTree.
-        below: levels and drawing.Leaf objects below.
+        below: levels, words and drawing.Leaf objects below.
     """
 
     __slots__ = ("__weakref__", "_memory")
@@ -62,7 +62,8 @@ class SNode(_Fields, DrawnLevel):
         """Puts fields into each cell of this level.
 
         Args:
-            fields: fields that have no place yet: scalar, vector, matrix or struct fields, or lists of them.
+            fields: fields that have no place yet: scalar, vector, matrix or struct fields, BitpackedFields, or lists of them.
+                Quantised fields that are in no BitpackedFields get words of their own. A quant_array takes one such scalar.
             offset: the first index along each dimension, an int or one for each; default: the field's own, else 0.
         Returns this level. Raises TreeError.
         """
@@ -175,9 +176,9 @@ class SNode(_Fields, DrawnLevel):
             self._memory = tree_of(self).instance()
         return self._memory
 
-    def _add(self, kind, axes, dimensions, name, chunk=None):
+    def _add(self, kind, axes, dimensions, name, size=None):
         tree_of(self).check_open(kind)
-        child = SNode(self, kind, axes, dimensions, name, chunk)
+        child = SNode(self, kind, axes, dimensions, name, size)
         self.below.append(child)
         return child
 
@@ -266,10 +267,10 @@ class FieldsBuilder(_Fields):
         self._trees.append(weakref.ref(tree))
         return tree
 
-    def _add(self, kind, axes, dimensions, name, chunk=None):
+    def _add(self, kind, axes, dimensions, name, size=None):
         self._check_open(kind)
         tree = self._new_tree()
-        tree.branches.append(SNode(tree, kind, axes, dimensions, name, chunk))
+        tree.branches.append(SNode(tree, kind, axes, dimensions, name, size))
         return tree.branches[0]
 
     def __repr__(self):
@@ -338,8 +339,8 @@ class Root(_Fields):
         """Levels and fields directly below, of trees that are still referred to."""
         return builder().get_children()
 
-    def _add(self, kind, axes, dimensions, name, chunk=None):
-        return builder()._add(kind, axes, dimensions, name, chunk)
+    def _add(self, kind, axes, dimensions, name, size=None):
+        return builder()._add(kind, axes, dimensions, name, size)
 
     def __repr__(self):
         return "root"
@@ -365,5 +366,5 @@ def _flat(indices) -> tuple:
 
 
 def _children(nodes):
-    found = [node.field() if isinstance(node, drawing.Leaf) else node for node in nodes]
+    found = [node.field() if isinstance(node, drawing.Leaf) else node for node in drawing.without_words(nodes)]
     return [node for node in found if node is not None]

@@ -10,22 +10,23 @@ import threading
 import weakref
 
 from .. import context as _context
-from ..drawn_levels import levels_up, nodes_of
+from ..drawn_levels import DrawnLevel, levels_up, nodes_of
 from ..errors import TreeError
 from ..tree_instances import TreeType
-from ..tree_type import PlaceNode, path_extents
+from ..tree_type import DENSE, PlaceNode, path_extents
+from ..words import Word
 
 
 class Leaf:
     """A field, or one component of it, below a level. Once the tree's type is fixed, `name` is the member's."""
 
-    __slots__ = ("above", "component", "element", "field", "label", "name")
+    __slots__ = ("above", "component", "field", "label", "name", "type")
 
     def __init__(self, above, field, component):
-        self.above = above  # the level, or the FieldTree
+        self.above = above  # the level, also where it is in a word there, or the FieldTree
         self.field = weakref.ref(field)
         self.component = component  # its row-major number; None: whole elements
-        self.element = field.element if component is None else field.dtype
+        self.type = field._stored_type(component)
         name = field.name.replace(".", "_") if field.partner_kind else field.name
         self.label = name if component is None or not name else f"{name}_{component}"
         self.name = None
@@ -51,7 +52,7 @@ class FieldTree:
 
     Attributes:
         builder: what it was begun on.
-        branches: of the root: levels and leaves.
+        branches: of the root: levels, words and leaves.
         type: the TreeType once it is fixed.
         destroyed: was its memory given back on demand?
     """
@@ -102,7 +103,7 @@ class FieldTree:
         with self.lock:
             if self.type is None:
                 self._name_all()
-                self.type = _shared(TreeType(nodes_of(self.branches, lambda leaf: PlaceNode(leaf.name, leaf.element), "a field")))
+                self.type = _shared(TreeType(nodes_of(self.branches, lambda leaf: PlaceNode(leaf.name, leaf.type), "a field")))
             return self.type
 
     def instance(self):
@@ -147,19 +148,24 @@ class FieldTree:
 
 def sparse_levels(node) -> list:
     """A level whose cells can be inactive, or the outermost such levels below it."""
-    if isinstance(node, Leaf):
+    if not isinstance(node, DrawnLevel):
         return []
-    return [node] if node.kind != "dense" else [found for child in node.below for found in sparse_levels(child)]
+    return [node] if node.kind not in DENSE else [found for child in node.below for found in sparse_levels(child)]
 
 
 def in_order(nodes) -> list:
-    """Levels and leaves, each before those below it: in the order of the type's records."""
+    """Levels, words and leaves, each before those below it: in the order of the type's records."""
     found = []
     for node in nodes:
         found.append(node)
         if not isinstance(node, Leaf):
-            found += in_order(node.below)
+            found += node.members if isinstance(node, Word) else in_order(node.below)
     return found
+
+
+def without_words(nodes) -> list:
+    """Levels and leaves, those in words included."""
+    return [found for node in nodes for found in (node.members if isinstance(node, Word) else (node,))]
 
 
 def tree_of(node) -> FieldTree:
@@ -177,7 +183,8 @@ def shape_of(node) -> tuple[int | None, ...]:
 
 def leaves_below(nodes) -> list[Leaf]:
     """The leaves below levels, and those among the nodes, in order."""
-    return [leaf for node in nodes for leaf in ([node] if isinstance(node, Leaf) else leaves_below(node.below))]
+    flat = without_words(nodes)
+    return [leaf for node in flat for leaf in ([node] if isinstance(node, Leaf) else leaves_below(node.below))]
 
 
 def _unused(name, taken):
@@ -191,7 +198,7 @@ def _unused(name, taken):
 
 def _name_levels(nodes, depth, taken):
     for node in nodes:
-        if not isinstance(node, Leaf):
+        if isinstance(node, DrawnLevel):
             node.label = _unused(node.label or f"{node.kind}{depth}", taken)
             _name_levels(node.below, depth + 1, taken)
 

@@ -12,7 +12,7 @@ from .. import context as _context
 from .. import recording
 from ..errors import FieldLoopError_, OffsetError_, RuntimeIndexError_, TreeError
 from ..lazy_numpy import np
-from ..tree_type import path_extents
+from ..tree_type import DENSE, path_extents
 from ..value_types import DType
 from ..whole_writes import COPY_FROM, FILL, FROM_NUMPY
 from . import gradients, transfer
@@ -29,7 +29,7 @@ class Field:
     ``x[i][0] = 1``, ``x[i].y = 2``.
 
     Attributes:
-        element: type of an element: DType, VectorType or MatrixType.
+        element: type of an element: DType, VectorType or MatrixType. Of a quantised field it is what is computed with.
         name: the name it was given, or "".
         partner_kind: "grad" or "dual" of what is a field's gradient or dual; None of others.
     """
@@ -46,6 +46,7 @@ class Field:
         "_needs",
         "_offset",
         "_partners",
+        "_stored",
         "_value_of",
         "_was_destroyed",
         "element",
@@ -53,8 +54,9 @@ class Field:
         "partner_kind",
     )
 
-    def __init__(self, element, name="", offset=None, made_at=None, needs=()):
+    def __init__(self, element, name="", offset=None, made_at=None, needs=(), stored=None):
         self.element = element
+        self._stored = stored  # the types in which components are stored, where they are quantised; else None
         self.name = name
         self.partner_kind = None
         self._is_late = False  # of a partner: its field is a constant in a derivative that was compiled
@@ -214,7 +216,7 @@ class Field:
     def _sparse_level(self, what):
         """The innermost level above that is not dense. Raises TreeError."""
         for level in self._first_leaf().levels:
-            if level.kind != "dense":
+            if level.kind not in DENSE:
                 return level
         raise TreeError(f"{self._described()}: {what}: expected a level above it whose cells can be inactive, got dense ones")
 
@@ -271,7 +273,7 @@ class Field:
         """The field's own memory as an array over `shape`, then an element's dimensions: writing to it writes the field.
 
         The memory cannot be given back while the view lives. Raises TreeError where the memory has no such form: below a
-        pointer level, for bf16, where an axis is split between levels, for components that lie apart.
+        pointer level, for bf16 and quantised types, where an axis is split between levels, for components that lie apart.
         """
         return transfer.view(self)
 
@@ -301,7 +303,18 @@ class Field:
     # ---- for place.py and drawing.py ----
 
     def _place_parts(self):
-        yield self, None
+        """(field, component) of what is placed: whole elements, but quantised components one by one."""
+        if self._stored is None or isinstance(self.element, DType):
+            yield self, None
+        else:
+            for component in range(self.n * self.m):
+                yield self, component
+
+    def _stored_type(self, component):
+        """The type of the member that holds whole elements (None), or a component."""
+        if self._stored is not None:
+            return self._stored[component or 0]
+        return self.element if component is None else self.dtype
 
     def _check_offset(self, offset, rank):
         """The offset for `rank` dimensions, as a tuple or None."""

@@ -31,7 +31,9 @@ def partner_of(field, kind: str) -> Any:
         return _partner_in_instance(field, kind)
     found = field._partners.get(kind)
     if found is None:
-        made = type(field)(field.element, f"{field.name}.{kind}" if field.name else "", field._given_offset, field._made_at)
+        name = f"{field.name}.{kind}" if field.name else ""
+        stored = field._stored and (field.dtype,) * len(field._stored)  # component by component, as the field's own
+        made = type(field)(field.element, name, field._given_offset, field._made_at, stored=stored)
         made.partner_kind = kind
         found = field._partners.setdefault(kind, made)
     return found

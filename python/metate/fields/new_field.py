@@ -8,22 +8,29 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..quant_types import QuantType, computed
 from ..value_types import DType
 from .field import Field, MatrixField, ScalarField
 from .placement import Placement
 
 
-def new_field(type_: Any, name: str = "", offset: Any = None, needs: tuple[str, ...] = ()) -> Field:
-    """A field of a scalar, vector or matrix type that has no place yet; needs: partners that it is not used without."""
+def new_field(type_: Any, name: str = "", offset: Any = None, needs: tuple[str, ...] = (), stored: Any = None) -> Field:
+    """A field of a scalar, vector or matrix type that has no place yet.
+
+    Args:
+        needs: partners that it is not used without.
+        stored: the types in which its components are stored, where they are quantised; else None.
+    """
     kind = ScalarField if isinstance(type_, DType) else MatrixField
-    return kind(type_, name, offset, caller(), needs)
+    return kind(type_, name, offset, caller(), needs, stored)
 
 
 def field_over(tree: Any, member: str) -> Field:
     """A field whose elements are those of a member of a tree's instance, which it keeps alive; see Member.field."""
     info = tree.type.members[member]
-    made = new_field(info.type, member)
-    made._lay_over(tree, Placement(tree.type, (member,), info.type, info.shape, (0,) * len(info.shape)))
+    element, stored = computed(info.type), (info.type,) if isinstance(info.type, QuantType) else None
+    made = new_field(element, member, stored=stored)
+    made._lay_over(tree, Placement(tree.type, (member,), element, info.shape, (0,) * len(info.shape)))
     return made
 
 

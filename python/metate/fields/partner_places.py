@@ -28,9 +28,18 @@ def place_beside(nodes: list, kind: str) -> None:
             tree.check_open(f"lazy_{kind}")
             check_early(partner)
             partner._given_offset = field._offset
-            beside = Leaf(leaf.above, partner, leaf.component)
-            (tree.branches if isinstance(leaf.above, FieldTree) else leaf.above.below).append(beside)
+            above = _beside_array(leaf.above) if getattr(leaf.above, "kind", None) == "quant_array" else leaf.above
+            beside = Leaf(above, partner, leaf.component)
+            (tree.branches if isinstance(above, FieldTree) else above.below).append(beside)
             partner._placed(beside, None)
+
+
+def _beside_array(level):
+    """A new dense level beside a quant_array, of its extents: a partner is not quantised."""
+    made = type(level)(level.above, "dense", _types.Axes(level.axes), level.extents, None)
+    above = level.above
+    (above.branches if isinstance(above, FieldTree) else above.below).append(made)
+    return made
 
 
 def lay_out_partners(kind: str, new_builder: Callable[[], Any]) -> None:

@@ -11,7 +11,7 @@ from .. import value_types as _types
 from ..conversion import filling, to_members
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 from ..lazy_numpy import np
-from ..tree_blob import dense_form
+from ..tree_blob import dense_form, is_always_active
 
 
 def to_numpy(field, dtype, keep_dims) -> np.ndarray:
@@ -29,7 +29,9 @@ def view(field) -> np.ndarray:
     form = dense_form(tree.type.blob, members[0])
     numpy = field.dtype.numpy
     why = None
-    if field._is_split() and len(members) > 1:
+    if field._stored is not None:
+        why = f"its numbers are bits of words, {', '.join(dict.fromkeys(map(repr, field._stored)))}"
+    elif field._is_split() and len(members) > 1:
         why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"
     elif form is None:
         why = "it is below a level whose cells come and go"
@@ -56,7 +58,7 @@ def _strided(field, offset, strides, inner):
 
 def is_dense(field) -> bool:
     """See Field.is_dense."""
-    return dense_form(field._tree.type.blob, field._member_indices()[0]) is not None
+    return is_always_active(field._tree.type.blob, field._member_indices()[0])
 
 
 def _check_bounded(field, what):

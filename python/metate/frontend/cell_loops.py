@@ -8,6 +8,7 @@ loop comes to the list.
 from __future__ import annotations
 
 from .. import value_types as _types
+from ..tree_type import DENSE
 from .levels import levels_of
 from .native import describe
 from .values import Values
@@ -43,7 +44,7 @@ class CellLoops:
                     above = self._emit(node, self.builder.binary, "*", along[axis], self._known(extent, node))
                     index = self._emit(node, self.builder.binary, "+", above, index)
                 along[axis] = index
-            if level.kind != "dense":
+            if level.kind not in DENSE:
                 active = self._emit(node, self.builder.is_active, thing.tree.native, f"{name}@{depth}", self._flat(along))
                 self._emit(node, self.builder.begin_if, active)
                 opened.append(self.builder.end_if)
@@ -58,7 +59,7 @@ class CellLoops:
     def depth(thing) -> int:
         """How many regions `begin` opens."""
         levels = levels_of(thing.tree.type, thing.name)
-        return sum(len(level.axes) + (level.kind != "dense") for level in levels)
+        return sum(len(level.axes) + (level.kind not in DENSE) for level in levels)
 
     def _emit(self, node, operation, *arguments):
         return self.walk.emit(node, operation, *arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import value_types as _types
+from ..tree_type import DENSE, flat
 from . import handles, keys, structs
 from .values import Values
 from .walk import Walk
@@ -126,8 +127,9 @@ class Fields:
 
 def _collect_paths(nodes, above, paths):
     """For each member the levels above it, without what else stands in them."""
-    for node in nodes:
+    for node in flat(nodes):
         if hasattr(node, "children"):
-            _collect_paths(node.children, (*above, (node.kind, node.axes, node.extents, node.chunk)), paths)
+            kind = "dense" if node.kind in DENSE else node.kind
+            _collect_paths(node.children, (*above, (kind, node.axes, node.extents, node.chunk)), paths)
         else:
             paths[node.name] = above

@@ -11,6 +11,7 @@ import types as python_types
 import weakref
 
 from ..lazy_numpy import is_array, numpy_class
+from ..quant_types import QuantType
 from ..record import Record
 from .levels import levels_above
 
@@ -205,10 +206,14 @@ def describe_place(placement) -> str:
         parts.append(f"offset={placement.offset}")
     if len(placement.members) > 1:
         parts.append("soa")
+    members = placement.tree.members
+    types = [members[name].type for name in placement.members]
+    if any(isinstance(one, QuantType) for one in types):
+        parts.append(f"as {', '.join(dict.fromkeys(map(repr, types)))}")
     levels = levels_above(placement.tree, placement.members[0])
     if any(level.kind != "dense" for level in levels) or len(levels) > 1:
         parts.append(" ".join(f"{level.kind}{list(level.extents)}" for level in levels))
-    others = len(placement.tree.members) - len(placement.members)
+    others = len(members) - len(placement.members)
     if others:
         parts.append(f"with {others} other{'s' * (others > 1)}")
     return f"field({', '.join(parts)})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..tree_type import flat
+
 
 def levels_above(type_, member):
     """The LevelNodes from the root down to a member."""
@@ -17,7 +19,7 @@ def levels_of(type_, path):
 
 
 def _search(nodes, name, is_member):
-    for node in nodes:
+    for node in flat(nodes):
         if not hasattr(node, "children"):
             if is_member and node.name == name:
                 return ()
@@ -32,7 +34,7 @@ def _search(nodes, name, is_member):
 
 def members_below(level):
     """The names of the members below a LevelNode."""
-    below = [[child.name] if not hasattr(child, "children") else members_below(child) for child in level.children]
+    below = [[child.name] if not hasattr(child, "children") else members_below(child) for child in level.members]
     return [name for names in below for name in names]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from ..tree_type import DENSE
 from . import handles
 from .fields import Fields
 from .levels import levels_above, levels_of
@@ -29,7 +30,7 @@ class Lists:
     def list_of(self, member):
         """The handle of the dynamic level that is the last sparse level above a member; None where it is another kind."""
         path = levels_above(member.tree.type, member.name)
-        while path and path[-1].kind == "dense":
+        while path and path[-1].kind in DENSE:
             path.pop()
         return handles.LevelHandle(member.tree, f"{member.name}@{len(path) - 1}") if path and path[-1].kind == "dynamic" else None
 
@@ -135,7 +136,7 @@ class Lists:
             return place_of(thing.tree, (thing.name,), shape, describe(thing))
 
         if isinstance(where, (handles.TreeHandle, handles.LevelHandle)):
-            below = levels_of(list_.tree.type, list_.name)[-1].children
+            below = levels_of(list_.tree.type, list_.name)[-1].members
             members = [child.name for child in below if not hasattr(child, "children")]
             if len(members) != 1 or len(below) != 1:
                 text = f"append: expected one member in the cells of {describe(list_)}, got {len(below)}"

@@ -6,7 +6,7 @@ What can be asked is a tree, a member or level of one, a field or a level of fie
 from __future__ import annotations
 
 from .. import value_types as _types
-from ..tree_type import path_extents
+from ..tree_type import DENSE, path_extents
 from . import field_bodies, handles
 from .arguments import Arguments
 from .fields import Fields
@@ -91,7 +91,7 @@ class SparseCalls:
     def _activity_of(tree, member):
         """What two members share that are active together: the levels down to the last that is not dense."""
         path = levels_above(tree.type, member)
-        while path and path[-1].kind == "dense":
+        while path and path[-1].kind in DENSE:
             path.pop()
         return tree.name, tuple(map(id, path)) or member
 
@@ -121,7 +121,7 @@ class SparseCalls:
         def below(node, depth):
             if not hasattr(node, "children"):
                 return
-            if node.kind != "dense":
+            if node.kind not in DENSE:
                 yield handles.LevelHandle(level.tree, f"{member_below(node)}@{depth}"), node.kind
                 return
             for child in node.children:

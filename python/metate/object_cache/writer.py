@@ -16,6 +16,7 @@ from ..frontend import keys
 from ..frontend.function import Function, Template
 from ..intrinsics import Box, Intrinsic
 from ..lazy_numpy import numpy_class
+from ..quant_types import QuantType
 from ..tree_type import TreeType
 from .digest import blake2b
 from .trust import is_trusted
@@ -186,7 +187,7 @@ class ValueWriter(ABC):
 # Kinds of things, the special before the general -> how they are written.
 _KINDS: tuple[tuple[Any, str], ...] = (
     (enum.Enum, "_enumerator"),
-    ((_types.DType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember), "_by_its_text"),
+    ((_types.DType, QuantType, TreeType, Template, Intrinsic, _types.Axes, _types.StructMember), "_by_its_text"),
     ((_types.VectorType, _types.MatrixType), "_vector_type"),
     (_types.StructType, "_struct_type"),
     (ArgPackType, "_pack_type"),
