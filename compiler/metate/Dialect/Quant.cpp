@@ -332,8 +332,11 @@ APInt metate::encodeQuant(const QuantFormat &format, const APFloat &value) {
   APFloat reciprocal(1 / format.scale);
   bool isExact;
   reciprocal.convert(value.getSemantics(), APFloat::rmNearestTiesToEven, &isExact);
-  APSInt number =
-      toInteger(value * reciprocal, format.bits <= 32 ? 32 : 64);
+  unsigned width = format.bits < 32 ? 32 : 64;
+  APSInt number = toInteger(value * reciprocal, width);
+  // What no integer of the width holds gives 0, of the greatest one's magnitude too.
+  if (number.isMinSignedValue() || number.isMaxSignedValue())
+    number = 0;
   return number.sextOrTrunc(format.bits);
 }
 

@@ -188,6 +188,15 @@ def Metate_CasOp : Metate_Op<"cas", [AllTypesMatch<["expected", "desired", "old"
   let assemblyFormat = "$expected `to` $desired `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($old)";
 }
 
+def Metate_MergeOp : Metate_Op<"merge", [AllTypesMatch<["bits", "mask"]>]> {
+  let summary = "writes some bits of a word at a byte offset, indivisible; the others stay as they are";
+  let description = [{
+    `metate.merge %bits mask %mask, %block[%offset] scope 0 : i32`: the bits outside of the mask are 0. metate-join-merges makes other operations of it.
+  }];
+  let arguments = (ins AnySignlessInteger:$bits, AnySignlessInteger:$mask, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, Index:$offset, I64Attr:$scope);
+  let assemblyFormat = "$bits `mask` $mask `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($bits)";
+}
+
 def Metate_TreeCallOp : Metate_Op<"tree_call", [AttrSizedOperandSegments]> {
   let summary = "calls a function of the tree protocol on a tree's block";
   let description = [{

@@ -37,6 +37,7 @@ static void simplify(OpPassManager &passes, const Options &options) {
   // Before anything is dropped or moved.
   if (options.debug)
     passes.addNestedPass<KernelOp>(createInsertChecks());
+  passes.addNestedPass<KernelOp>(createExpandQuant());
   // Variables first: nothing below sees through memory.
   passes.addNestedPass<KernelOp>(createPromoteLocals());
   if (!options.debug) // its checks stand in the condition
@@ -89,6 +90,7 @@ static void layoutPasses(OpPassManager &passes, const Options &options,
   passes.addNestedPass<KernelOp>(createCutLists());
   passes.addPass(createRecordInterfaces());
   passes.addPass(createLowerLayout());
+  passes.addNestedPass<KernelOp>(createJoinMerges());
   // Once every pool is there.
   passes.addPass(createPlanPools());
 }

@@ -29,6 +29,8 @@ std::optional<ByteAccess> ByteAccess::of(Operation *op) {
     return made(write, write.getValue().getType(), write.getRelease());
   if (auto atomic = dyn_cast<RmwOp>(op))
     return made(atomic, atomic.getValue().getType(), false);
+  if (auto merge = dyn_cast<MergeOp>(op))
+    return made(merge, merge.getBits().getType(), false);
   if (auto exchange = dyn_cast<CasOp>(op))
     return made(exchange, exchange.getDesired().getType(), true);
   return std::nullopt;

@@ -9,6 +9,8 @@
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/PlainAtomics.h"
+#include "metate/Transforms/QuantArith.h"
 
 #include "metate/abi/base.h"
 
@@ -129,6 +131,7 @@ private:
             [&](auto access) { checkArray(op, access.getMemref(), access.getIndices()); })
         .Case<CellOpInterface>([&](CellOpInterface cell) {
           checkCell(cell);
+          checkQuantised(cell);
           if (auto activate = dyn_cast<ActivateOp>(op))
             checkActivation(activate);
         })
@@ -186,6 +189,76 @@ private:
       checkBounds(op, {name.name + " component", {}}, std::exchange(parts, {}));
     llvm::append_range(bounds, parts);
     checkBounds(op, name, bounds);
+  }
+
+  /// What a quantised member cannot say as it is, but for rounding: of a store before it, of a change of what is stored behind it.
+  void checkQuantised(CellOpInterface op) {
+    if (!op.writesMember())
+      return;
+    CellAccess access = CellAccess::from(op);
+    Type type = access.resolve().place.getType();
+    bool isShared = sharesExponent(cast<TreeType>(access.tree.getType()), access.path);
+    std::optional<QuantFormat> format = QuantFormat::of(type, isShared);
+    if (!format)
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value value;
+    auto encoded = [](Value bits) -> Value {
+      auto encode = bits.getDefiningOp<EncodeOp>();
+      return encode ? encode.getValue() : Value();
+    };
+    auto changed = [&](arith::AtomicRMWKind kind, Value old, Value by) {
+      return combinePlain(builder, loc, kind, old, by, arith::FastMathFlags::none);
+    };
+    if (auto store = dyn_cast<StoreOp>(*op)) {
+      value = encoded(store.getValue());
+    } else if (auto update = dyn_cast<UpdateOp>(*op)) {
+      bool isStore = update.getKind() == arith::AtomicRMWKind::assign;
+      if (!isStore)
+        builder.setInsertionPointAfter(op);
+      value = changed(update.getKind(), update.getOld(), update.getValue());
+    } else if (auto atomic = dyn_cast<AtomicOp>(*op)) {
+      builder.setInsertionPointAfter(op);
+      Value old = DecodeOp::create(builder, loc, atomic.getOld(), type);
+      Value by = encoded(atomic.getValue());
+      if (by)
+        value = changed(kindOfValues(atomic.getKind(), *format), old, by);
+    }
+    if (!value)
+      return;
+    auto [least, most] = shownRange(*format);
+    ShownMember name = accessName(access.tree, access.path);
+    SmallVector<Value> shown = shownIndices(builder, loc, name, access.coordinates);
+    std::string holes;
+    for (size_t k = 0; k < shown.size(); ++k)
+      holes += k ? ", {}" : "{}";
+    for (Value &index : shown)
+      index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
+    std::string text = name.name + "[" + holes + "] = {}: " + shownQuant(type) + " holds " + least +
+                       " to " + most;
+    shown.push_back(value);
+    SmallVector<bool> isUnsigned(shown.size(), false);
+    isUnsigned.back() = format->compute.isUnsignedInteger();
+    auto check = AssertOp::create(builder, loc, isInRange(builder, loc, value, *format), text);
+    check.setUnsigned_(isUnsigned);
+    check.getValuesMutable().assign(shown);
+    ++inserted;
+  }
+
+  /// What an operation on stored integers is on the values.
+  static arith::AtomicRMWKind kindOfValues(arith::AtomicRMWKind kind, const QuantFormat &format) {
+    if (format.kind == QuantFormat::Int)
+      return kind;
+    switch (kind) {
+    case arith::AtomicRMWKind::addi:
+      return arith::AtomicRMWKind::addf;
+    case arith::AtomicRMWKind::mins:
+    case arith::AtomicRMWKind::minu:
+      return arith::AtomicRMWKind::minnumf;
+    default:
+      return arith::AtomicRMWKind::maxnumf;
+    }
   }
 
   /// The cell that holds a list, by coordinates along the axes of the levels above the list.

@@ -25,6 +25,8 @@ struct KernelLayout {
   SlotCache slots;
   /// Stores into cells that no other iteration writes.
   llvm::DenseSet<mlir::Operation *> onlyWriters;
+  /// Writes of quantised members whose words no other iteration writes.
+  llvm::DenseSet<mlir::Operation *> wordOwners;
 };
 
 /// A pattern for one operation, which always applies. An argument's block comes with its layout and its alias scope, so that
@@ -89,12 +91,53 @@ struct CellSite : PathSite {
   TreeAddress address;
 };
 
+/// The member's byte offset where its slot is looked up once; null where it is not.
+mlir::Value offsetInSlot(KernelLayout &kernel, mlir::OpBuilder &builder, mlir::Operation *op, CellSite &site);
+
 /// A value's read-modify-write: indivisible for each component.
 mlir::Value atomicAt(ByteBuilder &bytes, mlir::arith::AtomicRMWKind kind, mlir::Value offset,
                      mlir::Value value);
 
+/// Where a quantised member's bits are, and what reads and writes them.
+class WordAccess {
+public:
+  /// `own`: no other iteration writes the word. The member is at a byte offset that the accesses give.
+  WordAccess(CellSite &site, bool own);
+
+  mlir::Value load(mlir::Value offset);
+  void store(mlir::Value bits, mlir::Value offset);
+  /// Combines the stored bits with others; yields the old ones.
+  mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value bits, mlir::Value offset);
+  /// Combines the decoded value with another; yields the old one.
+  mlir::Value update(mlir::arith::AtomicRMWKind kind, mlir::Value value, mlir::Value offset);
+  /// The bits of the member's background; what `update` yields of it.
+  mlir::Value background();
+  mlir::Value shownBackground();
+
+private:
+  using Change = llvm::function_ref<mlir::Value(mlir::Value word)>;
+  mlir::Value integer(uint64_t value) { return bytes.integer(int64_t(value), width); }
+  mlir::Value resized(mlir::Value value, unsigned bits);
+  mlir::Value shifted(mlir::Value bits);
+  mlir::Value mask();
+  mlir::Value extract(mlir::Value word, const layout::Node &member);
+  mlir::Value insert(mlir::Value word, mlir::Value bits);
+  mlir::Value insertShared(mlir::Value word, mlir::Value value);
+  /// Replaces the word by what it becomes; yields the old one.
+  mlir::Value change(mlir::Value offset, Change changed);
+
+  CellSite &site;
+  ByteBuilder &bytes;
+  const layout::Node &node;
+  const layout::PackedBits &packed;
+  bool own;
+  unsigned width; ///< of the word
+};
+
 /// Load, store, atomic; is_active, activate, deactivate; append, length, used, reserve.
 void addAccessPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
+/// Update.
+void addWordPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
 void addActivityPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
 /// Many cells of a leaf at once: activate_leaf, deactivate_leaf, deactivate_word, is_leaf_full.
 void addLeafPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);

@@ -142,18 +142,26 @@ std::optional<std::pair<LinearForm, LinearForm>> LinearForm::divide(int64_t divi
   return std::pair(std::move(quotient), std::move(rest));
 }
 
-/// Each iteration of the task makes the access at another cell.
-static bool isAtOwnCell(CellsOp cells, const CellAccess &access) {
-  TreePath path = access.resolve();
-  std::optional<LeafForm> form = LeafForm::of(cells, access);
-  if (!form || !form->isOwnCell(cells, path))
-    return false;
+/// The coordinates that tell slots apart are those of the task's slot.
+static bool namesOwnSlot(CellsOp cells, const TreePath &path, const LeafForm &form) {
   TreePath slots = *findPath(cast<TreeType>(cells.getTree().getType()), cells.getLevel());
   auto isList = [](LevelInterface level) { return level.isList(); };
   if (llvm::any_of(path.levels, isList) || llvm::any_of(slots.levels, isList))
     return false;
   return llvm::all_of(cells.getBody().getArguments().drop_front(),
-                      [&](Value coordinate) { return llvm::is_contained(form->slot, coordinate); });
+                      [&](Value coordinate) { return llvm::is_contained(form.slot, coordinate); });
+}
+
+/// Each iteration of the task makes the access at another cell.
+static bool isAtOwnCell(CellsOp cells, const CellAccess &access) {
+  TreePath path = access.resolve();
+  std::optional<LeafForm> form = LeafForm::of(cells, access);
+  return form && form->isOwnCell(cells, path) && namesOwnSlot(cells, path, *form);
+}
+
+bool metate::staysInOwnSlot(CellsOp cells, const CellAccess &access) {
+  std::optional<LeafForm> form = LeafForm::of(cells, access);
+  return form && form->staysInLeaf() && namesOwnSlot(cells, access.resolve(), *form);
 }
 
 bool metate::isOnlyWriter(KernelOp kernel, CellsOp cells, StoreOp store) {

@@ -74,6 +74,9 @@ struct LeafForm {
 /// True if no other iteration of `cells` writes, or gives up, the cell that the store writes, whether or not this one does.
 bool isOnlyWriter(KernelOp kernel, CellsOp cells, StoreOp store);
 
+/// True if no other slot's turn of the task makes the access in the slot in which this one makes it. Of lists not known.
+bool staysInOwnSlot(CellsOp cells, const CellAccess &access);
+
 /// The loops over the cells of a slot, outermost first: constant bounds, marked `metate.nest` by
 /// offload.
 llvm::SmallVector<mlir::scf::ForOp> nestOf(CellsOp cells);

@@ -102,7 +102,7 @@ static std::optional<ByteBuilder::Member> memberOf(CellSite &site, ValueRange co
 }
 
 /// The member's byte offset where its slot is looked up once; null where it is not.
-static Value offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *op, CellSite &site) {
+Value metate::offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *op, CellSite &site) {
   auto place = kernel.slots.find(builder, op, site.access, site.path, /*isOwn=*/false);
   if (!place)
     return {};
@@ -140,7 +140,12 @@ struct LowerLoad : LayoutPattern<LoadOp> {
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
     Type type = op.getValue().getType();
+    std::optional<WordAccess> word;
+    if (site.node().packed)
+      word.emplace(site, /*own=*/false);
     auto readAt = [&](Value offset) {
+      if (word)
+        return word->load(offset);
       bytes.member = memberOf(site, op.getComponents());
       return bytes.readValue(type, componentOffset(bytes, offset, member, op.getComponents()));
     };
@@ -153,7 +158,9 @@ struct LowerLoad : LayoutPattern<LoadOp> {
     } else {
       auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };
       auto otherwise = [&] {
-        return SmallVector<Value>{backgroundOf(bytes, site.path.place, op.getComponents())};
+        return SmallVector<Value>{
+            word ? word->background()
+                 : backgroundOf(bytes, site.path.place, op.getComponents())};
       };
       result = site.address.read(type, body, otherwise).front();
     }
@@ -168,6 +175,10 @@ struct LowerStore : LayoutPattern<StoreOp> {
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
     auto body = [&](Value offset) -> SmallVector<Value> {
+      if (site.node().packed) {
+        WordAccess(site, kernel.wordOwners.contains(op)).store(op.getValue(), offset);
+        return {};
+      }
       bytes.member = memberOf(site, op.getComponents());
       bytes.writeValue(op.getValue(), componentOffset(bytes, offset, member, op.getComponents()));
       return {};
@@ -189,12 +200,18 @@ struct LowerAtomic : LayoutPattern<AtomicOp> {
     ByteBuilder &bytes = site.bytes;
     Type member = signlessType(site.path.place.getType());
     bytes.reduction = op->hasAttr(mark::reduction);
+    std::optional<WordAccess> word;
+    if (site.node().packed)
+      word.emplace(site, kernel.wordOwners.contains(op));
     auto body = [&](Value offset) {
+      if (word)
+        return SmallVector<Value>{word->atomic(op.getKind(), op.getValue(), offset)};
       Value at = componentOffset(bytes, offset, member, op.getComponents());
       return SmallVector<Value>{atomicAt(bytes, op.getKind(), at, op.getValue())};
     };
     auto otherwise = [&] {
-      return SmallVector<Value>{backgroundOf(bytes, site.path.place, op.getComponents())};
+      return SmallVector<Value>{word ? word->background()
+                                     : backgroundOf(bytes, site.path.place, op.getComponents())};
     };
     SmallVector<Value> old;
     if (Value offset = offsetInSlot(kernel, rewriter, op, site))

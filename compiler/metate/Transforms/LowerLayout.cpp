@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Graph.h"
 #include "metate/Transforms/LayoutPatterns.h"
+#include "metate/Transforms/OwnWords.h"
 #include "metate/Transforms/Passes.h"
 
 #include "metate/abi/module.h"
@@ -37,6 +38,7 @@ private:
       return failure();
     layout.slots.noteInnerChanges();
     noteOnlyWriters(layout);
+    layout.wordOwners = writersOfOwnWords(layout.kernel);
     lowerRuns(layout);
     if (failed(lowerCells(layout)) || failed(lowerTasks(layout)))
       return failure();
@@ -99,6 +101,7 @@ private:
     });
     RewritePatternSet patterns(layout.kernel.getContext());
     addAccessPatterns(patterns, layout);
+    addWordPatterns(patterns, layout);
     addActivityPatterns(patterns, layout);
     addLeafPatterns(patterns, layout);
     addTilePatterns(patterns, layout);

@@ -314,6 +314,23 @@ def ExpandPhilox : Metate_Pass<"metate-expand-philox", "::metate::KernelOp"> {
   let description = [{`metate.philox` becomes ten rounds of `arith.mului_extended` and `arith.xori`, in the words and the key.}];
 }
 
+def ExpandQuant : Metate_Pass<"metate-expand-quant", "::metate::KernelOp"> {
+  let summary = "decoding and encoding of quantised members become arithmetic";
+  let description = [{
+    Before: `%v = metate.decode %b as !metate.quant_int<5, true, i32> : i5 -> i32`; after: `%v = arith.extsi %b : i5 to i32`. What the bits mean is
+    docs/semantics.md, QV1 to QV4.
+  }];
+}
+
+def JoinMerges : Metate_Pass<"metate-join-merges", "::metate::KernelOp"> {
+  let summary = "bits of one word that are written one after the other are written together";
+  let description = [{
+    Two `metate.merge` of one word become one where nothing in between touches the word; one that writes every bit is a `metate.write`. What is left
+    becomes a loop around `metate.cas`.
+    Before: `metate.merge %x mask 31, %t[%w]; metate.merge %y mask -32, %t[%w]`; after: `metate.write %xy, %t[%w]`.
+  }];
+}
+
 def ProveActivity : Metate_Pass<"metate-prove-activity", "::metate::KernelOp"> {
   let summary = "activations and tests of cells that are known to be active go";
   let description = [{

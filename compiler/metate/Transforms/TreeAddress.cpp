@@ -95,7 +95,8 @@ SmallVector<Value> TreeAddress::levelCoordinates(unsigned depth) {
 
 SmallVector<Value> TreeAddress::descend(Walk &walk, unsigned depth, Value offset) {
   if (depth == walk.end)
-    return walk.body(walk.toPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset);
+    return walk.body(
+        walk.toPlace ? bytes.add(offset, layout.offsetInCell(layout.nodes[nodes.back()])) : offset);
   const layout::Node &node = layout.nodes[nodes[depth]];
   const LevelLowering &level = levelLowering(node.kind);
   auto own = [&] { return levelCoordinates(depth); };
@@ -187,7 +188,13 @@ Value TreeAddress::offsetInSlot(unsigned depth, Value offset) {
     offset = levelLowering(node.kind).locate(bytes, node, query).offset;
   }
   bool addsPlace = path.place && !isMutant(Mutant::MemberOffsetForgotten);
-  return addsPlace ? bytes.add(offset, layout.nodes[nodes.back()].offset) : offset;
+  return addsPlace ? bytes.add(offset, layout.offsetInCell(layout.nodes[nodes.back()])) : offset;
+}
+
+Value TreeAddress::elementInWord() {
+  unsigned depth = path.levels.size() - 1;
+  const layout::Node &node = layout.nodes[nodes[depth]];
+  return bytes.remainder(linearIndex(depth, 0), int64_t(node.slotCells));
 }
 
 Value TreeAddress::isActive(bool entry) {

@@ -39,6 +39,9 @@ public:
   /// Byte offset of the member, given its slot of level `depth` and coordinates inside that slot.
   mlir::Value offsetInSlot(unsigned depth, mlir::Value slotOffset);
 
+  /// Of a quant_array's member: which of its word's elements it is.
+  mlir::Value elementInWord();
+
   /// i1; `entry`: as it was when the task began.
   mlir::Value isActive(bool entry);
   /// As isActive for a bitmasked level below the slot: given the slot of level `depth` and coordinates inside of it.

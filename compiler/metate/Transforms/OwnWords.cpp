@@ -1,0 +1,118 @@
+//===- OwnWords.cpp - words that one iteration writes -----------*- C++ -*-===//
+//
+// Members of one word are told apart by their bits alone: two iterations that write two members of a word meet, though each member
+// is written by one of them. A word is an iteration's own where all that the task writes of its members lies in words of its own.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/OwnWords.h"
+
+#include "metate/Dialect/Quant.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Transforms/LeafForm.h"
+#include "metate/Transforms/OwnPlaces.h"
+
+using namespace mlir;
+using namespace metate;
+
+namespace {
+/// All that a task writes of the words of one bit_struct or quant_array.
+struct WordWrites {
+  SmallVector<Operation *> ops;
+  SmallVector<SmallVector<Value>> places; ///< coordinates that tell the words apart
+  bool isKnown = true;
+};
+} // namespace
+
+/// The node that the member's word belongs to: a bit_struct, or a quant_array.
+static Attribute wordOf(const TreePath &path) {
+  LevelInterface last = path.levels.empty() ? LevelInterface() : path.levels.back();
+  if (isa_and_present<QuantArrayAttr>(last))
+    return last;
+  auto holds = [&](Attribute node) {
+    auto word = dyn_cast<BitStructAttr>(node);
+    return word && llvm::any_of(word.getChildren(), [&](Attribute child) {
+             auto shared = dyn_cast<SharedExponentAttr>(child);
+             return child == path.place ||
+                    (shared && llvm::is_contained(shared.getPlaces(), path.place));
+           });
+  };
+  ArrayRef<Attribute> children = last ? last.getLevelChildren() : ArrayRef<Attribute>();
+  const auto *found = llvm::find_if(children, holds);
+  return found == children.end() ? Attribute() : *found;
+}
+
+/// Coordinates that differ only where the words do; nullopt where that is not known. Of a quant_array those of the axes that
+/// other levels split, in these levels' cells.
+static std::optional<SmallVector<Value>> wordPlace(const TreePath &path, OperandRange coordinates) {
+  SmallVector<Value> place;
+  auto packed = dyn_cast<QuantArrayAttr>(path.levels.back());
+  if (!packed)
+    return llvm::to_vector(coordinates);
+  SmallVector<unsigned> own = levelAxes(path.levels.back());
+  for (auto [axis, coordinate] : llvm::zip(path.axes, coordinates)) {
+    if (!llvm::is_contained(own, axis)) {
+      place.push_back(coordinate);
+      continue;
+    }
+    unsigned k = llvm::find(path.axes, axis) - path.axes.begin();
+    int64_t within = packed.getExtents()[llvm::find(own, axis) - own.begin()];
+    if (within == path.extents[k])
+      continue; // the quant_array alone
+    // A block of cells and a cell in it: the block.
+    std::optional<std::pair<LinearForm, LinearForm>> parts = LinearForm::of(coordinate).divide(within);
+    if (!parts || parts->first.terms.size() != 1 || parts->first.terms[0].second != 1 ||
+        parts->first.constant != 0)
+      return std::nullopt;
+    place.push_back(parts->first.terms[0].first);
+  }
+  return place;
+}
+
+static void add(DenseMap<std::pair<Value, Attribute>, WordWrites> &words, Operation *op) {
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if (!cell || !cell.writesMember())
+    return;
+  CellAccess access = CellAccess::from(cell);
+  TreePath path = access.resolve();
+  if (!isQuantised(path.place.getType()))
+    return;
+  WordWrites &writes = words[{access.tree, wordOf(path)}];
+  writes.ops.push_back(op);
+  if (path.levels.empty()) // one word at the root
+    return writes.places.push_back({});
+  auto place = wordPlace(path, access.coordinates);
+  writes.isKnown &= place.has_value();
+  writes.places.push_back(place.value_or(SmallVector<Value>()));
+}
+
+llvm::DenseSet<Operation *> metate::writersOfOwnWords(KernelOp kernel) {
+  llvm::DenseSet<Operation *> owners;
+  for (Operation &task : kernel.getBody().front()) {
+    DenseMap<std::pair<Value, Attribute>, WordWrites> words;
+    bool isInCall = false; // a function's writes are not this task's alone
+    walkWithCalls(&task, [&](Operation *op) {
+      isInCall |= isa<CallOp>(op);
+      add(words, op);
+      return WalkResult::advance();
+    });
+    for (auto &[key, writes] : words) {
+      auto [tree, word] = key;
+      bool mayMeet = llvm::any_of(words, [&, tree = tree](auto &other) {
+        return other.first.first != tree && mayBeSameTree(kernel, tree, other.first.first);
+      });
+      bool isOwn = isMutant(Mutant::EveryWordOwn) || isa<SerialOp>(task);
+      if (isa<RangeOp>(task) && !mayMeet && !isInCall && writes.isKnown) {
+        SmallVector<ValueRange> places(writes.places.begin(), writes.places.end());
+        isOwn |= areOwnPlaces(&task, places);
+      }
+      // One worker goes over a slot.
+      if (auto cells = dyn_cast<CellsOp>(task); cells && !mayMeet && !isInCall)
+        isOwn |= !mayDeactivate(kernel, cells, tree) && llvm::all_of(writes.ops, [&](Operation *op) {
+          return staysInOwnSlot(cells, *CellAccess::of(op));
+        });
+      if (isOwn)
+        owners.insert(writes.ops.begin(), writes.ops.end());
+    }
+  }
+  return owners;
+}
