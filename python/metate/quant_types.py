@@ -1,7 +1,7 @@
 """Quantised types as values: how many bits of a word a member has, and which numbers they stand for.
 
 What bits mean is docs/semantics.md, QV1 to QV6. quant.py spells the types as programs do, with the context's default
-types; words.py says what shares a word. Nothing here encodes a number: libmetate and compiled code do.
+types; words.py says what shares a word. No word is read or written here: libmetate and compiled code do that.
 """
 
 from __future__ import annotations
@@ -64,6 +64,15 @@ class QuantType(Record):
         high = min(high, (1 << (31 if self.bits <= 32 else 63)) - 1)  # where a store saturates
         return self.compute(low * self.scale), self.compute(high * self.scale)
 
+    def __call__(self, value: Any) -> int | float:
+        """`value` as it is read after it was stored, of a float with an exponent of its own; a Python number."""
+        if self.kind == "int":
+            return _low_bits(self, int(value))
+        number = self.compute(value)
+        if math.isnan(number) or (number == 0 and self.kind == "fixed"):
+            return 0.0
+        return _nearest_fixed(self, number) if self.kind == "fixed" else _nearest_float(self, number)
+
     def __str__(self) -> str:
         signed = "true" if self.signed else "false"
         if self.kind == "float":
@@ -83,6 +92,48 @@ class QuantType(Record):
 def computed(type_: Any) -> Any:
     """The type with which numbers of a type are computed: of a quantised one its compute type, else the type itself."""
     return type_.compute if isinstance(type_, QuantType) else type_
+
+
+def first_inexact(types: list[QuantType], values: list[float]) -> int | None:
+    """Of numbers that share an exponent: the first one that is not stored as it is. None: all are."""
+    exponents = [math.frexp(value)[1] - 1 for value in values if value]
+    least = 1 - (1 << ((types[0].exp or 0) - 1))
+    exponent = max([least, *exponents])
+    for number, (type_, value) in enumerate(zip(types, values)):
+        digits = math.ldexp(abs(value), (type_.frac or 0) - type_.signed - 1 - exponent)
+        if digits != int(digits) or (value < 0 and not type_.signed):
+            return number
+    return None
+
+
+def _low_bits(type_, number: int) -> int:
+    low = number & ((1 << type_.bits) - 1)
+    return low - (1 << type_.bits) if type_.signed and low >> (type_.bits - 1) else low
+
+
+def _half_away(value: float) -> int:
+    """The integer next to a number that is not negative."""
+    whole = int(value)
+    return whole + (value - whole >= 0.5)
+
+
+def _nearest_fixed(type_, number):
+    compute, most = type_.compute, 1 << (31 if type_.bits <= 32 else 63)
+    steps = compute(number * compute(1.0 / type_.scale))
+    whole = most if math.isinf(steps) else _half_away(abs(steps))
+    whole = min(whole, most - 1) if steps > 0 else max(-whole, -most)
+    return compute(_low_bits(type_, whole) * compute(type_.scale))
+
+
+def _nearest_float(type_, number):
+    if math.copysign(1.0, number) < 0 and not type_.signed:
+        return 0.0
+    size, greatest = abs(number), type_.range()[1]
+    if size < greatest:
+        bias = (1 << (type_.exp - 1)) - 1
+        unit = max(math.frexp(size)[1] - 1, 1 - bias) - (type_.frac - type_.signed)
+        size = math.ldexp(_half_away(math.ldexp(size, -unit)), unit)
+    return math.copysign(min(size, greatest), number)
 
 
 def default_integer(bits: int, signed: bool, least: int = 32) -> str:

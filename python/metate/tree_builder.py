@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import value_types as _types
-from .background import encode_background
+from .background import decode_background, encode_background
 from .drawn_levels import Drawn, DrawnLevel, check_element, nodes_of
 from .errors import TreeError
-from .quant_types import QuantType
+from .quant_types import QuantType, first_inexact
 from .tree_instances import TreeType
 from .tree_type import PlaceNode
 from .words import Word, check_fits, check_group, least_word, size_of_word
@@ -113,7 +113,10 @@ class _Word(Word):
         known = [([(f"'{one.name}'", one.type) for one in group], shares) for group, shares in self.groups]
         added = [(shown, True)] if shared_exponent else [([one], False) for one in shown]
         check_fits("place", self.bits, [*known, *added])
-        self.add(self._builder._places(chosen, background), shared_exponent)
+        places = self._builder._places(chosen, background)
+        if shared_exponent:
+            _check_shared_backgrounds(places)
+        self.add(places, shared_exponent)
         return self
 
     def build(self) -> TreeType:
@@ -169,6 +172,14 @@ class SNodeTreeBuilder(_Members):
                     f"{depths[level.name]} and {level.depth}; rename one of them"
                 )
         return type_
+
+
+def _check_shared_backgrounds(places):
+    values = [decode_background(place.type, place.background) for place in places]
+    number = first_inexact([place.type for place in places], values)
+    if number is not None:
+        text = f"expected numbers that are stored as they are with one exponent, got {values}"
+        raise TreeError(f"place: background of '{places[number].name}': {text}")
 
 
 def _members_of(members, named):

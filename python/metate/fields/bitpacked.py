@@ -37,6 +37,10 @@ class BitpackedFields:
         Raises PackingError_ where they do not fit into the word, or for fields that are not quantised; TreeError.
         """
         parts = parts_of(fields)
+        if any(
+            component in [leaf.component for leaf in field._leaves] for group, _ in self._groups for field, component in group
+        ):
+            raise PackingError_("BitpackedFields.place: expected to get fields before it is placed itself; make another one")
         added: list = [(parts, True)] if shared_exponent else [([part], False) for part in parts]
         known = [part for group, _ in self._groups for part in group]
         for field, component in parts:

@@ -11,6 +11,7 @@ from .. import value_types as _types
 from ..conversion import filling, to_members
 from ..errors import RuntimeTypeError_, RuntimeValueError_, TreeError
 from ..lazy_numpy import np
+from ..quant_types import QuantType
 from ..tree_blob import dense_form, is_always_active
 
 
@@ -29,7 +30,7 @@ def view(field) -> np.ndarray:
     form = dense_form(tree.type.blob, members[0])
     numpy = field.dtype.numpy
     why = None
-    if field._stored is not None:
+    if any(isinstance(one, QuantType) for one in field._stored or ()):
         why = f"its numbers are bits of words, {', '.join(dict.fromkeys(map(repr, field._stored)))}"
     elif field._is_split() and len(members) > 1:
         why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"

@@ -24,6 +24,7 @@ from .. import types as _types
 from ..errors import RuntimeImportError_, RuntimeIndexError_, RuntimeIOError_, RuntimeLookupError_
 from ..errors import RuntimeTypeError_ as _TypeError
 from ..errors import RuntimeValueError_ as _ValueError
+from ..quant_types import QuantType
 from ..tree import Member
 
 __all__ = ["CLASSES", "Grid", "available", "grids", "load", "read", "write"]
@@ -172,7 +173,7 @@ def load(path: Any, name: str, into: Member, offset: Any = (0, 0, 0), any_backgr
 
     Args:
         path, name: as for `read`.
-        into: a member over three axes whose type holds the values exactly (f64 may become f32).
+        into: a member over three axes whose type holds the values exactly (f64 may become f32, numbers be quantised).
         offset: added to the voxels' coordinates: where voxel (0, 0, 0) lies in the tree.
         any_background: True takes a grid with another background than the member's: inactive cells then read otherwise.
     Returns what was read. Raises what `read` raises, RuntimeTypeError_, RuntimeValueError_, RuntimeIndexError_ (voxels
@@ -182,7 +183,7 @@ def load(path: Any, name: str, into: Member, offset: Any = (0, 0, 0), any_backgr
     found = read(path, name)
     element = getattr(into.type, "dtype", into.type)
     dtype, shape = _DTYPES[_kind(into.type, "load: into")]
-    if found.values.shape[1:] != shape or not _holds(dtype, found.values):
+    if found.values.shape[1:] != shape or not _holds(dtype, found.values) or not _are_in_range(into.type, found.values):
         shown = f"{found.values.dtype}{list(found.values.shape[1:]) or ''}"
         raise _TypeError(f"vdb.load: into: expected a member that holds {shown}, got {into.type!r}")
     expected = np.asarray(into.background, dtype)
@@ -291,6 +292,14 @@ def _within(coordinates: np.ndarray, offset, member: Member) -> np.ndarray:
             f"{int(outside.sum()) - 1} others; offset= moves them"
         )
     return np.ascontiguousarray(wide, np.int32)
+
+
+def _are_in_range(type_, values: np.ndarray) -> bool:
+    """Whether a quantised member has numbers as small and as large as the values; True of others."""
+    if not isinstance(type_, QuantType) or not values.size:
+        return True
+    low, high = type_.range()
+    return bool(low <= values.min() and values.max() <= high)
 
 
 def _three(given, what: str, type_=float) -> tuple:
