@@ -240,7 +240,9 @@ typedef struct metate_type_description {
   uint64_t align; /* METATE_BLOCK_ALIGN */
 } metate_type_description;
 
-/* Level `index` of a type (0 is the root; members are levels of kind METATE_LEVEL_PLACE). */
+/* Level `index` of a type (0 is the root; members are levels of kind METATE_LEVEL_PLACE). A quantised member, whose parent is of
+ * kind METATE_LEVEL_BIT_STRUCT or METATE_LEVEL_QUANT_ARRAY, shares a word with others: `dtype`, `cell_bytes` and `background` are
+ * those of the values that hosts read and write; `quant` says how they are stored. */
 typedef struct metate_level_description {
   uint32_t struct_size;
   uint32_t index;
@@ -259,11 +261,16 @@ typedef struct metate_level_description {
   uint32_t extents[METATE_MAX_AXES];  /* along `axes` */
   int64_t shape[METATE_MAX_AXES]; /* cells along each of path_axes, over the whole tree; 0 = a hash
                                      level is above: any 32-bit number */
-  uint64_t cell_bytes;            /* a member: bytes of one value */
+  uint64_t cell_bytes; /* a member: bytes of one value; a bit_struct or quant_array: of a word */
   uint64_t
       natural_slots; /* a level with a pool: slots that can ever be linked, of a hash level those that it gets without a capacity; else 0 */
   const char *name;
   const void *background; /* a member: cell_bytes bytes; else NULL */
+  /* a host that was compiled without what follows may leave it away, by its struct_size */
+  metate_quant
+      quant; /* a quantised member: bits, scale, exponent, place in the word (metate/abi/tree.h); else kind 0 */
+  uint32_t word_cells; /* a quant_array: elements in a word; else 0 */
+  uint32_t reserved2;
 } metate_level_description;
 
 /* A type from a type blob alone (copied). name may be NULL. */
@@ -412,7 +419,14 @@ METATE_API metate_status metate_tree_append(metate_tree *tree, uint32_t level,
 METATE_API metate_status metate_tree_length(const metate_tree *tree, uint32_t level,
                                             const int64_t *coordinates, uint32_t count,
                                             uint64_t *length);
-/* A member's value (cell_bytes bytes); of an inactive cell its background. */
+/* A member's value (cell_bytes bytes); of an inactive cell its background.
+ *
+ * Quantised members, in these calls as in kernels: what is read is the stored number in the member's dtype, what is written is
+ * rounded to the nearest number that can be stored, half away from zero. No value is an error. An integer keeps its low bits; of
+ * a fixed-point number those of its count of steps, which is held between -2^31 and 2^31 - 1 (beyond 32 bits: 64) before; a float
+ * that is too large becomes the largest. A NaN becomes 0. A store of one of several floats that share an exponent stores all of
+ * them anew, at the least exponent that holds the largest. Others that are in the word stay as they are: metate_tree_write may be
+ * called by several threads at once for members of one word; metate_tree_fill, _write_dense and _write_members may not. */
 METATE_API metate_status metate_tree_read(const metate_tree *tree, uint32_t level,
                                           const int64_t *coordinates, uint32_t count, void *value,
                                           uint64_t value_bytes);
@@ -435,7 +449,9 @@ METATE_API metate_status metate_tree_read_dense(const metate_tree *tree, uint32_
 METATE_API metate_status metate_tree_write_dense(metate_tree *tree, uint32_t level,
                                                  const void *values, uint64_t bytes);
 /* The same of `count` members, 1 or more, with an array whose elements are theirs one after the other: components that lie apart.
- * METATE_E_INVALID_ARGUMENT: none, other bytes, or members whose axes, shapes or types are not those of the first. */
+ * METATE_E_INVALID_ARGUMENT: none, other bytes, or members whose axes, shapes or types are not those of the first. Members that
+ * share an exponent and stand one after the other in `levels` are written as one, with the exponent that holds the largest of the
+ * new values. */
 METATE_API metate_status metate_tree_read_members(const metate_tree *tree, const uint32_t *levels,
                                                   uint32_t count, void *values, uint64_t bytes);
 METATE_API metate_status metate_tree_write_members(metate_tree *tree, const uint32_t *levels,

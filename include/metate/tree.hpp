@@ -349,6 +349,20 @@ public:
   std::string name() const { return describe().name; }
   std::string text() const { return describe().text; }
   uint64_t align() const { return METATE_BLOCK_ALIGN; }
+  /// 0 is the root.
+  Result<metate_level_description> try_level(uint32_t index) const {
+    auto level = sized<metate_level_description>();
+    if (metate_status code = metate_type_level(raw, index, &level))
+      return Status::of(code);
+    return level;
+  }
+  /// How a member looks to hosts, and in `quant`, if its kind is not 0, how its values are packed into words.
+  Result<metate_level_description> try_member(const char *name) const {
+    uint32_t index;
+    if (metate_status code = metate_type_find_member(raw, name, &index))
+      return Status::of(code);
+    return try_level(index);
+  }
 
   Result<uint64_t> try_size(const Capacities &capacities = {}) const {
     uint64_t bytes = 0, align = 0;
@@ -390,6 +404,8 @@ public:
     return Tree(tree);
   }
 #if METATE_EXCEPTIONS
+  metate_level_description level(uint32_t index) const { return unwrap(try_level(index)); }
+  metate_level_description member(const char *name) const { return unwrap(try_member(name)); }
   Tree load(const char *path, uint32_t flags = 0) const { return unwrap(try_load(path, flags)); }
   uint64_t size(const Capacities &capacities = {}) const { return unwrap(try_size(capacities)); }
   Tree bind(void *memory, uint64_t bytes, const Capacities &capacities = {},

@@ -2,6 +2,7 @@
 // inside its parent and beside its siblings, every derived field equal to what it is derived from.
 #include "format/blob.h"
 
+#include "format/quant.h"
 #include "support/checked.h"
 #include "support/hash.h"
 
@@ -82,11 +83,12 @@ bool hasPool(const metate_level &level) {
          level.kind == METATE_LEVEL_HASH;
 }
 
-// Slots, chunks and masks are what their kind and the cells say.
+// Slots, chunks and masks are what their kind and the cells say; a quant_array's words when its member is known.
 const char *slotsProblem(const metate_level &level) {
   bool pool = hasPool(level), list = level.kind == METATE_LEVEL_DYNAMIC;
-  uint64_t most = list ? level.cells : 1;
-  if (pool ? !level.slot_cells || level.slot_cells > most : level.slot_cells != 0)
+  bool array = level.kind == METATE_LEVEL_QUANT_ARRAY;
+  uint64_t most = list ? level.cells : array ? 64 : 1;
+  if (pool || array ? !level.slot_cells || level.slot_cells > most : level.slot_cells != 0)
     return "its slots have another number of cells";
   if (list && (level.axis_count != 1 || level.cells > INT32_MAX))
     return "a list has one axis";
@@ -103,22 +105,33 @@ const char *slotsProblem(const metate_level &level) {
   return level.mask == mask ? nullptr : "its mask is misplaced";
 }
 
+// Behind the tables, as strings are.
+bool inBlob(const Reader &reader, uint64_t offset, uint64_t bytes) {
+  return offset >= reader.tablesEnd && inRange(offset, bytes, reader.bytes);
+}
+
 // The kind's own rules; the position in the tree is checked elsewhere.
 const char *kindProblem(Reader &reader, const metate_level &level) {
   bool pool = hasPool(level);
-  if (level.kind < METATE_LEVEL_ROOT || level.kind > METATE_LEVEL_HASH)
+  if (level.kind < METATE_LEVEL_ROOT || level.kind > METATE_LEVEL_QUANT_ARRAY)
     return "unknown kind";
-  bool split = level.kind != METATE_LEVEL_ROOT && level.kind != METATE_LEVEL_PLACE;
+  bool split = level.kind != METATE_LEVEL_ROOT && level.kind != METATE_LEVEL_PLACE &&
+               level.kind != METATE_LEVEL_BIT_STRUCT;
   if (split != (level.axis_count != 0))
-    return "root and members split no axes, other levels at least one";
+    return "root, members and bit_structs split no axes, other levels at least one";
   if (pool ? level.pool != reader.pools++ : level.pool != METATE_NONE)
     return "pools are not numbered in order";
   uint32_t flags = pool && level.slot_bytes <= METATE_AMBIENT_LIMIT ? METATE_LEVEL_AMBIENT : 0;
   if ((level.flags & ~METATE_LEVEL_ZERO) != flags) // ZERO is checked when all records have been
     return "wrong flags";
   if (level.kind != METATE_LEVEL_PLACE) {
-    if (level.dtype || level.rows || level.columns || level.element_rank || level.background)
+    if (level.dtype || level.rows || level.columns || level.element_rank || level.quant)
       return "only a member has an element type";
+    if (isWord(level) && (!isPowerOfTwo(level.cell_bytes) || level.cell_bytes > 8 ||
+                          level.cell_align != level.cell_bytes))
+      return "a word has 1, 2, 4 or 8 bytes";
+    if (isWord(level) ? !inBlob(reader, level.background, level.cell_bytes) : level.background)
+      return "its background is outside the blob, or it has none";
     return nullptr;
   }
   ++reader.members;
@@ -131,9 +144,10 @@ const char *kindProblem(Reader &reader, const metate_level &level) {
     return "a value's bytes are not its element type's";
   if (level.cell_align != scalar)
     return "a value is aligned as its scalars";
-  if (level.background < reader.tablesEnd ||
-      !inRange(level.background, level.cell_bytes, reader.bytes))
+  if (!inBlob(reader, level.background, level.cell_bytes))
     return "the background value is outside the blob";
+  if (level.quant && (level.quant % 8 || !inBlob(reader, level.quant, sizeof(metate_quant))))
+    return "what says how it is stored is outside the blob";
   for (uint64_t i = 0; level.dtype == METATE_U1 && i < level.cell_bytes; ++i)
     if (uint8_t(reader.start[level.background + i]) > 1)
       return "a boolean background is not 0 or 1";
@@ -156,6 +170,10 @@ const char *placementProblem(const Reader &reader, uint32_t index, const metate_
   const metate_level &parent = reader.level(level.parent);
   if (parent.kind == METATE_LEVEL_PLACE)
     return "a member has children";
+  if (isWord(parent) && level.kind != METATE_LEVEL_PLACE)
+    return "a word has a level in it";
+  if (isWord(parent) != (level.quant != 0))
+    return level.quant ? "a quantised member is in no word" : "a member in a word is not quantised";
   // Preorder: the parent is the previous record or one of that record's ancestors.
   uint32_t ancestor = index - 1;
   while (ancestor != level.parent && ancestor != 0)
@@ -163,8 +181,8 @@ const char *placementProblem(const Reader &reader, uint32_t index, const metate_
   if (ancestor != level.parent)
     return "the levels are not in preorder";
   // The product bounds what containerBytes adds up.
-  Checked cells = Checked(level.cells) * (hasPool(level) ? 4 : level.cell_bytes);
-  uint64_t align = hasPool(level) ? 4 : level.cell_align;
+  Checked cells = Checked(metate_level_pieces(&level)) * (hasPool(level) ? 4 : level.cell_bytes);
+  uint64_t align = hasPool(level) ? 4 : level.quant ? 1 : level.cell_align;
   if (level.kind == METATE_LEVEL_BITMASKED && align < 4)
     align = 4;
   if (!(cells + level.offset).fitsIn(maxCellBytes) ||
@@ -238,7 +256,7 @@ bool isZero(const char *bytes, uint64_t count) {
   return true;
 }
 
-// Every level leads to a member, and says whether all of their backgrounds are zero.
+// Every level leads to a member, and says whether all of their backgrounds are zero: of quantised members those in words.
 const char *membersProblem(const Reader &reader, uint32_t index) {
   uint32_t members = 0;
   bool zero = true;
@@ -246,10 +264,9 @@ const char *membersProblem(const Reader &reader, uint32_t index) {
     const metate_level &level = reader.level(at);
     if (at != index && (level.parent < index || level.parent == METATE_NONE))
       break; // left the subtree
-    if (level.kind != METATE_LEVEL_PLACE)
-      continue;
-    ++members;
-    zero = zero && isZero(reader.start + level.background, level.cell_bytes);
+    members += level.kind == METATE_LEVEL_PLACE;
+    if (level.background && (!level.quant || at == index))
+      zero = zero && isZero(reader.start + level.background, level.cell_bytes);
   }
   if (!members)
     return "it has no members";
@@ -262,8 +279,6 @@ metate_status checkLevel(Reader &reader, uint32_t index) {
   const metate_level &level = reader.level(index);
   if (!axesAreSound(level))
     return corrupt(index, "its axes and extents contradict themselves");
-  if (level.reserved)
-    return corrupt(index, "a reserved field is not zero");
   if (!reader.isText(level.name))
     return corrupt(index, "its name is outside the blob");
   const char *problem = kindProblem(reader, level);
@@ -275,6 +290,8 @@ metate_status checkLevel(Reader &reader, uint32_t index) {
     problem = overlapProblem(reader, index);
   if (!problem)
     problem = pathProblem(reader, index);
+  if (!problem && level.quant)
+    problem = quantProblem(reader.type, index);
   return problem ? corrupt(index, problem) : METATE_OK;
 }
 
@@ -308,9 +325,13 @@ metate_status verifyTypeBlob(const void *blob, uint64_t bytes) {
   if (reader.pools != type->pool_count || reader.members != type->member_count)
     return fail(METATE_E_CORRUPT, "type blob: expected %u pools and %u members, has %u and %u",
                 type->pool_count, type->member_count, reader.pools, reader.members);
-  for (uint32_t index = 0; index < type->level_count; ++index)
-    if (const char *problem = membersProblem(reader, index))
+  for (uint32_t index = 0; index < type->level_count; ++index) {
+    const char *problem = membersProblem(reader, index);
+    if (!problem && isWord(reader.level(index)))
+      problem = wordProblem(type, index);
+    if (problem)
       return corrupt(index, problem);
+  }
   return checkMemberNames(reader);
 }
 

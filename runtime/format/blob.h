@@ -17,6 +17,11 @@ inline const metate_level *levelsOf(const metate_tree_type *type) {
   return reinterpret_cast<const metate_level *>(type + 1);
 }
 
+// Do quantised members share the words of this level?
+inline bool isWord(const metate_level &level) {
+  return level.kind == METATE_LEVEL_BIT_STRUCT || level.kind == METATE_LEVEL_QUANT_ARRAY;
+}
+
 // `blob` is 8-byte aligned and `bytes` long.
 metate_status verifyTypeBlob(const void *blob, uint64_t bytes);
 

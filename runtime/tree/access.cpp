@@ -3,6 +3,7 @@
 // METATE_E_CORRUPT, not a crash.
 #include "tree/access.h"
 #include "tree/staged.h"
+#include "tree/value.h"
 #include "tree/walk.h"
 
 #include <cstring>
@@ -156,7 +157,10 @@ metate_status metate_tree_read(const metate_tree *tree, uint32_t level, const in
     Found found = find(block, level, along);
     if (found.corrupt)
       return failLink(*block.type);
-    memcpy(value, found.cell ? found.cell : block.type->background(level), value_bytes);
+    if (found.cell)
+      Value(*block.type, level).read(found.cell, along, value);
+    else
+      memcpy(value, block.type->background(level), value_bytes);
     return METATE_OK;
   });
 }
@@ -176,7 +180,7 @@ metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t
   return onHost(*tree, Use::changes, [&](const Block &block) {
     uint8_t *cell;
     METATE_TRY(activate(block, level, along, &cell));
-    memcpy(cell, value, value_bytes);
+    Value(*block.type, level).write(cell, along, value);
     return METATE_OK;
   });
 }
@@ -191,13 +195,14 @@ metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_
   uint64_t bytes = tree->type->levels[level].cell_bytes;
   uint64_t filled = 0;
   auto *to = static_cast<uint8_t *>(values);
-  auto visit = [&](const uint8_t *cell, const int64_t *along) {
+  Value value(*tree->type, level);
+  auto visit = [&](uint8_t *cell, const int64_t *along) {
     if (filled == capacity)
       return false;
     for (uint32_t k = 0; coordinates && k < facts.pathRank; ++k)
       coordinates[filled * facts.pathRank + k] = along[facts.pathAxes[k]];
     if (to)
-      memcpy(to + filled * bytes, cell, bytes);
+      value.read(cell, along, to + filled * bytes);
     ++filled;
     return true;
   };

@@ -7,22 +7,22 @@ namespace metate {
 
 namespace {
 
-void append(Box &box, Dimension next) {
+void append(Dimension *dimensions, uint32_t &rank, Dimension next) {
   if (next.extent == 1)
     return;
-  if (box.rank) {
-    Dimension &last = box.dimensions[box.rank - 1];
+  if (rank) {
+    Dimension &last = dimensions[rank - 1];
     if (last.inCells == next.inCells * next.extent && last.inArray == next.inArray * next.extent) {
       last = {last.extent * next.extent, next.inCells, next.inArray};
       return;
     }
   }
-  box.dimensions[box.rank++] = next;
+  dimensions[rank++] = next;
 }
 
 // The array's own last dimension stands beside the cells', so that both are in one tile.
 void orderDimensions(Box &box) {
-  if (box.rank < 2)
+  if (box.rank < 2 || box.packing)
     return;
   uint32_t last = box.rank - 1, shortest = last;
   for (uint32_t k = 0; k < box.rank; ++k)
@@ -111,6 +111,8 @@ void copyRow(const Dimension &row, uint8_t *cells, uint8_t *array) {
 template <Direction direction>
 void copyRow(const Dimension &row, const Box &box, uint8_t *cells, uint8_t *array) {
   uint64_t bytes = box.cellBytes;
+  if (box.packing)
+    return copyPacked<direction>(box, row, cells, array);
   if (row.inCells == bytes && row.inArray == bytes) {
     uint64_t all = row.extent * bytes;
     if (!box.around || all < longRow)
@@ -144,7 +146,7 @@ template <Direction direction>
 void copyRows(const Dimension &outer, const Dimension &inner, const Box &box, uint8_t *cells,
               uint8_t *array) {
   uint64_t bytes = inner.extent * box.cellBytes; // short rows without gaps: no call each
-  if (inner.inCells == box.cellBytes && inner.inArray == box.cellBytes) {
+  if (inner.inCells == box.cellBytes && inner.inArray == box.cellBytes && !box.packing) {
     if (bytes == 16)
       return copyRow<direction, 16>(outer, cells, array);
     if (bytes == 32)
@@ -236,18 +238,26 @@ void weightsBelow(const metate_type &type, const Nest &nest, uint32_t step, uint
 
 Box boxBelow(const metate_type &type, const Nest &nest, uint32_t step, const uint64_t *stride) {
   Box box;
-  box.cellBytes = type.levels[nest.level[nest.count - 1]].cell_bytes;
+  uint32_t member = nest.level[nest.count - 1];
+  box.cellBytes = type.levels[member].cell_bytes;
+  if (type.levels[member].quant)
+    box.packing = Packing(type.blob, member);
   uint64_t weight[METATE_MAX_AXES];
   weightsBelow(type, nest, step, weight);
   for (; step < nest.count; ++step) {
     const metate_level &record = type.levels[nest.level[step]];
     box.offset += record.offset;
     uint64_t cells = record.cells;
+    bool array = record.kind == METATE_LEVEL_QUANT_ARRAY;
+    if (array)
+      box.elements.count = cells;
     for (uint32_t k = 0; k < record.axis_count; ++k) {
       uint32_t axis = record.axes[k];
       cells /= record.extents[k];
       weight[axis] /= record.extents[k];
-      append(box, {record.extents[k], cells * record.cell_bytes, stride[axis] * weight[axis]});
+      append(array ? box.elements.dimensions : box.dimensions, array ? box.elements.rank : box.rank,
+             {record.extents[k], array ? cells : cells * record.cell_bytes,
+              stride[axis] * weight[axis]});
     }
   }
   orderDimensions(box);
@@ -255,6 +265,8 @@ Box boxBelow(const metate_type &type, const Nest &nest, uint32_t step, const uin
 }
 
 template <Direction direction> void copyBox(const Box &box, uint8_t *cells, uint8_t *array) {
+  if (box.rank == 0 && box.packing)
+    return copyPacked<direction>(box, {1, 0, 0}, cells, array);
   if (box.rank == 0)
     return move<direction>(cells, array, box.cellBytes);
   copyFrom<direction>(box, 0, box.dimensions[0], cells, array);
@@ -270,7 +282,7 @@ void copyRun(const Box &box, const Dimension &run, uint8_t *cells, uint8_t *arra
 }
 
 bool Box::isLike(const Box &other) const {
-  bool alike = rank == other.rank && cellBytes == other.cellBytes;
+  bool alike = rank == other.rank && cellBytes == other.cellBytes && !packing && !other.packing;
   for (uint32_t k = 0; alike && k < rank; ++k) {
     const Dimension &mine = dimensions[k], &its = other.dimensions[k];
     alike = mine.extent == its.extent && mine.inCells == its.inCells && mine.inArray == its.inArray;
@@ -281,7 +293,7 @@ bool Box::isLike(const Box &other) const {
 Pieces piecesOf(const Box &box) {
   constexpr uint64_t few = 1 << 14;
   Pieces pieces;
-  pieces.bytes = box.cellBytes;
+  pieces.bytes = box.cellBytes * box.elements.count;
   for (uint32_t k = 0; k < box.rank; ++k)
     pieces.bytes *= box.dimensions[k].extent;
   uint32_t most = box.transposed ? box.rank - 1 : box.rank; // a tile is in one piece
@@ -290,12 +302,21 @@ Pieces piecesOf(const Box &box) {
     pieces.count *= extent;
     pieces.bytes /= extent;
   }
+  if (box.packing.isArray() && pieces.bytes > few) { // no word is in two pieces
+    uint64_t perWord = box.packing.elementsPerWord(), words = few / (perWord * box.cellBytes);
+    pieces.elements = words * perWord;
+    pieces.parts = (box.elements.count + pieces.elements - 1) / pieces.elements;
+    pieces.count *= pieces.parts;
+    pieces.bytes = pieces.elements * box.cellBytes;
+  }
   return pieces;
 }
 
 template <Direction direction>
 void copyPieces(const Box &box, const Pieces &pieces, uint64_t begin, uint64_t end, uint8_t *cells,
                 uint8_t *array) {
+  if (pieces.elements)
+    return copyParts<direction>(box, pieces, begin, end, cells, array);
   if (pieces.dimensions == 0)
     return copyBox<direction>(box, cells, array);
   uint32_t last = pieces.dimensions - 1;

@@ -275,9 +275,10 @@ private:
       const uint8_t *container = cell + child.offset;
       if (child.parent != level)
         continue;
-      if (child.kind == METATE_LEVEL_PLACE) {
-        if (memcmp(container, type.background(i), child.cell_bytes) != 0)
-          return false;
+      if (child.background) { // a member or words
+        for (uint64_t n = 0; n < metate_level_pieces(&child); ++n)
+          if (memcmp(container + n * child.cell_bytes, type.background(i), child.cell_bytes) != 0)
+            return false;
         continue;
       }
       bool list = child.kind == METATE_LEVEL_DYNAMIC;

@@ -63,15 +63,27 @@ bool eachShared(const Block &block, uint32_t pool, uint64_t bytes, Work work) {
   return inside;
 }
 
+// Members whose cells are copied at once: one, or some that share an exponent and stand one after the other in the transfer.
+struct Together {
+  const uint32_t *levels;
+  uint32_t count = 1;
+
+  Box joined(Box box) const {
+    if (count > 1)
+      box.packing.join(levels, count);
+    return box;
+  }
+};
+
 // One member between its cells and the array, box by box. Inactive cells below a bitmasked level are copied too: they
 // hold background.
 template <Direction direction>
-metate_status copyBoxes(const Block &block, uint32_t level, const Transfer &transfer,
+metate_status copyBoxes(const Block &block, const Together &members, const Transfer &transfer,
                         uint8_t *array) {
   const metate_type &type = *block.type;
-  uint32_t owner = type.facts[level].ownerPool;
+  uint32_t level = members.levels[0], owner = type.facts[level].ownerPool;
   Nest nest = nestOf(type, level);
-  Box box = boxBelow(type, nest, 0, transfer.stride);
+  Box box = members.joined(boxBelow(type, nest, 0, transfer.stride));
   Pieces pieces = piecesOf(box);
   // A new array's pages have just been zeroed, in the cache. A value for all cells is small, the cells are not.
   box.around = direction == Direction::ToCells &&
@@ -135,19 +147,21 @@ template <Direction direction> bool copyTogether(const Block &block, const Trans
 }
 
 // The active cells alone take their values from the array.
-metate_status copyActive(const Block &block, uint32_t member, const Transfer &transfer,
+metate_status copyActive(const Block &block, const Together &members, const Transfer &transfer,
                          uint8_t *array) {
   const metate_type &type = *block.type;
-  uint32_t owner = type.facts[member].ownerPool;
+  uint32_t member = members.levels[0], owner = type.facts[member].ownerPool;
   Nest nest = nestOf(type, member), above;
   uint32_t step = nest.count;
   while (step && type.levels[nest.level[step - 1]].kind != METATE_LEVEL_BITMASKED)
     --step;
   if (step-- == 0) // of a list that is not full: its slots are walked by their active cells
-    return copyBoxes<Direction::ToCells>(block, member, transfer, array);
+    return copyBoxes<Direction::ToCells>(block, members, transfer, array);
   above = nest;
   above.count = step;
   Rows rows(type, nest, step, transfer.stride);
+  rows.cell = members.joined(rows.cell);
+  rows.whole = members.joined(rows.whole);
   Places places(type, nest, step, member, transfer.stride);
   auto copy = [&](uint8_t *cell, const int64_t *along) {
     uint64_t at;
@@ -211,6 +225,19 @@ void readBackground(const Block &block, uint32_t level, const Transfer &transfer
            });
 }
 
+// How many members from number `n` on share an exponent: 1 where it shares none.
+uint32_t sharersFrom(const metate_type &type, const Transfer &transfer, uint32_t n) {
+  const metate_quant *first = quantOf(type.blob, transfer.levels[n]);
+  uint32_t count = 1;
+  while (first && first->group != METATE_NONE && n + count < transfer.count) {
+    const metate_quant *next = quantOf(type.blob, transfer.levels[n + count]);
+    if (!next || next->group != first->group)
+      break;
+    ++count;
+  }
+  return count;
+}
+
 } // namespace
 
 metate_status copyToCells(const Block &block, const Transfer &transfer) {
@@ -220,12 +247,14 @@ metate_status copyToCells(const Block &block, const Transfer &transfer) {
   if (every && transfer.count > 1 && copyTogether<Direction::ToCells>(block, transfer))
     return METATE_OK;
   uint8_t *array = transfer.array;
-  for (uint32_t n = 0; n < transfer.count; ++n) {
+  for (uint32_t n = 0; n < transfer.count;) {
     uint32_t level = transfer.levels[n];
+    Together members{transfer.levels + n, sharersFrom(*block.type, transfer, n)};
     METATE_TRY(block.type->facts[level].everyCell
-                   ? copyBoxes<Direction::ToCells>(block, level, transfer, array)
-                   : copyActive(block, level, transfer, array));
-    array += block.type->levels[level].cell_bytes;
+                   ? copyBoxes<Direction::ToCells>(block, members, transfer, array)
+                   : copyActive(block, members, transfer, array));
+    array += members.count * block.type->levels[level].cell_bytes;
+    n += members.count;
   }
   return METATE_OK;
 }
@@ -237,7 +266,7 @@ metate_status copyToArray(const Block &block, const Transfer &transfer) {
   for (uint32_t n = 0; n < transfer.count; ++n) {
     uint32_t level = transfer.levels[n];
     readBackground(block, level, transfer, array);
-    METATE_TRY(copyBoxes<Direction::ToArray>(block, level, transfer, array));
+    METATE_TRY(copyBoxes<Direction::ToArray>(block, {transfer.levels + n}, transfer, array));
     array += block.type->levels[level].cell_bytes;
   }
   return METATE_OK;

@@ -40,7 +40,7 @@ inline bool maskBit(const metate_level &level, const uint8_t *container, uint64_
 }
 
 // visit(address, along) for each active cell in those of the step's level with numbers [begin, end);
-// `along` is the cell's own coordinate per axis. Stops and returns false as soon as a visit does.
+// `along` is the cell's own coordinate per axis; the address of a quantised member's is its word's. Stops and returns false as soon as a visit does.
 // Inactive bitmasked cells are passed by.
 template <typename Visit>
 bool walkCells(const metate_type &type, const Nest &nest, uint32_t step, uint64_t begin,
@@ -58,7 +58,7 @@ bool walkCells(const metate_type &type, const Nest &nest, uint32_t step, uint64_
   }
   for (uint64_t index = begin; index < end; ++index) {
     if (!masked || maskBit(level, container, index)) {
-      uint8_t *at = container + index * level.cell_bytes;
+      uint8_t *at = container + metate_view_cell_offset(&level, index);
       bool last = step + 1 == nest.count;
       if (last ? !visit(at, inside)
                : !walkCells(type, nest, step + 1, 0, type.levels[nest.level[step + 1]].cells, at,

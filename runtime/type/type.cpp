@@ -28,6 +28,19 @@ void setPath(const metate_level *levels, uint32_t index, LevelFacts &facts) {
     }
 }
 
+// What an inactive cell reads as: of a quantised member what its word holds, which may be next to the value that was asked for.
+void setBackground(const metate_type &type, uint32_t index, LevelFacts &facts) {
+  const metate_level &level = type.levels[index];
+  facts.zeroBackground = level.flags & METATE_LEVEL_ZERO;
+  if (!level.quant)
+    return;
+  uint8_t word[8];
+  const metate_level &parent = type.levels[level.parent];
+  memcpy(word, type.text(parent.background), parent.cell_bytes);
+  Packing(type.blob, index).read({word}, 1, reinterpret_cast<uint8_t *>(&facts.background), 8);
+  facts.zeroBackground = !facts.background;
+}
+
 void derive(metate_type &type) {
   const metate_level *levels = type.levels;
   for (uint32_t i = 0; i < type.levelCount(); ++i) {
@@ -59,7 +72,7 @@ void derive(metate_type &type) {
     if (levels[i].kind == METATE_LEVEL_HASH)
       natural = METATE_DEFAULT_HASH_SLOTS;
     facts.natural = levels[i].pool != METATE_NONE ? natural.value() : 0;
-    facts.zeroBackground = levels[i].flags & METATE_LEVEL_ZERO;
+    setBackground(type, i, facts);
   }
 }
 
@@ -178,17 +191,23 @@ metate_status metate_type_describe(const metate_type *type, metate_type_descript
   return METATE_OK;
 }
 
+// As a host that knows only the first fields of the struct has compiled it.
+static constexpr uint32_t firstLevelBytes = offsetof(metate_level_description, quant);
+
 metate_status metate_type_level(const metate_type *type, uint32_t index,
                                 metate_level_description *level) {
   METATE_REQUIRE(type);
-  METATE_REQUIRE_STRUCT(level);
+  METATE_REQUIRE(level);
+  uint32_t bytes = level->struct_size;
+  if (bytes != firstLevelBytes)
+    METATE_REQUIRE_STRUCT(level);
   if (index >= type->levelCount())
     return fail(METATE_E_OUT_OF_RANGE, "metate_type_level: index: expected less than %u, got %u",
                 type->levelCount(), index);
   const metate_level &record = type->levels[index];
   const LevelFacts &facts = type->facts[index];
   metate_level_description filled{};
-  filled.struct_size = sizeof filled;
+  filled.struct_size = bytes;
   filled.index = index;
   filled.kind = record.kind;
   filled.parent = record.parent;
@@ -207,7 +226,10 @@ metate_status metate_type_level(const metate_type *type, uint32_t index,
   filled.natural_slots = facts.natural;
   filled.name = type->levelName(index);
   filled.background = record.kind == METATE_LEVEL_PLACE ? type->background(index) : nullptr;
-  *level = filled;
+  if (record.quant)
+    filled.quant = *quantOf(type->blob, index);
+  filled.word_cells = record.kind == METATE_LEVEL_QUANT_ARRAY ? record.slot_cells : 0;
+  memcpy(level, &filled, bytes);
   return METATE_OK;
 }
 

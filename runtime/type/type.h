@@ -5,7 +5,7 @@
 #define METATE_RUNTIME_TYPE_TYPE_H
 
 #include "device/device.h"
-#include "format/blob.h"
+#include "format/quant.h"
 #include "metate/protocol/tree.h"
 
 namespace metate {
@@ -25,6 +25,7 @@ struct LevelFacts {
   bool everyCell;         // all of those are active: no bitmasked or dynamic level lies between
   bool unbounded;         // an axis of the path has no bounds
   bool zeroBackground;    // every member at or below it has a background of zero bytes
+  uint64_t background;    // a quantised member: the value that its word's background stands for
 };
 
 } // namespace metate
@@ -45,7 +46,10 @@ struct metate_type {
   uint32_t poolCount() const { return blob->pool_count; }
   const char *text(uint32_t offset) const { return reinterpret_cast<const char *>(blob) + offset; }
   const char *levelName(uint32_t level) const { return text(levels[level].name); }
-  const void *background(uint32_t level) const { return text(levels[level].background); }
+  const void *background(uint32_t level) const {
+    return levels[level].quant ? static_cast<const void *>(&facts[level].background)
+                               : text(levels[level].background);
+  }
   const metate_level &poolLevel(uint32_t pool) const { return levels[poolLevels[pool]]; }
   // As errors name it: its name in the module, else the printed type.
   const char *shown() const { return *name ? name : text(blob->text); }

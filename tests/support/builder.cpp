@@ -72,11 +72,69 @@ Node place(std::string name, uint32_t dtype, uint32_t rows, uint32_t columns) {
   return node;
 }
 
+static Node quantised(std::string name, Quant quant, uint32_t dtype) {
+  Node node = place(std::move(name), dtype);
+  node.quant = quant;
+  return node;
+}
+
+Node quantInt(std::string name, uint32_t bits, bool isSigned, uint32_t dtype) {
+  return quantised(std::move(name), {METATE_QUANT_INT, bits, isSigned}, dtype);
+}
+
+Node quantFixed(std::string name, uint32_t bits, bool isSigned, double scale, uint32_t dtype) {
+  return quantised(std::move(name), {METATE_QUANT_FIXED, bits, isSigned, 0, scale}, dtype);
+}
+
+Node quantFloat(std::string name, uint32_t exponent, uint32_t fraction, bool isSigned,
+                uint32_t dtype) {
+  return quantised(std::move(name), {METATE_QUANT_FLOAT, exponent + fraction, isSigned, exponent},
+                   dtype);
+}
+
+Node shared(std::vector<Node> places) {
+  Node node{0, "", {}, {}, std::move(places)};
+  for (Node &place : node.children)
+    place.quant.bits -= place.quant.exponentBits;
+  return node;
+}
+
+static Node words(Node node, uint32_t word, uint64_t background) {
+  node.wordBytes = word / 8;
+  const auto *bytes = reinterpret_cast<const uint8_t *>(&background);
+  node.background.assign(bytes, bytes + node.wordBytes);
+  return node;
+}
+
+Node bitStruct(uint32_t word, std::vector<Node> members, uint64_t background) {
+  Node node{METATE_LEVEL_BIT_STRUCT, "bit_struct", {}, {}, {}};
+  int groups = 0;
+  for (Node &member : members) {
+    for (Node &place : member.children) {
+      place.quant.group = groups;
+      node.children.push_back(place);
+    }
+    if (member.children.empty())
+      node.children.push_back(member);
+    else
+      ++groups;
+  }
+  return words(node, word, background);
+}
+
+Node quantArray(std::string name, std::string axes, std::vector<uint32_t> extents, uint32_t word,
+                Node member, uint64_t background) {
+  return words(split(METATE_LEVEL_QUANT_ARRAY, std::move(name), axes, std::move(extents),
+                     {std::move(member)}),
+               word, background);
+}
+
 namespace {
 
 struct TypeWriter {
   std::vector<metate_level> levels;
   std::vector<const Node *> nodes;
+  std::vector<metate_quant> quants;
   uint32_t pools = 0, members = 0;
 
   static bool hasPool(const metate_level &level) {
@@ -93,6 +151,8 @@ struct TypeWriter {
       return 8 + 4 * ((level.cells + level.slot_cells - 1) / level.slot_cells);
     case METATE_LEVEL_HASH:
       return 4;
+    case METATE_LEVEL_QUANT_ARRAY:
+      return (level.cells + level.slot_cells - 1) / level.slot_cells * level.cell_bytes;
     default:
       return level.cells * level.cell_bytes;
     }
@@ -107,6 +167,7 @@ struct TypeWriter {
   uint32_t add(const Node &node, uint32_t parent, std::vector<uint8_t> path) {
     uint32_t index = uint32_t(levels.size());
     levels.emplace_back();
+    quants.emplace_back();
     nodes.push_back(&node);
     metate_level level{};
     level.kind = node.kind;
@@ -135,14 +196,44 @@ struct TypeWriter {
       level.element_rank = node.rank;
       level.cell_align = metate_dtype_bytes(node.dtype);
       level.cell_bytes = uint64_t(node.rows) * node.columns * level.cell_align;
-      if (std::all_of(node.background.begin(), node.background.end(),
-                      [](uint8_t byte) { return byte == 0; }))
-        level.flags = METATE_LEVEL_ZERO;
+    } else if (node.wordBytes) {
+      level.cell_bytes = level.cell_align = node.wordBytes;
+      pack(node, index, path);
+      if (node.kind == METATE_LEVEL_QUANT_ARRAY)
+        level.slot_cells = 8 * node.wordBytes / node.children[0].quant.bits;
     } else {
       layOut(node, index, path, level);
     }
+    if ((isPlace || node.wordBytes) && std::all_of(node.background.begin(), node.background.end(),
+                                                   [](uint8_t byte) { return byte == 0; }))
+      level.flags = METATE_LEVEL_ZERO;
     levels[index] = level;
     return index;
+  }
+
+  // The members of a word, in their order from its lowest bit on; a shared exponent is below the first that shares it.
+  void pack(const Node &node, uint32_t index, const std::vector<uint8_t> &path) {
+    uint32_t shift = 0, first = 0, exponent = 0;
+    for (size_t k = 0; k < node.children.size(); ++k) {
+      const Quant &from = node.children[k].quant;
+      uint32_t place = add(node.children[k], index, path);
+      metate_quant &quant = quants[place];
+      quant = {from.kind, from.isSigned, from.bits,      shift,      from.exponentBits,
+               0,         METATE_NONE,   node.wordBytes, from.scale, 0};
+      if (from.group >= 0) {
+        quant.flags |= METATE_QUANT_SHARED;
+        if (k == 0 || node.children[k - 1].quant.group != from.group) {
+          first = place;
+          exponent = shift;
+          quant.shift = shift += from.exponentBits;
+        }
+        quant.group = first;
+        quant.exponent_shift = exponent;
+      } else if (from.kind == METATE_QUANT_FLOAT) {
+        quant.exponent_shift = shift + from.bits - from.exponentBits - from.isSigned;
+      }
+      shift += from.bits;
+    }
   }
 
   void layOut(const Node &node, uint32_t index, const std::vector<uint8_t> &path,
@@ -159,7 +250,7 @@ struct TypeWriter {
     level.cell_bytes = (end + level.cell_align - 1) / level.cell_align * level.cell_align;
     bool zero = true; // all of the members below have been added
     for (uint32_t at = index + 1; at < levels.size(); ++at)
-      if (levels[at].kind == METATE_LEVEL_PLACE)
+      if ((levels[at].kind == METATE_LEVEL_PLACE && !nodes[at]->quant.kind) || nodes[at]->wordBytes)
         zero = zero && (levels[at].flags & METATE_LEVEL_ZERO);
     if (zero)
       level.flags = METATE_LEVEL_ZERO;
@@ -213,12 +304,15 @@ Bytes typeBlob(const std::vector<Node> &branches, const std::string &text) {
   for (size_t i = 0; i < writer.levels.size(); ++i)
     writer.levels[i].name = uint32_t(blob.append(writer.nodes[i]->name));
   for (size_t i = 0; i < writer.levels.size(); ++i) {
-    if (writer.levels[i].kind != METATE_LEVEL_PLACE)
+    if (writer.levels[i].kind != METATE_LEVEL_PLACE && !writer.nodes[i]->wordBytes)
       continue;
     std::vector<uint8_t> background = writer.nodes[i]->background;
     background.resize(writer.levels[i].cell_bytes);
     writer.levels[i].background = uint32_t(blob.append(background.data(), background.size(), 8));
   }
+  for (size_t i = 0; i < writer.levels.size(); ++i)
+    if (writer.quants[i].kind)
+      writer.levels[i].quant = uint32_t(blob.append(&writer.quants[i], sizeof writer.quants[i], 8));
   blob.resize((blob.size() + 7) / 8 * 8);
   head.bytes = uint32_t(blob.size());
   std::memcpy(blob.data(), &head, sizeof head);

@@ -31,6 +31,16 @@ private:
   size_t count = 0;
 };
 
+// How a quantised place is stored.
+struct Quant {
+  uint32_t kind = 0; // metate_quant_kind; 0: it is not quantised
+  uint32_t bits = 0; // without a shared exponent
+  bool isSigned = true;
+  uint32_t exponentBits = 0;
+  double scale = 0;
+  int group = -1; // members of one number share their exponent
+};
+
 // One level of a tree type; children in order.
 struct Node {
   uint32_t kind;
@@ -44,6 +54,8 @@ struct Node {
   uint32_t columns = 0;
   uint32_t rank = 0;
   std::vector<uint8_t> background = {}; // empty: zero
+  Quant quant = {};
+  uint32_t wordBytes = 0; // of a bit_struct or quant_array
 };
 
 Node pointer(std::string name, std::string axes, std::vector<uint32_t> extents,
@@ -56,6 +68,16 @@ Node dynamic(std::string name, std::string axis, uint32_t extent, uint32_t chunk
              std::vector<Node> children);
 Node hash(std::string name, std::string axes, std::vector<Node> children);
 Node place(std::string name, uint32_t dtype, uint32_t rows = 0, uint32_t columns = 0);
+Node quantInt(std::string name, uint32_t bits, bool isSigned, uint32_t dtype);
+Node quantFixed(std::string name, uint32_t bits, bool isSigned, double scale, uint32_t dtype);
+Node quantFloat(std::string name, uint32_t exponent, uint32_t fraction, bool isSigned,
+                uint32_t dtype);
+// Floats that share an exponent, to be put into a bit_struct.
+Node shared(std::vector<Node> places);
+// `background`: the word that holds the members' backgrounds.
+Node bitStruct(uint32_t word, std::vector<Node> members, uint64_t background = 0);
+Node quantArray(std::string name, std::string axes, std::vector<uint32_t> extents, uint32_t word,
+                Node member, uint64_t background = 0);
 template <typename T> Node withBackground(Node node, std::vector<T> values) {
   const auto *bytes = reinterpret_cast<const uint8_t *>(values.data());
   node.background.assign(bytes, bytes + values.size() * sizeof(T));

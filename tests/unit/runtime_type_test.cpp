@@ -240,7 +240,8 @@ TEST_F(TypeTest, verifierSeesContradictions) {
       {"background in the tables", [](Type, Levels l) { l[4].background = 64; }},
       {"boolean background",
        [](Type type, Levels l) { reinterpret_cast<uint8_t *>(type)[l[5].background] = 2; }},
-      {"reserved", [](Type, Levels l) { l[2].reserved = 1; }},
+      {"unknown kind", [](Type, Levels l) { l[3].kind = 10; }},
+      {"a level that is quantised", [](Type, Levels l) { l[2].quant = 1000; }},
       {"member names", [](Type, Levels l) { l[5].name = l[4].name; }},
   };
   for (auto [name, edit] : edits) {

@@ -1,6 +1,7 @@
 // metate-run inspect and verify: what is in a module, as a table. Maps no code.
 #include "common.h"
 
+#include <charconv>
 #include <cstdio>
 
 namespace metate::tool {
@@ -12,8 +13,9 @@ const char *archName(uint32_t arch) {
 }
 
 const char *kindName(uint32_t kind) {
-  const char *names[] = {"?", "root", "dense", "pointer", "place", "bitmasked", "dynamic", "hash"};
-  return kind < 8 ? names[kind] : "?";
+  const char *names[] = {"?",         "root",    "dense", "pointer",    "place",
+                         "bitmasked", "dynamic", "hash",  "bit_struct", "quant_array"};
+  return kind < std::size(names) ? names[kind] : "?";
 }
 
 std::string axesOf(const metate_level_description &level) {
@@ -30,14 +32,40 @@ template <typename T> std::string list(const T *values, uint32_t count) {
   return text + "]";
 }
 
+std::string showBits(uint32_t first, uint32_t count) {
+  std::string text = std::to_string(first);
+  return "bits " + text + (count > 1 ? " to " + std::to_string(first + count - 1) : "");
+}
+
+// How a quantised member is stored, or how many of its elements a word has.
+std::string showQuant(const metate_level_description &level) {
+  if (level.word_cells)
+    return std::to_string(level.word_cells) + " in a word";
+  const metate_quant &quant = level.quant;
+  if (!quant.kind)
+    return "";
+  const char *kinds[] = {"int", "fixed", "float"};
+  std::string text = quant.flags & METATE_QUANT_SIGNED ? "" : "unsigned ";
+  text += kinds[quant.kind - 1];
+  text += ", " + showBits(quant.shift, quant.bits) + " of " + std::to_string(8 * quant.word_bytes);
+  if (quant.kind == METATE_QUANT_FIXED) {
+    char scale[32] = {}; // as few digits as say which number it is
+    std::to_chars(scale, scale + sizeof scale - 1, quant.scale);
+    text += std::string(", scale ") + scale;
+  }
+  if (quant.kind == METATE_QUANT_FLOAT)
+    text += std::string(quant.flags & METATE_QUANT_SHARED ? ", shared" : ",") + " exponent " +
+            showBits(quant.exponent_shift, quant.exponent_bits);
+  return text;
+}
+
 void showLevels(const TreeType &type) {
   uint32_t count = type.describe().level_count;
-  std::printf("    %-14s %-9s %-6s %-16s %12s %12s\n", "level", "kind", "axes", "extents",
+  std::printf("    %-14s %-11s %-6s %-16s %12s %12s\n", "level", "kind", "axes", "extents",
               "cell bytes", "most slots");
   std::vector<uint32_t> depth(count, 0);
   for (uint32_t i = 0; i < count; ++i) {
-    auto level = sized<metate_level_description>();
-    check(metate_type_level(type.get(), i, &level));
+    metate_level_description level = type.level(i);
     depth[i] = level.parent == METATE_NONE ? 0 : depth[level.parent] + 1;
     std::string name = std::string(depth[i], ' ') + (*level.name ? level.name : "root");
     std::string extents =
@@ -46,9 +74,11 @@ void showLevels(const TreeType &type) {
         : level.kind == METATE_LEVEL_HASH ? "any"
                                           : list(level.extents, level.axis_count);
     std::string slots = level.natural_slots ? std::to_string(level.natural_slots) : "";
-    std::printf("    %-14s %-9s %-6s %-16s %12llu %12s\n", name.c_str(), kindName(level.kind),
+    std::string quant = showQuant(level);
+    std::printf("    %-14s %-11s %-6s %-16s %12llu %12s%s%s\n", name.c_str(), kindName(level.kind),
                 axesOf(level).c_str(), extents.c_str(),
-                static_cast<unsigned long long>(level.cell_bytes), slots.c_str());
+                static_cast<unsigned long long>(level.cell_bytes), slots.c_str(),
+                quant.empty() ? "" : "  ", quant.c_str());
   }
 }
 

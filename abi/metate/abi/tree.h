@@ -134,9 +134,10 @@ typedef struct metate_level {
   uint32_t path_rank;  /* a place: number of coordinates that address it = axes on its path */
   uint64_t slot_bytes; /* a level with a pool: bytes from slot to slot; else 0 */
   uint64_t mask;       /* bitmasked: offset of the live mask in the container; else 0 */
-  uint32_t slot_cells; /* a level with a pool: cells in a slot, of a dynamic its chunk; a quant_array:
+  uint32_t
+      slot_cells; /* a level with a pool: cells in a slot, of a dynamic its chunk; a quant_array:
                           elements in a word; else 0 */
-  uint32_t quant;      /* a quantised place: offset in the blob of its metate_quant; else 0 */
+  uint32_t quant; /* a quantised place: offset in the blob of its metate_quant; else 0 */
 } metate_level;
 METATE_STATIC_ASSERT(sizeof(metate_level) == 176, "metate_level is 176 bytes");
 
@@ -156,13 +157,16 @@ enum {
 typedef struct metate_quant {
   uint32_t kind; /* metate_quant_kind */
   uint32_t flags;
-  uint32_t bits;  /* of the place in its word; with a shared exponent without that: sign and digits */
-  uint32_t shift; /* its lowest bit in a bit_struct's word; of a quant_array's place 0 */
-  uint32_t exponent_bits;  /* a float's; else 0 */
-  uint32_t exponent_shift; /* the exponent's lowest bit in the word, with own or shared exponent; else 0 */
-  uint32_t group;          /* shared: record of the first place of those that share the exponent; else METATE_NONE */
-  uint32_t word_bytes;     /* 1, 2, 4 or 8 */
-  double scale;            /* a fixed one's: value of its lowest bit, > 0; else 0 */
+  uint32_t
+      bits; /* of the place in its word; with a shared exponent without that: sign and digits */
+  uint32_t shift;         /* its lowest bit in a bit_struct's word; of a quant_array's place 0 */
+  uint32_t exponent_bits; /* a float's; else 0 */
+  uint32_t
+      exponent_shift; /* the exponent's lowest bit in the word, with own or shared exponent; else 0 */
+  uint32_t
+      group; /* shared: record of the first place of those that share the exponent; else METATE_NONE */
+  uint32_t word_bytes; /* 1, 2, 4 or 8 */
+  double scale;        /* a fixed one's: value of its lowest bit, > 0; else 0 */
   uint64_t reserved;
 } metate_quant;
 METATE_STATIC_ASSERT(sizeof(metate_quant) == 48, "metate_quant is 48 bytes");
@@ -182,6 +186,13 @@ static inline uint64_t metate_level_mask_bytes(const metate_level *level) {
   return 4 * ((level->cells + 31) / 32);
 }
 
+/* Pieces of cell_bytes in a container whose cells lie in it: its cells; of a quant_array its words. */
+static inline uint64_t metate_level_pieces(const metate_level *level) {
+  if (level->kind != METATE_LEVEL_QUANT_ARRAY)
+    return level->cells;
+  return (level->cells + level->slot_cells - 1) / level->slot_cells;
+}
+
 /* Bytes that a level occupies inside one cell of its parent. */
 static inline uint64_t metate_level_container_bytes(const metate_level *level) {
   switch (level->kind) {
@@ -193,10 +204,10 @@ static inline uint64_t metate_level_container_bytes(const metate_level *level) {
     return 8 + 4 * metate_level_chunks(level);
   case METATE_LEVEL_HASH: /* a stamp */
     return 4;
-  case METATE_LEVEL_QUANT_ARRAY: /* words */
-    return (level->cells + level->slot_cells - 1) / level->slot_cells * level->cell_bytes;
+  case METATE_LEVEL_PLACE: /* a quantised one is in the word of its parent */
+    return level->quant ? 0 : level->cell_bytes;
   default:
-    return level->cells * level->cell_bytes;
+    return metate_level_pieces(level) * level->cell_bytes;
   }
 }
 

@@ -324,7 +324,7 @@ METATE_VIEW_FUNCTION void metate_view_clear_cell(const metate_view *view, uint32
       METATE_BLOCK uint8_t *container = metate_view_inline_container(view, level, i, cell, n, 0);
       metate_view_clear_container(view, i, container);
       if (values && fill)
-        metate_view_fill_cells(view, i, container, inner->cells);
+        metate_view_fill_cells(view, i, container, metate_level_pieces(inner));
     }
   }
 }

@@ -83,7 +83,7 @@ METATE_VIEW_INLINE void metate_view_descend(const metate_view *view, metate_view
   }
 }
 
-/* The cell with this index and key in its container; NULL: inactive, or not to be activated (the status says so), or in a
+/* The cell with this index and key in its container, of a quant_array the word that holds it; NULL: inactive, or not to be activated (the status says so), or in a
  * damaged block. */
 METATE_VIEW_INLINE METATE_BLOCK uint8_t *
 metate_view_cell_in(const metate_view *view, uint32_t level, METATE_BLOCK uint8_t *container,
@@ -116,7 +116,7 @@ metate_view_cell_in(const metate_view *view, uint32_t level, METATE_BLOCK uint8_
   default:
     break;
   }
-  return container + n * own->cell_bytes;
+  return container + metate_view_cell_offset(own, n);
 }
 
 METATE_VIEW_INLINE METATE_BLOCK uint8_t *metate_view_root(const metate_view *view) {

@@ -103,7 +103,7 @@ metate_reserve_step(const metate_view *view, const metate_view_path *path, uint3
   case METATE_LEVEL_DYNAMIC:
     return metate_reserve_in_list(view, level, container, n, path->along, counted, tree);
   default: /* what is not active below a bit holds background: links that are 0 */
-    return container ? container + n * own->cell_bytes : NULL;
+    return container ? container + metate_view_cell_offset(own, n) : NULL;
   }
   if (!slot)
     metate_reserve_slot(view, level, path->along, counted, tree);

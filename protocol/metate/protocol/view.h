@@ -120,7 +120,8 @@ METATE_VIEW_INLINE uint32_t metate_view_subtree_end(const metate_view *view, uin
 METATE_VIEW_INLINE int metate_view_inert(const metate_view *view, uint32_t level) {
   for (uint32_t i = level + 1, end = metate_view_subtree_end(view, level); i < end; ++i) {
     uint32_t kind = metate_view_level(view, i)->kind;
-    if (kind != METATE_LEVEL_DENSE && kind != METATE_LEVEL_PLACE)
+    if (kind != METATE_LEVEL_DENSE && kind != METATE_LEVEL_PLACE &&
+        kind != METATE_LEVEL_BIT_STRUCT && kind != METATE_LEVEL_QUANT_ARRAY)
       return 0;
   }
   return 1;
@@ -158,6 +159,13 @@ METATE_VIEW_INLINE void metate_view_change(const metate_view *view) {
 }
 
 /* ---- inside one cell ---------------------------------------------------------------------------- */
+
+/* Bytes from a container whose cells lie in it to cell n; of a quant_array to the word that holds it. */
+METATE_VIEW_INLINE uint64_t metate_view_cell_offset(const metate_level *level, uint64_t n) {
+  if (level->kind == METATE_LEVEL_QUANT_ARRAY)
+    n /= level->slot_cells;
+  return n * level->cell_bytes;
+}
 
 /* Does the container of `inner`, a level below `level`, lie in the very cell, with no pool between? */
 METATE_VIEW_INLINE int metate_view_is_inline(const metate_view *view, uint32_t level,
@@ -198,7 +206,7 @@ metate_view_inline_container(const metate_view *view, uint32_t level, uint32_t i
     if (active && own->kind == METATE_LEVEL_BITMASKED &&
         !(metate_view_mask(own, container)[k / 32] >> k % 32 & 1))
       return NULL;
-    cell = container + k * own->cell_bytes;
+    cell = container + metate_view_cell_offset(own, k);
   }
 }
 
@@ -213,13 +221,13 @@ METATE_VIEW_INLINE void metate_view_repeat(METATE_BLOCK uint8_t *first, uint64_t
   }
 }
 
-/* Writes the background of one cell: links, masks and lengths 0, members their background. Not while
+/* Writes the background of one cell: links, masks and lengths 0, members and words their background. Not while
  * another worker may follow a link in it. Inner levels come first: then each is filled in the first cell around it, and
  * repeated with it. */
 METATE_VIEW_FUNCTION void metate_view_fill_cell(const metate_view *view, uint32_t level,
                                                 METATE_BLOCK uint8_t *cell) {
   const metate_level *own = metate_view_level(view, level);
-  if (own->kind == METATE_LEVEL_PLACE) {
+  if (own->background) {
     __builtin_memcpy(cell, (const uint8_t *)view->type + own->background, own->cell_bytes);
     return;
   }
@@ -228,18 +236,18 @@ METATE_VIEW_FUNCTION void metate_view_fill_cell(const metate_view *view, uint32_
     return;
   for (uint32_t i = metate_view_subtree_end(view, level) - 1; i > level; --i) {
     const metate_level *inner = metate_view_level(view, i);
-    if (inner->flags & METATE_LEVEL_ZERO || inner->pool != METATE_NONE ||
+    if (inner->flags & METATE_LEVEL_ZERO || inner->pool != METATE_NONE || inner->quant ||
         !metate_view_is_inline(view, level, i))
       continue;
     METATE_BLOCK uint8_t *container = metate_view_inline_container(view, level, i, cell, 0, 0);
-    if (inner->kind == METATE_LEVEL_PLACE)
+    if (inner->background)
       __builtin_memcpy(container, (const uint8_t *)view->type + inner->background,
                        inner->cell_bytes);
-    metate_view_repeat(container, inner->cell_bytes, inner->cells);
+    metate_view_repeat(container, inner->cell_bytes, metate_level_pieces(inner));
   }
 }
 
-/* The same, of cells that lie together. */
+/* The same, of cells that lie together; of a quant_array, of words. */
 METATE_VIEW_FUNCTION void metate_view_fill_cells(const metate_view *view, uint32_t level,
                                                  METATE_BLOCK uint8_t *first, uint64_t count) {
   const metate_level *own = metate_view_level(view, level);
