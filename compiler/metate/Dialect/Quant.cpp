@@ -226,27 +226,12 @@ static bool anyWord(ArrayRef<Attribute> nodes, function_ref<bool(BitStructAttr)>
   return false;
 }
 
-/// The places that share an exponent with a member; none where it shares none.
-static ArrayRef<PlaceAttr> sharers(TreeType tree, StringRef member) {
-  ArrayRef<PlaceAttr> found;
-  anyWord(tree.getBranches(), [&](BitStructAttr word) {
-    for (Attribute child : word.getChildren())
-      if (auto shared = dyn_cast<SharedExponentAttr>(child))
-        for (PlaceAttr place : shared.getPlaces())
-          if (place.getName() == member)
-            found = shared.getPlaces();
-    return !found.empty();
-  });
-  return found;
-}
-
 bool metate::sharesExponent(TreeType tree, StringRef member) {
-  return !sharers(tree, member).empty();
-}
-
-StringRef metate::sharedName(TreeType tree, StringRef member) {
-  ArrayRef<PlaceAttr> places = sharers(tree, member);
-  return places.empty() ? member : places[0].getName();
+  return anyWord(tree.getBranches(), [&](BitStructAttr word) {
+    return llvm::any_of(packedPlaces(word), [&](const PackedPlace &one) {
+      return one.group >= 0 && one.place.getName() == member;
+    });
+  });
 }
 
 //===-- values --------------------------------------------------------------===//

@@ -57,8 +57,6 @@ llvm::SmallVector<PackedPlace> packedPlaces(BitStructAttr word);
 
 /// Is it a float that shares its exponent in this tree?
 bool sharesExponent(TreeType tree, llvm::StringRef member);
-/// The first member of those that share an exponent with this one: an access of one is an access of all. Else the member itself.
-llvm::StringRef sharedName(TreeType tree, llvm::StringRef member);
 
 } // namespace metate
 

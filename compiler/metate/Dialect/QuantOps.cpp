@@ -51,15 +51,37 @@ LogicalResult EncodeOp::verify() {
   return verifyConversion(*this, getBits().getType(), getValue().getType(), getFormat());
 }
 
+/// (C1), (C2): the member's path, with one coordinate per axis.
+template <typename Op> static FailureOr<TreePath> verifyMember(Op op) {
+  std::optional<TreePath> path = findPath(op.getTreeType(), op.getPath());
+  if (!path || !path->place) {
+    op.emitOpError("(C1) no member '")
+        << op.getPath() << "' in the tree; it has " << knownNames(op.getTreeType());
+    return failure();
+  }
+  if (op.getCoordinates().size() != path->rank()) {
+    op.emitOpError("(C2) expected ") << path->rank() << " coordinates for '" << op.getPath()
+                                     << "', got " << op.getCoordinates().size();
+    return failure();
+  }
+  return *path;
+}
+
+LogicalResult LoadSharedOp::verify() {
+  FailureOr<TreePath> path = verifyMember(*this);
+  if (failed(path))
+    return failure();
+  if (!sharesExponent(getTreeType(), getPath()) ||
+      getValue().getType() != signlessType(path->place.getType()))
+    return emitOpError("(QU3) expected a member that shares its exponent and its bits, got ")
+           << path->place.getType() << " and " << getValue().getType();
+  return success();
+}
+
 LogicalResult UpdateOp::verify() {
-  std::optional<TreePath> path = findPath(getTreeType(), getPath());
-  if (!path || !path->place)
-    return emitOpError("(C1) no member '") << getPath() << "' in the tree; it has "
-                                           << knownNames(getTreeType());
-  if (getCoordinates().size() != path->rank())
-    return emitOpError("(C2) expected ")
-           << path->rank() << " coordinates for '" << getPath() << "', got "
-           << getCoordinates().size();
+  FailureOr<TreePath> path = verifyMember(*this);
+  if (failed(path))
+    return failure();
   std::optional<QuantFormat> format = QuantFormat::of(path->place.getType());
   if (!format || getValue().getType() != signlessType(format->compute))
     return emitOpError("(QU1) expected a quantised member and a value of its compute type, got ")

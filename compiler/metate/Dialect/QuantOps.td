@@ -38,6 +38,18 @@ def Metate_EncodeOp : Metate_QuantConversion<"encode"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Type":$format)>];
 }
 
+def Metate_LoadSharedOp : Metate_CellOp<"load_shared", ["namesCell", "readsMember"]> {
+  let summary = "reads the bits of a float that shares its exponent";
+  let description = [{
+    `%b = metate.load_shared %f["u"][%i] : !metate.tree<...> -> i14`, for `metate.decode %b as ... shared`. An operation of its own: a write of another
+    member of the group changes what is read, which no pass has to know that asks for loads of members. Constraints C1 and C2 of load. (QU3): the member
+    shares its exponent, and the value has its fraction's and exponent's bits.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let results = (outs AnySignlessInteger:$value);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree) `->` type($value)";
+}
+
 def Metate_UpdateOp : Metate_CellOp<"update", ["namesCell", "readsMember", "writesMember"],
     [AllTypesMatch<["value", "old"]>], "getCoordinates()", "!getActive()"> {
   let summary = "read-modify-write of a quantised member by its value, indivisible; activates the cell";

@@ -42,9 +42,14 @@ static std::optional<Kind> kindOnBits(Kind kind, const QuantFormat &format) {
 
 KernelValue KernelBuilder::loadQuantised(const Reference &reference) {
   Type bits = signlessType(reference.quantised);
-  Value loaded = LoadOp::create(builder, loc(), bits, reference.base, reference.path,
-                                reference.indices, ValueRange());
-  return {DecodeOp::create(builder, loc(), loaded, reference.quantised, sharesItsExponent(reference)),
+  bool isShared = sharesItsExponent(reference);
+  Value loaded = isShared ? LoadSharedOp::create(builder, loc(), bits, reference.base,
+                                                 reference.path, reference.indices)
+                                .getValue()
+                          : LoadOp::create(builder, loc(), bits, reference.base, reference.path,
+                                           reference.indices, ValueRange())
+                                .getValue();
+  return {DecodeOp::create(builder, loc(), loaded, reference.quantised, isShared),
           reference.type};
 }
 

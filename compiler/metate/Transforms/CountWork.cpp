@@ -6,6 +6,7 @@
 // places that memory says are left out.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Quant.h"
 #include "metate/Dialect/Elementary.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
@@ -74,7 +75,7 @@ public:
 private:
   static int64_t bytesOf(Type type) {
     auto vector = dyn_cast<VectorType>(type);
-    Type element = vector ? vector.getElementType() : type;
+    Type element = signlessType(vector ? vector.getElementType() : type);
     if (!element.isIntOrFloat())
       return 0;
     return (vector ? vector.getNumElements() : 1) *

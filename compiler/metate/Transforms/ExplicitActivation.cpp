@@ -7,6 +7,7 @@
 #include "metate/Dialect/Call.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/Passes.h"
+#include "metate/Transforms/QuantArith.h"
 #include "metate/Transforms/SameCell.h"
 
 #include "metate/Mutants/Mutants.h"
@@ -109,17 +110,39 @@ private:
     builder.setInsertionPointToEnd(then);
     scf::YieldOp::create(builder, op->getLoc(), op->getResults());
     builder.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(builder, op->getLoc(), backgroundOf(builder, cast<AtomicOp>(op), path));
+    scf::YieldOp::create(builder, op->getLoc(), backgroundOf(builder, op, path));
   }
 
-  static Value backgroundOf(OpBuilder &builder, AtomicOp op, const TreePath &path) {
+  static Value backgroundOf(OpBuilder &builder, Operation *op, const TreePath &path) {
+    if (auto update = dyn_cast<UpdateOp>(op))
+      return shownBackground(builder, update, path);
+    return storedBackground(builder, cast<AtomicOp>(op), path);
+  }
+
+  /// The background's value, of a member that is decoded.
+  static Value shownBackground(OpBuilder &builder, UpdateOp op, const TreePath &path) {
+    Type type = path.place.getType();
+    bool isShared = sharesExponent(op.getTreeType(), op.getPath());
+    Value bits;
+    if (isShared)
+      bits = LoadSharedOp::create(builder, op.getLoc(), signlessType(type), op.getTree(),
+                                  op.getPathAttr(), op.getCoordinates());
+    else
+      bits = LoadOp::create(builder, op.getLoc(), signlessType(type), op.getTree(),
+                            op.getPathAttr(), op.getCoordinates(), ValueRange());
+    return expandDecode(builder, op.getLoc(), bits, *QuantFormat::of(type, isShared));
+  }
+
+  static Value storedBackground(OpBuilder &builder, AtomicOp op, const TreePath &path) {
     Type type = op.getOld().getType();
     TypedAttr background = path.place.getBackground();
-    if (!background)
+    if (isQuantised(path.place.getType())) // it is of another type
+      background = {};
+    else if (!background)
       background = builder.getZeroAttr(type);
     else if (auto integer = dyn_cast<IntegerAttr>(background)) // an unsigned member's has a sign
       background = IntegerAttr::get(type, integer.getValue());
-    if (background.getType() == type)
+    if (background && background.getType() == type)
       return arith::ConstantOp::create(builder, op.getLoc(), background);
     // Of a vector or a component of one: reading the inactive cell gives it.
     return LoadOp::create(builder, op.getLoc(), type, op.getTree(), op.getPathAttr(),

@@ -186,6 +186,19 @@ Value WordAccess::shownBackground() {
 }
 
 namespace {
+struct LowerLoadShared : LayoutPattern<LoadSharedOp> {
+  using LayoutPattern::LayoutPattern;
+  void lower(LoadSharedOp op, ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    WordAccess word(site, /*own=*/false);
+    auto body = [&](Value offset) { return SmallVector<Value>{word.load(offset)}; };
+    auto otherwise = [&] { return SmallVector<Value>{word.background()}; };
+    Value offset = offsetInSlot(kernel, rewriter, op, site);
+    rewriter.replaceOp(op, offset ? word.load(offset)
+                                  : site.address.read(op.getType(), body, otherwise).front());
+  }
+};
+
 struct LowerUpdate : LayoutPattern<UpdateOp> {
   using LayoutPattern::LayoutPattern;
   void lower(UpdateOp op, ConversionPatternRewriter &rewriter) const override {
@@ -206,5 +219,5 @@ struct LowerUpdate : LayoutPattern<UpdateOp> {
 } // namespace
 
 void metate::addWordPatterns(RewritePatternSet &patterns, KernelLayout &kernel) {
-  patterns.add<LowerUpdate>(kernel);
+  patterns.add<LowerLoadShared, LowerUpdate>(kernel);
 }

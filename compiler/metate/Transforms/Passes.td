@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 class Metate_Pass<string passName, string op = "::mlir::ModuleOp"> : Pass<passName, op> {
-  let dependentDialects = ["::metate::MetateDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::metate::MetateDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect"];
 }
 

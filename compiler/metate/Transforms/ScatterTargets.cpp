@@ -1,4 +1,5 @@
 //===- ScatterTargets.cpp - what a loop adds to at any place ----*- C++ -*-===//
+#include "metate/Dialect/Quant.h"
 #include "metate/Transforms/ScatterTargets.h"
 
 #include "metate/Dialect/Graph.h"
@@ -33,6 +34,8 @@ static StringRef shapeOf(ScatterTarget &target, Operation *atomic) {
     TreePath way = *findPath(cast<TreeType>(value.getType()), path);
     if (way.lastActivity() >= 0 || way.lastPool() >= 0)
       return "its cells may be inactive";
+    if (isQuantised(way.place.getType()))
+      return "its numbers share words with others";
     type = signlessType(way.place.getType());
     target.extents = way.extents;
   }

@@ -4,6 +4,7 @@
 // one tile, the leaf with its halo, filled once per leaf; the loads become loads of the tile.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Dialect/Quant.h"
 #include "metate/Dialect/Call.h"
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Level/IndexBuilder.h"
@@ -105,6 +106,8 @@ private:
     if (!load.getComponents().empty() || isa<VectorType>(path.place.getType()) ||
         path.place.getType().isInteger(1))
       return "it is no scalar number";
+    if (isQuantised(path.place.getType()))
+      return "it shares words with others";
     if (!hasPlainLeaf(load, path))
       return "its leaf is not one dense level with all axes right below a slot";
     return "";

@@ -1,4 +1,5 @@
 //===- TakenPlaces.cpp - places that iterations of a loop take --*- C++ -*-===//
+#include "metate/Dialect/Quant.h"
 #include "metate/Transforms/TakenPlaces.h"
 
 #include "metate/Dialect/Elementary.h"
@@ -93,10 +94,15 @@ static bool isTakenOtherwise(RangeOp range, const TakenPlaces &target) {
       .wasInterrupted();
 }
 
+/// A counter that shares its word with others.
+static bool isPacked(Operation *op) {
+  return isa<AtomicOp>(op) && isQuantised(CellAccess::of(op)->resolve().place.getType());
+}
+
 SmallVector<TakenPlaces> metate::takenPlaces(RangeOp range) {
   SmallVector<TakenPlaces> targets;
   range.walk([&](Operation *op) {
-    if (!takesPlace(op) || op->hasAttr(mark::reduction))
+    if (!takesPlace(op) || op->hasAttr(mark::reduction) || isPacked(op))
       return;
     Target place = targetOf(op);
     for (TakenPlaces &known : targets)
