@@ -175,7 +175,7 @@ class SNodeTreeBuilder(_Members):
 
 
 def _check_shared_backgrounds(places):
-    values = [decode_background(place.type, place.background) for place in places]
+    values: list[Any] = [decode_background(place.type, place.background) for place in places]
     number = first_inexact([place.type for place in places], values)
     if number is not None:
         text = f"expected numbers that are stored as they are with one exponent, got {values}"
