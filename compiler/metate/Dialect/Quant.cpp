@@ -318,9 +318,9 @@ APInt metate::encodeQuant(const QuantFormat &format, const APFloat &value) {
   bool isExact;
   reciprocal.convert(value.getSemantics(), APFloat::rmNearestTiesToEven, &isExact);
   unsigned width = format.bits < 32 ? 32 : 64;
-  APSInt number = toInteger(value * reciprocal, width);
-  // What no integer of the width holds gives 0, of the greatest one's magnitude too.
-  if (number.isMinSignedValue() || number.isMaxSignedValue())
+  APSInt number = toInteger(value * reciprocal, width + 1);
+  // What no integer of the width holds gives 0, and so does the least one.
+  if (number.APInt::abs().uge(APInt::getOneBitSet(width + 1, width - 1)))
     number = 0;
   return number.sextOrTrunc(format.bits);
 }

@@ -1,6 +1,7 @@
 //===- Duals.cpp - derivatives along a direction, beside values -*- C++ -*-===//
 #include "metate/Interp/Duals.h"
 #include "metate/Dialect/Derivative.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Interp/Machine.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,7 +20,7 @@ Duals::Parts Duals::partsOf(Machine &machine, Value value) {
   size_t count = countOf(value.getType());
   Parts parts(count, 0);
   const Components &all = machine.components(value);
-  if (isFloat(value) && all.size() == 2 * count)
+  if (all.size() == 2 * count)
     for (size_t k = 0; k < count; ++k)
       parts[k] = llvm::bit_cast<double>(all[count + k]);
   return parts;
@@ -91,14 +92,19 @@ static double combined(std::optional<arith::AtomicRMWKind> kind, Dual old, Dual 
   using K = arith::AtomicRMWKind;
   switch (kind.value_or(K::assign)) {
   case K::addf:
+  case K::addi: // of the bits of fixed ones
     return old.derivative + given.derivative;
   case K::mulf:
     return old.derivative * given.value + old.value * given.derivative;
   case K::minnumf:
   case K::minimumf:
+  case K::mins:
+  case K::minu:
     return old.value < given.value ? old.derivative : given.derivative;
   case K::maxnumf:
   case K::maximumf:
+  case K::maxs:
+  case K::maxu:
     return old.value > given.value ? old.derivative : given.derivative;
   default:
     return given.derivative;
@@ -153,6 +159,14 @@ struct Access {
                     Value(),
                     load.getValue(),
                     {}};
+    if (auto load = dyn_cast<LoadSharedOp>(op))
+      return Access{load.getTree(),
+                    load.getPath(),
+                    load.getCoordinates(),
+                    ValueRange(),
+                    Value(),
+                    load.getValue(),
+                    {}};
     if (auto store = dyn_cast<StoreOp>(op))
       return Access{store.getTree(),
                     store.getPath(),
@@ -165,10 +179,36 @@ struct Access {
       return Access{atomic.getTree(),       atomic.getPath(),  atomic.getCoordinates(),
                     atomic.getComponents(), atomic.getValue(), atomic.getOld(),
                     atomic.getKind()};
+    if (auto update = dyn_cast<UpdateOp>(op))
+      return Access{update.getTree(),  update.getPath(), update.getCoordinates(), ValueRange(),
+                    update.getValue(), update.getOld(),  update.getKind()};
     return std::nullopt;
   }
 };
 } // namespace
+
+/// Scalars of a value of the member, in numbers: what stored bits mean.
+static SmallVector<double> numbersOf(Machine &machine, const Access &access, Value value) {
+  if (!value)
+    return {};
+  const TreeShape &shape = machine.tree(access.tree).shape;
+  int node = shape.find(access.path);
+  ArrayRef<uint64_t> all = machine.components(value);
+  return llvm::map_to_vector(all.take_front(countOf(value.getType())), [&](uint64_t scalar) {
+    return toDouble(shape.shownType(node), isFloat(value) ? scalar : shape.shownBits(node, scalar));
+  });
+}
+
+static void writeNumbers(Tree &tree, int node, const Coordinates &at, int64_t first,
+                         ArrayRef<double> numbers) {
+  Type type = tree.shape.shownType(node);
+  if (tree.shape.nodes[node].format)
+    return tree.assign(node, at, fromDouble(type, numbers[0]));
+  Components all = tree.read(node, at);
+  for (auto [k, number] : llvm::enumerate(numbers))
+    all[first + k] = fromDouble(type, number);
+  tree.write(node, at, std::move(all));
+}
 
 void Duals::ofCell(Machine &machine, Operation *op) {
   Access access = *Access::of(op);
@@ -176,11 +216,12 @@ void Duals::ofCell(Machine &machine, Operation *op) {
   if (place == places.end())
     return;
   Tree &shadow = machine.tree(place->second.first);
-  int node = shadow.shape.find(place->second.second);
+  const TreeShape &shape = shadow.shape;
+  int node = shape.find(place->second.second);
   Coordinates at = machine.indices(access.coordinates);
   if (!shadow.contains(node, at))
     return;
-  Type type = shadow.shape.nodes[node].place.getType(), scalar = scalarOf(type);
+  Type type = shape.nodes[node].place.getType();
   int64_t first = 0, count = countOf(type);
   if (auto vector = dyn_cast<VectorType>(type); vector && !access.components.empty()) {
     for (auto [index, size] : llvm::zip(access.components, vector.getShape()))
@@ -190,22 +231,30 @@ void Duals::ofCell(Machine &machine, Operation *op) {
   Components all = shadow.read(node, at);
   Parts old;
   for (int64_t k = 0; k < count; ++k)
-    old.push_back(toDouble(scalar, all[first + k]));
+    old.push_back(toDouble(shape.shownType(node), shape.shownBits(node, all[first + k])));
   if (access.written && shadow.activate(node, at)) {
-    Parts given = partsOf(machine, access.written);
-    for (int64_t k = 0; k < count; ++k) {
-      Dual before{access.result ? toDouble(scalar, machine.components(access.result)[k]) : 0,
-                  old[k]};
-      Dual now{toDouble(scalar, machine.components(access.written)[k]), given[k]};
-      all[first + k] = fromDouble(scalar, combined(access.kind, before, now));
-    }
-    shadow.write(node, at, std::move(all));
+    Parts given = partsOf(machine, access.written), now;
+    SmallVector<double> values = numbersOf(machine, access, access.written),
+                        before = numbersOf(machine, access, access.result);
+    for (int64_t k = 0; k < count; ++k)
+      now.push_back(
+          combined(access.kind, {access.result ? before[k] : 0, old[k]}, {values[k], given[k]}));
+    writeNumbers(shadow, node, at, first, now);
   }
   if (access.result)
     setParts(machine, access.result, old);
 }
 
 //===-- all --------------------------------------------------------------------------------------------------------===//
+
+/// The stored bits of a float: those that are encoded, or chosen.
+static bool passesOnBits(Machine &machine, Operation *op) {
+  if (isa<EncodeOp>(op))
+    return isFloat(op->getOperand(0));
+  return isa<arith::SelectOp>(op) && llvm::any_of(op->getOperands().drop_front(), [&](Value value) {
+           return machine.components(value).size() == 2 * size_t(countOf(value.getType()));
+         });
+}
 
 void Duals::passed(Machine &machine, Operation *op) {
   if (auto said = dyn_cast<DerivativeOp>(op)) {
@@ -227,7 +276,8 @@ void Duals::passed(Machine &machine, Operation *op) {
     ofVector(machine, op);
   } else if (isa<StopGradientOp>(op)) {
     setParts(machine, op->getResult(0), {});
-  } else if (op->getNumRegions() == 0 && op->getNumResults() == 1 && isFloat(op->getResult(0))) {
+  } else if (op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+             (isFloat(op->getResult(0)) || passesOnBits(machine, op))) {
     componentwise(machine, op);
   }
 }

@@ -1,6 +1,7 @@
 //===- Duals.h - derivatives along a direction, beside values ---*- C++ -*-===//
 //
-// A kernel that stands for its forward derivative is interpreted as dual numbers: every float has a second part, an f64, which
+// A kernel that stands for its forward derivative is interpreted as dual numbers: every float, and the stored bits of one, has a
+// second part, an f64, which
 // its scalars carry behind the first ones (Components), so that control flow, calls and local variables hand both on alike. What
 // does not set the second part leaves it zero. This knows nothing of the pass that differentiates: it is what that is compared with.
 //

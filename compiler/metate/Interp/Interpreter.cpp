@@ -2,6 +2,7 @@
 #include "metate/Interp/Interpreter.h"
 
 #include "metate/Dialect/Graph.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Interp/Launch.h"
 #include "metate/Interp/Rules.h"
 #include "metate/Interp/Workspace.h"
@@ -32,6 +33,7 @@ static constexpr NamedCheck namedChecks[] = {
     {"overflow", &Checks::overflow},
     {"lossy-cast", &Checks::lossyCast},
     {"division", &Checks::division},
+    {"quant-range", &Checks::quantRange},
     {"nan", &Checks::nan},
     {"conflict", &Checks::conflict},
     {"order", &Checks::order},
@@ -65,6 +67,7 @@ static RuleTable makeRules() {
   addControlRules(rules);
   addArrayRules(rules);
   addCellRules(rules);
+  addQuantRules(rules);
   addTaskRules(rules);
   addReserveRules(rules);
   addGraphRules(rules);
@@ -92,7 +95,7 @@ static Operation *findUnknown(KernelOp kernel, const RuleTable &rules) {
 
 static bool hasFloatAtomics(KernelOp kernel) {
   auto result = kernel.walk([](Operation *op) {
-    bool isAtomic = isa<AtomicOp, memref::AtomicRMWOp>(op);
+    bool isAtomic = isa<AtomicOp, UpdateOp, memref::AtomicRMWOp>(op);
     auto run = dyn_cast<RunOp>(op);
     return (isAtomic && isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()))) ||
                    (run && hasFloatAtomics(kernelOf(run)))

@@ -31,13 +31,14 @@ struct Checks {
   bool overflow = false;      ///< integer results that wrap
   bool lossyCast = false;     ///< casts that change the value
   bool division = false;      ///< integer division by zero
+  bool quantRange = false;    ///< values that a quantised member cannot hold
   bool nan = false;           ///< an operation that makes a NaN of numbers
   bool conflict = false;      ///< iterations that write different values to one place
   bool order = false;         ///< results that depend on the order of iterations (runs twice)
   bool stop = true;           ///< the first finding ends the launch with an error
 
   /// Sets the check of this name: `outside`, `inactive-read`, `unwritten-read`, `overflow`,
-  /// `lossy-cast`, `division`, `nan`, `conflict`, `order`. False if there is none.
+  /// `lossy-cast`, `division`, `quant-range`, `nan`, `conflict`, `order`. False if there is none.
   bool set(llvm::StringRef name);
   /// The names that `set` knows.
   static llvm::ArrayRef<llvm::StringRef> names();

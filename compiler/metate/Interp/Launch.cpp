@@ -167,7 +167,16 @@ void Launch::run() {
   }
 }
 
-bool Launch::isSame(Type scalar, uint64_t a, uint64_t b, double magnitude) const {
+/// How far sums of quantised members may be apart that are rounded after each term: some last digits, of a fixed one some steps.
+static double roundingOf(const QuantFormat &format, double magnitude) {
+  constexpr double steps = 32;
+  if (format.kind == QuantFormat::Fixed)
+    return steps * format.scale;
+  return steps * std::ldexp(magnitude, -int(format.digits()));
+}
+
+bool Launch::isSame(Type scalar, uint64_t a, uint64_t b, double magnitude,
+                    const std::optional<QuantFormat> &format) const {
   if (a == b || (isNaN(scalar, a) && isNaN(scalar, b)))
     return true;
   if (!isa<FloatType>(scalar) || !kernel.hasFloatAtomics)
@@ -176,7 +185,9 @@ bool Launch::isSame(Type scalar, uint64_t a, uint64_t b, double magnitude) const
   // leave a small sum with the rounding of great ones.
   double x = toDouble(scalar, a), y = toDouble(scalar, b);
   double tolerance = scalar.isF64() ? 1e-9 : scalar.isF32() ? 1e-4 : 2e-2;
-  return std::fabs(x - y) <= tolerance * std::max({std::fabs(x), std::fabs(y), magnitude});
+  magnitude = std::max({std::fabs(x), std::fabs(y), magnitude});
+  double rounding = format ? roundingOf(*format, magnitude) : 0;
+  return std::fabs(x - y) <= std::max(tolerance * magnitude, rounding);
 }
 
 /// What differs between two orders of the iterations, by the operation that wrote it.
@@ -239,12 +250,20 @@ void Launch::compareTrees(Tree &inOrder, Tree &other, Differences &differences) 
       });
   for (auto &[number, cells] : inOrder.values) {
     int node = number;
-    Type scalar = scalarOf(inOrder.shape.nodes[node].place.getType());
+    const TreeShape &shape = inOrder.shape;
+    Type scalar = shape.shownType(node);
+    auto shown = [&](const Tree &tree, const Coordinates &at) {
+      Components value = tree.read(node, at);
+      for (uint64_t &bits : value)
+        bits = shape.shownBits(node, bits);
+      return value;
+    };
     auto compare = [&](const Coordinates &at) {
-      Components a = inOrder.read(node, at), b = other.read(node, at);
+      Components a = shown(inOrder, at), b = shown(other, at);
       for (size_t k = 0; k < a.size(); ++k) {
         WriteRecord record = machine.writes.find(other, node, at, k);
-        if (!record.isConflicting && !isSame(scalar, a[k], b[k], record.magnitude))
+        if (!record.isConflicting &&
+            !isSame(scalar, a[k], b[k], record.magnitude, shape.nodes[node].format))
           differences.add(record, [&] {
             return differenceText(placeText(inOrder, node, at, k), scalar, a[k], b[k]);
           });

@@ -54,8 +54,9 @@ private:
                      const std::map<void *, std::unique_ptr<Tree>> &ordered);
   void compareArrays(const Contents &inOrder, Differences &differences);
   void compareTrees(Tree &inOrder, Tree &other, Differences &differences);
-  /// Up to the rounding of sums; `magnitude`: the greatest of the partial ones.
-  bool isSame(mlir::Type scalar, uint64_t a, uint64_t b, double magnitude) const;
+  /// Up to the rounding of sums; `magnitude`: the greatest of the partial ones. `format`: of a quantised member.
+  bool isSame(mlir::Type scalar, uint64_t a, uint64_t b, double magnitude,
+              const std::optional<QuantFormat> &format = std::nullopt) const;
 
   KernelRecord kernel; ///< a copy: operations are handles, and asking them is not const
   std::deque<Array> arrays;

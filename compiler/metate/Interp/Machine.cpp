@@ -165,6 +165,10 @@ std::string interp::placeText(const Tree &tree, int node, ArrayRef<int64_t> at,
   return placeText(text, delinearize(*component, computeStrides(vector.getShape())));
 }
 
+std::string interp::show(const Tree &tree, int node, uint64_t bits) {
+  return show(tree.shape.shownType(node), tree.shape.shownBits(node, bits));
+}
+
 Finding *Machine::known(StringRef kind, FileLineColLoc place) {
   for (Finding &finding : findings)
     if (finding.kind == kind && place && finding.line == place.getLine() &&
@@ -307,9 +311,8 @@ void Machine::noteWrite(Operation *op, Tree &tree, int node, const Coordinates &
   for (auto [k, bits] : llvm::enumerate(value))
     if (!component || k == *component)
       noteWrite(
-          op, writes(tree, node, coordinates, k), bits, isAtomic,
-          [&, k = k] { return placeText(tree, node, coordinates, k); },
-          scalarOf(tree.shape.nodes[node].place.getType()));
+          op, writes(tree, node, coordinates, k), tree.shape.shownBits(node, bits), isAtomic,
+          [&, k = k] { return placeText(tree, node, coordinates, k); }, tree.shape.shownType(node));
 }
 
 std::map<int, std::unordered_set<Coordinates, HashCoordinates>> *

@@ -169,6 +169,8 @@ std::string shapeText(llvm::ArrayRef<int64_t> extents);
 /// `f.a[1, 2]`, `f.a[1, 2][0]` for a component of a vector.
 std::string placeText(const Tree &tree, int node, llvm::ArrayRef<int64_t> at,
                       std::optional<unsigned> component = {});
+/// A scalar of a member's value.
+std::string show(const Tree &tree, int node, uint64_t bits);
 /// `x[1, 2]`, `x[1][2]` for a component, `the returned value`.
 std::string placeText(const Array &array, llvm::ArrayRef<int64_t> indices);
 

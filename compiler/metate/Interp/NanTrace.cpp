@@ -1,6 +1,7 @@
 //===- NanTrace.cpp - where a NaN came from ---------------------*- C++ -*-===//
 #include "metate/Interp/NanTrace.h"
 
+#include "metate/Dialect/Quant.h"
 #include "metate/Interp/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,8 +70,9 @@ template <typename Op> static Value variableOf(Operation *op) {
 static bool isVector(Operation *op) { return isa<vector::VectorDialect>(op->getDialect()); }
 
 void NanTrace::used(Machine &machine, Operation *op) {
-  if ((op->hasTrait<OpTrait::Elementwise>() && !isa<arith::FPToSIOp, arith::FPToUIOp>(op)) ||
-      isVector(op) || variableOf<memref::LoadOp>(op) || variableOf<memref::StoreOp>(op))
+  bool endsThere = isa<arith::FPToSIOp, arith::FPToUIOp, EncodeOp>(op);
+  if ((op->hasTrait<OpTrait::Elementwise>() && !endsThere) || isVector(op) ||
+      variableOf<memref::LoadOp>(op) || variableOf<memref::StoreOp>(op))
     return;
   for (Value operand : op->getOperands()) {
     auto birth = births.find(operand);

@@ -1,5 +1,6 @@
 //===- Objects.cpp - arrays and trees as the language means them -*- C++ -*-===//
 #include "metate/Interp/Objects.h"
+#include "metate/Interp/QuantNumbers.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -48,9 +49,11 @@ uint8_t *Array::address(ArrayRef<int64_t> indices) const {
 TreeShape::TreeShape(TreeType type) : type(type) {
   for (Attribute branch : type.getBranches())
     add(branch, -1);
+  addBackgrounds();
 }
 
-void TreeShape::add(Attribute attribute, int parent) {
+/// What stands in a cell of the parent and splits no axis.
+TreeNode TreeShape::childOf(int parent) const {
   TreeNode node;
   node.parent = parent;
   if (parent >= 0) {
@@ -59,12 +62,56 @@ void TreeShape::add(Attribute attribute, int parent) {
     node.unbounded = nodes[parent].unbounded;
     node.sparse = nodes[parent].sparse;
   }
-  int number = nodes.size();
-  node.place = dyn_cast<PlaceAttr>(attribute);
-  if (node.place) {
-    nodes.push_back(node);
-    return;
+  return node;
+}
+
+void TreeShape::addPlace(PlaceAttr place, int parent, int group) {
+  TreeNode node = childOf(parent);
+  node.place = place;
+  node.format = QuantFormat::of(place.getType(), group >= 0);
+  node.group = group;
+  nodes.push_back(node);
+}
+
+void TreeShape::addWord(BitStructAttr word, int parent) {
+  int number = nodes.size(), last = -1, first = -1;
+  nodes.push_back(childOf(parent));
+  for (auto [place, group] : packedPlaces(word)) {
+    if (group != last)
+      first = group < 0 ? -1 : int(nodes.size());
+    last = group;
+    addPlace(place, number, first);
   }
+}
+
+/// The bits of the values that quantised members have where nothing was written.
+void TreeShape::addBackgrounds() {
+  for (auto [number, node] : llvm::enumerate(nodes)) {
+    if (!node.format || (node.group >= 0 && node.group != int(number)))
+      continue;
+    SmallVector<int> members = sharers(number);
+    SmallVector<QuantFormat> formats;
+    SmallVector<uint64_t> values;
+    for (int member : members) {
+      TypedAttr given = nodes[member].place.getBackground();
+      formats.push_back(*nodes[member].format);
+      values.push_back(given ? componentsOf(given)[0] : 0);
+    }
+    if (node.group < 0)
+      node.background = quantise(formats[0], values[0]).bits;
+    else
+      for (auto [member, stored] : llvm::zip(members, quantiseTogether(formats, values)))
+        nodes[member].background = stored.bits;
+  }
+}
+
+void TreeShape::add(Attribute attribute, int parent) {
+  if (auto place = dyn_cast<PlaceAttr>(attribute))
+    return addPlace(place, parent);
+  if (auto word = dyn_cast<BitStructAttr>(attribute))
+    return addWord(word, parent);
+  TreeNode node = childOf(parent);
+  int number = nodes.size();
   node.level = cast<LevelInterface>(attribute);
   std::map<unsigned, int64_t> along;
   for (auto [axis, extent] : llvm::zip(node.axes, node.extents))
@@ -85,6 +132,26 @@ void TreeShape::add(Attribute attribute, int parent) {
   nodes.push_back(node);
   for (Attribute child : node.level.getLevelChildren())
     add(child, number);
+}
+
+SmallVector<int> TreeShape::sharers(int member) const {
+  int group = nodes[member].group;
+  if (group < 0)
+    return {member};
+  SmallVector<int> result;
+  for (int node = group; node < int(nodes.size()) && nodes[node].group == group; ++node)
+    result.push_back(node);
+  return result;
+}
+
+Type TreeShape::shownType(int member) const {
+  const TreeNode &node = nodes[member];
+  return node.format ? node.format->compute : scalarOf(node.place.getType());
+}
+
+uint64_t TreeShape::shownBits(int member, uint64_t bits) const {
+  const TreeNode &node = nodes[member];
+  return node.format ? dequantise(*node.format, bits) : bits;
 }
 
 int TreeShape::find(StringRef path) const {

@@ -9,7 +9,7 @@
 #ifndef METATE_INTERP_OBJECTS_H
 #define METATE_INTERP_OBJECTS_H
 
-#include "metate/Dialect/Tree.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Interp/Numbers.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -58,11 +58,16 @@ struct Array {
   uint8_t *address(llvm::ArrayRef<int64_t> indices) const;
 };
 
-/// One level or member of a tree type. Nodes stand in preorder, the root is left out.
+/// One level, member or word of members of a tree type. Nodes stand in preorder, the root is left out.
 struct TreeNode {
   int parent = -1;      ///< a node's number; -1: the root
-  LevelInterface level; ///< null for a member
-  PlaceAttr place;      ///< null for a level
+  LevelInterface level; ///< null for a member or a word
+  PlaceAttr place;      ///< null for a level or a word
+  /// Of a quantised member, whose values here are its stored bits.
+  std::optional<QuantFormat> format;
+  int group = -1; ///< of one that shares its exponent: the node of the first of those that do
+  uint64_t background =
+      0; ///< of a quantised member: the stored bits of what an inactive cell reads as
   /// Axes on the path from the root to here, ascending, and how many cells of this level lie along
   /// each of them: of an axis without bounds, as many as there are below 2^32 of the hash level's.
   llvm::SmallVector<unsigned> axes;
@@ -73,6 +78,9 @@ struct TreeNode {
 
   /// Of a list: cells in a chunk.
   int64_t chunk() const { return level.getSlotCells(); }
+  /// A bit_struct, which is between its members and the cell that they are in, and no level.
+  bool isWord() const { return !level && !place; }
+  bool hasActivity() const { return level && level.hasActivity(); }
   bool isList() const { return level && level.isList(); }
   bool hasMask() const { return level && level.hasMask(); }
   bool hasPool() const { return level && level.hasPool(); }
@@ -94,9 +102,19 @@ struct TreeShape {
   bool isBelow(int node, int above) const;
   /// Of a list: the position of its own axis among its coordinates.
   unsigned listAxis(int list) const;
+  /// The members that share an exponent with this one, in order; of others the member alone.
+  llvm::SmallVector<int> sharers(int member) const;
+  /// The scalar type in which kernels see a member, with its sign, and a scalar of its value in that type: of a quantised
+  /// member what its bits mean.
+  mlir::Type shownType(int member) const;
+  uint64_t shownBits(int member, uint64_t bits) const;
 
 private:
+  TreeNode childOf(int parent) const;
   void add(mlir::Attribute attribute, int parent);
+  void addPlace(PlaceAttr place, int parent, int group = -1);
+  void addWord(BitStructAttr word, int parent);
+  void addBackgrounds();
 };
 
 /// An instance of a tree type.
@@ -164,6 +182,8 @@ public:
   Components read(int node, const Coordinates &coordinates) const;
   /// The cell is active.
   void write(int node, const Coordinates &coordinates, Components value);
+  /// Of a quantised member: the bits of this value, and with them those of the members that share its exponent.
+  void assign(int node, const Coordinates &coordinates, uint64_t value);
   /// Cells of a member or level that are active now, in ascending order; -1: the root's.
   std::vector<Coordinates> cells(int node) const;
   /// First cells of the slots of a level with a pool, in ascending order.

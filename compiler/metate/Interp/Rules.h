@@ -23,6 +23,7 @@ void addVectorRules(RuleTable &table);
 void addControlRules(RuleTable &table);
 void addArrayRules(RuleTable &table);
 void addCellRules(RuleTable &table);
+void addQuantRules(RuleTable &table);
 void addTaskRules(RuleTable &table);
 void addReserveRules(RuleTable &table);
 void addGraphRules(RuleTable &table);

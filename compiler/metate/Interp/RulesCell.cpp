@@ -6,6 +6,7 @@
 // has ended.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Interp/QuantChecks.h"
 #include "metate/Interp/Rules.h"
 
 using namespace mlir;
@@ -31,13 +32,15 @@ struct Place {
     return place;
   }
 
+  const TreeNode &info() const { return tree.shape.nodes[node]; }
+  /// A scalar of the member's value, as kernels see it.
+  uint64_t shown(uint64_t bits) const { return tree.shape.shownBits(node, bits); }
   bool isSparse() const { return !tree.shape.nodes[node].sparse.empty(); }
   std::string text() const { return placeText(tree, node, at); }
   std::string backgroundText() const {
     Components value = tree.background(node);
-    Type scalar = scalarOf(tree.shape.nodes[node].place.getType());
-    std::string text =
-        llvm::join(llvm::map_range(value, [&](uint64_t bits) { return show(scalar, bits); }), ", ");
+    std::string text = llvm::join(
+        llvm::map_range(value, [&](uint64_t bits) { return show(tree, node, bits); }), ", ");
     return value.size() == 1 ? text : "[" + text + "]";
   }
 };
@@ -54,7 +57,8 @@ static bool checkBounds(Machine &machine, Operation *op, const Place &place) {
   if (place.isSparse())
     machine.report("outside", op,
                    "outside of the tree: " + what +
-                       (isa<LoadOp>(op) ? " reads as " + place.backgroundText() + ", the background"
+                       (isa<LoadOp, LoadSharedOp>(op)
+                            ? " reads as " + place.backgroundText() + ", the background"
                         : isa<IsActiveOp>(op) ? "; no cell is there"
                                               : "; no cell is there to write"),
                    METATE_E_OUT_OF_RANGE);
@@ -85,6 +89,14 @@ static std::optional<unsigned> componentOf(Machine &machine, Operation *op, cons
   return number;
 }
 
+/// Bits of a member change with another one that shares its exponent: its value counts.
+static bool differsFromBackground(const Place &place) {
+  Components value = place.tree.read(place.node, place.at);
+  return llvm::any_of(llvm::zip(value, place.tree.background(place.node)), [&](auto pair) {
+    return place.shown(std::get<0>(pair)) != place.shown(std::get<1>(pair));
+  });
+}
+
 static void checkRead(Machine &machine, Operation *op, const Place &place) {
   Tree &tree = place.tree;
   if (!place.isSparse())
@@ -97,7 +109,7 @@ static void checkRead(Machine &machine, Operation *op, const Place &place) {
     return;
   }
   if (!machine.checks.unwrittenRead || tree.written[place.node].count(place.at) ||
-      tree.values[place.node].count(place.at))
+      differsFromBackground(place))
     return;
   auto *before = machine.writtenBefore(tree);
   if (!before || !(*before)[place.node].count(place.at))
@@ -106,18 +118,38 @@ static void checkRead(Machine &machine, Operation *op, const Place &place) {
                        " reads as " + place.backgroundText() + ", the background");
 }
 
+/// The value; the background where there is no cell.
+static Components valueAt(Machine &machine, Operation *op, const Place &place) {
+  if (!checkBounds(machine, op, place))
+    return place.tree.background(place.node);
+  checkRead(machine, op, place);
+  return place.tree.read(place.node, place.at);
+}
+
 static void load(Machine &machine, LoadOp op) {
   Place place(machine, op);
   bool isInside;
   std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
-  Components value = place.tree.background(place.node);
-  if (checkBounds(machine, op, place)) {
-    checkRead(machine, op, place);
-    value = place.tree.read(place.node, place.at);
-  }
+  Components value = valueAt(machine, op, place);
   if (!component)
     return machine.set(op, std::move(value));
   machine.set(op, isInside ? value[*component] : 0);
+}
+
+static void loadShared(Machine &machine, LoadSharedOp op) {
+  machine.set(op, valueAt(machine, op, Place(machine, op)));
+}
+
+/// The compiler's own mistake.
+static void reportUndefined(Machine &machine, Operation *op, const Twine &what) {
+  machine.report("undefined", op, "the compiler " + what + ": please report", METATE_E_INTERNAL);
+}
+
+/// Bits alone say nothing of a member whose exponent others share: its value does (metate.update).
+static bool checkBits(Machine &machine, Operation *op, const Place &place) {
+  if (place.info().group >= 0)
+    reportUndefined(machine, op, "writes bits of " + place.text() + ", which shares its exponent");
+  return place.info().group < 0;
 }
 
 /// Activates the cell of a store or atomic, unless the activate stage has done that.
@@ -125,9 +157,7 @@ static bool prepareWrite(Machine &machine, Operation *op, const Place &place, bo
   if (!checkBounds(machine, op, place))
     return false;
   if (isActive && !place.tree.isActive(place.node, place.at)) {
-    machine.report("undefined", op,
-                   "the compiler took " + place.text() + " to be active: please report",
-                   METATE_E_INTERNAL);
+    reportUndefined(machine, op, "took " + place.text() + " to be active");
     return false;
   }
   return place.tree.activate(place.node, place.at);
@@ -137,8 +167,11 @@ static void store(Machine &machine, StoreOp op) {
   Place place(machine, op);
   bool isInside;
   std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
-  if (!isInside || !prepareWrite(machine, op, place, op.getActive()))
+  if (!isInside || !prepareWrite(machine, op, place, op.getActive()) ||
+      !checkBits(machine, op, place))
     return;
+  if (place.info().format && machine.checks.quantRange)
+    checkStored(machine, op, place.info().place.getType(), *place.info().format, op.getValue());
   Components value = machine.components(op.getValue());
   value.resize(countOf(op.getValue().getType())); // without derivatives (Duals.h)
   if (component) {
@@ -150,18 +183,29 @@ static void store(Machine &machine, StoreOp op) {
   place.tree.write(place.node, place.at, std::move(value));
 }
 
+/// Of a quantised member on its stored integer, which wraps at its width.
+static uint64_t combineScalar(Machine &machine, AtomicOp op, const Place &place, uint64_t old,
+                              uint64_t value) {
+  Type type = place.info().place.getType();
+  if (!place.info().format)
+    return combineChecked(machine, op, op.getKind(), scalarOf(type), old, value);
+  if (machine.checks.quantRange)
+    checkCombined(machine, op, type, *place.info().format, old);
+  return combine(op.getKind(), op.getValue().getType(), old, value);
+}
+
 static void atomic(Machine &machine, AtomicOp op) {
   Place place(machine, op);
   bool isInside;
   std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
   Components old = place.tree.background(place.node), now = old;
-  if (isInside && prepareWrite(machine, op, place, op.getActive())) {
+  if (isInside && prepareWrite(machine, op, place, op.getActive()) &&
+      checkBits(machine, op, place)) {
     old = now = place.tree.read(place.node, place.at);
     Components value = machine.components(op.getValue());
-    Type shown = scalarOf(place.tree.shape.nodes[place.node].place.getType());
     for (size_t k = 0; k < now.size(); ++k)
       if (!component || k == *component)
-        now[k] = combineChecked(machine, op, op.getKind(), shown, old[k], value[component ? 0 : k]);
+        now[k] = combineScalar(machine, op, place, old[k], value[component ? 0 : k]);
     machine.noteWrite(op, place.tree, place.node, place.at, now, /*isAtomic=*/true, component);
     place.tree.write(place.node, place.at, now);
   }
@@ -170,9 +214,22 @@ static void atomic(Machine &machine, AtomicOp op) {
   machine.set(op, std::move(old));
 }
 
-/// The compiler's own mistake.
-static void reportUndefined(Machine &machine, Operation *op, const Twine &what) {
-  machine.report("undefined", op, "the compiler " + what + ": please report", METATE_E_INTERNAL);
+/// Of a quantised member by its value, and of those that share its exponent.
+static void update(Machine &machine, UpdateOp op) {
+  Place place(machine, op);
+  uint64_t old = place.shown(place.tree.background(place.node)[0]);
+  if (prepareWrite(machine, op, place, op.getActive())) {
+    old = place.shown(place.tree.read(place.node, place.at)[0]);
+    const QuantFormat &format = *place.info().format;
+    uint64_t now =
+        combineChecked(machine, op, op.getKind(), format.compute, old, machine.bits(op.getValue()));
+    if (machine.checks.quantRange)
+      checkStored(machine, op, place.info().place.getType(), format, now);
+    place.tree.assign(place.node, place.at, now);
+    machine.noteWrite(op, place.tree, place.node, place.at, place.tree.read(place.node, place.at),
+                      op.getKind() != arith::AtomicRMWKind::assign);
+  }
+  machine.set(op, old);
 }
 
 static void isActive(Machine &machine, IsActiveOp op) {
@@ -240,8 +297,10 @@ static void used(Machine &machine, UsedOp op) {
 
 void interp::addCellRules(RuleTable &table) {
   addRule<LoadOp, load>(table);
+  addRule<LoadSharedOp, loadShared>(table);
   addRule<StoreOp, store>(table);
   addRule<AtomicOp, atomic>(table);
+  addRule<UpdateOp, update>(table);
   addRule<IsActiveOp, isActive>(table);
   addRule<ActivateOp, activate>(table);
   addRule<DeactivateOp, deactivate>(table);

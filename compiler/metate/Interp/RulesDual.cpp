@@ -1,10 +1,12 @@
 //===- RulesDual.cpp - derivatives of operations on numbers -----*- C++ -*-===//
 //
 // From the mathematics, in f64. Where a derivative does not exist: of abs and sqrt at 0 it is 0, of min and max of equals the
-// second operand has it, of a number and NaN the number, of x ** y for y it is 0 where x is not positive. What rounds has none.
+// second operand has it, of a number and NaN the number, of x ** y for y it is 0 where x is not positive. What rounds has none,
+// but what quantised members store has that of the value.
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Elementary.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Interp/Duals.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,7 +90,7 @@ std::optional<double> interp::derivativeOf(Operation *op, ArrayRef<Dual> in) {
       .Case<arith::MinimumFOp, arith::MinNumFOp>(
           [&](auto) { return x() < y() || std::isnan(y()) ? dx() : dy(); })
       .Case<arith::SelectOp>([&](auto) { return x() != 0 ? dy() : in[2].derivative; })
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return dx(); })
+      .Case<arith::ExtFOp, arith::TruncFOp, EncodeOp, DecodeOp>([&](auto) { return dx(); })
       .Case<math::FmaOp>([&](auto) { return dx() * y() + x() * dy() + in[2].derivative; })
       .Case<math::AbsFOp>([&](auto) { return x() > 0   ? dx()
                                              : x() < 0 ? -dx()

@@ -71,7 +71,7 @@ uint32_t *TreeBlock::maskWord(int node, const Coordinates &coordinates, uint32_t
 uint8_t *TreeBlock::cell(int node, const Coordinates &coordinates) const {
   const TreeNode &of = shape.nodes[node];
   const metate_level &level = record(node);
-  if (of.place)
+  if (of.place || of.isWord())
     return container(node, coordinates);
   if (of.isUnbounded())
     return slotMemory(node, hashed.at(node).at(coordinates));
@@ -79,6 +79,45 @@ uint8_t *TreeBlock::cell(int node, const Coordinates &coordinates) const {
   if (of.hasPool())
     return slotMemory(node, *link(node, coordinates)) + index % level.slot_cells * level.cell_bytes;
   return container(node, shape.ancestor(node, of.parent, coordinates)) + index * level.cell_bytes;
+}
+
+TreeBlock::Packed TreeBlock::packed(int node, const Coordinates &coordinates) const {
+  const auto &quant = *reinterpret_cast<const metate_quant *>(
+      reinterpret_cast<const uint8_t *>(type) + record(node).quant);
+  int parent = shape.nodes[node].parent;
+  if (shape.nodes[parent].isWord())
+    return {cell(parent, coordinates), quant, quant.shift};
+  // Of a quant_array: some elements in each word.
+  const metate_level &words = record(parent);
+  Coordinates above = shape.ancestor(parent, shape.nodes[parent].parent, coordinates);
+  uint64_t index = linear(parent, coordinates);
+  return {container(parent, above) + index / words.slot_cells * words.cell_bytes, quant,
+          index % words.slot_cells * quant.bits};
+}
+
+/// Of one that shares its exponent: with that on top.
+uint64_t TreeBlock::loadPacked(int node, const Coordinates &coordinates) const {
+  auto [memory, quant, shift] = packed(node, coordinates);
+  uint64_t word = 0;
+  std::memcpy(&word, memory, quant.word_bytes);
+  uint64_t bits = wrap(word >> shift, quant.bits);
+  if (quant.flags & METATE_QUANT_SHARED)
+    bits |= wrap(word >> quant.exponent_shift, quant.exponent_bits) << quant.bits;
+  return bits;
+}
+
+void TreeBlock::storePacked(int node, const Coordinates &coordinates, uint64_t bits) const {
+  auto [memory, quant, shift] = packed(node, coordinates);
+  uint64_t word = 0;
+  std::memcpy(&word, memory, quant.word_bytes);
+  auto put = [&](uint64_t value, uint32_t count, uint64_t at) {
+    uint64_t mask = wrap(~uint64_t(0), count) << at;
+    word = (word & ~mask) | (value << at & mask);
+  };
+  put(bits, quant.bits, shift);
+  if (quant.flags & METATE_QUANT_SHARED)
+    put(bits >> quant.bits, quant.exponent_bits, quant.exponent_shift);
+  std::memcpy(memory, &word, quant.word_bytes);
 }
 
 //===-- reading -------------------------------------------------------------===//
@@ -128,12 +167,13 @@ void TreeBlock::readLevel(Tree &tree, int node) const {
 
 void TreeBlock::readValues(Tree &tree, int node) const {
   Type type = shape.nodes[node].place.getType(), scalar = scalarOf(type);
+  bool isPacked = bool(shape.nodes[node].format);
   Components background = tree.background(node);
   for (const Coordinates &at : tree.cells(node)) {
-    const uint8_t *memory = cell(node, at);
     Components value;
     for (int64_t k = 0; k < countOf(type); ++k)
-      value.push_back(loadScalar(scalar, memory + k * bytesOf(scalar)));
+      value.push_back(isPacked ? loadPacked(node, at)
+                               : loadScalar(scalar, cell(node, at) + k * bytesOf(scalar)));
     if (value != background)
       tree.values[node][at] = value;
   }
@@ -180,6 +220,13 @@ void TreeBlock::freeSlot(int node, uint32_t slot) {
   --to.used;
 }
 
+/// Gives the words in a container, of a bit_struct or quant_array, the background of all their members.
+static void fillWords(const metate_tree_type *type, const metate_level &level, uint8_t *words) {
+  const auto *background = reinterpret_cast<const uint8_t *>(type) + level.background;
+  for (uint64_t at = 0; at < metate_level_container_bytes(&level); at += level.cell_bytes)
+    std::memcpy(words + at, background, level.cell_bytes);
+}
+
 /// Gives every member below `parent` in this cell its background; nothing else is active in it.
 void TreeBlock::fill(int parent, uint8_t *cell) const {
   for (int node = parent + 1; node < int(shape.nodes.size()); ++node) {
@@ -187,6 +234,10 @@ void TreeBlock::fill(int parent, uint8_t *cell) const {
       continue;
     const metate_level &level = record(node);
     uint8_t *inner = cell + level.offset;
+    if (level.kind == METATE_LEVEL_BIT_STRUCT || level.kind == METATE_LEVEL_QUANT_ARRAY) {
+      fillWords(type, level, inner);
+      continue;
+    }
     if (shape.nodes[node].place) {
       std::memcpy(inner, reinterpret_cast<const uint8_t *>(type) + level.background,
                   level.cell_bytes);
@@ -274,6 +325,19 @@ void TreeBlock::buildTable(int node) {
   }
 }
 
+/// Of members that share an exponent: all of them.
+void TreeBlock::writeValue(const Tree &tree, int node, const Coordinates &at) const {
+  if (shape.nodes[node].format) {
+    for (int member : shape.sharers(node))
+      storePacked(member, at, tree.read(member, at)[0]);
+    return;
+  }
+  Type scalar = scalarOf(shape.nodes[node].place.getType());
+  uint8_t *memory = cell(node, at);
+  for (auto [k, bits] : llvm::enumerate(tree.read(node, at)))
+    storeScalar(scalar, bits, memory + k * bytesOf(scalar));
+}
+
 void TreeBlock::write(const Tree &tree) {
   Tree before(shape.type);
   for (auto &[node, model] : before.levels)
@@ -301,16 +365,10 @@ void TreeBlock::write(const Tree &tree) {
       buildTable(node);
   }
   for (const auto *cells : {&tree.lost, &tree.written})
-    for (const auto &[node, places] : *cells) {
-      Type scalar = scalarOf(shape.nodes[node].place.getType());
-      for (const Coordinates &at : places) {
-        if (!tree.isActive(node, at))
-          continue;
-        uint8_t *memory = cell(node, at);
-        for (auto [k, bits] : llvm::enumerate(tree.read(node, at)))
-          storeScalar(scalar, bits, memory + k * bytesOf(scalar));
-      }
-    }
+    for (const auto &[node, places] : *cells)
+      for (const Coordinates &at : places)
+        if (tree.isActive(node, at))
+          writeValue(tree, node, at);
   if (tree.isChanged)
     header->changed = 1;
   if (int node = tree.exhausted(); node >= 0) {

@@ -34,9 +34,19 @@ private:
   uint32_t *link(int node, const Coordinates &coordinates) const;
   uint32_t *maskWord(int node, const Coordinates &coordinates, uint32_t &bit) const;
   uint8_t *cell(int node, const Coordinates &coordinates) const;
+  /// A quantised member's word, how it is stored there, and which bit of the word is the lowest of the member's.
+  struct Packed {
+    uint8_t *word;
+    const metate_quant &quant;
+    uint64_t shift;
+  };
+  Packed packed(int node, const Coordinates &coordinates) const;
+  uint64_t loadPacked(int node, const Coordinates &coordinates) const;
+  void storePacked(int node, const Coordinates &coordinates, uint64_t bits) const;
 
   void readLevel(Tree &tree, int node) const;
   void readValues(Tree &tree, int node) const;
+  void writeValue(const Tree &tree, int node, const Coordinates &at) const;
 
   uint32_t takeSlot(int node, const Coordinates &first);
   void freeSlot(int node, uint32_t slot);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Interp/Objects.h"
+#include "metate/Interp/QuantNumbers.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -17,7 +18,7 @@ using namespace metate::interp;
 
 Tree::Tree(TreeType type) : shape(type) {
   for (auto [number, node] : llvm::enumerate(shape.nodes)) {
-    if (node.level && node.level.hasActivity())
+    if (node.hasActivity())
       levels[number];
     if (node.place)
       values[number];
@@ -214,7 +215,7 @@ void Tree::drop(int top, int anchor, const Coordinates &cell) {
       eraseBelow(level.lengths, shape, info.parent, anchor, cell, [&](auto found) {
         level.retired += llvm::divideCeil(uint64_t(found->second), uint64_t(info.chunk()));
       });
-    } else if (info.level.hasActivity()) {
+    } else if (info.hasActivity()) {
       Level &level = levels[node];
       eraseBelow(level.active, shape, node, anchor, cell, [&](auto found) {
         level.retired += info.level.hasPool();
@@ -268,6 +269,8 @@ void Tree::snapshot(int level) {
 //===-- values --------------------------------------------------------------===//
 
 Components Tree::background(int node) const {
+  if (shape.nodes[node].format)
+    return {shape.nodes[node].background};
   PlaceAttr place = shape.nodes[node].place;
   int64_t count = countOf(place.getType());
   TypedAttr value = place.getBackground();
@@ -291,6 +294,21 @@ Components Tree::read(int node, const Coordinates &coordinates) const {
 
 void Tree::write(int node, const Coordinates &coordinates, Components value) {
   values[node][coordinates] = std::move(value);
+  written[node].insert(coordinates);
+}
+
+void Tree::assign(int node, const Coordinates &coordinates, uint64_t value) {
+  SmallVector<int> members = shape.sharers(node);
+  SmallVector<QuantFormat> formats;
+  SmallVector<uint64_t> all;
+  for (int member : members) {
+    formats.push_back(*shape.nodes[member].format);
+    all.push_back(member == node ? value : shape.shownBits(member, read(member, coordinates)[0]));
+  }
+  if (shape.nodes[node].group < 0)
+    return write(node, coordinates, {quantise(formats[0], value).bits});
+  for (auto [member, stored] : llvm::zip(members, quantiseTogether(formats, all)))
+    values[member][coordinates] = {stored.bits};
   written[node].insert(coordinates);
 }
 
