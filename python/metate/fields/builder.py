@@ -367,4 +367,4 @@ def _flat(indices) -> tuple:
 
 def _children(nodes):
     found = [node.field() if isinstance(node, drawing.Leaf) else node for node in drawing.without_words(nodes)]
-    return [node for node in found if node is not None]
+    return [*dict.fromkeys(node for node in found if node is not None)]  # once, also where components lie apart
