@@ -7,6 +7,7 @@ from typing import Any
 from . import dtypes as _dtypes
 from .dtypes import *  # noqa: F403  (its __all__: the types by their names)
 from .dtypes import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+from .quant_types import QuantType, computed
 from .vector_types import MatrixType, VectorType
 
 real_types = [f16, f32, f64, float]
@@ -15,12 +16,14 @@ all_types = [*real_types, *integer_types]
 
 
 def is_real(dtype: Any) -> bool:
-    """Is it a floating-point type, `float` included?"""
+    """Is it a floating-point type, `float` included, or a quantised one that is computed with as one?"""
+    dtype = computed(dtype)
     return dtype is float or (isinstance(dtype, DType) and dtype.is_float)
 
 
 def is_integral(dtype: Any) -> bool:
-    """Is it an integer type, `int`, `bool` and u1 included?"""
+    """Is it an integer type, `int`, `bool` and u1 included, or a quantised one of integers?"""
+    dtype = computed(dtype)
     return dtype in (int, bool) or (isinstance(dtype, DType) and not dtype.is_float)
 
 
@@ -28,6 +31,8 @@ def is_signed(dtype: Any) -> bool:
     """Is it a type of integers that may be negative, `int` included? Raises TypeError for a type that is no integer type."""
     if not is_integral(dtype):
         raise TypeError(f"is_signed: expected an integer type, got {dtype!r}")
+    if isinstance(dtype, QuantType):
+        return dtype.signed
     return dtype is int or (isinstance(dtype, DType) and dtype.kind == "int")
 
 

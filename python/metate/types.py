@@ -20,6 +20,7 @@ from .dtypes import dtype as dtype
 from .fields import make as _make
 from .frontend.function import ref, template  # noqa: F401
 from .primitive_types import is_integral, is_real, is_signed, is_tensor  # noqa: F401
+from .quant_types import QuantType as _QuantType
 from .tree_builder import SNodeTreeBuilder  # noqa: F401
 from .tree_instances import TreeType  # noqa: F401
 from .triplets import sparse_matrix_builder  # noqa: F401
@@ -114,7 +115,9 @@ def _order_arguments(arguments, counts: int, spelling: str):
             return arguments[1:], _scalar_type(arguments[0])
         if _names_scalar(arguments[-1]):
             return arguments[:-1], _scalar_type(arguments[-1])
-    raise TypeError(f"expected {spelling}, got ({', '.join(map(repr, arguments))})")
+    is_quantised = any(isinstance(one, _QuantType) for one in arguments)
+    hint = "; components of fields are quantised: mt.Vector.field(n, dtype=...)" if is_quantised else ""
+    raise TypeError(f"expected {spelling}, got ({', '.join(map(repr, arguments))}){hint}")
 
 
 def vector(*arguments: Any, n: int | None = None, dtype: Any = None) -> VectorType:

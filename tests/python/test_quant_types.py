@@ -138,6 +138,18 @@ def test_arrays_and_vector_types_have_no_quantised_elements(make):
         mt.ndarray(quant.int(5), 4)
 
 
+def test_vector_types_say_where_components_are_quantised():
+    with pytest.raises(TypeError, match=r"components of fields are quantised: mt\.Vector\.field\(n, dtype=\.\.\.\)"):
+        mt.types.vector(3, quant.int(5))
+
+
+def test_predicates_tell_what_is_computed_with():
+    assert types.is_integral(quant.int(5)) and not types.is_integral(quant.fixed(5)) and not types.is_real(quant.int(5))
+    assert types.is_real(quant.float(5, 9)) and types.is_signed(quant.int(5)) and not types.is_signed(quant.int(5, False, mt.i32))
+    with pytest.raises(TypeError, match="is_signed: expected an integer type"):
+        types.is_signed(quant.fixed(5))
+
+
 def test_a_kernels_parameter_is_not_quantised():
     @mt.kernel
     def run(x: quant.int(5)): ...
