@@ -158,25 +158,18 @@ uint64_t loadWord(const uint8_t *at, uint32_t bytes) {
   return word;
 }
 
-// Changes a word as `change` says, whatever others do to it meanwhile.
-template <typename Word, typename Change> void exchange(uint8_t *at, const Change &change) {
-  auto *place = reinterpret_cast<Word *>(at);
-  Word old = __atomic_load_n(place, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(place, &old, Word(change(old)), true, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED)) {
-  }
-}
-
-template <typename Change> void exchange(uint8_t *at, uint32_t bytes, const Change &change) {
+// Calls body(place) with the word's type.
+template <typename Body> auto withWord(const uint8_t *at, uint32_t bytes, const Body &body) {
+  auto *place = const_cast<uint8_t *>(at);
   switch (bytes) {
   case 1:
-    return exchange<uint8_t>(at, change);
+    return body(place);
   case 2:
-    return exchange<uint16_t>(at, change);
+    return body(reinterpret_cast<uint16_t *>(place));
   case 4:
-    return exchange<uint32_t>(at, change);
+    return body(reinterpret_cast<uint32_t *>(place));
   default:
-    return exchange<uint64_t>(at, change);
+    return body(reinterpret_cast<uint64_t *>(place));
   }
 }
 
@@ -278,13 +271,22 @@ void Packing::write(Words words, uint64_t count, const uint8_t *values, uint64_t
   }
 }
 
+void Packing::fetch(const uint8_t *word, uint64_t element, uint8_t *value) const {
+  withWord(word, quant->word_bytes, [&](auto *place) {
+    auto copy = __atomic_load_n(place, __ATOMIC_RELAXED);
+    read({reinterpret_cast<uint8_t *>(&copy), 0, element}, 1, value, valueBytes);
+  });
+}
+
+// The word as it would be, in memory of our own, until nobody has changed it meanwhile.
 void Packing::store(uint8_t *word, uint64_t element, const uint8_t *value) const {
-  exchange(word, quant->word_bytes, [&](uint64_t old) {
-    if (isShared())
-      return storeShared(old, value);
-    uint64_t fresh = old; // a word like it, in which nobody else writes
-    write({reinterpret_cast<uint8_t *>(&fresh), 0, element}, 1, value, valueBytes);
-    return fresh;
+  withWord(word, quant->word_bytes, [&](auto *place) {
+    auto old = __atomic_load_n(place, __ATOMIC_RELAXED), fresh = old;
+    do {
+      fresh = old;
+      write({reinterpret_cast<uint8_t *>(&fresh), 0, element}, 1, value, valueBytes);
+    } while (!__atomic_compare_exchange_n(place, &old, fresh, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
   });
 }
 

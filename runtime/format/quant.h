@@ -53,6 +53,7 @@ public:
   // The same; step 0: one value for all of them. No other thread may write these words.
   void write(Words words, uint64_t count, const uint8_t *values, uint64_t step) const;
   // One value; others of the word may be written by other threads meanwhile. `element`: of a quant_array, counted from this word on.
+  void fetch(const uint8_t *word, uint64_t element, uint8_t *value) const;
   void store(uint8_t *word, uint64_t element, const uint8_t *value) const;
 
 private:

@@ -35,6 +35,23 @@ const char *floatProblem(const metate_quant &quant, bool isDouble, uint32_t word
   return nullptr;
 }
 
+// The bits of each kind, and what they become.
+const char *numberProblem(const metate_level &place, const metate_quant &quant, uint32_t word) {
+  bool isDouble = place.dtype == METATE_F64, sign = quant.flags & METATE_QUANT_SIGNED;
+  uint32_t digits = quant.bits - sign;
+  if (quant.kind < METATE_QUANT_INT || quant.kind > METATE_QUANT_FLOAT)
+    return "unknown kind of a quantised member";
+  if (quant.kind == METATE_QUANT_INT && !isInteger(place.dtype))
+    return "its element type is no integer";
+  if (quant.kind != METATE_QUANT_INT && place.dtype != METATE_F32 && !isDouble)
+    return "its element type is neither f32 nor f64";
+  if (quant.kind == METATE_QUANT_INT     ? quant.bits > 8 * place.cell_bytes
+      : quant.kind == METATE_QUANT_FIXED ? digits > (isDouble ? 53u : 24u)
+                                         : false)
+    return "its element type does not hold its bits";
+  return quant.kind == METATE_QUANT_FLOAT ? floatProblem(quant, isDouble, word) : nullptr;
+}
+
 // Members that share an exponent name the first of them, which is in the same word, and agree on the exponent.
 const char *groupProblem(const metate_tree_type *type, uint32_t member) {
   const metate_level *levels = levelsOf(type);
@@ -57,8 +74,6 @@ const char *bitsProblem(const metate_tree_type *type, uint32_t word, uint64_t *u
   *used = 0;
   for (uint32_t at = word + 1; at < type->level_count && levels[at].parent == word; ++at) {
     const metate_quant &quant = *quantOf(type, at);
-    if (const char *problem = groupProblem(type, at))
-      return problem;
     uint32_t sharers = 0;
     for (uint32_t other = at;
          quant.group == at && other < type->level_count && levels[other].parent == word; ++other)
@@ -119,7 +134,6 @@ const char *quantProblem(const metate_tree_type *type, uint32_t member) {
   const metate_level &place = levelsOf(type)[member];
   const metate_quant &quant = *quantOf(type, member);
   uint32_t word = 8 * uint32_t(levelsOf(type)[place.parent].cell_bytes);
-  bool sign = quant.flags & METATE_QUANT_SIGNED, isDouble = place.dtype == METATE_F64;
   if (place.element_rank || place.offset)
     return "a quantised member is no scalar, or not at its word";
   if (quant.reserved || quant.flags & ~(METATE_QUANT_SIGNED | METATE_QUANT_SHARED) ||
@@ -132,17 +146,8 @@ const char *quantProblem(const metate_tree_type *type, uint32_t member) {
   if (quant.kind == METATE_QUANT_FIXED ? !(quant.scale > 0 && std::isfinite(quant.scale))
                                        : quant.scale != 0)
     return "its scale is no positive number, or it has none";
-  if (quant.kind == METATE_QUANT_INT)
-    return isInteger(place.dtype) && quant.bits <= 8 * place.cell_bytes
-               ? nullptr
-               : "its element type does not hold its bits";
-  if (place.dtype != METATE_F32 && !isDouble)
-    return "its element type is neither f32 nor f64";
-  if (quant.kind == METATE_QUANT_FIXED)
-    return quant.bits - sign <= (isDouble ? 53u : 24u) ? nullptr
-                                                       : "its element type does not hold its bits";
-  return quant.kind == METATE_QUANT_FLOAT ? floatProblem(quant, isDouble, word)
-                                          : "unknown kind of a quantised member";
+  const char *problem = numberProblem(place, quant, word);
+  return problem ? problem : groupProblem(type, member);
 }
 
 const char *wordProblem(const metate_tree_type *type, uint32_t level) {

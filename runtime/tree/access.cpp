@@ -196,7 +196,7 @@ metate_status metate_tree_cells(const metate_tree *tree, uint32_t level, uint64_
   uint64_t filled = 0;
   auto *to = static_cast<uint8_t *>(values);
   Value value(*tree->type, level);
-  auto visit = [&](uint8_t *cell, const int64_t *along) {
+  auto visit = [&](const uint8_t *cell, const int64_t *along) {
     if (filled == capacity)
       return false;
     for (uint32_t k = 0; coordinates && k < facts.pathRank; ++k)

@@ -14,9 +14,9 @@ public:
   }
 
   // `cell` is the member's, of a quantised one its word; `along` its coordinates.
-  void read(uint8_t *cell, const int64_t *along, void *value) const {
+  void read(const uint8_t *cell, const int64_t *along, void *value) const {
     if (packing)
-      packing.read({cell, 0, element(along)}, 1, static_cast<uint8_t *>(value), level.cell_bytes);
+      packing.fetch(cell, element(along), static_cast<uint8_t *>(value));
     else
       __builtin_memcpy(value, cell, level.cell_bytes);
   }

@@ -42,6 +42,17 @@ protected:
                           {dynamic("l", "j", 20, 4,
                                    {withBackground<float>(place("x", METATE_F32), {1.5f})})})},
                  "lists"));
+    add(typeBlob(
+        {pointer("p", "i", {4},
+                 {bitmasked(
+                     "b", "i", {10},
+                     {bitStruct(32,
+                                {shared({quantFloat("u", 5, 9, true, METATE_F32),
+                                         quantFloat("v", 5, 9, true, METATE_F32)}),
+                                 withBackground<uint8_t>(quantInt("n", 3, false, METATE_U8), {5})},
+                                5u << 23),
+                      quantArray("q", "j", {7}, 16, quantFixed("f", 5, true, 0.5, METATE_F32))})})},
+        "words"));
     add(typeBlob({bitmasked("b", "k", {3},
                             {hash("h", "ij", {dense("d", "i", {4}, {place("x", METATE_I32)})})})},
                  "table"));

@@ -31,6 +31,16 @@ Bytes richModule() {
                                   dense("e", "i", {3}, {place("s", METATE_U16)})}),
                          dense("flat", "j", {6}, {place("y", METATE_I8)}), place("n", METATE_I32)},
                         "mixed"));
+  spec.types.emplace_back(
+      "words",
+      typeBlob(
+          {pointer("p", "i", {5},
+                   {bitStruct(64, {shared({quantFloat("u", 5, 9, true, METATE_F32),
+                                           quantFloat("v", 5, 9, false, METATE_F32)}),
+                                   quantInt("n", 17, true, METATE_I32),
+                                   quantFloat("h", 4, 9, true, METATE_F64)}),
+                    quantArray("q", "j", {7}, 32, quantFixed("f", 5, true, 0.5, METATE_F32))})},
+          "words"));
   return carrier(descriptor(spec), {});
 }
 

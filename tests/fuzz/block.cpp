@@ -39,7 +39,10 @@ private:
   void visit(uint32_t parent, uint8_t *cell) {
     ++seen[parent];
     const metate_level &record = levels[parent];
-    for (uint64_t i = 0; record.kind == METATE_LEVEL_PLACE && i < record.cell_bytes; ++i) {
+    uint64_t bytes = record.kind != METATE_LEVEL_PLACE ? 0
+                     : record.quant                    ? levels[record.parent].cell_bytes // a word
+                                                       : record.cell_bytes;
+    for (uint64_t i = 0; i < bytes; ++i) {
       uint8_t byte = static_cast<volatile uint8_t *>(cell)[i];
       if (record.dtype == METATE_U1 && byte > 1)
         finding("a boolean is %u", byte);
@@ -60,7 +63,9 @@ private:
       else
         for (uint64_t n = 0; n < level.cells; ++n)
           if (level.kind != METATE_LEVEL_BITMASKED || mask[n / 32] >> n % 32 & 1)
-            visit(child, container + n * level.cell_bytes);
+            visit(child,
+                  container + (level.kind == METATE_LEVEL_QUANT_ARRAY ? n / level.slot_cells : n) *
+                                  level.cell_bytes);
     }
   }
 

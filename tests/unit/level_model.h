@@ -28,7 +28,8 @@ public:
 
   bool hasActivity(uint32_t level) const {
     uint32_t kind = levels[level].kind;
-    return kind != METATE_LEVEL_ROOT && kind != METATE_LEVEL_DENSE && kind != METATE_LEVEL_PLACE;
+    return kind != METATE_LEVEL_ROOT && kind != METATE_LEVEL_DENSE && kind != METATE_LEVEL_PLACE &&
+           kind != METATE_LEVEL_BIT_STRUCT && kind != METATE_LEVEL_QUANT_ARRAY;
   }
 
   // The coordinates of the parent's cell.

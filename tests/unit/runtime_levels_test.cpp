@@ -16,6 +16,17 @@ Node x(int32_t background = 7) {
   return withBackground<int32_t>(place("x", METATE_I32), {background});
 }
 Node small(const char *name) { return place(name, METATE_I8); }
+// Members of words, which lose nothing of what is written here.
+Node quantised(const char *name, uint32_t bits, int32_t background) {
+  return withBackground<int32_t>(quantInt(name, bits, true, METATE_I32), {background});
+}
+Node word() {
+  return bitStruct(64, {quantised("x", 32, 7), quantised("y", 12, -3)}, 7 | 0xffdull << 32);
+}
+Node array(std::string axes, std::vector<uint32_t> extents) {
+  return quantArray("q", std::move(axes), std::move(extents), 64, quantised("z", 12, 5),
+                    0x005005005005005ull);
+}
 
 struct Nesting {
   const char *name;
@@ -56,6 +67,15 @@ std::vector<Nesting> nestings() {
       {"large slots",
        {pointer("p", "i", {3}, {dense("d", "j", {20000}, {bitmasked("b", "k", {2}, {x()})})})}},
       {"large lists", {dense("e", "j", {2}, {dynamic("l", "i", 60000, 30000, {x()})})}},
+      {"words", {dense("d", "i", {5}, {word(), array("j", {7})})}},
+      {"pointer words", {pointer("p", "ij", {3, 4}, {array("ij", {3, 5}), word()})}},
+      {"bitmasked words",
+       {bitmasked("b", "ij", {4, 9}, {word()}), bitmasked("c", "ij", {2, 3}, {array("j", {6})})}},
+      {"pointer bitmasked words",
+       {pointer("p", "i", {3},
+                {dense("d", "j", {2}, {bitmasked("b", "i", {35}, {word()})}), array("k", {11})})}},
+      {"dynamic words", {dynamic("l", "i", 30, 4, {word(), array("j", {6})})}},
+      {"hash words", {hash("h", "ij", {word(), array("ij", {2, 3})})}},
       {"branches",
        {pointer("p", "i", {4}, {bitmasked("b", "i", {3}, {x()})}),
         dense("d", "j", {5}, {small("s")}), hash("h", "ij", {small("t")}),
