@@ -104,6 +104,8 @@ struct TreeShape {
   unsigned listAxis(int list) const;
   /// The members that share an exponent with this one, in order; of others the member alone.
   llvm::SmallVector<int> sharers(int member) const;
+  /// The elements of a quant_array that are in one word with this one, from the lowest bits on.
+  std::vector<Coordinates> elementsOfWord(int member, const Coordinates &coordinates) const;
   /// The scalar type in which kernels see a member, with its sign, and a scalar of its value in that type: of a quantised
   /// member what its bits mean.
   mlir::Type shownType(int member) const;

@@ -1,11 +1,10 @@
 //===- RulesCell.cpp - cells of trees ---------------------------*- C++ -*-===//
 //
-// Reading an inactive cell gives the background and activates nothing; writing activates. Outside
-// of a sparse tree is background, and writes there are dropped; outside of a dense one is a
-// finding. A deactivated cell reads its background at once; its slot is free again when the task
-// has ended.
+// What they hold and which of them are active (CellPlace.h). A deactivated cell reads its background at once; its slot is free
+// again when the task has ended.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Interp/CellPlace.h"
 #include "metate/Interp/QuantChecks.h"
 #include "metate/Interp/Rules.h"
 
@@ -13,63 +12,8 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::interp;
 
-namespace {
-/// Which cell, and which of its components, an operation is about.
-struct Place {
-  Tree &tree;
-  int node; ///< -1: the root's cell
-  Coordinates at;
-
-  template <typename Op>
-  Place(Machine &machine, Op op)
-      : tree(machine.tree(op.getTree())), node(tree.shape.find(op.getPath())),
-        at(machine.indices(op.getCoordinates())) {}
-
-  /// The cell that a list is in.
-  template <typename Op> static Place parentOf(Machine &machine, Op op, int list) {
-    Place place(machine, op);
-    place.node = place.tree.shape.nodes[list].parent;
-    return place;
-  }
-
-  const TreeNode &info() const { return tree.shape.nodes[node]; }
-  /// A scalar of the member's value, as kernels see it.
-  uint64_t shown(uint64_t bits) const { return tree.shape.shownBits(node, bits); }
-  bool isSparse() const { return !tree.shape.nodes[node].sparse.empty(); }
-  std::string text() const { return placeText(tree, node, at); }
-  std::string backgroundText() const {
-    Components value = tree.background(node);
-    std::string text = llvm::join(
-        llvm::map_range(value, [&](uint64_t bits) { return show(tree, node, bits); }), ", ");
-    return value.size() == 1 ? text : "[" + text + "]";
-  }
-};
-} // namespace
-
-/// False if the cell does not exist; says so.
-static bool checkBounds(Machine &machine, Operation *op, const Place &place) {
-  if (place.tree.contains(place.node, place.at))
-    return true;
-  if (place.isSparse() && !machine.checks.outside)
-    return false;
-  std::string what =
-      place.text() + " of shape " + shapeText(place.tree.shape.nodes[place.node].extents);
-  if (place.isSparse())
-    machine.report("outside", op,
-                   "outside of the tree: " + what +
-                       (isa<LoadOp, LoadSharedOp>(op)
-                            ? " reads as " + place.backgroundText() + ", the background"
-                        : isa<IsActiveOp>(op) ? "; no cell is there"
-                                              : "; no cell is there to write"),
-                   METATE_E_OUT_OF_RANGE);
-  else
-    machine.report("bounds", op, "index out of range: " + what + hintFor(place.at),
-                   METATE_E_OUT_OF_RANGE);
-  return false;
-}
-
 /// The number of the scalar that components [i] or [i, j] name; none for the whole value.
-static std::optional<unsigned> componentOf(Machine &machine, Operation *op, const Place &place,
+static std::optional<unsigned> componentOf(Machine &machine, Operation *op, const CellPlace &place,
                                            ValueRange components, bool &isInside) {
   isInside = true;
   if (components.empty())
@@ -89,45 +33,8 @@ static std::optional<unsigned> componentOf(Machine &machine, Operation *op, cons
   return number;
 }
 
-/// Bits of a member change with another one that shares its exponent: its value counts.
-static bool differsFromBackground(const Place &place) {
-  Components value = place.tree.read(place.node, place.at);
-  return llvm::any_of(llvm::zip(value, place.tree.background(place.node)), [&](auto pair) {
-    return place.shown(std::get<0>(pair)) != place.shown(std::get<1>(pair));
-  });
-}
-
-static void checkRead(Machine &machine, Operation *op, const Place &place) {
-  Tree &tree = place.tree;
-  if (!place.isSparse())
-    return;
-  if (!tree.isActive(place.node, place.at)) {
-    if (machine.checks.inactiveRead)
-      machine.report("inactive-read", op,
-                     "a cell that is not active is read: " + place.text() + " reads as " +
-                         place.backgroundText() + ", the background");
-    return;
-  }
-  if (!machine.checks.unwrittenRead || tree.written[place.node].count(place.at) ||
-      differsFromBackground(place))
-    return;
-  auto *before = machine.writtenBefore(tree);
-  if (!before || !(*before)[place.node].count(place.at))
-    machine.report("unwritten-read", op,
-                   "a cell is read that is active but that no kernel has written: " + place.text() +
-                       " reads as " + place.backgroundText() + ", the background");
-}
-
-/// The value; the background where there is no cell.
-static Components valueAt(Machine &machine, Operation *op, const Place &place) {
-  if (!checkBounds(machine, op, place))
-    return place.tree.background(place.node);
-  checkRead(machine, op, place);
-  return place.tree.read(place.node, place.at);
-}
-
 static void load(Machine &machine, LoadOp op) {
-  Place place(machine, op);
+  CellPlace place(machine, op);
   bool isInside;
   std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
   Components value = valueAt(machine, op, place);
@@ -136,35 +43,15 @@ static void load(Machine &machine, LoadOp op) {
   machine.set(op, isInside ? value[*component] : 0);
 }
 
-static void loadShared(Machine &machine, LoadSharedOp op) {
-  machine.set(op, valueAt(machine, op, Place(machine, op)));
-}
-
-/// The compiler's own mistake.
-static void reportUndefined(Machine &machine, Operation *op, const Twine &what) {
-  machine.report("undefined", op, "the compiler " + what + ": please report", METATE_E_INTERNAL);
-}
-
 /// Bits alone say nothing of a member whose exponent others share: its value does (metate.update).
-static bool checkBits(Machine &machine, Operation *op, const Place &place) {
+static bool checkBits(Machine &machine, Operation *op, const CellPlace &place) {
   if (place.info().group >= 0)
-    reportUndefined(machine, op, "writes bits of " + place.text() + ", which shares its exponent");
+    reportMistake(machine, op, "writes bits of " + place.text() + ", which shares its exponent");
   return place.info().group < 0;
 }
 
-/// Activates the cell of a store or atomic, unless the activate stage has done that.
-static bool prepareWrite(Machine &machine, Operation *op, const Place &place, bool isActive) {
-  if (!checkBounds(machine, op, place))
-    return false;
-  if (isActive && !place.tree.isActive(place.node, place.at)) {
-    reportUndefined(machine, op, "took " + place.text() + " to be active");
-    return false;
-  }
-  return place.tree.activate(place.node, place.at);
-}
-
 static void store(Machine &machine, StoreOp op) {
-  Place place(machine, op);
+  CellPlace place(machine, op);
   bool isInside;
   std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
   if (!isInside || !prepareWrite(machine, op, place, op.getActive()) ||
@@ -184,7 +71,7 @@ static void store(Machine &machine, StoreOp op) {
 }
 
 /// Of a quantised member on its stored integer, which wraps at its width.
-static uint64_t combineScalar(Machine &machine, AtomicOp op, const Place &place, uint64_t old,
+static uint64_t combineScalar(Machine &machine, AtomicOp op, const CellPlace &place, uint64_t old,
                               uint64_t value) {
   Type type = place.info().place.getType();
   if (!place.info().format)
@@ -195,7 +82,7 @@ static uint64_t combineScalar(Machine &machine, AtomicOp op, const Place &place,
 }
 
 static void atomic(Machine &machine, AtomicOp op) {
-  Place place(machine, op);
+  CellPlace place(machine, op);
   bool isInside;
   std::optional<unsigned> component = componentOf(machine, op, place, op.getComponents(), isInside);
   Components old = place.tree.background(place.node), now = old;
@@ -214,43 +101,25 @@ static void atomic(Machine &machine, AtomicOp op) {
   machine.set(op, std::move(old));
 }
 
-/// Of a quantised member by its value, and of those that share its exponent.
-static void update(Machine &machine, UpdateOp op) {
-  Place place(machine, op);
-  uint64_t old = place.shown(place.tree.background(place.node)[0]);
-  if (prepareWrite(machine, op, place, op.getActive())) {
-    old = place.shown(place.tree.read(place.node, place.at)[0]);
-    const QuantFormat &format = *place.info().format;
-    uint64_t now =
-        combineChecked(machine, op, op.getKind(), format.compute, old, machine.bits(op.getValue()));
-    if (machine.checks.quantRange)
-      checkStored(machine, op, place.info().place.getType(), format, now);
-    place.tree.assign(place.node, place.at, now);
-    machine.noteWrite(op, place.tree, place.node, place.at, place.tree.read(place.node, place.at),
-                      op.getKind() != arith::AtomicRMWKind::assign);
-  }
-  machine.set(op, old);
-}
-
 static void isActive(Machine &machine, IsActiveOp op) {
-  Place place(machine, op);
+  CellPlace place(machine, op);
   bool exists = checkBounds(machine, op, place);
   if (!op.getEntry())
     return machine.set(op, uint64_t(exists && place.tree.isActive(place.node, place.at)));
   std::optional<bool> active = place.tree.wasActive(place.node, place.at);
   if (!active)
-    reportUndefined(machine, op, "took no snapshot of the cells that it walks");
+    reportMistake(machine, op, "took no snapshot of the cells that it walks");
   machine.set(op, uint64_t(exists && active.value_or(false)));
 }
 
 static void activate(Machine &machine, ActivateOp op) {
-  Place place(machine, op);
+  CellPlace place(machine, op);
   machine.set(
       op, uint64_t(checkBounds(machine, op, place) && place.tree.activate(place.node, place.at)));
 }
 
 /// Lists stand in a cell that may not exist.
-static bool checkList(Machine &machine, Operation *op, const Place &parent) {
+static bool checkList(Machine &machine, Operation *op, const CellPlace &parent) {
   if (parent.tree.contains(parent.node, parent.at))
     return true;
   if (machine.checks.outside)
@@ -262,7 +131,7 @@ static bool checkList(Machine &machine, Operation *op, const Place &parent) {
 }
 
 static void deactivate(Machine &machine, DeactivateOp op) {
-  Place place(machine, op);
+  CellPlace place(machine, op);
   Tree &tree = place.tree;
   int level = tree.shape.nodes[place.node].sparse.back();
   if (!tree.shape.nodes[level].isList()) {
@@ -270,7 +139,7 @@ static void deactivate(Machine &machine, DeactivateOp op) {
       tree.deactivate(place.node, place.at);
     return;
   }
-  Place parent = Place::parentOf(machine, op, level);
+  CellPlace parent = CellPlace::parentOf(machine, op, level);
   if (checkList(machine, op, parent))
     tree.clear(level, parent.at);
 }
@@ -278,7 +147,7 @@ static void deactivate(Machine &machine, DeactivateOp op) {
 static void append(Machine &machine, AppendOp op) {
   Tree &tree = machine.tree(op.getTree());
   int list = tree.shape.find(op.getPath());
-  Place parent = Place::parentOf(machine, op, list);
+  CellPlace parent = CellPlace::parentOf(machine, op, list);
   int64_t index = checkList(machine, op, parent) ? tree.append(list, parent.at) : -1;
   machine.set(op, wrap(uint64_t(index), 32));
 }
@@ -286,7 +155,7 @@ static void append(Machine &machine, AppendOp op) {
 static void length(Machine &machine, LengthOp op) {
   Tree &tree = machine.tree(op.getTree());
   int list = tree.shape.find(op.getPath());
-  Place parent = Place::parentOf(machine, op, list);
+  CellPlace parent = CellPlace::parentOf(machine, op, list);
   machine.set(op, uint64_t(checkList(machine, op, parent) ? tree.length(list, parent.at) : 0));
 }
 
@@ -297,10 +166,8 @@ static void used(Machine &machine, UsedOp op) {
 
 void interp::addCellRules(RuleTable &table) {
   addRule<LoadOp, load>(table);
-  addRule<LoadSharedOp, loadShared>(table);
   addRule<StoreOp, store>(table);
   addRule<AtomicOp, atomic>(table);
-  addRule<UpdateOp, update>(table);
   addRule<IsActiveOp, isActive>(table);
   addRule<ActivateOp, activate>(table);
   addRule<DeactivateOp, deactivate>(table);

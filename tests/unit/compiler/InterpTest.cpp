@@ -11,14 +11,26 @@ using namespace metate;
 static const llvm::StringSet<> structure = {"metate.kernel", "metate.return",     "metate.yield",
                                             "metate.give",   "metate.named_type", "metate.derived"};
 // Operations of the stages from layout on, where the interpreter ends.
-static const llvm::StringSet<> later = {
-    "metate.stage_leaf",    "metate.stage_row",       "metate.is_leaf_full",
-    "metate.activate_leaf", "metate.deactivate_leaf", "metate.deactivate_word",
-    "metate.read",          "metate.write",           "metate.rmw",
-    "metate.cas",           "metate.tree_call",       "metate.return_status",
-    "metate.pool",          "metate.pool_bytes",      "metate.worker_part",
-    "metate.launch",        "metate.interface",       "metate.text",
-    "metate.payload"};
+static const llvm::StringSet<> later = {"metate.stage_leaf",
+                                        "metate.stage_row",
+                                        "metate.is_leaf_full",
+                                        "metate.activate_leaf",
+                                        "metate.deactivate_leaf",
+                                        "metate.deactivate_word",
+                                        "metate.read",
+                                        "metate.write",
+                                        "metate.rmw",
+                                        "metate.cas",
+                                        "metate.tree_call",
+                                        "metate.return_status",
+                                        "metate.merge",
+                                        "metate.pool",
+                                        "metate.pool_bytes",
+                                        "metate.worker_part",
+                                        "metate.launch",
+                                        "metate.interface",
+                                        "metate.text",
+                                        "metate.payload"};
 
 TEST(Interp, EveryOperationUpToOffloadHasARule) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
