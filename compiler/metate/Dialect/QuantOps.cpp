@@ -78,6 +78,23 @@ LogicalResult LoadSharedOp::verify() {
   return success();
 }
 
+/// (QU4): the word is that of a quant_array.
+template <typename Op> static LogicalResult verifyWord(Op op) {
+  FailureOr<TreePath> path = verifyMember(op);
+  if (failed(path))
+    return failure();
+  auto level = path->levels.empty() ? QuantArrayAttr()
+                                    : dyn_cast<QuantArrayAttr>(path->levels.back());
+  if (!level || !op.getValue().getType().isSignlessInteger(level.getWord()))
+    return op.emitOpError("(QU4) expected a quant_array's member and its word, got ")
+           << path->place.getType() << " and " << op.getValue().getType();
+  return success();
+}
+
+LogicalResult LoadWordOp::verify() { return verifyWord(*this); }
+
+LogicalResult StoreWordOp::verify() { return verifyWord(*this); }
+
 LogicalResult UpdateOp::verify() {
   FailureOr<TreePath> path = verifyMember(*this);
   if (failed(path))

@@ -50,6 +50,27 @@ def Metate_LoadSharedOp : Metate_CellOp<"load_shared", ["namesCell", "readsMembe
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree) `->` type($value)";
 }
 
+def Metate_LoadWordOp : Metate_CellOp<"load_word", ["namesCell", "readsMember"]> {
+  let summary = "reads the word of a quant_array that an element is in";
+  let description = [{
+    `%w = metate.load_word %f["b"][%i, %j] : !metate.tree<...> -> i32`: with bits beyond the elements of a word undefined. Constraints C1 and C2 of
+    load. (QU4): the member is a quant_array's, and the value as wide as its word.
+  }];
+  let arguments = (ins Arg<Metate_TreeType, "", [MemRead]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates);
+  let results = (outs AnySignlessInteger:$value);
+  let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree) `->` type($value)";
+}
+
+def Metate_StoreWordOp : Metate_CellOp<"store_word", ["namesCell", "writesMember"], [], "getCoordinates()", "!getActive()"> {
+  let summary = "writes all elements of the word of a quant_array that an element is in, and activates their cells";
+  let description = [{
+    `metate.store_word %w, %f["b"][%i, %j] active : i32, !metate.tree<...>`: bits beyond the elements are 0. No other iteration of the task writes the
+    word. Constraints of load_word.
+  }];
+  let arguments = (ins AnySignlessInteger:$value, Arg<Metate_TreeType, "", [MemWrite]>:$tree, StrAttr:$path, Variadic<Index>:$coordinates, UnitAttr:$active);
+  let assemblyFormat = "$value `,` $tree `[` $path `]` `[` $coordinates `]` (`active` $active^)? attr-dict `:` type($value) `,` type($tree)";
+}
+
 def Metate_UpdateOp : Metate_CellOp<"update", ["namesCell", "readsMember", "writesMember"],
     [AllTypesMatch<["value", "old"]>], "getCoordinates()", "!getActive()"> {
   let summary = "read-modify-write of a quantised member by its value, indivisible; activates the cell";

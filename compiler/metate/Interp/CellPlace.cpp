@@ -18,7 +18,7 @@ void interp::reportMistake(Machine &machine, Operation *op, const Twine &what) {
 
 //===-- reading -------------------------------------------------------------===//
 
-static bool isRead(Operation *op) { return isa<LoadOp, LoadSharedOp>(op); }
+static bool isRead(Operation *op) { return isa<LoadOp, LoadSharedOp, LoadWordOp>(op); }
 
 bool interp::checkBounds(Machine &machine, Operation *op, const CellPlace &place) {
   if (place.tree.contains(place.node, place.at))

@@ -45,9 +45,48 @@ static void update(Machine &machine, UpdateOp op) {
   machine.set(op, old);
 }
 
+//===-- words ---------------------------------------------------------------===//
+
+/// Calls `visit` with the place of each element of the word and where its bits begin.
+static void visitElements(CellPlace place, function_ref<void(const CellPlace &, unsigned)> visit) {
+  unsigned shift = 0;
+  for (Coordinates &at : place.tree.shape.elementsOfWord(place.node, place.at)) {
+    place.at = std::move(at);
+    visit(place, shift);
+    shift += place.info().format->bits;
+  }
+}
+
+/// What is beyond the elements means nothing: all ones, which no pass has put there.
+static void loadWord(Machine &machine, LoadWordOp op) {
+  CellPlace first(machine, op);
+  unsigned width = widthOf(op.getType());
+  uint64_t word = wrap(~uint64_t(0), width);
+  visitElements(first, [&](const CellPlace &place, unsigned shift) {
+    unsigned bits = place.info().format->bits;
+    word &= ~(wrap(~uint64_t(0), bits) << shift);
+    word |= valueAt(machine, op, place)[0] << shift;
+  });
+  machine.set(op, word);
+}
+
+static void storeWord(Machine &machine, StoreWordOp op) {
+  CellPlace first(machine, op);
+  uint64_t word = machine.bits(op.getValue());
+  if (!prepareWrite(machine, op, first, op.getActive()))
+    return;
+  visitElements(first, [&](const CellPlace &place, unsigned shift) {
+    Components value{wrap(word >> shift, place.info().format->bits)};
+    machine.noteWrite(op, place.tree, place.node, place.at, value, /*isAtomic=*/false);
+    place.tree.write(place.node, place.at, std::move(value));
+  });
+}
+
 void interp::addQuantRules(RuleTable &table) {
   addRule<DecodeOp, decodeBits>(table);
   addRule<EncodeOp, encodeValue>(table);
   addRule<LoadSharedOp, loadShared>(table);
   addRule<UpdateOp, update>(table);
+  addRule<LoadWordOp, loadWord>(table);
+  addRule<StoreWordOp, storeWord>(table);
 }

@@ -132,6 +132,8 @@ void metate::buildStage(OpPassManager &passes, Stage stage, const Options &optio
     // Once all loops are there.
     if (options.splitBorders)
       passes.addNestedPass<KernelOp>(createNarrowLoops());
+    if (options.optLevel > 0 && !options.debug)
+      passes.addNestedPass<KernelOp>(createWalkWords());
     // Once borders are bounds. A number that is stored for nothing is a race to the thread sanitizer.
     if (options.optLevel > 0 && !options.debug && options.sanitizer != Sanitizer::Thread)
       passes.addNestedPass<KernelOp>(createBlendStores());

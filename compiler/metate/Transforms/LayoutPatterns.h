@@ -136,7 +136,7 @@ private:
 
 /// Load, store, atomic; is_active, activate, deactivate; append, length, used, reserve.
 void addAccessPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
-/// Load_shared, update.
+/// Load_shared, load_word, store_word, update.
 void addWordPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
 void addActivityPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
 /// Many cells of a leaf at once: activate_leaf, deactivate_leaf, deactivate_word, is_leaf_full.

@@ -199,6 +199,39 @@ struct LowerLoadShared : LayoutPattern<LoadSharedOp> {
   }
 };
 
+struct LowerLoadWord : LayoutPattern<LoadWordOp> {
+  using LayoutPattern::LayoutPattern;
+  void lower(LoadWordOp op, ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    unsigned width = op.getType().getIntOrFloatBitWidth();
+    auto read = [&](Value offset) { return site.bytes.readInteger(offset, width); };
+    auto body = [&](Value offset) { return SmallVector<Value>{read(offset)}; };
+    auto otherwise = [&] {
+      uint64_t background = site.argument.node(site.node().parent).word;
+      return SmallVector<Value>{site.bytes.integer(int64_t(background), width)};
+    };
+    Value offset = offsetInSlot(kernel, rewriter, op, site);
+    rewriter.replaceOp(op, offset ? read(offset)
+                                  : site.address.read(op.getType(), body, otherwise).front());
+  }
+};
+
+struct LowerStoreWord : LayoutPattern<StoreWordOp> {
+  using LayoutPattern::LayoutPattern;
+  void lower(StoreWordOp op, ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    auto body = [&](Value offset) -> SmallVector<Value> {
+      site.bytes.write(op.getValue(), offset);
+      return {};
+    };
+    if (Value offset = offsetInSlot(kernel, rewriter, op, site))
+      body(offset);
+    else
+      site.address.visitActive({}, body, [] { return SmallVector<Value>(); });
+    rewriter.eraseOp(op);
+  }
+};
+
 struct LowerUpdate : LayoutPattern<UpdateOp> {
   using LayoutPattern::LayoutPattern;
   void lower(UpdateOp op, ConversionPatternRewriter &rewriter) const override {
@@ -219,5 +252,5 @@ struct LowerUpdate : LayoutPattern<UpdateOp> {
 } // namespace
 
 void metate::addWordPatterns(RewritePatternSet &patterns, KernelLayout &kernel) {
-  patterns.add<LowerLoadShared, LowerUpdate>(kernel);
+  patterns.add<LowerLoadShared, LowerLoadWord, LowerStoreWord, LowerUpdate>(kernel);
 }

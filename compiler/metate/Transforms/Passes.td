@@ -322,6 +322,16 @@ def ExpandQuant : Metate_Pass<"metate-expand-quant", "::metate::KernelOp"> {
   }];
 }
 
+def WalkWords : Metate_Pass<"metate-walk-words", "::metate::KernelOp"> {
+  let summary = "loops over elements of quant_arrays go word by word, many elements at once where their arithmetic is logic";
+  let description = [{
+    Before: `for %j = 0 to %n { store (load b[%j]) + 1, c[%j] }`; after: `for %w = 0 to ceildiv(%n, 32) { ... }`, where an iteration stores whole words
+    that no other one stores. What a word's elements compute is done for all of them by logic on planes of bits, one plane for each bit of a value, where
+    all values are small integers (sums, comparisons, selections, logic; loads beside the own element are shifted words); else element by element.
+  }];
+  let statistics = [Statistic<"walked", "walked", "loops that go word by word">, Statistic<"sliced", "sliced", "of these, those on planes of bits">];
+}
+
 def JoinMerges : Metate_Pass<"metate-join-merges", "::metate::KernelOp"> {
   let summary = "bits of one word that are written one after the other are written together";
   let description = [{

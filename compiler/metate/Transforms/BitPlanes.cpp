@@ -1,0 +1,268 @@
+//===- BitPlanes.cpp - arithmetic of many small integers at once -*- C++ -*-===//
+#include "metate/Transforms/BitPlanes.h"
+
+#include "metate/Mutants/Mutants.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+/// Planes that numbers between the bounds need.
+static unsigned planesOf(int64_t least, int64_t greatest) {
+  unsigned bits = 0;
+  if (least >= 0)
+    return 64 - llvm::countl_zero(uint64_t(greatest));
+  while (-(int64_t(1) << bits) > least || (int64_t(1) << bits) - 1 < greatest)
+    ++bits;
+  return bits + 1;
+}
+
+uint64_t PlaneBuilder::lanes() const {
+  uint64_t mask = 0;
+  for (unsigned k = 0; k < elements; ++k)
+    mask |= uint64_t(1) << (k * stride);
+  return mask;
+}
+
+Value PlaneBuilder::word(uint64_t value) {
+  Type type = builder.getIntegerType(width);
+  return arith::ConstantOp::create(
+      builder, loc, IntegerAttr::get(type, APInt(64, value).zextOrTrunc(width)));
+}
+
+Value PlaneBuilder::ones() { return word(lanes()); }
+
+Value PlaneBuilder::logic(StringRef kind, Value a, Value b) {
+  APInt left, right;
+  bool isLeft = matchPattern(a, m_ConstantInt(&left)), isRight = matchPattern(b, m_ConstantInt(&right));
+  if (isLeft && isRight)
+    return word((kind == "and" ? left & right : kind == "or" ? left | right : left ^ right).getZExtValue());
+  if (isLeft || isRight) {
+    uint64_t known = (isLeft ? left : right).getZExtValue();
+    Value other = isLeft ? b : a;
+    if (known == 0)
+      return kind == "and" ? word(0) : other;
+    if (known == lanes() && kind == "and")
+      return other;
+    if (known == lanes() && kind == "or")
+      return word(known);
+  }
+  if (a == b)
+    return kind == "xor" ? word(0) : a;
+  if (kind == "and")
+    return arith::AndIOp::create(builder, loc, a, b);
+  if (kind == "or")
+    return arith::OrIOp::create(builder, loc, a, b);
+  return arith::XOrIOp::create(builder, loc, a, b);
+}
+
+Value PlaneBuilder::shifted(Value value, unsigned by, bool left) {
+  if (by == 0)
+    return value;
+  if (by >= width)
+    return word(0);
+  Value amount = word(by);
+  if (left)
+    return arith::ShLIOp::create(builder, loc, value, amount);
+  return arith::ShRUIOp::create(builder, loc, value, amount);
+}
+
+std::optional<Planes> PlaneBuilder::constant(int64_t value) {
+  Planes result{{}, value, value};
+  unsigned count = planesOf(value, value);
+  if (count > mostPlanes)
+    return std::nullopt;
+  for (unsigned k = 0; k < count; ++k)
+    result.bits.push_back(value >> k & 1 ? ones() : zeros());
+  return result;
+}
+
+Planes PlaneBuilder::spread(Value bit) {
+  Value all = arith::ExtSIOp::create(builder, loc, builder.getIntegerType(width), bit);
+  return {{logic("and", all, ones())}, 0, 1};
+}
+
+Planes PlaneBuilder::fromWord(Value packed, unsigned bits) {
+  Planes result{{}, 0, (int64_t(1) << bits) - 1};
+  for (unsigned k = 0; k < bits; ++k) {
+    Value moved = shifted(packed, k, /*left=*/false);
+    // With one bit an element, all bits of the word are elements' bits.
+    bool isWhole = stride == 1;
+    result.bits.push_back(isWhole ? moved : logic("and", moved, ones()));
+  }
+  return result;
+}
+
+Value PlaneBuilder::toWord(const Planes &value, unsigned bits) {
+  Value packed = zeros();
+  for (unsigned k = 0; k < bits; ++k)
+    packed = logic("or", packed, shifted(bitOf(value, k), k, /*left=*/true));
+  return packed;
+}
+
+Value PlaneBuilder::before(Value end) {
+  Value none = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value all = arith::ConstantIndexOp::create(builder, loc, elements);
+  Value count = arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, end, none), all);
+  Value isAll = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, count, all);
+  Value held = arith::IndexCastOp::create(builder, loc, builder.getIntegerType(width), count);
+  Value amount = stride == 1 ? held : arith::MulIOp::create(builder, loc, held, word(stride)).getResult();
+  // A shift by the whole width is not defined.
+  amount = arith::SelectOp::create(builder, loc, isAll, word(0), amount);
+  Value bit = arith::ShLIOp::create(builder, loc, word(1), amount);
+  Value below = arith::SubIOp::create(builder, loc, bit, word(1));
+  below = arith::AndIOp::create(builder, loc, below, ones());
+  return arith::SelectOp::create(builder, loc, isAll, ones(), below);
+}
+
+Value PlaneBuilder::bitOf(const Planes &a, unsigned k) {
+  if (k < a.bits.size())
+    return a.bits[k];
+  return a.isSigned() && !a.bits.empty() ? a.bits.back() : zeros();
+}
+
+Planes PlaneBuilder::ofRange(SmallVector<Value> bits, int64_t least, int64_t greatest) {
+  bits.truncate(std::min<size_t>(bits.size(), planesOf(least, greatest)));
+  return {std::move(bits), least, greatest};
+}
+
+std::optional<Planes> PlaneBuilder::sum(const Planes &a, const Planes &b, bool subtracts) {
+  int64_t least = subtracts ? a.least - b.greatest : a.least + b.least;
+  int64_t greatest = subtracts ? a.greatest - b.least : a.greatest + b.greatest;
+  unsigned count = planesOf(least, greatest);
+  if (count > mostPlanes)
+    return std::nullopt;
+  SmallVector<Value> bits;
+  Value carry = subtracts ? ones() : zeros();
+  for (unsigned k = 0; k < count; ++k) {
+    Value x = bitOf(a, k), y = bitOf(b, k);
+    if (subtracts)
+      y = inverted(y);
+    Value differ = logic("xor", x, y);
+    bits.push_back(logic("xor", differ, carry));
+    if (isMutant(Mutant::PlaneCarryLost) && k + 2 == count)
+      carry = zeros();
+    else if (k + 1 < count) // the majority of three
+      carry = logic("or", logic("and", x, y), logic("and", differ, carry));
+  }
+  return ofRange(std::move(bits), least, greatest);
+}
+
+std::optional<Planes> PlaneBuilder::add(const Planes &a, const Planes &b) {
+  return sum(a, b, /*subtracts=*/false);
+}
+
+std::optional<Planes> PlaneBuilder::subtract(const Planes &a, const Planes &b) {
+  return sum(a, b, /*subtracts=*/true);
+}
+
+std::optional<Planes> PlaneBuilder::multiply(const Planes &a, const Planes &b) {
+  if (a.isSigned() || b.isSigned() || planesOf(0, a.greatest * b.greatest) > mostPlanes)
+    return std::nullopt;
+  std::optional<Planes> result = constant(0);
+  for (auto [k, bit] : llvm::enumerate(b.bits)) {
+    if (matchPattern(bit, m_Zero()))
+      continue;
+    Planes part{{}, 0, a.greatest << k};
+    for (unsigned below = 0; below < k; ++below)
+      part.bits.push_back(zeros());
+    for (Value own : a.bits)
+      part.bits.push_back(logic("and", own, bit));
+    result = add(*result, part);
+    if (!result)
+      return std::nullopt;
+  }
+  return ofRange(std::move(result->bits), a.least * b.least, a.greatest * b.greatest);
+}
+
+std::optional<Planes> PlaneBuilder::bitwise(StringRef kind, const Planes &a, const Planes &b) {
+  unsigned count = std::max(a.bits.size(), b.bits.size());
+  SmallVector<Value> bits;
+  for (unsigned k = 0; k < count; ++k)
+    bits.push_back(logic(kind, bitOf(a, k), bitOf(b, k)));
+  bool isSigned = kind == "and" ? a.isSigned() && b.isSigned() : a.isSigned() || b.isSigned();
+  if (isSigned)
+    return Planes{std::move(bits), -(int64_t(1) << (count - 1)), (int64_t(1) << (count - 1)) - 1};
+  if (kind == "and") // no greater than the one without a sign
+    count = std::min(a.isSigned() ? count : a.bits.size(), b.isSigned() ? count : b.bits.size());
+  bits.truncate(count);
+  return Planes{std::move(bits), 0, (int64_t(1) << count) - 1};
+}
+
+std::optional<Planes> PlaneBuilder::shift(const Planes &a, unsigned by, bool left) {
+  if (left) {
+    if (a.bits.size() + by > mostPlanes)
+      return std::nullopt;
+    Planes result{{}, a.least * (int64_t(1) << by), a.greatest * (int64_t(1) << by)};
+    result.bits.append(by, zeros());
+    llvm::append_range(result.bits, a.bits);
+    return result;
+  }
+  // Towards the less one, of negative numbers too.
+  Planes result{{}, a.least >> by, a.greatest >> by};
+  for (unsigned k = by; k < std::max<size_t>(a.bits.size(), by + 1); ++k)
+    result.bits.push_back(bitOf(a, k));
+  return ofRange(std::move(result.bits), result.least, result.greatest);
+}
+
+Planes PlaneBuilder::select(Value condition, const Planes &a, const Planes &b) {
+  int64_t least = std::min(a.least, b.least), greatest = std::max(a.greatest, b.greatest);
+  SmallVector<Value> bits;
+  for (unsigned k = 0; k < planesOf(least, greatest); ++k) {
+    Value x = bitOf(a, k), y = bitOf(b, k);
+    // y where the condition does not hold, changed to x where it does.
+    bits.push_back(logic("xor", y, logic("and", condition, logic("xor", x, y))));
+  }
+  return {std::move(bits), least, greatest};
+}
+
+Value PlaneBuilder::less(const Planes &a, const Planes &b) {
+  if (a.greatest < b.least)
+    return ones();
+  if (a.least >= b.greatest)
+    return zeros();
+  unsigned count = std::max(a.bits.size(), b.bits.size()) + 1; // with a sign
+  Value borrow = zeros();
+  for (unsigned k = 0; k < count; ++k) {
+    Value x = bitOf(a, k), y = bitOf(b, k);
+    Value differ = logic("xor", x, y);
+    borrow = logic("or", logic("and", inverted(x), y), logic("and", inverted(differ), borrow));
+    if (k + 1 == count) // the sign of the difference
+      return logic("or", logic("and", differ, x), logic("and", inverted(differ), borrow));
+  }
+  return borrow;
+}
+
+Value PlaneBuilder::equal(const Planes &a, const Planes &b) {
+  if (a.greatest < b.least || b.greatest < a.least)
+    return zeros();
+  Value differs = zeros();
+  for (unsigned k = 0; k < std::max(a.bits.size(), b.bits.size()); ++k)
+    differs = logic("or", differs, logic("xor", bitOf(a, k), bitOf(b, k)));
+  if (a.isSigned() != b.isSigned()) // the same bits, and a sign that one has alone
+    differs = logic("or", differs, a.isSigned() ? a.bits.back() : b.bits.back());
+  return inverted(differs);
+}
+
+Planes PlaneBuilder::ofBounds(int64_t least, int64_t greatest) {
+  return {SmallVector<Value>(planesOf(least, greatest)), least, greatest};
+}
+
+Planes PlaneBuilder::narrowed(const Planes &a, int64_t least, int64_t greatest) {
+  SmallVector<Value> bits;
+  for (unsigned k = 0; k < planesOf(least, greatest); ++k)
+    bits.push_back(bitOf(a, k));
+  return {std::move(bits), least, greatest};
+}
+
+Planes PlaneBuilder::wrapped(const Planes &a, unsigned bits, bool isSigned) {
+  int64_t least = isSigned ? -(int64_t(1) << (bits - 1)) : 0;
+  int64_t greatest = (int64_t(1) << (bits - isSigned)) - 1;
+  if (a.least >= least && a.greatest <= greatest)
+    return a;
+  SmallVector<Value> kept;
+  for (unsigned k = 0; k < bits; ++k)
+    kept.push_back(bitOf(a, k));
+  return {std::move(kept), least, greatest};
+}

@@ -1,0 +1,84 @@
+//===- BitPlanes.h - arithmetic of many small integers at once --*- C++ -*-===//
+//
+// As many small integers as a word has elements, kept as planes: word k holds bit k of each of them, at every stride-th bit. Sums are
+// half adders, comparisons borrow, choices are masks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TRANSFORMS_BITPLANES_H
+#define METATE_TRANSFORMS_BITPLANES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace metate {
+
+/// Integers between two bounds; the last plane is the sign where the least is negative.
+struct Planes {
+  llvm::SmallVector<mlir::Value> bits; ///< from the lowest on
+  int64_t least = 0, greatest = 0;
+
+  bool isSigned() const { return least < 0; }
+};
+
+/// What makes them, for words of a width whose elements have `stride` bits each.
+class PlaneBuilder {
+public:
+  static constexpr unsigned mostPlanes = 8;
+
+  PlaneBuilder(mlir::OpBuilder &builder, mlir::Location loc, unsigned width, unsigned stride)
+      : builder(builder), loc(loc), width(width), stride(stride), elements(width / stride) {}
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  const unsigned width, stride, elements;
+
+  mlir::Value word(uint64_t value);
+  mlir::Value zeros() { return word(0); }
+  /// One bit for each element.
+  mlir::Value ones();
+  uint64_t lanes() const;
+  mlir::Value logic(llvm::StringRef kind, mlir::Value a, mlir::Value b);
+  mlir::Value inverted(mlir::Value plane) { return logic("xor", plane, ones()); }
+  mlir::Value shifted(mlir::Value word, unsigned by, bool left);
+
+  /// The same number for all elements; nullopt: it has too many bits.
+  std::optional<Planes> constant(int64_t value);
+  /// A bit of which each element has the same: 0 or 1 of type i1.
+  Planes spread(mlir::Value bit);
+  /// Elements of so many bits in a word that has them side by side, and back.
+  Planes fromWord(mlir::Value word, unsigned bits);
+  mlir::Value toWord(const Planes &value, unsigned bits);
+  /// The elements before element number `end`, an index: none of a negative one, all beyond the last.
+  mlir::Value before(mlir::Value end);
+
+  /// Exact results; nullopt where they would have too many planes.
+  std::optional<Planes> add(const Planes &a, const Planes &b);
+  std::optional<Planes> subtract(const Planes &a, const Planes &b);
+  std::optional<Planes> multiply(const Planes &a, const Planes &b);
+  std::optional<Planes> bitwise(llvm::StringRef kind, const Planes &a, const Planes &b);
+  std::optional<Planes> shift(const Planes &a, unsigned by, bool left);
+  Planes select(mlir::Value condition, const Planes &a, const Planes &b);
+  /// One plane: where the comparison of the numbers themselves holds.
+  mlir::Value less(const Planes &a, const Planes &b);
+  mlir::Value equal(const Planes &a, const Planes &b);
+
+  /// A plane of the number, its sign beyond its last one.
+  mlir::Value bitOf(const Planes &a, unsigned k);
+  /// Planes without values for numbers between the bounds.
+  Planes ofBounds(int64_t least, int64_t greatest);
+  /// The same numbers, which are known to be between narrower bounds.
+  Planes narrowed(const Planes &a, int64_t least, int64_t greatest);
+
+  /// The lowest bits of each, as a number without a sign, or with one.
+  Planes wrapped(const Planes &a, unsigned bits, bool isSigned);
+
+private:
+  Planes ofRange(llvm::SmallVector<mlir::Value> bits, int64_t least, int64_t greatest);
+  std::optional<Planes> sum(const Planes &a, const Planes &b, bool subtracts);
+};
+
+} // namespace metate
+
+#endif

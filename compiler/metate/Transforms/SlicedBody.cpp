@@ -1,0 +1,444 @@
+//===- SlicedBody.cpp - a loop's body for all elements of a word -*- C++ -*-===//
+//
+// Values are of three kinds: the same for all elements, which stay as they are; the loop's variable and what is added to it, of which
+// only comparisons are asked; and small integers, which are planes of bits. A condition of the first kind stays a branch, one of the
+// others is a mask: both sides are computed, and reads in them are held inside of the member, for nobody has asked whether they
+// are.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Transforms/SlicedBody.h"
+
+#include "metate/Dialect/Quant.h"
+#include "metate/Level/IndexBuilder.h"
+#include "metate/Mutants/Mutants.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace metate;
+
+std::optional<ElementAccess> ElementAccess::of(Operation *op, Value variable) {
+  std::optional<CellAccess> cell = CellAccess::of(op);
+  if (!cell || cell->coordinates.empty())
+    return std::nullopt;
+  ElementAccess access;
+  access.path = cell->resolve();
+  if (!access.path.place || access.path.levels.empty())
+    return std::nullopt;
+  access.level = dyn_cast<QuantArrayAttr>(access.path.levels.back());
+  if (!access.level)
+    return std::nullopt;
+  access.bits = QuantFormat::of(access.path.place.getType())->bits;
+  unsigned axis = levelAxes(access.path.levels.back()).back();
+  access.position = llvm::find(access.path.axes, axis) - access.path.axes.begin();
+  int64_t elements = access.elements();
+  if (access.level.getExtents().back() % elements != 0)
+    return std::nullopt; // a word has elements of two rows
+  for (auto [k, coordinate] : llvm::enumerate(cell->coordinates))
+    if (k != access.position && LinearForm::of(coordinate).coefficient(variable) != 0)
+      return std::nullopt;
+  LinearForm form = LinearForm::of(cell->coordinates[access.position]);
+  if (form.coefficient(variable) != 1)
+    return std::nullopt;
+  access.shift = form.constant;
+  access.rest = form.without(variable).plus(-form.constant);
+  for (auto &[term, coefficient] : access.rest.terms)
+    if (coefficient % elements != 0)
+      return std::nullopt;
+  return access;
+}
+
+bool SlicedBody::write(Block &body) {
+  numbers[variable] = {Number::Place, first, {}};
+  for (Operation &op : body)
+    if (!writeOp(&op))
+      return false;
+  return true;
+}
+
+SlicedBody::Number SlicedBody::numberOf(Value value) {
+  auto known = numbers.find(value);
+  if (known != numbers.end())
+    return known->second;
+  return {Number::Same, mapping.lookupOrDefault(value), {}};
+}
+
+/// What is the same for all is a constant or a bit.
+std::optional<Planes> SlicedBody::planesOf(const Number &number) {
+  if (number.kind == Number::Small)
+    return number.planes;
+  if (number.kind == Number::Place)
+    return std::nullopt;
+  APInt constant;
+  if (matchPattern(number.value, m_ConstantInt(&constant)) && constant.isSignedIntN(32))
+    return at.constant(constant.getBitWidth() == 1 ? int64_t(constant.getZExtValue()) : constant.getSExtValue());
+  if (number.value.getType().isInteger(1))
+    return at.spread(number.value);
+  if (auto wide = number.value.getDefiningOp<arith::ExtUIOp>(); wide && wide.getIn().getType().isInteger(1))
+    return at.spread(wide.getIn());
+  return std::nullopt;
+}
+
+bool SlicedBody::setPlanes(Value result, std::optional<Planes> planes) {
+  if (!planes)
+    return fail("a value in it has too many bits");
+  if (planes->bits.size() > PlaneBuilder::mostPlanes)
+    return fail("a value in it has too many bits");
+  // What leaves a narrow type wraps there; bits of i32 and wider are far away.
+  unsigned width = result.getType().getIntOrFloatBitWidth();
+  if (width <= PlaneBuilder::mostPlanes)
+    *planes = at.wrapped(*planes, width, /*isSigned=*/false);
+  numbers[result] = {Number::Small, {}, std::move(*planes)};
+  return true;
+}
+
+Value SlicedBody::toIndex(Value integer) {
+  if (integer.getType().isIndex())
+    return integer;
+  return arith::IndexCastOp::create(builder, at.loc, builder.getIndexType(), integer);
+}
+
+bool SlicedBody::writeOp(Operation *op) {
+  at.loc = op->getLoc();
+  if (auto load = dyn_cast<LoadOp>(op); load && ElementAccess::of(op, variable))
+    return writeLoad(load);
+  if (auto store = dyn_cast<StoreOp>(op))
+    return writeStore(store);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return writeIf(branch);
+  bool isSame = llvm::all_of(op->getOperands(), [&](Value operand) {
+    return numberOf(operand).kind == Number::Same;
+  });
+  if (isSame && op->getNumRegions() == 0 && isMemoryEffectFree(op)) {
+    if (mask && !isSpeculatable(op))
+      return fail("an operation under a condition may not run for all");
+    builder.clone(*op, mapping);
+    return true;
+  }
+  if (isSame && !mask && isa<LoadOp, memref::LoadOp>(op)) {
+    builder.clone(*op, mapping);
+    return true;
+  }
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return writeCompare(compare);
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return writeSelect(select);
+  return writeArith(op);
+}
+
+bool SlicedBody::writeArith(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() || !op->getResult(0).getType().isIntOrIndex())
+    return fail("an operation in it is none on integers");
+  Value result = op->getResult(0);
+  Number a = numberOf(op->getOperand(0)), b = op->getNumOperands() > 1 ? numberOf(op->getOperand(1)) : Number();
+  // Numbers of elements: what is added to one, and other widths.
+  if (a.kind == Number::Place || (b.kind == Number::Place && op->getNumOperands() > 1)) {
+    bool isMoved = isa<arith::AddIOp>(op) && (a.kind == Number::Same || b.kind == Number::Same);
+    isMoved |= isa<arith::SubIOp>(op) && b.kind == Number::Same;
+    if (!isMoved && !isa<arith::IndexCastOp>(op))
+      return fail("an operation in it is on the element's number");
+    IRMapping own = mapping;
+    for (Value operand : op->getOperands())
+      own.map(operand, numberOf(operand).value);
+    numbers[result] = {Number::Place, builder.clone(*op, own)->getResult(0), {}};
+    return true;
+  }
+  std::optional<Planes> x = planesOf(a), y = op->getNumOperands() > 1 ? planesOf(b) : Planes();
+  if (!x || !y)
+    return fail("a value in it is neither a small integer nor a constant");
+  unsigned width = op->getOperand(0).getType().getIntOrFloatBitWidth();
+  bool isNarrow = width <= PlaneBuilder::mostPlanes;
+  auto asSigned = [&](const Planes &value) { return isNarrow ? at.wrapped(value, width, true) : value; };
+  auto isNatural = [&] { return !x->isSigned() && !y->isSigned(); };
+  if (isa<arith::ExtUIOp>(op))
+    return isNatural() ? setPlanes(result, x) : fail("a negative value is taken as one without a sign");
+  if (isa<arith::ExtSIOp>(op))
+    return setPlanes(result, asSigned(*x));
+  if (isa<arith::TruncIOp>(op)) {
+    unsigned to = result.getType().getIntOrFloatBitWidth();
+    if (to > PlaneBuilder::mostPlanes && x->isSigned())
+      return setPlanes(result, x);
+    return setPlanes(result, to > PlaneBuilder::mostPlanes ? x : at.wrapped(*x, to, false));
+  }
+  if (isa<arith::AddIOp>(op))
+    return setPlanes(result, at.add(*x, *y));
+  if (isa<arith::SubIOp>(op))
+    return setPlanes(result, at.subtract(*x, *y));
+  if (isa<arith::MulIOp>(op))
+    return setPlanes(result, at.multiply(*x, *y));
+  if (isa<arith::AndIOp>(op))
+    return setPlanes(result, at.bitwise("and", *x, *y));
+  if (isa<arith::OrIOp>(op))
+    return setPlanes(result, at.bitwise("or", *x, *y));
+  if (isa<arith::XOrIOp>(op))
+    return setPlanes(result, at.bitwise("xor", *x, *y));
+  bool isSignedExtreme = isa<arith::MinSIOp, arith::MaxSIOp>(op);
+  if (isSignedExtreme || isa<arith::MinUIOp, arith::MaxUIOp>(op)) {
+    if (!isSignedExtreme && !isNatural())
+      return fail("a negative value is taken as one without a sign");
+    Planes left = isSignedExtreme ? asSigned(*x) : *x, right = isSignedExtreme ? asSigned(*y) : *y;
+    Value less = at.less(left, right);
+    Planes chosen = isa<arith::MinSIOp, arith::MinUIOp>(op) ? at.select(less, left, right)
+                                                            : at.select(less, right, left);
+    // The range of an extreme is narrower than that of a choice.
+    bool isMin = isa<arith::MinSIOp, arith::MinUIOp>(op);
+    int64_t least = isMin ? std::min(left.least, right.least) : std::max(left.least, right.least);
+    int64_t greatest = isMin ? std::min(left.greatest, right.greatest) : std::max(left.greatest, right.greatest);
+    return setPlanes(result, at.narrowed(chosen, least, greatest));
+  }
+  bool isLeft = isa<arith::ShLIOp>(op);
+  if (isLeft || isa<arith::ShRUIOp, arith::ShRSIOp>(op)) {
+    APInt by;
+    if (b.kind != Number::Same || !matchPattern(b.value, m_ConstantInt(&by)) || by.uge(width))
+      return fail("a shift in it is not by a constant");
+    if (isa<arith::ShRUIOp>(op) && !isNatural())
+      return fail("a negative value is taken as one without a sign");
+    Planes from = isa<arith::ShRSIOp>(op) ? asSigned(*x) : *x;
+    return setPlanes(result, at.shift(from, by.getZExtValue(), isLeft));
+  }
+  return fail("an operation in it has no form on planes of bits");
+}
+
+bool SlicedBody::writePlaceCompare(arith::CmpIOp op) {
+  using Predicate = arith::CmpIPredicate;
+  Number a = numberOf(op.getLhs()), b = numberOf(op.getRhs());
+  Predicate predicate = op.getPredicate();
+  if (b.kind == Number::Place && a.kind == Number::Same) {
+    std::swap(a, b);
+    switch (predicate) {
+    case Predicate::slt: predicate = Predicate::sgt; break;
+    case Predicate::sle: predicate = Predicate::sge; break;
+    case Predicate::sgt: predicate = Predicate::slt; break;
+    case Predicate::sge: predicate = Predicate::sle; break;
+    default: break;
+    }
+  }
+  if (a.kind != Number::Place || b.kind != Number::Same)
+    return fail("the element's number is compared with something else than a number that all have");
+  // a.value + e compared with b.value: e with the distance.
+  Value distance = arith::SubIOp::create(builder, at.loc, toIndex(b.value), toIndex(a.value));
+  Value next = arith::AddIOp::create(builder, at.loc, distance,
+                                     arith::ConstantIndexOp::create(builder, at.loc, 1));
+  Value plane;
+  switch (predicate) {
+  case Predicate::slt: plane = at.before(distance); break;
+  case Predicate::sle: plane = at.before(next); break;
+  case Predicate::sge: plane = at.inverted(at.before(distance)); break;
+  case Predicate::sgt: plane = at.inverted(at.before(next)); break;
+  case Predicate::eq: plane = at.logic("xor", at.before(next), at.before(distance)); break;
+  case Predicate::ne: plane = at.inverted(at.logic("xor", at.before(next), at.before(distance))); break;
+  default: return fail("the element's number is compared as one without a sign");
+  }
+  return setPlanes(op, Planes{{plane}, 0, 1});
+}
+
+bool SlicedBody::writeCompare(arith::CmpIOp op) {
+  using Predicate = arith::CmpIPredicate;
+  if (numberOf(op.getLhs()).kind == Number::Place || numberOf(op.getRhs()).kind == Number::Place)
+    return writePlaceCompare(op);
+  std::optional<Planes> x = planesOf(op.getLhs()), y = planesOf(op.getRhs());
+  if (!x || !y)
+    return fail("a value in it is neither a small integer nor a constant");
+  Predicate predicate = op.getPredicate();
+  unsigned width = op.getLhs().getType().getIntOrFloatBitWidth();
+  bool isEquality = predicate == Predicate::eq || predicate == Predicate::ne;
+  bool isSigned = llvm::is_contained({Predicate::slt, Predicate::sle, Predicate::sgt, Predicate::sge}, predicate);
+  if (width <= PlaneBuilder::mostPlanes) {
+    x = at.wrapped(*x, width, isSigned);
+    y = at.wrapped(*y, width, isSigned);
+  } else if (!isSigned && !isEquality && (x->isSigned() || y->isSigned())) {
+    return fail("a negative value is taken as one without a sign");
+  }
+  Value plane;
+  switch (predicate) {
+  case Predicate::eq: plane = at.equal(*x, *y); break;
+  case Predicate::ne: plane = at.inverted(at.equal(*x, *y)); break;
+  case Predicate::slt:
+  case Predicate::ult: plane = at.less(*x, *y); break;
+  case Predicate::sgt:
+  case Predicate::ugt: plane = at.less(*y, *x); break;
+  case Predicate::sle:
+  case Predicate::ule: plane = at.inverted(at.less(*y, *x)); break;
+  case Predicate::sge:
+  case Predicate::uge: plane = at.inverted(at.less(*x, *y)); break;
+  }
+  return setPlanes(op, Planes{{plane}, 0, 1});
+}
+
+bool SlicedBody::writeSelect(arith::SelectOp op) {
+  std::optional<Planes> condition = planesOf(op.getCondition());
+  std::optional<Planes> x = planesOf(op.getTrueValue()), y = planesOf(op.getFalseValue());
+  if (!condition || !x || !y)
+    return fail("a value in it is neither a small integer nor a constant");
+  Value holds = condition->bits.empty() ? at.zeros() : condition->bits[0];
+  return setPlanes(op.getResult(), at.select(holds, *x, *y));
+}
+
+bool SlicedBody::writeIf(scf::IfOp op) {
+  Number condition = numberOf(op.getCondition());
+  Block *sides[] = {op.thenBlock(), op.elseBlock()};
+  Location loc = op.getLoc();
+  if (condition.kind != Number::Same) {
+    Value holds = condition.planes.bits.empty() ? at.zeros() : condition.planes.bits[0], before = mask;
+    SmallVector<Planes> results[2];
+    for (int side : {0, 1}) {
+      if (!sides[side])
+        continue;
+      Value own = side ? at.inverted(holds) : holds;
+      mask = before ? at.logic("and", before, own) : own;
+      for (Operation &inner : sides[side]->without_terminator())
+        if (!writeOp(&inner))
+          return false;
+      for (Value yielded : sides[side]->getTerminator()->getOperands()) {
+        std::optional<Planes> value = planesOf(yielded);
+        if (!value)
+          return fail("a value in it is neither a small integer nor a constant");
+        results[side].push_back(*value);
+      }
+    }
+    mask = before;
+    for (auto [k, result] : llvm::enumerate(op.getResults()))
+      if (!setPlanes(result, at.select(holds, results[0][k], results[1][k])))
+        return false;
+    return true;
+  }
+  // Both sides run somewhere: what they give has the planes of the one with more, and a range that holds both.
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition.value, /*withElse=*/true);
+  SmallVector<SmallVector<Planes>> results(2);
+  for (int side : {0, 1}) {
+    OpBuilder::InsertionGuard guard(builder);
+    Block &block = side ? *branch.elseBlock() : *branch.thenBlock();
+    builder.setInsertionPoint(block.getTerminator());
+    if (!sides[side])
+      continue;
+    for (Operation &inner : sides[side]->without_terminator())
+      if (!writeOp(&inner))
+        return false;
+    for (Value yielded : sides[side]->getTerminator()->getOperands()) {
+      std::optional<Planes> value = planesOf(yielded);
+      if (!value)
+        return fail("a value in it is neither a small integer nor a constant");
+      results[side].push_back(*value);
+    }
+  }
+  if (op.getNumResults() == 0)
+    return true;
+  SmallVector<Planes> joined;
+  SmallVector<Value> yielded[2];
+  for (unsigned k = 0; k < op.getNumResults(); ++k) {
+    int64_t least = std::min(results[0][k].least, results[1][k].least);
+    int64_t greatest = std::max(results[0][k].greatest, results[1][k].greatest);
+    Planes both = at.ofBounds(least, greatest);
+    for (int side : {0, 1}) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint((side ? branch.elseBlock() : branch.thenBlock())->getTerminator());
+      for (unsigned bit = 0; bit < both.bits.size(); ++bit)
+        yielded[side].push_back(at.bitOf(results[side][k], bit));
+    }
+    joined.push_back(both);
+  }
+  Type type = builder.getIntegerType(at.width);
+  SmallVector<Type> types(yielded[0].size(), type);
+  auto whole = scf::IfOp::create(builder, loc, types, condition.value, /*withElse=*/true);
+  for (int side : {0, 1}) {
+    Block &from = side ? *branch.elseBlock() : *branch.thenBlock();
+    Block &to = side ? *whole.elseBlock() : *whole.thenBlock();
+    from.getTerminator()->erase();
+    to.getOperations().splice(to.begin(), from.getOperations());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&to);
+    scf::YieldOp::create(builder, loc, yielded[side]);
+  }
+  branch.erase();
+  unsigned next = 0;
+  for (auto [result, planes] : llvm::zip(op.getResults(), joined)) {
+    for (Value &bit : planes.bits)
+      bit = whole.getResult(next++);
+    if (!setPlanes(result, planes))
+      return false;
+  }
+  return true;
+}
+
+/// Coordinates of the first element of a word, so many words behind the one at the variable.
+SmallVector<Value> SlicedBody::coordinatesOf(CellOpInterface op, const ElementAccess &access, int64_t words) {
+  IndexBuilder index(builder, at.loc);
+  SmallVector<Value> coordinates;
+  for (auto [k, given] : llvm::enumerate(op.getCellCoordinates())) {
+    Value coordinate;
+    if (k == access.position) {
+      coordinate = index.add(first, words * int64_t(access.elements()));
+      for (auto &[term, coefficient] : access.rest.terms)
+        coordinate = index.add(coordinate, index.multiply(mapping.lookupOrDefault(term), coefficient));
+    } else {
+      coordinate = mapping.lookupOrDefault(given);
+    }
+    int64_t extent = access.path.extents[k];
+    // Under a condition nobody knows whether it is inside. Sparse trees read the background there.
+    if (mask && access.path.lastActivity() < 0) {
+      int64_t last = k == access.position ? extent - access.elements() : extent - 1;
+      coordinate = index.greatest(index.least(coordinate, index.index(last)), index.index(0));
+    }
+    coordinates.push_back(coordinate);
+  }
+  return coordinates;
+}
+
+Value SlicedBody::wordAt(LoadOp op, const ElementAccess &access, int64_t words) {
+  return LoadWordOp::create(builder, at.loc, builder.getIntegerType(at.width), mapping.lookupOrDefault(op.getTree()),
+                            op.getPath(), coordinatesOf(op, access, words));
+}
+
+bool SlicedBody::writeLoad(LoadOp op) {
+  ElementAccess access = *ElementAccess::of(op, variable);
+  if (access.level.getWord() != at.width || access.bits != at.stride)
+    return fail("it reads words of another kind than it writes");
+  if (access.bits > 4)
+    return fail("its elements have more than 4 bits");
+  for (auto [k, coordinate] : llvm::enumerate(op.getCoordinates()))
+    if (k != access.position && numberOf(coordinate).kind != Number::Same)
+      return fail("a coordinate in it differs from element to element");
+  int64_t elements = at.elements;
+  int64_t words = access.shift >= 0 ? access.shift / elements : -((-access.shift + elements - 1) / elements);
+  unsigned by = access.shift - words * elements;
+  Value word = wordAt(op, access, words);
+  if (by) {
+    word = at.shifted(word, by * at.stride, /*left=*/false);
+    if (!isMutant(Mutant::WordNeighbourForgotten)) {
+      Value next = wordAt(op, access, words + 1);
+      word = at.logic("or", word, at.shifted(next, (elements - by) * at.stride, /*left=*/true));
+    }
+  }
+  return setPlanes(op.getValue(), at.fromWord(word, access.bits));
+}
+
+bool SlicedBody::writeStore(StoreOp op) {
+  std::optional<ElementAccess> access = ElementAccess::of(op, variable);
+  if (!access)
+    return fail("it stores something else");
+  if (access->level.getWord() != at.width || access->bits != at.stride || access->shift != 0)
+    return fail("it writes words of several kinds, or not its own");
+  for (auto [k, coordinate] : llvm::enumerate(op.getCoordinates()))
+    if (k != access->position && numberOf(coordinate).kind != Number::Same)
+      return fail("a coordinate in it differs from element to element");
+  std::optional<Planes> value = planesOf(op.getValue());
+  if (!value)
+    return fail("a value in it is neither a small integer nor a constant");
+  Value word = at.toWord(*value, access->bits), where = mask;
+  mask = {}; // the word is the iteration's own
+  SmallVector<Value> coordinates = coordinatesOf(op, *access, 0);
+  mask = where;
+  Value tree = mapping.lookupOrDefault(op.getTree());
+  if (where) {
+    Planes all{{where}, 0, 1};
+    Value kept = where;
+    for (unsigned k = 1; k < access->bits; ++k)
+      kept = at.logic("or", kept, at.shifted(where, k, /*left=*/true));
+    Value old = LoadWordOp::create(builder, at.loc, word.getType(), tree, op.getPath(), coordinates);
+    Value changed = arith::XOrIOp::create(builder, at.loc, old, word);
+    changed = arith::AndIOp::create(builder, at.loc, changed, kept);
+    word = arith::XOrIOp::create(builder, at.loc, old, changed);
+  }
+  StoreWordOp::create(builder, at.loc, word, tree, op.getPath(), coordinates, op.getActive());
+  return true;
+}
