@@ -56,6 +56,12 @@ bool SlicedBody::write(Block &body) {
   return true;
 }
 
+void SlicedBody::limit(Value lower, Value upper) {
+  IndexBuilder index(builder, at.loc);
+  Value from = at.before(index.subtract(lower, first)), to = at.before(index.subtract(upper, first));
+  mask = at.logic("and", to, at.inverted(from));
+}
+
 SlicedBody::Number SlicedBody::numberOf(Value value) {
   auto known = numbers.find(value);
   if (known != numbers.end())

@@ -37,6 +37,8 @@ public:
   /// Writes the body, a block without its end, at the builder's place. False: something in it is no small integers; what was written until then is to be
   /// erased.
   bool write(mlir::Block &body);
+  /// Only elements from `lower` to below `upper` of the variable are computed.
+  void limit(mlir::Value lower, mlir::Value upper);
   llvm::StringRef problem() const { return why; }
 
 private:

@@ -62,6 +62,11 @@ struct Words {
   unsigned elements() const { return width / bits; }
 };
 
+/// Where a loop begins and ends, in elements.
+struct Limits {
+  Value lower, upper;
+};
+
 struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
   void runOnOperation() override {
     SmallVector<Operation *> loops;
@@ -139,25 +144,11 @@ private:
     builder.setInsertionPoint(terminator);
     IndexBuilder at(builder, loc);
     Value start = at.multiply(loop.variable(), elements);
-    if (isWhole || isMutant(Mutant::BorderWordWhole)) {
-      writeWhole(builder, loop, words, element, start);
-    } else {
-      Value isInside = arith::AndIOp::create(
-          builder, loc, at.compare(arith::CmpIPredicate::sle, lower, start),
-          at.compare(arith::CmpIPredicate::sle, at.add(start, elements), upper));
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), isInside, /*withElse=*/true);
-      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-      writeWhole(builder, loop, words, element, start);
-      builder.setInsertionPoint(branch.elseBlock()->getTerminator());
-      auto each = forElements(builder, loc, elements);
-      Value number = at.add(start, each.getInductionVar());
-      Value isOne = arith::AndIOp::create(builder, loc,
-                                          at.compare(arith::CmpIPredicate::sle, lower, number),
-                                          at.compare(arith::CmpIPredicate::slt, number, upper));
-      auto only = scf::IfOp::create(builder, loc, isOne);
-      builder.setInsertionPoint(only.thenBlock()->getTerminator());
-      writeElement(builder, loop, element, number);
-    }
+    std::optional<Limits> limits;
+    if (!isWhole && !isMutant(Mutant::BorderWordWhole))
+      limits = Limits{lower, upper};
+    if (!writeSliced(builder, loop, words, element, start, limits))
+      writeElements(builder, loop, words, element, start, limits);
     element.dropAllReferences();
     element.clear();
   }
@@ -201,38 +192,65 @@ private:
       builder.clone(op, mapping);
   }
 
-  /// All elements of the word that begins at `start`.
-  void writeWhole(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
-                  Value start) {
+  /// All elements of the word that begins at `start`, on planes of bits. False, and nothing is written: something in the body is no
+  /// small integer.
+  bool writeSliced(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
+                   Value start, std::optional<Limits> limits) {
     Location loc = loop.op->getLoc();
-    PlaneBuilder planes(builder, loc, words.width, words.bits);
-    // What was written is erased if something in the body is no small integers.
-    OpBuilder::InsertPoint place = builder.saveInsertionPoint();
-    Operation *anchor = &*place.getPoint();
-    Operation *previous = anchor->getPrevNode();
-    SlicedBody body(planes, loop.variable(), start, IRMapping());
+    Operation *anchor = &*builder.getInsertionPoint(), *previous = anchor->getPrevNode();
+    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), start, IRMapping());
+    if (limits)
+      body.limit(limits->lower, limits->upper);
     bool isSliced = body.write(element);
     builder.setInsertionPoint(anchor);
     if (isSliced) {
-      ++this->sliced;
+      ++sliced;
       if (auto remark = remarkDone(loop.op, "walk-words", "words"))
         remark << "the loop goes word by word, all elements of a word at once by logic on planes of bits";
-      return;
+      return true;
     }
     while (anchor->getPrevNode() != previous)
       anchor->getPrevNode()->erase();
     if (auto remark = remarkNoted(loop.op, "walk-words", "words"))
       remark << "the loop goes word by word, element by element: " << body.problem();
+    return false;
+  }
+
+  /// The same one by one; of words that are in the loop with some of their elements, each asks whether it is.
+  static void writeElements(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
+                            Value start, std::optional<Limits> limits) {
+    Location loc = loop.op->getLoc();
+    IndexBuilder at(builder, loc);
+    if (!limits)
+      return writeAll(builder, loop, words, element, start);
+    int64_t elements = words.elements();
+    Value isWhole = arith::AndIOp::create(
+        builder, loc, at.compare(arith::CmpIPredicate::sle, limits->lower, start),
+        at.compare(arith::CmpIPredicate::sle, at.add(start, elements), limits->upper));
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), isWhole, /*withElse=*/true);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+    writeAll(builder, loop, words, element, start);
+    builder.setInsertionPoint(branch.elseBlock()->getTerminator());
+    auto each = forElements(builder, loc, elements);
+    Value number = at.add(start, each.getInductionVar());
+    Value isInside = arith::AndIOp::create(
+        builder, loc, at.compare(arith::CmpIPredicate::sle, limits->lower, number),
+        at.compare(arith::CmpIPredicate::slt, number, limits->upper));
+    auto only = scf::IfOp::create(builder, loc, isInside);
+    builder.setInsertionPoint(only.thenBlock()->getTerminator());
+    writeElement(builder, loop, element, number);
+  }
+
+  static void writeAll(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
+                       Value start) {
     size_t size = 0;
     for (Operation &op : element)
       op.walk([&](Operation *) { ++size; });
-    IndexBuilder at(builder, loc);
+    IndexBuilder at(builder, loop.op->getLoc());
     int64_t elements = words.elements();
     if (size * elements > mostWritten) {
-      auto each = forElements(builder, loc, elements);
-      writeElement(builder, loop, element, at.add(start, each.getInductionVar()));
-      builder.setInsertionPoint(anchor);
-      return;
+      auto each = forElements(builder, at.loc, elements);
+      return writeElement(builder, loop, element, at.add(start, each.getInductionVar()));
     }
     for (int64_t k = 0; k < elements; ++k)
       writeElement(builder, loop, element, at.add(start, k));
