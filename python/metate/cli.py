@@ -83,6 +83,7 @@ and where asked for, with --checks or --all:
   unwritten-read  a read of an active cell that no kernel has written
   overflow        an integer result that does not fit its type and wraps
   lossy-cast      a cast that changes the value
+  quant-range     a value that a quantised member cannot hold, so that another one is stored
 
 Each finding names the place, the values, the kernel and the iteration: the first time, and how often.
 Kernels loaded from a .metate module are machine code and are not checked."""

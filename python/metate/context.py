@@ -35,7 +35,8 @@ interp = "interp"  # the reference interpreter
 _MACHINES = {x64: ("x86_64", "AMD64"), arm64: ("aarch64", "arm64")}
 
 CHECKS = (
-    "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "division", "nan", "conflict", "order",
+    "inactive-read", "unwritten-read", "outside", "overflow", "lossy-cast", "quant-range", "division", "nan", "conflict",
+    "order",
 )  # fmt: skip
 _WORD = (1 << 64) - 1
 CLEANING_POLICIES = ("lru", "fifo", "version", "never")  # of the cache of compiled objects

@@ -61,7 +61,6 @@ class QuantType(Record):
         low, high = _integers(self.bits, self.signed)
         if self.scale is None:
             return low, high
-        high = min(high, (1 << (31 if self.bits <= 32 else 63)) - 1)  # where a store saturates
         return self.compute(low * self.scale), self.compute(high * self.scale)
 
     def __call__(self, value: Any) -> int | float:
@@ -118,11 +117,12 @@ def _half_away(value: float) -> int:
 
 
 def _nearest_fixed(type_, number):
-    compute, most = type_.compute, 1 << (31 if type_.bits <= 32 else 63)
+    compute = type_.compute
     steps = compute(number * compute(1.0 / type_.scale))
-    whole = most if math.isinf(steps) else _half_away(abs(steps))
-    whole = min(whole, most - 1) if steps > 0 else max(-whole, -most)
-    return compute(_low_bits(type_, whole) * compute(type_.scale))
+    whole = 0 if math.isinf(steps) else _half_away(abs(steps))
+    if whole >= 1 << (31 if type_.bits < 32 else 63):
+        whole = 0  # no integer of a machine
+    return compute(_low_bits(type_, whole if steps > 0 else -whole) * compute(type_.scale))
 
 
 def _nearest_float(type_, number):

@@ -95,6 +95,33 @@ def test_stores_round_in_kernels_and_from_python(name, place):
         assert set(before.to_numpy().tolist()) == {-3} and set(after.to_numpy().tolist()) == {-11}
 
 
+@pytest.mark.parametrize("name", TYPES)
+def test_numbers_of_any_bits_are_stored_alike(name):
+    """Also those that the type cannot hold: in compiled kernels, by the host, and by the type itself."""
+    type_, n = TYPES[name], 600
+    compute = type_.compute.numpy
+    rng = seeded.generator(f"test_numbers_of_any_bits_are_stored_alike {name}")
+    given = rng.integers(0, 256, n * compute.itemsize, dtype=np.uint8).view(compute).copy()
+    if type_.compute.is_float:
+        given[::2] = rng.normal(size=n // 2) * np.exp(rng.normal(size=n // 2) * 8)
+        given[:9] = [0, -0.0, np.nan, np.inf, -np.inf, 1e30, -1e30, 2**31, -(2.0**31)]
+        given[9:100] = [type_(v) + (type_.scale or 0) / 2 for v in given[9:100].tolist()]  # halves
+    x = ti.field(type_, n)
+
+    @ti.kernel
+    def store(given: ti.types.ndarray()):
+        for i in x:
+            x[i] = given[i]
+
+    with np.errstate(over="ignore"):
+        expected = rounded(type_, given).tobytes()
+    store(given)
+    assert x.to_numpy().tobytes() == expected
+    x.fill(0)
+    x.from_numpy(given)
+    assert x.to_numpy().tobytes() == expected
+
+
 def test_integers_are_cut_and_extended():
     x, y = ti.field(quant.int(5)), ti.field(quant.int(5, False))
     packed(16, x, y)

@@ -19,6 +19,8 @@ Plane = mt.types.ndarray(dtype=mt.f32, ndim=2)
 vec2, ivec2 = mt.types.vector(2, mt.f32), mt.types.vector(2, mt.i32)
 Points = mt.types.ndarray(dtype=vec2, ndim=1)
 Dense = mt.types.SNodeTreeBuilder().dense(mt.ij, (3, 4)).place(a=mt.f32, v=vec2, n=mt.u16).build()
+quant = mt.types.quant
+Packed = mt.types.SNodeTreeBuilder().dense(mt.i, 4).bit_struct(16).place(n=quant.int(5), s=quant.fixed(11, scale=0.001)).build()
 Sparse = mt.types.SNodeTreeBuilder().pointer(mt.ij, 2).dense(mt.ij, 4).place(a=mt.f32, background=-1.5).build()
 
 
@@ -150,6 +152,13 @@ def squeeze(x: Ints, y: Bytes, f: Floats):
     for i in x:
         y[i] = x[i]  #: squeeze_u8
         f[i] = x[i] * 1.0  #: squeeze_f32
+
+
+@mt.kernel
+def pack(x: Ints, t: Packed):
+    for i in x:
+        t[i].n = x[i]  #: pack_store
+        t[i].s += 0.5 * x[i]  #: pack_sum
 
 
 @mt.kernel
@@ -427,6 +436,15 @@ CASES = {
             ("lossy-cast", "drop_range", "(2)", "-1e+10 does not fit u8 and becomes 0", 1),
             ("lossy-cast", "drop_sign", "(2)", "-1e+10 does not fit u64 and becomes 18446744063709551616", 1),
         ],
+    ),
+    "what quantised members do not hold": Case(
+        lambda: pack(ints(1, 20), Packed.new()), "quant-range",
+        [
+            ("quant-range", "pack_store", "(1)", "20 does not fit quant.int(5) and becomes -12", 1),
+            ("quant-range", "pack_sum", "(1)",
+             "0 + 10 is 10, which does not fit quant.fixed(11, scale=0.001) and becomes -0.24", 1),
+        ],
+        stages=("import",),  # later ones encode by arithmetic
     ),
     "the first operation that makes a NaN": Case(
         lambda: births(floats(5, 0)), "nan", [("nan", "length", "(1)", "sqrt(-2) is not a number", 1)]
