@@ -97,12 +97,14 @@ void putInElements(Words words, Field field, uint32_t perWord, uint64_t count, c
 
 template <typename Word, typename Raw, bool out>
 void moveBits(Words words, Field field, uint32_t perWord, uint64_t count, Raw *raw) {
+  if (perWord == 1) // as the words of a bit_struct that lie side by side
+    words = {words.at + words.first * sizeof(Word), sizeof(Word)};
   if constexpr (out)
-    perWord ? takeOutElements<Word>(words, field, perWord, count, raw)
-            : takeOut<Word>(words, field, count, raw);
+    perWord > 1 ? takeOutElements<Word>(words, field, perWord, count, raw)
+                : takeOut<Word>(words, field, count, raw);
   else
-    perWord ? putInElements<Word>(words, field, perWord, count, raw)
-            : putIn<Word>(words, field, count, raw);
+    perWord > 1 ? putInElements<Word>(words, field, perWord, count, raw)
+                : putIn<Word>(words, field, count, raw);
 }
 
 // The bits of `count` members out of their words, or into them.
@@ -150,12 +152,6 @@ void copyValues(uint8_t *to, uint64_t toStep, const uint8_t *from, uint64_t from
 // The words of a row from the one of value `done` on.
 Words behind(Words words, uint64_t done) {
   return {words.at + done * words.step, words.step, words.first + done};
-}
-
-uint64_t loadWord(const uint8_t *at, uint32_t bytes) {
-  uint64_t word = 0;
-  moveBits<true>({const_cast<uint8_t *>(at), bytes}, {0, 8 * bytes}, 0, bytes, 1, &word);
-  return word;
 }
 
 // Calls body(place) with the word's type.
@@ -258,17 +254,13 @@ void Packing::read(Words words, uint64_t count, uint8_t *values, uint64_t step) 
 }
 
 void Packing::write(Words words, uint64_t count, const uint8_t *values, uint64_t step) const {
-  if (isShared()) {
-    for (uint64_t i = 0; i < count; ++i) {
-      Words here = behind(words, i);
-      uint64_t word = storeShared(loadWord(here.at, quant->word_bytes), values + i * step);
-      moveBits<false>(here, {0, 8 * quant->word_bytes}, 0, quant->word_bytes, 1, &word);
-    }
-  } else if (valueBytes == 8) {
+  if (isShared())
+    return valueBytes == 8 ? writeShared<double>(words, count, values, step)
+                           : writeShared<float>(words, count, values, step);
+  if (valueBytes == 8)
     writeRow<uint64_t>(words, count, values, step);
-  } else {
+  else
     writeRow<uint32_t>(words, count, values, step);
-  }
 }
 
 void Packing::fetch(const uint8_t *word, uint64_t element, uint8_t *value) const {
@@ -285,8 +277,8 @@ void Packing::store(uint8_t *word, uint64_t element, const uint8_t *value) const
     do {
       fresh = old;
       write({reinterpret_cast<uint8_t *>(&fresh), 0, element}, 1, value, valueBytes);
-    } while (!__atomic_compare_exchange_n(place, &old, fresh, true, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(place, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   });
 }
 

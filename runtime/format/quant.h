@@ -62,7 +62,6 @@ private:
   uint32_t member = 0;
   uint32_t valueBytes = 0;
   uint32_t perWord = 0; // 0: of a bit_struct
-  bool isFloat = false; // the values are f32 or f64
   const uint32_t *joined = nullptr;
   uint32_t joinedCount = 0;
 
@@ -74,8 +73,9 @@ private:
   template <typename Raw>
   void writeRow(Words words, uint64_t count, const uint8_t *values, uint64_t step) const;
   bool isShared() const { return quant->flags & METATE_QUANT_SHARED; }
-  // The word with new values of this member, or of those that are joined; all that share the exponent are stored anew.
-  uint64_t storeShared(uint64_t word, const uint8_t *values) const;
+  // New values of this member, or of those that are joined: all that share the exponent are stored anew.
+  template <typename Float>
+  void writeShared(Words words, uint64_t count, const uint8_t *values, uint64_t step) const;
 };
 
 } // namespace metate

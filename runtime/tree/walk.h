@@ -40,8 +40,8 @@ inline bool maskBit(const metate_level &level, const uint8_t *container, uint64_
 }
 
 // visit(address, along) for each active cell in those of the step's level with numbers [begin, end);
-// `along` is the cell's own coordinate per axis; the address of a quantised member's is its word's. Stops and returns false as soon as a visit does.
-// Inactive bitmasked cells are passed by.
+// `along` is the cell's own coordinate per axis; the address of a quantised member's is its word's. Stops and
+// returns false as soon as a visit does. Inactive bitmasked cells are passed by.
 template <typename Visit>
 bool walkCells(const metate_type &type, const Nest &nest, uint32_t step, uint64_t begin,
                uint64_t end, uint8_t *cell, const int64_t *along, Visit &visit) {

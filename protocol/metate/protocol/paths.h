@@ -83,8 +83,8 @@ METATE_VIEW_INLINE void metate_view_descend(const metate_view *view, metate_view
   }
 }
 
-/* The cell with this index and key in its container, of a quant_array the word that holds it; NULL: inactive, or not to be activated (the status says so), or in a
- * damaged block. */
+/* The cell with this index and key in its container, of a quant_array the word that holds it; NULL: inactive, or not to be
+ * activated (the status says so), or in a damaged block. */
 METATE_VIEW_INLINE METATE_BLOCK uint8_t *
 metate_view_cell_in(const metate_view *view, uint32_t level, METATE_BLOCK uint8_t *container,
                     uint64_t n, const uint32_t *key, metate_view_mode mode) {
