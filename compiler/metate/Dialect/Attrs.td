@@ -101,8 +101,8 @@ def Metate_BitStructAttr : AttrDef<Metate_Dialect, "BitStruct"> {
 def Metate_SharedExponentAttr : AttrDef<Metate_Dialect, "SharedExponent"> {
   let mnemonic = "shared_exponent";
   let summary = "quantised floats of a bit_struct with one exponent for all: its bits, then sign and digits of each";
-  let parameters = (ins ArrayRefParameter<"::metate::PlaceAttr", "two places or more">:$places);
-  let assemblyFormat = "`<` `[` $places `]` `>`";
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute", "two places or more">:$children);
+  let assemblyFormat = "`<` `[` $children `]` `>`";
   let genVerifyDecl = 1;
 }
 

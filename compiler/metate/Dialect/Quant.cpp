@@ -165,16 +165,25 @@ LogicalResult QuantArrayAttr::verify(Emit emitError, StringRef axes, ArrayRef<in
   return success();
 }
 
-LogicalResult SharedExponentAttr::verify(Emit emitError, ArrayRef<PlaceAttr> places) {
-  auto typeOf = [](PlaceAttr place) { return dyn_cast<QuantFloatType>(place.getType()); };
-  if (places.size() < 2 || !llvm::all_of(places, typeOf))
+SmallVector<PlaceAttr> metate::sharedPlaces(SharedExponentAttr group) {
+  return llvm::map_to_vector(group.getChildren(), [](Attribute place) { return cast<PlaceAttr>(place); });
+}
+
+LogicalResult SharedExponentAttr::verify(Emit emitError, ArrayRef<Attribute> children) {
+  SmallVector<QuantFloatType> types;
+  for (Attribute child : children) {
+    auto place = dyn_cast<PlaceAttr>(child);
+    if (auto type = place ? dyn_cast<QuantFloatType>(place.getType()) : QuantFloatType())
+      types.push_back(type);
+  }
+  if (types.size() < 2 || types.size() != children.size())
     return emitError() << "(QW3) two quantised floats or more share an exponent";
-  for (PlaceAttr place : places)
-    if (typeOf(place).getExponentBits() != typeOf(places[0]).getExponentBits() ||
-        typeOf(place).getCompute() != typeOf(places[0]).getCompute())
+  for (QuantFloatType type : types)
+    if (type.getExponentBits() != types[0].getExponentBits() ||
+        type.getCompute() != types[0].getCompute())
       return emitError() << "(QW3) floats that share an exponent have one exponent width and one compute "
                             "type, got "
-                         << typeOf(places[0]) << " and " << typeOf(place);
+                         << types[0] << " and " << type;
   return success();
 }
 
@@ -184,8 +193,8 @@ LogicalResult BitStructAttr::verify(Emit emitError, int64_t word, ArrayRef<Attri
   int64_t bits = 0;
   for (Attribute child : children) {
     if (auto shared = dyn_cast<SharedExponentAttr>(child)) {
-      bits += QuantFormat::of(shared.getPlaces()[0].getType())->exponentBits;
-      for (PlaceAttr place : shared.getPlaces())
+      bits += QuantFormat::of(sharedPlaces(shared)[0].getType())->exponentBits;
+      for (PlaceAttr place : sharedPlaces(shared))
         bits += QuantFormat::of(place.getType())->fractionBits();
       continue;
     }
@@ -208,7 +217,7 @@ SmallVector<PackedPlace> metate::packedPlaces(BitStructAttr word) {
       places.push_back({place, -1});
       continue;
     }
-    for (PlaceAttr place : cast<SharedExponentAttr>(child).getPlaces())
+    for (PlaceAttr place : sharedPlaces(cast<SharedExponentAttr>(child)))
       places.push_back({place, group});
     ++group;
   }

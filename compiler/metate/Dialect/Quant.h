@@ -48,6 +48,9 @@ llvm::APFloat decodeQuant(const QuantFormat &format, const llvm::APInt &bits);
 std::pair<uint64_t, llvm::SmallVector<uint64_t>> encodeShared(llvm::ArrayRef<QuantFormat> formats,
                                                               llvm::ArrayRef<llvm::APFloat> values);
 
+/// The members that share an exponent, in their order.
+llvm::SmallVector<PlaceAttr> sharedPlaces(SharedExponentAttr group);
+
 /// The members that stand in a bit_struct, in their order; `group`: which shared exponent, or -1.
 struct PackedPlace {
   PlaceAttr place;

@@ -33,7 +33,7 @@ static Attribute wordOf(const TreePath &path) {
     return word && llvm::any_of(word.getChildren(), [&](Attribute child) {
              auto shared = dyn_cast<SharedExponentAttr>(child);
              return child == path.place ||
-                    (shared && llvm::is_contained(shared.getPlaces(), path.place));
+                    (shared && llvm::is_contained(shared.getChildren(), path.place));
            });
   };
   ArrayRef<Attribute> children = last ? last.getLevelChildren() : ArrayRef<Attribute>();

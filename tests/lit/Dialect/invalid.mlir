@@ -26,12 +26,12 @@
 
 // -----
 
-// expected-error @below {{(A3) a child must be a level or a place, got 5 : i64}}
+// expected-error @below {{(A3) a child must be a level, a place or a bit_struct, got 5 : i64}}
 #l = #metate.dense<"i", [4], [5 : i64]>
 
 // -----
 
-// expected-error @below {{(A3) a branch must be a level or a place, got "x"}}
+// expected-error @below {{(A3) a branch must be a level, a place or a bit_struct, got "x"}}
 metate.named_type @t = !metate.tree<"x">
 
 // -----
