@@ -422,11 +422,11 @@ METATE_API metate_status metate_tree_length(const metate_tree *tree, uint32_t le
 /* A member's value (cell_bytes bytes); of an inactive cell its background.
  *
  * Quantised members, in these calls as in kernels: what is read is the stored number in the member's dtype, what is written is
- * rounded to the nearest number that can be stored, half away from zero. No value is an error. An integer keeps its low bits; of
- * a fixed-point number those of its count of steps, which is held between -2^31 and 2^31 - 1 (beyond 32 bits: 64) before; a float
- * that is too large becomes the largest. A NaN becomes 0. A store of one of several floats that share an exponent stores all of
- * them anew, at the least exponent that holds the largest. Others that are in the word stay as they are: metate_tree_write may be
- * called by several threads at once for members of one word; metate_tree_fill, _write_dense and _write_members may not. */
+ * rounded to the nearest number that can be stored, half away from zero. No value is an error. An integer keeps its low bits, and
+ * so does a fixed-point number's count of steps, which is 0 where it is 2^31 or more (from 32 bits on 2^63); a float that is too
+ * large becomes the largest. A NaN becomes 0. A store of one of several floats that share an exponent stores all of them anew, at
+ * the least exponent that holds the largest. Others that are in the word stay as they are: metate_tree_write may be called by
+ * several threads at once for members of one word; metate_tree_fill, _write_dense and _write_members may not. */
 METATE_API metate_status metate_tree_read(const metate_tree *tree, uint32_t level,
                                           const int64_t *coordinates, uint32_t count, void *value,
                                           uint64_t value_bytes);

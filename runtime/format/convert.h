@@ -94,22 +94,17 @@ void decodeFixed(const metate_quant &quant, const Raw *raw, uint64_t count, Floa
     values[i] = Float(std::make_signed_t<Raw>((raw[i] ^ sign) - sign)) * scale;
 }
 
-// `Int` is what the steps are held in.
+// A count of steps beyond `Int`, and no number, are stored as 0.
 template <typename Raw, typename Float, typename Int>
 void encodeFixed(const metate_quant &quant, const Float *values, uint64_t count, Raw *raw) {
-  constexpr Int most = Int(~std::make_unsigned_t<Int>(0) >> 1), least = -most - 1;
-  const Float steps = Float(1 / quant.scale), low = Float(least);
-  const Float high = Float(0.5) - low - Float(1); // from here on it rounds to more than the most
+  const Float steps = Float(1 / quant.scale), half = Float(0.5);
+  const Float beyond = Float(~std::make_unsigned_t<Int>(0) >> 1) + half;
   for (uint64_t i = 0; i < count; ++i) {
     Float number = values[i] * steps;
-    number = number == number ? number : Float(0);
-    number = number > low ? number : low;
-    bool beyond = number >= high;
-    number = beyond ? Float(0) : number;
+    number = number < beyond && -number < beyond ? number : Float(0);
     Int whole = Int(number);
     Float rest = number - Float(whole);
-    whole += Int(rest >= Float(0.5)) - Int(rest <= Float(-0.5));
-    raw[i] = Raw(beyond ? most : whole);
+    raw[i] = Raw(whole + Int(rest >= half) - Int(rest <= -half));
   }
 }
 

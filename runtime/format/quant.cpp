@@ -199,7 +199,7 @@ template <typename Raw>
 void Packing::encode(const uint8_t *values, uint64_t count, Raw *raw) const {
   using Float = std::conditional_t<sizeof(Raw) == 8, double, float>;
   auto *floats = reinterpret_cast<const Float *>(values);
-  if (quant->kind == METATE_QUANT_FIXED && quant->bits > 32)
+  if (quant->kind == METATE_QUANT_FIXED && quant->bits >= 32)
     return encodeFixed<Raw, Float, std::conditional_t<sizeof(Raw) == 8, int64_t, int32_t>>(
         *quant, floats, count, raw);
   if (quant->kind == METATE_QUANT_FIXED)

@@ -75,11 +75,11 @@ struct QuantModel {
       volatile float steps = float(1 / quant.scale), times = float(number(given)) * steps;
       product = times;
     }
-    if (std::isnan(product))
+    if (!std::isfinite(product))
       return 0;
-    long double most = std::ldexp(1.0L, quant.bits <= 32 ? 31 : 63);
     long double whole = product < 0 ? -rounded(-product) : rounded(product);
-    whole = std::min(std::max(whole, -most), most - 1);
+    if (std::fabs(whole) >= std::ldexp(1.0L, quant.bits < 32 ? 31 : 63))
+      return 0;
     return uint64_t(int64_t(whole)) & lowest(quant.bits);
   }
 
@@ -171,6 +171,12 @@ struct QuantModel {
       if (quant.kind == METATE_QUANT_FLOAT)
         return value(sign * std::ldexp(1.0L + static_cast<long double>(random() % 9) / 8,
                                        highest() - bias() - int(random() % 2)));
+      if (random() & 1) // where counts of steps end
+        return (value(sign * static_cast<long double>(quant.scale) *
+                      (std::ldexp(1.0L, quant.bits < 32 ? 31 : 63) -
+                       static_cast<long double>(random() % 5) / 4)) +
+                random() % 5 - 2) &
+               lowest(8 * bytes());
       return value(sign * std::ldexp(static_cast<long double>(quant.scale), int(random() % 70)) *
                    (1 + static_cast<long double>(random() % 100) / 100));
     case 4: // about the smallest

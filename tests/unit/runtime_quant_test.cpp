@@ -227,8 +227,9 @@ TEST_F(QuantTest, valuesThatAreKnown) {
   EXPECT_EQ(stored(f, 1.1f), 1.0f);
   EXPECT_EQ(stored(f, 1.125f), 1.25f); // half away from zero
   EXPECT_EQ(stored(f, 63.75f), 63.75f);
-  EXPECT_EQ(stored(f, 64.0f), 0.0f);   // low bits
-  EXPECT_EQ(stored(f, 1e30f), 63.75f); // 2^31 - 1
+  EXPECT_EQ(stored(f, 64.0f), 0.0f);         // low bits
+  EXPECT_EQ(stored(f, 536870880.0f), 32.0f); // 2^31 - 128 of them, in f32 the last
+  EXPECT_EQ(stored(f, 536870912.0f), 0.0f);  // 2^31
   EXPECT_EQ(stored(f, -1e30f), 0.0f);
   EXPECT_EQ(stored(f, std::nanf("")), 0.0f);
   EXPECT_EQ(stored(h, 1.0f / 3), 0.333251953125f); // as a half
