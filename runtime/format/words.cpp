@@ -89,30 +89,8 @@ const char *bitsProblem(const metate_tree_type *type, uint32_t word, uint64_t *u
   return nullptr;
 }
 
-// Does the word hold the background of this member, of one that shares its exponent those of all?
-bool holdsBackground(const metate_tree_type *type, uint32_t member, uint64_t word,
-                     uint32_t perWord) {
-  const metate_level *levels = levelsOf(type);
-  const metate_quant &quant = *quantOf(type, member);
-  uint64_t bytes = levels[member].cell_bytes, stored = word;
-  uint32_t joined[64], count = 0;
-  uint8_t values[64 * sizeof(double)];
-  Packing packing(type, member);
-  if (quant.flags & METATE_QUANT_SHARED) {
-    for (uint32_t at = member; at < type->level_count && levels[at].parent == levels[member].parent;
-         ++at)
-      if (quantOf(type, at)->group == quant.group) {
-        memcpy(values + count * bytes, backgroundOf(type, at), bytes);
-        joined[count++] = at;
-      }
-    packing.join(joined, count);
-  } else {
-    memcpy(values, backgroundOf(type, member), bytes);
-  }
-  packing.write({reinterpret_cast<uint8_t *>(&stored), 0}, perWord, values, 0);
-  return stored == word;
-}
-
+// A member's background is the value of its bits, of all elements of a quant_array's word. Members that share an exponent are
+// stored together, each perhaps rounded further than alone.
 const char *backgroundProblem(const metate_tree_type *type, uint32_t level, uint64_t used) {
   const metate_level *levels = levelsOf(type);
   uint32_t perWord = levels[level].kind == METATE_LEVEL_QUANT_ARRAY ? levels[level].slot_cells : 1;
@@ -121,9 +99,12 @@ const char *backgroundProblem(const metate_tree_type *type, uint32_t level, uint
   if (word & ~used)
     return "its background has bits that are no member's";
   for (uint32_t at = level + 1; at < type->level_count && levels[at].parent == level; ++at) {
-    uint32_t group = quantOf(type, at)->group;
-    if ((group == METATE_NONE || group == at) && !holdsBackground(type, at, word, perWord))
-      return "its background is not its members'";
+    uint64_t bytes = levels[at].cell_bytes;
+    uint8_t values[64 * sizeof(double)];
+    Packing(type, at).read({reinterpret_cast<uint8_t *>(&word), 0}, perWord, values, bytes);
+    for (uint32_t k = 0; k < perWord && quantOf(type, at)->group == METATE_NONE; ++k)
+      if (memcmp(values + k * bytes, backgroundOf(type, at), bytes) != 0)
+        return "its background is not its members'";
   }
   return nullptr;
 }

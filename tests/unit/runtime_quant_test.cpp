@@ -390,7 +390,7 @@ Node tenth(const char *name) {
 }
 Node bit(const char *name) { return quantInt(name, 1, false, METATE_U8); }
 Node tiny(const char *name) {
-  return withBackground<double>(quantFloat(name, 4, 9, true, METATE_F64), {0.3});
+  return withBackground<double>(quantFloat(name, 4, 9, true, METATE_F64), {307.0 / 1024});
 }
 Node word(uint32_t word = 32) {
   uint64_t tinyBits = QuantModel(tiny("t")).encode(0x3fd3333333333333ull);
@@ -673,6 +673,32 @@ TEST_F(QuantTest, wordsOfInactiveCells) {
   EXPECT_EQ(active(tree, y, {-3, 17}), 0u);
 }
 
+// Backgrounds of members that share an exponent are stored together: the smaller one is rounded further than alone.
+TEST_F(QuantTest, backgroundsThatShareAnExponent) {
+  Node u = withBackground<float>(quantFloat("u", 6, 9, true, METATE_F32), {0.30078125f});
+  Node v = withBackground<float>(quantFloat("v", 6, 9, true, METATE_F32), {-100.0f});
+  Node all = shared({u, v});
+  std::vector<QuantModel> models;
+  std::vector<uint64_t> values = {0x3e9a0000, 0xc2c80000};
+  for (Node &node : all.children) {
+    node.quant.group = 0;
+    models.emplace_back(node);
+  }
+  int exponent = sharedExponent(models, values);
+  uint64_t word = uint64_t(exponent) | encodeAt(models[0], values[0], exponent) << 6 |
+                  encodeAt(models[1], values[1], exponent) << 15;
+  metate_type *type =
+      open(typeBlob({pointer("p", "i", {3}, {bitStruct(32, {all}, word)})}, "together"));
+  metate_tree *tree = make(type);
+  uint32_t level = member(type, "u");
+  EXPECT_EQ(read<float>(tree, level, {0}), 0.5f); // steps of 1/2
+  EXPECT_EQ(*static_cast<const float *>(memberOf(type, "u").background), 0.5f);
+  ASSERT_OK(write(tree, member(type, "v"), {0}, 0.0f));
+  EXPECT_EQ(read<float>(tree, level, {0}), 0.5f);
+  EXPECT_EQ(read<float>(tree, member(type, "v"), {1}), -100.0f);
+  EXPECT_OK(check(tree));
+}
+
 // Each contradiction a verifier must see, one at a time, with the hash made right.
 TEST_F(QuantTest, verifierSeesContradictions) {
   struct Parts {
@@ -820,7 +846,7 @@ TEST_F(QuantTest, verifierSeesContradictions) {
        }},
       {"not its members'",
        [](Parts &p) {
-         p.background(2)[5] = 1;
+         p.background(2)[1] = 1;
          p.level[2].flags = p.level[1].flags = p.level[0].flags = 0;
        }},
       {"not its members'",
