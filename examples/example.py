@@ -7,6 +7,7 @@ ti.ui.Window, draws while it runs, and calls show(). Nothing here computes.
 import argparse
 import pathlib
 import sys
+from collections.abc import Callable
 
 import metate as ti
 from metate.tools import imwrite, write_gif
@@ -15,13 +16,16 @@ FILMS = (".gif", ".webp")
 FRAME_RATE = 25  # of films
 
 
-def options(description: str, *, size: int, frames: int, size_help: str) -> argparse.Namespace:
+def options(
+    description: str, *, size: int, frames: int, size_help: str, more: Callable[[argparse.ArgumentParser], object] | None = None
+) -> argparse.Namespace:
     """Reads the command line: `size`, `frames`, `out` and `threads`.
 
     Args:
         description: the program's docstring.
         size: the default of --size; size_help says what it counts.
         frames: how many frames there are when no window is shown.
+        more: adds the program's own arguments.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=size, metavar="N", help=f"{size_help} (default {size})")
@@ -35,6 +39,8 @@ def options(description: str, *, size: int, frames: int, size_help: str) -> argp
         help="write the frames as FILE.gif or FILE.webp, or the last one as FILE.png or FILE.jpg",
     )
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="how many threads (default: all)")
+    if more is not None:
+        more(parser)
     parsed = parser.parse_args()
     if parsed.size < 1 or (parsed.frames is not None and parsed.frames < 1):
         parser.error("--size and --frames: expected at least 1")
