@@ -103,7 +103,14 @@ def rule_inputs_and_models():
 
 
 INPUTS, MODELS = rule_inputs_and_models()
-BLOCKS = "`bit_vectorize`: blocks in pointers as Taichi wants them, whose cells at the border are computed as well."
+BLOCKS = "`bit_vectorize`: blocks below a pointer as Taichi wants them, whose cells at the border are computed as well."
+NO_SUMS = dict.fromkeys(("taichi", "quadrants"), "gives 0 for every comparison of a sum in a loop of `bit_vectorize`")
+
+
+def vectorized(hand):
+    name, about = f"{SAID['life']}, 1 bit, bit_vectorize", {"headline": False, "note": BLOCKS}
+    yield case(f"{name}, sums", "automata:life_vectorized_sums", "life", "uint8", 1, 32, hand, absent=NO_SUMS, **about)
+    yield case(f"{name}, adders", "automata:life_vectorized_adders", "life", "uint8", 1, 32, hand, **about)
 
 
 def cases():
@@ -123,7 +130,4 @@ def cases():
                 headline=spelling == "if",
             )  # fmt: skip
         if kind == "life":
-            yield case(
-                f"{SAID[kind]}, 1 bit, bit_vectorize", "automata:life_vectorize", kind, "uint8", 1, 32, hand, headline=False,
-                note=BLOCKS,
-            )  # fmt: skip
+            yield from vectorized(hand)

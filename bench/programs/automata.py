@@ -132,21 +132,37 @@ def life_class(inputs, n, word):
     return made(Life(a, b).step, b)
 
 
-def life_vectorize(inputs, n, word):
+def blocks(inputs, n, word):
     """As Taichi wants it for `bit_vectorize`, in whose loops nothing may depend on the place of a cell: blocks of 64 x 64
-    cells, and around the grid some that are not active. Cells at the border come alive here; they are cleared at the end."""
+    cells, and around the grid some that are not active. Cells at the border come alive here; they are left out at the end."""
     size = 64
-    blocks = n // size + 2
-    a, b = (ti.field(ti.types.quant.int(1, False)) for _ in range(2))
-    for field in (a, b):
-        block = ti.root.pointer(ti.ij, blocks)
+    fields = [ti.field(ti.types.quant.int(1, False)) for _ in range(2)]
+    block = ti.root.pointer(ti.ij, n // size + 2)
+    for field in fields:
         block.dense(ti.ij, (size, size // word)).quant_array(ti.j, word, max_num_bits=word).place(field)
+    a, b = fields
 
     @ti.kernel
     def put(values: Cells):
         for i, j in ti.ndrange(n, n):
             a[i + size, j + size] = ti.cast(values[i, j], ti.i32)
-            b[i + size, j + size] = 0
+
+    @ti.kernel
+    def get(values: Cells):
+        for i, j in ti.ndrange((1, n - 1), (1, n - 1)):
+            values[i, j] = ti.cast(b[i + size, j + size], ti.u8)
+
+    def outputs():
+        found = np.zeros((n, n), np.uint8)
+        get(found)
+        return {"b": found}
+
+    put(np.ascontiguousarray(inputs["a"]))
+    return a, b, outputs
+
+
+def life_vectorized_sums(inputs, n, word):
+    a, b, outputs = blocks(inputs, n, word)
 
     @ti.kernel
     def step():
@@ -163,17 +179,29 @@ def life_vectorize(inputs, n, word):
             around += ti.cast(a[i + 1, j + 1], ti.u32)
             b[i, j] = (around == 3) | ((around == 2) & (a[i, j] == 1))
 
+    return {"step": step, "outputs": outputs}
+
+
+def life_vectorized_adders(inputs, n, word):
+    a, b, outputs = blocks(inputs, n, word)
+
     @ti.kernel
-    def get(values: Cells):
-        for i, j in ti.ndrange((1, n - 1), (1, n - 1)):
-            values[i, j] = ti.cast(b[i + size, j + size], ti.u8)
+    def step():
+        ti.loop_config(bit_vectorize=True)
+        for i, j in a:
+            # Ones and twos of the sums of three above, three below, and two at the sides.
+            p, q, r = a[i - 1, j - 1], a[i - 1, j], a[i - 1, j + 1]
+            ones_above, twos_above = p ^ q ^ r, (p & q) | (r & (p ^ q))
+            s, t, u = a[i + 1, j - 1], a[i + 1, j], a[i + 1, j + 1]
+            ones_below, twos_below = s ^ t ^ u, (s & t) | (u & (s ^ t))
+            v, w = a[i, j - 1], a[i, j + 1]
+            ones_sides, twos_sides = v ^ w, v & w
+            ones = ones_above ^ ones_below ^ ones_sides
+            carry = (ones_above & ones_below) | (ones_sides & (ones_above ^ ones_below))
+            odd = twos_above ^ twos_below ^ twos_sides ^ carry
+            one = odd ^ (odd & ((twos_above & twos_below) | (twos_sides & carry)))  # of the four twos
+            b[i, j] = one & (ones | a[i, j])
 
-    def outputs():
-        found = np.zeros((n, n), np.uint8)
-        get(found)
-        return {"b": found}
-
-    put(np.ascontiguousarray(inputs["a"]))
     return {"step": step, "outputs": outputs}
 
 

@@ -1,6 +1,7 @@
 """B10: automata of four and of sixteen states, in some of the ways in which users write them; see automata.py."""
 
 import ti
+
 from programs.automata import grids, made
 
 # -- cyclic, of four states: a cell takes the next one if one of its four neighbours has it -----------

@@ -195,7 +195,8 @@ private:
       to[x] = from[x] & 15, to[size + x] = from[x] >> 4;
   }
 
-  std::vector<std::uint8_t> planes; // of three rows: their even cells, their odd ones; 8 of 0 around
+  std::vector<std::uint8_t>
+      planes; // of three rows: their even cells, their odd ones; 8 of 0 around
   int oldest = 0;
 };
 

@@ -117,7 +117,8 @@ struct Fixed9 {
     constexpr float turn[3][3] = {{0.5f, 0.5f, 0}, {-0.5f, 0.5f, 0}, {0, 0.25f, 1}};
     for (int r = 0; r < 3; ++r)
       for (int c = 0; c < 3; ++c)
-        y[3 * r + c] = x[3 * r] * turn[0][c] + x[3 * r + 1] * turn[1][c] + x[3 * r + 2] * turn[2][c];
+        y[3 * r + c] =
+            x[3 * r] * turn[0][c] + x[3 * r + 1] * turn[1][c] + x[3 * r + 2] * turn[2][c];
   }
   static Stored encode(const float *x) {
     Stored s = 0;
@@ -225,9 +226,7 @@ private:
 // A fixed one of 13 bits that counts sixteenths: 4 more of them.
 struct FixedMember {
   static constexpr int bits = 13;
-  static std::uint32_t added(std::uint32_t word) {
-    return (word & ~8191u) | ((word + 4) & 8191);
-  }
+  static std::uint32_t added(std::uint32_t word) { return (word & ~8191u) | ((word + 4) & 8191); }
   static float read(std::uint32_t word) { return float(whole<0, 13>(word)) * (1.0f / 16); }
   static std::uint32_t made(float value) { return std::uint32_t(nearest(value * 16)) & 8191; }
 };
@@ -248,7 +247,8 @@ struct FloatMember {
     return word >> 18 & 1 ? -size : size;
   }
   static std::uint32_t made(float value) {
-    std::uint32_t all = std::bit_cast<std::uint32_t>(value), sign = all >> 31, size = all & 0x7fffffff;
+    std::uint32_t all = std::bit_cast<std::uint32_t>(value), sign = all >> 31,
+                  size = all & 0x7fffffff;
     // The least number is 2^-42; below 2^-30 steps are as large.
     std::uint32_t small = std::uint32_t(std::int32_t(std::bit_cast<float>(size) * 0x1p42f + 0.5f));
     std::uint32_t normal = ((size + 1024) >> 11) - ((127 - 31) << 12);
@@ -332,7 +332,8 @@ public:
         for (std::int64_t p = begin; p < end; ++p) {
           std::atomic_ref<std::uint32_t> word(x[Kind::wordOf(at[p])]);
           std::uint32_t old = word.load(std::memory_order_relaxed);
-          while (!word.compare_exchange_weak(old, Kind::added(old, at[p]), std::memory_order_relaxed))
+          while (
+              !word.compare_exchange_weak(old, Kind::added(old, at[p]), std::memory_order_relaxed))
             ;
         }
       });
