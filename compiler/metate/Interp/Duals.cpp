@@ -1,5 +1,6 @@
 //===- Duals.cpp - derivatives along a direction, beside values -*- C++ -*-===//
 #include "metate/Interp/Duals.h"
+
 #include "metate/Dialect/Derivative.h"
 #include "metate/Dialect/Quant.h"
 #include "metate/Interp/Machine.h"

@@ -1,5 +1,6 @@
 //===- Launch.cpp - arguments of one launch ---------------------*- C++ -*-===//
 #include "metate/Interp/Launch.h"
+
 #include "metate/Dialect/Derivative.h"
 
 #include "llvm/ADT/MapVector.h"
