@@ -53,6 +53,10 @@ FILMS = {
     "mass_spring": (None, 160, 1),
     "billiards": (None, 40, 1),
     "fit": (None, 100, 2),
+    "life": (128, 120, 2),
+    "quant_smoke": (None, 120, 3),
+    "quant_mpm": (None, 120, 3),
+    "light_field": (None, 80, 2),
 }
 
 

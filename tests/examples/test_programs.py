@@ -22,6 +22,7 @@ FILMED = {
     *("cornell_box", "differential_evolution", "euler_fluid", "implicit_fem", "karman", "marching_squares", "pbf", "physarum"),
     *("poisson_disk", "reaction_diffusion", "sph", "wave_inverse", "diffmpm"),
     *("billiards", "fit", "mass_spring"),
+    *("life", "light_field", "quant_mpm", "quant_smoke"),
 }
 SIZES = {
     "fractal": 32,
@@ -89,11 +90,15 @@ CHECKED_FILMS = {
     "fit": (6, ()),
     "implicit_fem": (3, ()),
     "karman": (24, ()),
+    "life": (64, ()),
+    "light_field": (4, ()),
     "marching_squares": (8, ("begin[at] = ", "end[at] = ")),
     "mass_spring": (1, ()),
     "pbf": (24, ("members[at[0], at[1], slot] = k", "neighbour[k, found] = other")),
     "physarum": (12, ()),
     "poisson_disk": (8, ()),
+    "quant_mpm": (8, ()),
+    "quant_smoke": (10, ()),
     "reaction_diffusion": (12, ()),
     "sph": (24, ("members[at[0], at[1], slot] = k",)),
     "wave_inverse": (10, ()),
