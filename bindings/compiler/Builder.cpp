@@ -311,6 +311,12 @@ template <typename Class> void bindMemory(Class &builder) {
              self.store(reference, value, what);
              check(self);
            })
+      .def("store_together",
+           [](KernelBuilder &self, const std::vector<Reference> &references,
+              const std::vector<KernelValue> &values, const std::string &what) {
+             self.storeTogether(references, values, what);
+             check(self);
+           })
       .def(
           "atomic",
           [](KernelBuilder &self, const std::string &op, const Reference &reference,

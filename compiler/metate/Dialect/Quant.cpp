@@ -235,12 +235,22 @@ static bool anyWord(ArrayRef<Attribute> nodes, function_ref<bool(BitStructAttr)>
   return false;
 }
 
-bool metate::sharesExponent(TreeType tree, StringRef member) {
-  return anyWord(tree.getBranches(), [&](BitStructAttr word) {
-    return llvm::any_of(packedPlaces(word), [&](const PackedPlace &one) {
-      return one.group >= 0 && one.place.getName() == member;
-    });
+SmallVector<PlaceAttr> metate::sharersOf(TreeType tree, StringRef member) {
+  SmallVector<PlaceAttr> found;
+  anyWord(tree.getBranches(), [&](BitStructAttr word) {
+    for (Attribute child : word.getChildren()) {
+      auto group = dyn_cast<SharedExponentAttr>(child);
+      SmallVector<PlaceAttr> places = group ? sharedPlaces(group) : SmallVector<PlaceAttr>();
+      if (llvm::any_of(places, [&](PlaceAttr place) { return place.getName() == member; }))
+        found = places;
+    }
+    return !found.empty();
   });
+  return found;
+}
+
+bool metate::sharesExponent(TreeType tree, StringRef member) {
+  return !sharersOf(tree, member).empty();
 }
 
 //===-- values --------------------------------------------------------------===//

@@ -60,6 +60,8 @@ llvm::SmallVector<PackedPlace> packedPlaces(BitStructAttr word);
 
 /// Is it a float that shares its exponent in this tree?
 bool sharesExponent(TreeType tree, llvm::StringRef member);
+/// The members with which it does, itself among them; empty: with none.
+llvm::SmallVector<PlaceAttr> sharersOf(TreeType tree, llvm::StringRef member);
 
 } // namespace metate
 

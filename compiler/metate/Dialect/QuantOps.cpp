@@ -78,6 +78,27 @@ LogicalResult LoadSharedOp::verify() {
   return success();
 }
 
+LogicalResult StoreSharedOp::verify() {
+  FailureOr<TreePath> path = verifyMember(*this);
+  if (failed(path))
+    return failure();
+  SmallVector<PlaceAttr> group = sharersOf(getTreeType(), getPath());
+  SmallVector<StringRef> members;
+  for (Attribute member : getMembers())
+    members.push_back(cast<StringAttr>(member).getValue());
+  bool isFit = members.size() >= 2 && members.size() == getValues().size() && members[0] == getPath();
+  for (auto [k, member] : llvm::enumerate(members)) {
+    const auto *found = llvm::find_if(group, [&](PlaceAttr place) { return place.getName() == member; });
+    isFit &= found != group.end() && !llvm::is_contained(ArrayRef(members).take_front(k), member) &&
+             getValues()[k].getType() == QuantFormat::of(found->getType())->compute;
+    if (!isFit)
+      break;
+  }
+  if (!isFit)
+    return emitOpError("(QU5) expected members of one group that shares an exponent, each once, with a value each");
+  return success();
+}
+
 /// (QU4): the word is that of a quant_array.
 template <typename Op> static LogicalResult verifyWord(Op op) {
   FailureOr<TreePath> path = verifyMember(op);

@@ -50,6 +50,21 @@ def Metate_LoadSharedOp : Metate_CellOp<"load_shared", ["namesCell", "readsMembe
   let assemblyFormat = "$tree `[` $path `]` `[` $coordinates `]` attr-dict `:` type($tree) `->` type($value)";
 }
 
+def Metate_StoreSharedOp : Metate_CellOp<"store_shared", ["namesCell", "writesMember"], [AttrSizedOperandSegments], "getCoordinates()",
+    "!getActive()"> {
+  let summary = "writes several floats that share an exponent, together; activates the cell";
+  let description = [{
+    `metate.store_shared %a, %b, %f["u"]["u", "v"][%i] : f32, f32, !metate.tree<...>`: what an assignment to a vector is. Others of the group keep their
+    values, encoded anew. Constraints C1 and C2 of load, for the first member. (QU5): the members are two or more of one group, each once, with a value of
+    the compute type each; the path is the first.
+  }];
+  let arguments = (ins Variadic<AnyFloat>:$values, Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, StrArrayAttr:$members,
+    Variadic<Index>:$coordinates, UnitAttr:$active);
+  let assemblyFormat = [{
+    $values `,` $tree `[` $path `]` $members `[` $coordinates `]` (`active` $active^)? attr-dict `:` type($values) `,` type($tree)
+  }];
+}
+
 def Metate_LoadWordOp : Metate_CellOp<"load_word", ["namesCell", "readsMember"]> {
   let summary = "reads the word of a quant_array that an element is in";
   let description = [{

@@ -177,6 +177,9 @@ public:
   KernelValue load(const Reference &reference);
   /// Stores with a cast to the place's type; a lossy one to a local warns.
   void store(const Reference &reference, const KernelValue &value, llvm::StringRef what);
+  /// As a store of each; members that share an exponent are stored together.
+  void storeTogether(llvm::ArrayRef<Reference> references, llvm::ArrayRef<KernelValue> values,
+                     llvm::StringRef what);
   /// Read-modify-write by "add", "sub", "mul", "min", "max", "and", "or",
   /// "xor": the old value. Indivisible where other workers see the place.
   KernelValue atomic(llvm::StringRef op, const Reference &reference, const KernelValue &value);
@@ -378,6 +381,8 @@ private:
                        llvm::SmallVectorImpl<mlir::Value> &result);
   bool leavesInactive(const Reference &reference) const;
   void storeMember(const Reference &reference, mlir::Value value);
+  /// Runs `store`, told whether the cell is active, where the cell need not stay inactive.
+  void guardStore(const Reference &reference, llvm::function_ref<void(bool active)> store);
   mlir::Value atomicOfMember(mlir::arith::AtomicRMWKind kind, const Reference &reference,
                              mlir::Value value, bool subtracts);
   //===-- Quantised.cpp: members that are stored as something else -----------===//

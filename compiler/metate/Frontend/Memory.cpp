@@ -133,20 +133,25 @@ bool KernelBuilder::leavesInactive(const Reference &reference) const {
   });
 }
 
-void KernelBuilder::storeMember(const Reference &reference, Value value) {
+void KernelBuilder::guardStore(const Reference &reference, function_ref<void(bool)> store) {
   bool isGuarded = !reference.isActive && leavesInactive(reference);
   if (isGuarded) {
     Value active =
         IsActiveOp::create(builder, loc(), reference.base, reference.path, reference.indices);
     beginIf({active, DataType(METATE_U1)});
   }
-  if (reference.quantised)
-    storeQuantised(reference, value, isGuarded || reference.isActive);
-  else
-    StoreOp::create(builder, loc(), value, reference.base, reference.path, reference.indices,
-                    componentValues(reference), isGuarded || reference.isActive);
+  store(isGuarded || reference.isActive);
   if (isGuarded)
     endIf();
+}
+
+void KernelBuilder::storeMember(const Reference &reference, Value value) {
+  guardStore(reference, [&](bool active) {
+    if (reference.quantised)
+      return storeQuantised(reference, value, active);
+    StoreOp::create(builder, loc(), value, reference.base, reference.path, reference.indices,
+                    componentValues(reference), active);
+  });
 }
 
 /// The old value; where the cell has to stay inactive and is, what it reads as.

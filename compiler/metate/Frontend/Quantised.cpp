@@ -64,6 +64,48 @@ void KernelBuilder::storeQuantised(const Reference &reference, Value value, bool
                   ValueRange(), active);
 }
 
+/// Different members of one group, in one cell.
+static bool areOfOneGroup(ArrayRef<Reference> references) {
+  const Reference &first = references.front();
+  if (references.size() < 2 || !first.quantised)
+    return false;
+  SmallVector<PlaceAttr> group = sharersOf(cast<TreeType>(first.base.getType()), first.path);
+  for (auto [k, one] : llvm::enumerate(references)) {
+    bool isIn = one.quantised && one.base == first.base && one.indices == first.indices &&
+                llvm::any_of(group, [&, path = StringRef(one.path)](PlaceAttr place) {
+                  return place.getName() == path;
+                });
+    for (const Reference &other : references.take_front(k))
+      isIn &= other.path != one.path;
+    if (!isIn)
+      return false;
+  }
+  return true;
+}
+
+void KernelBuilder::storeTogether(ArrayRef<Reference> references, ArrayRef<KernelValue> values,
+                                  StringRef what) {
+  if (references.empty() || !areOfOneGroup(references)) {
+    for (auto [reference, value] : llvm::zip(references, values))
+      store(reference, value, what);
+    return;
+  }
+  SmallVector<Value> converted;
+  SmallVector<StringRef> members;
+  for (auto [reference, value] : llvm::zip(references, values)) {
+    KernelValue one = convert(value, reference.type, what);
+    if (!one)
+      return;
+    converted.push_back(one.ir);
+    members.push_back(reference.path);
+  }
+  const Reference &first = references.front();
+  guardStore(first, [&](bool active) {
+    StoreSharedOp::create(builder, loc(), converted, first.base, first.path,
+                          builder.getStrArrayAttr(members), first.indices, active);
+  });
+}
+
 Value KernelBuilder::atomicOfQuantised(Kind kind, const Reference &reference, Value value,
                                        bool subtracts, bool active) {
   std::optional<Kind> onBits = kindOnBits(kind, *QuantFormat::of(reference.quantised));

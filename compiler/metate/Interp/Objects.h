@@ -185,7 +185,12 @@ public:
   /// The cell is active.
   void write(int node, const Coordinates &coordinates, Components value);
   /// Of a quantised member: the bits of this value, and with them those of the members that share its exponent.
-  void assign(int node, const Coordinates &coordinates, uint64_t value);
+  void assign(int node, const Coordinates &coordinates, uint64_t value) {
+    std::pair<int, uint64_t> one(node, value);
+    assign(llvm::ArrayRef<std::pair<int, uint64_t>>(one), coordinates);
+  }
+  /// The same of several members of one group.
+  void assign(llvm::ArrayRef<std::pair<int, uint64_t>> given, const Coordinates &coordinates);
   /// Cells of a member or level that are active now, in ascending order; -1: the root's.
   std::vector<Coordinates> cells(int node) const;
   /// First cells of the slots of a level with a pool, in ascending order.

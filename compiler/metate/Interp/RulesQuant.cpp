@@ -45,6 +45,25 @@ static void update(Machine &machine, UpdateOp op) {
   machine.set(op, old);
 }
 
+/// Several members that share an exponent.
+static void storeShared(Machine &machine, StoreSharedOp op) {
+  CellPlace place(machine, op);
+  if (!prepareWrite(machine, op, place, op.getActive()))
+    return;
+  SmallVector<std::pair<int, uint64_t>> given;
+  for (auto [member, value] : llvm::zip(op.getMembers(), op.getValues())) {
+    int node = place.tree.shape.find(cast<StringAttr>(member).getValue());
+    given.push_back({node, machine.bits(value)});
+    const auto &info = place.tree.shape.nodes[node];
+    if (machine.checks.quantRange)
+      checkStored(machine, op, info.place.getType(), *info.format, given.back().second);
+  }
+  place.tree.assign(given, place.at);
+  for (auto [node, value] : given)
+    machine.noteWrite(op, place.tree, node, place.at, place.tree.read(node, place.at),
+                      /*isAtomic=*/false);
+}
+
 //===-- words ---------------------------------------------------------------===//
 
 /// Calls `visit` with the place of each element of the word and where its bits begin.
@@ -87,6 +106,7 @@ void interp::addQuantRules(RuleTable &table) {
   addRule<EncodeOp, encodeValue>(table);
   addRule<LoadSharedOp, loadShared>(table);
   addRule<UpdateOp, update>(table);
+  addRule<StoreSharedOp, storeShared>(table);
   addRule<LoadWordOp, loadWord>(table);
   addRule<StoreWordOp, storeWord>(table);
 }

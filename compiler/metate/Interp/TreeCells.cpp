@@ -297,19 +297,23 @@ void Tree::write(int node, const Coordinates &coordinates, Components value) {
   written[node].insert(coordinates);
 }
 
-void Tree::assign(int node, const Coordinates &coordinates, uint64_t value) {
+void Tree::assign(ArrayRef<std::pair<int, uint64_t>> given, const Coordinates &coordinates) {
+  auto [node, value] = given.front();
   SmallVector<int> members = shape.sharers(node);
   SmallVector<QuantFormat> formats;
   SmallVector<uint64_t> all;
   for (int member : members) {
     formats.push_back(*shape.nodes[member].format);
-    all.push_back(member == node ? value : shape.shownBits(member, read(member, coordinates)[0]));
+    const auto *found = llvm::find_if(given, [&](auto &one) { return one.first == member; });
+    all.push_back(found != given.end() ? found->second
+                                       : shape.shownBits(member, read(member, coordinates)[0]));
   }
   if (shape.nodes[node].group < 0)
     return write(node, coordinates, {quantise(formats[0], value).bits});
   for (auto [member, stored] : llvm::zip(members, quantiseTogether(formats, all)))
     values[member][coordinates] = {stored.bits};
-  written[node].insert(coordinates);
+  for (auto [member, number] : given)
+    written[member].insert(coordinates);
 }
 
 //===-- sets ----------------------------------------------------------------===//

@@ -90,6 +90,14 @@ private:
 
 /// C's type of one scalar in memory; half-sized floats are their bits.
 llvm::StringRef staticScalar(uint32_t dtype);
+/// "f32"; and how a type that C lacks is spelled in bits.
+llvm::StringRef staticDtype(uint32_t dtype);
+llvm::StringRef staticDtypeNote(uint32_t dtype);
+
+/// Of the header: what accessors of quantised members call, or nothing where there are none.
+llvm::StringRef staticMemberHelpers(const StaticModule &module);
+/// Of the header: a type's members, of which each cell is always there.
+std::string staticMembers(const StaticType &type);
 
 /// The generated header's text. `math`: the object calls functions of libm.
 std::string staticHeader(const StaticModule &module, bool math);

@@ -28,7 +28,7 @@ static std::string comment(StringRef text) {
   return safe;
 }
 
-static StringRef dtypeName(uint32_t dtype) {
+StringRef metate::staticDtype(uint32_t dtype) {
   static const char *const names[] = {"?",
 #define METATE_DTYPE(NAME, code, name, bits, KIND, type) #name,
                                       METATE_DTYPES(METATE_DTYPE)
@@ -37,8 +37,7 @@ static StringRef dtypeName(uint32_t dtype) {
   return names[dtype <= METATE_DTYPE_LAST ? dtype : 0];
 }
 
-/// How a type that C lacks is spelled in bits.
-static StringRef dtypeNote(uint32_t dtype) {
+StringRef metate::staticDtypeNote(uint32_t dtype) {
   if (dtype == METATE_U1)
     return ", each a byte of 0 or 1";
   if (dtype == METATE_F16 || dtype == METATE_BF16)
@@ -51,7 +50,7 @@ static void describeArray(llvm::raw_ostream &out, const StaticKernel &kernel,
                           const StaticParameter &parameter) {
   const metate_argument_info &info = kernel.arguments[parameter.argument];
   if (info.rank == 0) {
-    out << "one " << dtypeName(info.dtype) << dtypeNote(info.dtype);
+    out << "one " << staticDtype(info.dtype) << staticDtypeNote(info.dtype);
     return;
   }
   std::vector<std::string> shape, strides;
@@ -62,13 +61,13 @@ static void describeArray(llvm::raw_ostream &out, const StaticKernel &kernel,
       shape[other.dimension] = other.name;
     else if (other.argument == parameter.argument && other.kind == StaticParameter::Stride)
       strides.push_back(other.name);
-  out << dtypeName(info.dtype) << " array [" << llvm::join(shape, ", ") << "]";
+  out << staticDtype(info.dtype) << " array [" << llvm::join(shape, ", ") << "]";
   if (strides.empty())
     out << ", row-major without gaps";
   else
     out << ", from one to the next " << llvm::join(strides, ", ") << " elements of "
-        << dtypeName(info.dtype);
-  out << dtypeNote(info.dtype);
+        << staticDtype(info.dtype);
+  out << staticDtypeNote(info.dtype);
 }
 
 static std::string describe(const StaticModule &module, const StaticKernel &kernel,
@@ -82,19 +81,19 @@ static std::string describe(const StaticModule &module, const StaticKernel &kern
     out << "block of a tree '" << module.text(type.info->name) << "' (" << type.symbol
         << "_BYTES bytes)";
   } else if (info.kind == METATE_ARGUMENT_SCALAR) {
-    out << dtypeName(info.dtype);
+    out << staticDtype(info.dtype);
     if (info.dtype == METATE_U1)
       out << ", 0 or 1";
     else
-      out << (dtypeNote(info.dtype).empty() ? "" : ", as its 16 bits");
+      out << (staticDtypeNote(info.dtype).empty() ? "" : ", as its 16 bits");
   } else if (info.kind == METATE_ARGUMENT_VECTOR) {
-    out << dtypeName(info.dtype) << (info.element_rank == 2 ? " matrix of " : " vector of ")
+    out << staticDtype(info.dtype) << (info.element_rank == 2 ? " matrix of " : " vector of ")
         << info.rows;
     if (info.element_rank == 2)
       out << " x " << info.columns << ", row after row";
     else
       out << " elements";
-    out << dtypeNote(info.dtype);
+    out << staticDtypeNote(info.dtype);
   } else {
     describeArray(out, kernel, parameter);
   }
@@ -133,7 +132,7 @@ static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, boo
          "unless a\n"
       << " * kernel says that it may. */\n"
       << "#ifndef " << guard << "\n#define " << guard << "\n\n#include <stdint.h>\n\n"
-      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+      << staticMemberHelpers(module) << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
       << "struct metate_host;\nunion metate_slot;\n\n"
       << "#ifndef METATE_STATIC_MODULE_DEFINED\n#define METATE_STATIC_MODULE_DEFINED\n"
       << "/* A linked module, for libmetate: metate_module_open_static(device, m.descriptor, "
@@ -144,77 +143,6 @@ static void writeOpening(llvm::raw_ostream &out, const StaticModule &module, boo
       << "                            const struct metate_host *host);\n"
       << "  uint32_t entry_count;\n  uint32_t reserved;\n};\n#endif\n"
       << "extern const struct metate_static_module " << module.moduleSymbol() << ";\n";
-}
-
-static const metate_level *levelsOf(const metate_tree_type *type) {
-  return reinterpret_cast<const metate_level *>(type + 1);
-}
-
-/// The levels above a member, the root's first; empty where one of them has slots.
-static std::vector<const metate_level *> pathOf(const metate_tree_type *type, uint32_t member) {
-  std::vector<const metate_level *> path;
-  const metate_level *levels = levelsOf(type);
-  for (uint32_t at = levels[member].parent; at != METATE_NONE; at = levels[at].parent) {
-    if (levels[at].pool != METATE_NONE)
-      return {};
-    path.insert(path.begin(), &levels[at]);
-  }
-  return path;
-}
-
-/// " + (j / 4 % 8) * 16": where the cell of one level lies.
-static std::string cellOffset(llvm::ArrayRef<const metate_level *> path, unsigned depth) {
-  const metate_level &level = *path[depth];
-  std::string text;
-  uint64_t step = level.cell_bytes;
-  for (uint32_t k = level.axis_count; k-- > 0;) {
-    uint64_t inner = 1;
-    bool outermost = true;
-    for (auto [other, above] : llvm::enumerate(path))
-      for (uint32_t axis = 0; axis < above->axis_count; ++axis)
-        if (above->axes[axis] == level.axes[k] && other != depth)
-          other > depth ? void(inner *= above->extents[axis]) : void(outermost = false);
-    std::string index(1, char('i' + level.axes[k]));
-    if (inner > 1)
-      index += " / " + std::to_string(inner);
-    if (!outermost)
-      index += " % " + std::to_string(level.extents[k]);
-    text += " + " + (index.size() > 1 ? "(" + index + ")" : index) + " * " + std::to_string(step);
-    step *= level.extents[k];
-  }
-  return text;
-}
-
-/// The address of a member's elements, where all of them are always there.
-static void writeMember(llvm::raw_ostream &out, const StaticType &type, uint32_t number) {
-  const metate_level &member = levelsOf(type.blob)[number];
-  std::vector<const metate_level *> path = pathOf(type.blob, number);
-  StringRef name(reinterpret_cast<const char *>(type.blob) + member.name);
-  if (path.empty() || !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-    return;
-  uint64_t fixed = llvm::alignTo(
-      sizeof(metate_tree_header) + type.blob->pool_count * sizeof(metate_pool), METATE_BLOCK_ALIGN);
-  std::string offsets, parameters, shape;
-  for (unsigned depth = 0; depth < path.size(); ++depth) {
-    fixed += path[depth]->offset;
-    offsets += cellOffset(path, depth);
-  }
-  for (uint32_t k = 0; k < member.path_rank; ++k) {
-    uint64_t extent = 1;
-    for (const metate_level *level : path)
-      for (uint32_t axis = 0; axis < level->axis_count; ++axis)
-        extent *= level->axes[axis] == member.path_axes[k] ? level->extents[axis] : 1;
-    std::string index(1, char('i' + member.path_axes[k]));
-    parameters += ", int64_t " + index;
-    shape += (k ? ", " : "") + index + " < " + std::to_string(extent);
-  }
-  out << "/* Member '" << name << "' (" << dtypeName(member.dtype);
-  if (member.element_rank)
-    out << " x " << member.rows * member.columns;
-  out << dtypeNote(member.dtype) << (shape.empty() ? "" : "; " + shape) << "). */\n"
-      << "static inline " << staticScalar(member.dtype) << " *" << type.symbol << "_" << name
-      << "_at(void *block" << parameters << ") {\n  return (" << staticScalar(member.dtype)
-      << " *)(void *)((unsigned char *)block + " << fixed + member.offset << offsets << ");\n}\n";
 }
 
 static void writeType(llvm::raw_ostream &out, const StaticModule &module, const StaticType &type) {
@@ -238,9 +166,7 @@ static void writeType(llvm::raw_ostream &out, const StaticModule &module, const 
       << "/* Makes `bytes` bytes of memory a fresh tree: all background"
       << (pools ? ", nothing active. Fewer bytes hold fewer\n * active cells" : "") << ". */\n"
       << "int32_t " << type.symbol << "_reset(void *block, uint64_t bytes);\n";
-  for (uint32_t k = 0; k < type.blob->level_count; ++k)
-    if (levelsOf(type.blob)[k].kind == METATE_LEVEL_PLACE)
-      writeMember(out, type, k);
+  out << staticMembers(type);
 }
 
 /// In lines of at most 100 columns.

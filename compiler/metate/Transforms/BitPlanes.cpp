@@ -87,9 +87,10 @@ Planes PlaneBuilder::fromWord(Value packed, unsigned bits) {
   Planes result{{}, 0, (int64_t(1) << bits) - 1};
   for (unsigned k = 0; k < bits; ++k) {
     Value moved = shifted(packed, k, /*left=*/false);
-    // With one bit an element, all bits of the word are elements' bits.
-    bool isWhole = stride == 1;
-    result.bits.push_back(isWhole ? moved : logic("and", moved, ones()));
+    // With one bit an element, all bits of the word are elements' bits. Else the word is no plane before its other bits are gone.
+    if (stride != 1)
+      moved = arith::AndIOp::create(builder, loc, moved, ones());
+    result.bits.push_back(moved);
   }
   return result;
 }
@@ -177,11 +178,13 @@ std::optional<Planes> PlaneBuilder::multiply(const Planes &a, const Planes &b) {
 }
 
 std::optional<Planes> PlaneBuilder::bitwise(StringRef kind, const Planes &a, const Planes &b) {
-  unsigned count = std::max(a.bits.size(), b.bits.size());
+  bool isSigned = kind == "and" ? a.isSigned() && b.isSigned() : a.isSigned() || b.isSigned();
+  // Beside a sign, a number without one has a zero above its planes.
+  auto planes = [&](const Planes &x) { return x.bits.size() + (isSigned && !x.isSigned()); };
+  unsigned count = std::max(planes(a), planes(b));
   SmallVector<Value> bits;
   for (unsigned k = 0; k < count; ++k)
     bits.push_back(logic(kind, bitOf(a, k), bitOf(b, k)));
-  bool isSigned = kind == "and" ? a.isSigned() && b.isSigned() : a.isSigned() || b.isSigned();
   if (isSigned)
     return Planes{std::move(bits), -(int64_t(1) << (count - 1)), (int64_t(1) << (count - 1)) - 1};
   if (kind == "and") // no greater than the one without a sign

@@ -225,10 +225,22 @@ private:
       if (by)
         value = changed(kindOfValues(atomic.getKind(), *format), old, by);
     }
-    if (!value)
-      return;
+    if (auto together = dyn_cast<StoreSharedOp>(*op))
+      for (auto [member, one] : llvm::zip(together.getMembers(), together.getValues()))
+        checkStored(op, cast<StringAttr>(member).getValue(), one, builder);
+    if (value)
+      checkStored(op, access.path, value, builder);
+  }
+
+  /// What is stored in the member of this name, by an operation on its cell.
+  void checkStored(CellOpInterface op, StringRef path, Value value, OpBuilder &builder) {
+    CellAccess access = CellAccess::from(op);
+    Location loc = op.getLoc();
+    auto tree = cast<TreeType>(access.tree.getType());
+    Type type = findPath(tree, path)->place.getType();
+    std::optional<QuantFormat> format = QuantFormat::of(type, sharesExponent(tree, path));
     auto [least, most] = shownRange(*format);
-    ShownMember name = accessName(access.tree, access.path);
+    ShownMember name = accessName(access.tree, path);
     SmallVector<Value> shown = shownIndices(builder, loc, name, access.coordinates);
     std::string holes;
     for (size_t k = 0; k < shown.size(); ++k)

@@ -110,6 +110,8 @@ public:
   mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value bits, mlir::Value offset);
   /// Combines the decoded value with another; yields the old one.
   mlir::Value update(mlir::arith::AtomicRMWKind kind, mlir::Value value, mlir::Value offset);
+  /// Writes members, by their names, that share an exponent with this one.
+  void storeShared(llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> given, mlir::Value offset);
   /// The bits of the member's background; what `update` yields of it.
   mlir::Value background();
   mlir::Value shownBackground();
@@ -122,7 +124,8 @@ private:
   mlir::Value mask();
   mlir::Value extract(mlir::Value word, const layout::Node &member);
   mlir::Value insert(mlir::Value word, mlir::Value bits);
-  mlir::Value insertShared(mlir::Value word, mlir::Value value);
+  using NewValues = llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>>;
+  mlir::Value insertShared(mlir::Value word, NewValues given);
   /// Replaces the word by what it becomes; yields the old one.
   mlir::Value change(mlir::Value offset, Change changed);
 
@@ -136,7 +139,7 @@ private:
 
 /// Load, store, atomic; is_active, activate, deactivate; append, length, used, reserve.
 void addAccessPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
-/// Load_shared, load_word, store_word, update.
+/// Load_shared, store_shared, load_word, store_word, update.
 void addWordPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
 void addActivityPatterns(mlir::RewritePatternSet &patterns, KernelLayout &kernel);
 /// Many cells of a leaf at once: activate_leaf, deactivate_leaf, deactivate_word, is_leaf_full.

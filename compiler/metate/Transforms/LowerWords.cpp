@@ -84,8 +84,8 @@ Value WordAccess::insert(Value word, Value bits) {
   return arith::OrIOp::create(bytes.builder, bytes.loc, kept, shifted(bits));
 }
 
-/// The word with another value of a member that shares its exponent: all of the group are encoded anew.
-Value WordAccess::insertShared(Value word, Value value) {
+/// The word with other values of members that share an exponent: all of the group are encoded anew.
+Value WordAccess::insertShared(Value word, NewValues given) {
   OpBuilder &builder = bytes.builder;
   SmallVector<const layout::Node *> members;
   for (const layout::Node &other : site.argument.layout->nodes)
@@ -97,8 +97,10 @@ Value WordAccess::insertShared(Value word, Value value) {
   auto bitsAt = [](unsigned shift, unsigned count) { return ((uint64_t(1) << count) - 1) << shift; };
   for (const layout::Node *member : members) {
     formats.push_back(member->packed->format);
-    values.push_back(member == &node ? value
-                                     : expandDecode(builder, bytes.loc, extract(word, *member), formats.back()));
+    const auto *found = llvm::find_if(given, [&](auto &one) { return one.first == member->name; });
+    values.push_back(found != given.end()
+                         ? found->second
+                         : expandDecode(builder, bytes.loc, extract(word, *member), formats.back()));
     used |= bitsAt(member->packed->shift, member->packed->bits());
   }
   used |= bitsAt(packed.exponentShift, packed.format.exponentBits);
@@ -163,10 +165,14 @@ Value WordAccess::update(arith::AtomicRMWKind kind, Value value, Value offset) {
                     : combinePlain(builder, bytes.loc, kind, decoded(word), value,
                                    arith::FastMathFlags::none);
     if (packed.format.isShared)
-      return insertShared(word, now);
+      return insertShared(word, {{node.name, now}});
     return insert(word, expandEncode(builder, bytes.loc, now, packed.format));
   });
   return decoded(old);
+}
+
+void WordAccess::storeShared(NewValues given, Value offset) {
+  change(offset, [&](Value word) { return insertShared(word, given); });
 }
 
 Value WordAccess::background() {
@@ -196,6 +202,26 @@ struct LowerLoadShared : LayoutPattern<LoadSharedOp> {
     Value offset = offsetInSlot(kernel, rewriter, op, site);
     rewriter.replaceOp(op, offset ? word.load(offset)
                                   : site.address.read(op.getType(), body, otherwise).front());
+  }
+};
+
+struct LowerStoreShared : LayoutPattern<StoreSharedOp> {
+  using LayoutPattern::LayoutPattern;
+  void lower(StoreSharedOp op, ConversionPatternRewriter &rewriter) const override {
+    CellSite site(kernel, rewriter, op);
+    WordAccess word(site, kernel.wordOwners.contains(op));
+    SmallVector<std::pair<StringRef, Value>> given;
+    for (auto [member, value] : llvm::zip(op.getMembers(), op.getValues()))
+      given.push_back({cast<StringAttr>(member).getValue(), value});
+    auto body = [&](Value offset) -> SmallVector<Value> {
+      word.storeShared(given, offset);
+      return {};
+    };
+    if (Value offset = offsetInSlot(kernel, rewriter, op, site))
+      body(offset);
+    else
+      site.address.visitActive({}, body, [] { return SmallVector<Value>(); });
+    rewriter.eraseOp(op);
   }
 };
 
@@ -252,5 +278,5 @@ struct LowerUpdate : LayoutPattern<UpdateOp> {
 } // namespace
 
 void metate::addWordPatterns(RewritePatternSet &patterns, KernelLayout &kernel) {
-  patterns.add<LowerLoadShared, LowerLoadWord, LowerStoreWord, LowerUpdate>(kernel);
+  patterns.add<LowerLoadShared, LowerStoreShared, LowerLoadWord, LowerStoreWord, LowerUpdate>(kernel);
 }

@@ -143,8 +143,11 @@ static bool tells(const Axis &axis, ArrayRef<BlockArgument> names) {
   if (names.size() == 1 && axis.difference == 0 && coefficientOf(names[0]) % 2 == 1)
     return true;
   SmallVector<BlockArgument> digits(names);
-  llvm::sort(digits,
-             [&](BlockArgument a, BlockArgument b) { return coefficientOf(a) < coefficientOf(b); });
+  // Of equal steps the one of fewer values first: of one value it is no digit.
+  auto order = [&](BlockArgument variable) {
+    return std::pair(coefficientOf(variable), spanOf(variable).value_or(mostSpan));
+  };
+  llvm::sort(digits, [&](BlockArgument a, BlockArgument b) { return order(a) < order(b); });
   int64_t span = axis.difference; // of the digits so far
   for (BlockArgument digit : digits) {
     std::optional<int64_t> own = spanOf(digit);

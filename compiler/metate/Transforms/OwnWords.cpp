@@ -41,29 +41,37 @@ static Attribute wordOf(const TreePath &path) {
   return found == children.end() ? Attribute() : *found;
 }
 
-/// Coordinates that differ only where the words do; nullopt where that is not known. Of a quant_array those of the axes that
-/// other levels split, in these levels' cells.
-static std::optional<SmallVector<Value>> wordPlace(const TreePath &path, OperandRange coordinates) {
+std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path, OperandRange coordinates) {
   SmallVector<Value> place;
   auto packed = dyn_cast<QuantArrayAttr>(path.levels.back());
   if (!packed)
     return llvm::to_vector(coordinates);
   SmallVector<unsigned> own = levelAxes(path.levels.back());
-  for (auto [axis, coordinate] : llvm::zip(path.axes, coordinates)) {
-    if (!llvm::is_contained(own, axis)) {
+  int64_t elements = packed.getWord() / QuantFormat::of(path.place.getType())->bits;
+  bool hasWholeRows = packed.getExtents().back() % elements == 0;
+  for (auto [k, axis] : llvm::enumerate(path.axes)) {
+    Value coordinate = coordinates[k];
+    bool isLast = axis == own.back();
+    if (!llvm::is_contained(own, axis) || (hasWholeRows && !isLast)) {
       place.push_back(coordinate);
       continue;
     }
-    unsigned k = llvm::find(path.axes, axis) - path.axes.begin();
+    // A block of cells and a cell in it: the block, of words or of other levels' cells.
     int64_t within = packed.getExtents()[llvm::find(own, axis) - own.begin()];
-    if (within == path.extents[k])
-      continue; // the quant_array alone
-    // A block of cells and a cell in it: the block.
-    std::optional<std::pair<LinearForm, LinearForm>> parts = LinearForm::of(coordinate).divide(within);
-    if (!parts || parts->first.terms.size() != 1 || parts->first.terms[0].second != 1 ||
-        parts->first.constant != 0)
-      return std::nullopt;
-    place.push_back(parts->first.terms[0].first);
+    auto block = [&](int64_t size) -> Value {
+      auto parts = LinearForm::of(coordinate).divide(size);
+      bool isVariable = parts && parts->first.terms.size() == 1 && parts->first.terms[0].second == 1 &&
+                        parts->first.constant == 0;
+      return isVariable ? parts->first.terms[0].first : Value();
+    };
+    if (Value word = hasWholeRows && isLast ? block(elements) : Value())
+      place.push_back(word);
+    else if (within != path.extents[k]) { // other levels split the axis, too
+      Value cell = block(within);
+      if (!cell)
+        return std::nullopt;
+      place.push_back(cell);
+    }
   }
   return place;
 }

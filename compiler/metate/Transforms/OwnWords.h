@@ -2,9 +2,13 @@
 #ifndef METATE_TRANSFORMS_OWNWORDS_H
 #define METATE_TRANSFORMS_OWNWORDS_H
 
-#include "metate/Dialect/Metate.h"
+#include "metate/Dialect/Tree.h"
 
 namespace metate {
+
+/// Coordinates that differ only where the words do in which the member's elements are; nullopt where these are not known. Fewer
+/// than the words have are no wrong answer: they tell less of them apart.
+std::optional<llvm::SmallVector<mlir::Value>> wordPlace(const TreePath &path, mlir::OperandRange coordinates);
 
 /// Writes of quantised members of whose words no other iteration of their task writes any member: in serial tasks all. After
 /// metate-offload.

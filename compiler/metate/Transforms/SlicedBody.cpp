@@ -12,6 +12,7 @@
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -110,6 +111,8 @@ bool SlicedBody::writeOp(Operation *op) {
     return writeLoad(load);
   if (auto store = dyn_cast<StoreOp>(op))
     return writeStore(store);
+  if (isa<AtomicOp, memref::AtomicRMWOp>(op))
+    return writeSum(op);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return writeIf(branch);
   bool isSame = llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -416,6 +419,43 @@ bool SlicedBody::writeLoad(LoadOp op) {
     }
   }
   return setPlanes(op.getValue(), at.fromWord(word, access.bits));
+}
+
+/// What all elements add to one place: as often each plane's weight as it has bits.
+bool SlicedBody::writeSum(Operation *op) {
+  auto cell = dyn_cast<AtomicOp>(op);
+  Value value = cell ? cell.getValue() : cast<memref::AtomicRMWOp>(op).getValue();
+  auto kind = cell ? cell.getKind() : cast<memref::AtomicRMWOp>(op).getKind();
+  if (kind != arith::AtomicRMWKind::addi || !op->use_empty() || !isa<IntegerType>(value.getType()) ||
+      value.getType().getIntOrFloatBitWidth() < 32)
+    return fail("an atomic operation in it is no sum of integers");
+  for (Value operand : op->getOperands())
+    if (operand != value && numberOf(operand).kind != Number::Same)
+      return fail("it adds to other places for other elements");
+  std::optional<Planes> planes = planesOf(value);
+  if (!planes)
+    return fail("a value in it is neither a small integer nor a constant");
+  Type type = value.getType();
+  Value sum;
+  for (auto [k, plane] : llvm::enumerate(planes->bits)) {
+    Value counted = mask ? at.logic("and", plane, mask) : plane;
+    Value count = math::CtPopOp::create(builder, at.loc, counted);
+    if (at.width < type.getIntOrFloatBitWidth())
+      count = arith::ExtUIOp::create(builder, at.loc, type, count);
+    else if (at.width > type.getIntOrFloatBitWidth())
+      count = arith::TruncIOp::create(builder, at.loc, type, count);
+    bool isSign = planes->isSigned() && k + 1 == planes->bits.size();
+    int64_t weight = (isSign ? -1 : 1) * (int64_t(1) << k);
+    Value factor = arith::ConstantOp::create(builder, at.loc, builder.getIntegerAttr(type, weight));
+    Value part = weight == 1 ? count : arith::MulIOp::create(builder, at.loc, count, factor).getResult();
+    sum = sum ? arith::AddIOp::create(builder, at.loc, sum, part).getResult() : part;
+  }
+  if (!sum)
+    return true; // it adds nothing
+  IRMapping own = mapping;
+  own.map(value, sum);
+  builder.clone(*op, own);
+  return true;
 }
 
 bool SlicedBody::writeStore(StoreOp op) {

@@ -64,6 +64,7 @@ private:
   bool writeIf(mlir::scf::IfOp op);
   bool writeLoad(LoadOp op);
   bool writeStore(StoreOp op);
+  bool writeSum(mlir::Operation *op);
   bool setPlanes(mlir::Value result, std::optional<Planes> planes);
   mlir::Value toIndex(mlir::Value integer);
   llvm::SmallVector<mlir::Value> coordinatesOf(CellOpInterface op, const ElementAccess &access, int64_t words);

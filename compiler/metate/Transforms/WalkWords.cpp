@@ -11,6 +11,8 @@
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Transforms/OwnPlaces.h"
+#include "metate/Transforms/OwnWords.h"
 #include "metate/Transforms/Passes.h"
 #include "metate/Transforms/SlicedBody.h"
 
@@ -25,7 +27,7 @@ using namespace mlir;
 using namespace metate;
 
 /// Operations of all elements of a word together that are written out.
-static constexpr size_t mostWritten = 512;
+static constexpr size_t mostOfElements = 512;
 
 namespace {
 /// A loop along the elements of words: the last dimension of a parallel loop, or one in order.
@@ -37,7 +39,7 @@ struct ElementLoop {
       return ElementLoop{op};
     auto serial = dyn_cast<scf::ForOp>(op);
     if (serial && serial.getNumResults() == 0 && getConstantIntValue(serial.getStep()) == 1 &&
-        serial.getInductionVar().getType().isIndex() && !op->getParentOfType<CellsOp>())
+        serial.getInductionVar().getType().isIndex())
       return ElementLoop{op};
     return std::nullopt;
   }
@@ -59,6 +61,8 @@ struct ElementLoop {
 /// What kind of words a loop walks.
 struct Words {
   unsigned width = 0, bits = 0;
+  bool onlySliced = false;  ///< the loop stays as it is if its body has no form on planes
+  bool neverSliced = false; ///< a turn may see what one before it has written
   unsigned elements() const { return width / bits; }
 };
 
@@ -83,9 +87,10 @@ struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
       std::optional<Words> words = wordsOf(loop);
       if (!words)
         continue;
+      if (!walk(loop, *words))
+        continue;
       for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
         around.insert(parent);
-      walk(loop, *words);
       ++walked;
       dropDimension(loop);
     }
@@ -97,32 +102,74 @@ private:
     if (getOperation().getMayAlias())
       return std::nullopt;
     Words words;
+    bool isSum = false;
     bool isFit = !loop.op->walk([&](Operation *op) {
                          auto cell = dyn_cast<CellOpInterface>(op);
                          if (isa<CallOp>(op) || (cell && cell.changesActivity()))
                            return WalkResult::interrupt();
-                         if (!cell || !cell.writesMember())
-                           return WalkResult::advance();
-                         TreePath path = CellAccess::from(cell).resolve();
-                         if (!isQuantised(path.place.getType()))
-                           return WalkResult::advance();
-                         std::optional<ElementAccess> access = ElementAccess::of(op, loop.variable());
-                         if (!access)
-                           return path.levels.empty() || !isa<QuantArrayAttr>(path.levels.back())
-                                      ? WalkResult::advance()
-                                      : WalkResult::interrupt();
-                         Words own{unsigned(access->level.getWord()), access->bits};
-                         if (access->shift != 0 || (words.width && own.elements() != words.elements()))
-                           return WalkResult::interrupt();
-                         words = own;
-                         return WalkResult::advance();
+                         isSum |= isa<AtomicOp, memref::AtomicRMWOp>(op);
+                         return !cell || addWords(cell, loop.variable(), words) ? WalkResult::advance()
+                                                                                : WalkResult::interrupt();
                        }).wasInterrupted();
+    // What only counts elements goes by words if these are counted together.
+    if (isFit && !words.width && isSum)
+      loop.op->walk([&](LoadOp load) {
+        std::optional<ElementAccess> access = ElementAccess::of(load, loop.variable());
+        if (access && access->bits <= 4) {
+          words = {unsigned(access->level.getWord()), access->bits};
+          words.onlySliced = true;
+        }
+      });
     if (!isFit || !words.width || words.elements() < 2)
+      return std::nullopt;
+    words.neverSliced = isa<scf::ForOp>(loop.op) && readsWhatItWrites(loop);
+    if (words.neverSliced && words.onlySliced)
       return std::nullopt;
     return words;
   }
 
-  void walk(const ElementLoop &loop, const Words &words) {
+  /// Whether a turn may read what another one writes: at another place than the own element.
+  static bool readsWhatItWrites(const ElementLoop &loop) {
+    SmallVector<std::pair<Target, OperandRange>> writes;
+    loop.op->walk([&](Operation *op) {
+      if (auto write = writeOf(op))
+        writes.push_back(*write);
+    });
+    return loop.op
+        ->walk([&](Operation *op) {
+          auto cell = dyn_cast<LoadOp>(op);
+          auto array = dyn_cast<memref::LoadOp>(op);
+          if (!cell && !array)
+            return WalkResult::advance();
+          Target read = cell ? Target(cell.getTree(), cell.getPath()) : Target(array.getMemRef(), "");
+          OperandRange at = cell ? cell.getCoordinates() : array.getIndices();
+          bool isOther = llvm::any_of(writes, [&](auto &write) {
+            return write.first == read && !llvm::equal(write.second, at);
+          });
+          return isOther ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Adds the words that an operation writes; false: they are of another kind, or not at the loop's variable.
+  static bool addWords(CellOpInterface cell, Value variable, Words &words) {
+    if (!cell.writesMember())
+      return true;
+    TreePath path = CellAccess::from(cell).resolve();
+    bool isPacked = !path.levels.empty() && isa<QuantArrayAttr>(path.levels.back());
+    if (!isPacked)
+      return true;
+    std::optional<ElementAccess> access = ElementAccess::of(cell, variable);
+    if (!access || access->shift != 0)
+      return false;
+    Words own{unsigned(access->level.getWord()), access->bits};
+    if (words.width && own.elements() != words.elements())
+      return false;
+    words = own;
+    return true;
+  }
+
+  bool walk(const ElementLoop &loop, const Words &words) {
     int64_t elements = words.elements();
     Location loc = loop.op->getLoc();
     OpBuilder builder(loop.op);
@@ -143,24 +190,39 @@ private:
                                    terminator->getIterator());
     builder.setInsertionPoint(terminator);
     IndexBuilder at(builder, loc);
-    Value start = at.multiply(loop.variable(), elements);
+    bool isOnlyWord = isWhole && *first == 0 && *end == elements;
+    Value start = isOnlyWord ? at.index(0) : at.multiply(loop.variable(), elements);
     std::optional<Limits> limits;
     if (!isWhole && !isMutant(Mutant::BorderWordWhole))
       limits = Limits{lower, upper};
-    if (!writeSliced(builder, loop, words, element, start, limits))
+    bool isSliced = !words.neverSliced && writeSliced(builder, loop, words, element, start, limits);
+    if (!isSliced && words.onlySliced) { // as it was
+      while (&body.front() != terminator)
+        terminator->getPrevNode()->erase();
+      body.getOperations().splice(body.begin(), element.getOperations());
+      loop.lower().set(lower);
+      loop.upper().set(upper);
+      return false;
+    }
+    if (!isSliced)
       writeElements(builder, loop, words, element, start, limits);
     element.dropAllReferences();
     element.clear();
+    return true;
   }
 
   /// A loop that is left with one word is none; of a parallel one the dimension before it is the last one then.
   static void dropDimension(const ElementLoop &loop) {
     if (auto serial = dyn_cast<scf::ForOp>(loop.op)) {
+      if (serial->getParentOfType<CellsOp>())
+        return; // a nest over the cells of a slot stays one
       serial->removeAttr(mark::nest);
       serial->removeAttr(mark::row);
       OpBuilder builder(serial);
-      if (getConstantIntValue(serial.getLowerBound()) == 0 && getConstantIntValue(serial.getUpperBound()) == 1)
-        { IRRewriter rewriter(builder); (void)serial.promoteIfSingleIteration(rewriter); }
+      IRRewriter rewriter(builder);
+      if (getConstantIntValue(serial.getLowerBound()) == 0 &&
+          getConstantIntValue(serial.getUpperBound()) == 1)
+        (void)serial.promoteIfSingleIteration(rewriter);
       return;
     }
     auto range = dyn_cast<RangeOp>(loop.op);
@@ -192,6 +254,41 @@ private:
       builder.clone(op, mapping);
   }
 
+  /// Whether no other iteration of the loop's task writes a word that it stores whole.
+  bool ownsWords(Operation *loop) {
+    Operation *task = loop;
+    while (task->getParentOp() != getOperation())
+      task = task->getParentOp();
+    SmallVector<CellOpInterface> stores;
+    loop->walk([&](StoreWordOp store) { stores.push_back(store); });
+    auto cells = dyn_cast<CellsOp>(task);
+    if (isa<SerialOp>(task) || stores.empty())
+      return true;
+    if ((!cells && !isa<RangeOp>(task)) || (cells && mayDeactivate(getOperation(), task, cells.getTree())))
+      return false;
+    for (CellOpInterface store : stores) {
+      SmallVector<ValueRange> places;
+      SmallVector<SmallVector<Value>> words;
+      bool isOwn = true;
+      walkWithCalls(task, [&](Operation *op) {
+        auto write = dyn_cast<CellOpInterface>(op);
+        if (!write || !write.writesMember() || write.getTree() != store.getTree() ||
+            write.getPath() != store.getPath())
+          return WalkResult::advance();
+        places.push_back(write.getCellCoordinates());
+        words.push_back(wordPlace(CellAccess::from(write).resolve(), write.getCellCoordinates())
+                            .value_or(SmallVector<Value>()));
+        // Another element of a word is as far from it as another word.
+        isOwn &= isa<StoreWordOp>(op) && (!cells || staysInOwnSlot(cells, CellAccess::from(write)));
+        return WalkResult::advance();
+      });
+      SmallVector<ValueRange> wordPlaces(words.begin(), words.end());
+      if (!isOwn || (!cells && !areOwnPlaces(task, places) && !areOwnPlaces(task, wordPlaces)))
+        return false;
+    }
+    return true;
+  }
+
   /// All elements of the word that begins at `start`, on planes of bits. False, and nothing is written: something in the body is no
   /// small integer.
   bool writeSliced(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
@@ -201,9 +298,9 @@ private:
     SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), start, IRMapping());
     if (limits)
       body.limit(limits->lower, limits->upper);
-    bool isSliced = body.write(element);
+    bool isSliced = body.write(element), isOwn = isSliced && ownsWords(loop.op);
     builder.setInsertionPoint(anchor);
-    if (isSliced) {
+    if (isOwn) {
       ++sliced;
       if (auto remark = remarkDone(loop.op, "walk-words", "words"))
         remark << "the loop goes word by word, all elements of a word at once by logic on planes of bits";
@@ -212,7 +309,8 @@ private:
     while (anchor->getPrevNode() != previous)
       anchor->getPrevNode()->erase();
     if (auto remark = remarkNoted(loop.op, "walk-words", "words"))
-      remark << "the loop goes word by word, element by element: " << body.problem();
+      remark << "the loop goes word by word, element by element: "
+             << (isSliced ? "other iterations may write the same words" : body.problem());
     return false;
   }
 
@@ -248,7 +346,7 @@ private:
       op.walk([&](Operation *) { ++size; });
     IndexBuilder at(builder, loop.op->getLoc());
     int64_t elements = words.elements();
-    if (size * elements > mostWritten) {
+    if (size * elements > mostOfElements) {
       auto each = forElements(builder, at.loc, elements);
       return writeElement(builder, loop, element, at.add(start, each.getInductionVar()));
     }

@@ -33,9 +33,9 @@ class ComponentGroups:
         shape = list(value.type.shape)
         if shape and shape != list(group.shape):
             raise self.walk.error("type", f"{what}: expected a value of shape {group.shape}, got {value.type.name}", node)
-        for position, part in zip(_positions(group.shape), group.parts):
-            scalar = self.component(value, position, node) if shape else value
-            self.walk.write(node, part, scalar, what)
+        positions = _positions(group.shape)
+        scalars = [self.component(value, position, node) if shape else value for position in positions]
+        self.walk.write_together(node, list(group.parts), scalars, what)
 
     def atomic_components(self, op, group, value, node):
         """The old values of the components, each read and changed at once."""

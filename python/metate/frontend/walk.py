@@ -84,6 +84,14 @@ class Walk:
     def write(self, node: ast.AST, place, value, what: str) -> None:
         """Stores into a place; what the builder warns of becomes a warning at `node`."""
         self.emit(node, self.builder.store, place, value, what)
+        self._pass_on_warnings(node)
+
+    def write_together(self, node: ast.AST, places: list, values: list, what: str) -> None:
+        """Stores into several places: those that share an exponent together, else one after the other."""
+        self.emit(node, self.builder.store_together, places, values, what)
+        self._pass_on_warnings(node)
+
+    def _pass_on_warnings(self, node):
         for message in self.builder.take_warnings():
             self.warn(message, node)
 

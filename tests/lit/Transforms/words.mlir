@@ -46,7 +46,7 @@ metate.kernel @shared(%t: !t, %v0: i32, %w0: i32) {
 
 // All members of a word that memory names: one write, for whatever comes between may come before as well.
 // JOINED-LABEL: @metate_entry_whole
-// JOINED-NOT: metate.{{cas|rmw|read}}
+// JOINED-NOT: metate.{{cas|rmw}}
 // JOINED: metate.write %{{.*}} : i32
 // JOINED-NOT: metate.{{cas|rmw|write}}
 !t = !metate.tree<#metate.dense<"i", [64], [#metate.bit_struct<32, [#metate.place<"x" : !metate.quant_int<12, true, i32>>, #metate.place<"y" : !metate.quant_int<18, true, i32>>]>]>>
