@@ -157,7 +157,7 @@ def mixed(light: ti.template(), a, b, x, y):
 
 @ti.kernel
 def expose(light: ti.template(), distance: ti.f32):
-    """The mean over the lens. A pixel that shows a point at this distance moves from picture to picture by aperture / distance."""
+    """The mean over the lens: a point at this distance moves from picture to picture by its share of aperture / distance."""
     for x, y in photograph:
         total = vec3(0)
         for a, b in ti.ndrange(views, views):

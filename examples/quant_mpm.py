@@ -35,7 +35,7 @@ dt = 1e-4
 stiffness = 400.0
 gravity = 9.8
 border = 3
-substeps = 20  # a frame
+substeps = 25  # a frame
 fixed, shared = ti.types.quant.fixed, ti.types.quant.float
 
 position_type = fixed(bits=22, signed=False, max_value=1.0)  # of 128 cells a step is 1 / 32768 of one
@@ -183,7 +183,7 @@ def main():
     while gui.running:
         for side, water in enumerate((small, plain)):
             water.go_on(substeps)
-            gui.circles(water.x.to_numpy() * [0.5, 1] + [0.5 * side, 0], radius=1.2, color=(0x2AA5A0, 0x068587)[side])
+            gui.circles(water.x.to_numpy() * [0.5, 1] + [0.5 * side, 0], radius=2, color=(0x7FE3E0, 0x5FA8E8)[side])
         gui.show()
     print(compared(small, plain, gui.frame))
 

@@ -173,7 +173,8 @@ def compared(small, plain, frames):
     for name in ("density", "velocity"):
         greatest, usual = apart(getattr(small, name).now, getattr(plain, name).now)
         largest = np.abs(getattr(plain, name).now.to_numpy()).max()
-        lines.append(f"{name} after {frames} frames: error {greatest:.2e} at most, {usual:.2e} rms, of values up to {largest:.3g}")
+        error = f"error {greatest:.2e} at most, {usual:.2e} rms, of values up to {largest:.3g}"
+        lines.append(f"{name} after {frames} frames: {error}")
     return "\n".join(lines)
 
 

@@ -35,7 +35,7 @@ def test_film_memory_and_words(filmed):
     world = program["World"]()
     assert world.bytes == mt.types.SNodeTreeBuilder().dense(mt.i, 64 * 64 // 8).place(a=mt.u8).build().bytes()
     report = program["step"].report(world.cells, world.next, True)
-    (words,) = [remark for loop in report.loops for remark in loop.remarks if remark.subject == "words" and remark.outcome == "done"]
+    (words,) = [one for loop in report.loops for one in loop.remarks if (one.subject, one.outcome) == ("words", "done")]
     assert "by logic on planes of bits" in words.text
     glider = np.zeros((64, 64), np.uint32)
     glider[[1, 2, 0, 1, 2], [0, 1, 2, 2, 2]] = 1

@@ -39,7 +39,7 @@ def test_bytes_and_rounding(fields):
 
 
 def test_photographs(fields):
-    program, plain, float_packed, _ = fields
+    program, _, float_packed, _ = fields
     light = float_packed.light.to_numpy().astype(float)
     float_packed.focus(2.5)
     x, y = np.mgrid[:N, :N]
