@@ -46,11 +46,10 @@ WITHOUT_EFFECT = {
         "simplify_before_lower_access", "simplify_after_lower_access", "move_loop_invariant_outside_if",
         "cache_loop_invariant_global_vars", "demote_dense_struct_fors", "cfg_optimization", "flatten_if", "detect_read_only",
         "make_block_local", "make_cpu_multithreading_loop", "real_matrix_scalarize", "force_scalarize_matrix",
-        "short_circuit_operators",
+        "short_circuit_operators", "ad_stack_size", "quant_opt_store_fusion", "quant_opt_atomic_demotion",
     ),
-    "about gradients, quantised types and meshes, which are not there yet": (
-        "ad_stack_size", "quant_opt_store_fusion", "quant_opt_atomic_demotion", "make_mesh_block_local",
-        "mesh_localize_to_end_mapping", "mesh_localize_from_end_mapping", "mesh_localize_all_attr_mappings",
+    "about meshes, which are not there yet": (
+        "make_mesh_block_local", "mesh_localize_to_end_mapping", "mesh_localize_from_end_mapping", "mesh_localize_all_attr_mappings",
         "optimize_mesh_reordered_mapping", "demote_no_access_mesh_fors", "experimental_auto_mesh_local",
         "auto_mesh_local_default_occupacy",
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import metate as mt
+from metate.interop import vdb
 
 quant = mt.types.quant
 is_interpreted = "METATE_TEST_INTERP" in os.environ
@@ -292,3 +293,18 @@ def test_address_sanitizer(tmp_path):
     done = subprocess.run([sys.executable, file], capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert done.stdout == "inside\ninside\n", done.stderr[-2000:]
     assert done.returncode != 0 and "AddressSanitizer" in done.stderr
+
+
+def test_openvdb_has_the_numbers(tmp_path):
+    if not vdb.available():
+        pytest.skip("this build has no OpenVDB")
+    shape = mt.types.SNodeTreeBuilder().pointer(mt.ijk, 4).dense(mt.ijk, 8)
+    shape = shape.place(a=quant.int(5), b=quant.fixed(11, max_value=2.0), background={"b": 0.3}).build()
+    tree, again = shape.new(), shape.new()
+    tree.a[1, 2, 3], tree.b[1, 2, 3] = 7, 1.3
+    vdb.write(tmp_path / "x.vdb", {"a": tree.a, "b": tree.b})
+    assert vdb.grids(tmp_path / "x.vdb") == {"a": "i32", "b": "f32"}
+    for name in "ab":
+        vdb.load(tmp_path / "x.vdb", name, into=again[name])
+    assert again.a[1, 2, 3] == 7 and again.b[1, 2, 3] == tree.b[1, 2, 3] == shape.members["b"].type(1.3)
+    assert again.b[30, 30, 30] == shape.members["b"].type(0.3) and again.is_active(0, 0, 0)
