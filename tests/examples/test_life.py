@@ -30,13 +30,18 @@ def test_generations_equal_numpys(load, border):
         np.testing.assert_array_equal(world.cells.to_numpy(), expected)
 
 
-def test_film_memory_and_words(filmed):
-    program = filmed("life", 64)
+def test_the_loop_goes_by_words(load):
+    program = load("life", "--size", 256)
     world = program["World"]()
-    assert world.bytes == mt.types.SNodeTreeBuilder().dense(mt.i, 64 * 64 // 8).place(a=mt.u8).build().bytes()
     report = program["step"].report(world.cells, world.next, True)
     (words,) = [one for loop in report.loops for one in loop.remarks if (one.subject, one.outcome) == ("words", "done")]
     assert "by logic on planes of bits" in words.text
+
+
+def test_film_and_memory(filmed):
+    program = filmed("life", 64)
+    world = program["World"]()
+    assert world.bytes == mt.types.SNodeTreeBuilder().dense(mt.i, 64 * 64 // 8).place(a=mt.u8).build().bytes()
     glider = np.zeros((64, 64), np.uint32)
     glider[[1, 2, 0, 1, 2], [0, 1, 2, 2, 2]] = 1
     world.cells.from_numpy(glider)
