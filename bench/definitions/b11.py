@@ -216,4 +216,4 @@ def cases():
     one = lambda n, m: {"x": ((n,), "uint8")}
     yield from scatters("bins", "4 Mi counts into an array of four bits", bins_model, one, {"n": 64, "m": 5000})
     yield from sweeps("16 Mi elements", 1 << 24)
-    yield from sweeps("256 Mi elements", 1 << 28)
+    yield from sweeps("128 Mi elements", 1 << 27)
