@@ -49,9 +49,9 @@ WITHOUT_EFFECT = {
         "short_circuit_operators", "ad_stack_size", "quant_opt_store_fusion", "quant_opt_atomic_demotion",
     ),
     "about meshes, which are not there yet": (
-        "make_mesh_block_local", "mesh_localize_to_end_mapping", "mesh_localize_from_end_mapping", "mesh_localize_all_attr_mappings",
-        "optimize_mesh_reordered_mapping", "demote_no_access_mesh_fors", "experimental_auto_mesh_local",
-        "auto_mesh_local_default_occupacy",
+        "make_mesh_block_local", "mesh_localize_to_end_mapping", "mesh_localize_from_end_mapping",
+        "mesh_localize_all_attr_mappings", "optimize_mesh_reordered_mapping", "demote_no_access_mesh_fors",
+        "experimental_auto_mesh_local", "auto_mesh_local_default_occupacy",
     ),
     "versions are Metate's own": ("require_version",),
 }  # fmt: skip
