@@ -15,7 +15,7 @@ using namespace metate;
 using llvm::StringRef;
 
 // Support/Quantised.h (SupportCode.S).
-extern "C" const char metate_text_Quantised_begin[], metate_text_Quantised_end[];
+extern "C" const char metateQuantisedBegin[], metateQuantisedEnd[];
 
 using Path = std::vector<const metate_level *>;
 
@@ -136,8 +136,7 @@ StringRef metate::staticMemberHelpers(const StaticModule &module) {
   for (const StaticType &type : module.types)
     for (uint32_t k = 0; k < type.blob->level_count; ++k)
       if (reinterpret_cast<const metate_level *>(type.blob + 1)[k].quant && memberOf(type, k))
-        return {metate_text_Quantised_begin,
-                size_t(metate_text_Quantised_end - metate_text_Quantised_begin)};
+        return {metateQuantisedBegin, size_t(metateQuantisedEnd - metateQuantisedBegin)};
   return "";
 }
 

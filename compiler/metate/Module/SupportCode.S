@@ -5,11 +5,11 @@ METATE_BITCODE(Block_x86_64)
 METATE_BITCODE(Packed_x86_64)
 METATE_BITCODE(Block_aarch64)
 METATE_BITCODE(Packed_aarch64)
-        .global metate_text_Quantised_begin
-        .hidden metate_text_Quantised_begin
-metate_text_Quantised_begin:
+        .global metateQuantisedBegin
+        .hidden metateQuantisedBegin
+metateQuantisedBegin:
         .incbin METATE_TEXT(METATE_SUPPORT_FOLDER/Quantised.h)
-        .global metate_text_Quantised_end
-        .hidden metate_text_Quantised_end
-metate_text_Quantised_end:
+        .global metateQuantisedEnd
+        .hidden metateQuantisedEnd
+metateQuantisedEnd:
         .section .note.GNU-stack,"",%progbits
