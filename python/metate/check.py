@@ -19,7 +19,7 @@ import time
 from . import context as _context
 from .program import run_program, wait_for_threads
 
-DEFAULT_CHECKS = ("division", "nan", "conflict", "order")
+DEFAULT_CHECKS = ("division", "nan", "conflict", "order", "quant-range")
 
 # Exit statuses.
 CLEAN, FOUND, FAILED = 0, 1, 2

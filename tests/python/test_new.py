@@ -86,12 +86,12 @@ def test_op(checkout):
 
 
 def test_level(checkout):
-    assert new(checkout, "level", "quant_array", "9").returncode == 0
+    assert new(checkout, "level", "ring", "10").returncode == 0
     text = tablegen(checkout, "-gen-attrdef-decls", "compiler/metate/Dialect/Metate.td", "-attrdefs-dialect=metate")
-    assert "class QuantArrayAttr" in text
-    assert "METATE_LEVEL(QuantArray)\n" in (checkout / "compiler/metate/Level/Levels.def").read_text()
-    assert "METATE_LEVEL_QUANT_ARRAY = 9," in (checkout / "abi/metate/abi/tree.h").read_text()
-    compiles(checkout, "compiler/metate/Level/QuantArray.cpp", "Level/Dense.cpp", {})
+    assert "class RingAttr" in text
+    assert "METATE_LEVEL(Ring)\n" in (checkout / "compiler/metate/Level/Levels.def").read_text()
+    assert "METATE_LEVEL_RING = 10," in (checkout / "abi/metate/abi/tree.h").read_text()
+    compiles(checkout, "compiler/metate/Level/Ring.cpp", "Level/Dense.cpp", {})
 
 
 def test_level_of_a_code_that_is_taken(checkout):
@@ -119,7 +119,7 @@ def test_existing_name_changes_nothing(checkout):
     assert not (checkout / "tests").exists()
 
 
-SKELETONS = (("pass", "SkewLoops"), ("op", "prefetch"), ("level", "quant_array", "9"), ("target", "Wasm"))
+SKELETONS = (("pass", "SkewLoops"), ("op", "prefetch"), ("level", "ring", "10"), ("target", "Wasm"))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def whole(tmp_path_factory):
     [
         ("Transforms/skew-loops.mlir", "say what SkewLoops makes of it"),
         ("Dialect/prefetch-invalid.mlir", 'expected error "X1" was not produced'),
-        ("Level/quant_array.mlir", "say how a quant_array level's cell is read"),
+        ("Level/ring.mlir", "say how a ring level's cell is read"),
         ("Target/Wasm/emit.mlir", "target 'wasm' emits no code"),
     ],
     ids=lambda value: value.split("/")[0] if "/" in value else None,

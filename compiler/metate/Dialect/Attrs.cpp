@@ -100,6 +100,13 @@ LogicalResult DynamicAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   return success();
 }
 
+LogicalResult QuantArrayAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
+                                     ArrayRef<int64_t> extents, ArrayRef<Attribute> children,
+                                     int64_t word, StringAttr name) {
+  return success(succeeded(verifyLevel(emitError, axes, extents, children)) &&
+                 succeeded(verifyElements(emitError, children, word)));
+}
+
 LogicalResult HashAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axes,
                                ArrayRef<Attribute> children, StringAttr name) {
   return verifyShape(emitError, axes, children);
@@ -179,7 +186,7 @@ struct TreeVerifier {
     }
     for (Attribute child : level.getLevelChildren())
       if (auto place = dyn_cast<PlaceAttr>(child);
-          place && isQuantised(place.getType()) && !isa<QuantArrayAttr>(node))
+          place && isQuantised(place.getType()) && !level.hasWords())
         return emitError() << "(A12) member '" << place.getName()
                            << "' is quantised: put it into a bit_struct or quant_array";
     auto [entry, isNew] = depths.try_emplace(levelName(level, depth), depth);

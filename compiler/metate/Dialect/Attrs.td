@@ -7,7 +7,7 @@
 
 /// `capabilities`: the questions of LevelInterface to which the level says yes.
 class Metate_LevelAttr<string cppName, string levelName, int levelCode, list<string> capabilities, string extents,
-                       string slotCells> : AttrDef<Metate_Dialect, cppName, [Metate_LevelInterface]> {
+                       string slotCells, string wordBits = "0"> : AttrDef<Metate_Dialect, cppName, [Metate_LevelInterface]> {
   let mnemonic = levelName;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -19,6 +19,7 @@ class Metate_LevelAttr<string cppName, string levelName, int levelCode, list<str
     ::llvm::StringRef getKindName() const { return getMnemonic(); }
     uint32_t getKindCode() const { return kindCode; }
     int64_t getSlotCells() const { return }] # slotCells # [{; }
+    int64_t getWordBits() const { return }] # wordBits # [{; }
   }] # !foldl("", ["hasPool", "hasActivity", "hasMask", "isList", "isUnbounded"], text, question,
          text # "  bool " # question # "() const { return " #
          !if(!empty(!filter(one, capabilities, !eq(one, question))), "false", "true") # "; }\n");
@@ -78,7 +79,7 @@ def Metate_HashAttr : Metate_LevelAttr<"Hash", "hash", 7, ["hasPool", "hasActivi
   }];
 }
 
-def Metate_QuantArrayAttr : Metate_LevelAttr<"QuantArray", "quant_array", 9, [], "getExtents()", "0"> {
+def Metate_QuantArrayAttr : Metate_LevelAttr<"QuantArray", "quant_array", 9, [], "getExtents()", "0", "getWord()"> {
   let summary = "all cells present, each the bits of one quantised member: as many in a word as fit, none in two";
   let parameters = !con(axesParameter, extentsParameter, childrenParameter, (ins "int64_t":$word), nameParameter);
   let assemblyFormat = [{

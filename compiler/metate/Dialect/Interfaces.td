@@ -38,11 +38,15 @@ def Metate_LevelInterface : AttrInterface<"LevelInterface"> {
     InterfaceMethod<"True if every 32-bit coordinate along the axes is a cell's.",
       "bool", "isUnbounded">,
     InterfaceMethod<"Cells in one slot; 0 of a level without a pool.",
-      "int64_t", "getSlotCells">
+      "int64_t", "getSlotCells">,
+    InterfaceMethod<"Bits of the words in which its cells lie, several in one: each the bits of its one member, none in two; 0 where cells are bytes.",
+      "int64_t", "getWordBits">
   ];
   let extraSharedClassDeclaration = [{
     /// Does a slot stand for one cell, so that it is there exactly where the cell is active?
     bool hasSlotForEachCell() const { return $_attr.hasPool() && !$_attr.isList(); }
+    /// Do cells lie in words, several in one?
+    bool hasWords() const { return $_attr.getWordBits() != 0; }
     /// Is activity noted beside the cells, by bits or lengths? What it was when a task began is a copy of these
     /// (metate.snapshot); slots have an epoch.
     bool hasEntryCopy() const { return $_attr.hasMask() || $_attr.isList(); }

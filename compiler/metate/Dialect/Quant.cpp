@@ -148,8 +148,7 @@ static LogicalResult verifyWord(Emit emitError, int64_t word) {
   return success();
 }
 
-LogicalResult QuantArrayAttr::verify(Emit emitError, StringRef axes, ArrayRef<int64_t> extents,
-                                     ArrayRef<Attribute> children, int64_t word, StringAttr name) {
+LogicalResult metate::verifyElements(Emit emitError, ArrayRef<Attribute> children, int64_t word) {
   if (failed(verifyWord(emitError, word)))
     return failure();
   auto place = children.size() == 1 ? dyn_cast<PlaceAttr>(children[0]) : PlaceAttr();
@@ -160,8 +159,6 @@ LogicalResult QuantArrayAttr::verify(Emit emitError, StringRef axes, ArrayRef<in
   if (format->bits > word)
     return emitError() << "(QW2) member '" << place.getName() << "' has " << format->bits
                        << " bits, a word " << word;
-  if (extents.size() != axes.size() || llvm::any_of(extents, [](int64_t e) { return e < 1; }))
-    return emitError() << "(A2) expected " << axes.size() << " positive extents";
   return success();
 }
 

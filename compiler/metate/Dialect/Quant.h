@@ -48,6 +48,10 @@ llvm::APFloat decodeQuant(const QuantFormat &format, const llvm::APInt &bits);
 std::pair<uint64_t, llvm::SmallVector<uint64_t>> encodeShared(llvm::ArrayRef<QuantFormat> formats,
                                                               llvm::ArrayRef<llvm::APFloat> values);
 
+/// (QW1), (QW2): what a level holds whose cells lie in words.
+llvm::LogicalResult verifyElements(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                                   llvm::ArrayRef<mlir::Attribute> children, int64_t word);
+
 /// The members that share an exponent, in their order.
 llvm::SmallVector<PlaceAttr> sharedPlaces(SharedExponentAttr group);
 

@@ -104,9 +104,8 @@ template <typename Op> static LogicalResult verifyWord(Op op) {
   FailureOr<TreePath> path = verifyMember(op);
   if (failed(path))
     return failure();
-  auto level = path->levels.empty() ? QuantArrayAttr()
-                                    : dyn_cast<QuantArrayAttr>(path->levels.back());
-  if (!level || !op.getValue().getType().isSignlessInteger(level.getWord()))
+  int64_t width = path->levels.empty() ? 0 : path->levels.back().getWordBits();
+  if (!width || !op.getValue().getType().isSignlessInteger(width))
     return op.emitOpError("(QU4) expected a quant_array's member and its word, got ")
            << path->place.getType() << " and " << op.getValue().getType();
   return success();

@@ -147,23 +147,23 @@ SmallVector<int> TreeShape::sharers(int member) const {
 std::vector<Coordinates> TreeShape::elementsOfWord(int member,
                                                    const Coordinates &coordinates) const {
   const TreeNode &node = nodes[member];
-  auto array = cast<QuantArrayAttr>(Attribute(nodes[node.parent].level));
+  LevelInterface array = nodes[node.parent].level;
   auto digit = [](int64_t coordinate, int64_t extent) {
     return (coordinate % extent + extent) % extent; // below a hash level some are negative
   };
   SmallVector<unsigned> positions; // of the level's axes
   int64_t number = 0, cells = 1;   // of the element, in the array
-  for (auto [axis, extent] : llvm::zip(levelAxes(nodes[node.parent].level), array.getExtents())) {
+  for (auto [axis, extent] : llvm::zip(levelAxes(nodes[node.parent].level), array.getLevelExtents())) {
     positions.push_back(llvm::find(node.axes, axis) - node.axes.begin());
     number = number * extent + digit(coordinates[positions.back()], extent);
     cells *= extent;
   }
-  int64_t inWord = array.getWord() / node.format->bits, first = number - number % inWord;
+  int64_t inWord = array.getWordBits() / node.format->bits, first = number - number % inWord;
   std::vector<Coordinates> result;
   for (int64_t element = first; element < std::min(first + inWord, cells); ++element) {
     Coordinates &at = result.emplace_back(coordinates);
     int64_t rest = element;
-    for (auto [position, extent] : llvm::reverse(llvm::zip(positions, array.getExtents()))) {
+    for (auto [position, extent] : llvm::reverse(llvm::zip(positions, array.getLevelExtents()))) {
       at[position] += rest % extent - digit(coordinates[position], extent);
       rest /= extent;
     }

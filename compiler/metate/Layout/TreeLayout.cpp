@@ -276,16 +276,16 @@ private:
   }
 
   /// The one member of a quant_array, as often in a word as it fits.
-  std::tuple<uint64_t, uint64_t, unsigned> placeElements(unsigned index, QuantArrayAttr level) {
-    auto place = cast<PlaceAttr>(level.getChildren()[0]);
+  std::tuple<uint64_t, uint64_t, unsigned> placeElements(unsigned index, LevelInterface level) {
+    auto place = cast<PlaceAttr>(level.getLevelChildren()[0]);
     PackedBits packed{*QuantFormat::of(place.getType())};
-    packed.wordBytes = level.getWord() / 8;
+    packed.wordBytes = level.getWordBits() / 8;
     if (packed.format.kind == QuantFormat::Float)
       packed.exponentShift = packed.format.digits();
     addQuantised(index, place, packed);
     Node &node = result.nodes[index];
     node.cellBytes = node.cellAlign = packed.wordBytes;
-    node.slotCells = level.getWord() / packed.bits();
+    node.slotCells = level.getWordBits() / packed.bits();
     uint64_t bits = backgroundBits(packed.format, place).getZExtValue();
     for (uint64_t k = 0; k < node.slotCells; ++k)
       node.word |= bits << (k * packed.bits());
@@ -342,8 +342,8 @@ private:
       node.slotCells = level.getSlotCells();
     }
     result.nodes[index] = node;
-    if (auto packed = dyn_cast<QuantArrayAttr>(attribute))
-      return placeElements(index, packed);
+    if (level.hasWords())
+      return placeElements(index, level);
     placeChildren(index, level.getLevelChildren(), depth + 1);
     Node &done = result.nodes[index];
     uint64_t bytes = multiply(done.cells, done.pool < 0 ? done.cellBytes : 4);

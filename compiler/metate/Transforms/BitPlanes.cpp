@@ -33,7 +33,7 @@ Value PlaneBuilder::word(uint64_t value) {
 
 Value PlaneBuilder::ones() { return word(lanes()); }
 
-Value PlaneBuilder::logic(StringRef kind, Value a, Value b) {
+Value PlaneBuilder::combined(StringRef kind, Value a, Value b, uint64_t all) {
   APInt left, right;
   bool isLeft = matchPattern(a, m_ConstantInt(&left)), isRight = matchPattern(b, m_ConstantInt(&right));
   if (isLeft && isRight)
@@ -43,9 +43,9 @@ Value PlaneBuilder::logic(StringRef kind, Value a, Value b) {
     Value other = isLeft ? b : a;
     if (known == 0)
       return kind == "and" ? word(0) : other;
-    if (known == lanes() && kind == "and")
+    if (known == all && kind == "and")
       return other;
-    if (known == lanes() && kind == "or")
+    if (known == all && kind == "or")
       return word(known);
   }
   if (a == b)
@@ -80,7 +80,7 @@ std::optional<Planes> PlaneBuilder::constant(int64_t value) {
 
 Planes PlaneBuilder::spread(Value bit) {
   Value all = arith::ExtSIOp::create(builder, loc, builder.getIntegerType(width), bit);
-  return {{logic("and", all, ones())}, 0, 1};
+  return {{wordLogic("and", all, ones())}, 0, 1};
 }
 
 Planes PlaneBuilder::fromWord(Value packed, unsigned bits) {
@@ -89,7 +89,7 @@ Planes PlaneBuilder::fromWord(Value packed, unsigned bits) {
     Value moved = shifted(packed, k, /*left=*/false);
     // With one bit an element, all bits of the word are elements' bits. Else the word is no plane before its other bits are gone.
     if (stride != 1)
-      moved = arith::AndIOp::create(builder, loc, moved, ones());
+      moved = wordLogic("and", moved, ones());
     result.bits.push_back(moved);
   }
   return result;
@@ -98,7 +98,7 @@ Planes PlaneBuilder::fromWord(Value packed, unsigned bits) {
 Value PlaneBuilder::toWord(const Planes &value, unsigned bits) {
   Value packed = zeros();
   for (unsigned k = 0; k < bits; ++k)
-    packed = logic("or", packed, shifted(bitOf(value, k), k, /*left=*/true));
+    packed = wordLogic("or", packed, shifted(bitOf(value, k), k, /*left=*/true));
   return packed;
 }
 

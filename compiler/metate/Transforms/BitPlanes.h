@@ -39,7 +39,13 @@ public:
   /// One bit for each element.
   mlir::Value ones();
   uint64_t lanes() const;
-  mlir::Value logic(llvm::StringRef kind, mlir::Value a, mlir::Value b);
+  /// "and", "or", "xor" of planes, which have bits at the elements' places alone; and of any words.
+  mlir::Value logic(llvm::StringRef kind, mlir::Value a, mlir::Value b) {
+    return combined(kind, a, b, lanes());
+  }
+  mlir::Value wordLogic(llvm::StringRef kind, mlir::Value a, mlir::Value b) {
+    return combined(kind, a, b, ~uint64_t(0) >> (64 - width));
+  }
   mlir::Value inverted(mlir::Value plane) { return logic("xor", plane, ones()); }
   mlir::Value shifted(mlir::Value word, unsigned by, bool left);
 
@@ -75,6 +81,8 @@ public:
   Planes wrapped(const Planes &a, unsigned bits, bool isSigned);
 
 private:
+  /// `all`: the bits that there can be.
+  mlir::Value combined(llvm::StringRef kind, mlir::Value a, mlir::Value b, uint64_t all);
   Planes ofRange(llvm::SmallVector<mlir::Value> bits, int64_t least, int64_t greatest);
   std::optional<Planes> sum(const Planes &a, const Planes &b, bool subtracts);
 };

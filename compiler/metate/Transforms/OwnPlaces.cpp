@@ -168,6 +168,7 @@ static bool areOwn(const Loop &loop, ArrayRef<ValueRange> places) {
       if (std::optional<Axis> axis = axisOf(loop, places, k))
         axes.push_back(std::move(*axis));
   llvm::SmallSetVector<BlockArgument, 4> unknown(loop.variables().begin(), loop.variables().end());
+  unknown.remove_if([](BlockArgument variable) { return spanOf(variable) == 0; }); // of one value
   for (bool changed = true; changed && !unknown.empty();) {
     changed = false;
     for (const Axis &axis : axes) {

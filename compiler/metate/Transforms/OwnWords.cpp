@@ -26,7 +26,7 @@ struct WordWrites {
 /// The node that the member's word belongs to: a bit_struct, or a quant_array.
 static Attribute wordOf(const TreePath &path) {
   LevelInterface last = path.levels.empty() ? LevelInterface() : path.levels.back();
-  if (isa_and_present<QuantArrayAttr>(last))
+  if (last && last.hasWords())
     return last;
   auto holds = [&](Attribute node) {
     auto word = dyn_cast<BitStructAttr>(node);
@@ -43,12 +43,12 @@ static Attribute wordOf(const TreePath &path) {
 
 std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path, OperandRange coordinates) {
   SmallVector<Value> place;
-  auto packed = dyn_cast<QuantArrayAttr>(path.levels.back());
-  if (!packed)
+  LevelInterface packed = path.levels.back();
+  if (!packed.hasWords())
     return llvm::to_vector(coordinates);
-  SmallVector<unsigned> own = levelAxes(path.levels.back());
-  int64_t elements = packed.getWord() / QuantFormat::of(path.place.getType())->bits;
-  bool hasWholeRows = packed.getExtents().back() % elements == 0;
+  SmallVector<unsigned> own = levelAxes(packed);
+  int64_t elements = packed.getWordBits() / QuantFormat::of(path.place.getType())->bits;
+  bool hasWholeRows = packed.getLevelExtents().back() % elements == 0;
   for (auto [k, axis] : llvm::enumerate(path.axes)) {
     Value coordinate = coordinates[k];
     bool isLast = axis == own.back();
@@ -57,7 +57,7 @@ std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path, Operan
       continue;
     }
     // A block of cells and a cell in it: the block, of words or of other levels' cells.
-    int64_t within = packed.getExtents()[llvm::find(own, axis) - own.begin()];
+    int64_t within = packed.getLevelExtents()[llvm::find(own, axis) - own.begin()];
     auto block = [&](int64_t size) -> Value {
       auto parts = LinearForm::of(coordinate).divide(size);
       bool isVariable = parts && parts->first.terms.size() == 1 && parts->first.terms[0].second == 1 &&

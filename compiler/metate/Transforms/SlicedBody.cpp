@@ -26,14 +26,14 @@ std::optional<ElementAccess> ElementAccess::of(Operation *op, Value variable) {
   access.path = cell->resolve();
   if (!access.path.place || access.path.levels.empty())
     return std::nullopt;
-  access.level = dyn_cast<QuantArrayAttr>(access.path.levels.back());
-  if (!access.level)
+  LevelInterface level = access.path.levels.back();
+  if (!level.hasWords())
     return std::nullopt;
   access.bits = QuantFormat::of(access.path.place.getType())->bits;
-  unsigned axis = levelAxes(access.path.levels.back()).back();
+  unsigned axis = levelAxes(level).back();
   access.position = llvm::find(access.path.axes, axis) - access.path.axes.begin();
   int64_t elements = access.elements();
-  if (access.level.getExtents().back() % elements != 0)
+  if (level.getLevelExtents().back() % elements != 0)
     return std::nullopt; // a word has elements of two rows
   for (auto [k, coordinate] : llvm::enumerate(cell->coordinates))
     if (k != access.position && LinearForm::of(coordinate).coefficient(variable) != 0)
@@ -400,7 +400,7 @@ Value SlicedBody::wordAt(LoadOp op, const ElementAccess &access, int64_t words) 
 
 bool SlicedBody::writeLoad(LoadOp op) {
   ElementAccess access = *ElementAccess::of(op, variable);
-  if (access.level.getWord() != at.width || access.bits != at.stride)
+  if (access.word() != at.width || access.bits != at.stride)
     return fail("it reads words of another kind than it writes");
   if (access.bits > 4)
     return fail("its elements have more than 4 bits");
@@ -415,7 +415,7 @@ bool SlicedBody::writeLoad(LoadOp op) {
     word = at.shifted(word, by * at.stride, /*left=*/false);
     if (!isMutant(Mutant::WordNeighbourForgotten)) {
       Value next = wordAt(op, access, words + 1);
-      word = at.logic("or", word, at.shifted(next, (elements - by) * at.stride, /*left=*/true));
+      word = at.wordLogic("or", word, at.shifted(next, (elements - by) * at.stride, /*left=*/true));
     }
   }
   return setPlanes(op.getValue(), at.fromWord(word, access.bits));
@@ -462,7 +462,7 @@ bool SlicedBody::writeStore(StoreOp op) {
   std::optional<ElementAccess> access = ElementAccess::of(op, variable);
   if (!access)
     return fail("it stores something else");
-  if (access->level.getWord() != at.width || access->bits != at.stride || access->shift != 0)
+  if (access->word() != at.width || access->bits != at.stride || access->shift != 0)
     return fail("it writes words of several kinds, or not its own");
   for (auto [k, coordinate] : llvm::enumerate(op.getCoordinates()))
     if (k != access->position && numberOf(coordinate).kind != Number::Same)
@@ -476,10 +476,9 @@ bool SlicedBody::writeStore(StoreOp op) {
   mask = where;
   Value tree = mapping.lookupOrDefault(op.getTree());
   if (where) {
-    Planes all{{where}, 0, 1};
     Value kept = where;
     for (unsigned k = 1; k < access->bits; ++k)
-      kept = at.logic("or", kept, at.shifted(where, k, /*left=*/true));
+      kept = at.wordLogic("or", kept, at.shifted(where, k, /*left=*/true));
     Value old = LoadWordOp::create(builder, at.loc, word.getType(), tree, op.getPath(), coordinates);
     Value changed = arith::XOrIOp::create(builder, at.loc, old, word);
     changed = arith::AndIOp::create(builder, at.loc, changed, kept);

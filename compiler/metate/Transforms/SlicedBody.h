@@ -15,14 +15,14 @@ namespace metate {
 
 /// The member of a quant_array that an operation accesses, with the place of its last coordinate in words.
 struct ElementAccess {
-  QuantArrayAttr level;
   TreePath path;
   unsigned bits = 0;     ///< of an element
   unsigned position = 0; ///< of the last axis among the coordinates
   int64_t shift = 0;     ///< elements from the one at the loop's variable to this one, along the row
   LinearForm rest;       ///< the coordinate without the variable and the shift: whole words
 
-  unsigned elements() const { return level.getWord() / bits; }
+  unsigned word() const { return LevelInterface(path.levels.back()).getWordBits(); }
+  unsigned elements() const { return word() / bits; }
   /// The access, if its element is at the variable and a constant, in rows of whole words. Nullopt of others.
   static std::optional<ElementAccess> of(mlir::Operation *op, mlir::Value variable);
 };

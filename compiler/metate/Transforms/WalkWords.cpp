@@ -116,7 +116,7 @@ private:
       loop.op->walk([&](LoadOp load) {
         std::optional<ElementAccess> access = ElementAccess::of(load, loop.variable());
         if (access && access->bits <= 4) {
-          words = {unsigned(access->level.getWord()), access->bits};
+          words = {access->word(), access->bits};
           words.onlySliced = true;
         }
       });
@@ -156,13 +156,13 @@ private:
     if (!cell.writesMember())
       return true;
     TreePath path = CellAccess::from(cell).resolve();
-    bool isPacked = !path.levels.empty() && isa<QuantArrayAttr>(path.levels.back());
+    bool isPacked = !path.levels.empty() && path.levels.back().hasWords();
     if (!isPacked)
       return true;
     std::optional<ElementAccess> access = ElementAccess::of(cell, variable);
     if (!access || access->shift != 0)
       return false;
-    Words own{unsigned(access->level.getWord()), access->bits};
+    Words own{access->word(), access->bits};
     if (words.width && own.elements() != words.elements())
       return false;
     words = own;
