@@ -144,6 +144,8 @@ def blocks(inputs, n, word):
 
     @ti.kernel
     def put(values: Cells):
+        for p, q in ti.ndrange((1, n // size + 1), (1, n // size + 1)):
+            a[p * size, q * size] = 0  # all blocks first: Quadrants hung where many cells made one at once
         for i, j in ti.ndrange(n, n):
             a[i + size, j + size] = ti.cast(values[i, j], ti.i32)
 
