@@ -3,7 +3,10 @@
 #include "Elements.h"
 #include "BufferView.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <nanobind/stl/vector.h>
 
 namespace metate::python {
@@ -125,10 +128,39 @@ void Elements::write(PyObject *key, PyObject *value) {
   Fit fit = encodeElement(element, value, bytes);
   if (fit != Fit::Yes)
     encodeOrThrow(what, element, value, bytes);
+  if (members.size() > 1 && info.group != METATE_NONE)
+    return writeShared(at, bytes);
   for (uint32_t member : members) {
     tree->write(member, at.values, at.count, bytes);
     bytes += info.cellBytes;
   }
+}
+
+/// A component's size; NaN, which is stored as 0, is the least.
+static double sizeOf(const char *bytes, uint32_t dtype) {
+  double value = 0;
+  if (dtype == METATE_F32) {
+    float single;
+    memcpy(&single, bytes, sizeof single);
+    value = single;
+  } else {
+    memcpy(&value, bytes, sizeof value);
+  }
+  return value != value ? 0 : std::abs(value);
+}
+
+/// Components that share an exponent are stored together, as a kernel's assignment does: what the cell held before has no part in
+/// the exponent, and once the largest has set it each of the others is rounded once.
+void Elements::writeShared(const Coordinates &at, const char *bytes) {
+  std::vector<uint32_t> order(members.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto size = [&](uint32_t k) { return sizeOf(bytes + k * info.cellBytes, info.element.dtype); };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return size(a) > size(b); });
+  const uint64_t zero = 0;
+  for (uint32_t member : members)
+    tree->write(member, at.values, at.count, &zero);
+  for (uint32_t k : order)
+    tree->write(members[k], at.values, at.count, bytes + k * info.cellBytes);
 }
 
 bool Elements::isActive(PyObject *key) const {

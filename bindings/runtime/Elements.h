@@ -33,6 +33,7 @@ private:
     uint32_t count = 0;
   };
   Coordinates locate(PyObject *key) const;
+  void writeShared(const Coordinates &at, const char *bytes);
   bool hasForm(const Py_buffer &view) const;
   /// mayBeSequence: its items are indices then; they are none of their own.
   void append(Coordinates &at, PyObject *index, bool mayBeSequence) const;

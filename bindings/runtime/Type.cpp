@@ -56,6 +56,8 @@ void Type::describe() {
         index, level.kind, level.path_rank, level.name ? level.name : "", {}, level.cell_bytes, {}};
     entry.element = {level.dtype, level.rows, level.columns, level.element_rank};
     entry.shape.assign(level.shape, level.shape + level.path_rank);
+    if (level.quant.kind && level.quant.flags & METATE_QUANT_SHARED)
+      entry.group = level.quant.group;
     levelInfos.push_back(std::move(entry));
   }
 }

@@ -31,6 +31,7 @@ struct LevelInfo {
   ElementType element; // a member's
   uint64_t cellBytes;
   std::vector<int64_t> shape; // along the path's axes
+  uint32_t group = METATE_NONE; // the first of the members with which it shares an exponent
 };
 
 class Type {

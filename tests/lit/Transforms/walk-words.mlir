@@ -112,3 +112,64 @@ metate.kernel @beside(%y: !b) {
   }
   metate.return
 }
+
+// -----
+
+// What only counts is counted together.
+!b = !metate.tree<#metate.dense<"i", [16], [#metate.quant_array<"j", [64], [#metate.place<"b" : !metate.quant_int<1, false, ui32>>], word = 32>]>>
+// CHECK-LABEL: @count
+// CHECK: metate.load_word
+// CHECK: math.ctpop
+// CHECK: memref.atomic_rmw addi
+metate.kernel @count(%y: !b, %sum: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%i, %j) = (%c0, %c0) to (%c16, %c64) {
+    %a = metate.load %y["b"][%i, %j] : !b -> i1
+    %w = arith.extui %a : i1 to i32
+    %old = memref.atomic_rmw addi %w, %sum[%c0] : (i32, memref<?xi32>) -> i32
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// A loop in order that reads what a turn before it has written: turn by turn.
+!b = !metate.tree<#metate.dense<"i", [16], [#metate.quant_array<"j", [64], [#metate.place<"b" : !metate.quant_int<1, false, ui32>>], word = 32>]>>
+// CHECK-LABEL: @inorder
+// CHECK-NOT: store_word
+// CHECK: metate.store %{{.*}} : i1
+metate.kernel @inorder(%y: !b) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  metate.serial {
+    scf.for %j = %c1 to %c64 step %c1 {
+      %k = arith.subi %j, %c1 : index
+      %a = metate.load %y["b"][%c0, %k] : !b -> i1
+      metate.store %a, %y["b"][%c0, %j] active : i1, !b
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// All iterations of %i name one row: nobody has a word of his own.
+!b = !metate.tree<#metate.dense<"i", [16], [#metate.quant_array<"j", [64], [#metate.place<"b" : !metate.quant_int<1, false, ui32>>], word = 32>]>>
+// CHECK-LABEL: @rows
+// CHECK-NOT: store_word
+metate.kernel @rows(%y: !b) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %true = arith.constant true
+  metate.range (%i, %j) = (%c0, %c0) to (%c16, %c64) {
+    metate.store %true, %y["b"][%c0, %j] active : i1, !b
+    metate.yield
+  }
+  metate.return
+}
