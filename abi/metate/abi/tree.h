@@ -152,7 +152,7 @@ enum {
   METATE_QUANT_SHARED = 2u  /* a float whose exponent others of its word share */
 };
 
-/* How a quantised place is stored, 48 bytes. What bits mean is docs/semantics.md, QV1 to QV9. Bit 0 is the lowest of a
+/* How a quantised place is stored, 48 bytes. What bits mean is docs/semantics.md, QV1 to QV6. Bit 0 is the lowest of a
  * little-endian word. */
 typedef struct metate_quant {
   uint32_t kind; /* metate_quant_kind */

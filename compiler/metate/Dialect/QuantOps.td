@@ -54,14 +54,14 @@ def Metate_StoreSharedOp : Metate_CellOp<"store_shared", ["namesCell", "writesMe
     "!getActive()"> {
   let summary = "writes several floats that share an exponent, together; activates the cell";
   let description = [{
-    `metate.store_shared (%a, %b), %f["u"]["u", "v"][%i] : f32, f32, !metate.tree<...>`: what an assignment to a vector is. Others of the group keep their
+    `metate.store_shared (%a, %b), %f["u"]["u", "v"][%i] : (f32, f32), !metate.tree<...>`: what an assignment to a vector is. Others of the group keep their
     values, encoded anew. Constraints C1 and C2 of load, for the first member. (QU5): the members are two or more of one group, each once, with a value of
     the compute type each; the path is the first.
   }];
   let arguments = (ins Variadic<AnyFloat>:$values, Arg<Metate_TreeType, "", [MemRead, MemWrite]>:$tree, StrAttr:$path, StrArrayAttr:$members,
     Variadic<Index>:$coordinates, UnitAttr:$active);
   let assemblyFormat = [{
-    `(` $values `)` `,` $tree `[` $path `]` $members `[` $coordinates `]` (`active` $active^)? attr-dict `:` type($values) `,` type($tree)
+    `(` $values `)` `,` $tree `[` $path `]` $members `[` $coordinates `]` (`active` $active^)? attr-dict `:` `(` type($values) `)` `,` type($tree)
   }];
 }
 

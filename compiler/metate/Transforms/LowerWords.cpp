@@ -175,14 +175,15 @@ void WordAccess::storeShared(NewValues given, Value offset) {
   change(offset, [&](Value word) { return insertShared(word, given); });
 }
 
+/// As the word has it that holds background; all elements of a quant_array are alike.
 Value WordAccess::background() {
   const QuantFormat &format = packed.format;
-  TypedAttr given = layout::shownBackground(node);
-  APInt bits(format.bits, 0);
-  if (auto number = dyn_cast_if_present<FloatAttr>(given))
-    bits = encodeQuant(format, number.getValue());
-  else if (auto integer = dyn_cast_if_present<IntegerAttr>(given))
-    bits = encodeQuant(format, integer.getValue());
+  APInt word(64, site.argument.node(node.parent).word);
+  APInt bits = word.lshr(packed.shift).trunc(packed.bits()).zext(format.bits);
+  if (format.isShared) {
+    APInt exponent = word.lshr(packed.exponentShift).trunc(format.exponentBits).zext(format.bits);
+    bits |= exponent.shl(packed.bits());
+  }
   Type type = bytes.builder.getIntegerType(format.bits);
   return arith::ConstantOp::create(bytes.builder, bytes.loc, IntegerAttr::get(type, bits));
 }

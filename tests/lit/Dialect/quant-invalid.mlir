@@ -139,6 +139,6 @@ metate.kernel @k(%t: !t, %i: index) {
 !t = !metate.tree<#metate.dense<"i", [4], [#metate.bit_struct<32, [#metate.shared_exponent<[#metate.place<"u" : !metate.quant_float<4, 6, true, f32>>, #metate.place<"v" : !metate.quant_float<4, 6, true, f32>>]>]>]>>
 metate.kernel @k(%t: !t, %i: index, %v: f32) {
   // expected-error @below {{(QU5) expected members of one group that shares an exponent, each once, with a value each}}
-  metate.store_shared (%v, %v), %t["u"] ["u", "u"][%i] : f32, f32, !t
+  metate.store_shared (%v, %v), %t["u"] ["u", "u"][%i] : (f32, f32), !t
   metate.return
 }

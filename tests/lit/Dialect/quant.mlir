@@ -28,8 +28,8 @@ metate.kernel @all(%t: !t, %i: index, %v: f32, %n: i32, %many: vector<4xi11>) {
   %du = metate.decode %u as !metate.quant_float<4, 6, true, f32> shared : i10 -> f32
   // CHECK: metate.update assign %{{.*}}, %{{.*}}["v"] [%{{.*}}] : f32
   %set = metate.update assign %du, %t["v"][%i] : f32, !t
-  // CHECK: metate.store_shared(%{{.*}}, %{{.*}}), %{{.*}}["u"] ["u", "v"] [%{{.*}}] active : f32, f32
-  metate.store_shared (%v, %du), %t["u"] ["u", "v"][%i] active : f32, f32, !t
+  // CHECK: metate.store_shared(%{{.*}}, %{{.*}}), %{{.*}}["u"] ["u", "v"][%{{.*}}] active : (f32, f32)
+  metate.store_shared (%v, %du), %t["u"] ["u", "v"][%i] active : (f32, f32), !t
   // CHECK: %[[W:.*]] = metate.load_word %{{.*}}["b"] [%{{.*}}] : <{{.*}}> -> i16
   %w = metate.load_word %t["b"][%i] : !t -> i16
   // CHECK: metate.store_word %[[W]], %{{.*}}["b"] [%{{.*}}] active : i16
