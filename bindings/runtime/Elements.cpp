@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <nanobind/stl/vector.h>
+#include <numeric>
 
 namespace metate::python {
 

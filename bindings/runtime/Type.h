@@ -30,7 +30,7 @@ struct LevelInfo {
   std::string name;
   ElementType element; // a member's
   uint64_t cellBytes;
-  std::vector<int64_t> shape; // along the path's axes
+  std::vector<int64_t> shape;   // along the path's axes
   uint32_t group = METATE_NONE; // the first of the members with which it shares an exponent
 };
 

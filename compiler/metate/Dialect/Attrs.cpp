@@ -211,7 +211,8 @@ LogicalResult TreeType::verify(function_ref<InFlightDiagnostic()> emitError,
   TreeVerifier verifier{emitError, {}, {}};
   for (Attribute branch : branches) {
     if (!isa<LevelInterface, PlaceAttr, BitStructAttr>(branch))
-      return emitError() << "(A3) a branch must be a level, a place or a bit_struct, got " << branch;
+      return emitError() << "(A3) a branch must be a level, a place or a bit_struct, got "
+                         << branch;
     if (auto place = dyn_cast<PlaceAttr>(branch); place && isQuantised(place.getType()))
       return emitError() << "(A12) member '" << place.getName()
                          << "' is quantised: put it into a bit_struct or quant_array";

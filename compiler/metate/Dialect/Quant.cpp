@@ -26,7 +26,11 @@ std::optional<QuantFormat> QuantFormat::of(Type type, bool isShared) {
   if (auto integer = dyn_cast<QuantIntType>(type))
     return QuantFormat{Int, integer.getBits(), integer.getIsSigned(), integer.getCompute()};
   if (auto fixed = dyn_cast<QuantFixedType>(type))
-    return QuantFormat{Fixed, fixed.getBits(), fixed.getIsSigned(), fixed.getCompute(), 0,
+    return QuantFormat{Fixed,
+                       fixed.getBits(),
+                       fixed.getIsSigned(),
+                       fixed.getCompute(),
+                       0,
                        fixed.getScale().getValueAsDouble()};
   if (auto number = dyn_cast<QuantFloatType>(type))
     return QuantFormat{Float,
@@ -89,13 +93,15 @@ LogicalResult QuantFixedType::verify(Emit emitError, unsigned bits, bool isSigne
     return failure();
   unsigned digits = computeDigits(compute);
   if (bits - isSigned > digits)
-    return emitError() << "(QT2) the compute type is f32 for at most 24 bits without the sign, f64 for "
-                          "at most 53, got "
-                       << compute << " for " << bits - isSigned;
+    return emitError()
+           << "(QT2) the compute type is f32 for at most 24 bits without the sign, f64 for "
+              "at most 53, got "
+           << compute << " for " << bits - isSigned;
   double step = scale.getValueAsDouble();
   if (!scale.getType().isF64() || !(step > 0) || !std::isfinite(step) ||
       (compute.isF32() && (!std::isnormal(float(step)) || !std::isnormal(float(1 / step)))))
-    return emitError() << "(QT3) a scale is positive, finite and so is its reciprocal, got " << step;
+    return emitError() << "(QT3) a scale is positive, finite and so is its reciprocal, got "
+                       << step;
   return success();
 }
 
@@ -106,10 +112,10 @@ LogicalResult QuantFloatType::verify(Emit emitError, unsigned exponentBits, unsi
   unsigned digits = computeDigits(compute);
   if (!digits || exponentBits < 1 || exponentBits > (digits == 24 ? 8 : 11) ||
       fractionBits < 1 + isSigned || fractionBits - isSigned >= digits)
-    return emitError() << "(QT2) a float has 1 to 8 bits of exponent and 1 to 23 digits besides its sign for "
-                          "f32, 1 to 11 and 1 to 52 for f64, got "
-                       << exponentBits << " and " << int(fractionBits) - isSigned << " for "
-                       << compute;
+    return emitError()
+           << "(QT2) a float has 1 to 8 bits of exponent and 1 to 23 digits besides its sign for "
+              "f32, 1 to 11 and 1 to 52 for f64, got "
+           << exponentBits << " and " << int(fractionBits) - isSigned << " for " << compute;
   return success();
 }
 
@@ -163,7 +169,8 @@ LogicalResult metate::verifyElements(Emit emitError, ArrayRef<Attribute> childre
 }
 
 SmallVector<PlaceAttr> metate::sharedPlaces(SharedExponentAttr group) {
-  return llvm::map_to_vector(group.getChildren(), [](Attribute place) { return cast<PlaceAttr>(place); });
+  return llvm::map_to_vector(group.getChildren(),
+                             [](Attribute place) { return cast<PlaceAttr>(place); });
 }
 
 LogicalResult SharedExponentAttr::verify(Emit emitError, ArrayRef<Attribute> children) {
@@ -178,9 +185,10 @@ LogicalResult SharedExponentAttr::verify(Emit emitError, ArrayRef<Attribute> chi
   for (QuantFloatType type : types)
     if (type.getExponentBits() != types[0].getExponentBits() ||
         type.getCompute() != types[0].getCompute())
-      return emitError() << "(QW3) floats that share an exponent have one exponent width and one compute "
-                            "type, got "
-                         << types[0] << " and " << type;
+      return emitError()
+             << "(QW3) floats that share an exponent have one exponent width and one compute "
+                "type, got "
+             << types[0] << " and " << type;
   return success();
 }
 
@@ -226,7 +234,8 @@ static bool anyWord(ArrayRef<Attribute> nodes, function_ref<bool(BitStructAttr)>
   for (Attribute node : nodes) {
     if (auto word = dyn_cast<BitStructAttr>(node); word && visit(word))
       return true;
-    if (auto level = dyn_cast<LevelInterface>(node); level && anyWord(level.getLevelChildren(), visit))
+    if (auto level = dyn_cast<LevelInterface>(node);
+        level && anyWord(level.getLevelChildren(), visit))
       return true;
   }
   return false;
@@ -310,7 +319,8 @@ std::pair<uint64_t, SmallVector<uint64_t>> metate::encodeShared(ArrayRef<QuantFo
   // up may take a digit more than that of the largest, which its own exponent has counted.
   uint64_t exponent = 0;
   for (auto [format, value] : llvm::zip(formats, values))
-    exponent = std::max(exponent, encodeFloat(format, value).lshr(format.fractionBits()).getZExtValue());
+    exponent =
+        std::max(exponent, encodeFloat(format, value).lshr(format.fractionBits()).getZExtValue());
   SmallVector<uint64_t> all;
   for (auto [format, value] : llvm::zip(formats, values)) {
     unsigned digits = format.digits();
@@ -361,7 +371,8 @@ APFloat metate::decodeQuant(const QuantFormat &format, const APInt &bits) {
   if (!format.isShared && exponent)
     d |= uint64_t(1) << digits;
   value.convertFromAPInt(APInt(64, d), /*IsSigned=*/false, APFloat::rmNearestTiesToEven);
-  int64_t unit = (format.isShared ? exponent : std::max<int64_t>(exponent, 1)) - format.bias() - scale;
+  int64_t unit =
+      (format.isShared ? exponent : std::max<int64_t>(exponent, 1)) - format.bias() - scale;
   value = scalbn(value, int(unit), APFloat::rmNearestTiesToEven);
   if (isNegative)
     value.changeSign();

@@ -86,16 +86,19 @@ LogicalResult StoreSharedOp::verify() {
   SmallVector<StringRef> members;
   for (Attribute member : getMembers())
     members.push_back(cast<StringAttr>(member).getValue());
-  bool isFit = members.size() >= 2 && members.size() == getValues().size() && members[0] == getPath();
+  bool isFit =
+      members.size() >= 2 && members.size() == getValues().size() && members[0] == getPath();
   for (auto [k, member] : llvm::enumerate(members)) {
-    const auto *found = llvm::find_if(group, [&](PlaceAttr place) { return place.getName() == member; });
+    const auto *found =
+        llvm::find_if(group, [&](PlaceAttr place) { return place.getName() == member; });
     isFit &= found != group.end() && !llvm::is_contained(ArrayRef(members).take_front(k), member) &&
              getValues()[k].getType() == QuantFormat::of(found->getType())->compute;
     if (!isFit)
       break;
   }
   if (!isFit)
-    return emitOpError("(QU5) expected members of one group that shares an exponent, each once, with a value each");
+    return emitOpError("(QU5) expected members of one group that shares an exponent, each once, "
+                       "with a value each");
   return success();
 }
 

@@ -49,8 +49,7 @@ KernelValue KernelBuilder::loadQuantised(const Reference &reference) {
                           : LoadOp::create(builder, loc(), bits, reference.base, reference.path,
                                            reference.indices, ValueRange())
                                 .getValue();
-  return {DecodeOp::create(builder, loc(), loaded, reference.quantised, isShared),
-          reference.type};
+  return {DecodeOp::create(builder, loc(), loaded, reference.quantised, isShared), reference.type};
 }
 
 void KernelBuilder::storeQuantised(const Reference &reference, Value value, bool active) {

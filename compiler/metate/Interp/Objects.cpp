@@ -153,7 +153,8 @@ std::vector<Coordinates> TreeShape::elementsOfWord(int member,
   };
   SmallVector<unsigned> positions; // of the level's axes
   int64_t number = 0, cells = 1;   // of the element, in the array
-  for (auto [axis, extent] : llvm::zip(levelAxes(nodes[node.parent].level), array.getLevelExtents())) {
+  for (auto [axis, extent] :
+       llvm::zip(levelAxes(nodes[node.parent].level), array.getLevelExtents())) {
     positions.push_back(llvm::find(node.axes, axis) - node.axes.begin());
     number = number * extent + digit(coordinates[positions.back()], extent);
     cells *= extent;

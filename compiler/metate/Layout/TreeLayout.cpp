@@ -107,7 +107,8 @@ TypedAttr layout::shownBackground(const Node &node) {
   if (format.kind != QuantFormat::Int)
     return FloatAttr::get(format.compute, decodeQuant(format, bits));
   unsigned width = format.compute.getIntOrFloatBitWidth();
-  return IntegerAttr::get(format.compute, format.isSigned ? bits.sextOrTrunc(width) : bits.zextOrTrunc(width));
+  return IntegerAttr::get(format.compute,
+                          format.isSigned ? bits.sextOrTrunc(width) : bits.zextOrTrunc(width));
 }
 
 metate_quant PackedBits::record() const {
@@ -115,7 +116,8 @@ metate_quant PackedBits::record() const {
   record.kind = format.kind == QuantFormat::Int     ? METATE_QUANT_INT
                 : format.kind == QuantFormat::Fixed ? METATE_QUANT_FIXED
                                                     : METATE_QUANT_FLOAT;
-  record.flags = (format.isSigned ? METATE_QUANT_SIGNED : 0) | (format.isShared ? METATE_QUANT_SHARED : 0);
+  record.flags =
+      (format.isSigned ? METATE_QUANT_SIGNED : 0) | (format.isShared ? METATE_QUANT_SHARED : 0);
   record.bits = bits();
   record.shift = shift;
   record.exponent_bits = format.exponentBits;
@@ -138,8 +140,10 @@ uint64_t TreeLayout::maskOf(const Node &place) const {
   else
     for (const Node &other : nodes)
       if (other.parent == place.parent && other.packed->shift > place.packed->shift)
-        end = std::min<uint64_t>(end, other.packed->group < 0 ? other.packed->shift
-                                                              : std::min(other.packed->shift, other.packed->exponentShift));
+        end = std::min<uint64_t>(end,
+                                 other.packed->group < 0
+                                     ? other.packed->shift
+                                     : std::min(other.packed->shift, other.packed->exponentShift));
   uint64_t above = end == 64 ? ~uint64_t(0) : (uint64_t(1) << end) - 1;
   return above & ~((uint64_t(1) << place.packed->shift) - 1);
 }
@@ -238,11 +242,13 @@ private:
   uint64_t sharedBackground(unsigned first) {
     SmallVector<QuantFormat> formats;
     SmallVector<APFloat> values;
-    for (unsigned k = first; k < result.nodes.size() && result.nodes[k].packed->group == int(first); ++k) {
+    for (unsigned k = first; k < result.nodes.size() && result.nodes[k].packed->group == int(first);
+         ++k) {
       formats.push_back(result.nodes[k].packed->format);
       auto given = cast_if_present<FloatAttr>(result.nodes[k].place.getBackground());
-      values.push_back(given ? given.getValue()
-                             : APFloat(cast<FloatType>(formats.back().compute).getFloatSemantics()));
+      values.push_back(given
+                           ? given.getValue()
+                           : APFloat(cast<FloatType>(formats.back().compute).getFloatSemantics()));
     }
     auto [exponent, digits] = encodeShared(formats, values);
     uint64_t bits = exponent << result.nodes[first].packed->exponentShift;
@@ -266,8 +272,9 @@ private:
       align = METATE_BLOCK_ALIGN;
     node.cellAlign = align;
     node.cellBytes = llvm::alignTo(std::max<uint64_t>(bytes, 1), align);
-    node.zero = llvm::all_of(llvm::drop_begin(result.nodes, parent + 1),
-                             [](const Node &below) { return (!below.place && !below.isWords()) || below.zero; });
+    node.zero = llvm::all_of(llvm::drop_begin(result.nodes, parent + 1), [](const Node &below) {
+      return (!below.place && !below.isWords()) || below.zero;
+    });
     if (node.pool < 0)
       return;
     uint64_t cells = multiply(node.slotCells, node.cellBytes);

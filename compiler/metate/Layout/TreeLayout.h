@@ -42,13 +42,14 @@ struct Node {
   uint64_t cells = 1;
   uint64_t cellBytes = 0; ///< from one cell to the next
   uint64_t cellAlign = 1;
-  uint64_t slotBytes = 0;  ///< a level with a pool: from one slot to the next
-  uint64_t slotCells = 0;  ///< a level with a pool: cells in a slot, of a dynamic its chunk; a quant_array: elements in a word
+  uint64_t slotBytes = 0; ///< a level with a pool: from one slot to the next
+  uint64_t slotCells =
+      0; ///< a level with a pool: cells in a slot, of a dynamic its chunk; a quant_array: elements in a word
   uint64_t maskOffset = 0; ///< bitmasked: of the live mask in the container; the entry mask follows
   bool ambient = false;    ///< the pool has an ambient slot 0
   bool zero = false;       ///< the background of a cell is all zero bytes
 
-  uint64_t word = 0;       ///< bit_struct, quant_array: the word that holds background
+  uint64_t word = 0; ///< bit_struct, quant_array: the word that holds background
   /// A bit_struct or quant_array, whose cells are words.
   bool isWords() const {
     return kind == METATE_LEVEL_BIT_STRUCT || kind == METATE_LEVEL_QUANT_ARRAY;

@@ -17,7 +17,8 @@ public:
 Cell QuantArrayLowering::locate(ByteBuilder &bytes, const layout::Node &node,
                                 const CellQuery &query) const {
   Value word = bytes.divide(query.linear, int64_t(node.slotCells));
-  return {bytes.add(query.container, bytes.multiply(word, int64_t(node.cellBytes))), Value(), false};
+  return {bytes.add(query.container, bytes.multiply(word, int64_t(node.cellBytes))), Value(),
+          false};
 }
 
 Cell QuantArrayLowering::activate(ByteBuilder &bytes, const layout::Node &node,

@@ -27,17 +27,21 @@ uint64_t PlaneBuilder::lanes() const {
 
 Value PlaneBuilder::word(uint64_t value) {
   Type type = builder.getIntegerType(width);
-  return arith::ConstantOp::create(
-      builder, loc, IntegerAttr::get(type, APInt(64, value).zextOrTrunc(width)));
+  return arith::ConstantOp::create(builder, loc,
+                                   IntegerAttr::get(type, APInt(64, value).zextOrTrunc(width)));
 }
 
 Value PlaneBuilder::ones() { return word(lanes()); }
 
 Value PlaneBuilder::combined(StringRef kind, Value a, Value b, uint64_t all) {
   APInt left, right;
-  bool isLeft = matchPattern(a, m_ConstantInt(&left)), isRight = matchPattern(b, m_ConstantInt(&right));
+  bool isLeft = matchPattern(a, m_ConstantInt(&left)),
+       isRight = matchPattern(b, m_ConstantInt(&right));
   if (isLeft && isRight)
-    return word((kind == "and" ? left & right : kind == "or" ? left | right : left ^ right).getZExtValue());
+    return word((kind == "and"  ? left & right
+                 : kind == "or" ? left | right
+                                : left ^ right)
+                    .getZExtValue());
   if (isLeft || isRight) {
     uint64_t known = (isLeft ? left : right).getZExtValue();
     Value other = isLeft ? b : a;
@@ -105,10 +109,12 @@ Value PlaneBuilder::toWord(const Planes &value, unsigned bits) {
 Value PlaneBuilder::before(Value end) {
   Value none = arith::ConstantIndexOp::create(builder, loc, 0);
   Value all = arith::ConstantIndexOp::create(builder, loc, elements);
-  Value count = arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, end, none), all);
+  Value count =
+      arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, end, none), all);
   Value isAll = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, count, all);
   Value held = arith::IndexCastOp::create(builder, loc, builder.getIntegerType(width), count);
-  Value amount = stride == 1 ? held : arith::MulIOp::create(builder, loc, held, word(stride)).getResult();
+  Value amount =
+      stride == 1 ? held : arith::MulIOp::create(builder, loc, held, word(stride)).getResult();
   // A shift by the whole width is not defined.
   amount = arith::SelectOp::create(builder, loc, isAll, word(0), amount);
   Value bit = arith::ShLIOp::create(builder, loc, word(1), amount);

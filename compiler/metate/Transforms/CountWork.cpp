@@ -6,8 +6,8 @@
 // places that memory says are left out.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Quant.h"
 #include "metate/Dialect/Elementary.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/Checks.h"
 #include "metate/Transforms/LeafForm.h"

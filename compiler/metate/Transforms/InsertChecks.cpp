@@ -247,8 +247,8 @@ private:
       holes += k ? ", {}" : "{}";
     for (Value &index : shown)
       index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
-    std::string text = name.name + "[" + holes + "] = {}: " + shownQuant(type) + " holds " + least +
-                       " to " + most;
+    std::string text =
+        name.name + "[" + holes + "] = {}: " + shownQuant(type) + " holds " + least + " to " + most;
     shown.push_back(value);
     SmallVector<bool> isUnsigned(shown.size(), false);
     isUnsigned.back() = format->compute.isUnsignedInteger();

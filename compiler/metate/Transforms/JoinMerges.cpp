@@ -84,9 +84,11 @@ static void expand(MergeOp merge) {
   Value all = arith::ConstantOp::create(builder, loc, IntegerAttr::get(type, -1));
   Value others = builder.createOrFold<arith::XOrIOp>(loc, mask, all);
   APInt value;
-  if (isKnown && matchPattern(word, m_ConstantInt(&value)) && (value.isZero() || value == constant)) {
+  if (isKnown && matchPattern(word, m_ConstantInt(&value)) &&
+      (value.isZero() || value == constant)) {
     auto kind = value.isZero() ? arith::AtomicRMWKind::andi : arith::AtomicRMWKind::ori;
-    RmwOp::create(builder, loc, type, kind, value.isZero() ? others : word, merge.getBlock(), offset, scope);
+    RmwOp::create(builder, loc, type, kind, value.isZero() ? others : word, merge.getBlock(),
+                  offset, scope);
     return merge.erase();
   }
   Value first = ReadOp::create(builder, loc, type, merge.getBlock(), offset, scope, false, false);

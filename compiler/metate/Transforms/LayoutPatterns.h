@@ -92,7 +92,8 @@ struct CellSite : PathSite {
 };
 
 /// The member's byte offset where its slot is looked up once; null where it is not.
-mlir::Value offsetInSlot(KernelLayout &kernel, mlir::OpBuilder &builder, mlir::Operation *op, CellSite &site);
+mlir::Value offsetInSlot(KernelLayout &kernel, mlir::OpBuilder &builder, mlir::Operation *op,
+                         CellSite &site);
 
 /// A value's read-modify-write: indivisible for each component.
 mlir::Value atomicAt(ByteBuilder &bytes, mlir::arith::AtomicRMWKind kind, mlir::Value offset,
@@ -111,7 +112,8 @@ public:
   /// Combines the decoded value with another; yields the old one.
   mlir::Value update(mlir::arith::AtomicRMWKind kind, mlir::Value value, mlir::Value offset);
   /// Writes members, by their names, that share an exponent with this one.
-  void storeShared(llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> given, mlir::Value offset);
+  void storeShared(llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> given,
+                   mlir::Value offset);
   /// The bits of the member's background; what `update` yields of it.
   mlir::Value background();
   mlir::Value shownBackground();

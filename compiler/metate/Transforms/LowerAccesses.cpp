@@ -102,7 +102,8 @@ static std::optional<ByteBuilder::Member> memberOf(CellSite &site, ValueRange co
 }
 
 /// The member's byte offset where its slot is looked up once; null where it is not.
-Value metate::offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *op, CellSite &site) {
+Value metate::offsetInSlot(KernelLayout &kernel, OpBuilder &builder, Operation *op,
+                           CellSite &site) {
   auto place = kernel.slots.find(builder, op, site.access, site.path, /*isOwn=*/false);
   if (!place)
     return {};
@@ -158,9 +159,8 @@ struct LowerLoad : LayoutPattern<LoadOp> {
     } else {
       auto body = [&](Value offset) { return SmallVector<Value>{readAt(offset)}; };
       auto otherwise = [&] {
-        return SmallVector<Value>{
-            word ? word->background()
-                 : backgroundOf(bytes, site.path.place, op.getComponents())};
+        return SmallVector<Value>{word ? word->background()
+                                       : backgroundOf(bytes, site.path.place, op.getComponents())};
       };
       result = site.address.read(type, body, otherwise).front();
     }

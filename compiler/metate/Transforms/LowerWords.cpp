@@ -31,7 +31,8 @@ Value WordAccess::resized(Value value, unsigned bits) {
 }
 
 /// i of the word's width by which an element's bits are moved, null where it is a constant.
-static Value elementShift(CellSite &site, ByteBuilder &bytes, const layout::Node &node, unsigned width) {
+static Value elementShift(CellSite &site, ByteBuilder &bytes, const layout::Node &node,
+                          unsigned width) {
   if (site.argument.node(node.parent).kind != METATE_LEVEL_QUANT_ARRAY)
     return {};
   Value bits = bytes.multiply(site.address.elementInWord(), int64_t(node.packed->bits()));
@@ -57,8 +58,9 @@ Value WordAccess::mask() {
 Value WordAccess::extract(Value word, const layout::Node &member) {
   const layout::PackedBits &at = *member.packed;
   auto from = [&](unsigned shift, unsigned bits) {
-    Value moved = shift ? arith::ShRUIOp::create(bytes.builder, bytes.loc, word, integer(shift)).getResult()
-                        : word;
+    Value moved =
+        shift ? arith::ShRUIOp::create(bytes.builder, bytes.loc, word, integer(shift)).getResult()
+              : word;
     return resized(moved, bits);
   };
   if (!at.format.isShared) {
@@ -94,13 +96,15 @@ Value WordAccess::insertShared(Value word, NewValues given) {
   SmallVector<Value> values;
   SmallVector<QuantFormat> formats;
   uint64_t used = 0;
-  auto bitsAt = [](unsigned shift, unsigned count) { return ((uint64_t(1) << count) - 1) << shift; };
+  auto bitsAt = [](unsigned shift, unsigned count) {
+    return ((uint64_t(1) << count) - 1) << shift;
+  };
   for (const layout::Node *member : members) {
     formats.push_back(member->packed->format);
     const auto *found = llvm::find_if(given, [&](auto &one) { return one.first == member->name; });
-    values.push_back(found != given.end()
-                         ? found->second
-                         : expandDecode(builder, bytes.loc, extract(word, *member), formats.back()));
+    values.push_back(found != given.end() ? found->second
+                                          : expandDecode(builder, bytes.loc, extract(word, *member),
+                                                         formats.back()));
     used |= bitsAt(member->packed->shift, member->packed->bits());
   }
   used |= bitsAt(packed.exponentShift, packed.format.exponentBits);
@@ -279,5 +283,6 @@ struct LowerUpdate : LayoutPattern<UpdateOp> {
 } // namespace
 
 void metate::addWordPatterns(RewritePatternSet &patterns, KernelLayout &kernel) {
-  patterns.add<LowerLoadShared, LowerStoreShared, LowerLoadWord, LowerStoreWord, LowerUpdate>(kernel);
+  patterns.add<LowerLoadShared, LowerStoreShared, LowerLoadWord, LowerStoreWord, LowerUpdate>(
+      kernel);
 }

@@ -41,7 +41,8 @@ static Attribute wordOf(const TreePath &path) {
   return found == children.end() ? Attribute() : *found;
 }
 
-std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path, OperandRange coordinates) {
+std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path,
+                                                    OperandRange coordinates) {
   SmallVector<Value> place;
   LevelInterface packed = path.levels.back();
   if (!packed.hasWords())
@@ -60,8 +61,8 @@ std::optional<SmallVector<Value>> metate::wordPlace(const TreePath &path, Operan
     int64_t within = packed.getLevelExtents()[llvm::find(own, axis) - own.begin()];
     auto block = [&](int64_t size) -> Value {
       auto parts = LinearForm::of(coordinate).divide(size);
-      bool isVariable = parts && parts->first.terms.size() == 1 && parts->first.terms[0].second == 1 &&
-                        parts->first.constant == 0;
+      bool isVariable = parts && parts->first.terms.size() == 1 &&
+                        parts->first.terms[0].second == 1 && parts->first.constant == 0;
       return isVariable ? parts->first.terms[0].first : Value();
     };
     if (Value word = hasWholeRows && isLast ? block(elements) : Value())
@@ -115,9 +116,10 @@ llvm::DenseSet<Operation *> metate::writersOfOwnWords(KernelOp kernel) {
       }
       // One worker goes over a slot.
       if (auto cells = dyn_cast<CellsOp>(task); cells && !mayMeet && !isInCall)
-        isOwn |= !mayDeactivate(kernel, cells, tree) && llvm::all_of(writes.ops, [&](Operation *op) {
-          return staysInOwnSlot(cells, *CellAccess::of(op));
-        });
+        isOwn |=
+            !mayDeactivate(kernel, cells, tree) && llvm::all_of(writes.ops, [&](Operation *op) {
+              return staysInOwnSlot(cells, *CellAccess::of(op));
+            });
       if (isOwn)
         owners.insert(writes.ops.begin(), writes.ops.end());
     }

@@ -8,7 +8,8 @@ namespace metate {
 
 /// Coordinates that differ only where the words do in which the member's elements are; nullopt where these are not known. Fewer
 /// than the words have are no wrong answer: they tell less of them apart.
-std::optional<llvm::SmallVector<mlir::Value>> wordPlace(const TreePath &path, mlir::OperandRange coordinates);
+std::optional<llvm::SmallVector<mlir::Value>> wordPlace(const TreePath &path,
+                                                        mlir::OperandRange coordinates);
 
 /// Writes of quantised members of whose words no other iteration of their task writes any member: in serial tasks all. After
 /// metate-offload.

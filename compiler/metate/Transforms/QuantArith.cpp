@@ -32,7 +32,8 @@ public:
   }
   Type integerType(unsigned bits) const { return shaped(builder.getIntegerType(bits)); }
   Value integer(int64_t value, unsigned bits) const {
-    return constant(builder.getIntegerAttr(builder.getIntegerType(bits), APInt(64, value).sextOrTrunc(bits)));
+    return constant(
+        builder.getIntegerAttr(builder.getIntegerType(bits), APInt(64, value).sextOrTrunc(bits)));
   }
   Value wordOf(uint64_t value) const { return integer(int64_t(value), width()); }
   Value number(double value) const { return constant(builder.getFloatAttr(real, value)); }
@@ -57,9 +58,7 @@ public:
   Value toInteger(Value number, unsigned bits) const {
     return arith::FPToSIOp::create(builder, loc, integerType(bits), number);
   }
-  Value asWord(Value number) const {
-    return arith::BitcastOp::create(builder, loc, word, number);
-  }
+  Value asWord(Value number) const { return arith::BitcastOp::create(builder, loc, word, number); }
   Value asReal(Value bits) const {
     return arith::BitcastOp::create(builder, loc, shaped(real), bits);
   }
@@ -96,7 +95,8 @@ private:
     if (!vector)
       return arith::ConstantOp::create(builder, loc, value);
     Type type = VectorType::get(vector.getShape(), value.getType());
-    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(cast<ShapedType>(type), Attribute(value)));
+    return arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(cast<ShapedType>(type), Attribute(value)));
   }
 
   OpBuilder &builder;
@@ -159,8 +159,7 @@ static Value toRoundedInteger(const Arith &at, Value value, unsigned width) {
 static Value encodeFloat(const Arith &at, Value value, const QuantFormat &format) {
   unsigned digits = format.digits(), cut = at.digits() - digits;
   Value word = at.asWord(value);
-  Value magnitude =
-      at.make<arith::AndIOp>(word, at.wordOf(~uint64_t(0) >> (65 - at.width())));
+  Value magnitude = at.make<arith::AndIOp>(word, at.wordOf(~uint64_t(0) >> (65 - at.width())));
   // Half of the last digit is added, which rounds away from zero and carries into the exponent.
   Value half = at.wordOf(cut ? uint64_t(1) << (cut - 1) : 0);
   Value code = at.shr(at.make<arith::AddIOp>(magnitude, half), cut);
@@ -168,8 +167,7 @@ static Value encodeFloat(const Arith &at, Value value, const QuantFormat &format
   if (shift) { // numbers below the first exponent count steps of the least one
     code = at.make<arith::SubIOp>(code, at.wordOf(uint64_t(shift) << digits));
     Value size = at.abs(value);
-    Value isSmall =
-        at.compare(arith::CmpFPredicate::OLT, size, at.power(1 - format.bias()));
+    Value isSmall = at.compare(arith::CmpFPredicate::OLT, size, at.power(1 - format.bias()));
     Value steps = at.mul(at.select(isSmall, size, at.number(0)),
                          at.power(format.bias() - 1 + int64_t(digits)));
     code = at.select(isSmall, at.toInteger(at.round(steps), at.width()), code);
@@ -215,8 +213,8 @@ SharedBits metate::expandShared(OpBuilder &builder, Location loc, ValueRange val
     unsigned cut = at.digits() + 1 - format.digits();
     Value rounded = at.make<arith::AddIOp>(at.asWord(sizes.back()),
                                            at.wordOf(cut ? uint64_t(1) << (cut - 1) : 0));
-    Value own = at.make<arith::SubIOp>(at.shr(rounded, at.digits()),
-                                       at.wordOf(at.bias() - format.bias()));
+    Value own =
+        at.make<arith::SubIOp>(at.shr(rounded, at.digits()), at.wordOf(at.bias() - format.bias()));
     exponent = at.make<arith::MaxSIOp>(exponent, own);
   }
   exponent = at.make<arith::MinSIOp>(exponent, at.wordOf(formats[0].greatestExponent()));
@@ -265,7 +263,8 @@ std::pair<std::string, std::string> metate::shownRange(const QuantFormat &format
   }
   if (format.kind == QuantFormat::Int) {
     APInt least = format.isSigned ? APInt::getSignedMinValue(format.bits) : APInt(format.bits, 0);
-    APInt most = format.isSigned ? APInt::getSignedMaxValue(format.bits) : APInt::getMaxValue(format.bits);
+    APInt most =
+        format.isSigned ? APInt::getSignedMaxValue(format.bits) : APInt::getMaxValue(format.bits);
     return {llvm::toString(least, 10, format.isSigned), llvm::toString(most, 10, format.isSigned)};
   }
   auto [least, most] = integerRange(format);

@@ -1,6 +1,6 @@
 //===- ScatterTargets.cpp - what a loop adds to at any place ----*- C++ -*-===//
-#include "metate/Dialect/Quant.h"
 #include "metate/Transforms/ScatterTargets.h"
+#include "metate/Dialect/Quant.h"
 
 #include "metate/Dialect/Graph.h"
 #include "metate/Remarks/Remarks.h"

@@ -59,7 +59,8 @@ bool SlicedBody::write(Block &body) {
 
 void SlicedBody::limit(Value lower, Value upper) {
   IndexBuilder index(builder, at.loc);
-  Value from = at.before(index.subtract(lower, first)), to = at.before(index.subtract(upper, first));
+  Value from = at.before(index.subtract(lower, first)),
+        to = at.before(index.subtract(upper, first));
   mask = at.logic("and", to, at.inverted(from));
 }
 
@@ -78,10 +79,12 @@ std::optional<Planes> SlicedBody::planesOf(const Number &number) {
     return std::nullopt;
   APInt constant;
   if (matchPattern(number.value, m_ConstantInt(&constant)) && constant.isSignedIntN(32))
-    return at.constant(constant.getBitWidth() == 1 ? int64_t(constant.getZExtValue()) : constant.getSExtValue());
+    return at.constant(constant.getBitWidth() == 1 ? int64_t(constant.getZExtValue())
+                                                   : constant.getSExtValue());
   if (number.value.getType().isInteger(1))
     return at.spread(number.value);
-  if (auto wide = number.value.getDefiningOp<arith::ExtUIOp>(); wide && wide.getIn().getType().isInteger(1))
+  if (auto wide = number.value.getDefiningOp<arith::ExtUIOp>();
+      wide && wide.getIn().getType().isInteger(1))
     return at.spread(wide.getIn());
   return std::nullopt;
 }
@@ -115,9 +118,8 @@ bool SlicedBody::writeOp(Operation *op) {
     return writeSum(op);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return writeIf(branch);
-  bool isSame = llvm::all_of(op->getOperands(), [&](Value operand) {
-    return numberOf(operand).kind == Number::Same;
-  });
+  bool isSame = llvm::all_of(op->getOperands(),
+                             [&](Value operand) { return numberOf(operand).kind == Number::Same; });
   if (isSame && op->getNumRegions() == 0 && isMemoryEffectFree(op)) {
     if (mask && !isSpeculatable(op))
       return fail("an operation under a condition may not run for all");
@@ -139,7 +141,8 @@ bool SlicedBody::writeArith(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() || !op->getResult(0).getType().isIntOrIndex())
     return fail("an operation in it is none on integers");
   Value result = op->getResult(0);
-  Number a = numberOf(op->getOperand(0)), b = op->getNumOperands() > 1 ? numberOf(op->getOperand(1)) : Number();
+  Number a = numberOf(op->getOperand(0)),
+         b = op->getNumOperands() > 1 ? numberOf(op->getOperand(1)) : Number();
   // Numbers of elements: what is added to one, and other widths.
   if (a.kind == Number::Place || (b.kind == Number::Place && op->getNumOperands() > 1)) {
     bool isMoved = isa<arith::AddIOp>(op) && (a.kind == Number::Same || b.kind == Number::Same);
@@ -157,10 +160,13 @@ bool SlicedBody::writeArith(Operation *op) {
     return fail("a value in it is neither a small integer nor a constant");
   unsigned width = op->getOperand(0).getType().getIntOrFloatBitWidth();
   bool isNarrow = width <= PlaneBuilder::mostPlanes;
-  auto asSigned = [&](const Planes &value) { return isNarrow ? at.wrapped(value, width, true) : value; };
+  auto asSigned = [&](const Planes &value) {
+    return isNarrow ? at.wrapped(value, width, true) : value;
+  };
   auto isNatural = [&] { return !x->isSigned() && !y->isSigned(); };
   if (isa<arith::ExtUIOp>(op))
-    return isNatural() ? setPlanes(result, x) : fail("a negative value is taken as one without a sign");
+    return isNatural() ? setPlanes(result, x)
+                       : fail("a negative value is taken as one without a sign");
   if (isa<arith::ExtSIOp>(op))
     return setPlanes(result, asSigned(*x));
   if (isa<arith::TruncIOp>(op)) {
@@ -192,7 +198,8 @@ bool SlicedBody::writeArith(Operation *op) {
     // The range of an extreme is narrower than that of a choice.
     bool isMin = isa<arith::MinSIOp, arith::MinUIOp>(op);
     int64_t least = isMin ? std::min(left.least, right.least) : std::max(left.least, right.least);
-    int64_t greatest = isMin ? std::min(left.greatest, right.greatest) : std::max(left.greatest, right.greatest);
+    int64_t greatest =
+        isMin ? std::min(left.greatest, right.greatest) : std::max(left.greatest, right.greatest);
     return setPlanes(result, at.narrowed(chosen, least, greatest));
   }
   bool isLeft = isa<arith::ShLIOp>(op);
@@ -215,11 +222,20 @@ bool SlicedBody::writePlaceCompare(arith::CmpIOp op) {
   if (b.kind == Number::Place && a.kind == Number::Same) {
     std::swap(a, b);
     switch (predicate) {
-    case Predicate::slt: predicate = Predicate::sgt; break;
-    case Predicate::sle: predicate = Predicate::sge; break;
-    case Predicate::sgt: predicate = Predicate::slt; break;
-    case Predicate::sge: predicate = Predicate::sle; break;
-    default: break;
+    case Predicate::slt:
+      predicate = Predicate::sgt;
+      break;
+    case Predicate::sle:
+      predicate = Predicate::sge;
+      break;
+    case Predicate::sgt:
+      predicate = Predicate::slt;
+      break;
+    case Predicate::sge:
+      predicate = Predicate::sle;
+      break;
+    default:
+      break;
     }
   }
   if (a.kind != Number::Place || b.kind != Number::Same)
@@ -230,13 +246,26 @@ bool SlicedBody::writePlaceCompare(arith::CmpIOp op) {
                                      arith::ConstantIndexOp::create(builder, at.loc, 1));
   Value plane;
   switch (predicate) {
-  case Predicate::slt: plane = at.before(distance); break;
-  case Predicate::sle: plane = at.before(next); break;
-  case Predicate::sge: plane = at.inverted(at.before(distance)); break;
-  case Predicate::sgt: plane = at.inverted(at.before(next)); break;
-  case Predicate::eq: plane = at.logic("xor", at.before(next), at.before(distance)); break;
-  case Predicate::ne: plane = at.inverted(at.logic("xor", at.before(next), at.before(distance))); break;
-  default: return fail("the element's number is compared as one without a sign");
+  case Predicate::slt:
+    plane = at.before(distance);
+    break;
+  case Predicate::sle:
+    plane = at.before(next);
+    break;
+  case Predicate::sge:
+    plane = at.inverted(at.before(distance));
+    break;
+  case Predicate::sgt:
+    plane = at.inverted(at.before(next));
+    break;
+  case Predicate::eq:
+    plane = at.logic("xor", at.before(next), at.before(distance));
+    break;
+  case Predicate::ne:
+    plane = at.inverted(at.logic("xor", at.before(next), at.before(distance)));
+    break;
+  default:
+    return fail("the element's number is compared as one without a sign");
   }
   return setPlanes(op, Planes{{plane}, 0, 1});
 }
@@ -251,7 +280,8 @@ bool SlicedBody::writeCompare(arith::CmpIOp op) {
   Predicate predicate = op.getPredicate();
   unsigned width = op.getLhs().getType().getIntOrFloatBitWidth();
   bool isEquality = predicate == Predicate::eq || predicate == Predicate::ne;
-  bool isSigned = llvm::is_contained({Predicate::slt, Predicate::sle, Predicate::sgt, Predicate::sge}, predicate);
+  bool isSigned = llvm::is_contained(
+      {Predicate::slt, Predicate::sle, Predicate::sgt, Predicate::sge}, predicate);
   if (width <= PlaneBuilder::mostPlanes) {
     x = at.wrapped(*x, width, isSigned);
     y = at.wrapped(*y, width, isSigned);
@@ -260,16 +290,28 @@ bool SlicedBody::writeCompare(arith::CmpIOp op) {
   }
   Value plane;
   switch (predicate) {
-  case Predicate::eq: plane = at.equal(*x, *y); break;
-  case Predicate::ne: plane = at.inverted(at.equal(*x, *y)); break;
+  case Predicate::eq:
+    plane = at.equal(*x, *y);
+    break;
+  case Predicate::ne:
+    plane = at.inverted(at.equal(*x, *y));
+    break;
   case Predicate::slt:
-  case Predicate::ult: plane = at.less(*x, *y); break;
+  case Predicate::ult:
+    plane = at.less(*x, *y);
+    break;
   case Predicate::sgt:
-  case Predicate::ugt: plane = at.less(*y, *x); break;
+  case Predicate::ugt:
+    plane = at.less(*y, *x);
+    break;
   case Predicate::sle:
-  case Predicate::ule: plane = at.inverted(at.less(*y, *x)); break;
+  case Predicate::ule:
+    plane = at.inverted(at.less(*y, *x));
+    break;
   case Predicate::sge:
-  case Predicate::uge: plane = at.inverted(at.less(*x, *y)); break;
+  case Predicate::uge:
+    plane = at.inverted(at.less(*x, *y));
+    break;
   }
   return setPlanes(op, Planes{{plane}, 0, 1});
 }
@@ -288,7 +330,8 @@ bool SlicedBody::writeIf(scf::IfOp op) {
   Block *sides[] = {op.thenBlock(), op.elseBlock()};
   Location loc = op.getLoc();
   if (condition.kind != Number::Same) {
-    Value holds = condition.planes.bits.empty() ? at.zeros() : condition.planes.bits[0], before = mask;
+    Value holds = condition.planes.bits.empty() ? at.zeros() : condition.planes.bits[0],
+          before = mask;
     SmallVector<Planes> results[2];
     for (int side : {0, 1}) {
       if (!sides[side])
@@ -370,7 +413,8 @@ bool SlicedBody::writeIf(scf::IfOp op) {
 }
 
 /// Coordinates of the first element of a word, so many words behind the one at the variable.
-SmallVector<Value> SlicedBody::coordinatesOf(CellOpInterface op, const ElementAccess &access, int64_t words) {
+SmallVector<Value> SlicedBody::coordinatesOf(CellOpInterface op, const ElementAccess &access,
+                                             int64_t words) {
   IndexBuilder index(builder, at.loc);
   SmallVector<Value> coordinates;
   for (auto [k, given] : llvm::enumerate(op.getCellCoordinates())) {
@@ -378,7 +422,8 @@ SmallVector<Value> SlicedBody::coordinatesOf(CellOpInterface op, const ElementAc
     if (k == access.position) {
       coordinate = index.add(first, words * int64_t(access.elements()));
       for (auto &[term, coefficient] : access.rest.terms)
-        coordinate = index.add(coordinate, index.multiply(mapping.lookupOrDefault(term), coefficient));
+        coordinate =
+            index.add(coordinate, index.multiply(mapping.lookupOrDefault(term), coefficient));
     } else {
       coordinate = mapping.lookupOrDefault(given);
     }
@@ -394,8 +439,9 @@ SmallVector<Value> SlicedBody::coordinatesOf(CellOpInterface op, const ElementAc
 }
 
 Value SlicedBody::wordAt(LoadOp op, const ElementAccess &access, int64_t words) {
-  return LoadWordOp::create(builder, at.loc, builder.getIntegerType(at.width), mapping.lookupOrDefault(op.getTree()),
-                            op.getPath(), coordinatesOf(op, access, words));
+  return LoadWordOp::create(builder, at.loc, builder.getIntegerType(at.width),
+                            mapping.lookupOrDefault(op.getTree()), op.getPath(),
+                            coordinatesOf(op, access, words));
 }
 
 bool SlicedBody::writeLoad(LoadOp op) {
@@ -408,7 +454,8 @@ bool SlicedBody::writeLoad(LoadOp op) {
     if (k != access.position && numberOf(coordinate).kind != Number::Same)
       return fail("a coordinate in it differs from element to element");
   int64_t elements = at.elements;
-  int64_t words = access.shift >= 0 ? access.shift / elements : -((-access.shift + elements - 1) / elements);
+  int64_t words =
+      access.shift >= 0 ? access.shift / elements : -((-access.shift + elements - 1) / elements);
   unsigned by = access.shift - words * elements;
   Value word = wordAt(op, access, words);
   if (by) {
@@ -426,8 +473,8 @@ bool SlicedBody::writeSum(Operation *op) {
   auto cell = dyn_cast<AtomicOp>(op);
   Value value = cell ? cell.getValue() : cast<memref::AtomicRMWOp>(op).getValue();
   auto kind = cell ? cell.getKind() : cast<memref::AtomicRMWOp>(op).getKind();
-  if (kind != arith::AtomicRMWKind::addi || !op->use_empty() || !isa<IntegerType>(value.getType()) ||
-      value.getType().getIntOrFloatBitWidth() < 32)
+  if (kind != arith::AtomicRMWKind::addi || !op->use_empty() ||
+      !isa<IntegerType>(value.getType()) || value.getType().getIntOrFloatBitWidth() < 32)
     return fail("an atomic operation in it is no sum of integers");
   for (Value operand : op->getOperands())
     if (operand != value && numberOf(operand).kind != Number::Same)
@@ -447,7 +494,8 @@ bool SlicedBody::writeSum(Operation *op) {
     bool isSign = planes->isSigned() && k + 1 == planes->bits.size();
     int64_t weight = (isSign ? -1 : 1) * (int64_t(1) << k);
     Value factor = arith::ConstantOp::create(builder, at.loc, builder.getIntegerAttr(type, weight));
-    Value part = weight == 1 ? count : arith::MulIOp::create(builder, at.loc, count, factor).getResult();
+    Value part =
+        weight == 1 ? count : arith::MulIOp::create(builder, at.loc, count, factor).getResult();
     sum = sum ? arith::AddIOp::create(builder, at.loc, sum, part).getResult() : part;
   }
   if (!sum)
@@ -479,7 +527,8 @@ bool SlicedBody::writeStore(StoreOp op) {
     Value kept = where;
     for (unsigned k = 1; k < access->bits; ++k)
       kept = at.wordLogic("or", kept, at.shifted(where, k, /*left=*/true));
-    Value old = LoadWordOp::create(builder, at.loc, word.getType(), tree, op.getPath(), coordinates);
+    Value old =
+        LoadWordOp::create(builder, at.loc, word.getType(), tree, op.getPath(), coordinates);
     Value changed = arith::XOrIOp::create(builder, at.loc, old, word);
     changed = arith::AndIOp::create(builder, at.loc, changed, kept);
     word = arith::XOrIOp::create(builder, at.loc, old, changed);

@@ -18,8 +18,8 @@ struct ElementAccess {
   TreePath path;
   unsigned bits = 0;     ///< of an element
   unsigned position = 0; ///< of the last axis among the coordinates
-  int64_t shift = 0;     ///< elements from the one at the loop's variable to this one, along the row
-  LinearForm rest;       ///< the coordinate without the variable and the shift: whole words
+  int64_t shift = 0; ///< elements from the one at the loop's variable to this one, along the row
+  LinearForm rest;   ///< the coordinate without the variable and the shift: whole words
 
   unsigned word() const { return LevelInterface(path.levels.back()).getWordBits(); }
   unsigned elements() const { return word() / bits; }
@@ -32,7 +32,8 @@ class SlicedBody {
 public:
   /// `first`: index, a multiple of the elements of a word. `mapping` knows what stands outside.
   SlicedBody(PlaneBuilder planes, mlir::Value variable, mlir::Value first, mlir::IRMapping mapping)
-      : at(planes), builder(planes.builder), variable(variable), first(first), mapping(std::move(mapping)) {}
+      : at(planes), builder(planes.builder), variable(variable), first(first),
+        mapping(std::move(mapping)) {}
 
   /// Writes the body, a block without its end, at the builder's place. False: something in it is no small integers; what was written until then is to be
   /// erased.
@@ -67,7 +68,8 @@ private:
   bool writeSum(mlir::Operation *op);
   bool setPlanes(mlir::Value result, std::optional<Planes> planes);
   mlir::Value toIndex(mlir::Value integer);
-  llvm::SmallVector<mlir::Value> coordinatesOf(CellOpInterface op, const ElementAccess &access, int64_t words);
+  llvm::SmallVector<mlir::Value> coordinatesOf(CellOpInterface op, const ElementAccess &access,
+                                               int64_t words);
   mlir::Value wordAt(LoadOp op, const ElementAccess &access, int64_t words);
 
   PlaneBuilder at;

@@ -4,8 +4,8 @@
 // one tile, the leaf with its halo, filled once per leaf; the loads become loads of the tile.
 //
 //===----------------------------------------------------------------------===//
-#include "metate/Dialect/Quant.h"
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"

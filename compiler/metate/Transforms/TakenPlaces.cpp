@@ -1,6 +1,6 @@
 //===- TakenPlaces.cpp - places that iterations of a loop take --*- C++ -*-===//
-#include "metate/Dialect/Quant.h"
 #include "metate/Transforms/TakenPlaces.h"
+#include "metate/Dialect/Quant.h"
 
 #include "metate/Dialect/Elementary.h"
 #include "metate/Transforms/CellAccess.h"

@@ -103,14 +103,17 @@ private:
       return std::nullopt;
     Words words;
     bool isSum = false;
-    bool isFit = !loop.op->walk([&](Operation *op) {
-                         auto cell = dyn_cast<CellOpInterface>(op);
-                         if (isa<CallOp>(op) || (cell && cell.changesActivity()))
-                           return WalkResult::interrupt();
-                         isSum |= isa<AtomicOp, memref::AtomicRMWOp>(op);
-                         return !cell || addWords(cell, loop.variable(), words) ? WalkResult::advance()
-                                                                                : WalkResult::interrupt();
-                       }).wasInterrupted();
+    bool isFit = !loop.op
+                      ->walk([&](Operation *op) {
+                        auto cell = dyn_cast<CellOpInterface>(op);
+                        if (isa<CallOp>(op) || (cell && cell.changesActivity()))
+                          return WalkResult::interrupt();
+                        isSum |= isa<AtomicOp, memref::AtomicRMWOp>(op);
+                        return !cell || addWords(cell, loop.variable(), words)
+                                   ? WalkResult::advance()
+                                   : WalkResult::interrupt();
+                      })
+                      .wasInterrupted();
     // What only counts elements goes by words if these are counted together.
     if (isFit && !words.width && isSum)
       loop.op->walk([&](LoadOp load) {
@@ -141,7 +144,8 @@ private:
           auto array = dyn_cast<memref::LoadOp>(op);
           if (!cell && !array)
             return WalkResult::advance();
-          Target read = cell ? Target(cell.getTree(), cell.getPath()) : Target(array.getMemRef(), "");
+          Target read =
+              cell ? Target(cell.getTree(), cell.getPath()) : Target(array.getMemRef(), "");
           OperandRange at = cell ? cell.getCoordinates() : array.getIndices();
           bool isOther = llvm::any_of(writes, [&](auto &write) {
             return write.first == read && !llvm::equal(write.second, at);
@@ -226,7 +230,8 @@ private:
       return;
     }
     auto range = dyn_cast<RangeOp>(loop.op);
-    if (!range || range.getLower().size() < 2 || getConstantIntValue(range.getLower().back()) != 0 ||
+    if (!range || range.getLower().size() < 2 ||
+        getConstantIntValue(range.getLower().back()) != 0 ||
         getConstantIntValue(range.getUpper().back()) != 1)
       return;
     OpBuilder builder(range);
@@ -247,7 +252,8 @@ private:
     return each;
   }
 
-  static void writeElement(OpBuilder &builder, const ElementLoop &loop, Block &element, Value number) {
+  static void writeElement(OpBuilder &builder, const ElementLoop &loop, Block &element,
+                           Value number) {
     IRMapping mapping;
     mapping.map(loop.variable(), number);
     for (Operation &op : element)
@@ -264,7 +270,8 @@ private:
     auto cells = dyn_cast<CellsOp>(task);
     if (isa<SerialOp>(task) || stores.empty())
       return true;
-    if ((!cells && !isa<RangeOp>(task)) || (cells && mayDeactivate(getOperation(), task, cells.getTree())))
+    if ((!cells && !isa<RangeOp>(task)) ||
+        (cells && mayDeactivate(getOperation(), task, cells.getTree())))
       return false;
     for (CellOpInterface store : stores) {
       SmallVector<ValueRange> places;
@@ -303,7 +310,8 @@ private:
     if (isOwn) {
       ++sliced;
       if (auto remark = remarkDone(loop.op, "walk-words", "words"))
-        remark << "the loop goes word by word, all elements of a word at once by logic on planes of bits";
+        remark << "the loop goes word by word, all elements of a word at once by logic on planes "
+                  "of bits";
       return true;
     }
     while (anchor->getPrevNode() != previous)
@@ -315,8 +323,8 @@ private:
   }
 
   /// The same one by one; of words that are in the loop with some of their elements, each asks whether it is.
-  static void writeElements(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
-                            Value start, std::optional<Limits> limits) {
+  static void writeElements(OpBuilder &builder, const ElementLoop &loop, const Words &words,
+                            Block &element, Value start, std::optional<Limits> limits) {
     Location loc = loop.op->getLoc();
     IndexBuilder at(builder, loc);
     if (!limits)
@@ -339,8 +347,8 @@ private:
     writeElement(builder, loop, element, number);
   }
 
-  static void writeAll(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
-                       Value start) {
+  static void writeAll(OpBuilder &builder, const ElementLoop &loop, const Words &words,
+                       Block &element, Value start) {
     size_t size = 0;
     for (Operation &op : element)
       op.walk([&](Operation *) { ++size; });
