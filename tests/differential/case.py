@@ -296,7 +296,7 @@ class Case:
             return argument.twin()
         tree = _trees.TwinTree(self.tree_type(argument.type))
         for member, at, value in argument.cells:
-            tree.put(member, tuple(at), _tupled(value))
+            tree.write(member, tuple(at), _tupled(value))
         for member, at in argument.active:
             tree.activate(member, tuple(at))
         for member, at in argument.gone:

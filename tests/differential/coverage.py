@@ -10,6 +10,7 @@ from collections import Counter
 
 from . import table
 from .statements import STATEMENTS
+from .trees import DENSE
 
 MARK = "<!-- Made by scripts/fuzz-kernels --coverage. -->\n"
 LEVEL_NAMES = ("array", *("/".join(kinds) for kinds in table.LEVELS))
@@ -38,14 +39,15 @@ def expected() -> set:
 def _is_said(statement, level) -> bool:
     """Does the statement have a meaning there?"""
     return {
-        "activate": not set(level.split("/")) <= {"dense", "array"},
-        "deactivate": not set(level.split("/")) <= {"dense", "array"},
+        "activate": not set(level.split("/")) <= {*DENSE, "array"},
+        "deactivate": not set(level.split("/")) <= {*DENSE, "array"},
         "length": "dynamic" in level and level.rpartition("dynamic")[2] in ("", "/dense"),
         "append": level.endswith("dynamic"),
         "used": bool({"pointer", "hash", "dynamic"} & {*level.split("/")}),
-        "no_activate": not set(level.split("/")) <= {"dense", "array"},
+        "no_activate": not set(level.split("/")) <= {*DENSE, "array"},
         "is_active": level != "array",
         "red and black": level != "array",
+        "quantised": level != "array",
         "overlapping arguments": level == "array",
     }.get(statement, True)
 

@@ -21,6 +21,7 @@ from .case import Case, is_parameter, is_passed
 from .draws import KEY
 from .properties import Broken, Reserving, put_in_order
 from .rules import Type
+from .trees import DENSE
 
 _ALIGN = 64
 _SLOTS = 512  # more than the serial statements of a case take, given up and taken again
@@ -133,7 +134,7 @@ def _clear(fields, argument, trees):
     """Deactivates every cell of the trees that a case's fields lie in, where cells can be inactive."""
     for tree in {number: trees[number] for name, (number, _) in fields.members.items()
                  if name.startswith(f"{argument.name}.")}.values():  # fmt: skip
-        if any(level.kind != "dense" for level in tree.type.levels):
+        if any(level.kind not in DENSE for level in tree.type.levels):
             tree.deactivate_all()
 
 

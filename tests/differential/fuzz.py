@@ -17,7 +17,7 @@ import time
 
 from . import coverage
 from .case import Case
-from .generate import SORTED, generate
+from .generate import QUANTISED, SORTED, generate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BATCH = 20
@@ -57,6 +57,13 @@ def _parsed(arguments):
         help=f"of trees with slots, those whose slots are put in order before and after launches (default {SORTED})",
     )
     parser.add_argument(
+        "--quantised",
+        type=float,
+        default=QUANTISED,
+        metavar="SHARE",
+        help=f"of kernels, those that are about quantised members (default {QUANTISED})",
+    )
+    parser.add_argument(
         "--save", type=pathlib.Path, default=ROOT / "tests" / "differential" / "regressions", help="where failures go"
     )
     parser.add_argument("--reduce", type=float, default=60.0, metavar="SECONDS", help="for reducing one failure (default 60)")
@@ -90,12 +97,12 @@ def make_session(variants: str, only=None):
     return Session([v for v in VARIANTS if v.name in names])
 
 
-def cases_of(seed: int, child: int, jobs: int, count: int, sorted_share: float = SORTED):
+def cases_of(seed: int, child: int, jobs: int, count: int, sorted_share: float = SORTED, quantised_share: float = QUANTISED):
     """The batches of one checking process; each case depends on the seed and the ones before it."""
     wanted = coverage.Wanted(child, jobs)
     batch = []
     for k in range(child, count, jobs):
-        case = generate(seed * _STRIDE + k, f"k{k}", wanted, sorted_share)
+        case = generate(seed * _STRIDE + k, f"k{k}", wanted, sorted_share, quantised_share)
         wanted.add(case)
         batch.append(case)
         if len(batch) == BATCH:
@@ -113,7 +120,8 @@ def _check(options) -> int:
     """Checks every batch after the first `skip`; says so on standard output, one JSON object a line."""
     seen = set()
     with make_session(options.variants) as session:
-        for number, batch in enumerate(cases_of(options.seed, options.child, options.jobs, options.count, options.sorted)):
+        o = options
+        for number, batch in enumerate(cases_of(o.seed, o.child, o.jobs, o.count, o.sorted, o.quantised)):
             if number < options.skip:
                 continue
             _say(begin=number, names=[case.name for case in batch])
@@ -253,7 +261,19 @@ class Run:
     def _start(self, *more):
         o = self.options
         command = [sys.executable, "-m", "differential", "--count", str(o.count), "--seed", str(o.seed), "--jobs", str(o.jobs)]
-        command += ["--variants", o.variants, "--sorted", str(o.sorted), "--save", str(o.save), "--reduce", str(o.reduce), *more]
+        command += [
+            "--variants",
+            o.variants,
+            "--sorted",
+            str(o.sorted),
+            "--quantised",
+            str(o.quantised),
+            "--save",
+            str(o.save),
+            "--reduce",
+            str(o.reduce),
+            *more,
+        ]
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
         )
@@ -285,7 +305,7 @@ class Run:
     def _find_crash(self, child, number, code) -> None:
         """Which kernel of the batch ends its process? Each is run in one of its own and the culprit saved."""
         o = self.options
-        for k, batch in enumerate(cases_of(o.seed, child, o.jobs, o.count, o.sorted)):
+        for k, batch in enumerate(cases_of(o.seed, child, o.jobs, o.count, o.sorted, o.quantised)):
             if k != number:
                 continue
             found = [case for case in batch if self._crashes(case)]

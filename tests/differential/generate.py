@@ -11,7 +11,7 @@ import math
 import random
 
 from . import numbers as n
-from . import table, trees
+from . import table, trees, words
 from .aggregates import leaves_of, struct_of, struct_text
 from .case import Array, Bundle, Case, Handle, Same, Static, Tree, Value
 from .expressions import SHAPES, WHOLE, Source
@@ -26,11 +26,16 @@ _STORED = tuple(s for s in table.ALL if s != "bf16")  # what NumPy has
 
 
 SORTED = 0.2  # share of trees with slots whose slots are put in order around launches
+QUANTISED = 0.08  # share of cases that are about quantised members
 
 
-def generate(seed: int, name: str = "kernel", wanted=None, sorted_share: float = SORTED) -> Case:
-    """One case. `wanted` (coverage.Wanted) draws it towards what was not covered yet; `sorted_share`: see SORTED."""
+def generate(seed: int, name: str = "kernel", wanted=None, sorted_share=SORTED, quantised_share=QUANTISED) -> Case:
+    """One case. `wanted` (coverage.Wanted) draws it towards what was not covered yet; for the shares see SORTED and QUANTISED."""
     rng = random.Random(seed)
+    if rng.random() < quantised_share:
+        generator = Generator(rng, wanted, is_whole=rng.random() < 0.2)
+        generator.sorted_share = sorted_share
+        return generator.quantised_case(name, seed)
     gaps = wanted.gaps(rng) if wanted is not None and rng.random() < wanted.share else None
     generator = Generator(rng, wanted, is_whole=gaps is None and rng.random() < 0.45)
     generator.sorted_share = sorted_share
@@ -46,6 +51,7 @@ class Generator(Patterns, References, Places, Statements):
     def __init__(self, rng, wanted=None, is_whole=False):
         super().__init__(rng, is_whole, wanted)
         self.sorted_share = SORTED
+        self.stored = words.Stored(rng, is_whole)
         self.inputs: list[Array] = []
         self.mutable: list[Array] = []
         self.outputs: dict = {}
@@ -65,6 +71,7 @@ class Generator(Patterns, References, Places, Statements):
         self.task = None
         self.tasks = 0
         self.gaps = 0
+        self.begins = None  # makes what every parallel loop begins with
         self.is_in_memory_call = False
         self.result = None
         self.result_op = None
@@ -142,13 +149,14 @@ class Generator(Patterns, References, Places, Statements):
             else:
                 name = "T0" if k and self.trees["f0"].form == "tree" and rng.random() < 0.3 else f"T{k}"
                 if name not in self.types:
-                    self.types[name] = trees.random_type(rng, f"m{k}", table.ALL, chain=kinds or rng.choice(table.ALL_LEVELS))
+                    chain = kinds or rng.choice(table.ALL_LEVELS)
+                    self.types[name] = trees.random_type(rng, f"m{k}", table.ALL, self.stored, chain=chain)
                 self.trees[f"f{k}"] = self.tree(f"f{k}", name)
 
     def prepare_fields(self, number, kinds):
         """Fields, which the kernel closes over, takes as template arguments, or finds in an object."""
         rng, name = self.rng, f"T{number}"
-        made = self.types[name] = trees.random_fields(rng, f"x{number}", table.ALL, kinds)
+        made = self.types[name] = trees.random_fields(rng, f"x{number}", table.ALL, self.stored, kinds)
         self.trees[f"f{number}"] = self.tree(f"f{number}", name)
         self.trees[f"f{number}"].form = "fields"
         way = rng.choice(table.FIELD_ACCESS)
@@ -223,6 +231,7 @@ class Generator(Patterns, References, Places, Statements):
         if not is_serial and not task.is_single:
             self.given_up.clear()
             self._begin_iterations(lines[-1], task)
+        first = first or self.begins
         body = (first(1) if first else None) or []
         body += self._gap_outputs() if self.gaps else self.block(2, self.rng.randint(1, 4) if size is None else size)
         if self.result is not None and self.rng.random() < 0.6:
@@ -261,11 +270,12 @@ class Generator(Patterns, References, Places, Statements):
         self.tolerances["return"] = {"ulp": 0, "signless": True}
         return Stmt("result", [line], [value], counts=(("accumulated result", self.result_op),))
 
-    def array_loop(self) -> Stmt:
-        rng = self.rng
-        rank = rng.choice((1, 1, 2, 2, 3))
-        extents = [rng.randint(1, {1: 24, 2: 6, 3: 4}[rank]) for _ in range(rank)]
-        if rank == 1 and rng.random() < 0.04 and not self.gaps:
+    def array_loop(self, extents=None) -> Stmt:
+        """`extents`: of the box; None: any."""
+        rng, is_given = self.rng, extents is not None
+        rank = len(extents) if is_given else rng.choice((1, 1, 2, 2, 3))
+        extents = extents or [rng.randint(1, {1: 24, 2: 6, 3: 4}[rank]) for _ in range(rank)]
+        if rank == 1 and rng.random() < 0.04 and not self.gaps and not is_given:
             extents = [1100]  # more than the least chunk of a plain loop
         names = [self.name("i") for _ in range(rank)]
         serialize = rng.random() < 0.12
@@ -438,6 +448,24 @@ class Generator(Patterns, References, Places, Statements):
         self.finish(program)
         return self._as_case(program, seed)
 
+    def quantised_case(self, name, seed) -> Case:
+        """A case of quantised members: loops over them, or over boxes inside of them, that begin with accesses to them."""
+        rng, self.begins = self.rng, self.make_quantised
+        self.stored.share, self.stored.alone_share = 0.9, 0.5
+        arrays = [kinds for kinds in table.ALL_LEVELS if kinds[-1] == "quant_array"]
+        self.prepare(rng.choice(arrays if rng.random() < 0.5 else table.ALL_LEVELS))
+        program = Program(name, contract=self.is_whole)
+        for _ in range(rng.choice((1, 2, 3))):
+            if rng.random() < 0.2:
+                self.serial_statements(program)
+            members = [m for tree in self.trees.values() for m in self.types[tree.type].members.values() if m.kind and m.shape]
+            if members and rng.random() < 0.5:
+                program.body.append(self.array_loop([rng.randint(1, extent) for extent in rng.choice(members).shape]))
+            else:
+                program.body.append(self.tree_loop())
+        self.finish(program)
+        return self._as_case(program, seed)
+
     def exhausting_case(self, name, seed) -> Case:
         """A case whose first tree is only written and may have too few slots: what is stored in cells that found none is
         lost, and nothing else."""
@@ -537,7 +565,7 @@ class Generator(Patterns, References, Places, Statements):
         used = {name: self.types[name] for name in sorted({tree.type for tree in self.trees.values()})}
         members = {
             name: [
-                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset, m.origin, m.chunk]
+                [m.name, m.type.scalar, m.type.shape, m.levels, m.background, m.handle, m.offset, m.origin, m.chunk, m.stored]
                 for m in type_.members.values()
             ]
             for name, type_ in used.items()

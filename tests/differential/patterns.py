@@ -30,7 +30,7 @@ class Patterns:
         tree, member = self.walked or (None, None)
         if tree in self.unread:
             return None
-        key = (tree, member and member.name)
+        key = (tree, member and member.used_as)
         if member is None or depth <= 0 or self.is_serial or self.loops != ["parallel"] or key in self.task.modes:
             return None
         if not self._may_store(tree, member):
@@ -179,16 +179,15 @@ class Patterns:
         value = self.atomic_operand(place, op)
         if value is None:
             return None
-        symbol, twin, _ = table.ATOMICS[op]
+        symbol = table.ATOMICS[op][0]
         self.note(place, True)
         count = len(place.indices)
         hole = f"{{{count}}}"
         kernel = f"mt.atomic_{op}({place.kernel}, {hole})"
         if symbol and self.rng.random() < 0.7:
             kernel = f"{place.kernel} {symbol}= {hole}"
-        written = place.twin_write.replace("{v}", self._combined(place, twin, hole))
-        counts = ((f"reduction {op}", place.type.label),)
-        return Stmt("reduction", [Line(kernel, written)], [*place.indices, value], place.level, counts)
+        counts = ((f"reduction {op}", place.type.label), *self._counted(place, f"atomic_{op}"))
+        return Stmt("reduction", [Line(kernel, self._changed(place, op, hole))], [*place.indices, value], place.level, counts)
 
     def make_conditional_reduction(self, depth):
         """Reductions and nothing else under a condition: on one side or on both, some under a second condition."""
@@ -245,10 +244,10 @@ class Patterns:
         if not found:
             return None
         tree, member = self.rng.choice(found)
-        known = self.task.modes.get((tree, member.name))
+        known = self.task.modes.get((tree, member.used_as))
         if known is None:
             known = ("atomic", self.rng.choice([op for op in table.ATOMICS if member.type.scalar in table.ATOMICS[op][2]]))
-        if known[0] != "atomic" or not self.claim((tree, member.name), known):
+        if known[0] != "atomic" or not self.claim((tree, member.used_as), known):
             return None
         return self.place_of(tree, member, [self._fixed_index(extent) for extent in member.shape]), known[1]
 

@@ -123,13 +123,13 @@ class Places:
     def cell(self, tree, member) -> Source | None:
         if (tree, member.name) in self.shuffled or tree in self.unread:
             return None
-        if not self.claim((tree, member.name), "read"):
+        if not self.claim((tree, member.used_as), "read"):
             indices = self._own_coordinates(tree, member, False)
             return self._again(indices and self.place_of(tree, member, indices))
         indices = self.coordinates(member)
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
         kernel = self.spelled(tree, member, holes)
-        counts = (("cell", member.type.label),)
+        counts = (("cell", member.type.label), *((("load of quantised", member.kind),) if member.kind else ()))
         twin = f'{tree}.get("{member.name}", {tuple_of(holes)})'
         return Source(member.type, kernel, twin, indices, n.is_float(member.type.scalar), counts=counts)
 
@@ -164,7 +164,7 @@ class Places:
             entry[0], entry[1], f"{entry[0]}[{holes}]", f"{entry[0]}[{holes},]", f"{entry[0]}[{holes},] = {{v}}", indices
         )
 
-    def own_place(self, shaped=False, inside=False) -> Place | None:
+    def own_place(self, shaped=False, inside=False, quantised=False) -> Place | None:
         """A place of this iteration's own in an array or tree that was there before."""
         candidates = [(None, array) for array in self.mutable]
         candidates += [
@@ -173,7 +173,7 @@ class Places:
         self.rng.shuffle(candidates)
         for name, thing in candidates:
             type_ = Type(thing.scalar, thing.shape) if name is None else thing.type
-            if shaped and not type_.shape:
+            if (shaped and not type_.shape) or (quantised and (name is None or not thing.kind)):
                 continue
             place = self.own_element(thing, type_) if name is None else self.own_cell(name, thing, inside)
             if place is not None:
@@ -208,7 +208,7 @@ class Places:
 
     def _own_coordinates(self, tree, member, inside):
         """The loop's coordinates plus an offset that is the same throughout the task."""
-        task, key = self.task, (tree, member.name)
+        task, key = self.task, (tree, member.used_as)
         if len(task.extents) != len(member.shape) or tree in task.dropped:
             return None
         fits = all(a <= b for a, b in zip(task.extents, member.shape))
@@ -232,8 +232,9 @@ class Places:
         holes = ", ".join(f"{{{k}}}" for k in range(len(indices)))
         at = f'"{member.name}", {tuple_of(holes)}'
         kernel = self.spelled(tree, member, holes)
-        name = f"{tree}.{member.name}"
-        return Place(name, member.type, kernel, f"{tree}.get({at})", f"{tree}.put({at}, {{v}})", indices, member.level)
+        name, cell = f"{tree}.{member.name}", f"{tree}.place({at})" if member.kind else ""
+        read, write = f"{tree}.get({at})", f"{tree}.put({at}, {{v}})"
+        return Place(name, member.type, kernel, read, write, indices, member.level, member.kind, cell)
 
     def _may_grow(self, tree, member):
         if (tree, member.name) in self.shuffled:
@@ -268,21 +269,23 @@ class Places:
             array.name, type_, f"{array.name}[{{0}}]", f"{array.name}[{{0}},]", f"{array.name}[{{0}},] = {{v}}", indices
         ), op
 
-    def _is_determined(self, op, scalar):
-        """Is the result the same in any order, and held exactly?"""
-        if not n.is_float(scalar):
+    def _is_determined(self, op, scalar, kind=None):
+        """Is the result the same in any order, and held exactly? `kind`: of a quantised member."""
+        if kind == "shared float":  # what the others are rounded to in between is not
+            return False
+        if not n.is_float(scalar) or (kind == "fixed" and op in ("add", "sub") and not self.is_whole):
             return True
         return op in ("min", "max") or (op in ("add", "sub") and self.is_whole and scalar in ("f32", "f64"))
 
     def _atomic_cell(self):
         tree = self.rng.choice(list(self.trees))
         member = self.rng.choice(list(self.types[self.trees[tree].type].members.values()))
-        key = (tree, member.name)
+        key = (tree, member.used_as)
         known = self.task.modes.get(key) if not self.is_serial else None
         if known is None:
             kinds = [op for op in table.ATOMICS if member.type.scalar in table.ATOMICS[op][2]]
-            op = self.rng.choice([op for op in kinds if self._is_determined(op, member.type.scalar)] or [None])
-            if op is None or (n.is_float(member.type.scalar) and op in ("add", "sub")):
+            op = self.rng.choice([op for op in kinds if self._is_determined(op, member.type.scalar, member.kind)] or [None])
+            if op is None or (n.is_float(member.type.scalar) and op in ("add", "sub") and member.kind != "fixed"):
                 return None  # a sum that later statements read would not stay small
             known = ("atomic", op)
         if known[0] != "atomic" or not self._may_store(tree, member):

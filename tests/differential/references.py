@@ -54,6 +54,7 @@ class References:
         outer = self.scope, self.loops, self.in_function, self.is_serial
         self.scope, self.loops, self.in_function = type(self.scope)(), [], [result]
         inside = Place(place.name, place.type, f"{reference}{member}", f"{reference}.get()", f"{reference}.put({{v}})")
+        inside.stored, inside.twin_cell = place.stored, reference if place.stored else ""
         is_signless = n.is_float(place.type.scalar)
         self.scope.sources += [
             Source(operand, parameter, parameter, signless=n.is_float(operand.scalar)),
@@ -83,7 +84,8 @@ class References:
         head = [f"{at} = ({''.join(hole + ', ' for hole in holes(count))})", f"def {put}(v):"]
         head += [f"    nonlocal {place.kernel}"] if way == "variable" and "." not in place.kernel else []
         source = self.new_variable(result.type)
-        call = function.call(f"{kernel}, {{{count}}}")[0], function.call(f"Place(lambda: {read}, {put}), {{{count}}}")[1]
+        given = f"Place(lambda: {read}, {put})" if not place.stored else place.twin_cell.format(*where)
+        call = function.call(f"{kernel}, {{{count}}}")[0], function.call(f"{given}, {{{count}}}")[1]
         twin = "\n".join([*head, f"    {write}", f"{source.kernel} = {call[1]}"])
         counts = ((f"call with a {way}", place.type.label),)
         line = Line(f"{source.kernel} = {call[0]}", twin)

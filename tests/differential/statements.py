@@ -30,7 +30,7 @@ STATEMENTS = {
     "red and black": 1, "overlapping arguments": 1.5, "accumulation": 0.7, "extreme": 0.8, "random number": 1.2,
     "reduction": 1.2, "conditional reduction": 0.8, "inexact sum": 0.4, "struct": 1, "struct assignment": 0.5,
     "call with structs": 0.6,
-    "call with templates": 0.6, "static list": 0.3, "call with a place": 1.2, "call with memory": 1.2,
+    "quantised": 2, "call with templates": 0.6, "static list": 0.3, "call with a place": 1.2, "call with memory": 1.2,
 }  # fmt: skip
 AUGMENTED = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**")
 _OP_OF = {"**": "** integer"}
@@ -47,6 +47,8 @@ class Place:
     twin_write: str  # with {v} for the value
     indices: list[Expr] = field(default_factory=list)
     level: str | None = None
+    stored: str | None = None  # of a quantised member its kind
+    twin_cell: str = ""  # of a quantised one what `TwinTree.place` gives
 
 
 class Statements(Control, Aggregates, Expressions):
@@ -288,7 +290,8 @@ class Statements(Control, Aggregates, Expressions):
             return None
         self.note(place, value.signless, value.ulp)
         twin = place.twin_write.replace("{v}", stored)
-        return Stmt(name, [Line(f"{place.kernel} = {{{count}}}", twin)], [*place.indices, value], place.level)
+        counts = self._counted(place, "store")
+        return Stmt(name, [Line(f"{place.kernel} = {{{count}}}", twin)], [*place.indices, value], place.level, counts)
 
     def note(self, place, signless, ulp=0):
         if not place.name:  # a variable
@@ -336,6 +339,8 @@ class Statements(Control, Aggregates, Expressions):
         value = self.held(self.value(Type(place.type.scalar)))
         self.note(place, value.signless)
         twin = place.twin_write.replace("{v}", f"replaced({place.twin_read}, {flat}, {{{count}}})")
+        if place.stored:
+            twin = f"{place.twin_cell}.put_part({flat}, {{{count}}})"
         kernel = f"{place.kernel}[{', '.join(map(str, position))}] = {{{count}}}"
         counts = (("component of a place", place.type.label),)
         return Stmt("own", [Line(kernel, twin)], [*place.indices, value], place.level, counts)
@@ -361,7 +366,10 @@ class Statements(Control, Aggregates, Expressions):
         if n.is_float(place.type.scalar) and symbol in ("+", "-", "*") and self.is_whole:
             return None
         self.note(place, True)
-        line = Line(f"{place.kernel} {symbol}= {{{count}}}", place.twin_write.replace("{v}", twin))
+        twin = place.twin_write.replace("{v}", twin)
+        if place.stored and is_atomic:
+            twin = self._changed(place, next(op for op, row in table.ATOMICS.items() if row[0] == symbol), f"{{{count}}}")
+        line = Line(f"{place.kernel} {symbol}= {{{count}}}", twin)
         return Stmt("own", [line], [*place.indices, operand], place.level, ((f"place {symbol}=", place.type.label),))
 
     def make_atomic(self, depth):
@@ -374,7 +382,7 @@ class Statements(Control, Aggregates, Expressions):
         value = self.atomic_operand(place, op)
         if value is None:
             return None
-        symbol, twin, _ = table.ATOMICS[op]
+        symbol = table.ATOMICS[op][0]
         self.note(place, True)
         count = len(place.indices)
         hole, level = f"{{{count}}}", place.level
@@ -382,8 +390,20 @@ class Statements(Control, Aggregates, Expressions):
             kernel = f"{place.kernel} {symbol}= {hole}"
         else:
             kernel = f"mt.atomic_{op}({place.kernel}, {hole})"
-        written = place.twin_write.replace("{v}", self._combined(place, twin, hole))
-        return Stmt("atomic", [Line(kernel, written)], [*place.indices, value], level, ((f"atomic_{op}", place.type.label),))
+        counts = ((f"atomic_{op}", place.type.label), *self._counted(place, f"atomic_{op}"))
+        return Stmt("atomic", [Line(kernel, self._changed(place, op, hole))], [*place.indices, value], level, counts)
+
+    def _changed(self, place, op, hole):
+        """The twin's statement of an atomic operation."""
+        twin = table.ATOMICS[op][1]
+        if place.stored:
+            return f'{place.twin_cell}.change("{op}", {twin}__{place.type.scalar}, {hole})'
+        return place.twin_write.replace("{v}", self._combined(place, twin, hole))
+
+    @staticmethod
+    def _counted(place, what):
+        """What an access to a quantised member covers."""
+        return ((f"{what} of quantised", place.stored),) if place.stored else ()
 
     def _combined(self, place, twin, hole):
         s = place.type.scalar
@@ -392,7 +412,7 @@ class Statements(Control, Aggregates, Expressions):
     def atomic_operand(self, place, op):
         """Small enough that any order of sums is exact."""
         value = self.value(place.type, 1)
-        if n.is_float(place.type.scalar) and op in ("add", "sub"):
+        if n.is_float(place.type.scalar) and op in ("add", "sub") and place.stored != "fixed":
             return self.held(value) if self.is_whole else None
         return self.held(value)
 
@@ -411,12 +431,26 @@ class Statements(Control, Aggregates, Expressions):
         source = self.new_variable(place.type)
         count = len(place.indices)
         hole = f"{{{count}}}"
-        twin = f"{source.kernel} = {place.twin_read}\n" + place.twin_write.replace(
-            "{v}", self._combined(place, table.ATOMICS[op][1], hole)
-        )
+        twin = f"{source.kernel} = {place.twin_read}\n{self._changed(place, op, hole)}"
         self.note(place, True)
         line = Line(f"{source.kernel} = mt.atomic_{op}({place.kernel}, {hole})", twin)
-        return Stmt("atomic", [line], [*place.indices, value], place.level, ((f"old of atomic_{op}", place.type.label),))
+        counts = ((f"old of atomic_{op}", place.type.label), *self._counted(place, f"atomic_{op}"))
+        return Stmt("atomic", [line], [*place.indices, value], place.level, counts)
+
+    def make_quantised(self, depth):
+        """Several accesses to one or two quantised members of this iteration's own: each finds what those before it left."""
+        if self.in_function is not None or self.unread:
+            return None
+        places = [self.own_place(inside=True, quantised=True) for _ in range(self.rng.choice((1, 2, 2)))]
+        places = [place for place in places if place is not None]
+        statements = []
+        for _ in range(self.rng.randint(2, 5) if places else 0):
+            change = self.rng.choice((self.assigned_place, self.augmented_place, self.old_of_atomic, self.component_of_place))
+            made = change(self.rng.choice(places))
+            statements += [] if made is None else [made]
+        for place in places if statements else ():
+            statements += self._shown(place)
+        return statements or None
 
     def make_atomic_on_a_variable(self, depth):
         """On a variable of the iteration it is a plain read-modify-write that gives the old value."""

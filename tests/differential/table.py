@@ -251,12 +251,21 @@ ATOMICS = {
 LEVELS = (
     ("dense",), ("dense", "dense"), ("pointer",), ("pointer", "dense"), ("dense", "pointer"),
     ("pointer", "pointer", "dense"), ("dense", "pointer", "dense"), ("pointer", "dense", "dense"), ("bitmasked",),
-    ("pointer", "bitmasked"), ("dynamic",), ("dense", "dynamic"), ("hash", "dense"),
+    ("pointer", "bitmasked"), ("dynamic",), ("dense", "dynamic"), ("hash", "dense"), ("pointer", "quant_array"),
 )  # fmt: skip
 ALL_LEVELS = (
     *LEVELS, ("bitmasked", "dense"), ("bitmasked", "pointer", "dense"), ("dense", "bitmasked"), ("pointer", "dynamic"),
     ("dynamic", "dense"), ("bitmasked", "dynamic"), ("hash",), ("hash", "bitmasked"), ("hash", "pointer", "dense"),
+    ("quant_array",), ("dense", "quant_array"), ("bitmasked", "quant_array"), ("pointer", "dense", "quant_array"),
+    ("dynamic", "quant_array"), ("hash", "quant_array"),
 )  # fmt: skip
+
+# Quantised members: of each kind, what a kernel does with them. Those in quant_arrays are ints, mostly.
+_OF_NUMBERS = ("load", "store", *(f"atomic_{name}" for name in ("add", "sub", "mul", "min", "max")))
+QUANTISED = {
+    "int": ("load", "store", *(f"atomic_{name}" for name in ATOMICS)), "fixed": _OF_NUMBERS, "float": _OF_NUMBERS,
+    "shared float": _OF_NUMBERS,
+}  # fmt: skip
 
 # How a kernel gets at fields: it closes over them, takes them as template arguments, finds them in an object.
 FIELD_ACCESS = ("closure", "template", "object")

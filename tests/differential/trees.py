@@ -9,13 +9,16 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections import Counter
 
 from . import numbers as n
+from . import quantised, words
 from .rules import Type
 from .table import ALL_LEVELS
 
 LETTERS = "ijkl"
+DENSE = ("dense", "quant_array")  # levels of which all cells exist
 _POOLS = ("pointer", "hash", "dynamic")
 
 
@@ -25,10 +28,11 @@ class Member:
 
     Of a field `handle` is how a kernel names it, and `offset` the first index along each dimension. `origin` is where the
     box of a hash level begins, in the tree's coordinates: a twin counts from there. `chunk`: cells for which a list takes
-    memory at once.
+    memory at once. `stored`: of a quantised member what `words` says of each component, else None; `type` is what is
+    computed with then.
     """
 
-    def __init__(self, name, type_, levels, background, handle=None, offset=(), origin=(), chunk=0):
+    def __init__(self, name, type_, levels, background, handle=None, offset=(), origin=(), chunk=0, stored=None):
         self.name, self.type, self.levels, self.background = name, type_, levels, background
         self.handle, self.offset = handle, tuple(offset)
         self.axes = sorted({axis for _, _, axes, _, _ in levels for axis in axes})
@@ -37,6 +41,7 @@ class Member:
         )
         self.origin = tuple(origin) or (0,) * len(self.shape)
         self.chunk = chunk
+        self.stored = stored and [(quantised.Format(*form), group) for form, group in stored]
 
     @property
     def shift(self):
@@ -50,7 +55,25 @@ class Member:
 
     @property
     def is_sparse(self) -> bool:
-        return any(kind != "dense" for _, kind, _, _, _ in self.levels)
+        return any(kind not in DENSE for _, kind, _, _, _ in self.levels)
+
+    @property
+    def text(self) -> str:
+        """Its type where it is placed."""
+        return self.type.text if self.stored is None else self.stored[0][0].text
+
+    @property
+    def used_as(self) -> str:
+        """What a task uses in one way only: itself, or all that share its exponent, for a write of one rounds the others."""
+        return (self.stored and self.stored[0][1]) or self.name
+
+    @property
+    def kind(self) -> str | None:
+        """Of a quantised member its row in the coverage."""
+        if self.stored is None:
+            return None
+        form, group = self.stored[0]
+        return "shared float" if group else form.kind
 
     @property
     def pools(self) -> list:
@@ -92,7 +115,7 @@ class TreeType:
         """Of a member in a list: the positions, among its coordinates, of those of the cell that the list is in; None where
         the last level that is not dense is of another kind."""
         member = self.members[name]
-        depths = [depth for depth, level in enumerate(member.levels) if level[1] != "dense"]
+        depths = [depth for depth, level in enumerate(member.levels) if level[1] not in DENSE]
         if not depths or member.levels[depths[-1]][1] != "dynamic":
             return None
         above = {axis for level in member.levels[: depths[-1]] for axis in level[2]}
@@ -122,12 +145,13 @@ class TreeType:
         raise KeyError(number)
 
 
-def random_type(rng, prefix: str, scalars, rank=None, chain=None) -> TreeType:
+def random_type(rng, prefix: str, scalars, stored: words.Stored, rank=None, chain=None) -> TreeType:
     """A type of one to three branches.
 
     Args:
         prefix: of its members' names.
         scalars: what its members may hold.
+        stored: draws what quantised members are stored as.
         chain: the kinds of the first branch's levels; None: any.
     """
     rank = rank or rng.choice((1, 1, 2, 2, 2, 3))
@@ -136,15 +160,15 @@ def random_type(rng, prefix: str, scalars, rank=None, chain=None) -> TreeType:
     members, lines = [], ["b = mt.types.SNodeTreeBuilder()"]
     for branch in range(rng.choice((1, 1, 1, 2, 3))):
         kinds = chain if branch == 0 and chain else rng.choice([kinds for kinds in ALL_LEVELS if _rank_for(kinds, rank) == rank])
-        _branch(rng, rank, kinds, f"{prefix}{branch}", scalars, count, members, lines)
+        _branch(rng, rank, kinds, f"{prefix}{branch}", scalars, stored, count, members, lines)
     return TreeType(members, "\n".join([*lines, "{name} = b.build()"]) + "\n")
 
 
-def random_fields(rng, prefix: str, scalars, chain=None) -> TreeType:
+def random_fields(rng, prefix: str, scalars, stored: words.Stored, chain=None) -> TreeType:
     """Fields of one to three branches, as `random_type`; or fields that have a shape of their own."""
     rank = _rank_for(chain, rng.choice((1, 1, 2, 2, 2, 3)))
     count = itertools.count()
-    made = _Fields(rng, prefix, scalars, rank)
+    made = _Fields(rng, prefix, scalars, stored, rank)
     made.lines.append(rng.choice(("b = mt.FieldsBuilder()", "b = mt.root")))
     for branch in range(rng.choice((1, 1, 1, 2, 3))):
         if not (chain and branch == 0) and rng.random() < 0.45:
@@ -175,8 +199,8 @@ def random_records(rng, prefix: str, scalars) -> TreeType:
 class _Fields:
     """Fields while they are made: their text, members and names."""
 
-    def __init__(self, rng, prefix, scalars, rank):
-        self.rng, self.scalars, self.rank = rng, scalars, rank
+    def __init__(self, rng, prefix, scalars, stored, rank):
+        self.rng, self.scalars, self.stored, self.rank = rng, scalars, stored, rank
         self.lines, self.members, self.handles = [], [], []
 
     def _offset(self):
@@ -185,12 +209,18 @@ class _Fields:
     def _made(self, name, levels, given, offset, origin=(), chunk=0):
         """A field or a struct field of a name; `given`: what its text says besides the type."""
         rng, more = self.rng, f", {given}" if given else ""
+        if self.stored.is_alone():
+            return self._stored(name, levels, given, offset, origin, chunk)
         self.handles.append(name)
         if rng.random() < 0.3:
             parts = [_member(rng, f"{name}{letter}", self.scalars, levels) for letter in "pq"[: rng.randint(1, 2)]]
-            inside = ", ".join(f'"{part.name}": {part.type.text}' for part in parts)
+            if self.stored.is_alone():
+                parts[-1] = _quantised(parts[-1].name, self.stored.alone(), levels)
+            inside = ", ".join(f'"{part.name}": {part.text}' for part in parts)
             self.lines.append(f"{name} = mt.Struct.field({{{inside}}}{more})")
-            self.members += [Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset, origin, chunk) for p in parts]
+            self.members += [
+                Member(p.name, p.type, levels, None, f"{name}.{p.name}", offset, origin, chunk, p.stored) for p in parts
+            ]
             return
         type_ = _member(rng, name, self.scalars, levels).type
         if not type_.shape or (rng.random() < 0.2 and "layout" not in given):
@@ -202,6 +232,40 @@ class _Fields:
             made = made.replace(", layout=mt.Layout.SOA", "")
         self.lines.append(f"{name} = {made}")
         self.members.append(Member(name, type_, levels, None, name, offset, origin, chunk))
+
+    def _stored(self, name, levels, given, offset, origin=(), chunk=0, stored=None):
+        """A quantised field, of one component or of several; `stored`: as what, or any."""
+        rng, more = self.rng, f", {given}" if given else ""
+        shape = ()
+        if stored is None:
+            shape = rng.choice(((), (), (), (2,), (3,), (2, 2)))
+            stored = self.stored.alone(words.Type("", shape).count)
+        elif len(stored) > 1:
+            shape = (len(stored),)
+        if len(shape) == 2:
+            stored = stored[:1] * len(stored)
+        texts = [form.text for form, _ in stored]
+        if not shape:
+            made = f"mt.field({texts[0]}{more})".replace(", layout=mt.Layout.SOA", "")
+        else:
+            dtype = texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
+            sizes = ", ".join(map(str, shape))
+            made = f"mt.{'Vector' if len(shape) == 1 else 'Matrix'}.field({sizes}, dtype={dtype}{more})"
+        self.handles.append(name)
+        self.lines.append(f"{name} = {made}")
+        self.members.append(Member(name, words.type_of(stored, shape), levels, None, name, offset, origin, chunk, stored))
+
+    def _word(self, name, levels, offset, origin, chunk):
+        """Fields in the bits of one word."""
+        bits, groups = self.stored.word(counts=(1, 1, 2, 3))
+        packed, letters = f"w_{name}", iter(words.LETTERS)
+        self.lines.append(f"{packed} = mt.BitpackedFields(max_num_bits={bits})")
+        for members, is_shared in groups:
+            names = [f"{name}w{next(letters)}" for _ in members]
+            for one, stored in zip(names, members):
+                self._stored(one, levels, "", offset, origin, chunk, stored)
+            self.lines.append(f"{packed}.place({', '.join(names)}{', shared_exponent=True' if is_shared else ''})")
+        return packed
 
     def shaped(self, name, number):
         """A field with a shape, an order of its indices, a layout."""
@@ -223,8 +287,14 @@ class _Fields:
         offset, origin = self._offset(), _origin(self.rng, levels)
         self.lines.append(f"n_{name} = {text}")
         names = [f"{name}{'abc'[k]}" for k in range(self.rng.choice((1, 2, 2, 3)))]
-        for one in names:
-            self._made(one, levels, "", offset, origin, chunk)
+        if levels[-1][1] == "quant_array":
+            names = names[:1]
+            self._stored(names[0], levels, "", offset, origin, chunk, self.stored.element(_word_of(text)))
+        else:
+            for one in names:
+                self._made(one, levels, "", offset, origin, chunk)
+            if self.stored.is_word():
+                names.append(self._word(name, levels, offset, origin, chunk))
         given = f", offset={offset}" if any(offset) else ""
         if self.rng.random() < 0.5:
             self.lines.append(f"n_{name}.place({', '.join(names)}{given})")
@@ -241,7 +311,10 @@ def _levels(rng, rank, kinds, count):
     for depth, (kind, some) in enumerate(zip(kinds, axes)):
         extents = []
         for axis in some:
-            extent = rng.choice([e for e in (1, 2, 3, 4, 5, 7, 8, 16, 32) if e <= left[axis]])
+            room, sizes = left[axis], (1, 2, 3, 4, 5, 7, 8, 16, 32)
+            if kind == "quant_array" and axis == some[-1]:  # rows of some words
+                room, sizes = max(room, {1: 70, 2: 24, 3: 8}[rank]), (*sizes, 8, 16, 24, 33, 64, 70)
+            extent = rng.choice([e for e in sizes if e <= room])
             left[axis] = max(left[axis] // extent, 1)
             extents.append(extent)
         number = next(count)
@@ -251,10 +324,16 @@ def _levels(rng, rank, kinds, count):
         sizes = str(extents[0]) if len(set(extents)) == 1 else str(tuple(extents))
         naming = f', name="{name}"' if name else ""
         chunk = f", {rng.randint(1, extents[0])}" if kind == "dynamic" and rng.random() < 0.8 else ""
+        chunk = f", {rng.choice(words.SIZES)}" if kind == "quant_array" else chunk
         size = (int(chunk[2:]) if chunk else extents[0]) if kind == "dynamic" else size
         given = "" if kind == "hash" else f", {sizes}{chunk}"
         text = f'{text}.{kind}(mt.axes("{letters}"){given}{naming})'
     return levels, text, size
+
+
+def _word_of(text) -> int:
+    """The bits of a quant_array's words, of the text that adds the level."""
+    return int(re.search(r", (\d+)(, name=\"\w+\")?\)$", text)[1])
 
 
 def _origin(rng, levels):
@@ -286,14 +365,43 @@ def _axes_of(rng, rank, kinds):
     return axes
 
 
-def _branch(rng, rank, kinds, prefix, scalars, count, members, lines):
+def _branch(rng, rank, kinds, prefix, scalars, stored, count, members, lines):
     levels, text, chunk = _levels(rng, rank, kinds, count)
     node, origin = f"n{len(members)}", _origin(rng, levels)
     lines.append(f"{node} = {text}")
+    if kinds[-1] == "quant_array":
+        members.append(_quantised(f"{prefix}a", stored.element(_word_of(text)), levels, origin, chunk, rng))
+        lines.append(_place(rng, node, members[-1]))
+        return
     for number in range(rng.choice((1, 2, 2, 3))):
         member = _member(rng, f"{prefix}{'abc'[number]}", scalars, levels, origin, chunk)
+        if stored.is_alone():
+            member = _quantised(member.name, stored.alone(), levels, origin, chunk, rng)
         members.append(member)
         lines.append(_place(rng, node, member))
+    if stored.is_word():
+        _word(rng, node, f"{prefix}w", stored, levels, origin, chunk, members, lines)
+
+
+def _word(rng, node, prefix, stored, levels, origin, chunk, members, lines):
+    """Members in the bits of one word."""
+    bits, groups = stored.word()
+    letters, word = iter(words.LETTERS), f"w{len(members)}"
+    lines.append(f"{word} = {node}.bit_struct(max_num_bits={bits})")
+    for group, is_shared in groups:
+        made = [_quantised(f"{prefix}{next(letters)}", one, levels, origin, chunk, rng) for one in group]
+        given = [f"{member.name}={member.text}" for member in made]
+        given += ["shared_exponent=True"] if is_shared else []
+        known = [f'"{m.name}": {m.background[0]!r}' for m in made if m.background is not None]
+        given += [f"background={{{', '.join(known)}}}"] if known else []
+        members += made
+        lines.append(f"{word}.place({', '.join(given)})")
+
+
+def _quantised(name, stored, levels, origin=(), chunk=0, rng=None):
+    """A member of one component; with `rng` it may have a background."""
+    background = words.background(rng, stored) if rng is not None and rng.random() < 0.4 else None
+    return Member(name, words.type_of(stored), levels, background, origin=origin, chunk=chunk, stored=stored)
 
 
 def _some_axes(rng, axes):
@@ -324,8 +432,8 @@ def _place(rng, node, member):
             value = tuple(value[k : k + shape[1]] for k in range(0, len(value), shape[1]))
         given = f", background={value!r}"
     if rng.random() < 0.25:
-        return f"{node}.place(mt.types.struct({{'{member.name}': {member.type.text}}}){given})"
-    return f"{node}.place({member.name}={member.type.text}{given})"
+        return f"{node}.place(mt.types.struct({{'{member.name}': {member.text}}}){given})"
+    return f"{node}.place({member.name}={member.text}{given})"
 
 
 def activating(function):
@@ -345,6 +453,25 @@ def activating(function):
     return call
 
 
+class _Reference:
+    """A quantised member of a cell, as a `twins.Place`."""
+
+    def __init__(self, tree, name, at):
+        self.tree, self.where = tree, (name, at)
+
+    def get(self):
+        return self.tree.get(*self.where)
+
+    def put(self, value):
+        self.tree.put(*self.where, value)
+
+    def put_part(self, k, value):
+        self.tree.put_part(*self.where, k, value)
+
+    def change(self, op, function, value):
+        self.tree.change(*self.where, op, function, value)
+
+
 class TwinTree:
     """A tree of a twin: values of cells that were written, and the slots of growing levels that are active."""
 
@@ -355,10 +482,16 @@ class TwinTree:
         self.defaults = {}
         self.is_full = False  # a list was appended to that had its greatest length
         self.still = set()  # members whose stores leave inactive cells alone
+        self.groups = {}  # name -> components of members that share an exponent
         for name, member in type_.members.items():
             zero = 0.0 if n.is_float(member.type.scalar) else 0
             value = member.background or (zero,) * member.type.count
-            self.defaults[name] = value if member.type.shape else value[0]
+            if member.stored is not None:  # of a background what a store leaves of it; groups have ones that all of it hold
+                value = tuple(quantised.encode(form, part) for (form, _), part in zip(member.stored, value))
+                for k, (_, group) in enumerate(member.stored):
+                    if group:
+                        self.groups.setdefault(group, []).append((name, k))
+            self.defaults[name] = value if member.type.shape or member.stored is not None else value[0]
 
     def inside(self, name, at) -> bool:
         return all(0 <= x < extent for x, extent in zip(at, self.type.members[name].shape))
@@ -371,7 +504,7 @@ class TwinTree:
             for axis, extent in zip(axes, extents):
                 below[axis] //= extent
                 key[axis] = at[axis] // below[axis]
-            if kind != "dense":
+            if kind not in DENSE:
                 yield kind, number, dict(key), axes
 
     def _slots(self, member, at):
@@ -458,12 +591,76 @@ class TwinTree:
         self.still.clear()
 
     def get(self, name, at):
-        return self.values[name].get(tuple(at), self.defaults[name])
+        member, value = self.type.members[name], self.values[name].get(tuple(at), self.defaults[name])
+        if member.stored is None:
+            return value
+        value = tuple(quantised.decode(form, part) for (form, _), part in zip(member.stored, value))
+        return value if member.type.shape else value[0]
 
     def put(self, name, at, value):
-        if self.inside(name, at) and (name not in self.still or self.active(name, at)):
+        if self._may_put(name, at):
+            member = self.type.members[name]
+            if member.stored is None:
+                self.values[name][tuple(at)] = value
+                return
+            self._store(member, tuple(at), dict(enumerate(value if member.type.shape else (value,))))
+
+    def write(self, name, at, value):
+        """What a host's write of an element does: of a quantised one its components, one after the other."""
+        if self.type.members[name].stored is None or not self.type.members[name].type.shape:
+            self.put(name, at, value)
+        else:
+            for k, part in enumerate(value):
+                self.put_part(name, at, k, part)
+
+    def put_part(self, name, at, k, value):
+        """One component of a quantised member."""
+        if self._may_put(name, at):
+            self._store(self.type.members[name], tuple(at), {k: value})
+
+    def change(self, name, at, op, function, value):
+        """An atomic operation on a quantised member; `function` is the one of the compute type."""
+        if not self._may_put(name, at):
+            return
+        member, at = self.type.members[name], tuple(at)
+        for k, (form, group) in enumerate(member.stored):
+            part = value[k] if isinstance(value, tuple) else value
+            before = self.values[name].get(at, self.defaults[name])
+            if group:
+                self._store(member, at, {k: function(quantised.decode(form, before[k]), part)})
+            else:
+                after = quantised.combined(form, op, function, before[k], part)
+                self.values[name][at] = (*before[:k], after, *before[k + 1 :])
+
+    def place(self, name, at):
+        """The place as functions are given it."""
+        return _Reference(self, name, at)
+
+    def _may_put(self, name, at) -> bool:
+        """Activates the cell unless its stores leave inactive ones alone."""
+        may = self.inside(name, at) and (name not in self.still or self.active(name, at))
+        if may:
             self.activate(name, at)
-            self.values[name][tuple(at)] = value
+        return may
+
+    def _store(self, member, at, given):
+        """Components by their numbers; those that share an exponent together."""
+        group = member.stored[0][1]
+        if not group:
+            for k, value in given.items():
+                self._keep(member.name, at, k, quantised.encode(member.stored[k][0], value))
+            return
+        places = self.groups[group]
+        forms = [self.type.members[name].stored[position][0] for name, position in places]
+        values = [self.values[name].get(at, self.defaults[name])[position] for name, position in places]
+        for k, value in given.items():
+            values[places.index((member.name, k))] = value
+        for (name, position), kept in zip(places, quantised.together(forms, values)):
+            self._keep(name, at, position, kept)
+
+    def _keep(self, name, at, k, stored):
+        before = self.values[name].get(at, self.defaults[name])
+        self.values[name][at] = (*before[:k], stored, *before[k + 1 :])
 
     def cells(self, name):
         """The active cells of a member now."""
@@ -485,8 +682,8 @@ class TwinTree:
             for local in itertools.product(*map(range, extents)):
                 own = {axis: key.get(axis, 0) * extent + at for axis, extent, at in zip(axes, extents, local)}
                 slot = number, tuple(sorted({**key, **own}.items()))
-                needed = slots if kind == "dense" else [*slots, slot]
-                if kind == "dense" or all(one in self.slots for one in needed):
+                needed = slots if kind in DENSE else [*slots, slot]
+                if kind in DENSE or all(one in self.slots for one in needed):
                     yield from walk(rest, {**key, **own}, needed)
 
         return walk(self.type.members[name].levels, {}, [])
