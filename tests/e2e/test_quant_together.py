@@ -30,6 +30,22 @@ def test_an_assigned_vector_has_the_exponent_of_its_own_components():
     assert np.allclose(v.to_numpy(), [[0.001, 0.002, 0.003]] * 2, rtol=1 / 128)
 
 
+def test_wherever_the_vector_is():
+    v = shared(8)
+    v.from_numpy(np.full((8, 3), 1000.0, np.float32))
+    at = mt.ndarray(mt.i32, 1)
+    at[0] = 5
+
+    @mt.kernel
+    def assign(at: mt.types.ndarray(mt.i32, 1)):
+        for i in range(2):
+            v[2 * i + 1] = mt.Vector([0.001, 0.002, 0.003])
+        v[at[0]] = mt.Vector([0.001, 0.002, 0.003])
+
+    assign(at)
+    assert np.allclose(v.to_numpy()[[1, 3, 5]], [[0.001, 0.002, 0.003]] * 3, rtol=1 / 128)
+
+
 def test_so_has_one_that_python_assigns():
     v = shared(1)
     v[0] = [1000.0, 1000.0, 1000.0]

@@ -59,7 +59,7 @@ def test_a_right_program_ends_with_0(check):
     done = check("x = np.zeros(3, np.int32); fill(x, 7); print(x.sum())")
     assert (done.returncode, done.stdout) == (0, "21\n")
     assert done.stderr.startswith("metate check: no findings; 1 kernel in ")
-    assert done.stderr.endswith("looked for bounds, division, nan, conflict, order\n")
+    assert done.stderr.endswith("looked for bounds, division, nan, conflict, order, quant-range\n")
 
 
 def test_findings_look_like_a_compilers(check):

@@ -8,6 +8,8 @@
 #include "metate/Dialect/Quant.h"
 #include "metate/Frontend/KernelBuilder.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 using namespace mlir;
 using namespace metate;
 using namespace metate::frontend;
@@ -63,6 +65,18 @@ void KernelBuilder::storeQuantised(const Reference &reference, Value value, bool
                   ValueRange(), active);
 }
 
+/// The same value, or computed alike from the same ones: each component's index has operations of its own.
+static bool isSame(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  return left && right && left->getName() == right->getName() && left->getNumRegions() == 0 &&
+         left->getAttrDictionary() == right->getAttrDictionary() && isMemoryEffectFree(left) &&
+         a.getType() == b.getType() &&
+         cast<OpResult>(a).getResultNumber() == cast<OpResult>(b).getResultNumber() &&
+         llvm::equal(left->getOperands(), right->getOperands(), isSame);
+}
+
 /// Different members of one group, in one cell.
 static bool areOfOneGroup(ArrayRef<Reference> references) {
   const Reference &first = references.front();
@@ -70,7 +84,8 @@ static bool areOfOneGroup(ArrayRef<Reference> references) {
     return false;
   SmallVector<PlaceAttr> group = sharersOf(cast<TreeType>(first.base.getType()), first.path);
   for (auto [k, one] : llvm::enumerate(references)) {
-    bool isIn = one.quantised && one.base == first.base && one.indices == first.indices &&
+    bool isIn = one.quantised && one.base == first.base &&
+                llvm::equal(one.indices, first.indices, isSame) &&
                 llvm::any_of(group, [&, path = StringRef(one.path)](PlaceAttr place) {
                   return place.getName() == path;
                 });
