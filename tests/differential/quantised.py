@@ -14,7 +14,6 @@ from . import numbers as n
 _FLOATS = {"f32": (8, 23, 127), "f64": (11, 52, 1023)}  # bits of the exponent, digits, greatest exponent
 _ON_BITS = {"fixed": ("add", "sub", "min", "max")}
 _COMBINED = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "min": min, "max": max}
-KINDS = ("int", "fixed", "float", "shared float")  # rows of the coverage
 
 
 class Format(NamedTuple):

@@ -29,6 +29,8 @@ def cut_short(case, choose):
 
 
 NEGATIVE_POWER = "Negative exponent in pow(int, int) is not allowed"
+NOT_HELD = "does not fit quant."
+ATOMIC = re.compile(r"mt\.atomic_|[-+*&|^]= ")
 CALLED = Variant("in debug mode", is_called=True)
 
 
@@ -49,7 +51,7 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
     ways = (*without("hoist_leaves", "demote_atomics"), UNOPTIMISED, {"opt_level": 3})
     debug = [mt.Context(debug=True, threads=1, contract=False, fast_math=False, **way) for way in ways]
     release = mt.Context(threads=1, contract=False, fast_math=False, asserts=True)
-    interpreter = mt.Context(mt.interp, asserts=True, checks=("division", "outside"))
+    interpreter = mt.Context(mt.interp, asserts=True, checks=("division", "outside", "quant-range"))
     stopped = finished = 0
     for number in range(seed, seed + 36):
         case = generate(number, f"k{number}")
@@ -63,6 +65,9 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
         if found["status"] and NEGATIVE_POWER in found["status"]:
             stopped += 1
             continue  # the front end asks for this in debug mode alone: the interpreter goes on with 0
+        if NOT_HELD in str(expected["status"]) and ATOMIC.search(case.kernel):
+            stopped += 1
+            continue  # of atomics it looks at the operand, debug kernels at what they leave
         assert (found["status"] is None) == (expected["status"] is None), where
         if kind(found) == kind(expected) == "CapacityError":
             continue  # test_differential.py compares these
@@ -76,6 +81,7 @@ def test_debug_kernels_stop_where_the_interpreter_does(rng):
         if not OVER_CELLS.search(case.kernel):
             assert kind(found) == kind(expected), where
             assert PLACE.search(found["status"]).groups() == PLACE.search(expected["status"]).groups(), where
-            assert difference(case, without_status(expected), without_status(found)) is None, where
+            if NOT_HELD not in expected["status"]:  # the interpreter says so of a store that it has done
+                assert difference(case, without_status(expected), without_status(found)) is None, where
     assert stopped > 5, "kernels stop"
     assert finished > 5, "kernels finish"

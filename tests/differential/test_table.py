@@ -5,7 +5,7 @@ import ast
 from differential import numbers, table
 from differential import statements as written
 from differential.generate import Generator, generate
-from metate import intrinsics, math
+from metate import intrinsics, math, quant
 from metate.drawn_levels import Drawn
 from metate.frontend import component_access, operators, walker
 from metate.frontend.function import Function
@@ -99,6 +99,22 @@ def test_random_numbers_of_every_type_are_drawn():
         for name, column, _ in generate(seed).covered:
             columns.get(name, set()).add(column)
     assert columns == {"random": set(table.ALL), "randn": set(table.FLOATS)}
+
+
+def test_every_quantised_type_has_a_row():
+    known = {name for name in quant.__all__ if name != "QuantType"}
+    assert known == {kind.split()[-1] for kind in table.QUANTISED}
+
+
+def test_quantised_members_are_used_in_every_way():
+    """By themselves, in words, with shared exponents, in quant_arrays; loaded, stored, changed by every atomic operation."""
+    expected = {(f"{access} of quantised", kind) for kind, accesses in table.QUANTISED.items() for access in accesses}
+    found = set()
+    for seed in range(600):
+        found |= {(name, column) for name, column, _ in generate(seed, quantised_share=1).covered} & expected
+        if found == expected:
+            return
+    assert not sorted(expected - found)
 
 
 def test_fields_are_reached_in_every_way():
