@@ -3,7 +3,8 @@
 For each row of Mutants.def (but those that only the thread sanitizer sees) one process with the fault runs
 its probe and one runs kernels until two variants disagree: first the one in cases/, which a search found before,
 then random ones; a process without a fault must find nothing where those cases showed theirs. Faults that are
-marked Probe have a probe alone. Needs the twin of the compiler (`scripts/build dev mutants`). Prints a table; exit code 1 unless all are caught.
+marked Probe have a probe alone. Needs the twin of the compiler (`scripts/build dev mutants`). Prints a table; exit code 1
+unless all are caught.
 """
 
 import argparse
