@@ -70,23 +70,21 @@ def word_loses_neighbour():
 
 @probe("EveryWordOwn")
 def every_word_own():
-    n = 1 << 20
-    x = mt.field(Q.int(1, False))
-    mt.root.quant_array(mt.i, n, max_num_bits=32).place(x)
+    n, cells = 1 << 19, 64
+    x = row(Q.int(16, False), cells)
 
     @mt.kernel
     def run(at: mt.types.ndarray(mt.i32, 1)):
         for i in range(n):
-            x[at[i]] = 1
+            x[at[i]] += 1
 
-    # Two workers that begin at the ends of the loop write bits of the same words.
-    at = np.empty(n, np.int32)
-    at[: n // 2] = np.arange(0, n, 2)
-    at[n // 2 :] = np.arange(1, n, 2)
-    for _ in range(20):
+    # All workers count in the same 32 words.
+    at = np.arange(n, dtype=np.int32) % cells
+    for _ in range(3):
         x.fill(0)
-        run(at)
-        expect(x.to_numpy().sum(), n)
+        with mt.Context(threads=4):
+            run(at)
+        expect(x.to_numpy(), np.full(cells, n // cells))
 
 
 @probe("MergesJoinedAcross")
