@@ -275,8 +275,15 @@ class Automaton:
             return self.condition(depth)
         if depth <= 0 or rng.random() < 0.12:
             return self.leaf(scalar)
-        makers = (self._arithmetic, self._extreme, self._choice, self._shifted, self._cast, self._inverted)
-        return rng.choices(makers, (55, 12, 13, 8, 8, 3))[0](scalar, depth - 1)
+        makers = (self._arithmetic, self._extreme, self._choice, self._shifted, self._cast, self._inverted, self._sum)
+        return rng.choices(makers, (50, 12, 13, 8, 8, 3, 6))[0](scalar, depth - 1)
+
+    def _sum(self, scalar, depth=0):
+        """Of a few neighbours."""
+        operands = [self.cast(scalar, self.element()) for _ in range(self.rng.randint(3, 9))]
+        text = " + ".join(f"{{{k}}}" for k in range(len(operands)))
+        add = lambda *given: sum(given[1:], start=given[0])
+        return Expr(scalar, f"({text})", _of_common(scalar, add), operands)
 
     def _arithmetic(self, scalar, depth):
         rng, symbol, other = self.rng, self.rng.choice("+++++--*&&|^^"), self._other(scalar)
@@ -327,6 +334,11 @@ class Automaton:
             return Expr("u1", f"({{0}} {symbol} {{1}})", _of_common("u1", _BINARY[symbol]), operands)
         if depth > 0 and kind < 0.36:
             return Expr("u1", "(not {0})", lambda _, a: ~converted("u1", a), [self.condition(depth - 1)])
+        if kind < 0.5:  # how many are alive
+            scalar = rng.choice((self.format.compute, "i32", "u32"))
+            count = self._sum(scalar)
+            symbol, bound = rng.choice(list(_COMPARED)), self.constant(scalar, 1, len(count.kids))
+            return Expr("u1", f"({{0}} {symbol} {{1}})", _of_common(scalar, _COMPARED[symbol]), [count, bound])
         scalar, symbol = rng.choice((self.format.compute,) * 6 + ("i32", "u32")), rng.choice(list(_COMPARED))
         operands = [self.expr(scalar, depth - 1), self.constant(scalar)]
         if rng.random() < 0.3:

@@ -2,9 +2,9 @@
 
 First the cases that are known to show the fault, in the variants that showed it (shown_by.json) and, with --everywhere,
 in all (of a kernel's gradient, in all that differential/gradients.py or gradient_fields.py compares; of a program under a tape,
-in what differential/tape_programs.py looks at); then random kernels, compiled in one variant only, optimised or not. Prints one
-line of JSON: how the fault was found ("by"), after how many kernels, the seed and the text. Exit code 3: found; 0: nothing in
-all kernels. A kernel that does not compile is no find.
+in what differential/tape_programs.py looks at; of an automaton against NumPy); then some random automata, and random kernels,
+compiled in one variant only, optimised or not. Prints one line of JSON: how the fault was found ("by"), after how many kernels,
+the seed and the text. Exit code 3: found; 0: nothing in all kernels. A kernel that does not compile is no find.
 """
 
 import argparse
@@ -15,7 +15,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from differential import gradient_fields, gradients, tape_programs
+from differential import fuzz_automata, gradient_fields, gradients, tape_programs
+from differential.automata import Automaton
 from differential.case import Case
 from differential.generate import generate
 from differential.reduce import Reducer, same_failure
@@ -26,6 +27,7 @@ SHOWN_BY = HERE / "shown_by.json"  # the variants that differed: {fault: [name, 
 BATCH = 8
 IN_TURNS = ("O0", "O2")  # each against the interpreter and the twin
 REDUCE_SECONDS = 15
+AUTOMATA = 24
 
 
 def is_find(mismatch) -> bool:
@@ -35,6 +37,15 @@ def is_find(mismatch) -> bool:
 
 def session_of(names):
     return Session(tuple(v for v in VARIANTS if v.name in names))
+
+
+class AutomatonMismatch:
+    """As run.Mismatch, of an automaton."""
+
+    variants = ("NumPy", "an automaton")
+
+    def __init__(self, number, text):
+        self.number, self.text = number, text
 
 
 class Search:
@@ -52,6 +63,10 @@ class Search:
         shown_by = json.loads(SHOWN_BY.read_text())
         for path in paths:
             saved = json.loads(path.read_text())
+            if "automaton" in saved:
+                if mismatch := self.automata([saved["automaton"]]):
+                    return mismatch
+                continue
             if "tape" in saved:
                 self.kernels += 1
                 if wrong := tape_programs.wrong_in(saved["tape"]):
@@ -72,6 +87,15 @@ class Search:
                     mismatch = self.check(session, [Case.load(path)])
                 if mismatch:
                     return mismatch
+        return None
+
+    def automata(self, numbers):
+        """Against NumPy; what does not compile is no find."""
+        for number in numbers:
+            self.kernels += 1
+            wrong, _ = fuzz_automata.checked(Automaton(number), fuzz_automata.contexts_of(number))
+            if wrong and not wrong.startswith("CompileError"):
+                return AutomatonMismatch(number, wrong)
         return None
 
     def random(self, seeds, turns):
@@ -96,11 +120,16 @@ def main(words=None):
     seeds = range(arguments.seed, arguments.seed + arguments.count)
     mismatch = (
         search.known(arguments.known, arguments.everywhere)
+        or search.automata(seeds[:AUTOMATA])
         or search.random(seeds, [(name, "interpreter after import") for name in IN_TURNS])
         or search.random(seeds[: arguments.count // 8], [tuple(v.name for v in VARIANTS)])
     )
     answer = {"by": None, "kernels": search.kernels}
-    if mismatch:
+    if isinstance(mismatch, AutomatonMismatch):
+        answer |= {"by": " against ".join(mismatch.variants), "seed": mismatch.number, "text": mismatch.text}
+        if arguments.save:
+            arguments.save.write_text(json.dumps({"automaton": mismatch.number}) + "\n")
+    elif mismatch:
         by = " against ".join(mismatch.variants) if mismatch.variants[0] != mismatch.variants[1] else mismatch.variants[0]
         answer |= {"by": by, "variants": mismatch.variants, "seed": mismatch.case.seed, "text": mismatch.text}
         if arguments.save and mismatch.case.program:

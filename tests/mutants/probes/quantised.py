@@ -78,13 +78,13 @@ def every_word_own():
         for i in range(n):
             x[at[i]] += 1
 
-    # All workers count in the same 32 words.
+    # All workers count in the same 32 words; on a busy machine one of them may do most.
     at = np.arange(n, dtype=np.int32) % cells
-    for _ in range(3):
-        x.fill(0)
-        with mt.Context(threads=4):
+    with mt.Context(threads=4):
+        for _ in range(40):
+            x.fill(0)
             run(at)
-        expect(x.to_numpy(), np.full(cells, n // cells))
+            expect(x.to_numpy(), np.full(cells, n // cells))
 
 
 @probe("MergesJoinedAcross")
