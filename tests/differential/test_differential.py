@@ -82,8 +82,11 @@ def test_a_planted_fault_is_found_and_reduced(tmp_path, wrong, right):
     make = lambda names: Session(variants if len(names) > 1 else (), sabotage=(WRONG, plant))
     found = None
     for seed in range(1000, 1060):
+        planted = generate(seed, "planted")
+        if "while" in planted.kernel:
+            continue  # it may count the other way, and never end
         with Session(variants, sabotage=(WRONG, plant)) as session:
-            found = next(iter(session.check([generate(seed, "planted")])), None)
+            found = next(iter(session.check([planted])), None)
         if found is not None and size_of(found.case) > 12:
             break
     assert found is not None

@@ -40,8 +40,9 @@ constexpr int64_t mostTurns = 16;
 constexpr int64_t mostTurnsApart = 27;
 /// Scalar operations of all turns: as many as LLVM unrolls itself, and where the turn names components of a local vector or matrix,
 /// which are registers then (a product of 6 x 6 matrices in three loops has 432). Between them where it names entries of tables, which are
-/// read once for a row of cells then (nine directions of a lattice in a field: 306), and where the loop carries vectors, which keep
-/// iterations from being lanes (3 x 3 cells around a particle, weighted by a function of the distance: 426).
+/// read once for a row of cells then (nine directions of a lattice in a field: 306), where the loop carries vectors, which keep
+/// iterations from being lanes (3 x 3 cells around a particle, weighted by a function of the distance: 426), and where it reads elements
+/// that share words, which are logic on words only without a loop (5 x 5 cells counted by `k // 5`, `k % 5`: 225).
 constexpr int64_t mostWork = 160, mostWorkOnTables = 512, mostWorkOnComponents = 1024;
 /// Operations that one nest is written out to, whatever was estimated: then loops inside stay loops.
 constexpr int64_t mostWritten = 8192;
@@ -136,6 +137,7 @@ public:
   int64_t work = 0;
   bool namesComponents = false; ///< a selection is made by what is known
   bool namesEntries = false;    ///< an element is read whose place is known
+  bool readsWords = false;      ///< an element is read that shares a word with others
   bool carriesVectors = false;
   bool isAround = false;   ///< it goes over what is around a number that is known at run time
   bool anyLoop = false;    ///< one inside stays
@@ -150,7 +152,8 @@ public:
 
   int64_t most() const {
     return namesComponents                                            ? mostWorkOnComponents
-           : namesEntries || carriesVectors || (isAround && !anyLoop) ? mostWorkOnTables
+           : namesEntries || readsWords || carriesVectors || (isAround && !anyLoop)
+               ? mostWorkOnTables
                                                                       : mostWork;
   }
 
@@ -179,6 +182,7 @@ private:
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return ofLoop(loop);
     namesEntries |= isEntry(op);
+    readsWords |= isInWord(op);
     int64_t sum = 0;
     for (Region &region : op.getRegions())
       for (Block &block : region)
@@ -195,6 +199,12 @@ private:
       at = load.getIndices();
     return !at.empty() && llvm::all_of(at, [&](Value one) { return isKnown(one); }) &&
            llvm::any_of(at, [&](Value one) { return known.contains(one); });
+  }
+
+  static bool isInWord(Operation &op) {
+    auto load = dyn_cast<LoadOp>(op);
+    TreePath path = load ? CellAccess::from(load).resolve() : TreePath();
+    return !path.levels.empty() && path.levels.back().hasWords();
   }
 
   /// A loop inside: one whose bounds follow from the turns outside counts as half of the most.
