@@ -1,8 +1,10 @@
 //===- BitPlanes.cpp - arithmetic of many small integers at once -*- C++ -*-===//
 #include "metate/Transforms/BitPlanes.h"
 
+#include "metate/Level/IndexBuilder.h"
 #include "metate/Mutants/Mutants.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -106,21 +108,26 @@ Value PlaneBuilder::toWord(const Planes &value, unsigned bits) {
   return packed;
 }
 
-Value PlaneBuilder::before(Value end) {
-  Value none = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value all = arith::ConstantIndexOp::create(builder, loc, elements);
-  Value count =
-      arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, end, none), all);
-  Value isAll = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, count, all);
-  Value held = arith::IndexCastOp::create(builder, loc, builder.getIntegerType(width), count);
-  Value amount =
-      stride == 1 ? held : arith::MulIOp::create(builder, loc, held, word(stride)).getResult();
-  // A shift by the whole width is not defined.
-  amount = arith::SelectOp::create(builder, loc, isAll, word(0), amount);
-  Value bit = arith::ShLIOp::create(builder, loc, word(1), amount);
-  Value below = arith::SubIOp::create(builder, loc, bit, word(1));
-  below = arith::AndIOp::create(builder, loc, below, ones());
-  return arith::SelectOp::create(builder, loc, isAll, ones(), below);
+Value PlaneBuilder::before(Value wordNumber, Value end) {
+  // Of all words one has some of them.
+  IndexBuilder index(builder, loc);
+  Value last, some;
+  if (std::optional<int64_t> known = getConstantIntValue(end)) {
+    int64_t whole = llvm::divideFloorSigned(*known, int64_t(elements));
+    last = index.index(whole);
+    some = word(lanes() & ((uint64_t(1) << (*known - whole * elements) * stride) - 1));
+  } else {
+    last = index.divideFloor(end, elements);
+    Value rest = index.subtract(end, index.multiply(last, elements));
+    Value count = index.toInteger(index.multiply(rest, stride), width);
+    Value bit = arith::ShLIOp::create(builder, loc, word(1), count);
+    some = arith::SubIOp::create(builder, loc, bit, word(1));
+    some = arith::AndIOp::create(builder, loc, some, ones());
+  }
+  Value isBefore = index.compare(arith::CmpIPredicate::slt, wordNumber, last);
+  Value isIt = index.compare(arith::CmpIPredicate::eq, wordNumber, last);
+  some = arith::SelectOp::create(builder, loc, isIt, some, zeros());
+  return arith::SelectOp::create(builder, loc, isBefore, ones(), some);
 }
 
 Value PlaneBuilder::bitOf(const Planes &a, unsigned k) {
@@ -150,10 +157,99 @@ std::optional<Planes> PlaneBuilder::sum(const Planes &a, const Planes &b, bool s
     bits.push_back(logic("xor", differ, carry));
     if (isMutant(Mutant::PlaneCarryLost) && k + 2 == count)
       carry = zeros();
-    else if (k + 1 < count) // the majority of three
-      carry = logic("or", logic("and", x, y), logic("and", differ, carry));
+    else if (k + 1 < count)
+      carry = majority(y, x, carry);
   }
   return ofRange(std::move(bits), least, greatest);
+}
+
+/// Where two of them agree it is what they have, else the third.
+Value PlaneBuilder::majority(Value a, Value b, Value c) {
+  for (int turn = 0; turn < 3; ++turn) {
+    APInt known;
+    if (matchPattern(c, m_ConstantInt(&known)))
+      return logic(known.isZero() ? "and" : "or", a, b);
+    std::swap(a, b);
+    std::swap(b, c);
+  }
+  return logic("xor", a, logic("and", logic("xor", a, b), logic("xor", a, c)));
+}
+
+std::optional<PlaneSum> PlaneBuilder::toSum(const Planes &a) {
+  if (a.least == a.greatest)
+    return PlaneSum{{}, a.least, a.least, a.least};
+  if (a.isSigned())
+    return std::nullopt;
+  PlaneSum sum{{}, 0, a.least, a.greatest};
+  for (Value bit : a.bits) {
+    sum.columns.emplace_back();
+    if (!matchPattern(bit, m_Zero()))
+      sum.columns.back().push_back(bit);
+  }
+  return sum;
+}
+
+PlaneSum PlaneBuilder::joined(PlaneSum a, const PlaneSum &b) {
+  a.columns.resize(std::max(a.columns.size(), b.columns.size()));
+  for (auto [k, column] : llvm::enumerate(b.columns))
+    llvm::append_range(a.columns[k], column);
+  a.constant += b.constant;
+  a.least += b.least;
+  a.greatest += b.greatest;
+  return a;
+}
+
+/// -x of n planes is ~x - (2^n - 1).
+std::optional<PlaneSum> PlaneBuilder::negated(const PlaneSum &sum) {
+  PlaneSum result{{}, -sum.constant, -sum.greatest, -sum.least};
+  std::optional<Planes> planes =
+      addedUp({sum.columns, 0, sum.least - sum.constant, sum.greatest - sum.constant});
+  if (!planes)
+    return std::nullopt;
+  for (Value bit : planes->bits)
+    result.columns.push_back({inverted(bit)});
+  result.constant -= (int64_t(1) << planes->bits.size()) - 1;
+  return result;
+}
+
+bool PlaneBuilder::fits(const PlaneSum &sum) {
+  return ::planesOf(sum.least, sum.greatest) <= mostPlanes &&
+         ::planesOf(sum.least - sum.constant, sum.greatest - sum.constant) <= mostPlanes;
+}
+
+std::optional<Planes> PlaneBuilder::addedUp(PlaneSum sum) {
+  int64_t least = sum.least - sum.constant, greatest = sum.greatest - sum.constant;
+  unsigned count = planesOf(least, greatest);
+  if (count > mostPlanes)
+    return std::nullopt;
+  SmallVector<Value> bits;
+  sum.columns.resize(count);
+  for (unsigned k = 0; k < count; ++k) {
+    SmallVector<Value> column = sum.columns[k], none,
+                       &carries = k + 1 < count ? sum.columns[k + 1] : none;
+    size_t next = 0;
+    while (column.size() - next >= 3) {
+      Value x = column[next], y = column[next + 1], z = column[next + 2];
+      next += 3;
+      column.push_back(logic("xor", logic("xor", x, y), z));
+      carries.push_back(majority(y, x, z));
+    }
+    if (column.size() - next == 2) {
+      Value x = column[next], y = column[next + 1];
+      next += 2;
+      column.push_back(logic("xor", x, y));
+      bool isLost = isMutant(Mutant::PlaneCarryLost) && k + 2 == count;
+      carries.push_back(isLost ? zeros() : logic("and", x, y));
+    }
+    bits.push_back(column.size() > next ? column[next] : zeros());
+  }
+  Planes result = ofRange(std::move(bits), least, greatest);
+  if (sum.constant == 0)
+    return result;
+  std::optional<Planes> constant = this->constant(std::abs(sum.constant));
+  if (!constant)
+    return std::nullopt;
+  return sum.constant > 0 ? add(result, *constant) : subtract(result, *constant);
 }
 
 std::optional<Planes> PlaneBuilder::add(const Planes &a, const Planes &b) {
@@ -231,14 +327,15 @@ Value PlaneBuilder::less(const Planes &a, const Planes &b) {
     return ones();
   if (a.least >= b.greatest)
     return zeros();
-  unsigned count = std::max(a.bits.size(), b.bits.size()) + 1; // with a sign
+  // The borrow of the difference; signs count the other way.
+  bool isSigned = a.isSigned() || b.isSigned();
+  unsigned count = std::max(a.bits.size(), b.bits.size()) + isSigned;
   Value borrow = zeros();
   for (unsigned k = 0; k < count; ++k) {
     Value x = bitOf(a, k), y = bitOf(b, k);
-    Value differ = logic("xor", x, y);
-    borrow = logic("or", logic("and", inverted(x), y), logic("and", inverted(differ), borrow));
-    if (k + 1 == count) // the sign of the difference
-      return logic("or", logic("and", differ, x), logic("and", inverted(differ), borrow));
+    if (isSigned && k + 1 == count)
+      std::swap(x, y);
+    borrow = majority(y, inverted(x), borrow);
   }
   return borrow;
 }

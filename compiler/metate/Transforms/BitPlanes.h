@@ -22,6 +22,12 @@ struct Planes {
   bool isSigned() const { return least < 0; }
 };
 
+/// A sum that is not added up yet: planes of each weight, lowest first, and a number that all elements have.
+struct PlaneSum {
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> columns;
+  int64_t constant = 0, least = 0, greatest = 0;
+};
+
 /// What makes them, for words of a width whose elements have `stride` bits each.
 class PlaneBuilder {
 public:
@@ -56,12 +62,20 @@ public:
   /// Elements of so many bits in a word that has them side by side, and back.
   Planes fromWord(mlir::Value word, unsigned bits);
   mlir::Value toWord(const Planes &value, unsigned bits);
-  /// The elements before element number `end`, an index: none of a negative one, all beyond the last.
-  mlir::Value before(mlir::Value end);
+  /// The elements of word number `word` before element number `end` of all words, both indices.
+  mlir::Value before(mlir::Value word, mlir::Value end);
 
   /// Exact results; nullopt where they would have too many planes.
   std::optional<Planes> add(const Planes &a, const Planes &b);
   std::optional<Planes> subtract(const Planes &a, const Planes &b);
+  /// A number without a sign, or a constant, as a sum; and one that is added to another.
+  std::optional<PlaneSum> toSum(const Planes &a);
+  PlaneSum joined(PlaneSum a, const PlaneSum &b);
+  std::optional<PlaneSum> negated(const PlaneSum &sum);
+  /// Whether it has no more planes than numbers may have.
+  static bool fits(const PlaneSum &sum);
+  /// Three planes of a weight become one of it and one of the next, the oldest first.
+  std::optional<Planes> addedUp(PlaneSum sum);
   std::optional<Planes> multiply(const Planes &a, const Planes &b);
   std::optional<Planes> bitwise(llvm::StringRef kind, const Planes &a, const Planes &b);
   std::optional<Planes> shift(const Planes &a, unsigned by, bool left);
@@ -85,6 +99,7 @@ private:
   mlir::Value combined(llvm::StringRef kind, mlir::Value a, mlir::Value b, uint64_t all);
   Planes ofRange(llvm::SmallVector<mlir::Value> bits, int64_t least, int64_t greatest);
   std::optional<Planes> sum(const Planes &a, const Planes &b, bool subtracts);
+  mlir::Value majority(mlir::Value a, mlir::Value b, mlir::Value c);
 };
 
 } // namespace metate

@@ -13,6 +13,7 @@
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -50,7 +51,8 @@ std::optional<ElementAccess> ElementAccess::of(Operation *op, Value variable) {
 }
 
 bool SlicedBody::write(Block &body) {
-  numbers[variable] = {Number::Place, first, {}};
+  numbers[variable] = {Number::Place, first};
+  numbers[variable].offset = 0;
   for (Operation &op : body)
     if (!writeOp(&op))
       return false;
@@ -58,9 +60,7 @@ bool SlicedBody::write(Block &body) {
 }
 
 void SlicedBody::limit(Value lower, Value upper) {
-  IndexBuilder index(builder, at.loc);
-  Value from = at.before(index.subtract(lower, first)),
-        to = at.before(index.subtract(upper, first));
+  Value from = at.before(word, lower), to = at.before(word, upper);
   mask = at.logic("and", to, at.inverted(from));
 }
 
@@ -75,6 +75,8 @@ SlicedBody::Number SlicedBody::numberOf(Value value) {
 std::optional<Planes> SlicedBody::planesOf(const Number &number) {
   if (number.kind == Number::Small)
     return number.planes;
+  if (number.kind == Number::Sum)
+    return at.addedUp(number.sum);
   if (number.kind == Number::Place)
     return std::nullopt;
   APInt constant;
@@ -133,7 +135,9 @@ bool SlicedBody::writeOp(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return writeCompare(compare);
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return writeSelect(select);
+    return writeChoice(*choiceOf(select->getOpOperand(1)));
+  if (isa<arith::AddIOp>(op) && countingOf(op->getResult(0)))
+    return true; // its choice adds the condition
   return writeArith(op);
 }
 
@@ -152,9 +156,17 @@ bool SlicedBody::writeArith(Operation *op) {
     IRMapping own = mapping;
     for (Value operand : op->getOperands())
       own.map(operand, numberOf(operand).value);
-    numbers[result] = {Number::Place, builder.clone(*op, own)->getResult(0), {}};
+    std::optional<int64_t> offset = a.kind == Number::Place ? a.offset : b.offset;
+    if (isMoved && offset) {
+      auto by = getConstantIntValue(a.kind == Number::Place ? b.value : a.value);
+      offset = by ? std::optional(*offset + (isa<arith::SubIOp>(op) ? -*by : *by)) : std::nullopt;
+    }
+    numbers[result] = {Number::Place, builder.clone(*op, own)->getResult(0)};
+    numbers[result].offset = offset;
     return true;
   }
+  if (isa<arith::AddIOp, arith::SubIOp>(op) && writeTerm(op, a, b))
+    return true;
   std::optional<Planes> x = planesOf(a), y = op->getNumOperands() > 1 ? planesOf(b) : Planes();
   if (!x || !y)
     return fail("a value in it is neither a small integer nor a constant");
@@ -240,29 +252,35 @@ bool SlicedBody::writePlaceCompare(arith::CmpIOp op) {
   }
   if (a.kind != Number::Place || b.kind != Number::Same)
     return fail("the element's number is compared with something else than a number that all have");
-  // a.value + e compared with b.value: e with the distance.
-  Value distance = arith::SubIOp::create(builder, at.loc, toIndex(b.value), toIndex(a.value));
-  Value next = arith::AddIOp::create(builder, at.loc, distance,
-                                     arith::ConstantIndexOp::create(builder, at.loc, 1));
+  // a.value + e compared with b.value: the element's number with what is left of b.value, which no word changes where it can be told.
+  IndexBuilder index(builder, at.loc);
+  Value limit = toIndex(b.value);
+  constexpr int64_t far = std::numeric_limits<int32_t>::max();
+  if (a.offset == 0 || (a.offset && end && *end + *a.offset <= far && *a.offset >= -far))
+    limit = index.add(limit, -*a.offset);
+  else
+    limit = index.add(index.subtract(limit, toIndex(a.value)), first);
+  Value next = index.add(limit, 1);
+  auto before = [&](Value number) { return at.before(word, number); };
   Value plane;
   switch (predicate) {
   case Predicate::slt:
-    plane = at.before(distance);
+    plane = before(limit);
     break;
   case Predicate::sle:
-    plane = at.before(next);
+    plane = before(next);
     break;
   case Predicate::sge:
-    plane = at.inverted(at.before(distance));
+    plane = at.inverted(before(limit));
     break;
   case Predicate::sgt:
-    plane = at.inverted(at.before(next));
+    plane = at.inverted(before(next));
     break;
   case Predicate::eq:
-    plane = at.logic("xor", at.before(next), at.before(distance));
+    plane = at.logic("xor", before(next), before(limit));
     break;
   case Predicate::ne:
-    plane = at.inverted(at.logic("xor", at.before(next), at.before(distance)));
+    plane = at.inverted(at.logic("xor", before(next), before(limit)));
     break;
   default:
     return fail("the element's number is compared as one without a sign");
@@ -316,13 +334,154 @@ bool SlicedBody::writeCompare(arith::CmpIOp op) {
   return setPlanes(op, Planes{{plane}, 0, 1});
 }
 
-bool SlicedBody::writeSelect(arith::SelectOp op) {
-  std::optional<Planes> condition = planesOf(op.getCondition());
-  std::optional<Planes> x = planesOf(op.getTrueValue()), y = planesOf(op.getFalseValue());
-  if (!condition || !x || !y)
+/// An integer that no number of as many planes as there may be wraps in.
+static bool isWide(Value value) {
+  auto type = dyn_cast<IntegerType>(value.getType());
+  return type && type.getWidth() > PlaneBuilder::mostPlanes;
+}
+
+std::optional<SlicedBody::Choice> SlicedBody::choiceOf(OpOperand &use) {
+  if (auto select = dyn_cast<arith::SelectOp>(use.getOwner()); select && use.getOperandNumber() > 0)
+    return Choice{select.getCondition(), select.getTrueValue(), select.getFalseValue(),
+                  select.getResult()};
+  auto branch = isa<scf::YieldOp>(use.getOwner())
+                    ? dyn_cast<scf::IfOp>(use.getOwner()->getParentOp())
+                    : scf::IfOp();
+  if (!branch)
+    return std::nullopt;
+  unsigned k = use.getOperandNumber();
+  return Choice{branch.getCondition(), branch.thenYield().getOperand(k),
+                branch.elseYield().getOperand(k), branch.getResult(k)};
+}
+
+std::optional<SlicedBody::Counting> SlicedBody::countingOf(Value value) {
+  auto add = value.getDefiningOp<arith::AddIOp>();
+  if (!add || !value.hasOneUse() || !isWide(value))
+    return std::nullopt;
+  std::optional<Choice> choice = choiceOf(*value.use_begin());
+  auto step = getConstantIntValue(add.getRhs());
+  if (!choice || !step || std::abs(*step) > 15)
+    return std::nullopt;
+  bool isYes = choice->yes == value;
+  if ((isYes ? choice->no : choice->yes) != add.getLhs())
+    return std::nullopt;
+  bool isBranch = choice->result.getDefiningOp<scf::IfOp>() != nullptr;
+  if (isBranch && numberOf(choice->condition).kind == Number::Same)
+    return std::nullopt; // which stays a branch
+  return Counting{*choice, add.getLhs(), *step, isYes};
+}
+
+/// Whatever uses it adds it to something else.
+bool SlicedBody::isLeftAsSum(Value value) {
+  if (value.hasOneUse())
+    return isa<arith::AddIOp, arith::SubIOp>(*value.user_begin());
+  std::optional<Counting> counting;
+  for (Operation *user : value.getUsers())
+    if (auto add = dyn_cast<arith::AddIOp>(user))
+      counting = countingOf(add);
+  return counting && counting->base == value && llvm::all_of(value.getUses(), [&](OpOperand &use) {
+           if (isa<arith::AddIOp>(use.getOwner()))
+             return countingOf(use.getOwner()->getResult(0)).has_value();
+           std::optional<Choice> choice = choiceOf(use);
+           return choice && choice->result == counting->choice.result;
+         });
+}
+
+std::optional<PlaneSum> SlicedBody::sumOf(const Number &number) {
+  if (number.kind == Number::Sum)
+    return number.sum;
+  std::optional<Planes> planes = planesOf(number);
+  return planes ? at.toSum(*planes) : std::nullopt;
+}
+
+bool SlicedBody::setSum(Value result, PlaneSum sum) {
+  if (!isLeftAsSum(result))
+    return setPlanes(result, at.addedUp(std::move(sum)));
+  numbers[result] = {Number::Sum, {}, {}, std::move(sum)};
+  return true;
+}
+
+/// A sum or a difference of numbers without a sign, or with a constant. False: it is none, and nothing is written.
+bool SlicedBody::writeTerm(Operation *op, const Number &a, const Number &b) {
+  Value result = op->getResult(0);
+  if (!isWide(result))
+    return false;
+  std::optional<PlaneSum> x = sumOf(a), y = sumOf(b);
+  if (x && y && isa<arith::SubIOp>(op))
+    y = at.negated(*y);
+  if (!x || !y)
+    return false;
+  PlaneSum sum = at.joined(std::move(*x), *y);
+  return at.fits(sum) && setSum(result, std::move(sum));
+}
+
+/// What the number is less than where the condition holds: `x < 15 and ...`; nullopt: it does not say.
+static std::optional<int64_t> boundOf(Value condition, Value number) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    std::optional<int64_t> bound = boundOf(both.getLhs(), number);
+    return bound ? bound : boundOf(both.getRhs(), number);
+  }
+  auto isNever = [](Value value) { return getConstantIntValue(value) == 0; };
+  if (auto select = condition.getDefiningOp<arith::SelectOp>();
+      select && isNever(select.getFalseValue())) {
+    std::optional<int64_t> bound = boundOf(select.getCondition(), number);
+    return bound ? bound : boundOf(select.getTrueValue(), number);
+  }
+  if (auto branch = condition.getDefiningOp<scf::IfOp>()) {
+    unsigned k = cast<OpResult>(condition).getResultNumber();
+    if (!isNever(branch.elseYield().getOperand(k)))
+      return std::nullopt;
+    std::optional<int64_t> bound = boundOf(branch.getCondition(), number);
+    return bound ? bound : boundOf(branch.thenYield().getOperand(k), number);
+  }
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  auto limit = compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
+  if (!limit || compare.getLhs() != number)
+    return std::nullopt;
+  if (compare.getPredicate() == arith::CmpIPredicate::slt)
+    return limit;
+  return compare.getPredicate() == arith::CmpIPredicate::sle ? std::optional(*limit + 1)
+                                                             : std::nullopt;
+}
+
+bool SlicedBody::writeChoice(const Choice &choice) {
+  std::optional<Planes> condition = planesOf(choice.condition);
+  if (!condition)
     return fail("a value in it is neither a small integer nor a constant");
   Value holds = condition->bits.empty() ? at.zeros() : condition->bits[0];
-  return setPlanes(op.getResult(), at.select(holds, *x, *y));
+  std::optional<Counting> counting;
+  for (Value one : {choice.yes, choice.no})
+    if (!counting)
+      counting = countingOf(one);
+  if (!counting || counting->choice.result != choice.result) {
+    std::optional<Planes> x = planesOf(choice.yes), y = planesOf(choice.no);
+    if (!x || !y)
+      return fail("a value in it is neither a small integer nor a constant");
+    return setPlanes(choice.result, at.select(holds, *x, *y));
+  }
+  // The step where it holds: of one that is less than nothing, the step, less it where it does not hold.
+  bool isAdded = counting->isYes == (counting->step > 0);
+  Planes times{{isAdded ? holds : at.inverted(holds)}, 0, 1};
+  std::optional<PlaneSum> sum = sumOf(numberOf(counting->base));
+  std::optional<Planes> steps = at.multiply(*at.constant(std::abs(counting->step)), times);
+  if (sum && steps) {
+    PlaneSum joined = at.joined(*sum, *at.toSum(*steps));
+    // Counting ends at a bound.
+    std::optional<int64_t> bound = boundOf(choice.condition, counting->base);
+    if (bound && counting->isYes && counting->step > 0)
+      joined.greatest =
+          std::max(sum->greatest, std::min(sum->greatest, *bound - 1) + counting->step);
+    if (counting->step < 0)
+      joined = at.joined(std::move(joined), *at.toSum(*at.constant(counting->step)));
+    if (at.fits(joined))
+      return setSum(choice.result, std::move(joined));
+  }
+  std::optional<Planes> base = planesOf(counting->base);
+  std::optional<Planes> stepped = base ? at.add(*base, *at.constant(counting->step)) : base;
+  if (!stepped)
+    return fail("a value in it has too many bits");
+  return setPlanes(choice.result, counting->isYes ? at.select(holds, *stepped, *base)
+                                                  : at.select(holds, *base, *stepped));
 }
 
 bool SlicedBody::writeIf(scf::IfOp op) {
@@ -332,7 +491,6 @@ bool SlicedBody::writeIf(scf::IfOp op) {
   if (condition.kind != Number::Same) {
     Value holds = condition.planes.bits.empty() ? at.zeros() : condition.planes.bits[0],
           before = mask;
-    SmallVector<Planes> results[2];
     for (int side : {0, 1}) {
       if (!sides[side])
         continue;
@@ -341,16 +499,11 @@ bool SlicedBody::writeIf(scf::IfOp op) {
       for (Operation &inner : sides[side]->without_terminator())
         if (!writeOp(&inner))
           return false;
-      for (Value yielded : sides[side]->getTerminator()->getOperands()) {
-        std::optional<Planes> value = planesOf(yielded);
-        if (!value)
-          return fail("a value in it is neither a small integer nor a constant");
-        results[side].push_back(*value);
-      }
     }
     mask = before;
-    for (auto [k, result] : llvm::enumerate(op.getResults()))
-      if (!setPlanes(result, at.select(holds, results[0][k], results[1][k])))
+    for (OpOperand &yielded :
+         op.getNumResults() ? op.thenYield()->getOpOperands() : MutableArrayRef<OpOperand>())
+      if (!writeChoice(*choiceOf(yielded)))
         return false;
     return true;
   }
@@ -418,20 +571,23 @@ SmallVector<Value> SlicedBody::coordinatesOf(CellOpInterface op, const ElementAc
   IndexBuilder index(builder, at.loc);
   SmallVector<Value> coordinates;
   for (auto [k, given] : llvm::enumerate(op.getCellCoordinates())) {
-    Value coordinate;
-    if (k == access.position) {
-      coordinate = index.add(first, words * int64_t(access.elements()));
-      for (auto &[term, coefficient] : access.rest.terms)
-        coordinate =
-            index.add(coordinate, index.multiply(mapping.lookupOrDefault(term), coefficient));
-    } else {
-      coordinate = mapping.lookupOrDefault(given);
-    }
     int64_t extent = access.path.extents[k];
     // Under a condition nobody knows whether it is inside. Sparse trees read the background there.
-    if (mask && access.path.lastActivity() < 0) {
-      int64_t last = k == access.position ? extent - access.elements() : extent - 1;
-      coordinate = index.greatest(index.least(coordinate, index.index(last)), index.index(0));
+    bool isHeld = mask && access.path.lastActivity() < 0;
+    auto held = [&](Value number, int64_t last) {
+      return isHeld ? index.greatest(index.least(number, index.index(last)), index.index(0))
+                    : number;
+    };
+    Value coordinate;
+    if (k == access.position) {
+      int64_t elements = access.elements();
+      coordinate = index.add(word, words);
+      for (auto &[term, coefficient] : access.rest.terms)
+        coordinate = index.add(
+            coordinate, index.multiply(mapping.lookupOrDefault(term), coefficient / elements));
+      coordinate = index.multiply(held(coordinate, extent / elements - 1), elements);
+    } else {
+      coordinate = held(mapping.lookupOrDefault(given), extent - 1);
     }
     coordinates.push_back(coordinate);
   }

@@ -27,13 +27,14 @@ struct ElementAccess {
   static std::optional<ElementAccess> of(mlir::Operation *op, mlir::Value variable);
 };
 
-/// Computes the body at elements [first, first + elements) of the variable.
+/// Computes the body at all elements of a word.
 class SlicedBody {
 public:
-  /// `first`: index, a multiple of the elements of a word. `mapping` knows what stands outside.
-  SlicedBody(PlaneBuilder planes, mlir::Value variable, mlir::Value first, mlir::IRMapping mapping)
-      : at(planes), builder(planes.builder), variable(variable), first(first),
-        mapping(std::move(mapping)) {}
+  /// `word`: its number along the loop, an index; `first`: that of its first element. `end`: of the variable, where it is known.
+  SlicedBody(PlaneBuilder planes, mlir::Value variable, mlir::Value word, mlir::Value first,
+             std::optional<int64_t> end)
+      : at(planes), builder(planes.builder), variable(variable), word(word), first(first),
+        end(end) {}
 
   /// Writes the body, a block without its end, at the builder's place. False: something in it is no small integers; what was written until then is to be
   /// erased.
@@ -43,17 +44,32 @@ public:
   llvm::StringRef problem() const { return why; }
 
 private:
-  /// The same in all elements, the number of an element (with what all have), or planes.
+  /// The same in all elements, the number of an element (with what all have), planes, or a sum of some.
   struct Number {
-    enum Kind { Same, Place, Small } kind = Same;
+    enum Kind { Same, Place, Small, Sum } kind = Same;
     mlir::Value value; ///< Same: it; Place: that of the first element
-    Planes planes;
+    Planes planes = {};
+    PlaneSum sum = {};
+    std::optional<int64_t> offset = {}; ///< Place: what is added to the variable, if it is known
+  };
+
+  /// A value that is one of two: a selection, or a result of a conditional.
+  struct Choice {
+    mlir::Value condition, yes, no, result;
+  };
+  /// `count + 1 if condition else count`: a sum whose only use is a choice between it and what it adds to.
+  struct Counting {
+    Choice choice;
+    mlir::Value base;
+    int64_t step;
+    bool isYes; ///< where the condition holds
   };
 
   bool fail(llvm::StringRef text) {
     why = text;
     return false;
   }
+  static std::optional<Choice> choiceOf(mlir::OpOperand &use);
   Number numberOf(mlir::Value value);
   std::optional<Planes> planesOf(const Number &number);
   std::optional<Planes> planesOf(mlir::Value value) { return planesOf(numberOf(value)); }
@@ -61,11 +77,16 @@ private:
   bool writeArith(mlir::Operation *op);
   bool writeCompare(mlir::arith::CmpIOp op);
   bool writePlaceCompare(mlir::arith::CmpIOp op);
-  bool writeSelect(mlir::arith::SelectOp op);
   bool writeIf(mlir::scf::IfOp op);
   bool writeLoad(LoadOp op);
   bool writeStore(StoreOp op);
   bool writeSum(mlir::Operation *op);
+  bool writeTerm(mlir::Operation *op, const Number &a, const Number &b);
+  bool writeChoice(const Choice &choice);
+  std::optional<Counting> countingOf(mlir::Value value);
+  bool isLeftAsSum(mlir::Value value);
+  std::optional<PlaneSum> sumOf(const Number &number);
+  bool setSum(mlir::Value result, PlaneSum sum);
   bool setPlanes(mlir::Value result, std::optional<Planes> planes);
   mlir::Value toIndex(mlir::Value integer);
   llvm::SmallVector<mlir::Value> coordinatesOf(CellOpInterface op, const ElementAccess &access,
@@ -74,7 +95,8 @@ private:
 
   PlaneBuilder at;
   mlir::OpBuilder &builder;
-  mlir::Value variable, first;
+  mlir::Value variable, word, first;
+  std::optional<int64_t> end;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, Number> numbers;
   mlir::Value mask; ///< the elements for which what is written runs; null: all

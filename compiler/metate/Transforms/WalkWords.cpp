@@ -92,7 +92,10 @@ struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
       for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
         around.insert(parent);
       ++walked;
-      dropDimension(loop);
+      auto serial = dyn_cast<scf::ForOp>(op);
+      bool isAll = serial && inPlanes.contains(op) && addDimension(serial);
+      if (!isAll)
+        dropDimension(loop);
     }
   }
 
@@ -173,6 +176,9 @@ private:
     return true;
   }
 
+  llvm::DenseSet<Operation *>
+      inPlanes; ///< loops whose words are computed whole, each apart from the others
+
   bool walk(const ElementLoop &loop, const Words &words) {
     int64_t elements = words.elements();
     Location loc = loop.op->getLoc();
@@ -199,7 +205,8 @@ private:
     std::optional<Limits> limits;
     if (!isWhole && !isMutant(Mutant::BorderWordWhole))
       limits = Limits{lower, upper};
-    bool isSliced = !words.neverSliced && writeSliced(builder, loop, words, element, start, limits);
+    bool isSliced =
+        !words.neverSliced && writeSliced(builder, loop, words, element, start, limits, end);
     if (!isSliced && words.onlySliced) { // as it was
       while (&body.front() != terminator)
         terminator->getPrevNode()->erase();
@@ -208,11 +215,17 @@ private:
       loop.upper().set(upper);
       return false;
     }
-    if (!isSliced)
+    if (isSliced)
+      inPlanes.insert(loop.op);
+    else
       writeElements(builder, loop, words, element, start, limits);
     element.dropAllReferences();
     element.clear();
     return true;
+  }
+
+  static bool isOneTurn(Value lower, Value upper) {
+    return getConstantIntValue(lower) == 0 && getConstantIntValue(upper) == 1;
   }
 
   /// A loop that is left with one word is none; of a parallel one the dimension before it is the last one then.
@@ -224,15 +237,13 @@ private:
       serial->removeAttr(mark::row);
       OpBuilder builder(serial);
       IRRewriter rewriter(builder);
-      if (getConstantIntValue(serial.getLowerBound()) == 0 &&
-          getConstantIntValue(serial.getUpperBound()) == 1)
+      if (isOneTurn(serial.getLowerBound(), serial.getUpperBound()))
         (void)serial.promoteIfSingleIteration(rewriter);
       return;
     }
     auto range = dyn_cast<RangeOp>(loop.op);
     if (!range || range.getLower().size() < 2 ||
-        getConstantIntValue(range.getLower().back()) != 0 ||
-        getConstantIntValue(range.getUpper().back()) != 1)
+        !isOneTurn(range.getLower().back(), range.getUpper().back()))
       return;
     OpBuilder builder(range);
     auto shorter = RangeOp::create(builder, range.getLoc(), range.getLower().drop_back(),
@@ -243,6 +254,50 @@ private:
     range.getBody().front().eraseArgument(range.getBody().front().getNumArguments() - 1);
     shorter.getBody().takeBody(range.getBody());
     range.erase();
+  }
+
+  /// The value before the operation; null: it is computed inside.
+  static Value outside(Operation *op, Value value) {
+    if (!op->isAncestor(value.getParentRegion()->getParentOp()))
+      return value;
+    OpBuilder builder(op);
+    if (std::optional<int64_t> known = getConstantIntValue(value))
+      return IndexBuilder(builder, op->getLoc()).index(*known);
+    return {};
+  }
+
+  /// A loop over words in a parallel loop that does nothing else, and is itself parallel, becomes a dimension of it. False: it is none.
+  static bool addDimension(scf::ForOp serial) {
+    auto range = dyn_cast<RangeOp>(serial->getParentOp());
+    if (!range || isOneTurn(serial.getLowerBound(), serial.getUpperBound()))
+      return false;
+    Value from = outside(range, serial.getLowerBound()),
+          to = outside(range, serial.getUpperBound());
+    if (!from || !to)
+      return false;
+    Block &around = range.getBody().front();
+    for (Operation &op : around.without_terminator())
+      if (&op != serial && (!isPure(&op) || op.getNumRegions()))
+        return false;
+    OpBuilder builder(range);
+    SmallVector<Value> lower(range.getLower()), upper(range.getUpper());
+    lower.push_back(from);
+    upper.push_back(to);
+    auto wider = RangeOp::create(builder, range.getLoc(), lower, upper);
+    wider->setDiscardableAttrs(range->getDiscardableAttrDictionary());
+    Block &body = wider.getBody().front();
+    for (BlockArgument variable : around.getArguments())
+      variable.replaceAllUsesWith(body.getArgument(variable.getArgNumber()));
+    serial.getInductionVar().replaceAllUsesWith(body.getArguments().back());
+    Operation *end = body.getTerminator();
+    body.getOperations().splice(end->getIterator(), around.getOperations(), around.begin(),
+                                around.getTerminator()->getIterator());
+    body.getOperations().splice(end->getIterator(), serial.getBody()->getOperations(),
+                                serial.getBody()->begin(),
+                                serial.getBody()->getTerminator()->getIterator());
+    serial.erase();
+    range.erase();
+    return true;
   }
 
   static scf::ForOp forElements(OpBuilder &builder, Location loc, int64_t elements) {
@@ -299,10 +354,11 @@ private:
   /// All elements of the word that begins at `start`, on planes of bits. False, and nothing is written: something in the body is no
   /// small integer.
   bool writeSliced(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
-                   Value start, std::optional<Limits> limits) {
+                   Value start, std::optional<Limits> limits, std::optional<int64_t> end) {
     Location loc = loop.op->getLoc();
     Operation *anchor = &*builder.getInsertionPoint(), *previous = anchor->getPrevNode();
-    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), start, IRMapping());
+    Value word = getConstantIntValue(start) ? start : Value(loop.variable()); // the only one is 0
+    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), word, start, end);
     if (limits)
       body.limit(limits->lower, limits->upper);
     bool isSliced = body.write(element), isOwn = isSliced && ownsWords(loop.op);
