@@ -85,26 +85,24 @@ std::optional<Planes> PlaneBuilder::constant(int64_t value) {
 }
 
 Planes PlaneBuilder::spread(Value bit) {
-  Value all = arith::ExtSIOp::create(builder, loc, builder.getIntegerType(width), bit);
-  return {{wordLogic("and", all, ones())}, 0, 1};
+  return {{arith::ExtSIOp::create(builder, loc, builder.getIntegerType(width), bit)}, 0, 1};
 }
 
 Planes PlaneBuilder::fromWord(Value packed, unsigned bits) {
   Planes result{{}, 0, (int64_t(1) << bits) - 1};
-  for (unsigned k = 0; k < bits; ++k) {
-    Value moved = shifted(packed, k, /*left=*/false);
-    // With one bit an element, all bits of the word are elements' bits. Else the word is no plane before its other bits are gone.
-    if (stride != 1)
-      moved = wordLogic("and", moved, ones());
-    result.bits.push_back(moved);
-  }
+  for (unsigned k = 0; k < bits; ++k)
+    result.bits.push_back(shifted(packed, k, /*left=*/false));
   return result;
+}
+
+Value PlaneBuilder::cleared(Value plane) {
+  return stride == 1 ? plane : wordLogic("and", plane, ones());
 }
 
 Value PlaneBuilder::toWord(const Planes &value, unsigned bits) {
   Value packed = zeros();
   for (unsigned k = 0; k < bits; ++k)
-    packed = wordLogic("or", packed, shifted(bitOf(value, k), k, /*left=*/true));
+    packed = wordLogic("or", packed, shifted(cleared(bitOf(value, k)), k, /*left=*/true));
   return packed;
 }
 

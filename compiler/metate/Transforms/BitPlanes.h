@@ -1,7 +1,7 @@
 //===- BitPlanes.h - arithmetic of many small integers at once --*- C++ -*-===//
 //
-// As many small integers as a word has elements, kept as planes: word k holds bit k of each of them, at every stride-th bit. Sums are
-// half adders, comparisons borrow, choices are masks.
+// As many small integers as a word has elements, kept as planes: word k holds bit k of each of them, at every stride-th bit; whatever the
+// bits between are. Sums are full adders, comparisons borrow, choices are masks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TRANSFORMS_BITPLANES_H
@@ -45,13 +45,15 @@ public:
   /// One bit for each element.
   mlir::Value ones();
   uint64_t lanes() const;
-  /// "and", "or", "xor" of planes, which have bits at the elements' places alone; and of any words.
+  /// "and", "or", "xor" of planes, and of whole words.
   mlir::Value logic(llvm::StringRef kind, mlir::Value a, mlir::Value b) {
     return combined(kind, a, b, lanes());
   }
   mlir::Value wordLogic(llvm::StringRef kind, mlir::Value a, mlir::Value b) {
     return combined(kind, a, b, ~uint64_t(0) >> (64 - width));
   }
+  /// The plane with zeros between.
+  mlir::Value cleared(mlir::Value plane);
   mlir::Value inverted(mlir::Value plane) { return logic("xor", plane, ones()); }
   mlir::Value shifted(mlir::Value word, unsigned by, bool left);
 

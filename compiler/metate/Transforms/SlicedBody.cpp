@@ -494,7 +494,7 @@ bool SlicedBody::writeIf(scf::IfOp op) {
     for (int side : {0, 1}) {
       if (!sides[side])
         continue;
-      Value own = side ? at.inverted(holds) : holds;
+      Value own = at.cleared(side ? at.inverted(holds) : holds);
       mask = before ? at.logic("and", before, own) : own;
       for (Operation &inner : sides[side]->without_terminator())
         if (!writeOp(&inner))
@@ -641,7 +641,7 @@ bool SlicedBody::writeSum(Operation *op) {
   Type type = value.getType();
   Value sum;
   for (auto [k, plane] : llvm::enumerate(planes->bits)) {
-    Value counted = mask ? at.logic("and", plane, mask) : plane;
+    Value counted = mask ? at.wordLogic("and", plane, mask) : at.cleared(plane);
     Value count = math::CtPopOp::create(builder, at.loc, counted);
     if (at.width < type.getIntOrFloatBitWidth())
       count = arith::ExtUIOp::create(builder, at.loc, type, count);
