@@ -321,6 +321,11 @@ template <typename Class> void bindMemory(Class &builder) {
           "atomic",
           [](KernelBuilder &self, const std::string &op, const Reference &reference,
              const KernelValue &value) { return checked(self, self.atomic(op, reference, value)); })
+      .def("compare_exchange",
+           [](KernelBuilder &self, const Reference &reference, const KernelValue &expected,
+              const KernelValue &desired) {
+             return checked(self, self.compareExchange(reference, expected, desired));
+           })
       .def("is_shared", &KernelBuilder::isShared)
       .def("dimension", &Checked<&KernelBuilder::dimension>::call)
       .def("is_active",

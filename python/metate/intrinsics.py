@@ -202,6 +202,14 @@ def _atomic(name, symbol):
 
 atomic_add, atomic_sub, atomic_mul = _atomic("add", "+"), _atomic("sub", "-"), _atomic("mul", "*")
 atomic_min, atomic_max = _atomic("min", "min"), _atomic("max", "max")
+atomic_exchange = Intrinsic(
+    "atomic_exchange", "atomic_exchange(place, x): place = x, indivisible per component; gives the old value."
+)
+atomic_compare_exchange = Intrinsic(
+    "atomic_compare_exchange",
+    "atomic_compare_exchange(place, expected, x): place = x if it holds `expected`, bit for bit, indivisible; gives the old\n"
+    "    value, with which the caller sees whether x is there. The place holds one number.",
+)
 atomic_and, atomic_or, atomic_xor = _atomic("and", "&"), _atomic("or", "|"), _atomic("xor", "^")
 
 
@@ -278,5 +286,6 @@ __all__ = [
     "random", "randn", "static", "static_print", "static_assert", "loop_config", "ndrange", "grouped",
     "block_local", "cache_read_only", "assume_in_range", "Vector", "Matrix",
     "atomic_add", "atomic_sub", "atomic_mul", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor",
+    "atomic_exchange", "atomic_compare_exchange",
     "is_active", "activate", "deactivate", "append", "length", "used", "rescale_index", "no_activate", "stop_grad",
 ]  # fmt: skip

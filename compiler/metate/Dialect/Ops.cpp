@@ -300,6 +300,18 @@ LogicalResult AtomicOp::verify() {
   return success();
 }
 
+LogicalResult ExchangeIfOp::verify() {
+  for (OpOperand &use : getValue().getUses()) {
+    Operation *user = use.getOwner();
+    auto kind = user->getAttrOfType<arith::AtomicRMWKindAttr>("kind");
+    if (!kind || kind.getValue() != arith::AtomicRMWKind::assign || use.getOperandNumber() != 0)
+      return emitOpError("(X1) expected to be the value of atomic operations of kind 'assign', but "
+                         "is used by '")
+             << user->getName() << "'";
+  }
+  return success();
+}
+
 LogicalResult IsActiveOp::verify() {
   return verifyCell(*this, getTreeType(), getPath(), getCoordinates(), /*member=*/false);
 }

@@ -126,6 +126,18 @@ def Metate_AtomicOp : Metate_CellOp<"atomic", ["namesCell", "readsMember", "writ
   }];
 }
 
+def Metate_ExchangeIfOp : Metate_Op<"exchange_if", [Pure, SameOperandsAndResultType]> {
+  let summary = "the value of an exchange that happens only where the place holds what is expected";
+  let description = [{
+    `%v = metate.exchange_if %expected, %desired : f32` is the value of an atomic operation of kind `assign`: the place keeps what it holds unless that is,
+    bit for bit, what is expected. Constraint (X1): whatever uses it is such an operation.
+  }];
+  let arguments = (ins AnyType:$expected, AnyType:$desired);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$expected `,` $desired attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
 def Metate_IsActiveOp : Metate_CellOp<"is_active", ["namesCell", "asksActivity"]> {
   let summary = "true if the cell of a member or level is active";
   let description = [{

@@ -197,6 +197,16 @@ def Metate_MergeOp : Metate_Op<"merge", [AllTypesMatch<["bits", "mask"]>]> {
   let assemblyFormat = "$bits `mask` $mask `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($bits)";
 }
 
+def Metate_AddBitsOp : Metate_Op<"add_bits", [AllTypesMatch<["bits", "top"]>]> {
+  let summary = "adds to members of a word at a byte offset, indivisible; what a member has no bits for is lost";
+  let description = [{
+    `metate.add_bits %bits top %top, %block[%offset] scope 0 : i32`: what is added to a member stands in its bits, its highest bit in `top`; to others 0 is added.
+    metate-join-merges makes other operations of it.
+  }];
+  let arguments = (ins AnySignlessInteger:$bits, AnySignlessInteger:$top, Arg<Metate_BlockType, "", [MemRead, MemWrite]>:$block, Index:$offset, I64Attr:$scope);
+  let assemblyFormat = "$bits `top` $top `,` $block `[` $offset `]` `scope` $scope attr-dict `:` type($bits)";
+}
+
 def Metate_TreeCallOp : Metate_Op<"tree_call", [AttrSizedOperandSegments]> {
   let summary = "calls a function of the tree protocol on a tree's block";
   let description = [{

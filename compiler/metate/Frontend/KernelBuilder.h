@@ -183,6 +183,9 @@ public:
   /// Read-modify-write by "add", "sub", "mul", "min", "max", "and", "or",
   /// "xor": the old value. Indivisible where other workers see the place.
   KernelValue atomic(llvm::StringRef op, const Reference &reference, const KernelValue &value);
+  /// `desired` where the place holds, bit for bit, `expected`; the old value.
+  KernelValue compareExchange(const Reference &reference, const KernelValue &expected,
+                              const KernelValue &desired);
   /// Do several workers see this place? Locals of the iteration are the only
   /// ones that they do not.
   bool isShared(const Reference &reference) const;
@@ -384,13 +387,14 @@ private:
   /// Runs `store`, told whether the cell is active, where the cell need not stay inactive.
   void guardStore(const Reference &reference, llvm::function_ref<void(bool active)> store);
   mlir::Value atomicOfMember(mlir::arith::AtomicRMWKind kind, const Reference &reference,
-                             mlir::Value value, bool subtracts);
+                             mlir::Value value, bool subtracts, mlir::Value expected = {});
   //===-- Quantised.cpp: members that are stored as something else -----------===//
   KernelValue loadQuantised(const Reference &reference);
   void storeQuantised(const Reference &reference, mlir::Value value, bool active);
   /// Yields the old value.
   mlir::Value atomicOfQuantised(mlir::arith::AtomicRMWKind kind, const Reference &reference,
-                                mlir::Value value, bool subtracts, bool active);
+                                mlir::Value value, bool subtracts, bool active,
+                                mlir::Value expected);
   /// Members whose inactive cells stores leave as they are, and the parallel loop for which they do.
   struct NoActivation {
     mlir::Value tree;

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Frontend/KernelBuilder.h"
+#include "metate/Transforms/PlainAtomics.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -156,11 +157,12 @@ void KernelBuilder::storeMember(const Reference &reference, Value value) {
 
 /// The old value; where the cell has to stay inactive and is, what it reads as.
 Value KernelBuilder::atomicOfMember(arith::AtomicRMWKind kind, const Reference &reference,
-                                    Value value, bool subtracts) {
+                                    Value value, bool subtracts, Value expected) {
   auto make = [&](bool active) -> Value {
     if (reference.quantised)
-      return atomicOfQuantised(kind, reference, value, subtracts, active);
-    auto made = AtomicOp::create(builder, loc(), kind, value, reference.base, reference.path,
+      return atomicOfQuantised(kind, reference, value, subtracts, active, expected);
+    Value given = expected ? ExchangeIfOp::create(builder, loc(), expected, value) : value;
+    auto made = AtomicOp::create(builder, loc(), kind, given, reference.base, reference.path,
                                  reference.indices, componentValues(reference), active);
     if (subtracts)
       setMark(made, mark::subtracts);
@@ -219,6 +221,8 @@ void KernelBuilder::store(const Reference &reference, const KernelValue &value, 
 static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataType &type) {
   using K = arith::AtomicRMWKind;
   bool isFloat = type.isFloat(), isSigned = type.isSigned();
+  if (op == "exchange")
+    return K::assign;
   if (!isFloat) {
     if (op == "and")
       return K::andi;
@@ -242,6 +246,8 @@ static std::optional<arith::AtomicRMWKind> atomicKind(StringRef op, const DataTy
 }
 
 KernelValue KernelBuilder::updated(StringRef op, const KernelValue &old, const KernelValue &value) {
+  if (op == "exchange")
+    return value;
   StringRef symbol = llvm::StringSwitch<StringRef>(op)
                          .Case("add", "+")
                          .Case("sub", "-")
@@ -299,4 +305,38 @@ KernelValue KernelBuilder::atomic(StringRef op, const Reference &reference,
                                             elementIndices(reference, k))),
          reference.type.element()});
   return fromElements(olds, reference.type);
+}
+
+KernelValue KernelBuilder::compareExchange(const Reference &reference, const KernelValue &expected,
+                                           const KernelValue &desired) {
+  constexpr StringRef what = "atomic_compare_exchange";
+  if (!reference || !expected || !desired)
+    return {};
+  if (!reference.type.isScalar()) {
+    fail(what + ": expected a place that holds one number, got " + reference.type.name() +
+         "; name a component, as in x[i][0]");
+    return {};
+  }
+  KernelValue wanted = convert(expected, reference.type, what),
+              given = convert(desired, reference.type, what);
+  if (!wanted || !given)
+    return {};
+  if (reference.kind == Reference::Kind::Local) {
+    KernelValue old = load(reference);
+    Value isExpected =
+        arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::eq,
+                              bitsOf(builder, loc(), old.ir), bitsOf(builder, loc(), wanted.ir));
+    Value now = arith::SelectOp::create(builder, loc(), isExpected, given.ir, old.ir);
+    store(reference, {now, reference.type}, isShared(reference) ? "variable" : what);
+    return old;
+  }
+  constexpr auto kind = arith::AtomicRMWKind::assign;
+  if (reference.kind == Reference::Kind::Member)
+    return {atomicOfMember(kind, reference, given.ir, /*subtracts=*/false, wanted.ir),
+            reference.type};
+  SmallVector<Value> indices = reference.indices;
+  llvm::append_range(indices, componentValues(reference));
+  Value value = ExchangeIfOp::create(builder, loc(), wanted.ir, given.ir);
+  return {memref::AtomicRMWOp::create(builder, loc(), kind, value, reference.base, indices),
+          reference.type};
 }

@@ -22,6 +22,8 @@ static bool sharesItsExponent(const Reference &reference) {
 
 /// What a kind is on the stored integers; nullopt where it is nothing on these.
 static std::optional<Kind> kindOnBits(Kind kind, const QuantFormat &format) {
+  if (kind == Kind::assign && !format.isShared)
+    return kind;
   if (format.kind == QuantFormat::Float)
     return std::nullopt;
   switch (kind) {
@@ -121,13 +123,24 @@ void KernelBuilder::storeTogether(ArrayRef<Reference> references, ArrayRef<Kerne
 }
 
 Value KernelBuilder::atomicOfQuantised(Kind kind, const Reference &reference, Value value,
-                                       bool subtracts, bool active) {
-  std::optional<Kind> onBits = kindOnBits(kind, *QuantFormat::of(reference.quantised));
+                                       bool subtracts, bool active, Value expected) {
+  bool isShared = sharesExponent(cast<TreeType>(reference.base.getType()), reference.path);
+  auto exchangeIf = [&](Value wanted, Value given) -> Value {
+    return expected ? ExchangeIfOp::create(builder, loc(), wanted, given) : given;
+  };
+  std::optional<Kind> onBits = kindOnBits(kind, *QuantFormat::of(reference.quantised, isShared));
   if (!onBits)
-    return UpdateOp::create(builder, loc(), value.getType(), kind, value, reference.base,
-                            reference.path, reference.indices, active)
+    return UpdateOp::create(builder, loc(), value.getType(), kind, exchangeIf(expected, value),
+                            reference.base, reference.path, reference.indices, active)
         .getOld();
-  Value bits = EncodeOp::create(builder, loc(), value, reference.quantised);
+  auto encoded = [&](Value given) -> Value {
+    return EncodeOp::create(builder, loc(), given, reference.quantised);
+  };
+  Value bits = encoded(value);
+  if (expected) {
+    Value wanted = encoded(expected);
+    bits = exchangeIf(wanted, bits);
+  }
   auto made = AtomicOp::create(builder, loc(), *onBits, bits, reference.base, reference.path,
                                reference.indices, ValueRange(), active);
   if (subtracts)

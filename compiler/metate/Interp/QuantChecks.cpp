@@ -23,6 +23,8 @@ void interp::checkStored(Machine &machine, Operation *op, Type type, const Quant
 
 /// The value that the bits were encoded from; nullopt after the stages that write that as arithmetic.
 static std::optional<uint64_t> sourceOfBits(Machine &machine, Value bits) {
+  if (auto exchange = bits.getDefiningOp<ExchangeIfOp>())
+    bits = exchange.getDesired();
   auto encode = bits.getDefiningOp<EncodeOp>();
   return encode ? std::optional(machine.components(encode.getValue())[0]) : std::nullopt;
 }

@@ -35,6 +35,8 @@ void elementwise(Machine &machine, mlir::Operation *op,
 
 /// The value that a read-modify-write leaves, judged: `shown` is the memory's scalar type with its
 /// sign.
+/// What the place holds after an atomic operation that would leave `now` there: `old` where another value was expected.
+uint64_t exchanged(Machine &machine, mlir::Operation *op, uint64_t old, uint64_t now);
 uint64_t combineChecked(Machine &machine, mlir::Operation *op, mlir::arith::AtomicRMWKind kind,
                         mlir::Type shown, uint64_t old, uint64_t value);
 /// The value alone.

@@ -267,9 +267,18 @@ uint64_t interp::combine(arith::AtomicRMWKind kind, Type scalar, uint64_t old, u
   llvm_unreachable("an atomic kind without a meaning");
 }
 
+uint64_t interp::exchanged(Machine &machine, Operation *op, uint64_t old, uint64_t now) {
+  auto exchange = op->getOperand(0).getDefiningOp<ExchangeIfOp>();
+  return exchange && machine.bits(exchange.getExpected()) != old ? old : now;
+}
+
+static void exchangeIf(Machine &machine, ExchangeIfOp op) {
+  machine.set(op, machine.components(op.getDesired()));
+}
+
 uint64_t interp::combineChecked(Machine &machine, Operation *op, arith::AtomicRMWKind kind,
                                 Type shown, uint64_t old, uint64_t value) {
-  uint64_t now = combine(kind, shown, old, value);
+  uint64_t now = exchanged(machine, op, old, combine(kind, shown, old, value));
   if (machine.checks.overflow)
     checkOverflow(machine, op, kind, shown, old, value);
   if (machine.checks.nan && isNaN(shown, now) && !isNaN(shown, old) && !isNaN(shown, value))
@@ -280,6 +289,7 @@ uint64_t interp::combineChecked(Machine &machine, Operation *op, arith::AtomicRM
 }
 
 void interp::addArithRules(RuleTable &table) {
+  addRule<ExchangeIfOp, exchangeIf>(table);
   using I = Integer;
   addRule<arith::AddIOp, integer<arith::AddIOp, I::Add>>(table);
   addRule<arith::SubIOp, integer<arith::SubIOp, I::Sub>>(table);

@@ -70,7 +70,8 @@ static void atomic(Machine &machine, memref::AtomicRMWOp op) {
   if (!array.memory) {
     std::optional<Components> &element = array.locals[array.offset(indices)];
     uint64_t old = element ? element->front() : 0;
-    element = Components{combine(op.getKind(), array.element, old, value)};
+    element =
+        Components{exchanged(machine, op, old, combine(op.getKind(), array.element, old, value))};
     return machine.set(op, old);
   }
   uint64_t old = loadScalar(array.element, array.address(indices));

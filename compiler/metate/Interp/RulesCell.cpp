@@ -78,7 +78,7 @@ static uint64_t combineScalar(Machine &machine, AtomicOp op, const CellPlace &pl
     return combineChecked(machine, op, op.getKind(), scalarOf(type), old, value);
   if (machine.checks.quantRange)
     checkCombined(machine, op, type, *place.info().format, old);
-  return combine(op.getKind(), op.getValue().getType(), old, value);
+  return exchanged(machine, op, old, combine(op.getKind(), op.getValue().getType(), old, value));
 }
 
 static void atomic(Machine &machine, AtomicOp op) {

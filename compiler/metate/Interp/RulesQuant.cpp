@@ -40,7 +40,7 @@ static void update(Machine &machine, UpdateOp op) {
       checkStored(machine, op, place.info().place.getType(), format, now);
     place.tree.assign(place.node, place.at, now);
     machine.noteWrite(op, place.tree, place.node, place.at, place.tree.read(place.node, place.at),
-                      op.getKind() != arith::AtomicRMWKind::assign);
+                      op.getKind() != arith::AtomicRMWKind::assign || !op.getOld().use_empty());
   }
   machine.set(op, old);
 }

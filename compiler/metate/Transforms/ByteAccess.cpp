@@ -31,6 +31,8 @@ std::optional<ByteAccess> ByteAccess::of(Operation *op) {
     return made(atomic, atomic.getValue().getType(), false);
   if (auto merge = dyn_cast<MergeOp>(op))
     return made(merge, merge.getBits().getType(), false);
+  if (auto add = dyn_cast<AddBitsOp>(op))
+    return made(add, add.getBits().getType(), false);
   if (auto exchange = dyn_cast<CasOp>(op))
     return made(exchange, exchange.getDesired().getType(), true);
   return std::nullopt;

@@ -204,8 +204,13 @@ private:
     OpBuilder builder(op);
     Location loc = op.getLoc();
     Value value;
-    auto encoded = [](Value bits) -> Value {
-      auto encode = bits.getDefiningOp<EncodeOp>();
+    // What is stored, if it is.
+    auto desired = [](Value given) -> Value {
+      auto exchange = given.getDefiningOp<ExchangeIfOp>();
+      return exchange ? exchange.getDesired() : given;
+    };
+    auto encoded = [&](Value bits) -> Value {
+      auto encode = desired(bits).getDefiningOp<EncodeOp>();
       return encode ? encode.getValue() : Value();
     };
     auto changed = [&](arith::AtomicRMWKind kind, Value old, Value by) {
@@ -217,12 +222,15 @@ private:
       bool isStore = update.getKind() == arith::AtomicRMWKind::assign;
       if (!isStore)
         builder.setInsertionPointAfter(op);
-      value = changed(update.getKind(), update.getOld(), update.getValue());
+      value = isStore ? desired(update.getValue())
+                      : changed(update.getKind(), update.getOld(), update.getValue());
     } else if (auto atomic = dyn_cast<AtomicOp>(*op)) {
       builder.setInsertionPointAfter(op);
       Value old = DecodeOp::create(builder, loc, atomic.getOld(), type);
       Value by = encoded(atomic.getValue());
-      if (by)
+      if (by && atomic.getKind() == arith::AtomicRMWKind::assign)
+        value = by;
+      else if (by)
         value = changed(kindOfValues(atomic.getKind(), *format), old, by);
     }
     if (auto together = dyn_cast<StoreSharedOp>(*op))

@@ -22,8 +22,8 @@ namespace metate {
 using namespace mlir;
 using namespace metate;
 
-/// May the operation, or one inside of it, touch the word that the merge writes?
-static bool mayTouch(Operation *op, MergeOp merge, bool mayAlias) {
+/// May the operation, or one inside of it, touch the word of that access?
+static bool mayTouch(Operation *op, const ByteAccess &word, bool mayAlias) {
   return op
       ->walk([&](Operation *inner) {
         std::optional<ByteAccess> access = ByteAccess::of(inner);
@@ -33,31 +33,34 @@ static bool mayTouch(Operation *op, MergeOp merge, bool mayAlias) {
                      : WalkResult::interrupt();
         if (isMutant(Mutant::MergesJoinedAcross) && isa<ReadOp>(inner))
           return WalkResult::advance();
-        bool meets = mayAlias && access->block != merge.getBlock();
-        return meets || access->mayOverlap(*ByteAccess::of(merge)) ? WalkResult::interrupt()
-                                                                   : WalkResult::advance();
+        bool meets = mayAlias && access->block != word.block;
+        return meets || access->mayOverlap(word) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// The merge before this one that it can be joined with, if nothing between them touches the word.
-static MergeOp mergeBefore(MergeOp merge, bool mayAlias) {
-  for (Operation *op = merge->getPrevNode(); op; op = op->getPrevNode()) {
-    if (auto other = dyn_cast<MergeOp>(op);
-        other && other.getBits().getType() == merge.getBits().getType() &&
-        ByteAccess::of(other)->isSameAs(*ByteAccess::of(merge)))
+/// The operation of the same kind before this one that it can be joined with, if nothing between them touches the word.
+template <typename Op> static Op sameBefore(Op op, bool mayAlias) {
+  ByteAccess word = *ByteAccess::of(op);
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    if (auto other = dyn_cast<Op>(before); other &&
+                                           other.getBits().getType() == op.getBits().getType() &&
+                                           ByteAccess::of(other)->isSameAs(word))
       return other;
-    if (mayTouch(op, merge, mayAlias))
+    if (mayTouch(before, word, mayAlias))
       return {};
   }
   return {};
 }
 
+static Value allOnes(OpBuilder &builder, Location loc, Type type) {
+  return arith::ConstantOp::create(builder, loc, IntegerAttr::get(type, -1));
+}
+
 static void join(MergeOp first, MergeOp second) {
   OpBuilder builder(second);
   Location loc = second.getLoc();
-  Type type = second.getBits().getType();
-  Value all = arith::ConstantOp::create(builder, loc, IntegerAttr::get(type, -1));
+  Value all = allOnes(builder, loc, second.getBits().getType());
   Value others = builder.createOrFold<arith::XOrIOp>(loc, second.getMask(), all);
   Value kept = builder.createOrFold<arith::AndIOp>(loc, first.getBits(), others);
   Value bits = builder.createOrFold<arith::OrIOp>(loc, kept, second.getBits());
@@ -65,6 +68,42 @@ static void join(MergeOp first, MergeOp second) {
   second.getBitsMutable().assign(bits);
   second.getMaskMutable().assign(mask);
   first.erase();
+}
+
+/// The sum of the members of two words: carries end at their highest bits.
+static Value sumOfMembers(OpBuilder &builder, Location loc, Value a, Value b, Value top) {
+  Value low = builder.createOrFold<arith::XOrIOp>(loc, top, allOnes(builder, loc, a.getType()));
+  Value sum =
+      builder.createOrFold<arith::AddIOp>(loc, builder.createOrFold<arith::AndIOp>(loc, a, low),
+                                          builder.createOrFold<arith::AndIOp>(loc, b, low));
+  Value highest =
+      builder.createOrFold<arith::AndIOp>(loc, builder.createOrFold<arith::XOrIOp>(loc, a, b), top);
+  return builder.createOrFold<arith::XOrIOp>(loc, sum, highest);
+}
+
+/// Two that add to members of which nobody knows whether they are the same: a member may be in both.
+static void join(AddBitsOp first, AddBitsOp second) {
+  OpBuilder builder(second);
+  Location loc = second.getLoc();
+  Value top = builder.createOrFold<arith::OrIOp>(loc, first.getTop(), second.getTop());
+  second.getBitsMutable().assign(
+      sumOfMembers(builder, loc, first.getBits(), second.getBits(), top));
+  second.getTopMutable().assign(top);
+  first.erase();
+}
+
+/// A loop that tries until nobody came between; `changed` makes the new word of the one that was seen.
+static void tryUntilDone(OpBuilder &builder, Location loc, Value block, Value offset,
+                         uint64_t scope, Type type, llvm::function_ref<Value(Value)> changed) {
+  Value first = ReadOp::create(builder, loc, type, block, offset, scope, false, false);
+  auto loop = scf::WhileOp::create(builder, loc, type, first);
+  Block *before = builder.createBlock(&loop.getBefore(), {}, type, loc);
+  Value seen = before->getArgument(0), next = changed(seen);
+  Value found = CasOp::create(builder, loc, type, seen, next, block, offset, scope);
+  Value lost = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, found, seen);
+  scf::ConditionOp::create(builder, loc, lost, found);
+  Block *after = builder.createBlock(&loop.getAfter(), {}, type, loc);
+  scf::YieldOp::create(builder, loc, after->getArgument(0));
 }
 
 /// An ordinary write, a single atomic operation, or a loop that tries.
@@ -91,34 +130,49 @@ static void expand(MergeOp merge) {
                   offset, scope);
     return merge.erase();
   }
-  Value first = ReadOp::create(builder, loc, type, merge.getBlock(), offset, scope, false, false);
-  auto loop = scf::WhileOp::create(builder, loc, type, first);
-  Block *before = builder.createBlock(&loop.getBefore(), {}, type, loc);
-  Value seen = before->getArgument(0);
-  Value kept = arith::AndIOp::create(builder, loc, seen, others);
-  Value next = arith::OrIOp::create(builder, loc, kept, word);
-  Value found = CasOp::create(builder, loc, type, seen, next, merge.getBlock(), offset, scope);
-  Value lost = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, found, seen);
-  scf::ConditionOp::create(builder, loc, lost, found);
-  Block *after = builder.createBlock(&loop.getAfter(), {}, type, loc);
-  scf::YieldOp::create(builder, loc, after->getArgument(0));
+  tryUntilDone(builder, loc, merge.getBlock(), offset, scope, type, [&](Value seen) {
+    Value kept = arith::AndIOp::create(builder, loc, seen, others);
+    return arith::OrIOp::create(builder, loc, kept, word).getResult();
+  });
   merge.erase();
+}
+
+/// One atomic addition where the only member ends where the word does.
+static void expand(AddBitsOp add) {
+  OpBuilder builder(add);
+  Location loc = add.getLoc();
+  Value bits = add.getBits(), top = add.getTop(), block = add.getBlock(), offset = add.getOffset();
+  Type type = bits.getType();
+  APInt constant;
+  if (matchPattern(top, m_ConstantInt(&constant)) && constant.isSignMask())
+    RmwOp::create(builder, loc, type, arith::AtomicRMWKind::addi, bits, block, offset,
+                  add.getScope());
+  else
+    tryUntilDone(builder, loc, block, offset, add.getScope(), type,
+                 [&](Value seen) { return sumOfMembers(builder, loc, seen, bits, top); });
+  add.erase();
 }
 
 namespace {
 struct JoinMerges : metate::impl::JoinMergesBase<JoinMerges> {
   void runOnOperation() override {
-    SmallVector<MergeOp> merges;
-    getOperation().walk([&](MergeOp merge) { merges.push_back(merge); });
+    joinAll<MergeOp>();
+    joinAll<AddBitsOp>();
+  }
+
+private:
+  template <typename Op> void joinAll() {
+    SmallVector<Op> all;
+    getOperation().walk([&](Op op) { all.push_back(op); });
     SmallPtrSet<Operation *, 8> joined;
-    for (MergeOp merge : merges)
-      while (MergeOp before = mergeBefore(merge, getOperation().getMayAlias())) {
+    for (Op op : all)
+      while (Op before = sameBefore(op, getOperation().getMayAlias())) {
         joined.insert(before);
-        join(before, merge);
+        join(before, op);
       }
-    for (MergeOp merge : merges)
-      if (!joined.contains(merge))
-        expand(merge);
+    for (Op op : all)
+      if (!joined.contains(op))
+        expand(op);
   }
 };
 } // namespace

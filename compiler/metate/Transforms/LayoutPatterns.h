@@ -108,7 +108,8 @@ public:
   mlir::Value load(mlir::Value offset);
   void store(mlir::Value bits, mlir::Value offset);
   /// Combines the stored bits with others; yields the old ones.
-  mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value bits, mlir::Value offset);
+  mlir::Value atomic(mlir::arith::AtomicRMWKind kind, mlir::Value bits, mlir::Value offset,
+                     bool isAsked);
   /// Combines the decoded value with another; yields the old one.
   mlir::Value update(mlir::arith::AtomicRMWKind kind, mlir::Value value, mlir::Value offset);
   /// Writes members, by their names, that share an exponent with this one.

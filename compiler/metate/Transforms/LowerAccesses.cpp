@@ -1,6 +1,7 @@
 //===- LowerAccesses.cpp - members of cells to bytes ------------*- C++ -*-===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/LayoutPatterns.h"
+#include "metate/Transforms/PlainAtomics.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -80,9 +81,25 @@ Value metate::atomicAt(ByteBuilder &bytes, arith::AtomicRMWKind kind, Value offs
       old.push_back(atomicAt(bytes, kind, bytes.add(offset, int64_t(k) * size), component));
     return vector::FromElementsOp::create(builder, bytes.loc, vector, old);
   }
-  if (!value.getType().isInteger(1))
+  auto asByte = [&](Value truth) -> Value {
+    return arith::ExtUIOp::create(builder, bytes.loc, builder.getI8Type(), truth);
+  };
+  bool isTruth = value.getType().isInteger(1);
+  if (auto exchange = value.getDefiningOp<ExchangeIfOp>()) {
+    auto bits = [&](Value number) {
+      return isTruth ? asByte(number) : bitsOf(builder, bytes.loc, number);
+    };
+    Value old =
+        bytes.compareExchange(offset, bits(exchange.getExpected()), bits(exchange.getDesired()));
+    if (isTruth)
+      return bytes.isNonzero(old);
+    return isa<FloatType>(value.getType())
+               ? arith::BitcastOp::create(builder, bytes.loc, value.getType(), old).getResult()
+               : old;
+  }
+  if (!isTruth)
     return bytes.atomic(kind, offset, value);
-  Value byte = arith::ExtUIOp::create(builder, bytes.loc, builder.getI8Type(), value);
+  Value byte = asByte(value);
   return bytes.isNonzero(bytes.atomic(booleanKind(kind), offset, byte));
 }
 
@@ -205,7 +222,8 @@ struct LowerAtomic : LayoutPattern<AtomicOp> {
       word.emplace(site, kernel.wordOwners.contains(op));
     auto body = [&](Value offset) {
       if (word)
-        return SmallVector<Value>{word->atomic(op.getKind(), op.getValue(), offset)};
+        return SmallVector<Value>{
+            word->atomic(op.getKind(), op.getValue(), offset, !op->use_empty())};
       Value at = componentOffset(bytes, offset, member, op.getComponents());
       return SmallVector<Value>{atomicAt(bytes, op.getKind(), at, op.getValue())};
     };

@@ -150,7 +150,27 @@ void WordAccess::store(Value bits, Value offset) {
                   uint64_t(bytes.scope));
 }
 
-Value WordAccess::atomic(arith::AtomicRMWKind kind, Value bits, Value offset) {
+/// `isAsked`: somebody looks at the bits from before.
+Value WordAccess::atomic(arith::AtomicRMWKind kind, Value bits, Value offset, bool isAsked) {
+  using Kind = arith::AtomicRMWKind;
+  OpBuilder &builder = bytes.builder;
+  if (!own && !isAsked && kind == Kind::addi) {
+    uint64_t all = site.argument.layout->maskOf(node);
+    Value top = integer(all & ~(all >> 1));
+    if (Value by = elementShift(site, bytes, node, width))
+      top = arith::ShLIOp::create(builder, bytes.loc, top, by);
+    AddBitsOp::create(builder, bytes.loc, shifted(bits), top, bytes.block, offset,
+                      uint64_t(bytes.scope));
+    return bits;
+  }
+  // Of whole words, where what stands beside the member stays as it is.
+  if (!own && (kind == Kind::ori || kind == Kind::xori))
+    return extract(bytes.atomic(kind, offset, shifted(bits)), node);
+  if (!own && kind == Kind::andi) {
+    Value others = arith::XOrIOp::create(builder, bytes.loc, mask(), integer(~uint64_t(0)));
+    Value kept = arith::OrIOp::create(builder, bytes.loc, shifted(bits), others);
+    return extract(bytes.atomic(kind, offset, kept), node);
+  }
   Value old = change(offset, [&](Value word) {
     Value before = extract(word, node);
     return insert(word, combinePlain(bytes.builder, bytes.loc, kind, before, bits));
@@ -164,10 +184,8 @@ Value WordAccess::update(arith::AtomicRMWKind kind, Value value, Value offset) {
     return expandDecode(builder, bytes.loc, extract(word, node), packed.format);
   };
   Value old = change(offset, [&](Value word) {
-    Value now = kind == arith::AtomicRMWKind::assign
-                    ? value
-                    : combinePlain(builder, bytes.loc, kind, decoded(word), value,
-                                   arith::FastMathFlags::none);
+    Value now =
+        combinePlain(builder, bytes.loc, kind, decoded(word), value, arith::FastMathFlags::none);
     if (packed.format.isShared)
       return insertShared(word, {{node.name, now}});
     return insert(word, expandEncode(builder, bytes.loc, now, packed.format));

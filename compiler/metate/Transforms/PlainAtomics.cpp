@@ -9,12 +9,26 @@
 using namespace mlir;
 using namespace metate;
 
+Value metate::bitsOf(OpBuilder &builder, Location loc, Value number) {
+  if (isa<IntegerType>(number.getType()))
+    return number;
+  Type type = builder.getIntegerType(number.getType().getIntOrFloatBitWidth());
+  return arith::BitcastOp::create(builder, loc, type, number);
+}
+
 Value metate::combinePlain(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind, Value old,
                            Value value, arith::FastMathFlags flags) {
   if (isMutant(Mutant::DemotedMaxIsMin) && kind == arith::AtomicRMWKind::maxs)
     kind = arith::AtomicRMWKind::mins;
-  if (kind == arith::AtomicRMWKind::assign)
-    return value;
+  if (kind == arith::AtomicRMWKind::assign) {
+    auto exchange = value.getDefiningOp<ExchangeIfOp>();
+    if (!exchange)
+      return value;
+    Value isExpected =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, bitsOf(builder, loc, old),
+                              bitsOf(builder, loc, exchange.getExpected()));
+    return arith::SelectOp::create(builder, loc, isExpected, exchange.getDesired(), old);
+  }
   Value next = arith::getReductionOp(kind, builder, loc, old, value);
   if (auto floats = dyn_cast<arith::ArithFastMathInterface>(next.getDefiningOp()))
     next.getDefiningOp()->setAttr(floats.getFastMathAttrName(),

@@ -16,6 +16,9 @@ mlir::Value combinePlain(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::TypedAttr neutralOf(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::arith::AtomicRMWKind kind, mlir::Type scalar);
 
+/// The bits of a number, as an integer of its width.
+mlir::Value bitsOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value number);
+
 /// An atomic operation on a cell or an element becomes a load and a store.
 void makePlain(mlir::Operation *atomic);
 

@@ -68,6 +68,17 @@ void metate::fillCells(IndexBuilder &at, const ScatterCells &group, ScatterMemor
   WriteOp::create(builder, at.loc, neutral, memory.block, offset, memory.scope, /*release=*/false);
 }
 
+/// Bits of a word as a number of the loop's own, with the sign that the kind looks at.
+static Value widened(OpBuilder &builder, Location loc, Value value, const ScatterTarget &target) {
+  if (value.getType() == target.scalar || isa<VectorType>(value.getType()))
+    return value;
+  bool isSigned =
+      target.kind == arith::AtomicRMWKind::mins || target.kind == arith::AtomicRMWKind::maxs;
+  if (isSigned)
+    return arith::ExtSIOp::create(builder, loc, target.scalar, value);
+  return arith::ExtUIOp::create(builder, loc, target.scalar, value);
+}
+
 namespace {
 /// Additions to one cell that nothing stands between.
 struct CellAddition {
@@ -83,8 +94,14 @@ public:
       : group(group), memory(memory), place(place) {
     int64_t member = 0;
     for (ScatterTarget *target : group.targets) {
-      for (Operation *atomic : target->atomics)
+      for (Operation *atomic : target->atomics) {
         members[atomic] = {member, target->member};
+        if (!target->stored)
+          continue;
+        OpBuilder builder(atomic);
+        wide[atomic] =
+            widened(builder, atomic->getLoc(), cast<AtomicOp>(atomic).getValue(), *target);
+      }
       member += target->components();
     }
   }
@@ -97,9 +114,10 @@ private:
     ArrayRef<int64_t> shape;
   };
 
-  static std::pair<Value, ValueRange> operandsOf(Operation *atomic) {
+  std::pair<Value, ValueRange> operandsOf(Operation *atomic) const {
+    Value own = wide.lookup(atomic);
     if (auto cell = dyn_cast<AtomicOp>(atomic))
-      return {cell.getValue(), cell.getCoordinates()};
+      return {own ? own : cell.getValue(), cell.getCoordinates()};
     auto array = cast<memref::AtomicRMWOp>(atomic);
     return {array.getValue(), array.getIndices()};
   }
@@ -116,6 +134,7 @@ private:
   ScatterMemory memory;
   CellPlace place;
   llvm::MapVector<Operation *, Member> members;
+  llvm::DenseMap<Operation *, Value> wide; ///< what those on bits of words add
   CellAddition pending;
   LaneValues values;
 };
@@ -266,9 +285,12 @@ void metate::combineCell(IndexBuilder &at, const ScatterCells &group, ScatterMem
       if (!target->member.empty())
         for (int64_t index : delinearize(k, computeStrides(target->member)))
           component.push_back(at.index(index));
-      Value old =
-          LoadOp::create(builder, at.loc, first.scalar, value, path, coordinates, component);
-      StoreOp::create(builder, at.loc, next(old), value, path, coordinates, component,
+      Type type = target->stored ? Type(target->stored) : first.scalar;
+      Value old = LoadOp::create(builder, at.loc, type, value, path, coordinates, component);
+      Value sum = next(widened(builder, at.loc, old, *target));
+      if (sum.getType() != type)
+        sum = arith::TruncIOp::create(builder, at.loc, type, sum);
+      StoreOp::create(builder, at.loc, sum, value, path, coordinates, component,
                       /*active=*/true);
     }
   }

@@ -34,9 +34,15 @@ static StringRef shapeOf(ScatterTarget &target, Operation *atomic) {
     TreePath way = *findPath(cast<TreeType>(value.getType()), path);
     if (way.lastActivity() >= 0 || way.lastPool() >= 0)
       return "its cells may be inactive";
-    if (isQuantised(way.place.getType()))
-      return "its numbers share words with others";
     type = signlessType(way.place.getType());
+    if (isQuantised(way.place.getType())) {
+      // Bits that are added up in a number of its own wrap as in the word.
+      target.stored = dyn_cast<IntegerType>(cast<AtomicOp>(atomic).getValue().getType());
+      if (!target.stored || target.stored.getWidth() > 32)
+        return "its numbers have more than 32 bits";
+      unsigned bits = std::max<unsigned>(8, llvm::PowerOf2Ceil(target.stored.getWidth()));
+      type = IntegerType::get(atomic->getContext(), bits);
+    }
     target.extents = way.extents;
   }
   if (auto vector = dyn_cast<VectorType>(type)) {
@@ -45,7 +51,7 @@ static StringRef shapeOf(ScatterTarget &target, Operation *atomic) {
   }
   target.scalar = type;
   target.kind = atomicKindOf(atomic);
-  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 32)
+  if (!type.isIntOrFloat() || (!target.stored && type.getIntOrFloatBitWidth() < 32))
     return "its numbers have less than 32 bits";
   return target.extents.empty() ? "it is one place" : "";
 }

@@ -17,7 +17,8 @@ namespace metate {
 struct ScatterTarget {
   Target place;
   mlir::arith::AtomicRMWKind kind;
-  mlir::Type scalar;
+  mlir::Type scalar;                  ///< of a number of its own
+  mlir::IntegerType stored;           ///< what its atomics take, where it shares a word: less bits
   llvm::SmallVector<int64_t> member;  ///< the shape of a vector or matrix
   llvm::SmallVector<int64_t> extents; ///< of an array may be ShapedType::kDynamic
   llvm::SmallVector<mlir::Operation *> atomics;

@@ -128,7 +128,7 @@ class IntrinsicCalls:
         return self.walk.emit(node, self.builder.select, *values)
 
     def _atomic(self, op, node):
-        (place, operand), _ = self.arguments.of(node, 2, places={0})
+        (place, *operands), _ = self.arguments.of(node, 3 if op == "compare_exchange" else 2, places={0})
         if isinstance(place, handles.CellHandle):
             place = self.values.sole_member(place, node.args[0])
         if not isinstance(place, (Reference, Components)):
@@ -137,7 +137,9 @@ class IntrinsicCalls:
                 f"atomic_{op}: expected a place such as x[i], f.a[i, j] or a variable, got {describe(place)}",
                 node.args[0],
             )
-        return self.places.atomic(op, place, operand, node.args[1])
+        if op == "compare_exchange":
+            return self.places.compare_exchange(place, *operands, node)
+        return self.places.atomic(op, place, *operands, node.args[1])
 
     #  -- compile time -----------------------------------------------------------------------------
 

@@ -84,6 +84,15 @@ class Places:
             return self.walk.emit(node, self.builder.atomic, op, place, value)
         return self.groups.atomic_components(op, place, value, node)
 
+    def compare_exchange(self, place, expected, desired, node):
+        """Indivisible; the old value."""
+        if not isinstance(place, Reference):
+            shape = " x ".join(map(str, place.shape))
+            text = f"expected a place that holds one number, got one of {shape} components; name a component, as in x[i][0]"
+            raise self.walk.error("type", f"atomic_compare_exchange: {text}", node.args[0])
+        values = [self.values.stored_value(thing, place.type, node) for thing in (expected, desired)]
+        return self.walk.emit(node, self.builder.compare_exchange, place, *values)
+
     def is_shared(self, place):
         """May other iterations change the place at once?"""
         return self.builder.is_shared(place.parts[0] if isinstance(place, Components) else place)
