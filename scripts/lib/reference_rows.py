@@ -163,6 +163,11 @@ GROUPS = (
             "atomic_and": ("p & x", "a = 3; old = mt.atomic_and(a, 2); (old, a)"),
             "atomic_or": ("p \\| x", "a = 3; old = mt.atomic_or(a, 4); (old, a)"),
             "atomic_xor": ("p ^ x", "a = 3; old = mt.atomic_xor(a, 2); (old, a)"),
+            "atomic_exchange": ("x", "a = 3; old = mt.atomic_exchange(a, 2); (old, a)"),
+            "atomic_compare_exchange": (
+                "x if p is e, else p",
+                "a = 3; b = mt.atomic_compare_exchange(a, 4, 5); c = mt.atomic_compare_exchange(a, 3, 5); (b, c, a)",
+            ),
         },
     ),
     Group(

@@ -424,6 +424,8 @@ class Statements(Control, Aggregates, Expressions):
     def old_of_atomic(self, place):
         """A variable of what a place held before an atomic operation."""
         kinds = [op for op, (_, _, kinds) in table.ATOMICS.items() if place.type.scalar in kinds]
+        if self.rng.random() < 0.15:
+            return self._exchanged(place)
         op = self.rng.choice(kinds)
         if self.is_whole and n.is_float(place.type.scalar) and op in ("add", "sub", "mul"):
             return None
@@ -436,6 +438,24 @@ class Statements(Control, Aggregates, Expressions):
         line = Line(f"{source.kernel} = mt.atomic_{op}({place.kernel}, {hole})", twin)
         counts = ((f"old of atomic_{op}", place.type.label), *self._counted(place, f"atomic_{op}"))
         return Stmt("atomic", [line], [*place.indices, value], place.level, counts)
+
+    def _exchanged(self, place):
+        """old = mt.atomic_exchange(place, e), or only if the place holds what is expected: of integers, for a float's bits may differ."""
+        value, count = self.held(self.value(place.type, 1)), len(place.indices)
+        source, operands, op = self.new_variable(place.type), [value], "exchange"
+        kernel, change = f"{{{count}}}", place.twin_write.replace("{v}", f"{{{count}}}")
+        if not place.type.shape and not place.stored and not n.is_float(place.type.scalar) and self.rng.random() < 0.6:
+            # What is there, or in most cases something else.
+            op, expected = "compare_exchange", f"{{{count + 1}}}"
+            kernel, change = f"{expected}, {kernel}", f"if {source.kernel} == {expected}: {change}"
+            here = Expr(place.type, place.kernel, place.twin_read, list(place.indices), signless=True)
+            operands.append(here if self.rng.random() < 0.5 else self.held(self.value(place.type, 1)))
+        self.note(place, True)
+        line = Line(
+            f"{source.kernel} = mt.atomic_{op}({place.kernel}, {kernel})", f"{source.kernel} = {place.twin_read}\n{change}"
+        )
+        counts = ((f"old of atomic_{op}", place.type.label), *self._counted(place, f"atomic_{op}"))
+        return Stmt("atomic", [line], [*place.indices, *operands], place.level, counts)
 
     def make_quantised(self, depth):
         """Several accesses to one or two quantised members of this iteration's own: each finds what those before it left."""

@@ -329,3 +329,41 @@ def test_the_game_of_life_on_bits():
     expected = (around == 3) | ((around == 2) & (given == 1))
     part = slice(border, n - border)
     assert (y.to_numpy()[part, part] == expected[part, part]).all()
+
+
+#  -- scatters ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{"threads": 4, "chunk_ns": 0}, {"private_reductions": False, "threads": 4, "chunk_ns": 0}, {"opt_level": 0}]
+)
+def test_scatters_into_words(options, n=96, m=5000):
+    """Sums and minima of small numbers at places that data says, in members of one word and in elements of words."""
+    ti.init(**options)
+    rng = np.random.default_rng(5)
+    at, by = rng.integers(0, n, m).astype(np.int32), rng.integers(-90, 90, m).astype(np.int32)
+    count, total, least, four = (
+        ti.field(t) for t in (quant.int(11), quant.fixed(13, scale=0.25), quant.int(8), quant.int(4, False))
+    )
+    packed(32, count, total, least, level=ti.root.dense(ti.i, n))
+    ti.root.quant_array(ti.i, n, max_num_bits=32).place(four)
+
+    @ti.kernel
+    def sums(at: ti.types.ndarray(ti.i32, 1), by: ti.types.ndarray(ti.i32, 1)):
+        for k in range(at.shape[0]):
+            count[at[k]] += by[k]
+            total[at[k]] -= by[k] * 0.25
+            ti.atomic_min(least[at[k]], by[k])
+            four[at[k]] += by[k]
+
+    sums(at, by)
+    exact, smallest = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    np.add.at(exact, at, by)
+    np.minimum.at(smallest, at, by)
+    wrapped = lambda x, bits: (x + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+    assert (count.to_numpy() == wrapped(exact, 11)).all()
+    assert (total.to_numpy() * 4 == wrapped(-exact, 13)).all()
+    assert (least.to_numpy() == smallest).all()
+    assert (four.to_numpy() == exact % 16).all()
+    texts = [remark.text for remark in sums.report(at, by).remarks if remark.subject == "atomics" and remark.outcome == "done"]
+    assert any("a copy of its own" in text for text in texts) == ("private_reductions" not in options)

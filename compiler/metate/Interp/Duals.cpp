@@ -112,6 +112,12 @@ static double combined(std::optional<arith::AtomicRMWKind> kind, Dual old, Dual 
   }
 }
 
+/// An exchange that did not happen, for the place held something else.
+static bool isKept(Machine &machine, Value written, Value old) {
+  auto exchange = written.getDefiningOp<ExchangeIfOp>();
+  return exchange && old && machine.bits(exchange.getExpected()) != machine.bits(old);
+}
+
 void Duals::ofArray(Machine &machine, Operation *op, Value base, ValueRange indices, Value written,
                     Value result, std::optional<arith::AtomicRMWKind> kind) {
   Array &array = machine.array(base);
@@ -132,7 +138,7 @@ void Duals::ofArray(Machine &machine, Operation *op, Value base, ValueRange indi
   if (written) {
     Dual before{result ? toDouble(array.element, machine.bits(result)) : 0, old};
     Dual given{toDouble(array.element, machine.bits(written)), partsOf(machine, written)[0]};
-    double now = combined(kind, before, given);
+    double now = isKept(machine, written, result) ? old : combined(kind, before, given);
     if (variable)
       *variable = now;
     else
@@ -233,7 +239,8 @@ void Duals::ofCell(Machine &machine, Operation *op) {
   Parts old;
   for (int64_t k = 0; k < count; ++k)
     old.push_back(toDouble(shape.shownType(node), shape.shownBits(node, all[first + k])));
-  if (access.written && shadow.activate(node, at)) {
+  bool isChanged = access.written && !isKept(machine, access.written, access.result);
+  if (isChanged && shadow.activate(node, at)) {
     Parts given = partsOf(machine, access.written), now;
     SmallVector<double> values = numbersOf(machine, access, access.written),
                         before = numbersOf(machine, access, access.result);

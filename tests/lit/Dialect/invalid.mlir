@@ -914,3 +914,13 @@ metate.kernel @k(%n: index) {
   metate.launch @k_task0(%n) : (index) -> ()
   metate.return
 }
+
+// -----
+
+metate.kernel @exchanged(%a: memref<?xi32>, %x: i32, %y: i32) {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{(X1) expected to be the value of atomic operations of kind 'assign', but is used by 'memref.store'}}
+  %v = metate.exchange_if %x, %y : i32
+  memref.store %v, %a[%c0] : memref<?xi32>
+  metate.return
+}

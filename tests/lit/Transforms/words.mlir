@@ -112,3 +112,77 @@ metate.kernel @bits(%t: !t, %at: memref<?xi32>) {
   }
   metate.return
 }
+
+// -----
+
+// Additions to two members of one word are one loop that tries: the carry of each ends at its highest bit.
+// JOINED-LABEL: @metate_entry_sums
+// JOINED: scf.while
+// JOINED: arith.constant 2147481599 : i32
+// JOINED: arith.addi
+// JOINED: metate.cas
+// JOINED-NOT: scf.while
+!t = !metate.tree<#metate.dense<"i", [64], [#metate.bit_struct<32, [#metate.place<"x" : !metate.quant_int<12, true, i32>>, #metate.place<"y" : !metate.quant_int<12, true, i32>>]>]>>
+metate.kernel @sums(%t: !t, %at: memref<?xi32>, %v0: i32) {
+  %v = arith.trunci %v0 : i32 to i12
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%i) = (%c0) to (%c64) {
+    %k0 = memref.load %at[%i] : memref<?xi32>
+    %k = arith.index_cast %k0 : i32 to index
+    %a = metate.atomic addi %v, %t["x"][%k] active : i12, !t
+    %b = metate.atomic addi %v, %t["y"][%k] active : i12, !t
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// A member that ends where the word does is added to as the word; bits are set as the word's.
+// JOINED-LABEL: @metate_entry_last
+// JOINED-NOT: scf.while
+// JOINED: metate.rmw addi
+// JOINED: metate.rmw ori
+!t = !metate.tree<#metate.dense<"i", [64], [#metate.bit_struct<32, [#metate.place<"x" : !metate.quant_int<12, true, i32>>, #metate.place<"y" : !metate.quant_int<20, true, i32>>]>]>>
+metate.kernel @last(%t: !t, %at: memref<?xi32>, %v0: i32) {
+  %v = arith.trunci %v0 : i32 to i20
+  %w = arith.trunci %v0 : i32 to i12
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  metate.range (%i) = (%c0) to (%c64) {
+    %k0 = memref.load %at[%i] : memref<?xi32>
+    %k = arith.index_cast %k0 : i32 to index
+    %a = metate.atomic addi %v, %t["y"][%k] active : i20, !t
+    %b = metate.load %t["x"][%i] : !t -> i12
+    %c = metate.atomic ori %w, %t["x"][%k] active : i12, !t
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// An exchange of a member of an array is one of its word; where nobody shares it, of the number.
+// CHECK-LABEL: @metate_entry_exchange
+// CHECK: metate.cas
+// CHECK: scf.while
+// CHECK: arith.cmpi eq, %{{.*}} : i12
+// CHECK: metate.cas
+!t = !metate.tree<#metate.dense<"i", [64], [#metate.bit_struct<32, [#metate.place<"x" : !metate.quant_int<12, true, i32>>, #metate.place<"y" : !metate.quant_int<20, true, i32>>]>]>>
+metate.kernel @exchange(%t: !t, %at: memref<?xi32>, %f: memref<?xf32>, %p: f32, %q: f32, %n: i32, %m: i32) {
+  %v0 = arith.trunci %n : i32 to i12
+  %v1 = arith.trunci %m : i32 to i12
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %r = metate.exchange_if %p, %q : f32
+  %w = metate.exchange_if %v0, %v1 : i12
+  metate.range (%i) = (%c0) to (%c64) {
+    %k0 = memref.load %at[%i] : memref<?xi32>
+    %k = arith.index_cast %k0 : i32 to index
+    %a = memref.atomic_rmw assign %r, %f[%k] : (f32, memref<?xf32>) -> f32
+    %b = metate.atomic assign %w, %t["x"][%k] active : i12, !t
+    metate.yield
+  }
+  metate.return
+}
