@@ -440,7 +440,7 @@ class Statements(Control, Aggregates, Expressions):
         return Stmt("atomic", [line], [*place.indices, value], place.level, counts)
 
     def _exchanged(self, place):
-        """old = mt.atomic_exchange(place, e), or only if the place holds what is expected: of integers, for a float's bits may differ."""
+        """old = mt.atomic_exchange(place, e), or only where something is expected: of integers, for bits of floats may differ."""
         value, count = self.held(self.value(place.type, 1)), len(place.indices)
         source, operands, op = self.new_variable(place.type), [value], "exchange"
         kernel, change = f"{{{count}}}", place.twin_write.replace("{v}", f"{{{count}}}")
