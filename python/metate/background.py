@@ -36,7 +36,9 @@ def encode_background(name: str, type_, value) -> bytes | None:
             low, high = type_.range()
             if not low <= wide.item() <= high:
                 raise TreeError(f"{expected}, a number from {low} to {high}, got {value!r}")
-            wide = np.asarray(type_(wide.item()))  # what is stored, so that equal types have equal texts
+            stored = type_(wide.item())
+            if type_(stored) == stored:  # not where it has more digits than the type that is computed with
+                wide = np.asarray(stored)  # so that equal types have equal texts
         if scalar.numpy is None:
             data = _types.bf16_bits(wide).tobytes()
         else:

@@ -155,7 +155,7 @@ class Context:
         reports: True keeps, of each kernel that is compiled, what the compiler did and declined: `kernel.report()`; a target's
             name the same of code for that target, which is made besides. Nothing comes from the cache of compiled kernels then.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
-            With ``mt.interp``, `debug` adds `division` and `outside` to the checks.
+            With ``mt.interp``, `debug` adds `division`, `outside` and `quant-range` to the checks.
     Raises RuntimeValueError_, RuntimeTypeError_.
     """
 

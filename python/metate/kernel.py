@@ -40,7 +40,8 @@ _ALIAS = 15  # METATE_E_ALIAS: a written argument overlaps another one
 
 _MANY = 16  # instances of which only values read through arguments differ: a sign that one of these is no constant
 
-_DEBUG_CHECKS = ("division", "outside")  # of the interpreter: what debug mode looks for besides what it always does
+# Of the interpreter: what debug mode looks for besides what it always does.
+_DEBUG_CHECKS = ("division", "outside", "quant-range")
 
 
 def language_of(options, own):

@@ -479,3 +479,30 @@ def test_iterations_that_meet_in_a_word_lose_nothing(name):
     store(given)
     assert x.to_numpy().tolist() == given.tolist()
     assert np.stack([field.to_numpy() for field in y], axis=1).ravel().tolist() == given.tolist()
+
+
+@pytest.mark.parametrize("arch", [ti.cpu, ti.interp])
+def test_a_background_is_what_a_store_leaves(arch):
+    """Also where what is stored has more digits than the type that is computed with: no number in between is rounded again."""
+    ti.init(arch=arch)
+    steps = quant.fixed(24, False, compute=ti.f32, scale=3.7)
+    shape = ti.types.SNodeTreeBuilder().pointer(ti.i, 2).dense(ti.i, 3).place(a=steps, background=62075688.0).build()
+    x = shape.new()
+    x.a[1] = 62075688.0
+    assert x.a[1] == x.a[2] == x.a[5]
+
+
+def test_debug_stops_in_the_interpreter_too():
+    ti.init(arch=ti.interp, debug=True)
+    x = ti.field(quant.int(4))
+    word = ti.BitpackedFields(max_num_bits=8)
+    word.place(x)
+    ti.root.dense(ti.i, 4).place(word)
+
+    @ti.kernel
+    def run(value: ti.i32):
+        x[1] = value
+
+    run(7)
+    with pytest.raises(AssertionError, match=r"100 does not fit quant.int\(4\)"):
+        run(100)
