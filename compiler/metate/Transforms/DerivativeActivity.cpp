@@ -129,5 +129,6 @@ bool DerivativeActivity::takesPart(Operation *op) const {
   // influence of what was there, whatever it is given.
   std::optional<MemoryAccess> access = MemoryAccess::of(op);
   return access && access->writes() && places.has(*access) &&
-         (!access->isSum() || isActive(access->written));
+         (!access->isSum() || isActive(access->written) ||
+          (access->result && isActive(access->result)));
 }

@@ -1,5 +1,6 @@
 //===- DerivativePlaces.cpp - where derivatives are -------------*- C++ -*-===//
 #include "metate/Transforms/DerivativePlaces.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Transforms/SameCell.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -11,8 +12,72 @@ static bool isLocal(Value array) {
   return isa_and_present<memref::AllocaOp>(array.getDefiningOp());
 }
 
+/// What is encoded, of the bits that are stored; integers have no derivative.
+static Value encodedBy(Value bits) {
+  auto encode = bits.getDefiningOp<EncodeOp>();
+  return encode && isa<FloatType>(encode.getValue().getType()) ? encode.getValue() : bits;
+}
+
+/// The number of the bits that were there before.
+static Value decodedOf(Value bits) {
+  for (Operation *user : bits.getUsers())
+    if (isa<DecodeOp>(user))
+      return user->getResult(0);
+  return bits;
+}
+
+/// What an operation on counts of a fixed number is on numbers.
+static arith::AtomicRMWKind kindOfNumbers(arith::AtomicRMWKind kind, Value number) {
+  using enum arith::AtomicRMWKind;
+  if (!isa<FloatType>(number.getType()))
+    return kind;
+  switch (kind) {
+  case addi:
+    return addf;
+  case mins:
+  case minu:
+    return minnumf;
+  case maxs:
+  case maxu:
+    return maxnumf;
+  default:
+    return kind;
+  }
+}
+
+bool MemoryAccess::isQuantised() const {
+  if (path.empty())
+    return false;
+  std::optional<TreePath> way = findPath(cast<TreeType>(base.getType()), path);
+  return way && metate::isQuantised(way->place.getType());
+}
+
 std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
   OperandRange none = op->getOperands().take_front(0);
+  if (auto decode = dyn_cast<DecodeOp>(op)) {
+    Operation *load = decode.getBits().getDefiningOp();
+    if (!isa_and_present<LoadOp, LoadSharedOp>(load) || !isa<FloatType>(decode.getType()))
+      return std::nullopt;
+    MemoryAccess access = *of(load);
+    access.op = op;
+    access.result = decode.getValue();
+    return access;
+  }
+  if (auto load = dyn_cast<LoadSharedOp>(op))
+    return MemoryAccess{
+        op, load.getTree(), load.getPath(), load.getCoordinates(), none, {}, load.getValue(), {}};
+  if (auto update = dyn_cast<UpdateOp>(op)) {
+    bool isStore = update.getKind() == arith::AtomicRMWKind::assign &&
+                   update.getOld().use_empty() && !update.getValue().getDefiningOp<ExchangeIfOp>();
+    return MemoryAccess{op,
+                        update.getTree(),
+                        update.getPath(),
+                        update.getCoordinates(),
+                        none,
+                        update.getValue(),
+                        isStore ? Value() : update.getOld(),
+                        isStore ? std::nullopt : std::optional(update.getKind())};
+  }
   if (auto load = dyn_cast<LoadOp>(op))
     return MemoryAccess{op,
                         load.getTree(),
@@ -28,18 +93,20 @@ std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
                         store.getPath(),
                         store.getCoordinates(),
                         store.getComponents(),
-                        store.getValue(),
+                        encodedBy(store.getValue()),
                         {},
                         {}};
-  if (auto atomic = dyn_cast<AtomicOp>(op))
+  if (auto atomic = dyn_cast<AtomicOp>(op)) {
+    Value written = encodedBy(atomic.getValue());
     return MemoryAccess{op,
                         atomic.getTree(),
                         atomic.getPath(),
                         atomic.getCoordinates(),
                         atomic.getComponents(),
-                        atomic.getValue(),
-                        atomic.getOld(),
-                        atomic.getKind()};
+                        written,
+                        decodedOf(atomic.getOld()),
+                        kindOfNumbers(atomic.getKind(), written)};
+  }
   if (auto load = dyn_cast<memref::LoadOp>(op); load && !isLocal(load.getMemRef()))
     return MemoryAccess{op, load.getMemRef(), "", load.getIndices(), none,
                         {}, load.getResult(), {}};

@@ -17,7 +17,8 @@
 
 namespace metate {
 
-/// What an operation reads or writes of a tree's member or an array.
+/// What an operation reads or writes of a tree's member or an array. Of a quantised number: metate.decode reads, of what a load gives; a
+/// store or atomic operation writes what metate.encode takes: the derivative goes straight through.
 struct MemoryAccess {
   mlir::Operation *op = nullptr;
   mlir::Value base;
@@ -27,6 +28,8 @@ struct MemoryAccess {
   mlir::Value written;            ///< what is stored or combined; null: a read
   mlir::Value result;             ///< what is read: the value, or the old one; may be null
   std::optional<mlir::arith::AtomicRMWKind> combined; ///< of an atomic operation
+
+  bool isQuantised() const;
 
   /// nullopt: the operation accesses no member and no array. Local variables are neither.
   static std::optional<MemoryAccess> of(mlir::Operation *op);

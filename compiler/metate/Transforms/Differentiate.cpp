@@ -191,6 +191,8 @@ private:
         return refuse(op) << "'" << shownName(kernel, *access)
                           << "' is used here, and is where the derivative is computed; use it in "
                              "another kernel";
+      if (std::string problem = problemOfQuantised(op, places); !problem.empty())
+        return refuse(op) << problem;
       auto gone = dyn_cast<DeactivateOp>(op);
       if (gone && !isMutant(Mutant::DeactivationTrusted) &&
           places.hasBelow(gone.getTree(), CellAccess::from(gone).resolve()))
@@ -200,6 +202,30 @@ private:
       return WalkResult::advance();
     });
     return failure(found.wasInterrupted());
+  }
+
+  /// What has no derivative where quantised numbers have one; empty: there is no problem.
+  static std::string problemOfQuantised(Operation *op, const DerivativePlaces &places) {
+    if (auto together = dyn_cast<StoreSharedOp>(op)) {
+      OperandRange none = op->getOperands().take_front(0);
+      for (auto member : together.getMembers().getAsRange<StringAttr>())
+        if (places.has({op, together.getTree(), member.getValue(), together.getCoordinates(), none,
+                        Value(), Value(), std::nullopt}))
+          return "an assignment of a vector whose components share an exponent has no derivative; "
+                 "assign them one by one";
+    }
+    std::optional<MemoryAccess> access = MemoryAccess::of(op);
+    if (!access || !access->isQuantised() || !places.has(*access))
+      return "";
+    if (access->combined && !access->isSum())
+      return "of the atomic operations on a quantised number only + and - have a derivative; "
+             "compute "
+             "with a variable, and store it";
+    auto isDecoded = [](Operation *user) { return isa<DecodeOp>(user); };
+    bool isBits = access->written
+                      ? !isa<FloatType>(access->written.getType())
+                      : isa<LoadOp, LoadSharedOp>(op) && !llvm::all_of(op->getUsers(), isDecoded);
+    return isBits ? "bits of a quantised number are used as they are, and have no derivative" : "";
   }
 
   /// A derivative prints nothing. In reverse, what was asserted held when the kernel ran.

@@ -80,6 +80,8 @@ LogicalResult ForwardMode::visit(Operation *op) {
   builder.setInsertionPointAfter(op);
   if (std::optional<MemoryAccess> access = MemoryAccess::of(op))
     return visitAccess(*access);
+  if (isa<DecodeOp>(op)) // of what an atomic operation gives, which has said its derivative
+    return success();
   if (op->getNumRegions())
     return visitRegions(op);
   if (llvm::none_of(op->getResults(), [&](Value result) { return activity.isActive(result); }))

@@ -238,7 +238,7 @@ void metate::makeIterationVariables(KernelOp kernel) {
   llvm::MapVector<std::pair<Value, StringRef>, SmallVector<Place>> places;
   kernel.walk([&](Operation *op) {
     std::optional<MemoryAccess> access = MemoryAccess::of(op);
-    if (!access || isLocalArray(kernel, access->base))
+    if (!access || isLocalArray(kernel, access->base) || access->isQuantised())
       return;
     SmallVector<Place> &scopes = places[{access->base, access->path}];
     Operation *scope = iterationOf(op);

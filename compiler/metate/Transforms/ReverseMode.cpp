@@ -222,6 +222,8 @@ LogicalResult ReverseMode::reverse(ArrayRef<Operation *> statements) {
 LogicalResult ReverseMode::reverse(Operation *op) {
   if (std::optional<MemoryAccess> access = MemoryAccess::of(op))
     return reverseAccess(*access);
+  if (isa<DecodeOp>(op)) // of what an atomic operation gives, which passes it on
+    return success();
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return reverseIf(branch);
   if (isa<scf::ForOp, scf::WhileOp>(op))

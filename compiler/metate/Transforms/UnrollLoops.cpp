@@ -151,10 +151,10 @@ public:
   }
 
   int64_t most() const {
-    return namesComponents                                            ? mostWorkOnComponents
+    return namesComponents ? mostWorkOnComponents
            : namesEntries || readsWords || carriesVectors || (isAround && !anyLoop)
                ? mostWorkOnTables
-                                                                      : mostWork;
+               : mostWork;
   }
 
 private:

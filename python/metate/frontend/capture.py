@@ -21,7 +21,6 @@ import types as python_types
 
 import numpy as np
 
-from ..quant_types import QuantType
 from . import handles
 from .function import Function
 from .keys import (
@@ -212,20 +211,11 @@ class Captures:
             )
             text = f"'{handle.name}.{kind}' is placed in cells of shape {found}: expected those of '{handle.name}', {where}"
             raise self._walk.error("derivative", text, node)
-        self.refuse_quantised(handle.tree.type, handle.placement.members, handle.describe(), node)
         self.attribute(field, kind, partner)
         other = self.field(partner, f"{handle.name}.{kind}", node)
         for member, derivative in zip(handle.placement.members, other.placement.members, strict=True):
             tree, other_tree = handle.tree.native, other.tree.native
             self._walk.emit(node, self._walk.builder.tree_derivative, tree, member, other_tree, derivative)
-
-    def refuse_quantised(self, type_, members, what, node):
-        """An error for members with a derivative that are quantised."""
-        known = type_.members
-        if any(isinstance(known[name].type, QuantType) for name in members):
-            text = f"{what} is quantised: derivatives by what is stored in quantised members are not supported yet"
-            hint = f"leave its {self.derivative} out: then it is a constant"
-            raise self._walk.error("derivative", text, node, hint)
 
     def array_partner(self, array, kind, node):
         """The handle of an array argument's gradient or dual, which becomes a hidden argument; None where it has none."""

@@ -54,7 +54,6 @@ class Interface:
         if isinstance(thing, handles.TreeHandle):
             partner = captures.tree_partner(thing, captures.derivative, node)
             for member in partner.type.members if partner is not None else ():
-                captures.refuse_quantised(thing.type, (member,), f"member '{member}' of {thing.describe()}", node)
                 self.walk.emit(node, self.builder.tree_derivative, thing.native, member, partner.native, member)
 
     def declare_numbers(self, name, parameter, number, node):
