@@ -442,11 +442,11 @@ class Statements(Control, Aggregates, Expressions):
     def _exchanged(self, place):
         """old = mt.atomic_exchange(place, e), or only where something is expected: of integers, for bits of floats may differ."""
         value, count = self.held(self.value(place.type, 1)), len(place.indices)
-        source, operands, op = self.new_variable(place.type), [value], "exchange"
+        source, operands, op = self.new_variable(place.type), [value], table.EXCHANGES[0]
         kernel, change = f"{{{count}}}", place.twin_write.replace("{v}", f"{{{count}}}")
         if not place.type.shape and not place.stored and not n.is_float(place.type.scalar) and self.rng.random() < 0.6:
             # What is there, or in most cases something else.
-            op, expected = "compare_exchange", f"{{{count + 1}}}"
+            op, expected = table.EXCHANGES[1], f"{{{count + 1}}}"
             kernel, change = f"{expected}, {kernel}", f"if {source.kernel} == {expected}: {change}"
             here = Expr(place.type, place.kernel, place.twin_read, list(place.indices), signless=True)
             operands.append(here if self.rng.random() < 0.5 else self.held(self.value(place.type, 1)))

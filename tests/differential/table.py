@@ -247,6 +247,9 @@ ATOMICS = {
     "and": ("&", "and", BITS), "or": ("|", "or", BITS), "xor": ("^", "xor", BITS),
 }  # fmt: skip
 
+# At places of an iteration's own, for others see one of several values: an exchange, and one where something is expected.
+EXCHANGES = ("exchange", "compare_exchange")
+
 # Kinds of trees: the levels from the root to the cells. "array" stands for arrays. LEVELS are those that coverage asks for.
 LEVELS = (
     ("dense",), ("dense", "dense"), ("pointer",), ("pointer", "dense"), ("dense", "pointer"),
