@@ -3,6 +3,9 @@
 // `if t < y[i]: y[i] = t` branches in each turn, or is a vector that is stored under a mask, which some machines take apart. The turn has read
 // y[i] already: `y[i] = t if t < y[i] else y[i]` is straight code. Reads in the branch of what the turn knows already are that value.
 //
+// `around == 3 or (around == 2 and a[i, j] == 1)` reads a[i, j] in some turns: where the loop's bounds say that it is inside, it is read in all of
+// them and the result chosen. Of numbers of 8 and 16 bits some machines have no reads under a mask.
+//
 // Only where nobody else writes the place, and in rows: a place that is stored for nothing costs no line that is not written anyway.
 //
 //===----------------------------------------------------------------------===//
@@ -11,12 +14,14 @@
 #include "metate/Remarks/Remarks.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/ContiguousAxis.h"
+#include "metate/Transforms/LeafForm.h"
 #include "metate/Transforms/OwnPlaces.h"
 #include "metate/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace metate {
 #define GEN_PASS_DEF_BLENDSTORES
@@ -29,6 +34,8 @@ using namespace metate;
 namespace {
 /// A branch of more operations is not computed for nothing.
 constexpr unsigned mostBlended = 24;
+/// And of more than these not for its results.
+constexpr unsigned mostChosen = 8;
 /// Bodies know few places; looking for each of many would take long.
 constexpr size_t mostKnown = 64;
 
@@ -79,6 +86,42 @@ Value numberAt(ArrayRef<KnownNumber> known, const NumberPlace &place) {
     if (one.place == place)
       return one.value;
   return Value();
+}
+
+/// The least and the greatest that a coordinate is, which is a variable of constant bounds and a constant; nullopt: it is not known.
+std::optional<std::pair<int64_t, int64_t>> boundsOf(Value coordinate) {
+  LinearForm form = LinearForm::of(coordinate);
+  if (form.terms.empty())
+    return std::pair(form.constant, form.constant);
+  auto variable = dyn_cast<BlockArgument>(form.terms.front().first);
+  if (!variable || form.terms.size() != 1 || form.terms.front().second != 1)
+    return std::nullopt;
+  Operation *loop = variable.getOwner()->getParentOp();
+  unsigned axis = variable.getArgNumber();
+  std::optional<int64_t> lower, upper;
+  if (auto range = dyn_cast<RangeOp>(loop)) {
+    lower = getConstantIntValue(range.getLower()[axis]);
+    upper = getConstantIntValue(range.getUpper()[axis]);
+  } else if (auto serial = dyn_cast<scf::ForOp>(loop); serial && axis == 0) {
+    lower = getConstantIntValue(serial.getLowerBound());
+    upper = getConstantIntValue(serial.getUpperBound());
+  }
+  if (!lower || !upper)
+    return std::nullopt;
+  return std::pair(*lower + form.constant, *upper - 1 + form.constant);
+}
+
+/// Is the number a member of a cell that is always there, whatever the turn?
+bool isInside(Operation *read) {
+  auto load = dyn_cast<LoadOp>(read);
+  if (!load || !NumberPlace::of(read))
+    return false;
+  TreePath path = CellAccess::from(load).resolve();
+  return llvm::all_of(llvm::zip(load.getCoordinates(), path.extents), [](auto pair) {
+    auto [coordinate, extent] = pair;
+    auto bounds = boundsOf(coordinate);
+    return bounds && bounds->first >= 0 && bounds->second < extent;
+  });
 }
 
 bool isRead(Operation *op) { return isa<LoadOp, memref::LoadOp>(op); }
@@ -153,6 +196,8 @@ private:
         forgetWrites(known, branch);
         if (isBlended)
           blend(branch, before, known);
+        else if (mayChoose(branch))
+          choose(branch);
       } else if (std::optional<NumberPlace> place = NumberPlace::of(&op)) {
         access(op, *place, known);
       } else {
@@ -195,6 +240,43 @@ private:
                : isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
   }
 
+  /// A few numbers that are computed of what is read inside of the cells, in rows.
+  bool mayChoose(scf::IfOp branch) {
+    unsigned count = 0, reads = 0;
+    for (Region &region : branch->getRegions())
+      for (Block &block : region)
+        for (Operation &op : block.without_terminator()) {
+          bool isFine = isRead(&op)
+                            ? isInside(&op) && isContiguousIn(coordinatesByStride(&op), variable())
+                            : isCheap(&op);
+          if (!isFine || ++count > mostChosen)
+            return false;
+          reads += isRead(&op);
+        }
+    auto isNumber = [](Type type) { return type.isIntOrFloat(); };
+    return reads > 0 && branch.getNumResults() > 0 &&
+           llvm::all_of(branch.getResultTypes(), isNumber) && asksMemory(branch.getCondition());
+  }
+
+  void choose(scf::IfOp branch) {
+    for (Region &region : branch->getRegions())
+      for (Block &block : region)
+        for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+          op.moveBefore(branch);
+    OpBuilder builder(branch);
+    for (auto [result, yes, no] : llvm::zip(branch.getResults(), branch.thenYield().getOperands(),
+                                            branch.elseYield().getOperands()))
+      result.replaceAllUsesWith(
+          arith::SelectOp::create(builder, branch.getLoc(), branch.getCondition(), yes, no));
+    branch.erase();
+    ++blended;
+  }
+
+  Value variable() const {
+    Block &body = loop->getRegion(0).front();
+    return isa<RangeOp>(loop) ? body.getArguments().back() : body.getArgument(0);
+  }
+
   bool note(Operation *store, size_t side) {
     std::optional<NumberPlace> place = NumberPlace::of(store);
     if (!place)
@@ -219,9 +301,7 @@ private:
     const auto &[place, stores] = entry;
     Operation *store = stores[0] ? stores[0] : stores[1];
     bool isKnown = (stores[0] && stores[1]) || numberAt(known, place);
-    Block &body = loop->getRegion(0).front();
-    Value variable = isa<RangeOp>(loop) ? body.getArguments().back() : body.getArgument(0);
-    return isKnown && isContiguousIn(coordinatesByStride(store), variable) && isOwn(place.target);
+    return isKnown && isContiguousIn(coordinatesByStride(store), variable()) && isOwn(place.target);
   }
 
   bool isOwn(Target target) {
