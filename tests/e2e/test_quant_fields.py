@@ -412,35 +412,6 @@ def test_quantised_members_are_constants_to_derivatives():
     assert (weight.grad.to_numpy() == x.to_numpy()).all()
 
 
-def test_derivatives_by_quantised_members_are_refused():
-    x = ti.field(quant.fixed(16, max_value=4), shape=5, needs_grad=True, needs_dual=True)
-    loss = ti.field(ti.f32, shape=(), needs_grad=True, needs_dual=True)
-    shape = ti.types.SNodeTreeBuilder().dense(ti.i, 5).place(a=quant.float(5, 9)).build()
-    x.grad.fill(3)
-    assert (x.grad.to_numpy() == 3).all() and x.grad.dtype is ti.f32
-
-    @ti.kernel
-    def run():
-        for i in x:
-            loss[None] += x[i] ** 2
-
-    @ti.kernel
-    def of_tree(f: shape):
-        for i in f:
-            loss[None] += f[i].a ** 2
-
-    said = "is quantised: derivatives by what is stored in quantised members are not supported yet"
-    with pytest.raises(ti.CompilationError, match=rf"field 'x' {said}[^$]*leave its grad out: then it is a constant"):
-        with ti.ad.Tape(loss):
-            run()
-    with pytest.raises(ti.CompilationError, match=f"field 'x' {said}"):
-        with ti.ad.FwdMode(loss=loss, param=x, seed=[1.0] * 5):
-            run()
-    with pytest.raises(ti.CompilationError, match=f"member 'a' of tree 'f' {said}"):
-        with ti.ad.Tape(loss):
-            of_tree(shape.new(needs_grad=True))
-
-
 def test_fields_of_quantised_members_are_sorted():
     x = ti.field(quant.int(9), shape=100)
     given = seeded.generator("test_fields_of_quantised_members_are_sorted").integers(-256, 256, 100)

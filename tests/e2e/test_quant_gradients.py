@@ -22,6 +22,8 @@ def numbers(kind, **named):
     word = ti.BitpackedFields(max_num_bits=32)
     word.place(x, beside, shared_exponent=kind == "shared")
     ti.root.dense(ti.i, N).place(word)
+    ti.root.lazy_grad()
+    ti.root.lazy_dual()
     return x
 
 
@@ -199,6 +201,7 @@ def test_numbers_of_a_few_bits_are_learnt():
     word = ti.BitpackedFields(max_num_bits=8)
     word.place(q)
     ti.root.dense(ti.i, 4).place(word)
+    ti.root.lazy_grad()
     wanted = ti.Vector([0.625, -1.25, 1.5, -0.125])
 
     @ti.kernel
@@ -226,6 +229,7 @@ def test_what_has_no_derivative():
     word = ti.BitpackedFields(max_num_bits=32)
     word.place(v, shared_exponent=True)
     ti.root.dense(ti.i, N).place(word)
+    ti.root.lazy_grad()
 
     @ti.kernel
     def least():

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Derivative.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Dialect/Tree.h"
 
 using namespace mlir;
@@ -25,7 +26,11 @@ struct Held {
     std::optional<TreePath> found = tree ? findPath(tree, path) : std::nullopt;
     if (!found || !found->place)
       return {};
-    return {signlessType(found->place.getType()), int64_t(found->rank())};
+    // Of a quantised number what kernels compute with.
+    Type type = found->place.getType();
+    if (std::optional<QuantFormat> format = QuantFormat::of(type))
+      type = format->compute;
+    return {signlessType(type), int64_t(found->rank())};
   }
 };
 } // namespace

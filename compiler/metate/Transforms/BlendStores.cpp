@@ -111,7 +111,7 @@ std::optional<std::pair<int64_t, int64_t>> boundsOf(Value coordinate) {
   return std::pair(*lower + form.constant, *upper - 1 + form.constant);
 }
 
-/// Is the number a member of a cell that is always there, whatever the turn?
+/// Is the number in a cell that is always there, whatever the turn?
 bool isInside(Operation *read) {
   auto load = dyn_cast<LoadOp>(read);
   if (!load || !NumberPlace::of(read))
@@ -131,6 +131,27 @@ Value storedValue(Operation *store) {
   if (auto cell = dyn_cast<StoreOp>(store))
     return cell.getValue();
   return cast<memref::StoreOp>(store).getValue();
+}
+
+/// Is it between numbers of the same member or array that the turn has asked for already, along each axis?
+bool isBetween(Operation *read, ArrayRef<KnownNumber> known) {
+  std::optional<NumberPlace> place = NumberPlace::of(read);
+  if (!place)
+    return false;
+  for (auto [axis, coordinate] : llvm::enumerate(place->coordinates)) {
+    LinearForm form = LinearForm::of(coordinate);
+    bool isBehind = false, isBefore = false;
+    for (const KnownNumber &one : known) {
+      if (one.place.target != place->target)
+        continue;
+      LinearForm distance = form.minus(LinearForm::of(one.place.coordinates[axis]));
+      isBehind |= distance.terms.empty() && distance.constant >= 0;
+      isBefore |= distance.terms.empty() && distance.constant <= 0;
+    }
+    if (!isBehind || !isBefore)
+      return false;
+  }
+  return true;
 }
 
 void forget(KnownNumbers &known, Target target) {
@@ -196,7 +217,7 @@ private:
         forgetWrites(known, branch);
         if (isBlended)
           blend(branch, before, known);
-        else if (mayChoose(branch))
+        else if (mayChoose(branch, before))
           choose(branch);
       } else if (std::optional<NumberPlace> place = NumberPlace::of(&op)) {
         access(op, *place, known);
@@ -221,6 +242,8 @@ private:
     known.push_back({place, isRead(&op) ? op.getResult(0) : storedValue(&op)});
   }
 
+  using Sides = std::pair<NumberPlace, std::array<Operation *, 2>>;
+
   /// Numbers that are computed at once and stored: where, the last store of each side is in `sides`.
   bool mayBlend(scf::IfOp branch, ArrayRef<KnownNumber> known) {
     sides.clear();
@@ -228,10 +251,25 @@ private:
     for (auto [side, region] : llvm::enumerate(branch->getRegions()))
       for (Block &block : region)
         for (Operation &op : block.without_terminator())
-          if (++count > mostBlended || !(isStore(&op) ? note(&op, side) : isCheap(&op)))
+          if (++count > mostBlended || !(isStore(&op)  ? note(&op, side)
+                                         : isRead(&op) ? isAside(&op, known)
+                                                       : isCheap(&op)))
             return false;
     return branch.getNumResults() == 0 && !sides.empty() && asksMemory(branch.getCondition()) &&
            llvm::all_of(sides, [&](auto &entry) { return isReady(entry, known); });
+  }
+
+  /// A read that may run in each turn, before the stores of the branch.
+  bool isAside(Operation *read, ArrayRef<KnownNumber> known) const {
+    return mayReadAlways(read, known) && llvm::none_of(sides, [&](const Sides &entry) {
+             return entry.first.target == NumberPlace::of(read)->target;
+           });
+  }
+
+  /// In rows, and inside of the cells.
+  bool mayReadAlways(Operation *read, ArrayRef<KnownNumber> known) const {
+    return (isInside(read) || isBetween(read, known)) &&
+           isContiguousIn(coordinatesByStride(read), variable());
   }
 
   static bool isCheap(Operation *op) {
@@ -241,14 +279,12 @@ private:
   }
 
   /// A few numbers that are computed of what is read inside of the cells, in rows.
-  bool mayChoose(scf::IfOp branch) {
+  bool mayChoose(scf::IfOp branch, ArrayRef<KnownNumber> known) {
     unsigned count = 0, reads = 0;
     for (Region &region : branch->getRegions())
       for (Block &block : region)
         for (Operation &op : block.without_terminator()) {
-          bool isFine = isRead(&op)
-                            ? isInside(&op) && isContiguousIn(coordinatesByStride(&op), variable())
-                            : isCheap(&op);
+          bool isFine = isRead(&op) ? mayReadAlways(&op, known) : isCheap(&op);
           if (!isFine || ++count > mostChosen)
             return false;
           reads += isRead(&op);
@@ -293,8 +329,6 @@ private:
     sides.back().second[side] = store;
     return true;
   }
-
-  using Sides = std::pair<NumberPlace, std::array<Operation *, 2>>;
 
   /// Is the place this turn's own, in a row, and what it holds known or overwritten on both sides?
   bool isReady(const Sides &entry, ArrayRef<KnownNumber> known) {

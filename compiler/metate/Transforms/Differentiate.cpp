@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
 #include "metate/Transforms/ForwardMode.h"

@@ -1,5 +1,6 @@
 //===- ForwardMode.cpp - a kernel with derivatives beside its values ---*- C++ -*-===//
 #include "metate/Transforms/ForwardMode.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,7 @@
 //===- ReverseMode.cpp - a kernel that runs backwards -----------*- C++ -*-===//
 #include "metate/Transforms/ReverseMode.h"
 #include "metate/Dialect/Call.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/SameCell.h"
 

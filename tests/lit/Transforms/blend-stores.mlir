@@ -160,3 +160,65 @@ metate.kernel @elsewhere(%a: memref<?xf32>, %k: index, %n: index) {
   }
   metate.return
 }
+
+// -----
+
+// A read that a condition keeps from some turns, between two that each turn does: read in all of them, and chosen.
+// CHECK-LABEL: @between
+// CHECK: metate.range
+// CHECK-NOT: scf.if
+// CHECK: arith.select
+// CHECK: memref.store
+metate.kernel @between(%a: memref<?xi8>, %b: memref<?xi8>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i8
+  %false = arith.constant false
+  metate.range (%i) = (%c1) to (%n) {
+    %before = arith.subi %i, %c1 : index
+    %after = arith.addi %i, %c1 : index
+    %x = memref.load %a[%before] : memref<?xi8>
+    %y = memref.load %a[%after] : memref<?xi8>
+    %s = arith.addi %x, %y : i8
+    %is = arith.cmpi eq, %s, %one : i8
+    %r = scf.if %is -> (i1) {
+      %own = memref.load %a[%i] : memref<?xi8>
+      %alive = arith.cmpi eq, %own, %one : i8
+      scf.yield %alive : i1
+    } else {
+      scf.yield %false : i1
+    }
+    %v = arith.extui %r : i1 to i8
+    memref.store %v, %b[%i] : memref<?xi8>
+    metate.yield
+  }
+  metate.return
+}
+
+// -----
+
+// Nobody has asked for what lies behind: the condition may be what keeps the turn inside.
+// CHECK-LABEL: @beyond
+// CHECK: scf.if
+// CHECK: memref.load
+// CHECK: else
+metate.kernel @beyond(%a: memref<?xi8>, %b: memref<?xi8>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i8
+  %false = arith.constant false
+  metate.range (%i) = (%c1) to (%n) {
+    %after = arith.addi %i, %c1 : index
+    %x = memref.load %a[%i] : memref<?xi8>
+    %is = arith.cmpi eq, %x, %one : i8
+    %r = scf.if %is -> (i1) {
+      %own = memref.load %a[%after] : memref<?xi8>
+      %alive = arith.cmpi eq, %own, %one : i8
+      scf.yield %alive : i1
+    } else {
+      scf.yield %false : i1
+    }
+    %v = arith.extui %r : i1 to i8
+    memref.store %v, %b[%i] : memref<?xi8>
+    metate.yield
+  }
+  metate.return
+}
