@@ -230,3 +230,37 @@ def test_derivatives():
     assert y.grad.to_numpy().tolist() == [3] * 8
     with pytest.raises(ti.MetateError, match=r"has no derivative|needs what was there"):
         anywhere.grad()
+
+
+def test_exchanges_of_one_kind_in_several_tasks():
+    """The same numbers are expected and desired before a loop, in it and behind it."""
+    x, y, at = ti.field(ti.i32, 8), ti.field(ti.i32, 8), ti.field(ti.i32, 64)
+
+    @ti.kernel
+    def run(expected: ti.i32, desired: ti.i32):
+        x[1] = 3
+        ti.atomic_compare_exchange(x[0], expected, desired)
+        for i in range(64):
+            ti.atomic_compare_exchange(y[at[i]], expected, desired)
+        ti.atomic_compare_exchange(x[2], expected, desired)
+
+    y.fill(7)
+    y[0] = 0
+    run(0, 5)
+    assert x.to_numpy().tolist() == [5, 3, 5, 0, 0, 0, 0, 0]
+    assert y.to_numpy().tolist() == [5] + [7] * 7
+
+
+def test_a_sum_stays_before_the_exchange_behind_it():
+    """In whatever order iterations come, each ends with its exchange."""
+    x, v = ti.field(ti.i32, 128), ti.field(ti.i32, (128, 100))
+    v.fill(1)
+
+    @ti.kernel
+    def run():
+        for i, k in v:
+            x[i] += v[i, k]
+            ti.atomic_exchange(x[i], 0)
+
+    run()
+    assert not x.to_numpy().any()

@@ -254,3 +254,53 @@ def test_what_has_no_derivative():
     v.grad.fill(1)
     apart.grad()
     assert x.grad.to_numpy().tolist() == [3] * N
+
+
+@pytest.mark.parametrize("type_", [ti.f32, quant.fixed(8, max_value=2.0), quant.float(5, 10)], ids=["f32", "fixed", "float"])
+def test_cells_that_are_not_there_stay_away(type_):
+    x, y, cells = ti.field(type_, needs_grad=True), plain(16), ti.field(ti.i32, ())
+    ti.root.pointer(ti.i, 4).dense(ti.i, 4).place(x)
+    ti.root.lazy_grad()
+
+    @ti.kernel
+    def run():
+        for i in range(16):
+            y[i] = 3.0 * x[15 - i]
+
+    @ti.kernel
+    def count():
+        for _ in x:
+            cells[None] += 1
+
+    x[1] = 1.0
+    run()
+    y.grad.fill(1)
+    run.grad()
+    count()
+    assert cells[None] == 4
+    assert x.grad.to_numpy().tolist() == [3.0] * 4 + [0.0] * 12
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_constants_that_are_overwritten(shared):
+    """What the derivative needs of a constant is what was there, also where a vector's components are stored together."""
+    w, loss, v = plain(4), plain(()), ti.Vector.field(2, quant.float(5, 10))
+    word = ti.BitpackedFields(max_num_bits=32)
+    word.place(v, shared_exponent=shared)
+    ti.root.dense(ti.i, 4).place(word)
+
+    @ti.kernel
+    def run():
+        for i in w:
+            loss[None] += w[i] * v[i].x
+        for i in w:
+            v[i] = [8.0, 8.0]
+
+    for i in range(4):
+        v[i] = [2.0, 1.0]
+    w.fill(1)
+    with ti.ad.Tape(loss):
+        run()
+    assert w.grad.to_numpy().tolist() == [2.0] * 4
+    with pytest.raises(ti.MetateError, match="needs what was there before"):
+        run.grad()

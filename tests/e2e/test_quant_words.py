@@ -367,3 +367,57 @@ def test_scatters_into_words(options, n=96, m=5000):
     assert (four.to_numpy() == exact % 16).all()
     texts = [remark.text for remark in sums.report(at, by).remarks if remark.subject == "atomics" and remark.outcome == "done"]
     assert any("a copy of its own" in text for text in texts) == ("private_reductions" not in options)
+
+
+#  -- what a condition keeps from all elements of a word -------------------------------------------
+
+
+def bits(rows=8):
+    x = ti.field(quant.int(1, False))
+    ti.root.dense(ti.ij, (rows, 4)).quant_array(ti.j, 64, max_num_bits=64).place(x)
+    return x
+
+
+def test_a_place_that_no_element_asks_for_is_not_touched():
+    x, y, at = bits(), bits(), ti.field(ti.i32, 8)
+
+    @ti.kernel
+    def store(by: ti.i32):
+        for i, j in ti.ndrange(8, 256):
+            if x[i, j] == 1:
+                y[i + by, j] = 1
+
+    @ti.kernel
+    def count(a: ti.types.ndarray(ti.i32, 1)):
+        for i in range(8):
+            k = at[i]
+            for j in range(256):
+                if x[i, j] == 1:
+                    a[k] += 1
+
+    store(1 << 26)  # nothing is stored: no row is there
+    x[3, 5] = 1
+    store(1)
+    assert np.argwhere(y.to_numpy()).tolist() == [[4, 5]]
+    at.from_numpy(np.array([0, 1 << 30, 1 << 30, 2, 1 << 30, 0, 0, 0], np.int32)[[0, 1, 2, 3, 4, 1, 1, 1]])
+    counts = np.zeros(4, np.int32)
+    count(counts)
+    assert counts.tolist() == [0, 0, 1, 0]
+
+
+def test_a_turn_sees_what_turns_before_it_have_added():
+    x, y, count, at = bits(4), bits(4), ti.field(ti.i32, 4), ti.field(ti.i32, 4)
+
+    @ti.kernel
+    def run():
+        for i in range(4):
+            k = at[i]
+            for j in range(256):
+                y[i, j] = ti.select(count[k] > 10, 1, 0)
+                count[k] += ti.cast(x[i, j], ti.i32)
+
+    at.from_numpy(np.array([2, 0, 3, 1], np.int32))
+    x.fill(1)
+    run()
+    assert y.to_numpy().sum(axis=1).tolist() == [245] * 4
+    assert count.to_numpy().tolist() == [256] * 4

@@ -88,29 +88,6 @@ Value numberAt(ArrayRef<KnownNumber> known, const NumberPlace &place) {
   return Value();
 }
 
-/// The least and the greatest that a coordinate is, which is a variable of constant bounds and a constant; nullopt: it is not known.
-std::optional<std::pair<int64_t, int64_t>> boundsOf(Value coordinate) {
-  LinearForm form = LinearForm::of(coordinate);
-  if (form.terms.empty())
-    return std::pair(form.constant, form.constant);
-  auto variable = dyn_cast<BlockArgument>(form.terms.front().first);
-  if (!variable || form.terms.size() != 1 || form.terms.front().second != 1)
-    return std::nullopt;
-  Operation *loop = variable.getOwner()->getParentOp();
-  unsigned axis = variable.getArgNumber();
-  std::optional<int64_t> lower, upper;
-  if (auto range = dyn_cast<RangeOp>(loop)) {
-    lower = getConstantIntValue(range.getLower()[axis]);
-    upper = getConstantIntValue(range.getUpper()[axis]);
-  } else if (auto serial = dyn_cast<scf::ForOp>(loop); serial && axis == 0) {
-    lower = getConstantIntValue(serial.getLowerBound());
-    upper = getConstantIntValue(serial.getUpperBound());
-  }
-  if (!lower || !upper)
-    return std::nullopt;
-  return std::pair(*lower + form.constant, *upper - 1 + form.constant);
-}
-
 /// Is the number in a cell that is always there, whatever the turn?
 bool isInside(Operation *read) {
   auto load = dyn_cast<LoadOp>(read);
@@ -119,8 +96,7 @@ bool isInside(Operation *read) {
   TreePath path = CellAccess::from(load).resolve();
   return llvm::all_of(llvm::zip(load.getCoordinates(), path.extents), [](auto pair) {
     auto [coordinate, extent] = pair;
-    auto bounds = boundsOf(coordinate);
-    return bounds && bounds->first >= 0 && bounds->second < extent;
+    return LinearForm::of(coordinate).isWithin(extent);
   });
 }
 

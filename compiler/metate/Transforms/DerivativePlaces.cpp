@@ -125,6 +125,28 @@ std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
   return std::nullopt;
 }
 
+SmallVector<MemoryAccess, 1> MemoryAccess::allOf(Operation *op) {
+  SmallVector<MemoryAccess, 1> all;
+  if (std::optional<MemoryAccess> access = of(op))
+    all.push_back(*access);
+  auto together = dyn_cast<StoreSharedOp>(op);
+  auto update = dyn_cast<UpdateOp>(op);
+  if (!together && !update)
+    return all;
+  auto cell = cast<CellOpInterface>(op);
+  Value written = together ? together.getValues().front() : update.getValue();
+  for (PlaceAttr place : sharersOf(cast<TreeType>(cell.getTree().getType()), cell.getPath()))
+    if (together || place.getName() != update.getPath())
+      all.push_back({op, cell.getTree(), place.getName(), cell.getCellCoordinates(),
+                     op->getOperands().take_front(0), written, Value(), std::nullopt});
+  return all;
+}
+
+Operation *MemoryAccess::inMemory() const {
+  auto decode = dyn_cast<DecodeOp>(op);
+  return decode ? decode.getBits().getDefiningOp() : op;
+}
+
 bool MemoryAccess::isLeast() const {
   using enum arith::AtomicRMWKind;
   return combined == minnumf || combined == minimumf;

@@ -33,6 +33,10 @@ struct MemoryAccess {
 
   /// nullopt: the operation accesses no member and no array. Local variables are neither.
   static std::optional<MemoryAccess> of(mlir::Operation *op);
+  /// All that it does: a write of one of the floats that share an exponent writes the others as well.
+  static llvm::SmallVector<MemoryAccess, 1> allOf(mlir::Operation *op);
+  /// The operation on a cell or element itself: of a quantised number that is read, the load.
+  mlir::Operation *inMemory() const;
   bool reads() const { return bool(result); }
   bool writes() const { return bool(written); }
   bool isSum() const { return combined == mlir::arith::AtomicRMWKind::addf; }

@@ -23,9 +23,9 @@ class Cutter {
 public:
   explicit Cutter(KernelOp kernel) : kernel(kernel), body(kernel.getBody().front()) {
     kernel.walk([&](Operation *op) {
-      std::optional<MemoryAccess> access = MemoryAccess::of(op);
-      if (access && access->writes())
-        written.insert({access->base, access->path});
+      for (const MemoryAccess &access : MemoryAccess::allOf(op))
+        if (access.writes())
+          written.insert({access.base, access.path});
     });
     for (Operation &op : body.without_terminator())
       if (isStatement(op)) {
@@ -129,15 +129,16 @@ std::vector<PartAccesses> KernelParts::accesses(KernelOp kernel) const {
     PartAccesses &part = found.emplace_back();
     for (Operation *statement : statements)
       statement->walk([&](Operation *op) {
-        std::optional<MemoryAccess> access = MemoryAccess::of(op);
-        auto argument = access ? dyn_cast<BlockArgument>(access->base) : BlockArgument();
-        if (!argument || isLocalArray(kernel, argument))
-          return;
-        PartAccesses::Place place(argument.getArgNumber(), access->path.str());
-        if (access->reads())
-          part.read.push_back(place);
-        if (access->writes())
-          part.written.push_back(place);
+        for (const MemoryAccess &access : MemoryAccess::allOf(op)) {
+          auto argument = dyn_cast<BlockArgument>(access.base);
+          if (!argument || isLocalArray(kernel, argument))
+            continue;
+          PartAccesses::Place place(argument.getArgNumber(), access.path.str());
+          if (access.reads())
+            part.read.push_back(place);
+          if (access.writes())
+            part.written.push_back(place);
+        }
       });
   }
   return found;

@@ -119,6 +119,19 @@ std::optional<std::pair<int64_t, int64_t>> metate::boundsOf(Value variable) {
   return std::pair(least.getSExtValue(), end.getSExtValue());
 }
 
+bool LinearForm::isWithin(int64_t extent) const {
+  int64_t least = constant, greatest = constant;
+  for (auto [term, coefficient] : terms) {
+    auto bounds = boundsOf(term);
+    if (!bounds || bounds->first >= bounds->second)
+      return false;
+    int64_t first = coefficient * bounds->first, last = coefficient * (bounds->second - 1);
+    least += std::min(first, last);
+    greatest += std::max(first, last);
+  }
+  return least >= 0 && greatest < extent;
+}
+
 std::optional<std::pair<LinearForm, LinearForm>> LinearForm::divide(int64_t divisor) const {
   LinearForm quotient, rest;
   rest.constant = ((constant % divisor) + divisor) % divisor;

@@ -32,6 +32,8 @@ struct LinearForm {
   LinearForm plus(int64_t shift) const;
   /// Adds coefficient * value.
   void add(mlir::Value value, int64_t coefficient);
+  /// Is it at least 0 and less than the extent, in all turns of loops with constant bounds that it names?
+  bool isWithin(int64_t extent) const;
   /// What is left of one without another.
   LinearForm minus(const LinearForm &other) const;
   /// Its value, computed anew.

@@ -32,6 +32,7 @@ struct Offload : metate::impl::OffloadBase<Offload> {
     // What only counts cells changes nothing, and gives one number in any order.
     if (deterministic && !getOperation().getSymName().ends_with(METATE_SLICE_SUFFIX))
       setMark(getOperation(), mark::deterministic);
+    exchangesToUsers();
     for (ForEachOp loop :
          llvm::make_early_inc_range(getOperation().getBody().front().getOps<ForEachOp>()))
       lowerLoop(loop);
@@ -44,6 +45,19 @@ struct Offload : metate::impl::OffloadBase<Offload> {
   }
 
 private:
+  /// What is expected and desired stands beside the atomic operation: tasks hand on numbers.
+  void exchangesToUsers() {
+    SmallVector<ExchangeIfOp> exchanges;
+    getOperation().walk([&](ExchangeIfOp op) { exchanges.push_back(op); });
+    for (ExchangeIfOp exchange : exchanges) {
+      for (OpOperand &use : llvm::make_early_inc_range(exchange->getUses())) {
+        OpBuilder builder(use.getOwner());
+        use.set(cast<ExchangeIfOp>(builder.clone(*exchange)).getValue());
+      }
+      exchange.erase();
+    }
+  }
+
   static void remark(Operation &task) {
     if (auto cells = dyn_cast<CellsOp>(task)) {
       StringRef path = cells.getLevel().split('@').first;

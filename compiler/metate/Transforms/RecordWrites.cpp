@@ -28,12 +28,13 @@ struct RecordWrites : metate::impl::RecordWritesBase<RecordWrites> {
       return;
     for (auto [site, op] : llvm::enumerate(writes)) {
       OpBuilder builder(op->getContext());
-      std::optional<MemoryAccess> access = MemoryAccess::of(op);
-      if (access && numbers.has(access->base)) {
-        if (access->combined && isMutant(Mutant::AdditionUnnumbered))
+      SmallVector<MemoryAccess, 1> accesses = MemoryAccess::allOf(op);
+      if (!accesses.empty() && numbers.has(accesses.front().base)) {
+        if (accesses.front().combined && isMutant(Mutant::AdditionUnnumbered))
           continue;
         builder.setInsertionPointAfter(op);
-        numbers.note(builder, *access, int64_t(site));
+        for (const MemoryAccess &access : accesses)
+          numbers.note(builder, access, int64_t(site));
         ++recorded;
       } else if (auto gone = dyn_cast<DeactivateOp>(op); gone && numbers.has(gone.getTree())) {
         if (isMutant(Mutant::DeactivationUnnumbered))

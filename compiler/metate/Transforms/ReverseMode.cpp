@@ -280,8 +280,9 @@ LogicalResult ReverseMode::reverseAccess(const MemoryAccess &access) {
 
 /// May what is read be of a cell that is not there? Its own cell is, in a loop over cells, and one that is written.
 static bool mayBeInactive(const MemoryAccess &access) {
-  auto load = dyn_cast<LoadOp>(access.op);
-  return load && CellAccess::of(load)->resolve().lastActivity() >= 0 && !isAtOwnCell(load);
+  auto load = dyn_cast<CellOpInterface>(access.inMemory());
+  return load && isa<LoadOp, LoadSharedOp>(*load) &&
+         CellAccess::from(load).resolve().lastActivity() >= 0 && !isAtOwnCell(load);
 }
 
 /// To what was read. A cell that is not there is a constant, and must not come into being: loops over cells would visit it.

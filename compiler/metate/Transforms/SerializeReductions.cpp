@@ -176,7 +176,7 @@ private:
     Target target = writeOf(atomic)->first;
     return !walkWithCalls(loop, [&](Operation *op) {
               bool isOther = !isa<AtomicOp, memref::AtomicRMWOp>(op) || op->getParentOp() != loop ||
-                             !op->use_empty();
+                             !op->use_empty() || !startOf(op);
               bool names =
                   llvm::is_contained(op->getOperands(), target.first) && !isa<memref::DimOp>(op);
               if (auto access = CellAccess::of(op); access && names)

@@ -491,6 +491,7 @@ bool SlicedBody::writeIf(scf::IfOp op) {
   if (condition.kind != Number::Same) {
     Value holds = condition.planes.bits.empty() ? at.zeros() : condition.planes.bits[0],
           before = mask;
+    bool wasConditional = std::exchange(isConditional, true);
     for (int side : {0, 1}) {
       if (!sides[side])
         continue;
@@ -501,6 +502,7 @@ bool SlicedBody::writeIf(scf::IfOp op) {
           return false;
     }
     mask = before;
+    isConditional = wasConditional;
     for (OpOperand &yielded :
          op.getNumResults() ? op.thenYield()->getOpOperands() : MutableArrayRef<OpOperand>())
       if (!writeChoice(*choiceOf(yielded)))
@@ -658,8 +660,35 @@ bool SlicedBody::writeSum(Operation *op) {
     return true; // it adds nothing
   IRMapping own = mapping;
   own.map(value, sum);
-  builder.clone(*op, own);
+  bool isSafe = op->hasAttr(mark::reduction); // a variable of the task
+  if (cell) {
+    TreePath path = CellAccess::of(op)->resolve();
+    isSafe |= llvm::all_of(llvm::zip(cell.getCoordinates(), path.extents), [&](auto pair) {
+      return isWithin(std::get<0>(pair), std::get<1>(pair));
+    });
+  }
+  whereAny(isSafe, [&] { builder.clone(*op, own); });
   return true;
+}
+
+bool SlicedBody::isWithin(Value coordinate, int64_t extent) const {
+  LinearForm form = LinearForm::of(coordinate);
+  if (form.coefficient(variable) == 0)
+    return form.isWithin(extent);
+  LinearForm rest = form.without(variable);
+  return begin && end && form.coefficient(variable) == 1 && rest.plus(*begin).isWithin(extent) &&
+         rest.plus(*end - 1).isWithin(extent);
+}
+
+/// A place of which no element asks may be nowhere: nothing touches it then. `isSafe`: it is there.
+void SlicedBody::whereAny(bool isSafe, llvm::function_ref<void()> write) {
+  if (isSafe || !isConditional)
+    return write();
+  Value isAny = arith::CmpIOp::create(builder, at.loc, arith::CmpIPredicate::ne, mask, at.zeros());
+  auto branch = scf::IfOp::create(builder, at.loc, isAny, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  write();
 }
 
 bool SlicedBody::writeStore(StoreOp op) {
@@ -679,16 +708,21 @@ bool SlicedBody::writeStore(StoreOp op) {
   SmallVector<Value> coordinates = coordinatesOf(op, *access, 0);
   mask = where;
   Value tree = mapping.lookupOrDefault(op.getTree());
-  if (where) {
-    Value kept = where;
-    for (unsigned k = 1; k < access->bits; ++k)
-      kept = at.wordLogic("or", kept, at.shifted(where, k, /*left=*/true));
-    Value old =
-        LoadWordOp::create(builder, at.loc, word.getType(), tree, op.getPath(), coordinates);
-    Value changed = arith::XOrIOp::create(builder, at.loc, old, word);
-    changed = arith::AndIOp::create(builder, at.loc, changed, kept);
-    word = arith::XOrIOp::create(builder, at.loc, old, changed);
-  }
-  StoreWordOp::create(builder, at.loc, word, tree, op.getPath(), coordinates, op.getActive());
+  bool isSafe = llvm::all_of(llvm::zip(op.getCoordinates(), access->path.extents), [&](auto pair) {
+    return isWithin(std::get<0>(pair), std::get<1>(pair));
+  });
+  whereAny(isSafe, [&] {
+    if (where) {
+      Value kept = where;
+      for (unsigned k = 1; k < access->bits; ++k)
+        kept = at.wordLogic("or", kept, at.shifted(where, k, /*left=*/true));
+      Value old =
+          LoadWordOp::create(builder, at.loc, word.getType(), tree, op.getPath(), coordinates);
+      Value changed = arith::XOrIOp::create(builder, at.loc, old, word);
+      changed = arith::AndIOp::create(builder, at.loc, changed, kept);
+      word = arith::XOrIOp::create(builder, at.loc, old, changed);
+    }
+    StoreWordOp::create(builder, at.loc, word, tree, op.getPath(), coordinates, op.getActive());
+  });
   return true;
 }

@@ -30,11 +30,11 @@ struct ElementAccess {
 /// Computes the body at all elements of a word.
 class SlicedBody {
 public:
-  /// `word`: its number along the loop, an index; `first`: that of its first element. `end`: of the variable, where it is known.
+  /// `word`: its number along the loop, an index; `first`: that of its first element. `begin`, `end`: of the variable, where they are known.
   SlicedBody(PlaneBuilder planes, mlir::Value variable, mlir::Value word, mlir::Value first,
-             std::optional<int64_t> end)
+             std::optional<int64_t> begin, std::optional<int64_t> end)
       : at(planes), builder(planes.builder), variable(variable), word(word), first(first),
-        end(end) {}
+        begin(begin), end(end) {}
 
   /// Writes the body, a block without its end, at the builder's place. False: something in it is no small integers; what was written until then is to be
   /// erased.
@@ -87,6 +87,8 @@ private:
   bool isLeftAsSum(mlir::Value value);
   std::optional<PlaneSum> sumOf(const Number &number);
   bool setSum(mlir::Value result, PlaneSum sum);
+  bool isWithin(mlir::Value coordinate, int64_t extent) const;
+  void whereAny(bool isSafe, llvm::function_ref<void()> write);
   bool setPlanes(mlir::Value result, std::optional<Planes> planes);
   mlir::Value toIndex(mlir::Value integer);
   llvm::SmallVector<mlir::Value> coordinatesOf(CellOpInterface op, const ElementAccess &access,
@@ -96,10 +98,11 @@ private:
   PlaneBuilder at;
   mlir::OpBuilder &builder;
   mlir::Value variable, word, first;
-  std::optional<int64_t> end;
+  std::optional<int64_t> begin, end;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, Number> numbers;
-  mlir::Value mask; ///< the elements for which what is written runs; null: all
+  mlir::Value mask;           ///< the elements for which what is written runs; null: all
+  bool isConditional = false; ///< it may be none of them
   llvm::StringRef why;
 };
 

@@ -116,10 +116,10 @@ static InFlightDiagnostic &operator<<(InFlightDiagnostic &diagnostic, FileLineCo
 
 /// A statement that deactivates the cell of a read, in the read's own or in one behind it; nullptr: there is none.
 static Operation *deactivationBehind(KernelOp kernel, const MemoryAccess &read) {
-  auto cell = dyn_cast<LoadOp>(read.op);
-  if (!cell)
+  auto cell = dyn_cast<CellOpInterface>(read.inMemory());
+  if (!cell || !isa<LoadOp, LoadSharedOp>(*cell))
     return nullptr;
-  TreePath path = CellAccess::of(cell)->resolve();
+  TreePath path = CellAccess::from(cell).resolve();
   Operation *found = nullptr;
   for (Operation *next = kernel.getBody().front().findAncestorOpInBlock(*read.op); next && !found;
        next = next->getNextNode())
@@ -174,16 +174,15 @@ std::optional<ReadStates> ReadStates::of(KernelOp kernel, const CombinedPlaces &
                                          const NeededValues &needed, bool reports) {
   llvm::MapVector<std::pair<Value, StringRef>, ReadPlace> places;
   kernel.walk([&](Operation *op) {
-    std::optional<MemoryAccess> access = MemoryAccess::of(op);
-    if (!access)
-      return;
-    // The kernel's own statements read what it keeps for itself while that is written again, in order.
-    bool isReplayed = isLocalArray(kernel, access->base) && isa<KernelOp>(op->getParentOp());
-    ReadPlace &place = places[{access->base, access->path}];
-    if (access->writes())
-      place.writes.push_back(*access);
-    else if (needed.isNeeded(access->result) && !isReplayed)
-      place.reads.push_back(*access);
+    for (const MemoryAccess &access : MemoryAccess::allOf(op)) {
+      // The kernel's own statements read what it keeps for itself while that is written again, in order.
+      bool isReplayed = isLocalArray(kernel, access.base) && isa<KernelOp>(op->getParentOp());
+      ReadPlace &place = places[{access.base, access.path}];
+      if (access.writes())
+        place.writes.push_back(access);
+      else if (needed.isNeeded(access.result) && !isReplayed)
+        place.reads.push_back(access);
+    }
   });
   ReadStates states;
   auto refuse = [&](const MemoryAccess &read, StringRef what, Operation *writer) {

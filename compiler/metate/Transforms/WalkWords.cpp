@@ -150,8 +150,12 @@ private:
           Target read =
               cell ? Target(cell.getTree(), cell.getPath()) : Target(array.getMemRef(), "");
           OperandRange at = cell ? cell.getCoordinates() : array.getIndices();
+          // Each turn has a place of its own only where the variable tells places apart.
+          bool isOwn = llvm::any_of(at, [&](Value coordinate) {
+            return LinearForm::of(coordinate).coefficient(loop.variable()) != 0;
+          });
           bool isOther = llvm::any_of(writes, [&](auto &write) {
-            return write.first == read && !llvm::equal(write.second, at);
+            return write.first == read && !(isOwn && llvm::equal(write.second, at));
           });
           return isOther ? WalkResult::interrupt() : WalkResult::advance();
         })
@@ -206,7 +210,7 @@ private:
     if (!isWhole && !isMutant(Mutant::BorderWordWhole))
       limits = Limits{lower, upper};
     bool isSliced =
-        !words.neverSliced && writeSliced(builder, loop, words, element, start, limits, end);
+        !words.neverSliced && writeSliced(builder, loop, words, element, start, limits, first, end);
     if (!isSliced && words.onlySliced) { // as it was
       while (&body.front() != terminator)
         terminator->getPrevNode()->erase();
@@ -354,11 +358,13 @@ private:
   /// All elements of the word that begins at `start`, on planes of bits. False, and nothing is written: something in the body is no
   /// small integer.
   bool writeSliced(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
-                   Value start, std::optional<Limits> limits, std::optional<int64_t> end) {
+                   Value start, std::optional<Limits> limits, std::optional<int64_t> begin,
+                   std::optional<int64_t> end) {
     Location loc = loop.op->getLoc();
     Operation *anchor = &*builder.getInsertionPoint(), *previous = anchor->getPrevNode();
     Value word = getConstantIntValue(start) ? start : Value(loop.variable()); // the only one is 0
-    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), word, start, end);
+    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), word, start, begin,
+                    end);
     if (limits)
       body.limit(limits->lower, limits->upper);
     bool isSliced = body.write(element), isOwn = isSliced && ownsWords(loop.op);

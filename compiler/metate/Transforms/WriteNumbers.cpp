@@ -13,8 +13,8 @@ using namespace metate;
 SmallVector<Operation *> metate::numberedWrites(KernelOp kernel) {
   SmallVector<Operation *> found;
   kernel.walk([&](Operation *op) {
-    std::optional<MemoryAccess> access = MemoryAccess::of(op);
-    if (access ? access->writes() : isa<DeactivateOp>(op))
+    auto writes = [](const MemoryAccess &access) { return access.writes(); };
+    if (llvm::any_of(MemoryAccess::allOf(op), writes) || isa<DeactivateOp>(op))
       found.push_back(op);
   });
   return found;
