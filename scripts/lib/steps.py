@@ -13,8 +13,8 @@ PYTHON = str(ROOT / ".venv" / "bin" / "python")
 RUFF = str(ROOT / ".venv" / "bin" / "ruff")
 CORES = str(os.cpu_count() or 1)
 BUDGET = 3500  # CPU seconds of the suite; 2400 are 20 minutes on two cores
-# Without those that run each kernel in the interpreter themselves, or none.
-NOT_INTERPRETED = ("test_trees.py", "test_stage_dumps.py")
+# Without those that run each kernel in the interpreter themselves, or none, or test the host's copies of many cells.
+NOT_INTERPRETED = ("test_trees.py", "test_stage_dumps.py", "test_transfers.py")
 INTERPRETED = ("tests/e2e", "tests/compat", *(f"--ignore=tests/e2e/{name}" for name in NOT_INTERPRETED))
 DIFFERENTIAL = "tests/differential/test_differential.py"
 

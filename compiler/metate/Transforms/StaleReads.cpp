@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Transforms/StaleReads.h"
 #include "metate/Dialect/Place.h"
+#include "metate/Dialect/Quant.h"
 #include "metate/Dialect/Tree.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Transforms/CellAccess.h"
