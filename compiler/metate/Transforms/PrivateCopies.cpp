@@ -30,6 +30,9 @@ using namespace metate;
 namespace {
 constexpr int64_t mostPieces = 16;
 
+/// Of a piece, to each number that shares a word: what it adds there without copies is a loop of compare-and-exchange.
+constexpr int64_t addsPerPacked = 2;
+
 /// Where sizes are known at launch only: the pool of all copies.
 constexpr int64_t poolOfUnknown = 2 << 20;
 
@@ -56,16 +59,18 @@ public:
     for (ScatterCells &cells : groupCells(targets))
       groups.push_back({std::move(cells), {}});
     bytes = at.index(0);
-    Value elements = at.index(0);
+    Value wanted = at.index(0);
     for (Group &group : groups) {
       addShape(group);
       group.offset = bytes;
-      elements = at.add(elements, at.multiply(group.count, group.cells.padded()));
+      bool isPacked = bool(group.cells.first().stored);
+      int64_t least = isPacked ? std::min(perCell, addsPerPacked) : perCell;
+      wanted = at.add(wanted, at.multiply(group.count, group.cells.padded() * least));
       Value size = at.multiply(group.count, group.cells.bytes());
       bytes = at.add(bytes, at.multiply(at.divide(at.add(size, 63), 64), 64));
     }
     isKnown = bool(getConstantIntValue(bytes));
-    decide(elements, perCell, leastAdds, mostBytes);
+    decide(wanted, leastAdds, mostBytes);
   }
 
   /// None or one: the loop stays as it is.
@@ -91,7 +96,7 @@ private:
   }
 
   /// A piece adds so often to a cell that filling and combining its copy does not matter.
-  void decide(Value elements, int64_t perCell, int64_t leastAdds, int64_t mostBytes) {
+  void decide(Value addsOfPiece, int64_t leastAdds, int64_t mostBytes) {
     Value iterations = at.index(1);
     for (auto [lower, upper] : llvm::zip(range.getLower(), range.getUpper()))
       iterations = at.multiply(iterations, at.greatest(at.subtract(upper, lower), at.index(0)));
@@ -99,7 +104,7 @@ private:
     for (const Group &group : groups)
       addsOfIteration += group.cells.addsOfIteration(range);
     Value adds = at.multiply(iterations, addsOfIteration);
-    Value each = at.greatest(at.multiply(elements, perCell), at.index(leastAdds));
+    Value each = at.greatest(addsOfPiece, at.index(leastAdds));
     Value wanted = at.divide(adds, at.greatest(each, at.index(1)));
     Value rows = at.subtract(range.getUpper()[0], range.getLower()[0]);
     wanted = at.least(at.least(wanted, rows), at.index(mostPieces));
