@@ -1,6 +1,7 @@
 //===- DerivativePlaces.cpp - where derivatives are -------------*- C++ -*-===//
 #include "metate/Transforms/DerivativePlaces.h"
 #include "metate/Dialect/Quant.h"
+#include "metate/Transforms/PlainAtomics.h"
 #include "metate/Transforms/SameCell.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -24,25 +25,6 @@ static Value decodedOf(Value bits) {
     if (isa<DecodeOp>(user))
       return user->getResult(0);
   return bits;
-}
-
-/// What an operation on counts of a fixed number is on numbers.
-static arith::AtomicRMWKind kindOfNumbers(arith::AtomicRMWKind kind, Value number) {
-  using enum arith::AtomicRMWKind;
-  if (!isa<FloatType>(number.getType()))
-    return kind;
-  switch (kind) {
-  case addi:
-    return addf;
-  case mins:
-  case minu:
-    return minnumf;
-  case maxs:
-  case maxu:
-    return maxnumf;
-  default:
-    return kind;
-  }
 }
 
 bool MemoryAccess::isQuantised() const {
@@ -105,7 +87,7 @@ std::optional<MemoryAccess> MemoryAccess::of(Operation *op) {
                         atomic.getComponents(),
                         written,
                         decodedOf(atomic.getOld()),
-                        kindOfNumbers(atomic.getKind(), written)};
+                        kindOfNumbers(atomic.getKind(), written.getType())};
   }
   if (auto load = dyn_cast<memref::LoadOp>(op); load && !isLocal(load.getMemRef()))
     return MemoryAccess{op, load.getMemRef(), "", load.getIndices(), none,

@@ -229,9 +229,9 @@ private:
       Value old = DecodeOp::create(builder, loc, atomic.getOld(), type);
       Value by = encoded(atomic.getValue());
       if (by && atomic.getKind() == arith::AtomicRMWKind::assign)
-        value = by;
+        value = by; // whether it is stored or not
       else if (by)
-        value = changed(kindOfValues(atomic.getKind(), *format), old, by);
+        value = changed(kindOfNumbers(atomic.getKind(), by.getType()), old, by);
     }
     if (auto together = dyn_cast<StoreSharedOp>(*op))
       for (auto [member, one] : llvm::zip(together.getMembers(), together.getValues()))
@@ -264,21 +264,6 @@ private:
     check.setUnsigned_(isUnsigned);
     check.getValuesMutable().assign(shown);
     ++inserted;
-  }
-
-  /// What an operation on stored integers is on the values.
-  static arith::AtomicRMWKind kindOfValues(arith::AtomicRMWKind kind, const QuantFormat &format) {
-    if (format.kind == QuantFormat::Int)
-      return kind;
-    switch (kind) {
-    case arith::AtomicRMWKind::addi:
-      return arith::AtomicRMWKind::addf;
-    case arith::AtomicRMWKind::mins:
-    case arith::AtomicRMWKind::minu:
-      return arith::AtomicRMWKind::minnumf;
-    default:
-      return arith::AtomicRMWKind::maxnumf;
-    }
   }
 
   /// The cell that holds a list, by coordinates along the axes of the levels above the list.

@@ -36,6 +36,24 @@ Value metate::combinePlain(OpBuilder &builder, Location loc, arith::AtomicRMWKin
   return next;
 }
 
+arith::AtomicRMWKind metate::kindOfNumbers(arith::AtomicRMWKind kind, Type number) {
+  using Kind = arith::AtomicRMWKind;
+  if (!isa<FloatType>(number))
+    return kind;
+  switch (kind) {
+  case Kind::addi:
+    return Kind::addf;
+  case Kind::mins:
+  case Kind::minu:
+    return Kind::minnumf;
+  case Kind::maxs:
+  case Kind::maxu:
+    return Kind::maxnumf;
+  default:
+    return kind;
+  }
+}
+
 TypedAttr metate::neutralOf(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind,
                             Type scalar) {
   using Kind = arith::AtomicRMWKind;

@@ -16,6 +16,9 @@ mlir::Value combinePlain(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::TypedAttr neutralOf(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::arith::AtomicRMWKind kind, mlir::Type scalar);
 
+/// What a kind of operation on the counts of a fixed number is on numbers of that type; of integers it stays.
+mlir::arith::AtomicRMWKind kindOfNumbers(mlir::arith::AtomicRMWKind kind, mlir::Type number);
+
 /// The bits of a number, as an integer of its width.
 mlir::Value bitsOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value number);
 
