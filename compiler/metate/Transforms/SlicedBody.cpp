@@ -24,8 +24,8 @@ bool SlicedBody::write(Block &body) {
   return true;
 }
 
-void SlicedBody::limit(Value lower, Value upper) {
-  Value from = at.before(word, lower), to = at.before(word, upper);
+void SlicedBody::keepLimits() {
+  Value from = at.before(word, limits.lower), to = at.before(word, limits.upper);
   mask = at.logic("and", to, at.inverted(from));
 }
 
@@ -220,6 +220,7 @@ bool SlicedBody::writePlaceCompare(arith::CmpIOp op) {
   // a.value + e compared with b.value: the element's number with what is left of b.value, which no word changes where it can be told.
   IndexBuilder index(builder, at.loc);
   Value limit = toIndex(b.value);
+  std::optional<int64_t> end = getConstantIntValue(limits.upper);
   constexpr int64_t far = std::numeric_limits<int32_t>::max();
   if (a.offset == 0 || (a.offset && end && *end + *a.offset <= far && *a.offset >= -far))
     limit = index.add(limit, -*a.offset);

@@ -27,20 +27,25 @@ struct ElementAccess {
   static std::optional<ElementAccess> of(mlir::Operation *op, mlir::Value variable);
 };
 
+/// Where a loop begins and ends, in elements.
+struct ElementLimits {
+  mlir::Value lower, upper;
+};
+
 /// Computes the body at all elements of a word.
 class SlicedBody {
 public:
-  /// `word`: its number along the loop, an index; `first`: that of its first element. `begin`, `end`: of the variable, where they are known.
+  /// `word`: its number along the loop, an index; `first`: that of its first element. `limits`: the variable's.
   SlicedBody(PlaneBuilder planes, mlir::Value variable, mlir::Value word, mlir::Value first,
-             std::optional<int64_t> begin, std::optional<int64_t> end)
+             ElementLimits limits)
       : at(planes), builder(planes.builder), variable(variable), word(word), first(first),
-        begin(begin), end(end) {}
+        limits(limits) {}
 
   /// Writes the body, a block without its end, at the builder's place. False: something in it is no small integers; what was written until then is to be
   /// erased.
   bool write(mlir::Block &body);
-  /// Only elements from `lower` to below `upper` of the variable are computed.
-  void limit(mlir::Value lower, mlir::Value upper);
+  /// Only elements within the limits are computed; words may have others.
+  void keepLimits();
   llvm::StringRef problem() const { return why; }
 
 private:
@@ -98,7 +103,7 @@ private:
   PlaneBuilder at;
   mlir::OpBuilder &builder;
   mlir::Value variable, word, first;
-  std::optional<int64_t> begin, end;
+  ElementLimits limits;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, Number> numbers;
   mlir::Value mask;           ///< the elements for which what is written runs; null: all

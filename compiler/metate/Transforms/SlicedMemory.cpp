@@ -155,6 +155,8 @@ bool SlicedBody::isWithin(Value coordinate, int64_t extent) const {
   LinearForm form = LinearForm::of(coordinate);
   if (form.coefficient(variable) == 0)
     return form.isWithin(extent);
+  std::optional<int64_t> begin = getConstantIntValue(limits.lower),
+                         end = getConstantIntValue(limits.upper);
   LinearForm rest = form.without(variable);
   return begin && end && form.coefficient(variable) == 1 && rest.plus(*begin).isWithin(extent) &&
          rest.plus(*end - 1).isWithin(extent);

@@ -66,10 +66,8 @@ struct Words {
   unsigned elements() const { return width / bits; }
 };
 
-/// Where a loop begins and ends, in elements.
-struct Limits {
-  Value lower, upper;
-};
+/// How a loop goes now.
+enum class Walked { Not, ByElements, InPlanes };
 
 struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
   void runOnOperation() override {
@@ -87,13 +85,15 @@ struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
       std::optional<Words> words = wordsOf(loop);
       if (!words)
         continue;
-      if (!walk(loop, *words))
+      Walked walked = walk(loop, *words);
+      if (walked == Walked::Not)
         continue;
       for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
         around.insert(parent);
-      ++walked;
+      ++this->walked;
       auto serial = dyn_cast<scf::ForOp>(op);
-      bool isAll = serial && inPlanes.contains(op) && addDimension(serial);
+      // Words that are computed whole do not see one another.
+      bool isAll = serial && walked == Walked::InPlanes && addDimension(serial);
       if (!isAll)
         dropDimension(loop);
     }
@@ -180,10 +180,7 @@ private:
     return true;
   }
 
-  llvm::DenseSet<Operation *>
-      inPlanes; ///< loops whose words are computed whole, each apart from the others
-
-  bool walk(const ElementLoop &loop, const Words &words) {
+  Walked walk(const ElementLoop &loop, const Words &words) {
     int64_t elements = words.elements();
     Location loc = loop.op->getLoc();
     OpBuilder builder(loop.op);
@@ -206,26 +203,25 @@ private:
     IndexBuilder at(builder, loc);
     bool isOnlyWord = isWhole && *first == 0 && *end == elements;
     Value start = isOnlyWord ? at.index(0) : at.multiply(loop.variable(), elements);
-    std::optional<Limits> limits;
-    if (!isWhole && !isMutant(Mutant::BorderWordWhole))
-      limits = Limits{lower, upper};
-    bool isSliced =
-        !words.neverSliced && writeSliced(builder, loop, words, element, start, limits, first, end);
+    ElementLimits limits{lower, upper};
+    bool keepsLimits = !isWhole && !isMutant(Mutant::BorderWordWhole);
+    bool isSliced = !words.neverSliced &&
+                    writeSliced(builder, loop, words, element, start, limits, keepsLimits);
     if (!isSliced && words.onlySliced) { // as it was
       while (&body.front() != terminator)
         terminator->getPrevNode()->erase();
       body.getOperations().splice(body.begin(), element.getOperations());
       loop.lower().set(lower);
       loop.upper().set(upper);
-      return false;
+      return Walked::Not;
     }
-    if (isSliced)
-      inPlanes.insert(loop.op);
-    else
+    if (!isSliced && keepsLimits)
       writeElements(builder, loop, words, element, start, limits);
+    else if (!isSliced)
+      writeAll(builder, loop, words, element, start);
     element.dropAllReferences();
     element.clear();
-    return true;
+    return isSliced ? Walked::InPlanes : Walked::ByElements;
   }
 
   static bool isOneTurn(Value lower, Value upper) {
@@ -358,15 +354,13 @@ private:
   /// All elements of the word that begins at `start`, on planes of bits. False, and nothing is written: something in the body is no
   /// small integer.
   bool writeSliced(OpBuilder &builder, const ElementLoop &loop, const Words &words, Block &element,
-                   Value start, std::optional<Limits> limits, std::optional<int64_t> begin,
-                   std::optional<int64_t> end) {
+                   Value start, ElementLimits limits, bool keepsLimits) {
     Location loc = loop.op->getLoc();
     Operation *anchor = &*builder.getInsertionPoint(), *previous = anchor->getPrevNode();
     Value word = getConstantIntValue(start) ? start : Value(loop.variable()); // the only one is 0
-    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), word, start, begin,
-                    end);
-    if (limits)
-      body.limit(limits->lower, limits->upper);
+    SlicedBody body({builder, loc, words.width, words.bits}, loop.variable(), word, start, limits);
+    if (keepsLimits)
+      body.keepLimits();
     bool isSliced = body.write(element), isOwn = isSliced && ownsWords(loop.op);
     builder.setInsertionPoint(anchor);
     if (isOwn) {
@@ -386,15 +380,13 @@ private:
 
   /// The same one by one; of words that are in the loop with some of their elements, each asks whether it is.
   static void writeElements(OpBuilder &builder, const ElementLoop &loop, const Words &words,
-                            Block &element, Value start, std::optional<Limits> limits) {
+                            Block &element, Value start, ElementLimits limits) {
     Location loc = loop.op->getLoc();
     IndexBuilder at(builder, loc);
-    if (!limits)
-      return writeAll(builder, loop, words, element, start);
     int64_t elements = words.elements();
     Value isWhole = arith::AndIOp::create(
-        builder, loc, at.compare(arith::CmpIPredicate::sle, limits->lower, start),
-        at.compare(arith::CmpIPredicate::sle, at.add(start, elements), limits->upper));
+        builder, loc, at.compare(arith::CmpIPredicate::sle, limits.lower, start),
+        at.compare(arith::CmpIPredicate::sle, at.add(start, elements), limits.upper));
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), isWhole, /*withElse=*/true);
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
     writeAll(builder, loop, words, element, start);
@@ -402,8 +394,8 @@ private:
     auto each = forElements(builder, loc, elements);
     Value number = at.add(start, each.getInductionVar());
     Value isInside = arith::AndIOp::create(
-        builder, loc, at.compare(arith::CmpIPredicate::sle, limits->lower, number),
-        at.compare(arith::CmpIPredicate::slt, number, limits->upper));
+        builder, loc, at.compare(arith::CmpIPredicate::sle, limits.lower, number),
+        at.compare(arith::CmpIPredicate::slt, number, limits.upper));
     auto only = scf::IfOp::create(builder, loc, isInside);
     builder.setInsertionPoint(only.thenBlock()->getTerminator());
     writeElement(builder, loop, element, number);
