@@ -369,6 +369,43 @@ def test_scatters_into_words(options, n=96, m=5000):
     assert any("a copy of its own" in text for text in texts) == ("private_reductions" not in options)
 
 
+def test_particles_add_to_words_block_by_block(n=512, m=60000):
+    """Grids of packed numbers that are too large for copies: iterations in the order of blocks, tiles whose words meet at the edges."""
+    ti.init(threads=4)
+    count, total, four = ti.field(quant.int(12)), ti.field(quant.fixed(14, scale=0.25)), ti.field(quant.int(4, False))
+    packed(32, count, total, level=ti.root.dense(ti.ij, (n, n)))
+    ti.root.dense(ti.ij, (n, n // 8)).quant_array(ti.j, 8, max_num_bits=32).place(four)
+    at, where = ti.Vector.field(2, ti.i32, shape=m), np.random.default_rng(5).integers(0, n - 4, (m, 2)).astype(np.int32)
+    at.from_numpy(where)
+
+    @ti.kernel
+    def members():
+        for k in range(m):
+            for p, q in ti.static(ti.ndrange(3, 3)):
+                count[at[k] + ti.Vector([p, q])] += p + 1
+                total[at[k] + ti.Vector([p, q])] -= 0.25 * (q + 1)
+
+    @ti.kernel
+    def elements():
+        for k in range(m):
+            for p, q in ti.static(ti.ndrange(4, 4)):
+                four[at[k] + ti.Vector([p, q])] += p + q
+
+    exact = [np.zeros((n, n), np.int64) for _ in range(3)]
+    for p, q in np.ndindex(4, 4):
+        place = tuple((where + [p, q]).T)
+        if p < 3 and q < 3:
+            np.add.at(exact[0], place, p + 1)
+            np.add.at(exact[1], place, -(q + 1))
+        np.add.at(exact[2], place, p + q)
+    for kernel in (members, elements):
+        kernel()
+        assert any("in the order of" in remark.text for remark in kernel.report().remarks)
+    assert (count.to_numpy() == exact[0]).all()
+    assert (total.to_numpy() * 4 == exact[1]).all()
+    assert (four.to_numpy() == exact[2] % 16).all()
+
+
 #  -- what a condition keeps from all elements of a word -------------------------------------------
 
 

@@ -21,7 +21,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace metate {
 #define GEN_PASS_DEF_BLENDSTORES
@@ -34,8 +33,6 @@ using namespace metate;
 namespace {
 /// A branch of more operations is not computed for nothing.
 constexpr unsigned mostBlended = 24;
-/// And of more than these not for its results.
-constexpr unsigned mostChosen = 8;
 /// Bodies know few places; looking for each of many would take long.
 constexpr size_t mostKnown = 64;
 
@@ -261,7 +258,7 @@ private:
       for (Block &block : region)
         for (Operation &op : block.without_terminator()) {
           bool isFine = isRead(&op) ? mayReadAlways(&op, known) : isCheap(&op);
-          if (!isFine || ++count > mostChosen)
+          if (!isFine || ++count > mostBlended)
             return false;
           reads += isRead(&op);
         }
@@ -271,6 +268,9 @@ private:
   }
 
   void choose(scf::IfOp branch) {
+    remarkDone(branch, "blend-stores", "conditionals")
+        << "both sides are computed and one is chosen, so that the loop may become vectors: what "
+           "they read is there in each turn";
     for (Region &region : branch->getRegions())
       for (Block &block : region)
         for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))

@@ -59,18 +59,18 @@ public:
     for (ScatterCells &cells : groupCells(targets))
       groups.push_back({std::move(cells), {}});
     bytes = at.index(0);
-    Value wanted = at.index(0);
+    Value addsOfPiece = at.index(0);
     for (Group &group : groups) {
       addShape(group);
       group.offset = bytes;
       bool isPacked = bool(group.cells.first().stored);
       int64_t least = isPacked ? std::min(perCell, addsPerPacked) : perCell;
-      wanted = at.add(wanted, at.multiply(group.count, group.cells.padded() * least));
+      addsOfPiece = at.add(addsOfPiece, at.multiply(group.count, group.cells.padded() * least));
       Value size = at.multiply(group.count, group.cells.bytes());
       bytes = at.add(bytes, at.multiply(at.divide(at.add(size, 63), 64), 64));
     }
     isKnown = bool(getConstantIntValue(bytes));
-    decide(wanted, leastAdds, mostBytes);
+    decide(addsOfPiece, leastAdds, mostBytes);
   }
 
   /// None or one: the loop stays as it is.

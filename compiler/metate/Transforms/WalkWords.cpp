@@ -66,9 +66,6 @@ struct Words {
   unsigned elements() const { return width / bits; }
 };
 
-/// How a loop goes now.
-enum class Walked { Not, ByElements, InPlanes };
-
 struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
   void runOnOperation() override {
     SmallVector<Operation *> loops;
@@ -86,20 +83,23 @@ struct WalkWords : metate::impl::WalkWordsBase<WalkWords> {
       if (!words)
         continue;
       Walked walked = walk(loop, *words);
-      if (walked == Walked::Not)
+      if (walked == Not)
         continue;
       for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
         around.insert(parent);
       ++this->walked;
       auto serial = dyn_cast<scf::ForOp>(op);
       // Words that are computed whole do not see one another.
-      bool isAll = serial && walked == Walked::InPlanes && addDimension(serial);
+      bool isAll = serial && walked == InPlanes && addDimension(serial);
       if (!isAll)
         dropDimension(loop);
     }
   }
 
 private:
+  /// How a loop goes now.
+  enum Walked { Not, ByElements, InPlanes };
+
   /// The words that it writes, each element at its variable; nullopt: it writes none, several kinds, or is not to go by words.
   std::optional<Words> wordsOf(const ElementLoop &loop) {
     if (getOperation().getMayAlias())
@@ -213,7 +213,7 @@ private:
       body.getOperations().splice(body.begin(), element.getOperations());
       loop.lower().set(lower);
       loop.upper().set(upper);
-      return Walked::Not;
+      return Not;
     }
     if (!isSliced && keepsLimits)
       writeElements(builder, loop, words, element, start, limits);
@@ -221,7 +221,7 @@ private:
       writeAll(builder, loop, words, element, start);
     element.dropAllReferences();
     element.clear();
-    return isSliced ? Walked::InPlanes : Walked::ByElements;
+    return isSliced ? InPlanes : ByElements;
   }
 
   static bool isOneTurn(Value lower, Value upper) {

@@ -229,13 +229,12 @@ bool LaneAnalysis::isPossible(Operation &op) {
   if (auto write = dyn_cast<WriteOp>(op))
     return !write.getRelease() && isStored(write.getValue().getType()) &&
            isSame(write.getBlock()) && !isSame(write.getOffset());
-  // Lanes of one vector would wait for a lock that one of them has.
-  if (auto atomic = dyn_cast<RmwOp>(op); atomic &&
-                                         atomic.getKind() == arith::AtomicRMWKind::assign &&
-                                         op.getParentOfType<scf::WhileOp>())
-    return false;
-  if (auto atomic = dyn_cast<RmwOp>(op))
-    return isStored(atomic.getValue().getType()) && isSame(atomic.getBlock());
+  if (auto atomic = dyn_cast<RmwOp>(op)) {
+    // Lanes of one vector would wait for a lock that one of them has.
+    bool mayWait =
+        atomic.getKind() == arith::AtomicRMWKind::assign && op.getParentOfType<scf::WhileOp>();
+    return !mayWait && isStored(atomic.getValue().getType()) && isSame(atomic.getBlock());
+  }
   if (Accumulation::of(op))
     return true;
   if (op.getNumRegions() || !isMemoryEffectFree(&op))
