@@ -370,7 +370,7 @@ def test_scatters_into_words(options, n=96, m=5000):
 
 
 def test_particles_add_to_words_block_by_block(n=512, m=60000):
-    """Grids of packed numbers that are too large for copies: iterations in the order of blocks, tiles whose words meet at the edges."""
+    """Grids of packed numbers, too large for copies: iterations in the order of blocks, tiles whose words meet at the edges."""
     ti.init(threads=4)
     count, total, four = ti.field(quant.int(12)), ti.field(quant.fixed(14, scale=0.25)), ti.field(quant.int(4, False))
     packed(32, count, total, level=ti.root.dense(ti.ij, (n, n)))
