@@ -447,7 +447,9 @@ class Statements(Control, Aggregates, Expressions):
         if not place.type.shape and not place.stored and not n.is_float(place.type.scalar) and self.rng.random() < 0.6:
             # What is there, or in most cases something else.
             op, expected = table.EXCHANGES[1], f"{{{count + 1}}}"
-            kernel, change = f"{expected}, {kernel}", f"if {source.kernel} == {expected}: {change}"
+            # The place is active afterwards, whichever of the two it holds.
+            kept = f"({{{count}}} if {source.kernel} == {expected} else {source.kernel})"
+            kernel, change = f"{expected}, {kernel}", place.twin_write.replace("{v}", kept)
             here = Expr(place.type, place.kernel, place.twin_read, list(place.indices), signless=True)
             operands.append(here if self.rng.random() < 0.5 else self.held(self.value(place.type, 1)))
         self.note(place, True)
