@@ -101,6 +101,9 @@ METATE_API metate_status metate_device_open(const metate_device_hooks *hooks,
 METATE_API metate_status metate_device_open_driver(const char *driver,
                                                    const metate_device_hooks *hooks,
                                                    metate_device **device);
+/* Returns when all that was launched on the device has ended. A launch of a kernel that cannot fail may return before on devices that
+ * work on their own; reading and writing their memory waits as well. A status: what went wrong meanwhile. */
+METATE_API metate_status metate_device_wait(metate_device *device);
 METATE_API metate_status metate_device_describe(const metate_device *device,
                                                 metate_device_info *info);
 /* What launches and their tasks took, told on the thread that launched, when each has ended. Times are nanoseconds of the

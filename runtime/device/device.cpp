@@ -1,5 +1,6 @@
 // Opening, describing and closing devices, and the registry of bound memory.
 #include "device/device.h"
+#include "driver/plugin.h"
 
 #include <cstdio>
 #include <cstring>
@@ -89,7 +90,7 @@ static metate_status findDriver(const char *name, const Driver **found) {
               known, name);
 }
 
-static metate_status open(const char *function, const Driver &driver,
+static metate_status open(const char *function, const Driver &driver, const void *options,
                           const metate_device_hooks &hooks, metate_device **device) {
   METATE_TRY(checkHooks(function, hooks));
   metate_allocator allocator{nullptr, os::allocate, os::deallocate};
@@ -104,7 +105,7 @@ static metate_status open(const char *function, const Driver &driver,
   opened->executor = hooks.executor ? *hooks.executor : metate_executor{};
   opened->sink = hooks.print ? *hooks.print : metate_print_sink{};
   opened->driver = &driver;
-  metate_status status = driver.open(allocator, &opened->machine);
+  metate_status status = driver.open(allocator, options, &opened->machine);
   if (status != METATE_OK) {
     opened->~metate_device();
     allocator.release(allocator.self, opened, sizeof(metate_device), alignof(metate_device));
@@ -125,7 +126,7 @@ metate_status metate_device_open(const metate_device_hooks *hooks, metate_device
   if (!hooks)
     hooks = &none;
   METATE_REQUIRE_STRUCT(hooks);
-  return open(__func__, *drivers[0], *hooks, device);
+  return open(__func__, *drivers[0], nullptr, *hooks, device);
 }
 
 metate_status metate_device_open_driver(const char *driver, const metate_device_hooks *hooks,
@@ -139,7 +140,33 @@ metate_status metate_device_open_driver(const char *driver, const metate_device_
   METATE_REQUIRE_STRUCT(hooks);
   const Driver *found = nullptr;
   METATE_TRY(findDriver(driver, &found));
-  return open(__func__, *found, *hooks, device);
+  return open(__func__, *found, nullptr, *hooks, device);
+}
+
+metate_status metate_device_open_plugin(const Driver *driver, uint64_t version, const void *options,
+                                        const metate_device_hooks *hooks, metate_device **device) {
+  METATE_REQUIRE(driver);
+  METATE_REQUIRE(device);
+  if (version != pluginVersion)
+    return fail(
+        METATE_E_VERSION,
+        "the driver's library is of another version than libmetate: expected %llx, got %llx",
+        show(pluginVersion), show(version));
+  metate_device_hooks none{};
+  none.struct_size = sizeof none;
+  if (!hooks)
+    hooks = &none;
+  METATE_REQUIRE_STRUCT(hooks);
+  return open(driver->name, *driver, options, *hooks, device);
+}
+
+metate_status metate_device_fail(metate_status status, const char *text) {
+  return fail(status, "%s", text);
+}
+
+metate_status metate_device_wait(metate_device *device) {
+  METATE_REQUIRE(device);
+  return device->driver->wait ? device->driver->wait(device->machine) : METATE_OK;
 }
 
 metate_status metate_device_describe(const metate_device *device, metate_device_info *info) {

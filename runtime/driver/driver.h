@@ -1,6 +1,6 @@
 // A driver: what the runtime asks of the machine that a device stands for, as a table of functions. Each driver is a
-// folder beside this file and a line in drivers.cpp. A driver knows formats and the operating system; devices, trees and
-// kernels know drivers through this table only.
+// folder beside this file; the host's is a line in drivers.cpp, others are libraries of their own (plugin.h). A driver knows formats
+// and the operating system; devices, trees and kernels know drivers through this table only.
 //
 // Memory has an address, which kernels get, and a place where the host reaches the same bytes, or none: then the host
 // reads and writes it through the driver alone.
@@ -55,8 +55,9 @@ struct Launch {
 struct Driver {
   const char *name; // as metate_device_open_driver is asked for it
 
-  // The machine; METATE_E_UNSUPPORTED where there is none. The allocator outlives it.
-  metate_status (*open)(const metate_allocator &allocator, void **self);
+  // The machine; METATE_E_UNSUPPORTED where there is none. The allocator outlives it. `options`: the driver's own, of the function
+  // of its library that opens devices; NULL: as it likes.
+  metate_status (*open)(const metate_allocator &allocator, const void *options, void **self);
   void (*close)(void *self);
   // Fills arch, level and name.
   void (*describe)(const void *self, metate_device_info *info);
@@ -87,8 +88,17 @@ struct Driver {
   metate_status (*adopt)(void *self, const Descriptor &descriptor, const metate_entry *entries,
                          Code *code);
   void (*unload)(void *self, Code *code);
-  // Runs a kernel of code without `entries` and returns when it is done: its status.
+  // Runs a kernel of code without `entries`: its status. It returns when the kernel is done, or, of one that cannot fail, once it is
+  // in the device's order: read() and write() wait for it.
   int32_t (*launch)(void *self, const Code &code, const Launch &launch);
+
+  // Do kernels reach these bytes, an argument's, where they are? NULL: all of the process. What they do not reach is copied to the
+  // device's memory for the launch, and back.
+  bool (*reaches)(const void *self, uint64_t address, uint64_t bytes);
+  // Returns when all that was launched has ended, and says what has gone wrong. NULL: launches have ended when they return.
+  metate_status (*wait)(void *self);
+  // Have trees been settled when a launch of code without `entries` ends?
+  bool settles;
 };
 
 // All drivers of this build, ended by NULL.

@@ -245,7 +245,7 @@ private:
     const metate_variant_info &variant = descriptor.variants()[index];
     if (!isText(variant.cpu) || !isText(variant.features) || !isText(variant.triple))
       return corrupt("variant", index, "a string is outside the descriptor");
-    if (variant.format != METATE_FORMAT_SHARED_OBJECT && variant.format != METATE_FORMAT_IN_MEMORY)
+    if (variant.format < METATE_FORMAT_SHARED_OBJECT || variant.format > METATE_FORMAT_GRID)
       return fail(METATE_E_UNSUPPORTED, "module descriptor: variant %u: format %u is unknown",
                   index, variant.format);
     return METATE_OK;

@@ -58,10 +58,10 @@ private:
   os::Lock lock;
 };
 
-metate_status open(const metate_allocator &allocator, void **self) {
+metate_status open(const metate_allocator &allocator, const void *, void **self) {
   auto *machine = new Elsewhere;
   *self = machine;
-  return cpuDriver.open(allocator, &machine->cpu);
+  return cpuDriver.open(allocator, nullptr, &machine->cpu);
 }
 
 void close(void *self) {
@@ -182,8 +182,28 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
 
 extern const Driver elsewhereDriver;
 const Driver elsewhereDriver = {
-    "elsewhere", open, close,   describe, create, reserve, wrap,  release, read,   write,
-    zero,        room, nullptr, nullptr,  judge,  load,    adopt, unload,  launch,
+    .name = "elsewhere",
+    .open = open,
+    .close = close,
+    .describe = describe,
+    .create = create,
+    .reserve = reserve,
+    .wrap = wrap,
+    .release = release,
+    .read = read,
+    .write = write,
+    .zero = zero,
+    .room = room,
+    .discard = nullptr,
+    .scatter = nullptr,
+    .judge = judge,
+    .load = load,
+    .adopt = adopt,
+    .unload = unload,
+    .launch = launch,
+    .reaches = nullptr,
+    .wait = nullptr,
+    .settles = false,
 };
 
 } // namespace metate

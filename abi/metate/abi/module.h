@@ -170,10 +170,18 @@ typedef struct metate_argument_info {
 METATE_STATIC_ASSERT(sizeof(metate_argument_info) == 48 + 8 * METATE_MAX_RANK, "no padding");
 
 /* Machines a payload may be for. */
-enum { METATE_ARCH_X86_64 = 1, METATE_ARCH_AARCH64 = 2 };
+enum {
+  METATE_ARCH_X86_64 = 1,
+  METATE_ARCH_AARCH64 = 2,
+  METATE_ARCH_CUDA = 3,
+  METATE_ARCH_VULKAN = 4,
+  METATE_ARCH_SIMT =
+      5 /* this machine's CPU, invocation by invocation: what tests run devices' code on */
+};
 typedef enum metate_format {
   METATE_FORMAT_SHARED_OBJECT = 1,
-  METATE_FORMAT_IN_MEMORY = 2 /* JIT, static: entries handed in */
+  METATE_FORMAT_IN_MEMORY = 2, /* JIT, static: entries handed in */
+  METATE_FORMAT_GRID = 3       /* a device's: grid.h */
 } metate_format;
 
 /* A feature of that name and "thread" or "address" is no CPU's: the code is instrumented, and runs
@@ -182,7 +190,8 @@ typedef enum metate_format {
 
 typedef struct metate_variant_info {
   uint32_t arch;
-  uint32_t level; /* x86-64: least level 1..4 (v1..v4) the code needs; aarch64: 0 */
+  uint32_t
+      level; /* x86-64: least level 1..4 (v1..v4) the code needs; CUDA: compute capability, 10 * major + minor; others: 0 */
   uint32_t format;
   uint32_t cpu;      /* string: the LLVM name of the CPU compiled for */
   uint32_t features; /* string: comma-separated features beyond the level, LLVM names */

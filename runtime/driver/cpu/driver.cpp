@@ -31,7 +31,7 @@ struct Cpu {
 const Machine &machineOf(const void *self) { return static_cast<const Cpu *>(self)->machine; }
 void *pointer(uint64_t address) { return reinterpret_cast<void *>(uintptr_t(address)); }
 
-metate_status open(const metate_allocator &allocator, void **self) {
+metate_status open(const metate_allocator &allocator, const void *, void **self) {
   void *place = allocator.allocate(allocator.self, sizeof(Cpu), alignof(Cpu));
   if (!place)
     return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %zu bytes for a device",
@@ -236,9 +236,28 @@ namespace metate {
 
 extern const Driver cpuDriver;
 const Driver cpuDriver = {
-    "cpu",        cpu::open, cpu::close, cpu::describe, cpu::create, cpu::reserve, cpu::wrap,
-    cpu::release, cpu::read, cpu::write, cpu::zero,     cpu::room,   cpu::discard, cpu::scatter,
-    cpu::judge,   cpu::load, cpu::adopt, cpu::unload,   cpu::launch,
+    .name = "cpu",
+    .open = cpu::open,
+    .close = cpu::close,
+    .describe = cpu::describe,
+    .create = cpu::create,
+    .reserve = cpu::reserve,
+    .wrap = cpu::wrap,
+    .release = cpu::release,
+    .read = cpu::read,
+    .write = cpu::write,
+    .zero = cpu::zero,
+    .room = cpu::room,
+    .discard = cpu::discard,
+    .scatter = cpu::scatter,
+    .judge = cpu::judge,
+    .load = cpu::load,
+    .adopt = cpu::adopt,
+    .unload = cpu::unload,
+    .launch = cpu::launch,
+    .reaches = nullptr,
+    .wait = nullptr,
+    .settles = false,
 };
 
 } // namespace metate

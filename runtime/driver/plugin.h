@@ -1,0 +1,26 @@
+// A driver in a library of its own, beside libmetate: what the two say to each other. The library exports functions that open
+// devices (metate_cuda.h, ...), which hand their driver's table over; it may use `driver/driver.h` and `format/`, whose sources it
+// compiles for itself. Both are of one version.
+#ifndef METATE_RUNTIME_DRIVER_PLUGIN_H
+#define METATE_RUNTIME_DRIVER_PLUGIN_H
+
+#include "driver/driver.h"
+
+namespace metate {
+
+// Of the table: tables of other sizes are of other versions.
+constexpr uint64_t pluginVersion = uint64_t(METATE_ABI_VERSION) << 32 | sizeof(Driver);
+
+} // namespace metate
+
+extern "C" {
+// A device of the driver, with the hooks of metate_device_open; `options` go to the driver's open(). The table outlives the device.
+METATE_API metate_status metate_device_open_plugin(const metate::Driver *driver, uint64_t version,
+                                                   const void *options,
+                                                   const metate_device_hooks *hooks,
+                                                   metate_device **device);
+// Sets the text of metate_last_error() and returns the status.
+METATE_API metate_status metate_device_fail(metate_status status, const char *text);
+}
+
+#endif
