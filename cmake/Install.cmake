@@ -1,13 +1,13 @@
-# What is installed, under one prefix: lib/ (libmetate, its executors, a CMake package), include/, bin/ (metate-run):
+# What is installed, under one prefix: lib/ (libmetate, its executors, drivers of devices, a CMake package), include/, bin/ (metate-run):
 # the component `runtime`. The extensions, at the top of the prefix, are bindings' (the components `python`, `stubs`): in a
 # wheel the prefix is the package metate_native. Nothing here is built.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/metate ${CMAKE_SOURCE_DIR}/abi/metate DESTINATION include
   COMPONENT runtime FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(METATE_INSTALLED metate_abi metate_headers metate)
-foreach(executor metate_tbb metate_threads)
-  if(TARGET ${executor})
-    list(APPEND METATE_INSTALLED ${executor})
+foreach(part metate_tbb metate_threads metate_simt metate_cuda)
+  if(TARGET ${part})
+    list(APPEND METATE_INSTALLED ${part})
   endif()
 endforeach()
 install(TARGETS ${METATE_INSTALLED} EXPORT metate LIBRARY DESTINATION lib COMPONENT runtime)

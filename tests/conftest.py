@@ -56,11 +56,11 @@ def pytest_report_header(config):
 @pytest.fixture(autouse=True, scope="module")
 def usual_context():
     """Each file leaves the context that it found. METATE_TEST_INTERP=STAGE: one that runs every kernel of the tests in the
-    reference interpreter, as it is after that stage."""
-    stage = os.environ.get("METATE_TEST_INTERP")
-    usual = {"arch": mt.interp, "interp_stage": stage} if stage else {}
+    reference interpreter, as it is after that stage. METATE_TEST_ARCH=ARCH: one that runs them on another machine."""
+    stage, arch = os.environ.get("METATE_TEST_INTERP"), os.environ.get("METATE_TEST_ARCH")
+    usual = {"arch": mt.interp, "interp_stage": stage} if stage else {"arch": arch, "enable_fallback": False} if arch else {}
     begin = mt.context.current()
-    if stage and begin.options.arch != mt.interp:
+    if usual and begin.options.arch != usual["arch"]:
         mt.init(**usual)
         begin = mt.context.current()
     yield

@@ -27,6 +27,7 @@ void Frame::append(PyObject *argument) {
   value.state = Value::State::Fresh;
   value.owned = false;
   value.viewed = false;
+  value.isCudas = false;
   value.elementRank = -1;
   value.imported = nullptr;
   value.wideElement = nullptr;
@@ -103,10 +104,14 @@ bool Frame::lookThroughDlpack(Value &value) {
   if (!readOnly)
     array = nb::ndarray<nb::ro>(writable);
   if ((readOnly && !nb::try_cast(nb::handle(value.object), array)) ||
-      array.device_type() != nb::device::cpu::value || array.ndim() > METATE_MAX_RANK) {
+      array.ndim() > METATE_MAX_RANK) {
     PyErr_Clear();
     return false;
   }
+  int where = array.device_type();
+  value.isCudas = where == nb::device::cuda::value || where == nb::device::cuda_managed::value;
+  if (!value.isCudas && where != nb::device::cpu::value && where != nb::device::cuda_host::value)
+    return false;
   nb::dlpack::dtype type = array.dtype();
   static constexpr struct {
     nb::dlpack::dtype_code code;
@@ -169,7 +174,8 @@ bool Frame::look(Value &value) {
     bool isOurs = lookAtArray(value);
     bool isTree =
         !isOurs && nb::isinstance<Tree>(nb::handle(value.object)); // its block is a buffer
-    bool found = isOurs || (!isTree && (lookAtBuffer(value) || lookThroughDlpack(value)));
+    bool found = isOurs || (!isTree && (lookAtBuffer(value) || lookThroughDlpack(value) ||
+                                        lookAtCudaInterface(value)));
     if (found && !isOurs)
       finishArray(value);
     value.state = found ? Value::State::Array : Value::State::NoArray;
@@ -183,6 +189,8 @@ bool Frame::bindArray(const Parameter &parameter, Value &value, metate_argument 
     return false;
   if (value.dtype != parameter.element.dtype || value.array.rank != parameter.rank ||
       !value.aligned)
+    return false;
+  if (value.isCudas && !device->isCuda())
     return false;
   if (value.elementRank >= 0 && uint32_t(value.elementRank) != parameter.element.rank)
     return false;
@@ -263,6 +271,7 @@ Fit Frame::bindOne(const Parameter &parameter, Value &value, metate_argument &ar
 
 bool Frame::bind(const Kernel &kernel, bool exact) {
   const std::vector<Parameter> &parameters = kernel.parameters();
+  device = &kernel.device();
   if (parameters.size() < count)
     return false;
   for (size_t i = 0; i < count; ++i)
@@ -272,6 +281,7 @@ bool Frame::bind(const Kernel &kernel, bool exact) {
 }
 
 bool Frame::bindAt(const Kernel &kernel, size_t index) {
+  device = &kernel.device();
   return bindOne(kernel.parameters()[index], values[index], arguments[index], true) == Fit::Yes;
 }
 
@@ -295,11 +305,14 @@ std::string Frame::describe(Value &value) {
     text += ", not row-major";
   if (value.array.flags & METATE_ARRAY_READ_ONLY)
     text += ", read-only";
+  if (value.isCudas)
+    text += ", in a CUDA device's memory, which kernels of contexts with arch=mt.cuda reach";
   return text;
 }
 
 void Frame::bindOrThrow(const Kernel &kernel, size_t hidden) {
   const std::vector<Parameter> &parameters = kernel.parameters();
+  device = &kernel.device();
   if (parameters.size() != count + hidden)
     throwNamed("CallError_",
                "kernel '" + kernel.getName() + "': expected " +

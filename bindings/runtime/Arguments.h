@@ -51,6 +51,8 @@ public:
   nb::object reserveFor(const Kernel &kernel, const Tree &tree);
   /// What a launch of what was bound last needs: (workers, [(name, bytes, align, kind) of each pool]). Throws.
   nb::object plan(const Kernel &kernel);
+  /// (dtype, shape, row-major without gaps) of an array in the host's memory or a CUDA device's; None of anything else.
+  static nb::object describeArray(nb::handle object);
   /// Did that get as far as the kernel, which may have ended early?
   bool hasLaunched() const { return launched; }
 
@@ -67,6 +69,7 @@ private:
     bool contiguous;
     bool aligned;
     bool viewed;
+    bool isCudas; // an array's memory is a CUDA device's
     uint32_t dtype;
     int elementRank; // of the package's arrays; -1: any
     metate_array array;
@@ -82,6 +85,7 @@ private:
   bool lookAtArray(Value &value);
   bool lookAtBuffer(Value &value);
   bool lookThroughDlpack(Value &value);
+  bool lookAtCudaInterface(Value &value);
   void finishArray(Value &value);
   Fit bindOne(const Parameter &parameter, Value &value, metate_argument &argument, bool exact);
   bool bindTree(const Parameter &parameter, Value &value, metate_argument &argument);
@@ -98,6 +102,7 @@ private:
            std::span<const metate_pool_memory> pools, bool isBrief);
 
   bool launched = false;
+  const Device *device = nullptr; // of the kernel that was bound last
   size_t count = 0, most = inlineCount;
   Value inlineValues[inlineCount];
   metate_argument inlineArguments[inlineCount];

@@ -1,4 +1,4 @@
-// Opens the device, loads the oneTBB executor if it is there, and carries
+// Opens the device, with its driver's library where it is not the CPU's, loads the oneTBB executor if it is there, and carries
 // prints to sys.stdout.
 #include "Device.h"
 
@@ -6,15 +6,31 @@
 
 #include <cstring>
 #include <dlfcn.h>
+#include <unistd.h>
 
 namespace metate::python {
 
-Device::Device(uint32_t threads, bool isProfiled) : threadLimit(threads) {
+namespace {
+
+/// Where a library stands beside libmetate; "" where libmetate's own file is not known.
+std::string besideLibmetate(const std::string &file) {
+  Dl_info here{};
+  if (!dladdr(reinterpret_cast<void *>(&metate_abi_version), &here) || !here.dli_fname)
+    return "";
+  std::string path = here.dli_fname;
+  path.resize(path.find_last_of('/') + 1);
+  return path + file;
+}
+
+} // namespace
+
+Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver)
+    : driver(std::move(ofDriver)), threadLimit(threads) {
   loadPool();
   metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};
   metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
-  check(metate_device_open(&hooks, &device));
+  check(driver == "cpu" ? metate_device_open(&hooks, &device) : openBy(hooks));
   if (!isProfiled)
     return;
   timed = std::make_unique<Profile>();
@@ -32,12 +48,9 @@ Device::~Device() {
 /// serially. It is loaded, not linked, so that neither libmetate nor this
 /// extension depends on oneTBB.
 void Device::loadPool() {
-  Dl_info here{};
-  if (!dladdr(reinterpret_cast<void *>(&metate_abi_version), &here) || !here.dli_fname)
+  std::string path = besideLibmetate("libmetate_tbb.so");
+  if (path.empty())
     return;
-  std::string path = here.dli_fname;
-  path.resize(path.find_last_of('/') + 1);
-  path += "libmetate_tbb.so";
   void *library = dlopen(path.c_str(),
                          RTLD_NOW | RTLD_LOCAL); // never closed: it has threads
   if (!library)
@@ -53,6 +66,51 @@ void Device::loadPool() {
   if (status != METATE_OK)
     throwNamed("RuntimeError_", path + ": it could not start its threads", status);
   destroyPool = destroy;
+}
+
+/// Drivers of other machines are libraries beside libmetate, loaded when a device of theirs is opened: so that nothing here depends
+/// on what they need.
+int32_t Device::openBy(const metate_device_hooks &hooks) {
+  using Open = int32_t (*)(const metate_device_hooks *, metate_device **);
+  using OpenWith = int32_t (*)(const void *options, const metate_device_hooks *, metate_device **);
+  std::string path = besideLibmetate("libmetate_" + driver + ".so");
+  if (access(path.c_str(), F_OK) != 0)
+    throwNamed("RuntimeError_",
+               "there is no driver '" + driver + "' here (libmetate_" + driver +
+                   ".so beside libmetate)",
+               METATE_E_UNSUPPORTED);
+  // Never closed: what it has loaded has threads, and handlers for the end of the process.
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *reason = dlerror();
+    throwNamed("RuntimeError_",
+               "the driver '" + driver +
+                   "' cannot be loaded: " + (reason ? reason : path.c_str()),
+               METATE_E_UNSUPPORTED);
+  }
+  void *found = dlsym(library, ("metate_" + driver + "_device_open").c_str());
+  if (!found)
+    throwNamed("RuntimeError_", path + ": expected the driver '" + driver + "'", METATE_E_VERSION);
+  if (driver == "simt") // it has no options
+    return reinterpret_cast<Open>(found)(&hooks, &device);
+  return reinterpret_cast<OpenWith>(found)(nullptr, &hooks, &device);
+}
+
+void Device::wait() {
+  int32_t status;
+  std::string text;
+  {
+    nb::gil_scoped_release released;
+    status = metate_device_wait(device);
+    if (status != METATE_OK)
+      text = metate_last_error();
+  }
+  if (hasOutput())
+    flushOutput();
+  if (status == METATE_OK)
+    return;
+  setError(status, text);
+  throw nb::python_error();
 }
 
 uint32_t Device::threads() const {

@@ -21,8 +21,9 @@ namespace metate::python {
 
 class Device {
 public:
-  /// threads: 0 = as many as the executor has. isProfiled: launches are timed. Throws a Python exception.
-  explicit Device(uint32_t threads, bool isProfiled = false);
+  /// threads: 0 = as many as the executor has. isProfiled: launches are timed. driver: "cpu", or one whose library
+  /// stands beside libmetate. Throws a Python exception.
+  explicit Device(uint32_t threads, bool isProfiled = false, std::string driver = "cpu");
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
@@ -39,6 +40,11 @@ public:
   /// "tbb" or "serial".
   const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
   metate_device_info describe() const;
+  const std::string &driverName() const { return driver; }
+  /// Do its kernels reach the memory of CUDA's devices?
+  bool isCuda() const { return runsOnCuda; }
+  /// Returns when all that was launched has ended; the GIL must be held, and is released meanwhile. Throws.
+  void wait();
   /// What launches took; null: they are not timed.
   Profile *profile() const { return timed.get(); }
 
@@ -52,7 +58,10 @@ private:
                              metate_task_body body, void *context);
   static void print(void *self, const char *text, size_t bytes);
   void loadPool();
+  int32_t openBy(const metate_device_hooks &hooks);
 
+  std::string driver;
+  bool runsOnCuda = driver == "cuda";
   metate_device *device = nullptr;
   std::atomic<uint32_t> threadLimit{0};
   metate_executor pool{}; // parallel_for null: serial

@@ -1,5 +1,6 @@
 // The `_runtime` extension: libmetate for Python. It links libmetate only,
 // never the compiler, so a process that runs modules needs nothing else.
+#include "Arguments.h"
 #include "Array.h"
 #include "Callable.h"
 #include "Dispatcher.h"
@@ -7,6 +8,7 @@
 #include "Launch.h"
 
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 
 namespace metate::python {
 namespace {
@@ -18,9 +20,14 @@ void bindDevice(nb::module_ &module) {
       .def("clear", &Profile::clear)
       .def_prop_ro("forgotten", &Profile::forgotten);
   nb::class_<Device>(module, "Device", nb::is_weak_referenceable(),
-                     "The host's CPU with an executor; prints go to sys.stdout.")
-      .def(nb::init<uint32_t, bool>(), nb::arg("threads") = 0, nb::arg("profile") = false,
-           "threads: 0 = as many as the machine has; profile: launches are timed.")
+                     "The host's CPU with an executor, or another machine; prints go to "
+                     "sys.stdout.")
+      .def(nb::init<uint32_t, bool, std::string>(), nb::arg("threads") = 0,
+           nb::arg("profile") = false, nb::arg("driver") = "cpu",
+           "threads: 0 = as many as the machine has; profile: launches are timed; driver: that of "
+           "libmetate_DRIVER.so. Raises RuntimeError_ where there is no such machine.")
+      .def("wait", &Device::wait, "Returns when all that was launched has ended.")
+      .def_prop_ro("driver", [](const Device &self) { return self.driverName(); })
       .def_prop_ro("profile", &Device::profile, nb::rv_policy::reference_internal,
                    nb::sig("def profile(self) -> Profile | None"))
       .def_prop_rw("threads", &Device::threads, &Device::setThreads)
@@ -40,6 +47,9 @@ NB_MODULE(_runtime, module) {
   using namespace metate::python;
   module.doc() = "libmetate for Python: devices, types, trees, modules, kernel calls.";
   module.attr("abi_version") = metate_abi_version();
+  module.def("describe_array", &Frame::describeArray, nb::arg("array").none(),
+             "(dtype, shape, row-major without gaps) of an array in the host's memory or a CUDA "
+             "device's; None of anything else.");
   watchMainThread();
   bindDevice(module);
   bindType(module);

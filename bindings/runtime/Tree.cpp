@@ -423,6 +423,7 @@ void bindTree(nb::module_ &module) {
       .def("_bytes", [](const Tree &self) { return self.describe().bytes; })
       .def("_status", [](const Tree &self) { return self.describe().status; })
       .def("_root_offset", [](const Tree &self) { return self.describe().root_offset; })
+      .def("_is_elsewhere", [](const Tree &self) { return bool(self.describe().elsewhere); })
       .def("_workers", [](const Tree &self) { return self.describe().workers; })
       .def("_topology_version", [](const Tree &self) { return self.describe().topology_version; })
       .def("_stats", &stats, "(level, name, capacity, used, high water, bytes) of each pool.")

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import context, errors, math, types, ui
 from . import derivative as _derivative  # noqa: F401  (so that kernels have derivatives)
+from . import devices as _devices
 from . import dtypes as _dtypes
 from . import not_here as _not_here
 from . import options as _options
+from . import runtime as _runtime
 from ._version import __version__
 from .config import cfg
-from .context import Context, arm64, cpu, interp, reset, x64, x86_64
+from .context import Context, arm64, cpu, cuda, gpu, interp, reset, vulkan, x64, x86_64
 from .dtypes import *  # noqa: F403  (its __all__: the scalar types)
 from .errors import (
     AssertionError_,
@@ -100,7 +102,8 @@ _linear_algebra = ("eig", "polar_decompose", "solve", "svd", "sym_eig")
 globals().update(_axes)  # mt.i, mt.ij, mt.ijk, ...
 experimental = _SimpleNamespace(real_func=real_func)  # where Taichi keeps it
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"  # for log_level=
-globals().update({name: name for name in _options.OTHER_ARCHS})  # mt.gpu, mt.cuda, ...: see init
+globals().update({name: name for name in _options.OTHER_ARCHS})  # mt.metal, ...: see init
+simt = _not_here.Arch(_devices.SIMT)
 Vector.ndarray, Matrix.ndarray = vector_ndarray, matrix_ndarray  # noqa: F405
 Vector.field, Matrix.field, Struct.field = vector_field, matrix_field, staticmethod(struct_field)  # noqa: F405
 
@@ -114,20 +117,26 @@ def init(
     loaded modules stay usable. `mt.root` begins anew.
 
     Args:
-        arch: mt.cpu, mt.x64, mt.arm64, mt.interp. For mt.gpu, mt.cuda, mt.vulkan, mt.metal, mt.opengl and mt.amdgpu
-            there is no backend yet: kernels then run on the CPU, and a line on stderr says so.
+        arch: mt.cpu, mt.x64, mt.arm64, mt.cuda, mt.vulkan, mt.gpu, mt.simt, mt.interp: see Context; or several, of which the
+            first one that is there is taken. Where none is, kernels run on the CPU, and a line on stderr says why; for mt.metal,
+            mt.opengl and mt.amdgpu there is no backend yet.
         default_fp, default_ip: types of floating-point and integer literals.
         enable_fallback: False makes an arch that is not there an error.
         options: what Context takes, and Taichi's options (the manual lists them).
     Raises RuntimeValueError_, RuntimeTypeError_; an unknown option is an error.
     """
     given = {"default_fp": default_fp, "default_ip": default_ip}
-    chosen = _options.context_options(arch, enable_fallback, {**{k: v for k, v in given.items() if v is not None}, **options})
-    context.set_default(Context(**chosen))
+    given = {name: value for name, value in given.items() if value is not None}
+    context.set_default(_options.new_context(arch, enable_fallback, {**given, **options}))
 
 
 def sync() -> None:
-    """Waits for launches: each has ended when its call returns, so there is nothing to wait for."""
+    """Returns when all that was launched in the current context has ended.
+
+    A call of a kernel that cannot fail returns on a GPU before the kernel has ended; on the CPU there is nothing to wait for.
+    Reading a field waits as well.
+    """
+    _runtime.wait()
 
 
 def deactivate_all_snodes() -> None:
@@ -159,8 +168,9 @@ __all__ = [
     "SNode", "SNodeTreeBuilder", "ScalarField", "ScalarNdarray", "Struct", "StructField", "SyntaxError_",
     "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",
     "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "TreeError", "TypeError_", "VectorNdarray",
-    "ZeroDivisionError_", "__version__", "aot", "arm64", "attach_source", "axes", "cfg", "cpu", "data_oriented",
-    "dataclass", "deactivate_all_snodes", "errors", "field", "from_dlpack", "func", "init", "interp", "kernel", "math",
-    "ndarray", "pyfunc", "real_func", "ref", "reset", "root", "sync", "template", "types", "ui", "var", "x64", "x86_64",
+    "ZeroDivisionError_", "__version__", "aot", "arm64", "attach_source", "axes", "cfg", "cpu", "cuda", "data_oriented",
+    "dataclass", "deactivate_all_snodes", "errors", "field", "from_dlpack", "func", "gpu", "init", "interp", "kernel", "math",
+    "ndarray", "pyfunc", "real_func", "ref", "reset", "root", "simt", "sync", "template", "types", "ui", "var", "vulkan",
+    "x64", "x86_64",
     *_axes, *_dtypes.__all__, *_intrinsics, *_linear_algebra, *_options.OTHER_ARCHS,
 ]  # fmt: skip

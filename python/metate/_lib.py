@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 import types
 
+from . import devices as _devices
 from . import not_here as _not_here
 
 _TEXTS: dict[str, str] = dict.fromkeys(("Arch", "DataType", "Function", "Program", "Type"), "Taichi's own core is not here")
 
 
 class _Core(types.ModuleType):
-    """Which backends there are: only the CPU's. The names are Taichi's."""
+    """Which backends there are besides the CPU's. The names are Taichi's."""
 
     def __getattr__(self, name):
-        if name in ("with_amdgpu", "with_cuda", "with_dx11", "with_dx12", "with_metal", "with_opengl", "with_vulkan"):
+        if name in ("with_cuda", "with_vulkan"):
+            return functools.partial(_devices.is_there, name.removeprefix("with_"))
+        if name in ("with_amdgpu", "with_dx11", "with_dx12", "with_metal", "with_opengl"):
             return _absent
         if name == "GGUI_AVAILABLE":
             return importlib.util.find_spec("moderngl") is not None

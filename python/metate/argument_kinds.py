@@ -6,6 +6,8 @@ from . import value_types as _types
 from .lazy_numpy import is_array, np, numpy_class
 from .tree_type import TreeType
 
+_CUDA = (2, 13)  # DLPack's kDLCUDA, kDLCUDAManaged
+
 
 def tree_type_of(argument) -> TreeType | None:
     """The type of a tree; None of anything else."""
@@ -16,6 +18,15 @@ def tree_type_of(argument) -> TreeType | None:
 def is_own_array(argument) -> bool:
     """Is it an array of the package, which knows its elements?"""
     return hasattr(argument, "_describe")
+
+
+def lies_on_cuda(argument) -> bool:
+    """Is it an array in the memory of a CUDA device?"""
+    try:
+        ask = getattr(argument, "__dlpack_device__", None)
+        return ask()[0] in _CUDA if ask is not None else hasattr(argument, "__cuda_array_interface__")
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return False
 
 
 def describe_array(argument):

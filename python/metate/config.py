@@ -9,9 +9,9 @@ from .errors import RuntimeTypeError_
 class Config:
     """Options in force, to be read: ``mt.cfg.default_fp``. The innermost `with` of a context has them, else `mt.init`.
 
-    `arch` is `mt.cpu`, `mt.x64`, `mt.arm64` or `mt.interp`; `cpu_max_num_threads` is None where nothing was said. Other names
-    are those of `mt.Context`. Raises AttributeError for a name that is no option; RuntimeTypeError_ when one is set, since
-    options never change: `mt.init` takes them.
+    `arch` is what kernels run on: `mt.cpu`, the name of a CPU, `mt.cuda`, `mt.interp`, ...; `cpu_max_num_threads` is None where
+    nothing was said. Other names are those of `mt.Context`. Raises AttributeError for a name that is no option;
+    RuntimeTypeError_ when one is set, since options never change: `mt.init` takes them.
     """
 
     __slots__ = ()
@@ -19,7 +19,7 @@ class Config:
     def __getattr__(self, name):
         options = _context.current().options
         if name == "arch":
-            return options.arch if options.arch == _context.interp else options.cpu
+            return options.cpu if options.arch == "cpu" else options.arch
         if name == "cpu_max_num_threads":
             return options.threads
         if name.startswith("_") or name not in _context.option_names():

@@ -4,7 +4,8 @@ A context holds its options and, once they are needed, a device and a home for c
 types keep what they became in it for as long as it lives. Each thread has
 its current context: the innermost `with`, else the process' *default context*, which `init` sets and
 which is the only state that contexts share. Nothing here knows the compiler or the runtime: kernel.py
-and runtime.py put what they make into the holdings.
+and runtime.py put what they make into the holdings. Only the device of another machine than the CPU is opened here: whether there
+is one, and what code it runs, is a question of making the context.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from . import compile_options
+from . import compile_options, devices
 from . import dtypes as _types
 from .compile_options import CompilerOptions, one_of
 from .errors import RuntimeError_, RuntimeTypeError_, RuntimeValueError_
@@ -32,6 +33,7 @@ x64 = "x86-64"
 arm64 = "aarch64"
 x86_64 = x64
 interp = "interp"  # the reference interpreter
+cuda, vulkan, gpu = devices.CUDA, devices.VULKAN, devices.GPU
 _MACHINES = {x64: ("x86_64", "AMD64"), arm64: ("aarch64", "arm64")}
 
 CHECKS = (
@@ -65,6 +67,12 @@ class Options(CompilerOptions):
     print_ir: bool
     perf_map: str
     reports: bool | str
+    device_target: str | None = None  # the target of a device's code; None: kernels run on the CPU
+
+    @property
+    def target(self) -> str:
+        """The target that kernels are compiled for."""
+        return self.device_target or self.cpu
 
 
 class RandomKeys:
@@ -107,7 +115,7 @@ class Holdings:
     def __init__(self, random_seed=0):
         self.key = object()  # kernels find their code by it: an object of its own, so that they do not keep the holdings
         self.lock = threading.Lock()
-        self.device = None  # runtime.py: _runtime.Device
+        self.device = None  # runtime.py, of other machines than the CPU the context: _runtime.Device
         self.compiler = None  # kernel.py: _compiler.Jit or _compiler.Interpreter
         self.object_cache: tuple = ()  # object_cache: its Folder, or None where nothing is kept; () before it is asked for
         self.root = None  # fields: the FieldsBuilder behind mt.root
@@ -129,8 +137,9 @@ class Context:
     and run on its device, trees made there belong to it. A context that nothing refers to frees its code.
 
     Args:
-        arch: ``mt.cpu`` (the default), the architecture that this machine has, or ``mt.interp``: the
-            reference interpreter.
+        arch: ``mt.cpu`` (the default), the architecture that this machine has; ``mt.cuda``, ``mt.vulkan`` or ``mt.gpu``, the
+            first of these two that is there; ``mt.simt``, which runs a GPU's kernels on the CPU; or ``mt.interp``: the reference
+            interpreter.
         cpu: name of the CPU to compile kernels for, such as ``"x86-64-v3"``; default: this machine's.
         threads: how many threads kernels may use at once; 0, or more than the machine has: as many as it
             has; default: the environment's METATE_NUM_THREADS, else 0.
@@ -156,7 +165,7 @@ class Context:
             name the same of code for that target, which is made besides. Nothing comes from the cache of compiled kernels then.
         options: the compiler's, as the manual's table has them: ``debug=True``, ``opt_level=0``, ``scan_masks=False``, ...
             With ``mt.interp``, `debug` adds `division`, `outside` and `quant-range` to the checks.
-    Raises RuntimeValueError_, RuntimeTypeError_.
+    Raises RuntimeValueError_, RuntimeTypeError_; NoDeviceError, a RuntimeValueError_, where there is no device for the arch.
     """
 
     __slots__ = ("__weakref__", "_holdings", "_options", "key")
@@ -168,7 +177,7 @@ class Context:
         print_ir=False, perf_map=False, reports=False, **options: Unpack[CompilerKeywords],
     ):  # fmt: skip
         self._options = Options(
-            arch=interp if arch == interp else "cpu",
+            arch=arch if arch == interp or arch in devices.ARCHS else "cpu",
             cpu=_cpu_of(arch, cpu),
             threads=_threads(threads),
             default_ip=_literal_type("default_ip", default_ip, "an integer", _types.DType.is_integer),
@@ -196,7 +205,21 @@ class Context:
             )
         if _imposed:
             self._options = self._options._replace(**_imposed[-1].options)
+        device = None
+        if self._options.arch in devices.ARCHS:
+            device = self._open_device()
         self.reset()
+        self._holdings.device = device
+
+    def _open_device(self):
+        """Opens the device that the options ask for; they say then which one it is."""
+        if self._options.sanitizer:
+            raise RuntimeValueError_(
+                f"sanitizer: expected none with mt.{self._options.arch}, got {self._options.sanitizer!r}; use mt.cpu"
+            )
+        device = devices.open_device(self._options.arch, self._options.threads, self._options.profile)
+        self._options = self._options._replace(arch=device.driver, device_target=devices.target_of(device))
+        return device
 
     @property
     def options(self) -> Options:
@@ -313,8 +336,9 @@ def _findings_of(holdings) -> list:
 
 
 def _cpu_of(arch, name) -> str:
-    if arch not in (None, cpu, "cpu", interp, *_MACHINES):
-        raise RuntimeValueError_(f"arch: expected mt.cpu, mt.x64, mt.arm64 or mt.interp, got {arch!r}")
+    if arch not in (None, cpu, "cpu", interp, *_MACHINES, *devices.ARCHS):
+        known = ("cpu", "x64", "arm64", *devices.ARCHS)
+        raise RuntimeValueError_(f"arch: expected {', '.join(f'mt.{name}' for name in known)} or mt.interp, got {arch!r}")
     if arch in _MACHINES:
         import platform
 

@@ -50,7 +50,7 @@ class Compiled:
         self.began = time.perf_counter()
         self.compile_ms = 0.0
         self.cache = "not cached: the cache is off"
-        self.code = None  # of the compiler: CompiledModule
+        self.code = None  # of the compiler: CompiledModule, InterpretedModule; packed_code.Packed
         self.kernel = None  # of the runtime: _runtime.Kernel
 
     def difference(self, arguments):

@@ -21,8 +21,9 @@ from metate_native import _runtime
 
 from . import compile_options, recording, reporting
 from . import context as _context
-from .argument_kinds import describe_array, is_own_array, tree_type_of
+from .argument_kinds import describe_array, is_own_array, lies_on_cuda, tree_type_of
 from .argument_packs import flat_arguments
+from .dtypes import dtype
 from .errors import ArrayError_, CallError_, CompilationError, RuntimeError_, RuntimeTypeError_
 from .frontend.diagnostics import warn
 from .frontend.function import Function, Template, func, template  # noqa: F401  (offered from here)
@@ -33,6 +34,7 @@ from .frontend.source import attach_source  # noqa: F401
 from .frontend.specialize import StaticParameter, element_is_the_arguments
 from .instances import Compiled, Home
 from .kernel_views import KernelViews, choices_of
+from .packed_code import Packed, Packer
 from .parameters import Parameter, signature_of
 from .tree_type import TreeType
 
@@ -59,11 +61,22 @@ def _compiler_of(holdings, options):
 
         with holdings.lock:
             if holdings.compiler is None:
-                is_interpreted = options.arch == _context.interp
-                holdings.compiler = (
-                    _compiler.Interpreter() if is_interpreted else _compiler.Jit(_compiler.PerfOutput[options.perf_map])
-                )
+                if options.arch == _context.interp:
+                    holdings.compiler = _compiler.Interpreter()
+                elif options.device_target is not None:
+                    holdings.compiler = Packer()
+                else:
+                    holdings.compiler = _compiler.Jit(_compiler.PerfOutput[options.perf_map])
     return holdings.compiler
+
+
+def _describe_any_array(argument):
+    """describe_array, of arrays in the memory of CUDA's devices too."""
+    found = describe_array(argument)
+    if found is None and lies_on_cuda(argument):
+        found = _runtime.describe_array(argument.detach() if hasattr(argument, "detach") else argument)
+        return found and (dtype(found[0]), *found[1:])
+    return found
 
 
 class Kernel(KernelViews, _runtime.Callable):
@@ -329,7 +342,8 @@ class Kernel(KernelViews, _runtime.Callable):
         from .frontend.specialize import from_arguments
 
         try:
-            return from_arguments(self.source, arguments, language_of(options, self._own), describe_array, tree_type_of)
+            describe = _describe_any_array if options.arch == _context.cuda else describe_array
+            return from_arguments(self.source, arguments, language_of(options, self._own), describe, tree_type_of)
         except TypeError as error:
             kind = ArrayError_ if isinstance(error, ArrayError_) else RuntimeTypeError_
             raise kind(f"{self.__name__}: {error}") from None
@@ -372,7 +386,7 @@ class Kernel(KernelViews, _runtime.Callable):
 
         language = language_of(options, self._own)
         code = compile_options.key(options, debug=language.debug, reserve=home.reserves)
-        others = [code, options.cpu, repr(language), repr(instance.may_alias)]
+        others = [code, options.target, repr(language), repr(instance.may_alias)]
         try:
             return kernels.Question(folder, self._subject(), parameters, arguments, others)
         except kernels.Undescribable as error:
@@ -402,29 +416,33 @@ class Kernel(KernelViews, _runtime.Callable):
 
         holdings, options, start = home.holder(), home.options, time.perf_counter()
         module, instance.requirements = self._walk(options, parameters, instance.may_alias)
-        if options.arch != _context.interp and not home.reserves and self.is_brief:
+        if options.arch == "cpu" and not home.reserves and self.is_brief:
             instance.requirements.brief_extent = module.brief_extent()
         walked = time.perf_counter()
         if options.print_ir and not home.reserves:
             print(module.text(False))
         target = reporting.target_of(options) if not home.reserves else None
-        told = _compiler.Report() if target == options.cpu else None
-        text = module.text(True) if target not in (None, options.cpu) else ""
-        instance.code = self._lower(_compiler_of(holdings, options), module, options, home.reserves, told)
+        told = _compiler.Report() if target == options.target else None
+        text = module.text(True) if target not in (None, options.target) else ""
+        instance.code = code = self._lower(_compiler_of(holdings, options), module, options, home.reserves, told)
         device = runtime.device_of(holdings, options)
-        opened = _runtime.Module.open_static(device, instance.code.descriptor, instance.code.entries, instance.code)
+        if isinstance(code, Packed):
+            opened = _runtime.Module.open_bytes(device, code.data)
+        else:
+            opened = _runtime.Module.open_static(device, code.descriptor, code.entries, code)
         holdings.compilations.append((self.__name__, start, (walked - start) * 1e3, (time.perf_counter() - walked) * 1e3))
         if options.arch == _context.interp:
-            holdings.interpreted.append(instance.code)
+            holdings.interpreted.append(code)
         if told is not None:
-            kept = reporting.compilation_of(self, instance, options.cpu, told, (walked - start) * 1e3)
+            kept = reporting.compilation_of(self, instance, options.target, told, (walked - start) * 1e3)
             holdings.reports.append((self, kept))
         elif target is not None:
             module = _compiler.SourceModule(self.__name__)
             module.parse(text)
             holdings.reports.append((self, self._explained(module, target, instance, (walked - start) * 1e3)))
         if question is not None:
-            instance.cache = question.keep(_compiler.pack(module), instance.code.descriptor, instance.requirements)
+            data = code.data if isinstance(code, Packed) else _compiler.pack(module)
+            instance.cache = question.keep(data, opened.descriptor, instance.requirements)
         return opened.kernels[0]
 
     def _lower(self, compiler, module, options, reserves, told=None):

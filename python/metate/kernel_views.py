@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def choices_of(options, debug=None):
     """A context's options as the compiler takes them; debug: None as the context says."""
-    choices = compile_options.choices(options, [options.cpu])
+    choices = compile_options.choices(options, [options.target])
     if debug is not None:
         choices.debug = debug
     return choices
@@ -101,7 +101,7 @@ class KernelViews:
         module, requirements = self._walk(options, parameters)
         walked, instance = (time.perf_counter() - start) * 1e3, Compiled(parameters, False, "")
         instance.requirements = requirements
-        return Report(self._explained(module, target or reporting.target_of(options) or options.cpu, instance, walked))
+        return Report(self._explained(module, target or reporting.target_of(options) or options.target, instance, walked))
 
     def _explained(self, module, target, instance, front_end_ms):
         choices = choices_of(_context.current().options, self._own.get("debug"))

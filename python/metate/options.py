@@ -9,10 +9,11 @@ import sys
 
 from . import compile_options
 from . import context as _context
+from .devices import NoDeviceError
 from .errors import RuntimeValueError_
 
 # Backends of Taichi that Metate has none for. Kernels then run on the CPU, and init says so.
-OTHER_ARCHS = ("gpu", "cuda", "vulkan", "metal", "opengl", "gles", "amdgpu", "dx11", "dx12")
+OTHER_ARCHS = ("metal", "opengl", "gles", "amdgpu", "dx11", "dx12")
 
 # Taichi's option -> (what it does here, its value -> a context's options).
 TRANSLATED = {
@@ -59,18 +60,35 @@ WITHOUT_EFFECT = {
 _IGNORED = {name for names in WITHOUT_EFFECT.values() for name in names}
 
 
-def context_options(arch, enable_fallback, given) -> dict:
-    """What Context takes for what init was called with.
+def new_context(arch, enable_fallback, given) -> _context.Context:
+    """The context for what init was called with.
 
     Args:
-        arch: mt.cpu and the like; a backend of Taichi's, or a sequence of archs to choose from.
-        enable_fallback: False makes a backend that is not there an error.
+        arch: mt.cpu and the like; a backend of Taichi's, or a sequence of archs, of which the first one that is there is taken.
+        enable_fallback: False makes it an error where none is there; else the CPU stands in.
         given: further options by name.
-    Raises RuntimeValueError_ for an unknown option, a backend that is not there, an option given twice.
+    Raises RuntimeValueError_ for an unknown option, a backend that is not there, an option given twice; and as Context does.
     """
+    options = context_options(given)
+    missing = None
+    for one in arch if isinstance(arch, (list, tuple)) and arch else [arch]:
+        try:
+            if one not in OTHER_ARCHS:
+                return _context.Context(arch=one, **options)
+            missing = missing or f"there is no backend for {one!r} yet"
+        except NoDeviceError as error:
+            missing = missing or str(error)
+    if not enable_fallback:
+        raise RuntimeValueError_(f"arch: {missing}, and enable_fallback is False; use mt.cpu")
+    print(f"metate: {missing}: kernels run on this machine's CPU", file=sys.stderr)
+    return _context.Context(**options)
+
+
+def context_options(given) -> dict:
+    """What Context takes for options that init was called with, but for the arch."""
     known = _context.option_names()
     own = {name: value for name, value in given.items() if name in known}
-    found = {"arch": _arch(arch, enable_fallback), **own}
+    found = dict(own)
     for name, value in given.items():
         if name in TRANSLATED and value is not None:
             for meant, each in TRANSLATED[name][1](value).items():
@@ -80,18 +98,6 @@ def context_options(arch, enable_fallback, given) -> dict:
         elif name not in own and name not in TRANSLATED and name not in _IGNORED:
             raise RuntimeValueError_(f"init: unknown option '{name}'{_suggestion(name, known)}")
     return found
-
-
-def _arch(arch, enable_fallback):
-    if isinstance(arch, (list, tuple)):
-        known = [one for one in arch if one not in OTHER_ARCHS]
-        arch = known[0] if known else next(iter(arch), None)
-    if arch not in OTHER_ARCHS:
-        return arch
-    if not enable_fallback:
-        raise RuntimeValueError_(f"arch: there is no backend for {arch!r} yet, and enable_fallback is False; use mt.cpu")
-    print(f"metate: there is no backend for {arch!r} yet: kernels run on this machine's CPU", file=sys.stderr)
-    return None
 
 
 def _suggestion(name, known):

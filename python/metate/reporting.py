@@ -18,7 +18,7 @@ def target_of(options) -> str | None:
     """The target of which a context keeps reports; None: it keeps none."""
     if not options.reports or options.arch == _context.interp:
         return None
-    return options.cpu if options.reports is True else options.reports
+    return options.target if options.reports is True else options.reports
 
 
 def explained(kernel: Any, instance: Compiled, module, target: str, choices, front_end_ms: float) -> Compilation:

@@ -5,12 +5,8 @@ They are made when they are first needed. Nothing here knows the compiler.
 
 from __future__ import annotations
 
-import os
-
 from . import context as _context
-from .errors import RuntimeValueError_
-
-_THREADS = "METATE_NUM_THREADS"
+from . import devices
 
 
 def device(context=None):
@@ -22,20 +18,17 @@ def device(context=None):
 def device_of(holdings, options):
     """The device among a context's holdings, made as its options say."""
     if holdings.device is None:
-        from metate_native import _runtime
-
         with holdings.lock:
             if holdings.device is None:
-                threads = _threads_of_environment() if options.threads is None else options.threads
-                holdings.device = _runtime.Device(threads, options.profile)
+                holdings.device = devices.open_device(options.arch, options.threads, options.profile)
     return holdings.device
 
 
-def _threads_of_environment() -> int:
-    text = os.environ.get(_THREADS, "0")
-    if not text.isdecimal():
-        raise RuntimeValueError_(f"{_THREADS}: expected a number of threads, or 0 for all of the machine, got {text!r}")
-    return int(text)
+def wait() -> None:
+    """Returns when all that was launched in the current context has ended. Raises what went wrong meanwhile."""
+    device = _context.current().holdings.device
+    if device is not None:
+        device.wait()
 
 
 def type_handle(type_):

@@ -199,6 +199,7 @@ metate_status metate_device_close(metate_device *device) {
                 live);
   metate_allocator allocator = device->allocator;
   device->bound.clear(allocator);
+  device->spares.clear(*device->driver, device->machine);
   device->driver->close(device->machine);
   device->~metate_device();
   allocator.release(allocator.self, device, sizeof(metate_device), alignof(metate_device));

@@ -3,8 +3,7 @@
 #ifndef METATE_RUNTIME_DEVICE_DEVICE_H
 #define METATE_RUNTIME_DEVICE_DEVICE_H
 
-#include "driver/driver.h"
-#include "os/os.h"
+#include "device/spares.h"
 #include "support/status.h"
 
 #include <atomic>
@@ -49,6 +48,7 @@ struct metate_device {
   metate::BoundRanges bound; // guarded by boundMutex
   metate::os::Mutex stagedMutex{
       /*recursive=*/true}; // held while the host works on a copy of memory that lies elsewhere
+  metate::Spares spares;
 
   void *allocate(uint64_t bytes, uint64_t align) {
     return allocator.allocate(allocator.self, bytes ? bytes : 1, align);
@@ -56,6 +56,14 @@ struct metate_device {
   void release(void *pointer, uint64_t bytes, uint64_t align) {
     if (pointer)
       allocator.release(allocator.self, pointer, bytes ? bytes : 1, align);
+  }
+  // Memory of the driver's for a launch, and its end; a region without bytes was none.
+  metate_status borrow(uint64_t bytes, uint64_t align, metate::Region *region) {
+    return spares.take(*driver, machine, bytes, align, region);
+  }
+  void giveBack(const metate::Region &region) {
+    if (region.bytes)
+      spares.give(*driver, machine, region);
   }
   // NULL when the allocator refuses.
   template <typename T, typename... Arguments> T *make(Arguments &&...arguments) {

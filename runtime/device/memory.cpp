@@ -41,6 +41,8 @@ metate_status metate_memory_create(metate_device *device, uint64_t bytes, uint64
                 show(align));
   Region region;
   metate_status status = device->driver->create(device->machine, bytes, align, &region);
+  if (status != METATE_OK && device->spares.clear(*device->driver, device->machine))
+    status = device->driver->create(device->machine, bytes, align, &region);
   return status == METATE_OK ? publish(device, region, memory) : failBy(__func__, status);
 }
 
@@ -49,6 +51,8 @@ metate_status metate_memory_reserve(metate_device *device, uint64_t bytes, metat
   METATE_REQUIRE(memory);
   Region region;
   metate_status status = device->driver->reserve(device->machine, bytes, &region);
+  if (status != METATE_OK && device->spares.clear(*device->driver, device->machine))
+    status = device->driver->reserve(device->machine, bytes, &region);
   return status == METATE_OK ? publish(device, region, memory) : failBy(__func__, status);
 }
 

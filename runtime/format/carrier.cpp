@@ -63,14 +63,14 @@ static metate_status checkSections(const void *bytes, uint64_t count) {
   return METATE_OK;
 }
 
-// One payload for each variant that is a shared object, none for others.
+// One payload for each variant whose code is in the file, none for others.
 static metate_status checkPayloads(const void *bytes) {
   const auto *head = static_cast<const metate_carrier *>(bytes);
   Descriptor descriptor(descriptorOf(bytes).data);
   uint32_t variants = descriptor.header().variants.count;
   uint32_t expected = 0;
   for (uint32_t i = 0; i < variants; ++i)
-    if (descriptor.variants()[i].format == METATE_FORMAT_SHARED_OBJECT) {
+    if (descriptor.variants()[i].format != METATE_FORMAT_IN_MEMORY) {
       ++expected;
       if (payloadOf(bytes, i).bytes == 0)
         return fail(METATE_E_CORRUPT, "module file: variant %u has no payload", i);

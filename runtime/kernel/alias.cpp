@@ -9,8 +9,8 @@
 
 namespace metate {
 
-// From the first to the last byte that an array's strides reach, either way.
-static Extent extentOf(const metate_argument &argument) {
+// An array's strides reach either way.
+Extent extentOf(const metate_argument &argument) {
   if (argument.kind == METATE_ARGUMENT_TREE) {
     const metate_tree *tree = argument.value.tree;
     uint64_t begin = tree->memory.address;

@@ -58,6 +58,8 @@ metate_status reportFailure(const metate_kernel &kernel, const metate_argument *
 // Refuses a kernel whose code is not there.
 metate_status checkCode(const metate_kernel &kernel);
 
+// The bytes of an array or a tree, from the first to the last one that it reaches; empty of others.
+Extent extentOf(const metate_argument &argument);
 // Refuses a written argument whose bytes meet another argument's.
 metate_status checkAlias(const metate_kernel &kernel, const metate_argument *arguments);
 // The first argument that has bytes in an extent; METATE_NONE.

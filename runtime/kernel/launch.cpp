@@ -2,6 +2,7 @@
 // no lock, no allocation.
 #include "kernel/pools.h"
 #include "kernel/profile.h"
+#include "kernel/staging.h"
 
 using namespace metate;
 
@@ -94,7 +95,7 @@ metate_status run(const metate_kernel &kernel, const metate_argument *arguments,
   if (kernel.activates)
     METATE_TRY(clearSticky(kernel, arguments));
   int32_t code = enter(kernel, slots, pools, host);
-  if (kernel.trees)
+  if (kernel.trees && (kernel.entry || !kernel.device->driver->settles))
     METATE_TRY(settle(kernel, arguments));
   const metate_failure &failure = *host.failure;
   if (code == METATE_OK && failure.code == METATE_OK && !kernel.activates)
@@ -113,32 +114,58 @@ __attribute__((noinline)) metate_status runWithPools(const metate_kernel &kernel
   return run(kernel, arguments, slots, pools.addresses(), host);
 }
 
+metate_status runWith(const metate_kernel &kernel, const metate_argument *arguments,
+                      const metate_slot *slots, const metate_host &host,
+                      const metate_launch_options *options) {
+  if (kernel.poolCount || (options && options->pool_count))
+    return runWithPools(kernel, arguments, slots, host, options);
+  return run(kernel, arguments, slots, nullptr, host);
+}
+
+// Out of the fast path: a driver launches the kernel, which may not reach the host's arrays.
+__attribute__((noinline)) metate_status runByDriver(const metate_kernel &kernel,
+                                                    const metate_argument *arguments,
+                                                    metate_slot *slots, const metate_host &host,
+                                                    const metate_launch_options *options) {
+  Staging staging(kernel, arguments);
+  METATE_TRY(staging.begin(slots));
+  metate_status status = runWith(kernel, arguments, slots, host, options);
+  if (status == METATE_OK)
+    return staging.end(/*hasFailed=*/false);
+  char text[1024]; // what went wrong first is what is told
+  __builtin_snprintf(text, sizeof text, "%s", metate_last_error());
+  staging.end(/*hasFailed=*/true);
+  return fail(status, "%s", text);
+}
+
 metate_status runTold(const metate_kernel &kernel, const metate_argument *arguments,
-                      const metate_slot *slots, const metate_launch_options *options,
+                      metate_slot *slots, const metate_launch_options *options,
                       const metate_task_hooks *tasks) {
   Running counted(kernel, arguments);
   metate_failure failure; // only its code is read before it is filled
   metate_host host = hostOf(kernel, workerBound(kernel, arguments), failure,
                             options ? options->interrupt : nullptr);
   host.tasks = tasks;
-  if (kernel.poolCount || (options && options->pool_count))
-    return runWithPools(kernel, arguments, slots, host, options);
-  return run(kernel, arguments, slots, nullptr, host);
+  if (!kernel.entry)
+    return runByDriver(kernel, arguments, slots, host, options);
+  return runWith(kernel, arguments, slots, host, options);
 }
 
-// Out of the fast path: somebody asks what it took.
+// Out of the fast path: somebody asks what it took, all of it.
 __attribute__((noinline)) metate_status runProfiled(const metate_kernel &kernel,
                                                     const metate_argument *arguments,
-                                                    const metate_slot *slots,
+                                                    metate_slot *slots,
                                                     const metate_launch_options *options) {
   Profile profile(kernel);
   metate_status status = runTold(kernel, arguments, slots, options, profile.tasks());
+  if (status == METATE_OK)
+    status = metate_device_wait(kernel.device);
   profile.end(arguments);
   return status;
 }
 
 metate_status runPacked(const metate_kernel &kernel, const metate_argument *arguments,
-                        const metate_slot *slots, const metate_launch_options *options) {
+                        metate_slot *slots, const metate_launch_options *options) {
   if (kernel.device->profiler.launch)
     return runProfiled(kernel, arguments, slots, options);
   return runTold(kernel, arguments, slots, options, nullptr);

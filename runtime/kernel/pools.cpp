@@ -9,8 +9,10 @@ static const char *nameOf(const metate_kernel &kernel, uint32_t index) {
 
 Pools::~Pools() {
   for (uint32_t i = 0; i < count; ++i)
-    if (taken[i].bytes)
+    if (!kernel.device->driver->reaches && taken[i].bytes)
       kernel.device->driver->release(kernel.device->machine, taken[i]);
+    else
+      kernel.device->giveBack(taken[i]);
 }
 
 // Memory of the caller's must not be what the kernel reads or writes otherwise.
@@ -58,11 +60,14 @@ metate_status Pools::takeOne(uint32_t index, uint64_t bytes, const metate_pool_m
     return METATE_OK;
   }
   // The driver is never asked for nothing, which would look like memory of the caller's.
-  const metate_device &device = *kernel.device;
+  metate_device &device = *kernel.device;
   Region region;
   uint64_t asked = bytes ? bytes : align;
-  if (bytes == UINT64_MAX ||
-      device.driver->create(device.machine, asked, align, &region) != METATE_OK)
+  auto give = [&] {
+    return device.driver->reaches ? device.borrow(asked, align, &region)
+                                  : device.driver->create(device.machine, asked, align, &region);
+  };
+  if (bytes == UINT64_MAX || give() != METATE_OK)
     return fail(METATE_E_OUT_OF_MEMORY,
                 "kernel '%s': the allocator refused %llu bytes for pool '%s'", kernel.name,
                 show(bytes), nameOf(kernel, index));

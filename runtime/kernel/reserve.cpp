@@ -1,6 +1,7 @@
 // How many slots a launch would take: the kernel's slice counts them, in memory of the device's
 // allocator, and changes nothing.
 #include "kernel/run.h"
+#include "kernel/staging.h"
 #include "metate/abi/reservation.h"
 
 #include <cstring>
@@ -127,6 +128,8 @@ metate_status reportSlice(const metate_kernel &kernel, const metate_argument *ar
 metate_status count(const metate_kernel &kernel, const metate_argument *arguments,
                     metate_slot *slots, Counts &counts) {
   Running running(kernel, arguments);
+  Staging staging(kernel, arguments); // the slice writes none of them: nothing comes back
+  METATE_TRY(staging.begin(slots));
   for (uint64_t records = firstRecords;; records *= growth) {
     METATE_TRY(counts.make(arguments, records));
     slots[kernel.info->slot_count].u = counts.address();

@@ -153,7 +153,7 @@ metate_status metate_tree_read(const metate_tree *tree, uint32_t level, const in
   METATE_TRY(checkValueBytes(__func__, tree, level, value_bytes));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
-  return onHost(*tree, Use::reads, [&](const Block &block) {
+  return onCell(*tree, level, along, Use::reads, [&](const Block &block) {
     Found found = find(block, level, along);
     if (found.corrupt)
       return failLink(*block.type);
@@ -177,7 +177,7 @@ metate_status metate_tree_write(metate_tree *tree, uint32_t level, const int64_t
       checkBooleans(__func__, tree, level, static_cast<const uint8_t *>(value), value_bytes));
   int64_t along[METATE_MAX_AXES];
   METATE_TRY(checkCoordinates(__func__, tree, level, coordinates, count, along));
-  return onHost(*tree, Use::changes, [&](const Block &block) {
+  return onCell(*tree, level, along, Use::changes, [&](const Block &block) {
     uint8_t *cell;
     METATE_TRY(activate(block, level, along, &cell));
     Value(*block.type, level).write(cell, along, value);

@@ -264,6 +264,7 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
   if (sized != METATE_OK && sized != METATE_E_OUT_OF_RANGE)
     return sized;
   metate_device *device = type->device;
+  device->spares.clear(*device->driver, device->machine); // a tree lives long: it comes first
   Room room = device->driver->room(device->machine);
   uint32_t fit = 0;
   if (sized != METATE_OK || bytes > room.bytes) {

@@ -18,11 +18,7 @@ public:
   Copy &operator=(const Copy &) = delete;
 
   metate_status open(Use use) {
-    block.data = static_cast<uint8_t *>(os::reserve(block.layout.bytes));
-    if (!block.data)
-      return fail(METATE_E_OUT_OF_MEMORY,
-                  "tree of type '%s': the system refused %llu bytes for the host's copy",
-                  tree.type->shown(), show(block.layout.bytes));
+    METATE_TRY(reserve());
     METATE_TRY(high.allocate(tree.type->poolCount()));
     if (use == Use::makes)
       return METATE_OK;
@@ -38,10 +34,29 @@ public:
   }
   const Block &get() const { return block; }
 
+  // A copy of one cell alone, which is found without what a block holds.
+  metate_status openCell(uint32_t member, const int64_t *along) {
+    METATE_TRY(reserve());
+    cell = uint64_t(find(block, member, along).cell - block.data);
+    cellBytes = tree.type->levels[member].cell_bytes;
+    return read(cell, cellBytes);
+  }
+  metate_status writeCell() { return write(cell, cellBytes); }
+
 private:
   const metate_tree &tree;
   Block block;
   Array<uint32_t> high{*tree.device}; // highest slot of each pool that was in use at any time
+  uint64_t cell = 0, cellBytes = 0;   // of a copy of one cell
+
+  metate_status reserve() {
+    block.data = static_cast<uint8_t *>(os::reserve(block.layout.bytes));
+    if (block.data)
+      return METATE_OK;
+    return fail(METATE_E_OUT_OF_MEMORY,
+                "tree of type '%s': the system refused %llu bytes for the host's copy",
+                tree.type->shown(), show(block.layout.bytes));
+  }
 
   metate_status read(uint64_t offset, uint64_t bytes) {
     return readRegion(*tree.device, tree.memory, offset, block.data + offset, bytes);
@@ -82,6 +97,18 @@ metate_status workOnCopy(const metate_tree &tree, Use use, Work work) {
   __builtin_snprintf(text, sizeof text, "%s", metate_last_error());
   copy.writeBack();
   return fail(status, "%s", text);
+}
+
+metate_status workOnCell(const metate_tree &tree, uint32_t member, const int64_t *along, Use use,
+                         Work work) {
+  const LevelFacts &facts = tree.type->facts[member];
+  if (facts.ownerPool != METATE_NONE || !facts.everyCell || tree.type->levels[member].quant)
+    return workOnCopy(tree, use, work);
+  os::Lock lock(tree.device->stagedMutex);
+  Copy copy(tree);
+  METATE_TRY(copy.openCell(member, along));
+  METATE_TRY(work.run(work.self, copy.get()));
+  return use == Use::reads ? METATE_OK : copy.writeCell();
 }
 
 } // namespace metate

@@ -33,6 +33,21 @@ template <typename Body> metate_status onHost(const metate_tree &tree, Use use, 
   return workOnCopy(tree, use, {run, &body});
 }
 
+// The same for work on one cell of a member, by its coordinates (by axis number). Where the cell is always there its bytes are all
+// that is copied.
+metate_status workOnCell(const metate_tree &tree, uint32_t member, const int64_t *along, Use use,
+                         Work work);
+template <typename Body>
+metate_status onCell(const metate_tree &tree, uint32_t member, const int64_t *along, Use use,
+                     Body body) {
+  if (!tree.isElsewhere())
+    return body(blockOf(tree));
+  auto run = [](void *self, const Block &block) -> metate_status {
+    return (*static_cast<Body *>(self))(block);
+  };
+  return workOnCell(tree, member, along, use, {run, &body});
+}
+
 // ---- single words of a block, for what is asked at each launch: no copy is made
 
 // `offset` is of a word of the header or of a pool's record.

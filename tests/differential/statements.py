@@ -423,6 +423,8 @@ class Statements(Control, Aggregates, Expressions):
 
     def old_of_atomic(self, place):
         """A variable of what a place held before an atomic operation."""
+        if place.type.shape and place.stored == "shared float":
+            return None  # the operation on one component rounds the next one, whose old value is read then
         kinds = [op for op, (_, _, kinds) in table.ATOMICS.items() if place.type.scalar in kinds]
         if self.rng.random() < 0.15:
             return self._exchanged(place)
@@ -441,17 +443,18 @@ class Statements(Control, Aggregates, Expressions):
 
     def _exchanged(self, place):
         """old = mt.atomic_exchange(place, e), or only where something is expected: of integers, for bits of floats may differ."""
-        value, count = self.held(self.value(place.type, 1)), len(place.indices)
-        source, operands, op = self.new_variable(place.type), [value], table.EXCHANGES[0]
-        kernel, change = f"{{{count}}}", place.twin_write.replace("{v}", f"{{{count}}}")
+        operands, count, op = [self.held(self.value(place.type, 1))], len(place.indices), table.EXCHANGES[0]
         if not place.type.shape and not place.stored and not n.is_float(place.type.scalar) and self.rng.random() < 0.6:
             # What is there, or in most cases something else.
-            op, expected = table.EXCHANGES[1], f"{{{count + 1}}}"
-            # The place is active afterwards, whichever of the two it holds.
-            kept = f"({{{count}}} if {source.kernel} == {expected} else {source.kernel})"
-            kernel, change = f"{expected}, {kernel}", place.twin_write.replace("{v}", kept)
+            op = table.EXCHANGES[1]
             here = Expr(place.type, place.kernel, place.twin_read, list(place.indices), signless=True)
             operands.append(here if self.rng.random() < 0.5 else self.held(self.value(place.type, 1)))
+        source, kernel, kept = self.new_variable(place.type), f"{{{count}}}", f"{{{count}}}"
+        if len(operands) > 1:
+            # The place is active afterwards, whichever of the two it holds.
+            kept = f"({{{count}}} if {source.kernel} == {{{count + 1}}} else {source.kernel})"
+            kernel = f"{{{count + 1}}}, {kernel}"
+        change = place.twin_write.replace("{v}", kept)
         self.note(place, True)
         line = Line(
             f"{source.kernel} = mt.atomic_{op}({place.kernel}, {kernel})", f"{source.kernel} = {place.twin_read}\n{change}"

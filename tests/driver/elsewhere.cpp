@@ -2,10 +2,14 @@
 // `elsewhere` may be touched while the driver reads, writes or runs something, and at no other time: whoever
 // dereferences a block that lies there crashes. A driver of a real device looks like this one, with copies in place
 // of unlocked pages.
+#include "elsewhere.h"
+
 #include "driver/driver.h"
 #include "os/os.h"
 
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <sys/mman.h>
@@ -19,8 +23,11 @@ namespace {
 
 constexpr uint64_t pageBytes = 4096;
 
+std::atomic<uint64_t> created{0};
+
 // Code of the CPU's driver, or entries of the process.
 struct Kernels {
+  Descriptor descriptor;
   Code code;
   std::vector<metate_entry> entries;
 };
@@ -65,6 +72,8 @@ metate_status open(const metate_allocator &allocator, const void *, void **self)
 }
 
 void close(void *self) {
+  if (!of(self).pieces.empty())
+    std::abort(); // somebody has not given memory back
   cpuDriver.close(of(self).cpu);
   delete &of(self);
 }
@@ -82,6 +91,7 @@ metate_status reserve(void *self, uint64_t bytes, Region *region) {
   *region = {reinterpret_cast<uintptr_t>(data), nullptr, bytes, pageBytes, Origin::reserved};
   os::Lock lock(of(self).mutex);
   of(self).pieces[region->address] = whole;
+  ++created;
   return METATE_OK;
 }
 
@@ -144,7 +154,7 @@ Verdict judge(const void *self, const Descriptor &descriptor, uint32_t variant, 
 
 metate_status load(void *self, const Descriptor &descriptor, uint32_t variant, Span payload,
                    Code *code) {
-  auto *kernels = new Kernels;
+  auto *kernels = new Kernels{descriptor, {}, {}};
   metate_status status = cpuDriver.load(of(self).cpu, descriptor, variant, payload, &kernels->code);
   if (status != METATE_OK) {
     delete kernels;
@@ -157,7 +167,7 @@ metate_status load(void *self, const Descriptor &descriptor, uint32_t variant, S
 }
 
 metate_status adopt(void *, const Descriptor &descriptor, const metate_entry *entries, Code *code) {
-  auto *kernels = new Kernels;
+  auto *kernels = new Kernels{descriptor, {}, {}};
   kernels->entries.assign(entries, entries + descriptor.header().kernels.count);
   *code = {nullptr, kernels};
   return METATE_OK;
@@ -172,13 +182,45 @@ void unload(void *self, Code *code) {
   *code = {};
 }
 
+// Do the arrays of a launch lie in the device's memory? The code is the CPU's, which would reach others as well.
+bool holdsArrays(const Elsewhere &machine, const Kernels &kernels, const Launch &launch) {
+  const metate_kernel_info &kernel = kernels.descriptor.kernels()[launch.kernel];
+  for (uint32_t i = 0; i < kernel.argument_count; ++i) {
+    const metate_argument_info &info = kernels.descriptor.arguments()[kernel.first_argument + i];
+    if (info.kind != METATE_ARGUMENT_NDARRAY)
+      continue;
+    const metate_slot *slots = launch.slots + info.first_slot;
+    int64_t first = 0, last = 0, bytes = metate_dtype_bytes(info.dtype);
+    bool isEmpty = false;
+    for (uint32_t k = 0; k < info.rank; ++k) {
+      int64_t reach = (slots[1 + k].i - 1) * slots[1 + info.rank + k].i;
+      isEmpty |= slots[1 + k].i == 0;
+      (reach < 0 ? first : last) += reach;
+    }
+    if (!isEmpty &&
+        !machine.holds(slots[0].u + uint64_t(first * bytes), uint64_t((last - first + 1) * bytes)))
+      return false;
+  }
+  return true;
+}
+
 int32_t launch(void *self, const Code &code, const Launch &launch) {
   Unlocked unlocked(of(self));
-  metate_entry entry = static_cast<const Kernels *>(code.handle)->entries[launch.kernel];
-  return entry(launch.slots, launch.pools, launch.host);
+  const auto &kernels = *static_cast<const Kernels *>(code.handle);
+  if (!holdsArrays(of(self), kernels, launch))
+    return METATE_E_INTERNAL;
+  return kernels.entries[launch.kernel](launch.slots, launch.pools, launch.host);
+}
+
+bool reaches(const void *self, uint64_t address, uint64_t bytes) {
+  auto &machine = of(const_cast<void *>(self));
+  os::Lock lock(machine.mutex);
+  return machine.holds(address, bytes);
 }
 
 } // namespace
+
+uint64_t elsewhereCreated() { return created; }
 
 extern const Driver elsewhereDriver;
 const Driver elsewhereDriver = {
@@ -201,7 +243,7 @@ const Driver elsewhereDriver = {
     .adopt = adopt,
     .unload = unload,
     .launch = launch,
-    .reaches = nullptr,
+    .reaches = reaches,
     .wait = nullptr,
     .settles = false,
 };

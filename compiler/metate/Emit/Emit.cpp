@@ -92,8 +92,10 @@ static Error addScopes(ModuleOp code) {
   return Error::success();
 }
 
-static Expected<std::unique_ptr<llvm::Module>> translate(ModuleOp code, llvm::LLVMContext &context,
-                                                         const llvm::TargetMachine &machine) {
+Expected<std::unique_ptr<llvm::Module>> metate::translate(ModuleOp code,
+                                                          llvm::LLVMContext &context,
+                                                          const llvm::TargetMachine &machine) {
+  ensureRegistered(code.getContext());
   Diagnostics diagnostics(code.getContext());
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(code, context, code.getSymName().value_or("module"));
@@ -130,7 +132,7 @@ static void setLinkage(llvm::Module &module, ArrayRef<StringRef> names) {
 }
 
 /// Products and sums stay apart, in the optimiser and in the code generator.
-static void forbidContraction(llvm::Module &module, llvm::TargetMachine &machine) {
+void metate::forbidContraction(llvm::Module &module, llvm::TargetMachine &machine) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (isa<llvm::FPMathOperator>(instruction))

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/IR/Module.h"
 
 namespace metate {
 
@@ -47,6 +48,13 @@ void registerEmit(mlir::DialectRegistry &registry);
 /// those of findExternal() and of the sanitizer's runtime. The same module and machine give the same
 /// bytes. On failure the module is left as it was.
 llvm::Error emit(mlir::ModuleOp module, const Machine &machine, const EmitOptions &options = {});
+
+/// The LLVM dialect's operations of a module as LLVM IR for a machine.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(mlir::ModuleOp code, llvm::LLVMContext &context, const llvm::TargetMachine &machine);
+
+/// Products and sums stay apart, in the optimiser and in the code generator.
+void forbidContraction(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Of a payload of object files: each entry is defined, and no symbol is undefined that its target does not allow (for
 /// code with the payload's sanitizer).

@@ -10,9 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__NVPTX__) || defined(__SPIRV__)
+/* METATE_SIMT: a device's code, for tests, on a CPU. */
+#if defined(__NVPTX__) || defined(__SPIRV__) || defined(METATE_SIMT)
 #define METATE_DEVICE 1
+#ifdef METATE_SIMT
+#define METATE_BLOCK
+#else
 #define METATE_BLOCK __attribute__((address_space(1))) /* global memory */
+#endif
 #else
 #define METATE_DEVICE 0
 #define METATE_BLOCK

@@ -30,7 +30,9 @@ def view(field) -> np.ndarray:
     form = dense_form(tree.type.blob, members[0])
     numpy = field.dtype.numpy
     why = None
-    if any(isinstance(one, QuantType) for one in field._stored or ()):
+    if tree._is_elsewhere():
+        why = "it lies on a device, where the host does not reach it"
+    elif any(isinstance(one, QuantType) for one in field._stored or ()):
         why = f"its numbers are bits of words, {', '.join(dict.fromkeys(map(repr, field._stored)))}"
     elif field._is_split() and len(members) > 1:
         why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"
@@ -124,7 +126,7 @@ def _was_written(field):
 
 def _member(field, member):
     """A member as an array: its memory, or a copy where that is no strided array."""
-    form = dense_form(field._tree.type.blob, member)
+    form = None if field._tree._is_elsewhere() else dense_form(field._tree.type.blob, member)
     strides = form and _strides(form[1])
     inner = () if field._is_split() else getattr(field.element, "shape", ())
     return _strided(field, form[0], strides, inner) if strides else field._tree._read_dense(member)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import value_types as _types
+from ..argument_kinds import lies_on_cuda
 from ..dtypes import scalar_of
 from ..errors import ArrayError_
 from ..lazy_numpy import is_array
@@ -279,6 +280,8 @@ def _array(name, annotation, argument, describe_array, options):
         raise TypeError(f"argument '{name}': {_builder_mismatch(is_builder, argument)}")
     if described is None:
         hint = "; annotate it with template() for fields" if kind_of(argument) is not None else ""
+        if lies_on_cuda(argument):
+            hint = ", whose memory is a CUDA device's: kernels of contexts with arch=mt.cuda take it"
         raise TypeError(f"argument '{name}': expected an array, got {type(argument).__name__}{hint}")
     own, shape, contiguous = described
     if hasattr(own, "shape") or isinstance(own, _types.StructType) or hasattr(argument, "element_type"):

@@ -6,6 +6,7 @@
 #include "metate/abi/kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -147,6 +148,41 @@ target::KernelTypeConverter::KernelTypeConverter(MLIRContext *context)
     : LLVMTypeConverter(context, loweringOptions(context)) {
   addConversion(
       [](BlockType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+}
+
+Value target::toLLVM(Code &code, const TypeConverter &converter, Value value) {
+  Type type = converter.convertType(value.getType());
+  if (type == value.getType())
+    return value;
+  return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
+}
+
+Value target::fromLLVM(Code &code, Value value, Type type) {
+  if (type == value.getType())
+    return value;
+  return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
+}
+
+Value target::loadArgument(Code &code, const TypeConverter &converter, Value slots, Type type,
+                           unsigned &slot) {
+  auto offset = [&] { return int64_t(sizeof(metate_slot)) * slot++; };
+  OpBuilder &builder = code.builder;
+  if (isa<BlockType>(type))
+    return fromLLVM(code, code.load(code.pointer(), slots, offset()), type);
+  if (type.isIndex())
+    return fromLLVM(code, code.load(builder.getI64Type(), slots, offset()), type);
+  if (type.isInteger(1)) {
+    Value byte = code.load(builder.getI8Type(), slots, offset());
+    return LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ne, byte,
+                                code.constant(0, 8));
+  }
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
+    return code.load(type, slots, offset());
+  SmallVector<Value> components;
+  for (int64_t k = 0; k < vector.getNumElements(); ++k)
+    components.push_back(loadArgument(code, converter, slots, vector.getElementType(), slot));
+  return vector::FromElementsOp::create(builder, code.loc, vector, components);
 }
 
 std::pair<uint32_t, Value> target::shownValue(Code &code, Value value, bool isUnsigned) {

@@ -57,6 +57,14 @@ public:
   explicit KernelTypeConverter(mlir::MLIRContext *context);
 };
 
+/// `value` with its LLVM type, and back.
+mlir::Value toLLVM(Code &code, const mlir::TypeConverter &converter, mlir::Value value);
+mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
+
+/// An argument of a kernel, as its slots from `slot` on hold it; `slot` is then the next one's.
+mlir::Value loadArgument(Code &code, const mlir::TypeConverter &converter, mlir::Value slots,
+                         mlir::Type type, unsigned &slot);
+
 /// Address of a metate_host that is all zero.
 mlir::Value noHost(mlir::ModuleOp module, Code &code);
 

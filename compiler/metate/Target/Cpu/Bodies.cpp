@@ -336,11 +336,3 @@ Operation *KernelMapping::buildLoops(Code &code, RangeOp range, Value begin, Val
   from.push_back(YieldOp::create(restore, loc));
   return outermost;
 }
-
-void cpu::hoistAllocas(Operation *function) {
-  SmallVector<memref::AllocaOp> allocas;
-  function->walk([&](memref::AllocaOp alloca) { allocas.push_back(alloca); });
-  Block &entry = function->getRegion(0).front();
-  for (memref::AllocaOp alloca : llvm::reverse(allocas))
-    alloca->moveBefore(&entry, entry.begin());
-}

@@ -25,41 +25,6 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
 
-Value KernelMapping::toLLVM(Code &code, Value value) {
-  Type type = converter.convertType(value.getType());
-  if (type == value.getType())
-    return value;
-  return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
-}
-
-Value KernelMapping::fromLLVM(Code &code, Value value, Type type) {
-  if (type == value.getType())
-    return value;
-  return UnrealizedConversionCastOp::create(code.builder, code.loc, type, value).getResult(0);
-}
-
-Value KernelMapping::loadArgument(Code &code, Type type, unsigned &slot) {
-  auto offset = [&] { return int64_t(sizeof(metate_slot)) * slot++; };
-  Value slots = entry.getArgument(0);
-  OpBuilder &builder = code.builder;
-  if (isa<BlockType>(type))
-    return fromLLVM(code, code.load(code.pointer(), slots, offset()), type);
-  if (type.isIndex())
-    return fromLLVM(code, code.load(builder.getI64Type(), slots, offset()), type);
-  if (type.isInteger(1)) {
-    Value byte = code.load(builder.getI8Type(), slots, offset());
-    return LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::ne, byte,
-                                code.constant(0, 8));
-  }
-  auto vector = dyn_cast<VectorType>(type);
-  if (!vector)
-    return code.load(type, slots, offset());
-  SmallVector<Value> components;
-  for (int64_t k = 0; k < vector.getNumElements(); ++k)
-    components.push_back(loadArgument(code, vector.getElementType(), slot));
-  return vector::FromElementsOp::create(builder, code.loc, vector, components);
-}
-
 /// At most as many workers as each tree that may be activated has slack slots.
 Value KernelMapping::maxWorkers(Code &code, ArrayRef<Value> arguments) {
   auto trees = kernel->getAttrOfType<DenseI64ArrayAttr>(mark::activates);
@@ -262,7 +227,7 @@ struct MapTasksCpu : metate::impl::MapTasksCpuBase<MapTasksCpu> {
       mapping.run();
       ofGraph = belongsToGraph ? mapping.nextTask() : 0;
     }
-    mapFunctions(getOperation());
+    mapFunctions(getOperation(), cpu::lowerPrints);
   }
 };
 } // namespace

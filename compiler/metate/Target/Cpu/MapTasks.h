@@ -3,6 +3,7 @@
 #define METATE_TARGET_CPU_MAPTASKS_H
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Target/Common/Functions.h"
 #include "metate/Target/Common/Tasks.h"
 #include "metate/Target/Cpu/Host.h"
 #include "metate/Target/Cpu/SplitBorders.h"
@@ -38,7 +39,9 @@ public:
   unsigned nextTask() const { return tasks; }
 
 private:
-  mlir::Value loadArgument(Code &code, mlir::Type type, unsigned &slot);
+  mlir::Value loadArgument(Code &code, mlir::Type type, unsigned &slot) {
+    return target::loadArgument(code, converter, entry.getArgument(0), type, slot);
+  }
   /// Pools become addresses; true if some are a worker's.
   bool mapPools(Code &code, llvm::ArrayRef<unsigned> slots);
   mlir::Value poolBytes(Code &code, PoolOp pool, llvm::ArrayRef<unsigned> slots);
@@ -78,8 +81,12 @@ private:
   /// The loops in the order in which memory lies, whose innermost one may have become several: the interior, which is then it, and the border.
   mlir::Operation *withoutBorders(mlir::Operation *loops);
   /// `value` with its LLVM type, and back.
-  mlir::Value toLLVM(Code &code, mlir::Value value);
-  mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type);
+  mlir::Value toLLVM(Code &code, mlir::Value value) {
+    return target::toLLVM(code, converter, value);
+  }
+  mlir::Value fromLLVM(Code &code, mlir::Value value, mlir::Type type) {
+    return target::fromLLVM(code, value, type);
+  }
 
   KernelOp kernel;
   KernelTypeConverter &converter;
@@ -171,13 +178,6 @@ struct AloneVersion {
 /// Where the loops of a task body have atomics: a second copy of them.
 std::optional<AloneVersion> splitOffAlone(mlir::LLVM::LLVMFuncOp body, mlir::Operation *loops,
                                           mlir::scf::ForOp innermost);
-
-/// Moves the function's local arrays to its entry block, so that loops do not grow the stack.
-void hoistAllocas(mlir::Operation *function);
-
-/// Functions that entries and bodies call: those that print, or may stop the kernel, are given the host, and where the stack
-/// for calls ends. When all kernels have been mapped.
-void mapFunctions(mlir::ModuleOp module);
 
 } // namespace metate::cpu
 

@@ -1,12 +1,15 @@
 //===- Functions.cpp - functions that entries and bodies call ---*- C++ -*-===//
+#include "metate/Target/Common/Functions.h"
 #include "metate/Dialect/Call.h"
-#include "metate/Target/Cpu/MapTasks.h"
+#include "metate/Target/Common/Abi.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace metate;
-using namespace metate::cpu;
+using namespace metate::target;
 
 /// What carries values of a type into functions and out of them: floats of 16 bits go as their bits, since machines without such
 /// registers would convert them by calls.
@@ -22,7 +25,8 @@ static Type carried(Type type) {
 namespace {
 class FunctionMapping {
 public:
-  explicit FunctionMapping(ModuleOp module) : module(module) {
+  FunctionMapping(ModuleOp module, PrintLowering lowerPrints)
+      : module(module), lowerPrints(lowerPrints) {
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
         functions.push_back(function);
@@ -152,10 +156,21 @@ private:
   }
 
   ModuleOp module;
+  PrintLowering lowerPrints;
   SmallVector<func::FuncOp> functions;
   llvm::SetVector<func::FuncOp> hosted;
   llvm::DenseMap<Operation *, Value> ends;
 };
 } // namespace
 
-void cpu::mapFunctions(ModuleOp module) { FunctionMapping(module).run(); }
+void target::mapFunctions(ModuleOp module, PrintLowering lowerPrints) {
+  FunctionMapping(module, lowerPrints).run();
+}
+
+void target::hoistAllocas(Operation *function) {
+  SmallVector<memref::AllocaOp> allocas;
+  function->walk([&](memref::AllocaOp alloca) { allocas.push_back(alloca); });
+  Block &entry = function->getRegion(0).front();
+  for (memref::AllocaOp alloca : llvm::reverse(allocas))
+    alloca->moveBefore(&entry, entry.begin());
+}

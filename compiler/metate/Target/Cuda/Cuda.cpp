@@ -1,0 +1,89 @@
+//===- Cuda.cpp - NVIDIA's GPUs as a family of targets ----------*- C++ -*-===//
+#include "metate/Target/Cuda/Cuda.h"
+
+#include "metate/Target/Cuda/Ptx.h"
+#include "metate/Target/Grid/Target.h"
+#include "metate/abi/module.h"
+
+using namespace metate;
+using namespace metate::grid;
+using llvm::Expected;
+
+static constexpr llvm::StringLiteral familyName = "cuda", real = "sm_", virtual_ = "compute_";
+static constexpr unsigned leastCapability = 80;
+
+namespace {
+struct CudaTarget : GridTarget {
+  CudaTarget(llvm::StringRef name, unsigned capability, bool isReal)
+      : GridTarget(name), capability(capability), isReal(isReal) {}
+
+  llvm::StringRef family() const override { return familyName; }
+  Named machine() const override {
+    return {"nvptx64-nvidia-cuda", (isReal ? real : virtual_).str() + std::to_string(capability),
+            ""};
+  }
+
+  Expected<Code> compile(mlir::ModuleOp module, const Table &table,
+                         const Options &options) const override {
+    Expected<std::string> ptx = cuda::makePtx(module, table, capability, options);
+    if (!ptx)
+      return ptx.takeError();
+    Code code;
+    if (isReal) {
+      Expected<std::string> cubin = cuda::assemble(*ptx, capability);
+      if (!cubin)
+        return cubin.takeError();
+      if (!cubin->empty())
+        code.images.push_back({METATE_GRID_CUBIN, capability, std::move(*cubin)});
+    }
+    std::string text = std::move(*ptx);
+    text.push_back('\0');
+    code.images.push_back({METATE_GRID_PTX, capability, std::move(text)});
+    return code;
+  }
+
+  Expected<Variant> variantOf(PayloadOp payload) const override {
+    Variant variant;
+    variant.arch = METATE_ARCH_CUDA;
+    variant.level = capability;
+    variant.format = METATE_FORMAT_GRID;
+    variant.cpu = payload.getCpu().str();
+    variant.triple = payload.getTriple().str();
+    return variant;
+  }
+
+private:
+  unsigned capability;
+  bool isReal; ///< machine code stands beside the PTX
+};
+
+struct CudaFamily : TargetFamily {
+  llvm::StringRef name() const override { return familyName; }
+  llvm::StringRef expectedNames() const override {
+    return "cuda, cuda:sm_80, cuda:sm_90, cuda:compute_80 (PTX alone)";
+  }
+
+  Expected<TargetPtr> parse(llvm::StringRef name) const override {
+    auto [family, cpu] = name.split(':');
+    if (family != familyName)
+      return TargetPtr();
+    unsigned capability = leastCapability;
+    bool isVirtual = cpu.consume_front(virtual_), isNamed = isVirtual || cpu.consume_front(real);
+    if ((isNamed && cpu.getAsInteger(10, capability)) || (!isNamed && !cpu.empty()) ||
+        capability < leastCapability)
+      return llvm::createStringError("unknown target '" + name + "'; expected " + expectedNames());
+    return std::make_shared<CudaTarget>(name, capability, !isVirtual);
+  }
+
+  Expected<TargetPtr> targetOf(PayloadOp payload) const override {
+    return parse((familyName + ":" + payload.getCpu()).str());
+  }
+
+  void registerDialects(mlir::DialectRegistry &registry) const override {
+    registerGridDialects(registry);
+  }
+  void registerPasses() const override {} // those of grids, which another family registers
+};
+} // namespace
+
+std::unique_ptr<TargetFamily> metate::createCudaFamily() { return std::make_unique<CudaFamily>(); }

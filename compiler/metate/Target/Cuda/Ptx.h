@@ -1,0 +1,24 @@
+//===- Ptx.h - functions of grids as PTX ------------------------*- C++ -*-===//
+#ifndef METATE_TARGET_CUDA_PTX_H
+#define METATE_TARGET_CUDA_PTX_H
+
+#include "metate/Options/Options.h"
+#include "metate/Target/Grid/Table.h"
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace metate::cuda {
+
+/// PTX of a module's functions for GPUs of at least that compute capability (10 * major + minor).
+llvm::Expected<std::string> makePtx(mlir::ModuleOp module, const grid::Table &table,
+                                    unsigned capability, const Options &options);
+
+/// What an assembler makes of PTX for GPUs of exactly that capability, and what it says of registers and spills. An empty string: there is no
+/// assembler (`ptxas`, of the CUDA toolkit or NVIDIA's Python packages: METATE_PTXAS, PATH, /usr/local/cuda).
+llvm::Expected<std::string> assemble(llvm::StringRef ptx, unsigned capability);
+
+} // namespace metate::cuda
+
+#endif

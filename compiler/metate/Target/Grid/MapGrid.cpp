@@ -1,0 +1,667 @@
+//===- MapGrid.cpp - kernels become functions of grids ----------*- C++ -*-===//
+//
+// The half of stage map of targets that run grids of invocations. A kernel's tasks stand in a straight list: what lies between two
+// launches is a segment, a function of one invocation; a launch is a function whose invocations share out the iterations. All take the
+// kernel's slots and the launch's frame.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Grid/MapGrid.h"
+
+#include "metate/Dialect/Call.h"
+#include "metate/Dialect/Graph.h"
+#include "metate/Layout/TreeLayout.h"
+#include "metate/Mutants/Mutants.h"
+#include "metate/Target/Common/Functions.h"
+#include "metate/Target/Grid/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace metate {
+#define GEN_PASS_DEF_MAPGRID
+#include "metate/Target/Grid/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::grid;
+
+static LLVM::LLVMFunctionType functionType(MLIRContext *context) {
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, pointer});
+}
+
+/// A function that Support/Grid.c or the family brings.
+static LLVM::LLVMFuncOp declare(ModuleOp module, StringRef name, LLVM::LLVMFunctionType type) {
+  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return known;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  return LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
+}
+
+static Value call(Code &code, ModuleOp module, StringRef name, Type result, ValueRange operands) {
+  auto type = LLVM::LLVMFunctionType::get(result, llvm::to_vector(operands.getTypes()));
+  auto made = LLVM::CallOp::create(code.builder, code.loc, declare(module, name, type), operands);
+  return made.getNumResults() ? made.getResult() : Value();
+}
+
+/// What a function is called in PTX and SPIR-V: letters, digits and underscores.
+static std::string plainName(StringRef name, unsigned number) {
+  std::string plain = name.str();
+  for (char &c : plain)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return plain + "_" + std::to_string(number);
+}
+
+static bool mayStop(Operation *scope) {
+  return scope
+      ->walk([](Operation *op) {
+        return op->hasTrait<MayStop>() || isa<ReturnStatusOp>(op) ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool activates(StringRef callee) {
+  return callee.ends_with("claim") || callee == "dynamic_activate" || callee.starts_with("append");
+}
+
+//===-- what a kernel is ------------------------------------------------------===//
+
+LogicalResult KernelMapping::refuseWhatHasNoMeaning() {
+  auto result = kernel.walk([&](Operation *op) {
+    if (isa<RunOp>(op))
+      return op->emitError("graphs do not run on this target yet"), WalkResult::interrupt();
+    auto pool = dyn_cast<PoolOp>(op);
+    if (pool && pool.getKind() == PoolKind::Worker)
+      return op->emitError(
+                 "a kernel that plans memory for each worker does not run on this target"),
+             WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// They are code of the segment that they stand in.
+void KernelMapping::dissolveSerialTasks() {
+  for (SerialOp serial : llvm::make_early_inc_range(kernel.getBody().getOps<SerialOp>())) {
+    Block &inner = serial.getBody().front();
+    serial.replaceAllUsesWith(inner.getTerminator()->getOperands());
+    inner.getTerminator()->erase();
+    serial->getBlock()->getOperations().splice(serial->getIterator(), inner.getOperations());
+    serial.erase();
+  }
+}
+
+void KernelMapping::findSlots() {
+  unsigned slot = 0;
+  for (Type type : kernel.getBody().getArgumentTypes()) {
+    slots.push_back(slot);
+    auto vector = dyn_cast<VectorType>(type);
+    slot += vector ? unsigned(vector.getNumElements()) : 1;
+  }
+  made.slots = slot;
+}
+
+void KernelMapping::findFlags() {
+  mayFail = mayStop(kernel);
+  bool prints = false;
+  auto look = [&](Operation *scope) {
+    scope->walk([&](Operation *op) {
+      prints |= isa<PrintOp>(op);
+      auto called = dyn_cast<func::CallOp>(op);
+      mayFail |=
+          called && !called.getResultTypes().empty() && called.getResult(0).getType().isInteger(32);
+    });
+  };
+  look(kernel);
+  for (LaunchOp launch : kernel.getBody().getOps<LaunchOp>()) {
+    LaunchedTask task(launch);
+    mayFail |= mayStop(task.function);
+    look(task.function);
+  }
+  for (auto function : kernel->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (!function->hasAttr(mark::task))
+      prints |= function.walk([](PrintOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  made.flags =
+      (mayFail ? uint32_t(METATE_GRID_MAY_FAIL) : 0) | (prints ? uint32_t(METATE_GRID_PRINTS) : 0);
+}
+
+bool KernelMapping::isAnywhere(Value value) {
+  Operation *op = value.getDefiningOp();
+  return !op || isAnywhere(op);
+}
+
+bool KernelMapping::isAnywhere(Operation *op) {
+  auto [known, isNew] = anywhere.try_emplace(op, false);
+  if (!isNew)
+    return known->second;
+  auto read = dyn_cast<ReadOp>(op);
+  bool isOne = isa<PoolOp, PoolBytesOp>(op) || (read && read.getInvariant()) ||
+               (op->getNumRegions() == 0 && isMemoryEffectFree(op) && op->getNumResults());
+  isOne = isOne && llvm::all_of(op->getOperands(), [&](Value value) { return isAnywhere(value); });
+  return anywhere[op] = isOne;
+}
+
+/// What a segment reads for the launch behind it alone is read by each invocation, where the launch leaves it as it is.
+static bool canBeReadIn(LaunchOp launch, ArrayRef<Operation *> ops) {
+  LaunchedTask task(launch);
+  bool changes = task.function
+                     .walk([](Operation *op) {
+                       return isa<TreeCallOp, func::CallOp>(op) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+  llvm::SmallPtrSet<Operation *, 8> those(ops.begin(), ops.end());
+  return !changes && llvm::all_of(ops, [&](Operation *op) {
+    auto read = dyn_cast<ReadOp>(op);
+    bool isRead = (read && read.getAcquire()) ||
+                  (op->getNumRegions() == 0 && isMemoryEffectFree(op) && op->getNumResults());
+    return isRead && llvm::all_of(op->getUsers(), [&](Operation *user) {
+             return user == launch || those.contains(user);
+           });
+  });
+}
+
+LogicalResult KernelMapping::run() {
+  if (failed(refuseWhatHasNoMeaning()))
+    return failure();
+  made.entry = kernel.getSymName().str();
+  findSlots();
+  dissolveSerialTasks();
+  findFlags();
+  SmallVector<SmallVector<Operation *>> segments(1);
+  SmallVector<LaunchOp> launches;
+  for (Operation &op : kernel.getBody().front()) {
+    auto call = dyn_cast<TreeCallOp>(op);
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      if (canBeReadIn(launch, segments.back())) {
+        for (Operation *one : segments.back())
+          anywhere[one] = true;
+        segments.back().clear();
+      }
+      launches.push_back(launch);
+      segments.emplace_back();
+      continue;
+    }
+    if (call && call.getCallee() == "settle") {
+      settled.push_back(call);
+      continue;
+    }
+    if (call && call.getCallee() == "collect")
+      collected.push_back(call);
+    if (!isa<ReturnOp>(op) && !isAnywhere(&op))
+      segments.back().push_back(&op);
+  }
+  for (auto [k, ops] : llvm::enumerate(segments)) {
+    if (!ops.empty())
+      makeSegment(ops);
+    if (k < launches.size())
+      makeTask(launches[k]);
+  }
+  if (!settled.empty() || !collected.empty())
+    makeCleanUp();
+  storeFrameValues();
+  if (!places.empty())
+    made.flags |= METATE_GRID_FRAME;
+  made.frameBytes = uint32_t(llvm::alignTo(made.frameBytes, 64));
+  for (LaunchOp launch : launches) {
+    func::FuncOp function = LaunchedTask(launch).function;
+    launch.erase();
+    function.erase();
+  }
+  kernel.erase();
+  return success();
+}
+
+//===-- functions and parts ---------------------------------------------------===//
+
+LLVM::LLVMFuncOp KernelMapping::createPart(Location loc, LLVM::LLVMFunctionType type) {
+  OpBuilder builder(kernel);
+  auto part =
+      LLVM::LLVMFuncOp::create(builder, loc, plainName(kernel.getSymName(), number++) + "_part",
+                               type, LLVM::Linkage::Internal);
+  part.addEntryBlock(builder);
+  return part;
+}
+
+LLVM::LLVMFuncOp KernelMapping::makeFunction(Location loc, Task task, bool always,
+                                             llvm::function_ref<void(Code &, Part)> fill) {
+  OpBuilder builder(kernel);
+  task.name = plainName(kernel.getSymName(), number++);
+  auto function =
+      LLVM::LLVMFuncOp::create(builder, loc, task.name, functionType(builder.getContext()));
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+  Code code(builder, loc);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (mayFail && !always) {
+      Value status = code.load(builder.getI32Type(), function.getArgument(1),
+                               offsetof(metate_grid_frame, status));
+      Value isGood = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, status,
+                                          code.constant(METATE_OK, 32));
+      auto branch = scf::IfOp::create(builder, loc, isGood);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    fill(code, function);
+  }
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  localise(function, function.getArgument(0), function.getArgument(1));
+  made.tasks.push_back(std::move(task));
+  return function;
+}
+
+void KernelMapping::callPart(Code &code, Part part, ValueRange operands, Value frame) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  Value status = LLVM::CallOp::create(code.builder, code.loc, part, operands).getResult();
+  if (mayFail)
+    call(code, module, "metate_grid_status", LLVM::LLVMVoidType::get(code.builder.getContext()),
+         {frame, status});
+}
+
+static Value hostOf(Code &code, Value frame) {
+  return code.at(frame, offsetof(metate_grid_frame, own));
+}
+
+/// Runs `fill` in one invocation.
+static void byOne(Code &code, ModuleOp module, llvm::function_ref<void()> fill) {
+  OpBuilder &builder = code.builder;
+  Value own = call(code, module, "metate_grid_invocation", builder.getI64Type(), {});
+  Value isFirst =
+      LLVM::ICmpOp::create(builder, code.loc, LLVM::ICmpPredicate::eq, own, code.constant(0, 64));
+  auto branch = scf::IfOp::create(builder, code.loc, isFirst);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  fill();
+}
+
+void KernelMapping::makeSegment(ArrayRef<Operation *> ops) {
+  Location loc = ops.front()->getLoc();
+  Part part = createPart(loc, target::entryType(kernel.getContext()));
+  Block *block = &part.getBody().front();
+  for (Operation *op : ops)
+    op->moveBefore(block, block->end());
+  OpBuilder builder = OpBuilder::atBlockEnd(block);
+  LLVM::ReturnOp::create(builder, loc, Code(builder, loc).constant(METATE_OK, 32));
+  localise(part, part.getArgument(0), part.getArgument(1));
+  target::hoistAllocas(part);
+  makeFunction(loc, {}, /*always=*/false, [&](Code &code, Part function) {
+    Value frame = function.getArgument(1);
+    byOne(code, kernel->getParentOfType<ModuleOp>(), [&] {
+      callPart(code, part, {function.getArgument(0), frame, hostOf(code, frame)}, frame);
+    });
+  });
+}
+
+void KernelMapping::makeCleanUp() {
+  Location loc = kernel.getLoc();
+  bool needsStatus = mayFail && !collected.empty();
+  if (settled.empty() && !needsStatus)
+    return;
+  Part part = createPart(loc, target::entryType(kernel.getContext()));
+  OpBuilder builder = OpBuilder::atBlockBegin(&part.getBody().front());
+  Code code(builder, loc);
+  auto repeat = [&](ArrayRef<TreeCallOp> calls, StringRef callee, int64_t level) {
+    llvm::DenseSet<Value> done;
+    for (TreeCallOp call : calls)
+      if (done.insert(call.getBlock()).second)
+        TreeCallOp::create(builder, loc, Type(), callee, call.getBlock(), level, ValueRange(),
+                           ValueRange(), IntegerAttr(), call.getTree());
+  };
+  if (needsStatus) {
+    Value status =
+        code.load(builder.getI32Type(), part.getArgument(1), offsetof(metate_grid_frame, status));
+    Value isFailed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status,
+                                          code.constant(METATE_OK, 32));
+    auto branch = scf::IfOp::create(builder, loc, isFailed);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    repeat(collected, "collect", /*sweep=*/1);
+  }
+  repeat(settled, "settle", 0);
+  LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
+  localise(part, part.getArgument(0), part.getArgument(1));
+  makeFunction(loc, {}, /*always=*/true, [&](Code &inner, Part function) {
+    Value frame = function.getArgument(1);
+    byOne(inner, kernel->getParentOfType<ModuleOp>(), [&] {
+      callPart(inner, part, {function.getArgument(0), frame, hostOf(inner, frame)}, frame);
+    });
+  });
+}
+
+//===-- values of other parts -------------------------------------------------===//
+
+int64_t KernelMapping::placeOf(Value value) {
+  auto [known, isNew] = places.try_emplace(value, 0);
+  if (isNew) {
+    int64_t bytes = 8, align = 8;
+    if (auto vector = dyn_cast<VectorType>(value.getType())) {
+      bytes = 8 * vector.getNumElements();
+      align = std::min<int64_t>(64, llvm::PowerOf2Ceil(uint64_t(bytes)));
+    }
+    known->second = int64_t(llvm::alignTo(made.frameBytes, align));
+    made.frameBytes = uint32_t(known->second + bytes);
+  }
+  return known->second;
+}
+
+Value KernelMapping::inPart(Value value, Code &code, Value slotsAt, Value frame,
+                            llvm::DenseMap<Value, Value> &known) {
+  if (Value found = known.lookup(value))
+    return found;
+  OpBuilder &builder = code.builder;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned slot = slots[argument.getArgNumber()];
+    return known[value] = target::loadArgument(code, converter, slotsAt, value.getType(), slot);
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto pool = dyn_cast<PoolOp>(op)) {
+    Value all = code.load(code.pointer(), frame, offsetof(metate_grid_frame, pools));
+    Value address = code.load(code.pointer(), all, int64_t(sizeof(void *)) * *pool.getIndex());
+    return known[value] = target::fromLLVM(code, address, value.getType());
+  }
+  if (!isAnywhere(op)) {
+    Type type = converter.convertType(value.getType());
+    Value loaded = code.load(type, frame, placeOf(value));
+    return known[value] = target::fromLLVM(code, loaded, value.getType());
+  }
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, inPart(operand, code, slotsAt, frame, known));
+  Operation *copy = builder.clone(*op, mapping);
+  for (auto [old, own] : llvm::zip(op->getResults(), copy->getResults()))
+    known[old] = own;
+  return known[value];
+}
+
+void KernelMapping::localise(Part function, Value slotsAt, Value frame) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  Code code(builder, function.getLoc());
+  SmallVector<OpOperand *> uses;
+  function.walk([&](Operation *op) {
+    for (OpOperand &use : op->getOpOperands())
+      if (!function.getBody().isAncestor(use.get().getParentRegion()))
+        uses.push_back(&use);
+  });
+  llvm::DenseMap<Value, Value> known;
+  for (OpOperand *use : uses)
+    use->set(inPart(use->get(), code, slotsAt, frame, known));
+}
+
+/// Where a value is made, which is a segment, it is left for the others.
+void KernelMapping::storeFrameValues() {
+  for (auto [value, place] : places) {
+    Operation *op = value.getDefiningOp();
+    auto part = op->getParentOfType<LLVM::LLVMFuncOp>();
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Code code(builder, op->getLoc());
+    code.store(target::toLLVM(code, converter, value), part.getArgument(1), place);
+  }
+}
+
+//===-- tasks -----------------------------------------------------------------===//
+
+bool KernelMapping::addSteps(Value value, std::vector<Step> &steps) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Type type = value.getType();
+    if (!type.isIndex() && !type.isInteger(64) && !type.isInteger(32))
+      return false;
+    auto operation = type.isInteger(32) ? METATE_GRID_SLOT_I32 : METATE_GRID_SLOT;
+    steps.push_back({operation, slots[argument.getArgNumber()]});
+    return true;
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto number = dyn_cast<IntegerAttr>(constant.getValue());
+    if (number)
+      steps.push_back({METATE_GRID_CONSTANT, number.getValue().getSExtValue()});
+    return bool(number);
+  }
+  if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
+    return value.getType().isIndex() || value.getType().isInteger(64)
+               ? addSteps(op->getOperand(0), steps)
+               : false;
+  auto operation = llvm::TypeSwitch<Operation *, metate_grid_operation>(op)
+                       .Case<arith::AddIOp>([](auto) { return METATE_GRID_ADD; })
+                       .Case<arith::SubIOp>([](auto) { return METATE_GRID_SUB; })
+                       .Case<arith::MulIOp>([](auto) { return METATE_GRID_MUL; })
+                       .Case<arith::MinSIOp>([](auto) { return METATE_GRID_MIN; })
+                       .Case<arith::MaxSIOp>([](auto) { return METATE_GRID_MAX; })
+                       .Case<arith::DivSIOp>([](auto) { return METATE_GRID_DIV; })
+                       .Case<arith::CeilDivSIOp>([](auto) { return METATE_GRID_CEIL_DIV; })
+                       .Default([](auto) { return METATE_GRID_CONSTANT; });
+  bool isWide = value.getType().isIndex() || value.getType().isInteger(64);
+  if (operation == METATE_GRID_CONSTANT || !isWide)
+    return false;
+  if (!addSteps(op->getOperand(0), steps) || !addSteps(op->getOperand(1), steps))
+    return false;
+  steps.push_back({operation});
+  return true;
+}
+
+/// The stack that the steps need.
+static unsigned depthOf(ArrayRef<Step> steps) {
+  unsigned depth = 0, most = 0;
+  for (const Step &step : steps) {
+    bool pushes = step.operation <= METATE_GRID_SLOT_I32;
+    depth += pushes ? 1 : -1;
+    most = std::max(most, depth);
+  }
+  return most;
+}
+
+Value KernelMapping::countOf(const LaunchedTask &task, OpBuilder &builder) {
+  RangeOp range = task.range;
+  Location loc = range.getLoc();
+  auto lower = task.inHost(range.getLower(), builder),
+       upper = task.inHost(range.getUpper(), builder);
+  Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  for (auto [low, high] : llvm::zip(lower, upper)) {
+    Value size = builder.createOrFold<arith::SubIOp>(loc, high, low);
+    size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
+    count = count ? builder.createOrFold<arith::MulIOp>(loc, count, size) : size;
+  }
+  return count;
+}
+
+std::vector<Step> KernelMapping::iterationsOf(const LaunchedTask &task) {
+  // Of values that stand in the kernel, which are gone again.
+  OpBuilder builder(task.launch);
+  Operation *before = task.launch->getPrevNode();
+  Value count = countOf(task, builder);
+  std::vector<Step> steps;
+  if (!addSteps(count, steps) || depthOf(steps) > METATE_GRID_MAX_DEPTH)
+    steps.clear();
+  for (Operation *op = task.launch->getPrevNode(); op && op != before;) {
+    Operation *previous = op->getPrevNode();
+    op->erase();
+    op = previous;
+  }
+  return steps;
+}
+
+Value KernelMapping::mostInvocations(Code &code, const LaunchedTask &task) {
+  auto trees = kernel->getAttrOfType<DenseI64ArrayAttr>(mark::activates);
+  bool takesSlots = false;
+  task.function->walk([&](Operation *op) {
+    auto call = dyn_cast<TreeCallOp>(op);
+    takesSlots |= isa<func::CallOp>(op) || (call && activates(call.getCallee()));
+  });
+  if (!trees || !takesSlots)
+    return {};
+  Value least;
+  for (int64_t argument : trees.asArrayRef()) {
+    Value block = target::toLLVM(code, converter, kernel.getBody().getArgument(argument));
+    Value bound = code.load(code.builder.getI32Type(), block, layout::header::workers());
+    least = least ? LLVM::UMinOp::create(code.builder, code.loc, bound, least).getResult() : bound;
+  }
+  if (!least)
+    return {};
+  return LLVM::ZExtOp::create(code.builder, code.loc, code.builder.getI64Type(), least);
+}
+
+/// The variables of an iteration, by its number.
+static SmallVector<Value> variablesOf(RangeOp range, OpBuilder &builder, Value iteration) {
+  Location loc = range.getLoc();
+  SmallVector<Value> variables(range.getLower().size());
+  Value rest = iteration;
+  for (size_t k = variables.size(); k-- > 0;) {
+    Value low = range.getLower()[k], at = rest;
+    if (k > 0) {
+      Value size = arith::SubIOp::create(builder, loc, range.getUpper()[k], low);
+      at = arith::RemUIOp::create(builder, loc, rest, size);
+      rest = arith::DivUIOp::create(builder, loc, rest, size);
+    }
+    variables[k] = builder.createOrFold<arith::AddIOp>(loc, low, at);
+  }
+  return variables;
+}
+
+/// (context, iteration, -, invocation): the context is as on a CPU, the host first, then what the task captured.
+LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context) {
+  func::FuncOp function = task.function;
+  RangeOp range = task.range;
+  Location loc = range.getLoc();
+  Part body = createPart(loc, target::bodyType(kernel.getContext()));
+  OpBuilder builder = OpBuilder::atBlockBegin(&body.getBody().front());
+  Code code(builder, loc);
+  for (BlockArgument argument : function.getArguments()) {
+    Type type = context.getBody()[argument.getArgNumber() + 2];
+    Value field =
+        LLVM::GEPOp::create(builder, loc, code.pointer(), context, body.getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{0, int32_t(argument.getArgNumber() + 2)});
+    Value loaded = LLVM::LoadOp::create(builder, loc, type, field);
+    argument.replaceAllUsesWith(target::fromLLVM(code, loaded, argument.getType()));
+  }
+  Block &outer = function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(outer))
+    if (&op != range && !op.hasTrait<OpTrait::IsTerminator>())
+      op.moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+  Value iteration = target::fromLLVM(code, body.getArgument(1), builder.getIndexType());
+  SmallVector<Value> variables = variablesOf(range, builder, iteration);
+  Block &from = range.getBody().front();
+  from.getTerminator()->erase();
+  for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
+    argument.replaceAllUsesWith(variable);
+  Block *to = builder.getInsertionBlock();
+  to->getOperations().splice(builder.getInsertionPoint(), from.getOperations());
+  OpBuilder restore(range.getContext());
+  from.push_back(YieldOp::create(restore, loc));
+  LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
+  target::hoistAllocas(body);
+  return body;
+}
+
+void KernelMapping::makeTask(LaunchOp launch) {
+  LaunchedTask task(launch);
+  Location loc = launch.getLoc();
+  auto module = kernel->getParentOfType<ModuleOp>();
+  Task told;
+  told.group = uint32_t(group);
+  told.iterations = iterationsOf(task);
+  if (kernel->hasAttr(mark::deterministic))
+    told.mostInvocations = 1; // in order
+  MLIRContext *context = kernel.getContext();
+  SmallVector<Type> fields{LLVM::LLVMPointerType::get(context), IntegerType::get(context, 64)};
+  for (Value value : launch.getCaptured())
+    fields.push_back(converter.convertType(value.getType()));
+  auto record = LLVM::LLVMStructType::getLiteral(context, fields);
+  makeFunction(loc, std::move(told), /*always=*/false, [&](Code &code, Part function) {
+    OpBuilder &builder = code.builder;
+    Value frame = function.getArgument(1);
+    Type i64 = builder.getI64Type();
+    Value room;
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&function.getBody().front());
+      room = LLVM::AllocaOp::create(builder, loc, code.pointer(), record, code.constant(1, 64));
+    }
+    auto fieldAt = [&](size_t k) {
+      return LLVM::GEPOp::create(builder, loc, code.pointer(), record, room,
+                                 ArrayRef<LLVM::GEPArg>{0, int32_t(k)});
+    };
+    LLVM::StoreOp::create(builder, loc, hostOf(code, frame), fieldAt(0));
+    LLVM::StoreOp::create(builder, loc, code.constant(0, 64), fieldAt(1));
+    for (auto [k, value] : llvm::enumerate(launch.getCaptured()))
+      LLVM::StoreOp::create(builder, loc, target::toLLVM(code, converter, value), fieldAt(k + 2));
+    Value count = target::toLLVM(code, converter, countOf(task, builder));
+    Value own = call(code, module, "metate_grid_invocation", i64, {});
+    Value all = call(code, module, "metate_grid_invocations", i64, {});
+    if (Value most = mostInvocations(code, task)) {
+      all = LLVM::UMinOp::create(builder, loc, all, most);
+      Value isOne = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult, own, all);
+      count = LLVM::SelectOp::create(builder, loc, isOne, count, code.constant(0, 64));
+    }
+    Value worker = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), own);
+    auto loop = scf::ForOp::create(builder, loc, own, count, all);
+    Part body = makeBody(task, record);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    callPart(code, body, {room, loop.getInductionVar(), loop.getInductionVar(), worker}, frame);
+  });
+}
+
+//===-- the pass --------------------------------------------------------------===//
+
+/// Marks of loops are for CPUs.
+static void removeMarks(ModuleOp module) {
+  module.walk([](scf::ForOp loop) {
+    loop->removeAttr(mark::row);
+    loop->removeAttr(mark::straight);
+  });
+}
+
+static LogicalResult refuseRecursion(ModuleOp module) {
+  auto result = module.walk([](EnterOp op) {
+    return op.emitError("a function that calls itself does not run on this target"),
+           WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct MapGrid : metate::impl::MapGridBase<MapGrid> {
+  using MapGridBase::MapGridBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    KernelTypeConverter converter(&getContext());
+    removeMarks(module);
+    if (failed(refuseRecursion(module)))
+      return signalPassFailure();
+    Table table;
+    unsigned number = 0;
+    for (KernelOp kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
+      grid::KernelMapping mapping(kernel, converter, group, number);
+      if (failed(mapping.run()))
+        return signalPassFailure();
+      number = mapping.nextNumber();
+      table.kernels.push_back(std::move(mapping.made));
+    }
+    auto print = [&](Operation *function, Value host) {
+      grid::lowerPrints(function, host, table.prints);
+    };
+    for (auto function : llvm::to_vector(module.getOps<LLVM::LLVMFuncOp>()))
+      if (!function.isExternal() && function.getNumArguments() >= 3) // parts
+        lowerPrintsOfPart(function, table.prints);
+    target::mapFunctions(module, print);
+    table.setOn(module);
+  }
+
+private:
+  static void lowerPrintsOfPart(LLVM::LLVMFuncOp part, std::vector<Print> &prints) {
+    bool hasPrints = part.walk([](PrintOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (!hasPrints)
+      return;
+    OpBuilder builder = OpBuilder::atBlockBegin(&part.getBody().front());
+    Code code(builder, part.getLoc());
+    grid::lowerPrints(part, target::hostOf(part, code), prints);
+  }
+};
+} // namespace

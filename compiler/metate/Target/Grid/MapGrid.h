@@ -1,0 +1,84 @@
+//===- MapGrid.h - one kernel to functions of a grid ------------*- C++ -*-===//
+#ifndef METATE_TARGET_GRID_MAPGRID_H
+#define METATE_TARGET_GRID_MAPGRID_H
+
+#include "metate/Dialect/Metate.h"
+#include "metate/Target/Common/Abi.h"
+#include "metate/Target/Common/Tasks.h"
+#include "metate/Target/Grid/Table.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace metate::grid {
+
+using target::Code;
+using target::KernelTypeConverter;
+using target::LaunchedTask;
+
+/// Maps one kernel: functions of its tasks and of what stands between them take its place.
+class KernelMapping {
+public:
+  KernelMapping(KernelOp kernel, KernelTypeConverter &converter, int64_t group,
+                unsigned firstNumber)
+      : kernel(kernel), converter(converter), group(group), number(firstNumber) {}
+
+  /// On failure an error was said.
+  mlir::LogicalResult run();
+  Kernel made;
+  unsigned nextNumber() const { return number; }
+
+private:
+  using Part = mlir::LLVM::LLVMFuncOp;
+
+  mlir::LogicalResult refuseWhatHasNoMeaning();
+  void dissolveSerialTasks();
+  void findSlots();
+  void findFlags();
+  /// Does what the operation gives follow from the arguments and what a launch does not change?
+  bool isAnywhere(mlir::Value value);
+  bool isAnywhere(mlir::Operation *op);
+
+  /// What stands between two launches, as a function of one invocation.
+  void makeSegment(llvm::ArrayRef<mlir::Operation *> ops);
+  void makeTask(LaunchOp launch);
+  /// Frees what a launch that failed gave up, and settles the trees that the kernel may have changed.
+  void makeCleanUp();
+  Part makeBody(const LaunchedTask &task, mlir::LLVM::LLVMStructType context);
+
+  /// A function (slots, frame) that a driver launches; `fill` writes what it does where no task before it has failed (`always`: whether or
+  /// not).
+  Part makeFunction(mlir::Location loc, Task task, bool always,
+                    llvm::function_ref<void(Code &, Part)> fill);
+  Part createPart(mlir::Location loc, mlir::LLVM::LLVMFunctionType type);
+  /// Calls a part and keeps its status.
+  void callPart(Code &code, Part part, mlir::ValueRange operands, mlir::Value frame);
+  /// Values of the kernel that the function uses are loaded, or computed anew, at its beginning.
+  void localise(Part function, mlir::Value slots, mlir::Value frame);
+  mlir::Value inPart(mlir::Value value, Code &code, mlir::Value slots, mlir::Value frame,
+                     llvm::DenseMap<mlir::Value, mlir::Value> &known);
+  int64_t placeOf(mlir::Value value);
+  void storeFrameValues();
+
+  std::vector<Step> iterationsOf(const LaunchedTask &task);
+  bool addSteps(mlir::Value value, std::vector<Step> &steps);
+  mlir::Value countOf(const LaunchedTask &task, mlir::OpBuilder &builder);
+  /// At most as many invocations as each tree that may be activated has slack slots; null: no bound.
+  mlir::Value mostInvocations(Code &code, const LaunchedTask &task);
+
+  KernelOp kernel;
+  KernelTypeConverter &converter;
+  int64_t group;
+  unsigned number;                             ///< of the next function
+  llvm::SmallVector<unsigned> slots;           ///< the first one of each argument
+  llvm::DenseMap<mlir::Value, int64_t> places; ///< in the frame
+  llvm::DenseMap<mlir::Operation *, bool> anywhere;
+  llvm::SmallVector<TreeCallOp> settled, collected;
+  bool mayFail = false;
+};
+
+/// Replaces a function's prints by records in the launch's ring; their statements go to `prints`.
+void lowerPrints(mlir::Operation *function, mlir::Value host, std::vector<Print> &prints);
+
+} // namespace metate::grid
+
+#endif

@@ -1,0 +1,153 @@
+//===- SpreadNests.cpp - cells of leaves become iterations ------*- C++ -*-===//
+//
+// On a CPU an iteration is a slot, and a loop in it walks over the cells of its leaf. An invocation is not worth that much: it is given a
+// cell, and invocations side by side have cells side by side.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Dialect/Metate.h"
+#include "metate/Target/Grid/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace metate {
+#define GEN_PASS_DEF_SPREADNESTS
+#include "metate/Target/Grid/Passes.h.inc"
+} // namespace metate
+
+using namespace mlir;
+using namespace metate;
+
+/// The turns of a loop whose bounds are constants; 0: they are not.
+static int64_t turnsOf(scf::ForOp loop) {
+  APInt low, high, step;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&low)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&high)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) || !low.isZero() || !step.isOne())
+    return 0;
+  return std::max<int64_t>(0, high.getSExtValue());
+}
+
+/// What is computed for each cell instead of each slot changes nothing, and takes little.
+static bool mayBeRepeated(Operation *op) {
+  if (isa<ReadOp>(op))
+    return true;
+  if (auto call = dyn_cast<TreeCallOp>(op))
+    return call.getCallee().ends_with("find");
+  return isMemoryEffectFree(op);
+}
+
+namespace {
+/// The loops of a range over the cells of one leaf, one in the other, and what is around them.
+struct Nest {
+  SmallVector<scf::ForOp> loops;
+  int64_t cells = 1;
+
+  static std::optional<Nest> of(RangeOp range) {
+    Nest nest;
+    Block *block = &range.getBody().front();
+    while (true) {
+      Operation *only = nullptr; // that has something inside
+      for (Operation &op : block->without_terminator()) {
+        auto loop = dyn_cast<scf::ForOp>(op);
+        bool isDeeper =
+            (loop && loop->hasAttr(mark::nest)) || (isa<scf::IfOp>(op) && holdsNest(&op));
+        if (isDeeper && only)
+          return std::nullopt;
+        if (isDeeper)
+          only = &op;
+        else if (!nest.isInside() && !mayBeRepeated(&op))
+          return std::nullopt;
+      }
+      if (nest.isInside() && !isPerfect(block, only))
+        break; // the cell's own code
+      if (!only)
+        return std::nullopt;
+      if (auto branch = dyn_cast<scf::IfOp>(only)) {
+        if (nest.isInside() || branch.getNumResults() || (branch.elseBlock() && holdsMore(branch)))
+          return std::nullopt;
+        block = branch.thenBlock();
+        continue;
+      }
+      auto loop = cast<scf::ForOp>(only);
+      int64_t turns = turnsOf(loop);
+      if (turns == 0 || !loop.getInitArgs().empty())
+        return std::nullopt;
+      nest.cells *= turns;
+      nest.loops.push_back(loop);
+      block = loop.getBody();
+    }
+    if (nest.loops.empty() || nest.cells > (1 << 20))
+      return std::nullopt;
+    return nest;
+  }
+
+private:
+  bool isInside() const { return !loops.empty(); }
+  static bool holdsNest(Operation *op) {
+    return op
+        ->walk([](scf::ForOp loop) {
+          return loop->hasAttr(mark::nest) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+  static bool holdsMore(scf::IfOp branch) {
+    return llvm::any_of(branch.elseBlock()->without_terminator(),
+                        [](Operation &op) { return !isMemoryEffectFree(&op); });
+  }
+  /// Is the next loop of the nest all that a turn does, beside numbers?
+  static bool isPerfect(Block *block, Operation *next) {
+    auto loop = dyn_cast_or_null<scf::ForOp>(next);
+    return loop && llvm::all_of(block->without_terminator(),
+                                [&](Operation &op) { return &op == next || mayBeRepeated(&op); });
+  }
+};
+
+struct SpreadNests : metate::impl::SpreadNestsBase<SpreadNests> {
+  void runOnOperation() override {
+    for (RangeOp range : llvm::to_vector(getOperation().getBody().getOps<RangeOp>()))
+      if (std::optional<Nest> nest = Nest::of(range))
+        spread(range, *nest);
+  }
+
+private:
+  /// The range gets a dimension more; each loop runs its one turn where it stood.
+  static void spread(RangeOp range, const Nest &nest) {
+    OpBuilder builder(range);
+    Location loc = range.getLoc();
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value cells = arith::ConstantIndexOp::create(builder, loc, nest.cells);
+    SmallVector<Value> lower(range.getLower()), upper(range.getUpper());
+    lower.push_back(zero);
+    upper.push_back(cells);
+    auto wider = RangeOp::create(builder, loc, lower, upper);
+    wider->setDiscardableAttrs(range->getDiscardableAttrDictionary());
+    Block &from = range.getBody().front(), &to = wider.getBody().front();
+    for (auto [old, argument] : llvm::zip(from.getArguments(), to.getArguments()))
+      old.replaceAllUsesWith(argument);
+    while (!to.empty())
+      to.back().erase();
+    to.getOperations().splice(to.end(), from.getOperations());
+    builder.setInsertionPointToStart(&to);
+    Value rest = to.getArguments().back();
+    SmallVector<Value> variables(nest.loops.size());
+    for (size_t k = nest.loops.size(); k-- > 0;) {
+      Value size = arith::ConstantIndexOp::create(builder, loc, turnsOf(nest.loops[k]));
+      variables[k] = k ? arith::RemUIOp::create(builder, loc, rest, size).getResult() : rest;
+      rest = k ? arith::DivUIOp::create(builder, loc, rest, size).getResult() : rest;
+    }
+    for (auto [loop, variable] : llvm::reverse(llvm::zip(nest.loops, variables)))
+      dissolve(loop, variable);
+    range.erase();
+  }
+
+  static void dissolve(scf::ForOp loop, Value variable) {
+    loop.getInductionVar().replaceAllUsesWith(variable);
+    loop.getBody()->getTerminator()->erase();
+    loop->getBlock()->getOperations().splice(loop->getIterator(), loop.getBody()->getOperations());
+    loop.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,74 @@
+//===- Table.h - what a driver launches for a kernel ------------*- C++ -*-===//
+//
+// The launch table of abi/metate/abi/grid.h as values: stage map makes it and keeps it as attributes of the module, stage emit writes it
+// into the payload. Must not know how functions get their slots.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TARGET_GRID_TABLE_H
+#define METATE_TARGET_GRID_TABLE_H
+
+#include "metate/abi/grid.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace metate::grid {
+
+struct Step {
+  metate_grid_operation operation;
+  int64_t value = 0;
+};
+
+/// One function of a grid.
+struct Task {
+  std::string name;
+  uint32_t group = 1;           ///< invocations of a workgroup; 1: there is one invocation
+  std::vector<Step> iterations; ///< empty: only the device knows
+  uint32_t mostInvocations = 0;
+};
+
+struct Kernel {
+  std::string entry; ///< as the interface names it
+  std::vector<Task> tasks;
+  uint32_t frameBytes = METATE_GRID_VALUES;
+  uint32_t flags = 0;
+  uint32_t slots = 0;
+};
+
+/// A print statement: kinds of its parts, with the text of those that have one.
+using Print = std::vector<std::pair<uint32_t, std::string>>;
+
+struct Table {
+  std::vector<Kernel> kernels;
+  std::vector<Print> prints;
+
+  void setOn(mlir::ModuleOp module) const;
+  /// Of a module that has left stage map.
+  static Table of(mlir::ModuleOp module);
+  /// Removes it from there.
+  static void removeFrom(mlir::ModuleOp module);
+  /// The functions of all kernels.
+  std::vector<std::string> functions() const;
+};
+
+/// The same code of all functions, in one format.
+struct Image {
+  metate_grid_format format;
+  uint32_t level = 0;
+  std::string bytes;
+};
+
+/// The section of a payload, whose kernels are those of `entries`, in their order; its descriptor's hash is 0 so far.
+std::string sectionOf(const Table &table, llvm::ArrayRef<llvm::StringRef> entries,
+                      llvm::ArrayRef<Image> images, llvm::StringRef constants = "");
+/// The section with the hash.
+std::string withHash(llvm::StringRef section, const uint64_t (&hash)[2]);
+/// Is it the section of so many kernels?
+llvm::Error checkSection(llvm::StringRef section, size_t kernels);
+
+} // namespace metate::grid
+
+#endif

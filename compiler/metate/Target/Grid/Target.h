@@ -1,0 +1,48 @@
+//===- Target.h - what targets that run grids answer alike ------*- C++ -*-===//
+#ifndef METATE_TARGET_GRID_TARGET_H
+#define METATE_TARGET_GRID_TARGET_H
+
+#include "metate/Target/Grid/Table.h"
+#include "metate/Target/Target.h"
+
+namespace metate::grid {
+
+/// A target whose kernels run as grids: a family says how code becomes images.
+class GridTarget : public Target {
+public:
+  using Target::Target;
+
+  LayoutTuning layoutTuning(const Options &options) const override;
+  void buildMap(mlir::OpPassManager &passes, const Options &options) const override;
+  std::string problemAfterMap(mlir::Operation *op) const override;
+  llvm::Error emit(mlir::ModuleOp module, const Options &options) const override;
+  bool isExternal(llvm::StringRef, Sanitizer) const override { return false; }
+  llvm::Error verifyPayload(PayloadOp payload,
+                            llvm::ArrayRef<llvm::StringRef> entries) const override;
+  llvm::Expected<std::string> makeSection(PayloadOp payload,
+                                          const SectionRequest &request) const override;
+
+protected:
+  /// What stage emit makes of a module.
+  struct Code {
+    std::vector<Image> images;
+    std::string constants;
+  };
+  virtual llvm::Expected<Code> compile(mlir::ModuleOp module, const Table &table,
+                                       const Options &options) const = 0;
+  /// What a payload's operation says of the machine.
+  struct Named {
+    std::string triple, cpu, features;
+  };
+  virtual Named machine() const = 0;
+  /// Invocations of a workgroup.
+  virtual int64_t group() const { return 128; }
+};
+
+/// What stages of such targets need in a context, and their passes.
+void registerGridDialects(mlir::DialectRegistry &registry);
+void registerGridPasses();
+
+} // namespace metate::grid
+
+#endif

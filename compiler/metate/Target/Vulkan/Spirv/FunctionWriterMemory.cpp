@@ -1,0 +1,166 @@
+//===- FunctionWriterMemory.cpp - memory and atomic operations --*- C++ -*-===//
+//
+// Every access of global memory is NonPrivate: else an acquire or release orders nothing. Vulkan knows no order stronger than
+// acquire and release.
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Vulkan/Spirv/FunctionWriter.h"
+
+using namespace llvm;
+using namespace metate;
+using namespace metate::spirv;
+
+/// A pointer of `type`, made for one access.
+uint32_t FunctionWriter::placeOf(Instruction &access, Value *pointer, Type *type) {
+  uint32_t id = typeOf(type);
+  if (!id) {
+    fail(access, "a type that SPIR-V lacks");
+    return 0;
+  }
+  if (auto *address = dyn_cast<IntToPtrInst>(pointer))
+    return value(Op::ConvertUToPtr, module.pointerType(Storage::Physical, id),
+                 {idOf(address->getOperand(0))});
+  uint32_t index = module.integer(32, 0);
+  if (auto *element = dyn_cast<GetElementPtrInst>(pointer);
+      element && element->getNumIndices() == 2) {
+    index = idOf(element->getOperand(2));
+    pointer = element->getPointerOperand();
+  }
+  auto *local = dyn_cast<AllocaInst>(pointer);
+  auto *array = local ? dyn_cast<ArrayType>(local->getAllocatedType()) : nullptr;
+  if (!array || array->getElementType() != type) {
+    fail(access, "an access of unknown memory");
+    return 0;
+  }
+  return value(Op::AccessChain, module.pointerType(Storage::Function, id), {idOf(local), index});
+}
+
+SmallVector<uint32_t> FunctionWriter::accessOf(Value *pointer, Align align, bool isVolatile) {
+  if (!isa<IntToPtrInst>(pointer))
+    return {};
+  uint32_t kind = accessAligned | accessNonPrivate | (isVolatile ? accessVolatile : 0);
+  return {kind, uint32_t(std::min<uint64_t>(align.value(), 16))};
+}
+
+uint32_t FunctionWriter::scope() {
+  module.need(Capability::VulkanMemoryModelDeviceScope);
+  return module.integer(32, scopeDevice);
+}
+
+uint32_t FunctionWriter::semantics(AtomicOrdering ordering) {
+  uint32_t bits = 0;
+  if (isAcquireOrStronger(ordering) && isReleaseOrStronger(ordering))
+    bits = semanticsAcquireRelease | semanticsMakeAvailable | semanticsMakeVisible;
+  else if (isAcquireOrStronger(ordering))
+    bits = semanticsAcquire | semanticsMakeVisible;
+  else if (isReleaseOrStronger(ordering))
+    bits = semanticsRelease | semanticsMakeAvailable;
+  return module.integer(32, relaxed || !bits ? 0 : bits | semanticsUniformMemory);
+}
+
+void FunctionWriter::needAtomic(Type *type) {
+  if (type->isIntegerTy(64))
+    module.need(Capability::Int64Atomics);
+}
+
+void FunctionWriter::load(LoadInst &load) {
+  uint32_t at = placeOf(load, load.getPointerOperand(), load.getType());
+  if (load.isAtomic()) {
+    needAtomic(load.getType());
+    AtomicOrdering ordering = isAcquireOrStronger(load.getOrdering()) ? AtomicOrdering::Acquire
+                                                                      : AtomicOrdering::Monotonic;
+    return result(Op::AtomicLoad, load, {at, scope(), semantics(ordering)});
+  }
+  SmallVector<uint32_t> words = {at};
+  append_range(words, accessOf(load.getPointerOperand(), load.getAlign(), load.isVolatile()));
+  result(Op::Load, load, words);
+}
+
+void FunctionWriter::store(StoreInst &store) {
+  Value *value = store.getValueOperand();
+  uint32_t id = idOf(value), at = placeOf(store, store.getPointerOperand(), value->getType());
+  if (store.isAtomic()) {
+    needAtomic(value->getType());
+    AtomicOrdering ordering = isReleaseOrStronger(store.getOrdering()) ? AtomicOrdering::Release
+                                                                       : AtomicOrdering::Monotonic;
+    return emit(Op::AtomicStore, {at, scope(), semantics(ordering), id});
+  }
+  SmallVector<uint32_t> words = {at, id};
+  append_range(words, accessOf(store.getPointerOperand(), store.getAlign(), store.isVolatile()));
+  emit(Op::Store, words);
+}
+
+void FunctionWriter::modify(AtomicRMWInst &modify) {
+  Op op;
+  switch (modify.getOperation()) {
+  case AtomicRMWInst::Xchg:
+    op = Op::AtomicExchange;
+    break;
+  case AtomicRMWInst::Add:
+    op = Op::AtomicIAdd;
+    break;
+  case AtomicRMWInst::Sub:
+    op = Op::AtomicISub;
+    break;
+  case AtomicRMWInst::And:
+    op = Op::AtomicAnd;
+    break;
+  case AtomicRMWInst::Or:
+    op = Op::AtomicOr;
+    break;
+  case AtomicRMWInst::Xor:
+    op = Op::AtomicXor;
+    break;
+  case AtomicRMWInst::Max:
+    op = Op::AtomicSMax;
+    break;
+  case AtomicRMWInst::Min:
+    op = Op::AtomicSMin;
+    break;
+  case AtomicRMWInst::UMax:
+    op = Op::AtomicUMax;
+    break;
+  case AtomicRMWInst::UMin:
+    op = Op::AtomicUMin;
+    break;
+  case AtomicRMWInst::FAdd:
+    op = Op::AtomicFAdd;
+    module.needFloatAdd();
+    break;
+  default:
+    return fail(modify, "an atomic operation that SPIR-V lacks");
+  }
+  needAtomic(modify.getType());
+  uint32_t operand = idOf(modify.getValOperand());
+  uint32_t at = placeOf(modify, modify.getPointerOperand(), modify.getType());
+  result(op, modify, {at, scope(), semantics(modify.getOrdering()), operand});
+}
+
+/// Both results; an extraction names one of them.
+void FunctionWriter::exchange(AtomicCmpXchgInst &exchange) {
+  Value *expected = exchange.getCompareOperand();
+  Type *type = expected->getType();
+  needAtomic(type);
+  uint32_t at = placeOf(exchange, exchange.getPointerOperand(), type);
+  AtomicOrdering failure = isAcquireOrStronger(exchange.getFailureOrdering())
+                               ? AtomicOrdering::Acquire
+                               : AtomicOrdering::Monotonic;
+  uint32_t wanted = idOf(exchange.getNewValOperand()), compared = idOf(expected);
+  uint32_t old = value(Op::AtomicCompareExchange, typeOf(type),
+                       {at, scope(), semantics(exchange.getMergedOrdering()), semantics(failure),
+                        wanted, compared});
+  exchanged[&exchange] = {old, value(Op::IEqual, module.boolType(), {old, compared})};
+}
+
+void FunctionWriter::extract(ExtractValueInst &part) {
+  auto *exchange = dyn_cast<AtomicCmpXchgInst>(part.getAggregateOperand());
+  if (!exchange)
+    return fail(part, "a part of an unknown value");
+  auto [old, done] = exchanged.lookup(exchange);
+  result(Op::CopyObject, part, {part.getIndices()[0] == 0 ? old : done});
+}
+
+void FunctionWriter::fence(FenceInst &fence) {
+  if (!relaxed)
+    emit(Op::MemoryBarrier, {scope(), semantics(fence.getOrdering())});
+}

@@ -1,0 +1,129 @@
+//===- Prepare.cpp - the steps in their order -------------------*- C++ -*-===//
+#include "metate/Target/Vulkan/Spirv/Prepare.h"
+
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+
+using namespace llvm;
+using namespace metate;
+
+Error spirv::problemAt(const Instruction &instruction, const Twine &what) {
+  std::string text;
+  raw_string_ostream stream(text);
+  stream << what << ":" << instruction;
+  StringRef name = instruction.getFunction() ? instruction.getFunction()->getName() : "?";
+  return createStringError(name + ": " + text);
+}
+
+Error spirv::runPasses(Module &module, StringRef pipeline) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager calls;
+  ModuleAnalysisManager modules;
+  PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  ModulePassManager passes;
+  if (Error error = builder.parsePassPipeline(passes, pipeline))
+    return error;
+  passes.run(module, modules);
+  return Error::success();
+}
+
+static Error verified(Module &module, StringRef when) {
+  std::string text;
+  raw_string_ostream stream(text);
+  if (!verifyModule(module, &stream))
+    return Error::success();
+  return createStringError("invalid LLVM IR " + when + ": " + text);
+}
+
+/// For each task, as they are now.
+static Error eachTask(Module &module, ArrayRef<SpirvTask> tasks,
+                      function_ref<Error(Function &)> step) {
+  for (const SpirvTask &task : tasks)
+    if (Error error = step(*module.getFunction(task.name)))
+      return error;
+  return Error::success();
+}
+
+/// What LLVM's own passes can still make shorter: with pointers, vectors that fell apart, numbers of any width.
+static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptions &options) {
+  auto expand = [&](Function &function) -> Error {
+    if (Error error = spirv::splitValues(function))
+      return error;
+    spirv::expandMemory(function);
+    if (Error error = spirv::expandAtomics(function, options))
+      return error;
+    spirv::callNumbers(function);
+    return Error::success();
+  };
+  if (Error error = spirv::runPasses(module, "function(expand-reductions)"))
+    return error;
+  if (Error error = eachTask(module, tasks, expand))
+    return error;
+  if (Error error = spirv::linkNumbers(module))
+    return error;
+  return spirv::runPasses(
+      module, "always-inline,globaldce,function(scalarizer<load-store>,sroa,instcombine<no-verify-"
+              "fixpoint>,simplifycfg<no-switch-to-lookup>,early-cse<memssa>,gvn,adce,simplifycfg<no-"
+              "switch-to-lookup>,instcombine<no-verify-fixpoint>)");
+}
+
+/// What follows makes nothing that SPIR-V lacks: no pass may that comes after.
+static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks,
+                           spirv::Constants &constants) {
+  auto expand = [&](Function &function) -> Error {
+    if (Error error = spirv::splitValues(function))
+      return error;
+    spirv::expandMemory(function); // instcombine may have joined accesses
+    return spirv::expandIntrinsics(function);
+  };
+  if (Error error = spirv::runPasses(module, "function(lower-switch)"))
+    return error;
+  if (Error error = eachTask(module, tasks, expand))
+    return error;
+  if (Error error = spirv::runPasses(module, "function(early-cse,adce),globaldce"))
+    return error;
+  if (Error error = spirv::collectConstants(module, constants))
+    return error;
+  return eachTask(module, tasks, [&](Function &function) -> Error {
+    Expected<Function *> numbered = spirv::numberPointers(function, constants);
+    return numbered ? spirv::widenIntegers(**numbered) : numbered.takeError();
+  });
+}
+
+Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptions &options,
+                     std::vector<uint8_t> &bytes) {
+  if (Error error = verified(module, "given"))
+    return error;
+  if (Error error = inlineTasks(module, tasks))
+    return error;
+  if (Error error = expandTasks(module, tasks, options))
+    return error;
+  Constants constants;
+  if (Error error = legaliseTasks(module, tasks, constants))
+    return error;
+  bytes = std::move(constants.bytes);
+  auto own = [](Function &function) -> Error {
+    ownPointers(function);
+    return Error::success();
+  };
+  if (Error error = runPasses(module, "function(early-cse)"))
+    return error;
+  if (Error error = eachTask(module, tasks, own))
+    return error;
+  if (Error error = runPasses(module, "function(loop-mssa(licm),adce)"))
+    return error;
+  for (const SpirvTask &task : tasks) {
+    Function &function = *module.getFunction(task.name);
+    ownPointers(function);
+    giveExits(function);
+  }
+  if (Error error = runPasses(module, structurePasses()))
+    return error;
+  return verified(module, "made");
+}

@@ -1,0 +1,91 @@
+//===- Prepare.h - LLVM IR as SPIR-V can say it -----------------*- C++ -*-===//
+//
+// The steps from any device function to one of which each instruction has its words. What is left then:
+//   - one function a task, `void NAME(i64 slots, i64 frame, i64 constants)`; no calls but the two invocation numbers and
+//     the intrinsics of isKept();
+//   - values of i1, i32, i64, half, float and double. An i8 or i16 is there between memory or a half and a conversion;
+//   - global memory by one `inttoptr` an access to address space 1, with the access's own alignment; local memory as allocas of
+//     arrays, by one getelementptr of an element;
+//   - atomic operations of i32 and i64 that SPIR-V has, of a float an addition;
+//   - loops with one latch, one exit and one block that leaves, branches of two ways.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TARGET_VULKAN_SPIRV_PREPARE_H
+#define METATE_TARGET_VULKAN_SPIRV_PREPARE_H
+
+#include "metate/Target/Vulkan/Spirv/Spirv.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+namespace metate::spirv {
+
+/// An error that names the function and shows the instruction.
+llvm::Error problemAt(const llvm::Instruction &instruction, const llvm::Twine &what);
+
+/// All steps. `constants`: what the tasks read of constant globals.
+llvm::Error prepare(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks,
+                    const SpirvOptions &options, std::vector<uint8_t> &constants);
+
+/// Runs passes by their textual names.
+llvm::Error runPasses(llvm::Module &module, llvm::StringRef pipeline);
+
+// ---- the steps, in their order ----
+
+/// Everything that a task calls becomes part of it; then all is optimised, without vectors.
+llvm::Error inlineTasks(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks);
+/// What a compiler for another machine says of a function; one that is no task is to be inlined.
+void forgetMachine(llvm::Function &function, bool isTask);
+/// Structs, arrays and vectors as values: their elements instead.
+llvm::Error splitValues(llvm::Function &function);
+/// memcpy, memmove and memset as loads and stores; accesses that are not aligned as pieces that are.
+void expandMemory(llvm::Function &function);
+/// Arithmetic of bf16 by f32, and what only Support/Numbers.c computes exactly as calls of it.
+void callNumbers(llvm::Function &function);
+/// Adds what callNumbers() has called, to be inlined.
+llvm::Error linkNumbers(llvm::Module &module);
+/// Atomic operations that SPIR-V lacks, by those that it has.
+llvm::Error expandAtomics(llvm::Function &function, const SpirvOptions &options);
+/// Intrinsics, of which isKept() are left.
+llvm::Error expandIntrinsics(llvm::Function &function);
+bool isKept(const llvm::CallInst &call);
+/// Of floats; null: it is no intrinsic that this knows.
+llvm::Value *expandFloat(llvm::IRBuilder<> &builder, llvm::CallInst &call);
+
+/// Where constant globals lie from the constants' address on.
+struct Constants {
+  std::vector<uint8_t> bytes;
+  llvm::DenseMap<const llvm::GlobalVariable *, uint64_t> offsets;
+};
+llvm::Error collectConstants(llvm::Module &module, Constants &constants);
+/// Addresses become numbers, local memory arrays of what is accessed; the function gets its third parameter. It is another one then.
+llvm::Expected<llvm::Function *> numberPointers(llvm::Function &function,
+                                                const Constants &constants);
+/// Each access makes its pointer itself, so that no pass makes a phi of pointers.
+void ownPointers(llvm::Function &function);
+/// Integers of other widths, and bf16, in the next wider one.
+llvm::Error widenIntegers(llvm::Function &function);
+
+/// The control flow as SPIR-V wants to see it: which block merges what a header begins.
+struct Structure {
+  struct Loop {
+    llvm::BasicBlock *merge;
+    llvm::BasicBlock *again; ///< the continue target, which is the only latch
+  };
+  llvm::DenseMap<llvm::BasicBlock *, llvm::BasicBlock *> selections;
+  llvm::DenseMap<llvm::BasicBlock *, Loop> loops;
+  std::vector<llvm::BasicBlock *> order; ///< constructs in one piece, dominators first
+};
+/// Before it: the passes of structurePasses().
+llvm::Expected<Structure> findStructure(llvm::Function &function);
+llvm::StringRef structurePasses();
+/// Makes every loop have a way out, and blocks that are never left return.
+void giveExits(llvm::Function &function);
+/// What a loop computes and code behind it reads goes through local memory (SpirvOptions::relaxed).
+void keepBehindLoops(llvm::Function &function);
+
+} // namespace metate::spirv
+
+#endif

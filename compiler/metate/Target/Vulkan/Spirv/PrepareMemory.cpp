@@ -1,0 +1,208 @@
+//===- PrepareMemory.cpp - copies, fills and unaligned accesses -*- C++ -*-===//
+#include "metate/Target/Vulkan/Spirv/Prepare.h"
+
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+using namespace metate;
+
+/// More accesses than these are a loop.
+static constexpr unsigned mostPieces = 16;
+
+namespace {
+struct Piece {
+  uint64_t offset;
+  unsigned bytes; ///< 1, 2, 4 or 8
+};
+
+/// One memcpy, memmove or memset.
+class MemoryExpansion {
+public:
+  explicit MemoryExpansion(MemIntrinsic &call)
+      : call(call), fill(dyn_cast<MemSetInst>(&call)), transfer(dyn_cast<MemTransferInst>(&call)),
+        align(call.getDestAlign().valueOrOne()) {
+    if (transfer)
+      align = std::min(align, transfer->getSourceAlign().valueOrOne());
+  }
+  void run();
+
+private:
+  void straight(ArrayRef<Piece> pieces);
+  void loop(Value *begin, Value *count, unsigned bytes);
+  Value *valueOf(IRBuilder<> &builder, unsigned bytes);
+
+  MemIntrinsic &call;
+  MemSetInst *fill;
+  MemTransferInst *transfer;
+  Align align;
+};
+} // namespace
+
+static Type *wordType(IRBuilder<> &builder, unsigned bytes) { return builder.getIntNTy(bytes * 8); }
+
+/// `bytes` from an address of this alignment on, in as few pieces as are aligned.
+static SmallVector<Piece> piecesOf(uint64_t bytes, Align align, unsigned most = ~0u) {
+  SmallVector<Piece> pieces;
+  for (uint64_t offset = 0; offset < bytes && pieces.size() <= most;) {
+    uint64_t size = std::min<uint64_t>(commonAlignment(align, offset).value(), 8);
+    while (size > bytes - offset)
+      size /= 2;
+    pieces.push_back({offset, unsigned(size)});
+    offset += size;
+  }
+  return pieces;
+}
+
+/// What is stored by a fill: the byte so many times.
+Value *MemoryExpansion::valueOf(IRBuilder<> &builder, unsigned bytes) {
+  Type *type = wordType(builder, bytes);
+  APInt ones = APInt::getSplat(bytes * 8, APInt(8, 1));
+  return builder.CreateMul(builder.CreateZExt(fill->getValue(), type),
+                           ConstantInt::get(type, ones));
+}
+
+/// All is read before anything is written: right for a memmove too.
+void MemoryExpansion::straight(ArrayRef<Piece> pieces) {
+  IRBuilder<> builder(&call);
+  SmallVector<Value *> values;
+  for (Piece piece : pieces) {
+    if (fill) {
+      values.push_back(valueOf(builder, piece.bytes));
+      continue;
+    }
+    Value *at = builder.CreatePtrAdd(transfer->getRawSource(), builder.getInt64(piece.offset));
+    values.push_back(builder.CreateAlignedLoad(wordType(builder, piece.bytes), at,
+                                               commonAlignment(align, piece.offset)));
+  }
+  for (auto [piece, value] : zip(pieces, values)) {
+    Value *at = builder.CreatePtrAdd(call.getRawDest(), builder.getInt64(piece.offset));
+    builder.CreateAlignedStore(value, at, commonAlignment(align, piece.offset));
+  }
+}
+
+/// `count` words from the byte `begin` on; backwards where a memmove's destination lies above its source.
+void MemoryExpansion::loop(Value *begin, Value *count, unsigned bytes) {
+  IRBuilder<> builder(&call);
+  Value *backwards = nullptr;
+  if (isa<MemMoveInst>(call))
+    backwards = builder.CreateICmpUGT(
+        builder.CreatePtrToInt(call.getRawDest(), builder.getInt64Ty()),
+        builder.CreatePtrToInt(transfer->getRawSource(), builder.getInt64Ty()));
+  Value *value = fill ? valueOf(builder, bytes) : nullptr;
+  Instruction *then = &call;
+  if (!isa<ConstantInt>(count))
+    then = SplitBlockAndInsertIfThen(builder.CreateICmpNE(count, builder.getInt64(0)), &call,
+                                     /*Unreachable=*/false);
+  auto [inside, index] = SplitBlockAndInsertSimpleForLoop(count, then->getIterator());
+  builder.SetInsertPoint(inside);
+  Value *turn = index;
+  if (backwards)
+    turn = builder.CreateSelect(
+        backwards, builder.CreateSub(builder.CreateSub(count, builder.getInt64(1)), turn), turn);
+  Value *offset = builder.CreateAdd(begin, builder.CreateMul(turn, builder.getInt64(bytes)));
+  if (transfer)
+    value = builder.CreateAlignedLoad(wordType(builder, bytes),
+                                      builder.CreatePtrAdd(transfer->getRawSource(), offset),
+                                      Align(bytes));
+  builder.CreateAlignedStore(value, builder.CreatePtrAdd(call.getRawDest(), offset), Align(bytes));
+}
+
+void MemoryExpansion::run() {
+  IRBuilder<> builder(&call);
+  auto *known = dyn_cast<ConstantInt>(call.getLength());
+  if (known) {
+    SmallVector<Piece> pieces = piecesOf(known->getZExtValue(), align, mostPieces);
+    if (pieces.size() <= mostPieces)
+      return straight(pieces);
+  }
+  unsigned bytes = std::min<uint64_t>(align.value(), 8);
+  Type *i64 = builder.getInt64Ty();
+  if (known) // so that nothing is left over
+    while (known->getZExtValue() % bytes)
+      bytes /= 2;
+  Value *length = builder.CreateZExtOrTrunc(call.getLength(), i64);
+  Value *size = builder.getInt64(bytes);
+  Value *words = builder.CreateUDiv(length, size);
+  Value *rest = builder.CreateSub(length, builder.CreateMul(words, size));
+  Value *done = builder.CreateSub(length, rest);
+  bool backwards = isa<MemMoveInst>(call);
+  if (known || bytes == 1)
+    return loop(builder.getInt64(0), words, bytes);
+  if (backwards) // whose order is that of one loop
+    return loop(builder.getInt64(0), length, 1);
+  loop(builder.getInt64(0), words, bytes);
+  loop(done, rest, 1);
+}
+
+// ---- accesses that are not aligned, or of a width that no access has ----
+
+static Type *accessedType(Instruction &instruction) {
+  if (auto *load = dyn_cast<LoadInst>(&instruction); load && !load->isAtomic())
+    return load->getType();
+  if (auto *store = dyn_cast<StoreInst>(&instruction); store && !store->isAtomic())
+    return store->getValueOperand()->getType();
+  return nullptr;
+}
+
+/// As a number of all the bytes that it takes in memory.
+static Value *bytesOf(IRBuilder<> &builder, Value *value, unsigned bits, Type *whole) {
+  if (value->getType()->isPointerTy())
+    return builder.CreatePtrToInt(value, whole);
+  return builder.CreateZExt(builder.CreateBitCast(value, builder.getIntNTy(bits)), whole);
+}
+
+static void splitAccess(Instruction &access, Type *type, ArrayRef<Piece> pieces, Align align,
+                        unsigned bits, unsigned bytes) {
+  IRBuilder<> builder(&access);
+  Type *whole = wordType(builder, bytes);
+  Value *pointer = getLoadStorePointerOperand(&access);
+  auto *store = dyn_cast<StoreInst>(&access);
+  Value *number = store ? bytesOf(builder, store->getValueOperand(), bits, whole)
+                        : ConstantInt::get(whole, 0);
+  for (Piece piece : pieces) {
+    Type *part = wordType(builder, piece.bytes);
+    Value *at = piece.offset ? builder.CreatePtrAdd(pointer, builder.getInt64(piece.offset)) : pointer;
+    Align own = commonAlignment(align, piece.offset);
+    if (store) {
+      Value *shifted = builder.CreateTrunc(builder.CreateLShr(number, piece.offset * 8), part);
+      builder.CreateAlignedStore(shifted, at, own, store->isVolatile());
+    } else {
+      Value *loaded =
+          builder.CreateAlignedLoad(part, at, own, cast<LoadInst>(access).isVolatile());
+      number = builder.CreateOr(
+          number, builder.CreateShl(builder.CreateZExt(loaded, whole), piece.offset * 8));
+    }
+  }
+  if (!store) {
+    Value *value = type->isPointerTy()
+                       ? builder.CreateIntToPtr(number, type)
+                       : builder.CreateBitCast(
+                             builder.CreateTrunc(number, builder.getIntNTy(bits)), type);
+    access.replaceAllUsesWith(value);
+  }
+  access.eraseFromParent();
+}
+
+void spirv::expandMemory(Function &function) {
+  SmallVector<MemIntrinsic *> calls;
+  for (Instruction &instruction : instructions(function))
+    if (auto *call = dyn_cast<MemIntrinsic>(&instruction))
+      calls.push_back(call);
+  for (MemIntrinsic *call : calls) {
+    MemoryExpansion(*call).run();
+    call->eraseFromParent();
+  }
+  const DataLayout &layout = function.getDataLayout();
+  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+    Type *type = accessedType(instruction);
+    if (!type || !(type->isIntOrPtrTy() || type->isFloatingPointTy()))
+      continue;
+    unsigned bits = layout.getTypeSizeInBits(type), bytes = divideCeil(bits, 8);
+    Align align = getLoadStoreAlignment(&instruction);
+    SmallVector<Piece> pieces = piecesOf(bytes, align);
+    if (pieces.size() > 1 || bits % 8)
+      splitAccess(instruction, type, pieces, align, bits, bytes);
+  }
+}

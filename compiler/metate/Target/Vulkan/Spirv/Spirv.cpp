@@ -1,0 +1,31 @@
+//===- Spirv.cpp - device functions as SPIR-V for Vulkan --------*- C++ -*-===//
+#include "metate/Target/Vulkan/Spirv/Spirv.h"
+
+#include "metate/Target/Vulkan/Spirv/FunctionWriter.h"
+#include "metate/Target/Vulkan/Spirv/ModuleWriter.h"
+#include "metate/Target/Vulkan/Spirv/Prepare.h"
+
+using namespace llvm;
+using namespace metate;
+
+Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> tasks,
+                                        const SpirvOptions &options) {
+  std::vector<uint8_t> constants;
+  if (Error error = spirv::prepare(module, tasks, options, constants))
+    return std::move(error);
+  spirv::ModuleWriter writer;
+  for (const SpirvTask &task : tasks) {
+    Function &function = *module.getFunction(task.name);
+    Expected<spirv::Structure> structure = spirv::findStructure(function);
+    if (!structure)
+      return structure.takeError();
+    if (options.relaxed)
+      spirv::keepBehindLoops(function);
+    spirv::FunctionWriter code(writer, function, task.group, *structure, options.relaxed);
+    if (Error error = code.write())
+      return std::move(error);
+  }
+  SpirvModule made = writer.finish();
+  made.constants = std::move(constants);
+  return made;
+}

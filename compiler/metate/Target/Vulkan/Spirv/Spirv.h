@@ -1,0 +1,57 @@
+//===- Spirv.h - device functions as SPIR-V for Vulkan ----------*- C++ -*-===//
+//
+// LLVM IR of device functions as the words of a SPIR-V 1.5 module that Vulkan 1.2 and later take. LLVM's own back end is not used: it
+// ends the process where it can not go on, and this runs in the user's. Must not know of MLIR, of kernels or of how tasks are launched.
+//
+// The code that Vulkan gets: one entry point a task, with three addresses as push constants (of the slots, of the frame, of the
+// constants). Memory is reached by 64-bit addresses alone; the Vulkan memory model holds.
+//
+// What Vulkan's arithmetic does not promise is computed by integers (Support/Numbers.c): quotients, square roots, remainders and what
+// is rounded to 16 bits are exact, unless an instruction says `afn` or `arcp`. Not kept: subnormal numbers where a device flushes them
+// in additions and multiplications, and whether it fuses llvm.fma.
+//
+//===----------------------------------------------------------------------===//
+#ifndef METATE_TARGET_VULKAN_SPIRV_SPIRV_H
+#define METATE_TARGET_VULKAN_SPIRV_SPIRV_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace metate {
+
+/// A function `void NAME(ptr slots, ptr frame)` of the module, run by workgroups of so many invocations.
+struct SpirvTask {
+  llvm::StringRef name;
+  uint32_t group = 1;
+};
+
+struct SpirvOptions {
+  /// For lavapipe of Mesa 22.3, which loses invocations at barriers in divergent control flow, and values behind loops: atomic
+  /// operations order nothing, and what leaves a loop goes through memory. Right where invocations do not wait for one another.
+  bool relaxed = false;
+  /// May an f32 be added to in memory by an instruction (METATE_GRID_NEEDS_F32_ATOMIC_ADD)? Else by compare-exchange.
+  bool nativeFloatAdd = false;
+};
+
+struct SpirvModule {
+  std::vector<uint32_t> words;
+  std::vector<uint8_t> constants; ///< what the third address is of, 16-byte aligned
+  uint32_t needs = 0;             ///< METATE_GRID_NEEDS_*
+};
+
+/// Changes the module, also on failure: it is of no use afterwards. Functions that are declared only: `i64 metate_grid_invocation()`,
+/// the global number of an invocation, `i64 metate_grid_invocations()`, how many there are, and LLVM's intrinsics.
+llvm::Expected<SpirvModule> emitSpirv(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks,
+                                      const SpirvOptions &options);
+
+} // namespace metate
+
+#endif

@@ -1,0 +1,70 @@
+"""Machines besides the CPU that kernels run on: which archs they are, how a device of one is opened, what is compiled for it.
+
+A driver is a library beside libmetate, which is loaded when a device of it is opened. Nothing here knows contexts.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .errors import RuntimeError_, RuntimeValueError_
+
+if TYPE_CHECKING:
+    from metate_native import _runtime
+
+# Architectures, as Context(arch=) takes them.
+CUDA, VULKAN, SIMT = "cuda", "vulkan", "simt"
+GPU = "gpu"  # the first of these that is there
+_GPUS = (CUDA, VULKAN)
+ARCHS = (GPU, CUDA, VULKAN, SIMT)
+
+_THREADS = "METATE_NUM_THREADS"
+
+
+class NoDeviceError(RuntimeValueError_):
+    """There is no such machine here; the text says why, as its driver does."""
+
+
+def open_device(arch: str, threads: int | None, profile: bool) -> _runtime.Device:
+    """A device of an arch, ``"cpu"`` or one of ARCHS.
+
+    Args:
+        threads: as of a context; None: as the environment says.
+        profile: launches are timed.
+    Raises NoDeviceError.
+    """
+    from metate_native import _runtime
+
+    threads = _threads_of_environment() if threads is None else threads
+    if arch not in ARCHS:
+        return _runtime.Device(threads, profile)
+    reasons = []
+    for driver in _GPUS if arch == GPU else (arch,):
+        try:
+            return _runtime.Device(threads, profile, driver)
+        except RuntimeError_ as error:
+            reason = str(error).removeprefix(f"{driver}: ")
+            reasons.append(reason if driver == arch else f"{driver}: {reason}")
+    raise NoDeviceError(f"there is no device for {arch!r}: {'; '.join(reasons)}")
+
+
+def target_of(device: _runtime.Device) -> str:
+    """The target that code for a device is made for."""
+    return f"cuda:sm_{device.level}" if device.driver == CUDA else device.driver
+
+
+def is_there(arch: str) -> bool:
+    """Can a device of an arch be opened?"""
+    try:
+        open_device(arch, None, False)
+    except NoDeviceError:
+        return False
+    return True
+
+
+def _threads_of_environment() -> int:
+    text = os.environ.get(_THREADS, "0")
+    if not text.isdecimal():
+        raise RuntimeValueError_(f"{_THREADS}: expected a number of threads, or 0 for all of the machine, got {text!r}")
+    return int(text)

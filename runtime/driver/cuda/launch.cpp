@@ -1,0 +1,198 @@
+// Launches. One of a kernel that neither fails nor prints puts its tasks into the stream and returns: no allocation, no question, no
+// wait. The frame's beginning is copied where the device holds another one.
+#include "driver/cuda/code.h"
+
+#include "driver/grid/prints.h"
+#include "driver/grid/shape.h"
+
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+
+namespace metate::cuda {
+
+namespace {
+
+// How often as many invocations as run at once a task gets at most.
+constexpr uint32_t rounds = 4;
+// While the host's word is watched: questions without a pause, then one each so often.
+constexpr uint32_t busyQueries = 256;
+constexpr long pauseNanoseconds = 50000;
+
+// One launch, within a session.
+class Launcher {
+public:
+  Launcher(Cuda &cuda, const Loaded &loaded, const Launch &launch)
+      : cuda(cuda), library(cuda.library), loaded(loaded), section(loaded.payload.section()),
+        kernel(section.kernels()[launch.kernel]), launch(launch),
+        prints(grid::isPrinting(kernel, launch.host)),
+        waits(prints || kernel.flags & METATE_GRID_MAY_FAIL) {}
+
+  int32_t run(grid::Prints *out) {
+    uint32_t pools = loaded.payload.poolCount(launch.kernel);
+    if (kernel.flags || pools)
+      METATE_TRY(prepareFrame(pools));
+    for (uint32_t i = 0; i < kernel.task_count; ++i)
+      METATE_TRY(launchTask(kernel.first_task + i));
+    return waits ? finish(out) : int32_t(METATE_OK);
+  }
+
+private:
+  Cuda &cuda;
+  const Library &library;
+  const Loaded &loaded;
+  const grid::Section &section;
+  const metate_grid_kernel &kernel;
+  const Launch &launch;
+  const bool prints, waits;
+
+  // ---- before
+
+  metate_status growFrame() {
+    uint64_t bytes = grid::launchBytes(kernel);
+    if (bytes <= cuda.frameBytes)
+      return METATE_OK;
+    METATE_TRY(synchronize(cuda));
+    if (cuda.frame)
+      METATE_TRY(check(cuda, library.release(cuda.frame), "cuMemFree"));
+    cuda.frame = cuda.frameBytes = 0;
+    cuda.writtenFrom = sizeof(grid::Head);
+    METATE_TRY(check(cuda, library.allocate(&cuda.frame, bytes), "cuMemAlloc"));
+    cuda.frameBytes = bytes;
+    return METATE_OK;
+  }
+
+  // Statements' numbers that nobody wrote are none.
+  metate_status prepareRing() {
+    const uint32_t head[] = {grid::ringWords, 0};
+    if (!cuda.ring) {
+      METATE_TRY(check(cuda, library.allocate(&cuda.ring, grid::ringBytes), "cuMemAlloc"));
+      cuda.ringUsed = grid::ringWords;
+    }
+    for (uint32_t i = 0; i < 2; ++i)
+      METATE_TRY(check(cuda, library.fillWords(cuda.ring + 4 * i, head[i], 1, cuda.stream),
+                       "cuMemsetD32Async"));
+    if (cuda.ringUsed)
+      METATE_TRY(check(cuda,
+                       library.fillWords(cuda.ring + sizeof(metate_grid_ring), grid::unwrittenWord,
+                                         cuda.ringUsed, cuda.stream),
+                       "cuMemsetD32Async"));
+    cuda.ringUsed = grid::ringWords; // until somebody has looked
+    return METATE_OK;
+  }
+
+  // From memory that stays as it is until the copy is done.
+  metate_status upload(const grid::Head &head, uint64_t from) {
+    if (cuda.uploads == mostUploads)
+      METATE_TRY(synchronize(cuda));
+    grid::Head &slot = cuda.pinned->uploads[cuda.uploads++];
+    auto *bytes = reinterpret_cast<uint8_t *>(&slot);
+    memcpy(bytes + from, reinterpret_cast<const uint8_t *>(&head) + from, sizeof head - from);
+    cuda.writtenFrom = sizeof head;
+    METATE_TRY(check(
+        cuda, library.toDevice(cuda.frame + from, bytes + from, sizeof head - from, cuda.stream),
+        "cuMemcpyHtoDAsync"));
+    memcpy(reinterpret_cast<uint8_t *>(&cuda.written) + from, bytes + from, sizeof head - from);
+    cuda.writtenFrom = from;
+    return METATE_OK;
+  }
+
+  metate_status prepareFrame(uint32_t pools) {
+    METATE_TRY(growFrame());
+    if (prints)
+      METATE_TRY(prepareRing());
+    grid::Places places{cuda.frame};
+    places.ring = prints ? cuda.ring : 0;
+    if (waits && launch.host && launch.host->interrupt)
+      places.interrupt = cuda.interrupt;
+    cuda.pinned->interrupt = 0;
+    grid::Head head;
+    uint64_t from = grid::writeHead(&head, places, launch.pools, pools);
+    const auto *wanted = reinterpret_cast<const uint8_t *>(&head);
+    const auto *there = reinterpret_cast<const uint8_t *>(&cuda.written);
+    if (from >= cuda.writtenFrom && !memcmp(wanted + from, there + from, sizeof head - from))
+      return METATE_OK;
+    return upload(head, from);
+  }
+
+  // ---- the tasks
+
+  metate_status launchTask(uint32_t index) {
+    static constexpr uint64_t noSlots = 0;
+    const metate_grid_task &task = section.tasks()[index];
+    grid::Shape shape =
+        grid::shapeOf(section, task, launch.slots, {rounds * cuda.residents, cuda.residents});
+    uint64_t frame = cuda.frame + grid::frameOffset;
+    const void *slots = kernel.slot_count ? static_cast<const void *>(launch.slots) : &noSlots;
+    void *parameters[] = {const_cast<void *>(slots), &frame};
+    Result result = library.launch(loaded.functions[index], shape.groups, 1, 1, shape.group, 1, 1,
+                                   task.shared_bytes, cuda.stream, parameters, nullptr);
+    return check(cuda, result, "cuLaunchKernel");
+  }
+
+  // ---- after
+
+  metate_status fetch(void *to, Address from, uint64_t bytes) {
+    return check(cuda, library.toHost(to, from, bytes, cuda.stream), "cuMemcpyDtoHAsync");
+  }
+
+  // Meanwhile kernels see the host's word.
+  metate_status watch() {
+    for (uint32_t asked = 0;; ++asked) {
+      if (grid::isInterrupted(launch.host))
+        __atomic_store_n(&cuda.pinned->interrupt, 1u, __ATOMIC_RELAXED);
+      Result result = library.query(cuda.stream);
+      if (result != notReady) {
+        cuda.uploads = 0;
+        return check(cuda, result, "cuStreamQuery");
+      }
+      timespec pause{0, pauseNanoseconds};
+      if (asked >= busyQueries)
+        nanosleep(&pause, nullptr);
+    }
+  }
+
+  int32_t finish(grid::Prints *out) {
+    Pinned &pinned = *cuda.pinned;
+    METATE_TRY(fetch(&pinned.frame, cuda.frame + grid::frameOffset, sizeof pinned.frame));
+    if (prints)
+      METATE_TRY(fetch(&pinned.taken, cuda.ring + offsetof(metate_grid_ring, taken), 4));
+    METATE_TRY(launch.host && launch.host->interrupt ? watch() : synchronize(cuda));
+    if (memcmp(&pinned.frame, &cuda.written.frame, sizeof pinned.frame))
+      cuda.writtenFrom = sizeof(grid::Head);
+    if (prints)
+      METATE_TRY(fetchPrints(out));
+    return kernel.flags & METATE_GRID_MAY_FAIL ? grid::outcomeOf(pinned.frame, launch.host)
+                                               : int32_t(METATE_OK);
+  }
+
+  metate_status fetchPrints(grid::Prints *out) {
+    METATE_TRY(out->allocate(cuda.pinned->taken));
+    cuda.ringUsed = uint32_t(out->bytes() / sizeof(uint32_t));
+    if (!cuda.ringUsed)
+      return METATE_OK;
+    METATE_TRY(fetch(out->data(), cuda.ring + sizeof(metate_grid_ring), out->bytes()));
+    return synchronize(cuda);
+  }
+};
+
+} // namespace
+
+int32_t launch(void *self, const Code &code, const Launch &launch) {
+  Cuda &cuda = of(self);
+  const auto &loaded = *static_cast<const Loaded *>(code.handle);
+  if (grid::isInterrupted(launch.host))
+    return METATE_E_INTERRUPTED;
+  grid::Prints prints(cuda.allocator);
+  int32_t status;
+  {
+    Session session(cuda);
+    METATE_TRY(session.status());
+    status = Launcher(cuda, loaded, launch).run(&prints);
+  }
+  if (prints.bytes())
+    prints.deliver(loaded.payload, *launch.host);
+  return status;
+}
+
+} // namespace metate::cuda

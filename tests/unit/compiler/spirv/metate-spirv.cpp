@@ -1,0 +1,91 @@
+// metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] NAME[:GROUP]...: LLVM IR of tasks as a module of SPIR-V,
+// for tests. Prints what the module needs of a device and how many bytes of constants it has.
+#include "metate/Target/Vulkan/Spirv/Spirv.h"
+#include "metate/abi/grid.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace metate;
+
+namespace {
+struct Arguments {
+  std::vector<StringRef> files;
+  std::vector<SpirvTask> tasks;
+  SpirvOptions options;
+  std::string constants;
+};
+} // namespace
+
+static bool parse(ArrayRef<char *> words, Arguments &arguments) {
+  for (StringRef word : words) {
+    if (word == "--relaxed") {
+      arguments.options.relaxed = true;
+    } else if (word == "--float-add") {
+      arguments.options.nativeFloatAdd = true;
+    } else if (word.consume_front("--constants=")) {
+      arguments.constants = word.str();
+    } else if (word.starts_with("--")) {
+      errs() << "metate-spirv: unknown option " << word << "\n";
+      return false;
+    } else if (arguments.files.size() < 2) {
+      arguments.files.push_back(word);
+    } else {
+      auto [name, group] = word.split(':');
+      SpirvTask task = {name};
+      if (!group.empty() && group.getAsInteger(10, task.group)) {
+        errs() << "metate-spirv: " << word << " is no task\n";
+        return false;
+      }
+      arguments.tasks.push_back(task);
+    }
+  }
+  if (arguments.tasks.empty())
+    errs() << "usage: metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] NAME[:GROUP]...\n";
+  return !arguments.tasks.empty();
+}
+
+static bool writeFile(StringRef path, const void *data, size_t bytes) {
+  std::error_code error;
+  raw_fd_ostream stream(path, error);
+  if (!error)
+    stream.write(static_cast<const char *>(data), bytes);
+  if (error)
+    errs() << path << ": " << error.message() << "\n";
+  return !error;
+}
+
+static void printNeeds(const SpirvModule &module) {
+  static const char *const names[] = {"f64", "f16", "i16", "i8", "i64-atomics", "f32-atomic-add"};
+  outs() << "needs:";
+  for (unsigned k = 0; k < std::size(names); ++k)
+    if (module.needs >> k & 1)
+      outs() << " " << names[k];
+  outs() << "\nconstants: " << module.constants.size() << "\n";
+}
+
+int main(int count, char **words) {
+  Arguments arguments;
+  if (!parse({words + 1, size_t(count - 1)}, arguments))
+    return 2;
+  LLVMContext context;
+  SMDiagnostic diagnostic;
+  std::unique_ptr<Module> module = parseIRFile(arguments.files[0], diagnostic, context);
+  if (!module) {
+    diagnostic.print("metate-spirv", errs());
+    return 2;
+  }
+  Expected<SpirvModule> made = emitSpirv(*module, arguments.tasks, arguments.options);
+  if (!made) {
+    errs() << "error: " << toString(made.takeError()) << "\n";
+    return 1;
+  }
+  printNeeds(*made);
+  if (!writeFile(arguments.files[1], made->words.data(), made->words.size() * 4))
+    return 2;
+  return arguments.constants.empty() || writeFile(arguments.constants, made->constants.data(), made->constants.size()) ? 0 : 2;
+}
