@@ -5,7 +5,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/metate ${CMAKE_SOURCE_DIR}/abi/met
   COMPONENT runtime FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(METATE_INSTALLED metate_abi metate_headers metate)
-foreach(part metate_tbb metate_threads metate_simt metate_cuda)
+foreach(part metate_tbb metate_threads metate_simt metate_cuda metate_vulkan)
   if(TARGET ${part})
     list(APPEND METATE_INSTALLED ${part})
   endif()

@@ -84,8 +84,7 @@ int32_t Device::openBy(const metate_device_hooks &hooks) {
   if (!library) {
     const char *reason = dlerror();
     throwNamed("RuntimeError_",
-               "the driver '" + driver +
-                   "' cannot be loaded: " + (reason ? reason : path.c_str()),
+               "the driver '" + driver + "' cannot be loaded: " + (reason ? reason : path.c_str()),
                METATE_E_UNSUPPORTED);
   }
   void *found = dlsym(library, ("metate_" + driver + "_device_open").c_str());

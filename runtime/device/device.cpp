@@ -160,6 +160,10 @@ metate_status metate_device_open_plugin(const Driver *driver, uint64_t version, 
   return open(driver->name, *driver, options, *hooks, device);
 }
 
+void *metate_device_machine(const metate_device *device, const Driver *driver) {
+  return device->driver == driver ? device->machine : nullptr;
+}
+
 metate_status metate_device_fail(metate_status status, const char *text) {
   return fail(status, "%s", text);
 }

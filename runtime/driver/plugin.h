@@ -19,6 +19,8 @@ METATE_API metate_status metate_device_open_plugin(const metate::Driver *driver,
                                                    const void *options,
                                                    const metate_device_hooks *hooks,
                                                    metate_device **device);
+// What the driver's open() made for the device; NULL: it is of another driver.
+METATE_API void *metate_device_machine(const metate_device *device, const metate::Driver *driver);
 // Sets the text of metate_last_error() and returns the status.
 METATE_API metate_status metate_device_fail(metate_status status, const char *text);
 }

@@ -4,6 +4,8 @@
 #include "kernel/profile.h"
 #include "kernel/staging.h"
 
+#include <cstdio>
+
 using namespace metate;
 
 namespace {
@@ -28,6 +30,12 @@ metate_status clearSticky(const metate_kernel &kernel, const metate_argument *ar
     if (!activates(kernel, i))
       continue;
     const metate_tree &tree = *arguments[i].value.tree;
+    if (tree.isElsewhere()) {
+      Sticky sticky;
+      METATE_TRY(readSticky(tree, &sticky));
+      if (sticky.status == METATE_OK)
+        continue;
+    }
     METATE_TRY(storeWord(tree, METATE_HEADER_WORD(status_needed), uint64_t(0)));
     METATE_TRY(storeWord(tree, METATE_HEADER_WORD(status_level), uint32_t(METATE_NONE)));
     METATE_TRY(storeWord(tree, METATE_HEADER_WORD(status), uint32_t(METATE_OK)));
@@ -86,6 +94,11 @@ metate_status report(const metate_kernel &kernel, const metate_argument *argumen
     return fail(METATE_E_INTERRUPTED, "kernel '%s': interrupted", kernel.name);
   if (code < 0 || code > METATE_STATUS_LAST)
     return fail(METATE_E_INTERNAL, "kernel '%s': its entry returned %d", kernel.name, code);
+  if (!kernel.entry && code == METATE_E_INTERNAL) { // the driver has said why
+    char text[512];
+    snprintf(text, sizeof text, "%s", metate_last_error());
+    return fail(METATE_E_INTERNAL, "kernel '%s': %s", kernel.name, text);
+  }
   return fail(metate_status(code), "kernel '%s': its entry returned %s", kernel.name,
               metate_status_name(code));
 }

@@ -267,7 +267,8 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
   device->spares.clear(*device->driver, device->machine); // a tree lives long: it comes first
   Room room = device->driver->room(device->machine);
   uint32_t fit = 0;
-  if (sized != METATE_OK || bytes > room.bytes) {
+  bool isExact = sized == METATE_OK && type->poolCount() == 0; // nothing of it can be left out
+  if (!isExact && (sized != METATE_OK || bytes > room.bytes)) {
     bytes = room.bytes;
     fit = METATE_BIND_FIT;
   }
@@ -281,6 +282,8 @@ metate_status metate_tree_new(const metate_type *type, const metate_capacities *
         device->driver->release(device->machine, own);
       return status;
     }
+    if (isExact)
+      return METATE_E_OUT_OF_MEMORY; // the driver has said what it refuses
     // The system refuses so much (strict overcommit, a full address space): ask for less, until the
     // fit says that the type does not go into it.
     fit = METATE_BIND_FIT;

@@ -79,6 +79,8 @@ struct Sticky {
 };
 inline metate_status readSticky(const metate_tree &tree, Sticky *sticky) {
   METATE_TRY(loadWord(tree, METATE_HEADER_WORD(status), &sticky->status));
+  if (tree.isElsewhere() && sticky->status == METATE_OK)
+    return METATE_OK; // each word is a copy, and says nothing more
   METATE_TRY(loadWord(tree, METATE_HEADER_WORD(status_level), &sticky->number));
   return loadWord(tree, METATE_HEADER_WORD(status_needed), &sticky->needed);
 }

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,8 +42,9 @@ enum { invalidValue = 1, noMemory = 2, invalidContext = 201, invalidPtx = 218, n
 std::map<uint64_t, Piece> pieces;
 std::map<const char *, size_t> pinned;
 std::deque<std::function<void()>> stream;
-std::vector<void *> contexts; // that are current
-int primary, other;           // their addresses are contexts
+std::map<void *, std::unique_ptr<Module>> modules; // also those that were lost with a device
+std::vector<void *> contexts;                      // that are current
+int primary, other;                                // their addresses are contexts
 
 uint64_t allocate(size_t bytes, int kind);
 void release(uint64_t address);
@@ -399,13 +401,15 @@ EXPORT int cuModuleLoadDataEx(void **made, const void *image, unsigned count, co
   }
   fake_cuda.lastImage = isBinary ? 2 : 1;
   ++fake_cuda.liveModules;
-  *made = new Module{handle, {}};
+  auto module = std::make_unique<Module>(Module{handle, {}});
+  *made = module.get();
+  modules[*made] = std::move(module);
   return 0;
 }
 EXPORT int cuModuleUnload(void *module) {
   finish();
   dlclose(static_cast<Module *>(module)->handle);
-  delete static_cast<Module *>(module);
+  modules.erase(module);
   --fake_cuda.liveModules;
   return 0;
 }

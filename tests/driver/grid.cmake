@@ -4,15 +4,17 @@ add_library(metate_fake_cuda MODULE fake_cuda.cpp)
 add_library(metate_fake_cuda_incomplete MODULE fake_cuda.cpp)
 target_compile_definitions(metate_fake_cuda_incomplete PRIVATE FAKE_CUDA_INCOMPLETE)
 target_link_libraries(metate_grid_kernels PRIVATE metate_abi)
-if(METATE_SANITIZE)
-  target_compile_options(metate_grid_kernels PRIVATE -fno-sanitize=all)
-  target_link_options(metate_grid_kernels PRIVATE -fno-sanitize=all)
+if(METATE_SANITIZE) # as foreign code is
+  foreach(foreign metate_grid_kernels metate_fake_cuda metate_fake_cuda_incomplete)
+    target_compile_options(${foreign} PRIVATE -fno-sanitize=all)
+    target_link_options(${foreign} PRIVATE -fno-sanitize=all)
+  endforeach()
 endif()
 # As text for a GPU, if there is one, and a compiler that writes it.
 set(METATE_GRID_TEXT ${CMAKE_CURRENT_BINARY_DIR}/grid_kernels.ptx)
 if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND NOT METATE_SANITIZE)
   add_custom_command(OUTPUT ${METATE_GRID_TEXT}
-    COMMAND ${CMAKE_C_COMPILER} --target=nvptx64-nvidia-cuda -march=sm_70 -Xclang -target-feature -Xclang +ptx70
+    COMMAND ${CMAKE_C_COMPILER} --target=nvptx64-nvidia-cuda -march=sm_70 --cuda-feature=+ptx70
       -std=c11 -O2 -ffreestanding -I${CMAKE_SOURCE_DIR}/abi -S -o ${METATE_GRID_TEXT} ${CMAKE_CURRENT_SOURCE_DIR}/grid_kernels.c
     DEPENDS grid_kernels.c ${CMAKE_SOURCE_DIR}/abi/metate/abi/grid.h ${CMAKE_SOURCE_DIR}/abi/metate/abi/kernel.h)
   add_custom_target(metate_grid_text DEPENDS ${METATE_GRID_TEXT})

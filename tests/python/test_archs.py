@@ -78,7 +78,7 @@ def test_the_first_of_several_archs(machine, capfd):
     assert capfd.readouterr().err.startswith("metate: there is no device for 'cuda': this machine has none: ")
 
 
-@pytest.mark.parametrize(("arch", "target"), [("cuda", "cuda:sm_86"), ("vulkan", "vulkan"), ("simt", "simt")])
+@pytest.mark.parametrize(("arch", "target"), [("cuda", "cuda:compute_86"), ("vulkan", "vulkan"), ("simt", "simt")])
 def test_a_context_of_a_device(machine, arch, target):
     machine.add(arch)
     made = mt.Context(arch=arch, threads=2, profile=True)

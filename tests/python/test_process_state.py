@@ -25,7 +25,8 @@ FOREIGN = re.compile(
 OWN = {
     r"^metate::lastError$": "the text of each thread's last failed call",
     r"^runLld\(.*::(mutex|broken)$": "LLD has process-wide state of its own: one link at a time, none after a crash of it",
-    r"^(guard variable for )?optimise\(.*::levels$": "a table of LLVM's constants",
+    r"^(guard variable for )?(metate::grid::)?optimise\(.*::levels$": "a table of LLVM's constants",
+    r"^makeMachine\(.*::once$": "LLVM's targets are registered once in a process",
     r"^(guard variable for )?metate::perfDump\(\)::(mutex|living)$": "perf takes one file of a process: LLVM keeps it",
     r"^findTarget\(.*::(x86|aarch64)$": "LLVM's targets are registered once in a process",
     r"metate::python::\(anonymous namespace\)::innermost$|mainThread": "signals arrive at a process, at its main thread",

@@ -30,10 +30,10 @@ def view(field) -> np.ndarray:
     form = dense_form(tree.type.blob, members[0])
     numpy = field.dtype.numpy
     why = None
-    if tree._is_elsewhere():
-        why = "it lies on a device, where the host does not reach it"
-    elif any(isinstance(one, QuantType) for one in field._stored or ()):
+    if any(isinstance(one, QuantType) for one in field._stored or ()):
         why = f"its numbers are bits of words, {', '.join(dict.fromkeys(map(repr, field._stored)))}"
+    elif tree._is_elsewhere():
+        why = "it lies on a device, where the host does not reach it"
     elif field._is_split() and len(members) > 1:
         why = "its components lie apart; write x.get_scalar_field(k), or use layout=mt.Layout.AOS"
     elif form is None:

@@ -90,7 +90,7 @@ metate_status takeStream(Cuda &cuda, void *stream) {
   METATE_TRY(session.status());
   cuda.stream = stream;
   if (!stream) {
-    METATE_TRY(check(cuda, library.streamCreate(&cuda.stream, nonBlocking), "cuStreamCreate"));
+    METATE_TRY(check(cuda, library.streamCreate(&cuda.stream, blocking), "cuStreamCreate"));
     cuda.ownsStream = true;
   }
   void *place = nullptr;

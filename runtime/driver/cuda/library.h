@@ -12,6 +12,7 @@ using Address = unsigned long long; // CUdeviceptr
 // Of CUresult what is looked at.
 enum Result : int {
   success = 0,
+  invalidValue = 1,
   outOfMemory = 2,
   deinitialized = 4,
   noDevice = 100,
@@ -45,7 +46,7 @@ enum {
   deviceMemory = 2, // CUmemorytype
   hostPortable = 1, // of cuMemHostAlloc
   hostMapped = 2,
-  nonBlocking = 1, // of cuStreamCreate
+  blocking = 0, // of cuStreamCreate: in order with the stream that other libraries use when nobody says
   jitErrorLog = 5, // CUjit_option
   jitErrorLogBytes = 6
 };

@@ -12,7 +12,7 @@ namespace {
 // Alignment that cuMemAlloc gives.
 constexpr uint64_t givenAlign = 256;
 // The most that a tree takes when nobody says, and the part of what is free.
-constexpr uint64_t roomBytes = uint64_t(256) << 20;
+constexpr uint64_t roomBytes = uint64_t(1) << 30;
 constexpr uint64_t roomPart = 16;
 
 metate_status take(Cuda &cuda, uint64_t bytes, uint64_t align, Origin origin, Region *region) {

@@ -8,6 +8,7 @@ namespace metate::grid {
 
 struct Range {
   uint64_t begin = 0, end = 0;
+  void *owner = nullptr; // the driver's own
 };
 
 // Disjoint ranges in the order of their addresses. Not for two threads at once.

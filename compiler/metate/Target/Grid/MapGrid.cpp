@@ -31,6 +31,9 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::grid;
 
+/// In a task's context.
+static constexpr int64_t strideOffset = 8;
+
 static LLVM::LLVMFunctionType functionType(MLIRContext *context) {
   Type pointer = LLVM::LLVMPointerType::get(context);
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, pointer});
@@ -62,8 +65,8 @@ static std::string plainName(StringRef name, unsigned number) {
 static bool mayStop(Operation *scope) {
   return scope
       ->walk([](Operation *op) {
-        return op->hasTrait<MayStop>() || isa<ReturnStatusOp>(op) ? WalkResult::interrupt()
-                                                                  : WalkResult::advance();
+        bool stops = (op->hasTrait<MayStop>() && !isa<LaunchOp>(op)) || isa<ReturnStatusOp>(op);
+        return stops ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -523,7 +526,8 @@ static SmallVector<Value> variablesOf(RangeOp range, OpBuilder &builder, Value i
   return variables;
 }
 
-/// (context, iteration, -, invocation): the context is as on a CPU, the host first, then what the task captured.
+/// (context, begin, end, invocation): iterations from `begin` on, each `stride` behind the last one. The context is as on a CPU, the
+/// host first, then what the task captured; between them the stride.
 LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context) {
   func::FuncOp function = task.function;
   RangeOp range = task.range;
@@ -543,17 +547,22 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
   for (Operation &op : llvm::make_early_inc_range(outer))
     if (&op != range && !op.hasTrait<OpTrait::IsTerminator>())
       op.moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
-  Value iteration = target::fromLLVM(code, body.getArgument(1), builder.getIndexType());
-  SmallVector<Value> variables = variablesOf(range, builder, iteration);
+  Value stride = code.load(builder.getI64Type(), body.getArgument(0), strideOffset);
+  auto index = [&](Value value) { return target::fromLLVM(code, value, builder.getIndexType()); };
+  auto loop = scf::ForOp::create(builder, loc, index(body.getArgument(1)),
+                                 index(body.getArgument(2)), index(stride));
+  LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> variables = variablesOf(range, builder, loop.getInductionVar());
   Block &from = range.getBody().front();
   from.getTerminator()->erase();
   for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
     argument.replaceAllUsesWith(variable);
-  Block *to = builder.getInsertionBlock();
-  to->getOperations().splice(builder.getInsertionPoint(), from.getOperations());
+  Block *to = loop.getBody();
+  to->getOperations().splice(to->getTerminator()->getIterator(), from.getOperations());
   OpBuilder restore(range.getContext());
   from.push_back(YieldOp::create(restore, loc));
-  LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
+  gatherReductions(loop);
   target::hoistAllocas(body);
   return body;
 }
@@ -587,7 +596,6 @@ void KernelMapping::makeTask(LaunchOp launch) {
                                  ArrayRef<LLVM::GEPArg>{0, int32_t(k)});
     };
     LLVM::StoreOp::create(builder, loc, hostOf(code, frame), fieldAt(0));
-    LLVM::StoreOp::create(builder, loc, code.constant(0, 64), fieldAt(1));
     for (auto [k, value] : llvm::enumerate(launch.getCaptured()))
       LLVM::StoreOp::create(builder, loc, target::toLLVM(code, converter, value), fieldAt(k + 2));
     Value count = target::toLLVM(code, converter, countOf(task, builder));
@@ -599,11 +607,8 @@ void KernelMapping::makeTask(LaunchOp launch) {
       count = LLVM::SelectOp::create(builder, loc, isOne, count, code.constant(0, 64));
     }
     Value worker = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), own);
-    auto loop = scf::ForOp::create(builder, loc, own, count, all);
-    Part body = makeBody(task, record);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    callPart(code, body, {room, loop.getInductionVar(), loop.getInductionVar(), worker}, frame);
+    LLVM::StoreOp::create(builder, loc, all, fieldAt(1));
+    callPart(code, makeBody(task, record), {room, own, count, worker}, frame);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "metate/Target/Grid/Table.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace metate::grid {
 
@@ -78,6 +79,10 @@ private:
 
 /// Replaces a function's prints by records in the launch's ring; their statements go to `prints`.
 void lowerPrints(mlir::Operation *function, mlir::Value host, std::vector<Print> &prints);
+
+/// Atomics marked `metate.reduction` in the loop of an invocation accumulate in a value, which is combined with those of other invocations
+/// behind it.
+void gatherReductions(mlir::scf::ForOp loop);
 
 } // namespace metate::grid
 

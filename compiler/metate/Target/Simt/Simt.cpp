@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Simt/Simt.h"
 
+#include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Link.h"
 #include "metate/Emit/Machine.h"
 #include "metate/Target/Grid/Code.h"
@@ -78,6 +79,8 @@ struct SimtTarget : GridTarget {
     for (const std::string &name : table.functions())
       addInvocation(**code, (*code)->getFunction(name));
     grid::optimise(**code, **machine, options.optLevel);
+    if (llvm::Error error = addHalfConversions(**code))
+      return error;
     Expected<std::string> object = objectOf(**code, **machine);
     if (!object)
       return object.takeError();

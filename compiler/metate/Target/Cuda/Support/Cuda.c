@@ -1,5 +1,5 @@
-/* The numbers of an invocation, of CUDA. */
-#include <stdint.h>
+/* What is CUDA's own of a grid: the numbers of an invocation, and how a warp combines its partial results. */
+#include "metate/protocol/machine.h"
 
 uint64_t metate_grid_invocation(void) {
   return (uint64_t)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() +
@@ -9,3 +9,35 @@ uint64_t metate_grid_invocation(void) {
 uint64_t metate_grid_invocations(void) {
   return (uint64_t)__nvvm_read_ptx_sreg_nctaid_x() * __nvvm_read_ptx_sreg_ntid_x();
 }
+
+/* The value of the invocation that is `distance` further in the warp. */
+#define METATE_WORDS(type) (sizeof(type) / 4)
+#define METATE_FURTHER(type, value, distance)                                                      \
+  __extension__({                                                                                  \
+    int32_t words[METATE_WORDS(type)];                                                             \
+    type moved;                                                                                    \
+    __builtin_memcpy(words, &value, sizeof moved);                                                 \
+    for (uint32_t w = 0; w < METATE_WORDS(type); ++w)                                              \
+      words[w] = __nvvm_shfl_sync_down_i32(~0u, words[w], distance, 31);                           \
+    __builtin_memcpy(&moved, words, sizeof moved);                                                 \
+    moved;                                                                                         \
+  })
+
+#define METATE_IS_ADD(name) (#name[sizeof "metate_grid_reduce_" - 1] == 'a')
+#define METATE_REDUCE(name, type, word, combined)                                                  \
+  __attribute__((noinline, convergent)) void name(void *at, type value) {                          \
+    if (__nvvm_activemask() == ~0u) {                                                              \
+      for (uint32_t distance = 16; distance; distance /= 2) {                                      \
+        type old = METATE_FURTHER(type, value, distance);                                          \
+        value = combined;                                                                          \
+      }                                                                                            \
+      if (__nvvm_read_ptx_sreg_laneid())                                                           \
+        return;                                                                                    \
+    }                                                                                              \
+    if (METATE_IS_ADD(name))                                                                       \
+      __scoped_atomic_fetch_add((METATE_BLOCK type *)at, value, __ATOMIC_RELAXED,                  \
+                                __MEMORY_SCOPE_DEVICE);                                            \
+    else                                                                                           \
+      METATE_COMBINE_AT(type, word, at, value, combined);                                          \
+  }
+#include "metate/Target/Grid/Support/Reduce.h"

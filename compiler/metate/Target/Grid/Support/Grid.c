@@ -32,6 +32,13 @@ SHARED void metate_grid_put(void *host, uint32_t statement, uint32_t count,
   }
 }
 
+/* Combines a partial result with a place. How invocations side by side do that together is the family's. */
+#ifndef __NVPTX__
+#define METATE_REDUCE(name, type, word, combined)                                                  \
+  SHARED void name(void *at, type value) { METATE_COMBINE_AT(type, word, at, value, combined); }
+#include "metate/Target/Grid/Support/Reduce.h"
+#endif
+
 /* The remainder of a / b, with the sign of a, exact: C's fmod. Numbers are fraction * 2^exponent, the highest bit of the fraction set. */
 #define METATE_FMOD(name, real, word, bits, digits)                                                \
   SHARED real name(real a, real b) {                                                               \

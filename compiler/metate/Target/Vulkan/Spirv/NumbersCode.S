@@ -1,5 +1,5 @@
 /* Support/Numbers.c's bitcode inside of the compiler. */
 #include "metate/Target/EmbedBitcode.inc"
         .section .rodata
-METATE_BITCODE(Numbers)
+METATE_BITCODE(Numbers_spirv64)
         .section .note.GNU-stack,"",%progbits

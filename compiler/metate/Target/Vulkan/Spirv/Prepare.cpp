@@ -109,7 +109,12 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
     return error;
   bytes = std::move(constants.bytes);
   auto own = [](Function &function) -> Error {
-    ownPointers(function);
+    ownAccesses(function);
+    return Error::success();
+  };
+  auto exits = [](Function &function) -> Error {
+    ownAccesses(function);
+    giveExits(function);
     return Error::success();
   };
   if (Error error = runPasses(module, "function(early-cse)"))
@@ -118,11 +123,17 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
     return error;
   if (Error error = runPasses(module, "function(loop-mssa(licm),adce)"))
     return error;
-  for (const SpirvTask &task : tasks) {
-    Function &function = *module.getFunction(task.name);
-    ownPointers(function);
-    giveExits(function);
-  }
+  auto again = [](Function &function) -> Error { // licm moves pairs behind loops, and makes llvm.umax
+    if (Error error = splitValues(function))
+      return error;
+    return expandIntrinsics(function);
+  };
+  if (Error error = eachTask(module, tasks, again))
+    return error;
+  if (Error error = runPasses(module, "function(early-cse)"))
+    return error;
+  if (Error error = eachTask(module, tasks, exits))
+    return error;
   if (Error error = runPasses(module, structurePasses()))
     return error;
   return verified(module, "made");

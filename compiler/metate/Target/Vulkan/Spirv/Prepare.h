@@ -63,8 +63,8 @@ llvm::Error collectConstants(llvm::Module &module, Constants &constants);
 /// Addresses become numbers, local memory arrays of what is accessed; the function gets its third parameter. It is another one then.
 llvm::Expected<llvm::Function *> numberPointers(llvm::Function &function,
                                                 const Constants &constants);
-/// Each access makes its pointer itself, so that no pass makes a phi of pointers.
-void ownPointers(llvm::Function &function);
+/// Each access makes its pointer itself and takes its result apart, so that no pass makes a phi of pointers or pairs.
+void ownAccesses(llvm::Function &function);
 /// Integers of other widths, and bf16, in the next wider one.
 llvm::Error widenIntegers(llvm::Function &function);
 

@@ -9,7 +9,7 @@
 using namespace llvm;
 using namespace metate;
 
-extern "C" const char metate_bitcode_Numbers_begin[], metate_bitcode_Numbers_end[]; // NumbersCode.S
+extern "C" const char metate_bitcode_Numbers_spirv64_begin[], metate_bitcode_Numbers_spirv64_end[]; // NumbersCode.S
 
 static constexpr StringRef numberPrefix = "metate_number_";
 
@@ -195,8 +195,8 @@ Error spirv::linkNumbers(Module &module) {
   });
   if (!isUsed)
     return Error::success();
-  StringRef bytes(metate_bitcode_Numbers_begin,
-                  size_t(metate_bitcode_Numbers_end - metate_bitcode_Numbers_begin));
+  StringRef bytes(metate_bitcode_Numbers_spirv64_begin,
+                  size_t(metate_bitcode_Numbers_spirv64_end - metate_bitcode_Numbers_spirv64_begin));
   Expected<std::unique_ptr<Module>> library =
       parseBitcodeFile(MemoryBufferRef(bytes, "Numbers.c"), module.getContext());
   if (!library)

@@ -477,17 +477,39 @@ Expected<Function *> spirv::numberPointers(Function &function, const Constants &
   return PointerNumbering(function, constants).run();
 }
 
-void spirv::ownPointers(Function &function) {
-  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
-    Value *pointer = getLoadStorePointerOperand(&instruction);
-    if (isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction))
-      pointer = instruction.getOperand(0);
-    if (!pointer || !isa<IntToPtrInst, GetElementPtrInst>(pointer))
-      continue;
-    Instruction *own = cast<Instruction>(pointer)->clone();
-    own->insertBefore(instruction.getIterator());
-    instruction.replaceUsesOfWith(pointer, own);
-    if (pointer->use_empty())
-      cast<Instruction>(pointer)->eraseFromParent();
+/// Both parts of an exchange stand behind it.
+static void ownParts(AtomicCmpXchgInst &exchange) {
+  IRBuilder<> builder(exchange.getNextNode());
+  Value *parts[] = {builder.CreateExtractValue(&exchange, 0),
+                    builder.CreateExtractValue(&exchange, 1)};
+  for (User *user : make_early_inc_range(exchange.users()))
+    if (auto *part = dyn_cast<ExtractValueInst>(user);
+        part && part != parts[0] && part != parts[1]) {
+      part->replaceAllUsesWith(parts[part->getIndices()[0]]);
+      part->eraseFromParent();
+    }
+}
+
+void spirv::ownAccesses(Function &function) {
+  SmallVector<Instruction *> accesses, pointers;
+  for (Instruction &instruction : instructions(function)) {
+    if (isa<LoadInst, StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(instruction))
+      accesses.push_back(&instruction);
+    else if (isa<IntToPtrInst, GetElementPtrInst>(instruction))
+      pointers.push_back(&instruction);
   }
+  for (Instruction *access : accesses) {
+    unsigned index = isa<StoreInst>(access) ? 1 : 0;
+    if (auto *pointer = dyn_cast<Instruction>(access->getOperand(index));
+        pointer && isa<IntToPtrInst, GetElementPtrInst>(pointer)) {
+      Instruction *own = pointer->clone();
+      own->insertBefore(access->getIterator());
+      access->setOperand(index, own);
+    }
+    if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(access))
+      ownParts(*exchange);
+  }
+  for (Instruction *pointer : pointers)
+    if (pointer->use_empty())
+      pointer->eraseFromParent();
 }

@@ -190,7 +190,27 @@ void ValueSplitter::look(BitCastInst &bitCast) {
   bitCast.eraseFromParent();
 }
 
+/// What an extraction finds behind insertions of other parts.
+static void lookThroughInsertions(Function &function) {
+  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+    auto *part = dyn_cast<ExtractValueInst>(&instruction);
+    Value *whole = part ? part->getAggregateOperand() : nullptr;
+    while (auto *insertion = dyn_cast_or_null<InsertValueInst>(whole)) {
+      if (part->getIndices() == insertion->getIndices()) {
+        part->replaceAllUsesWith(insertion->getInsertedValueOperand());
+        break;
+      }
+      if (part->getIndices()[0] == insertion->getIndices()[0])
+        break; // a part of the part, or what it is a part of
+      whole = insertion->getAggregateOperand();
+    }
+    if (part)
+      part->setOperand(0, whole);
+  }
+}
+
 Error spirv::splitValues(Function &function) {
   ValueSplitter(function).run();
+  lookThroughInsertions(function);
   return Error::success();
 }

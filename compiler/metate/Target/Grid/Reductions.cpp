@@ -1,0 +1,167 @@
+//===- Reductions.cpp - partial results of invocations ----------*- C++ -*-===//
+//
+// What metate-private-reductions has marked: an invocation accumulates in a local variable, and combines it with the place when its
+// iterations are done. How invocations of a subgroup do that together is each family's (metate_grid_reduce_*).
+//
+//===----------------------------------------------------------------------===//
+#include "metate/Target/Grid/MapGrid.h"
+
+#include "metate/Transforms/PlainAtomics.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace metate;
+using namespace metate::grid;
+
+/// What the function that combines is called; "": there is none.
+static std::string functionOf(arith::AtomicRMWKind kind, Type type) {
+  using Kind = arith::AtomicRMWKind;
+  StringRef name = "";
+  switch (kind) {
+  case Kind::addf:
+  case Kind::addi:
+    name = "add";
+    break;
+  case Kind::minnumf:
+  case Kind::mins:
+    name = "min";
+    break;
+  case Kind::maxnumf:
+  case Kind::maxs:
+    name = "max";
+    break;
+  default:
+    return "";
+  }
+  if (!type.isF32() && !type.isF64() && !type.isInteger(32) && !type.isInteger(64))
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text) << "metate_grid_reduce_" << name << "_" << type;
+  return text;
+}
+
+namespace {
+class Reductions {
+public:
+  explicit Reductions(scf::ForOp loop) : loop(loop), builder(loop) {}
+
+  void run() {
+    SmallVector<RmwOp> work;
+    loop.walk([&](RmwOp rmw) {
+      if (rmw->hasAttr(mark::reduction) && rmw.getOld().use_empty())
+        work.push_back(rmw);
+    });
+    for (RmwOp rmw : work)
+      gather(rmw);
+  }
+
+private:
+  struct Partial {
+    arith::AtomicRMWKind kind;
+    Type type;
+    Value block, offset, variable;
+  };
+
+  /// The value before the loop, its arithmetic repeated there; null where it depends on the iteration.
+  Value outside(Value value) {
+    if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
+      return value;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
+      return {};
+    IRMapping mapping;
+    for (Value operand : op->getOperands()) {
+      Value moved = outside(operand);
+      if (!moved)
+        return {};
+      mapping.map(operand, moved);
+    }
+    Operation *&copy = copies[op];
+    if (!copy)
+      copy = builder.clone(*op, mapping);
+    return copy->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  static bool isSame(Value a, Value b) {
+    APInt x, y;
+    return a == b ||
+           (matchPattern(a, m_ConstantInt(&x)) && matchPattern(b, m_ConstantInt(&y)) && x == y);
+  }
+
+  void gather(RmwOp rmw) {
+    Value block = outside(rmw.getBlock()), offset = block ? outside(rmw.getOffset()) : Value();
+    if (!offset)
+      return;
+    auto known = llvm::find_if(partials, [&](Partial &one) {
+      return one.block == block && isSame(one.offset, offset) && one.kind == rmw.getKind() &&
+             one.type == rmw.getValue().getType();
+    });
+    Value variable = known == partials.end() ? addPartial(rmw, block, offset) : known->variable;
+    OpBuilder here(rmw);
+    Location loc = rmw.getLoc();
+    Value old = LLVM::LoadOp::create(here, loc, rmw.getValue().getType(), variable);
+    Value next = arith::getReductionOp(rmw.getKind(), here, loc, old, rmw.getValue());
+    LLVM::StoreOp::create(here, loc, next, variable);
+    rmw.erase();
+  }
+
+  /// The variable, with the neutral value before the loop, and what combines it with the place behind it.
+  Value addPartial(RmwOp rmw, Value block, Value offset) {
+    Location loc = rmw.getLoc();
+    Type type = rmw.getValue().getType();
+    Code code(builder, loc);
+    Value variable;
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(
+          &loop->getParentOfType<LLVM::LLVMFuncOp>().getBody().front());
+      variable = LLVM::AllocaOp::create(builder, loc, code.pointer(), type, code.constant(1, 64));
+    }
+    Value neutral =
+        arith::ConstantOp::create(builder, loc, neutralOf(builder, loc, rmw.getKind(), type));
+    LLVM::StoreOp::create(builder, loc, neutral, variable);
+    OpBuilder after(loop->getContext());
+    after.setInsertionPointAfter(loop);
+    Value result = LLVM::LoadOp::create(after, loc, type, variable);
+    auto merged =
+        RmwOp::create(after, loc, type, rmw.getKind(), result, block, offset, rmw.getScope());
+    if (std::string name = functionOf(rmw.getKind(), type); !name.empty()) {
+      combineBy(name, merged);
+      merged.erase();
+    }
+    partials.push_back({rmw.getKind(), type, block, offset, variable});
+    return variable;
+  }
+
+  static void combineBy(StringRef name, RmwOp merged) {
+    OpBuilder at(merged);
+    Location loc = merged.getLoc();
+    Code code(at, loc);
+    Value base =
+        UnrealizedConversionCastOp::create(at, loc, code.pointer(), merged.getBlock()).getResult(0);
+    Value offset = arith::IndexCastOp::create(at, loc, at.getI64Type(), merged.getOffset());
+    Value place = LLVM::GEPOp::create(at, loc, code.pointer(), at.getI8Type(), base,
+                                      ArrayRef<LLVM::GEPArg>{offset});
+    auto module = merged->getParentOfType<ModuleOp>();
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!function) {
+      OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+      auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(at.getContext()),
+                                              {code.pointer(), merged.getValue().getType()});
+      function = LLVM::LLVMFuncOp::create(top, module.getLoc(), name, type);
+    }
+    LLVM::CallOp::create(at, loc, function, ValueRange{place, merged.getValue()});
+  }
+
+  scf::ForOp loop;
+  OpBuilder builder;
+  llvm::DenseMap<Operation *, Operation *> copies;
+  SmallVector<Partial> partials;
+};
+} // namespace
+
+void grid::gatherReductions(scf::ForOp loop) { Reductions(loop).run(); }
