@@ -15,13 +15,14 @@ extern "C" {
  * metate_device: the application may not use it at the same time. */
 typedef struct metate_vulkan_options {
   uint32_t struct_size; /* sizeof(metate_vulkan_options) */
-  uint32_t ordinal; /* which physical device, the best one first (discrete GPUs, then integrated ones); not read where there is one */
-  void *instance;        /* VkInstance */
-  void *physical_device; /* VkPhysicalDevice */
-  void *device;          /* VkDevice; NULL: the metate_device has its own */
-  void *queue;           /* VkQueue, which computes */
-  uint32_t queue_family; /* of the queue */
-  uint32_t features;     /* METATE_GRID_NEEDS_*: what else the application has enabled */
+  uint32_t
+      ordinal; /* which physical device, the best one first (discrete GPUs, then integrated ones); not read where there is one */
+  void *instance;               /* VkInstance */
+  void *physical_device;        /* VkPhysicalDevice */
+  void *device;                 /* VkDevice; NULL: the metate_device has its own */
+  void *queue;                  /* VkQueue, which computes */
+  uint32_t queue_family;        /* of the queue */
+  uint32_t features;            /* METATE_GRID_NEEDS_*: what else the application has enabled */
   void *get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr; NULL: the loader's */
 } metate_vulkan_options;
 

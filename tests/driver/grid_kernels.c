@@ -1,5 +1,5 @@
-/* Tasks of kernels for devices of grids, written by hand: what a compiler would emit for METATE_GRID_OBJECT, and as text for CUDA where
- * clang knows that target. NAME_slots says to what stands for CUDA's driver (fake_cuda.cpp) how many slots the kernel has.
+/* Tasks of kernels for devices of grids, written by hand: what a compiler would emit for METATE_GRID_OBJECT, as text for CUDA where
+ * clang knows that target, and with GRID_SPIRV what becomes SPIR-V. NAME_slots says to what stands for CUDA's driver (fake_cuda.cpp) how many slots the kernel has.
  * grid_module.cpp knows the arguments. */
 #include "metate/abi/grid.h"
 
@@ -16,6 +16,18 @@
                 (uint64_t)__nvvm_read_ptx_sreg_ctaid_x() * group +                                 \
                     (uint64_t)__nvvm_read_ptx_sreg_tid_x(),                                        \
                 (uint64_t)__nvvm_read_ptx_sreg_nctaid_x() * group);                                \
+  }                                                                                                \
+  static inline void name##_body(const metate_slot *slots, metate_grid_frame *frame,               \
+                                 uint64_t invocation, uint64_t invocations)
+#elif defined(GRID_SPIRV)
+uint64_t metate_grid_invocation(void);
+uint64_t metate_grid_invocations(void);
+#define TASK(name, slot_count)                                                                     \
+  static inline void name##_body(const metate_slot *slots, metate_grid_frame *frame,               \
+                                 uint64_t invocation, uint64_t invocations);                       \
+  void name(const metate_slot *slots, metate_grid_frame *frame);                                   \
+  void name(const metate_slot *slots, metate_grid_frame *frame) {                                  \
+    name##_body(slots, frame, metate_grid_invocation(), metate_grid_invocations());                \
   }                                                                                                \
   static inline void name##_body(const metate_slot *slots, metate_grid_frame *frame,               \
                                  uint64_t invocation, uint64_t invocations)
@@ -138,6 +150,14 @@ TASK(stop_ask, 1) {
   const metate_host *host = (const metate_host *)(uintptr_t)frame->host;
   if (host->interrupt && __atomic_load_n(host->interrupt, __ATOMIC_RELAXED))
     frame->status = METATE_E_INTERRUPTED;
+}
+
+/* look(out: u64[n]): what stands in a table */
+static const uint64_t table[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 1ull << 40};
+TASK(look, 3) {
+  (void)frame;
+  for
+    EACH(i, slots[1].i)((uint64_t *)slots[0].p)[i] = table[i * 7 % 16];
 }
 
 /* crash(): what stands for CUDA's driver knows the name */

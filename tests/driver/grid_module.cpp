@@ -58,6 +58,9 @@ Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
                  uint32_t(out.append(image.bytes.data(), image.bytes.size(), 16)),
                  uint32_t(image.bytes.size())};
   }
+  if (!spec.constants.empty())
+    head.constants = {uint32_t(out.append(spec.constants.data(), spec.constants.size(), 16)),
+                      uint32_t(spec.constants.size())};
   for (size_t i = 0; i < tasks.size(); ++i)
     tasks[i].name = uint32_t(out.append(texts[i]));
   size_t next = 0;
@@ -109,6 +112,7 @@ ModuleSpec gridModuleSpec(uint32_t arch, uint32_t level) {
       {"count", {array("out", METATE_U64, read | write)}},
       {"stop", {scalar("word", METATE_U64)}},
       {"crash", {}},
+      {"look", {array("out", METATE_U64, write)}},
   };
   spec.texts = {{"grid.py", 7, 3, "x must not be negative"}};
   spec.variants = {{arch, level, METATE_FORMAT_GRID, "any", ""}};
@@ -128,6 +132,7 @@ GridSpec gridSpec(std::vector<ImageSpec> images) {
       {0, 3, {{"count", 32, {}, 100}}},
       {METATE_GRID_MAY_FAIL, 1, {{"stop", 1}, {"stop_ask", 1}}},
       {0, 0, {{"crash", 1}}},
+      {0, 3, {{"look", 64, extent}}},
   };
   spec.prints = {{{METATE_PRINT_TEXT, "x["},
                   {METATE_PRINT_I64},

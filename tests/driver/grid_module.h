@@ -37,6 +37,7 @@ struct GridSpec {
   std::vector<GridKernelSpec> kernels;
   std::vector<std::vector<PartSpec>> prints;
   std::vector<ImageSpec> images;
+  Bytes constants = {};
 };
 
 metate_grid_step constant(int64_t value);
@@ -56,7 +57,8 @@ enum {
   GRID_POOLED,
   GRID_COUNT,
   GRID_STOP,
-  GRID_CRASH
+  GRID_CRASH,
+  GRID_LOOK
 };
 ModuleSpec gridModuleSpec(uint32_t arch, uint32_t level);
 GridSpec gridSpec(std::vector<ImageSpec> images);

@@ -52,6 +52,11 @@ bool Ranges::holds(uint64_t address, uint64_t bytes) const {
   return found.end && bytes <= found.end - address;
 }
 
+bool Ranges::meets(uint64_t begin, uint64_t end) const {
+  uint32_t index = firstAfter(begin);
+  return index < count && ranges[index].begin < end;
+}
+
 void Ranges::remove(uint64_t begin) {
   uint32_t index = firstAfter(begin);
   if (index == count || ranges[index].begin != begin)

@@ -24,6 +24,8 @@ public:
   // The range that an address lies in; an empty one.
   Range find(uint64_t address) const;
   bool holds(uint64_t address, uint64_t bytes) const;
+  // Does one of them share a byte with [begin, end)?
+  bool meets(uint64_t begin, uint64_t end) const;
   void remove(uint64_t begin);
   const Range *begin() const { return ranges; }
   const Range *end() const { return ranges + count; }

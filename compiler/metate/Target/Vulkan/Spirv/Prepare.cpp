@@ -80,11 +80,18 @@ static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks,
     if (Error error = spirv::splitValues(function))
       return error;
     spirv::expandMemory(function); // instcombine may have joined accesses
-    return spirv::expandIntrinsics(function);
+    spirv::callNumbers(function);  // and seen numbers in what was of bits
+    return Error::success();
   };
   if (Error error = spirv::runPasses(module, "function(lower-switch)"))
     return error;
   if (Error error = eachTask(module, tasks, expand))
+    return error;
+  if (Error error = spirv::linkNumbers(module))
+    return error;
+  if (Error error = spirv::runPasses(module, "always-inline,globaldce"))
+    return error;
+  if (Error error = eachTask(module, tasks, spirv::expandIntrinsics))
     return error;
   if (Error error = spirv::runPasses(module, "function(early-cse,adce),globaldce"))
     return error;

@@ -28,6 +28,7 @@ private:
   Value *ofCast(CastInst &conversion);
   Value *ofCall(IntrinsicInst &call);
   Value *byFloat(Instruction &instruction);
+  Value *ofSign(unsigned keep, Value *value, Value *sign);
   Value *narrow(Value *value, Type *to);
   Value *widen(Value *value, Type *to);
   Value *call(StringRef name, Type *result, ArrayRef<Value *> arguments);
@@ -88,6 +89,13 @@ Value *NumberCalls::byFloat(Instruction &instruction) {
   return instruction.getType()->isBFloatTy() ? narrow(result, instruction.getType()) : result;
 }
 
+/// The bits `keep` of a bf16, with others of `sign`.
+Value *NumberCalls::ofSign(unsigned keep, Value *value, Value *sign) {
+  Type *i16 = builder.getInt16Ty();
+  Value *own = builder.CreateAnd(builder.CreateBitCast(value, i16), keep);
+  return builder.CreateBitCast(builder.CreateOr(own, sign), value->getType());
+}
+
 Value *NumberCalls::ofBinary(BinaryOperator &operation) {
   Type *type = operation.getType();
   if (type->isBFloatTy())
@@ -134,6 +142,13 @@ Value *NumberCalls::ofCall(IntrinsicInst &intrinsic) {
                        return argument->getType()->isBFloatTy();
                      });
   if (takesBFloat) {
+    Type *i16 = builder.getInt16Ty();
+    if (intrinsic.getIntrinsicID() == Intrinsic::fabs)
+      return ofSign(0x7fff, intrinsic.getArgOperand(0), ConstantInt::get(i16, 0));
+    if (intrinsic.getIntrinsicID() == Intrinsic::copysign)
+      return ofSign(
+          0x7fff, intrinsic.getArgOperand(0),
+          builder.CreateAnd(builder.CreateBitCast(intrinsic.getArgOperand(1), i16), 0x8000));
     SmallVector<Type *> types;
     if (!Intrinsic::isOverloaded(intrinsic.getIntrinsicID()))
       return nullptr;
@@ -167,9 +182,14 @@ Value *NumberCalls::replaced(Instruction &instruction) {
     return ofCast(*conversion);
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction))
     return ofCall(*intrinsic);
-  bool isOperation = instruction.getOpcode() == Instruction::FNeg || isa<FCmpInst>(instruction);
-  return isOperation && instruction.getOperand(0)->getType()->isBFloatTy() ? byFloat(instruction)
-                                                                           : nullptr;
+  bool isNegation = instruction.getOpcode() == Instruction::FNeg;
+  if ((!isNegation && !isa<FCmpInst>(instruction)) ||
+      !instruction.getOperand(0)->getType()->isBFloatTy())
+    return nullptr;
+  if (!isNegation)
+    return byFloat(instruction);
+  Value *bits = builder.CreateBitCast(instruction.getOperand(0), builder.getInt16Ty());
+  return builder.CreateBitCast(builder.CreateXor(bits, 0x8000), instruction.getType());
 }
 
 void NumberCalls::run() {

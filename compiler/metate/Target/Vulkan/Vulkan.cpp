@@ -1,0 +1,125 @@
+//===- Vulkan.cpp - Vulkan's devices as a family of targets -----*- C++ -*-===//
+#include "metate/Target/Vulkan/Vulkan.h"
+
+#include "metate/Target/Grid/Code.h"
+#include "metate/Target/Grid/Target.h"
+#include "metate/Target/Vulkan/Spirv/Spirv.h"
+#include "metate/abi/module.h"
+
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+using namespace metate;
+using namespace metate::grid;
+using llvm::Expected;
+
+static constexpr llvm::StringLiteral familyName = "vulkan", lavapipe = "lavapipe", any = "any";
+
+#define METATE_EMBEDDED(name)                                                                      \
+  extern "C" const char metate_vulkan_bitcode_##name##_begin[],                                    \
+      metate_vulkan_bitcode_##name##_end[];                                                        \
+  static llvm::StringRef name() {                                                                  \
+    return {metate_vulkan_bitcode_##name##_begin,                                                  \
+            size_t(metate_vulkan_bitcode_##name##_end - metate_vulkan_bitcode_##name##_begin)};    \
+  }
+METATE_EMBEDDED(Tree_spirv64)
+METATE_EMBEDDED(Grid_spirv64)
+
+/// For what LLVM's middle end wants to know of a machine; its code generator is not used.
+static Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
+  static std::once_flag once; // LLVM's registry is one per process
+  std::call_once(once, [] {
+    LLVMInitializeSPIRVTargetInfo();
+    LLVMInitializeSPIRVTarget();
+    LLVMInitializeSPIRVTargetMC();
+  });
+  llvm::Triple triple("spirv64");
+  std::string text;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, text);
+  if (!target)
+    return llvm::createStringError(text);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, "", "", {}, std::nullopt));
+  if (!machine)
+    return llvm::createStringError("LLVM has no SPIR-V target");
+  return machine;
+}
+
+namespace {
+struct VulkanTarget : GridTarget {
+  VulkanTarget(llvm::StringRef name, bool isLavapipe) : GridTarget(name), isLavapipe(isLavapipe) {}
+
+  llvm::StringRef family() const override { return familyName; }
+  Named machine() const override { return {"spirv64", (isLavapipe ? lavapipe : any).str(), ""}; }
+  int64_t group() const override { return 64; }
+
+  Expected<Code> compile(mlir::ModuleOp module, const Table &table,
+                         const Options &options) const override {
+    Expected<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine();
+    if (!machine)
+      return machine.takeError();
+    llvm::LLVMContext context;
+    auto code = makeCode(module, table, context, **machine, {Tree_spirv64(), Grid_spirv64(), ""},
+                         options.contract);
+    if (!code)
+      return code.takeError();
+    llvm::SmallVector<SpirvTask> tasks;
+    for (const Kernel &kernel : table.kernels)
+      for (const Task &task : kernel.tasks)
+        tasks.push_back({task.name, task.group});
+    SpirvOptions spirv;
+    spirv.relaxed = isLavapipe;
+    Expected<SpirvModule> emitted = emitSpirv(**code, tasks, spirv);
+    if (!emitted)
+      return emitted.takeError();
+    Code made;
+    made.images.push_back({METATE_GRID_SPIRV, emitted->needs,
+                           std::string(reinterpret_cast<const char *>(emitted->words.data()),
+                                       emitted->words.size() * 4)});
+    made.constants.assign(emitted->constants.begin(), emitted->constants.end());
+    return made;
+  }
+
+  Expected<Variant> variantOf(PayloadOp payload) const override {
+    Variant variant;
+    variant.arch = METATE_ARCH_VULKAN;
+    variant.format = METATE_FORMAT_GRID;
+    variant.cpu = payload.getCpu().str();
+    variant.triple = payload.getTriple().str();
+    return variant;
+  }
+
+private:
+  bool isLavapipe;
+};
+
+struct VulkanFamily : TargetFamily {
+  llvm::StringRef name() const override { return familyName; }
+  llvm::StringRef expectedNames() const override { return "vulkan, vulkan:lavapipe"; }
+
+  Expected<TargetPtr> parse(llvm::StringRef name) const override {
+    auto [family, device] = name.split(':');
+    if (family != familyName)
+      return TargetPtr();
+    if (!device.empty() && device != any && device != lavapipe)
+      return llvm::createStringError("unknown target '" + name + "'; expected " + expectedNames());
+    return std::make_shared<VulkanTarget>(name, device == lavapipe);
+  }
+
+  Expected<TargetPtr> targetOf(PayloadOp payload) const override {
+    return parse((familyName + ":" + payload.getCpu()).str());
+  }
+
+  void registerDialects(mlir::DialectRegistry &registry) const override {
+    registerGridDialects(registry);
+  }
+  void registerPasses() const override {} // those of grids, which another family registers
+};
+} // namespace
+
+std::unique_ptr<TargetFamily> metate::createVulkanFamily() {
+  return std::make_unique<VulkanFamily>();
+}

@@ -1,0 +1,191 @@
+// Launches. Each is one command buffer: what the frame begins with, the tasks one behind the other, what the host wants to know. Of a
+// kernel that neither fails nor prints it returns when that is in the queue.
+#include "driver/vulkan/code.h"
+
+#include "driver/grid/prints.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace metate::vulkan {
+
+namespace {
+
+// While the host's word is watched: questions without a pause, then one each so often.
+constexpr uint32_t busyWaits = 64;
+constexpr uint64_t pauseNanoseconds = 50000;
+constexpr uint64_t slotsStep = 4096;
+
+// One launch, within a session.
+class Launcher {
+public:
+  Launcher(Vulkan &vulkan, const Loaded &loaded, const Launch &launch)
+      : vulkan(vulkan), library(vulkan.library), loaded(loaded), section(loaded.payload.section()),
+        kernel(section.kernels()[launch.kernel]), launch(launch),
+        prints(grid::isPrinting(kernel, launch.host)),
+        waits(prints || kernel.flags & METATE_GRID_MAY_FAIL), commands(vulkan) {}
+
+  int32_t run(grid::Prints *out) {
+    uint32_t pools = loaded.payload.poolCount(launch.kernel);
+    bool hasFrame = kernel.flags || pools;
+    if (hasFrame)
+      METATE_TRY(growFrame());
+    if (prints)
+      METATE_TRY(makeRing());
+    METATE_TRY(commands.begin());
+    METATE_TRY(writeSlots());
+    if (hasFrame)
+      writeFrame(pools);
+    for (uint32_t i = 0; i < kernel.task_count; ++i)
+      dispatch(kernel.first_task + i, i != 0 || hasFrame);
+    if (waits)
+      askResults();
+    METATE_TRY(commands.submit());
+    return waits ? finish(out) : int32_t(METATE_OK);
+  }
+
+private:
+  Vulkan &vulkan;
+  const Library &library;
+  const Loaded &loaded;
+  const grid::Section &section;
+  const metate_grid_kernel &kernel;
+  const Launch &launch;
+  const bool prints, waits;
+  Commands commands;
+
+  // ---- before
+
+  metate_status growFrame() {
+    uint64_t bytes = grid::launchBytes(kernel);
+    if (bytes <= vulkan.frame.bytes)
+      return METATE_OK;
+    METATE_TRY(synchronize(vulkan));
+    dropBuffer(vulkan, &vulkan.frame);
+    return makeBuffer(vulkan, bytes, Use::kernels, &vulkan.frame);
+  }
+
+  metate_status makeRing() {
+    if (vulkan.ring.handle)
+      return METATE_OK;
+    vulkan.ringUsed = grid::ringWords;
+    return makeBuffer(vulkan, grid::ringBytes, Use::kernels, &vulkan.ring);
+  }
+
+  // To memory that stays as it is until the launch has ended.
+  metate_status writeSlots() {
+    Buffer &slots = commands.flight().slots;
+    uint64_t bytes = kernel.slot_count * sizeof(metate_slot);
+    if (bytes > slots.bytes || !slots.handle) {
+      dropBuffer(vulkan, &slots);
+      METATE_TRY(makeBuffer(vulkan, (bytes / slotsStep + 1) * slotsStep, Use::slots, &slots));
+    }
+    if (bytes)
+      memcpy(slots.mapped, launch.slots, bytes);
+    const Addresses told{slots.address, vulkan.frame.address + grid::frameOffset,
+                         loaded.constants.address};
+    library.pushConstants(commands.handle(), vulkan.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                          sizeof told, &told);
+    return METATE_OK;
+  }
+
+  Results &results() { return *reinterpret_cast<Results *>(vulkan.results.mapped); }
+
+  void writeFrame(uint32_t pools) {
+    grid::Places places{vulkan.frame.address};
+    if (waits && launch.host && launch.host->interrupt) {
+      places.interrupt = vulkan.results.address + offsetof(Results, interrupt);
+      results().interrupt = 0;
+    }
+    if (prints)
+      writeRing(&places);
+    grid::Head head;
+    uint64_t from = grid::writeHead(&head, places, launch.pools, pools);
+    library.updateBuffer(commands.handle(), vulkan.frame.handle, from, sizeof head - from,
+                         reinterpret_cast<const uint8_t *>(&head) + from);
+  }
+
+  // Statements' numbers that nobody wrote are none.
+  void writeRing(grid::Places *places) {
+    places->ring = vulkan.ring.address;
+    const uint32_t head[] = {grid::ringWords, 0};
+    library.updateBuffer(commands.handle(), vulkan.ring.handle, 0, sizeof head, head);
+    if (vulkan.ringUsed)
+      library.fillBuffer(commands.handle(), vulkan.ring.handle, sizeof(metate_grid_ring),
+                         vulkan.ringUsed * sizeof(uint32_t), grid::unwrittenWord);
+    vulkan.ringUsed = grid::ringWords; // until somebody has looked
+  }
+
+  // ---- the tasks
+
+  void dispatch(uint32_t index, bool isBehind) {
+    grid::Shape shape = grid::shapeOf(section, section.tasks()[index], launch.slots, vulkan.bounds);
+    uint32_t groups = shape.groups < vulkan.limits.groups ? shape.groups : vulkan.limits.groups;
+    if (isBehind)
+      commands.order();
+    library.bindPipeline(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE,
+                         loaded.pipelines[index]);
+    library.dispatch(commands.handle(), groups, 1, 1);
+  }
+
+  // ---- after
+
+  void askResults() {
+    commands.order();
+    commands.copy(vulkan.frame, grid::frameOffset, vulkan.results, offsetof(Results, frame),
+                  sizeof(metate_grid_frame));
+    if (prints)
+      commands.copy(vulkan.ring, offsetof(metate_grid_ring, taken), vulkan.results,
+                    offsetof(Results, taken), sizeof(uint32_t));
+  }
+
+  // Meanwhile kernels see the host's word.
+  metate_status watch() {
+    for (uint32_t asked = 0;; ++asked) {
+      if (grid::isInterrupted(launch.host))
+        __atomic_store_n(&results().interrupt, 1u, __ATOMIC_RELAXED);
+      VkResult result = commands.wait(asked < busyWaits ? 0 : pauseNanoseconds);
+      if (result != VK_TIMEOUT)
+        return check(vulkan, result, "vkWaitForFences");
+    }
+  }
+
+  int32_t finish(grid::Prints *out) {
+    if (launch.host && launch.host->interrupt)
+      METATE_TRY(watch());
+    METATE_TRY(synchronize(vulkan));
+    if (prints)
+      METATE_TRY(fetchPrints(out));
+    return kernel.flags & METATE_GRID_MAY_FAIL ? grid::outcomeOf(results().frame, launch.host)
+                                               : int32_t(METATE_OK);
+  }
+
+  metate_status fetchPrints(grid::Prints *out) {
+    METATE_TRY(out->allocate(results().taken));
+    vulkan.ringUsed = uint32_t(out->bytes() / sizeof(uint32_t));
+    if (!vulkan.ringUsed)
+      return METATE_OK;
+    return copyOut(vulkan, vulkan.ring, sizeof(metate_grid_ring), out->data(), out->bytes());
+  }
+};
+
+} // namespace
+
+int32_t launch(void *self, const Code &code, const Launch &launch) {
+  Vulkan &vulkan = of(self);
+  const auto &loaded = *static_cast<const Loaded *>(code.handle);
+  if (grid::isInterrupted(launch.host))
+    return METATE_E_INTERRUPTED;
+  grid::Prints prints(vulkan.allocator);
+  int32_t status;
+  {
+    Session session(vulkan);
+    METATE_TRY(session.status());
+    status = Launcher(vulkan, loaded, launch).run(&prints);
+  }
+  if (prints.bytes())
+    prints.deliver(loaded.payload, *launch.host);
+  return status;
+}
+
+} // namespace metate::vulkan
