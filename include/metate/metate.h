@@ -224,7 +224,8 @@ typedef struct metate_capacity {
  * METATE_DEFAULT_HASH_SLOTS - 1 - workers, and at most 2^30 - 1 - workers. */
 typedef struct metate_capacities {
   uint32_t struct_size;
-  uint32_t workers; /* workers that may activate at once; 0 = METATE_DEFAULT_WORKERS */
+  uint32_t
+      workers; /* workers that may activate at once; 0 = METATE_DEFAULT_WORKERS, on devices more */
   uint32_t count;
   uint32_t reserved;
   const metate_capacity *entries;

@@ -51,7 +51,11 @@ def open_device(arch: str, threads: int | None, profile: bool) -> _runtime.Devic
 
 def target_of(device: _runtime.Device) -> str:
     """The target that code for a device is made for."""
-    return f"cuda:compute_{device.level}" if device.driver == CUDA else device.driver
+    if device.driver == CUDA:
+        return f"cuda:compute_{device.level}"
+    if device.driver == VULKAN and "llvmpipe" in device.name:
+        return "vulkan:lavapipe"
+    return device.driver
 
 
 def is_there(arch: str) -> bool:

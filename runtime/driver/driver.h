@@ -99,6 +99,8 @@ struct Driver {
   metate_status (*wait)(void *self);
   // Have trees been settled when a launch of code without `entries` ends?
   bool settles;
+  // How many iterations at once may activate cells of a tree whose binder names no number, where a slot is small; 0: as on a CPU.
+  uint32_t treeWorkers;
 };
 
 // All drivers of this build, ended by NULL.

@@ -80,9 +80,20 @@ static metate_status applyEntry(const metate_type &type, const metate_capacity &
   return METATE_OK;
 }
 
+// A device runs many iterations at once, each of which may hold a slot of each pool while it activates: what these take is bounded.
+static uint32_t defaultWorkers(const metate_type &type) {
+  constexpr uint64_t slackBytes = uint64_t(32) << 20;
+  uint64_t wanted = type.device->driver->treeWorkers, perWorker = 1;
+  for (uint32_t pool = 0; pool < type.poolCount(); ++pool)
+    perWorker += bytesPerSlot(type.poolLevel(pool));
+  uint64_t most = slackBytes / perWorker;
+  uint64_t workers = wanted < most ? wanted : most;
+  return workers > METATE_DEFAULT_WORKERS ? uint32_t(workers) : METATE_DEFAULT_WORKERS;
+}
+
 metate_status resolveCapacities(const metate_type &type, const metate_capacities *capacities,
                                 uint32_t *workers, uint64_t *slots, bool *wanted) {
-  *workers = METATE_DEFAULT_WORKERS;
+  *workers = defaultWorkers(type);
   memset(wanted, 0, type.poolCount() * sizeof *wanted);
   if (capacities) {
     METATE_REQUIRE_STRUCT(capacities);

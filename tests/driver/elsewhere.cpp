@@ -246,6 +246,7 @@ const Driver elsewhereDriver = {
     .reaches = reaches,
     .wait = nullptr,
     .settles = false,
+    .treeWorkers = 0,
 };
 
 } // namespace metate

@@ -258,6 +258,7 @@ const Driver cpuDriver = {
     .reaches = nullptr,
     .wait = nullptr,
     .settles = false,
+    .treeWorkers = 0,
 };
 
 } // namespace metate

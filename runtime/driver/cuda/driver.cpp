@@ -212,6 +212,7 @@ const Driver driver = {
     .reaches = reaches,
     .wait = wait,
     .settles = true,
+    .treeWorkers = 8192,
 };
 
 } // namespace

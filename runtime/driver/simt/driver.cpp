@@ -80,6 +80,7 @@ const Driver driver = {
     .reaches = reaches,
     .wait = nullptr,
     .settles = true,
+    .treeWorkers = 64,
 };
 
 } // namespace
