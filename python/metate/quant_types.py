@@ -61,7 +61,8 @@ class QuantType(Record):
         low, high = _integers(self.bits, self.signed)
         if self.scale is None:
             return low, high
-        return self.compute(low * self.scale), self.compute(high * self.scale)
+        scale = float(self.compute(self.scale))  # as kernels have it, who multiply in the compute type
+        return self.compute(low * scale), self.compute(high * scale)
 
     def __call__(self, value: Any) -> int | float:
         """`value` as it is read after it was stored, of a float with an exponent of its own; a Python number."""

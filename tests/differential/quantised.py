@@ -139,6 +139,8 @@ def _unit(form, exponent):
 
 def _counted(form, size, exponent):
     """How many units of the last digit there are in it."""
+    if size == 0:
+        return 0
     if math.isinf(size) or math.frexp(size)[1] - _unit(form, exponent) > 70:
         return 1 << 70
     return _half_away(math.ldexp(size, -_unit(form, exponent)))
