@@ -10,6 +10,7 @@ os.environ.setdefault("METATE_OFFLINE_CACHE", "0")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+import device_tests
 import hypothesis
 import pytest
 import seeded
@@ -35,6 +36,8 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     """Keeps the share; a test is drawn by its name alone, so that workers and runs agree."""
+    if device_tests.ARCH:  # what cannot pass there
+        device_tests.mark(items, device_tests.ARCH)
     share, seed = config.getoption("--share"), config.getoption("--share-seed")
     if share >= 1:
         return
@@ -57,7 +60,7 @@ def pytest_report_header(config):
 def usual_context():
     """Each file leaves the context that it found. METATE_TEST_INTERP=STAGE: one that runs every kernel of the tests in the
     reference interpreter, as it is after that stage. METATE_TEST_ARCH=ARCH: one that runs them on another machine."""
-    stage, arch = os.environ.get("METATE_TEST_INTERP"), os.environ.get("METATE_TEST_ARCH")
+    stage, arch = os.environ.get("METATE_TEST_INTERP"), device_tests.ARCH
     usual = {"arch": mt.interp, "interp_stage": stage} if stage else {"arch": arch, "enable_fallback": False} if arch else {}
     begin = mt.context.current()
     if usual and begin.options.arch != usual["arch"]:

@@ -34,14 +34,14 @@ class Finder:
         def exec_module(module):
             load(module)
             lower = module.Kernel._lower
-            def keep(self, compiler, source, options, counts):
+            def keep(self, compiler, source, options, counts, told=None):
                 text = source.text(True)
                 kept = {name: getattr(options, name) for name in KEPT if hasattr(options, name)}
                 head = json.dumps(kept | {"counts": bool(counts)})
                 name = hashlib.sha256((head + text).encode()).hexdigest()[:20]
                 file = pathlib.Path(os.environ["METATE_RECORD"]) / f"{name}.mlir"
                 file.write_text("// " + head + "\\n" + text)
-                return lower(self, compiler, source, options, counts)
+                return lower(self, compiler, source, options, counts, told)
             module.Kernel._lower = keep
         spec.loader.exec_module = exec_module
         return spec

@@ -12,11 +12,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 RUFF = str(ROOT / ".venv" / "bin" / "ruff")
 CORES = str(os.cpu_count() or 1)
-BUDGET = 3500  # CPU seconds of the suite; 2400 are 20 minutes on two cores
+BUDGET = 3800  # CPU seconds of the suite; 2400 are 20 minutes on two cores
 # Without those that run each kernel in the interpreter themselves, or none, or test the host's copies of many cells.
 NOT_INTERPRETED = ("test_trees.py", "test_stage_dumps.py", "test_transfers.py")
-INTERPRETED = ("tests/e2e", "tests/compat", *(f"--ignore=tests/e2e/{name}" for name in NOT_INTERPRETED))
+OF_DEVICES = "--ignore-glob=*/e2e/test_devices*.py"  # pytest-simt has all of them
+INTERPRETED = ("tests/e2e", "tests/compat", *(f"--ignore=tests/e2e/{name}" for name in NOT_INTERPRETED), OF_DEVICES)
 DIFFERENTIAL = "tests/differential/test_differential.py"
+# Kernels as a GPU's, on this machine's CPU; tests/devices lists the tests that cannot pass there.
+ON_SIMT = (("METATE_TEST_ARCH", "simt"),)
+SHARE_ON_SIMT = ("--share", "0.2", "--share-seed", "0", "--whole", "tests/e2e/test_devices")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +105,14 @@ SUITE = (
         (str(ROOT / ".venv/bin/lit"), "-v", "-j", CORES, "--xunit-xml-output", "{junit}", "tests/lit"),
         *(("build-dev",), True, 60, 2),
     ),
-    Step("pytest", pytest("--durations=10", "tests", "examples", f"--ignore={DIFFERENTIAL}"), ("build-dev",), True, 720, 2),
+    Step(
+        "pytest",
+        pytest("--durations=10", "tests", "examples", f"--ignore={DIFFERENTIAL}", OF_DEVICES),
+        ("build-dev",),
+        True,
+        720,
+        2,
+    ),
     # Random kernels: processes of their own, one a core, and beside them the tests of one process.
     Step(
         "differential",
@@ -115,6 +126,8 @@ SUITE = (
         *(("build-dev",), True, 270, 2),
         environment=(("METATE_TEST_INTERP", "import"),),
     ),
+    # A part of them, always the same, and all of the tests of devices.
+    Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 300, 2, ON_SIMT),
     Step("build-asan", ("scripts/build", "asan"), budget=140, cores=2),
     Step(
         "ctest-asan",
@@ -166,6 +179,16 @@ LONG = (
     *(
         Step(name, pytest("tests/e2e"), ("build-dev",), True, 0, 2, (("METATE_OFFLINE_CACHE", "1"), CACHED), is_long=True)
         for name in ("pytest-cache-cold", "pytest-cache-warm")
+    ),
+    # What pytest-simt has a part of.
+    Step("pytest-simt-whole", pytest("tests/e2e"), ("build-dev",), True, 0, 2, ON_SIMT, is_long=True),
+    # PTX of all kernels of the examples, through ptxas where there is one.
+    Step(
+        "cuda-code",
+        (PYTHON, "-m", "pytest", "-q", "-ra", "--junit-xml={junit}", "tests/python/test_cuda_code.py"),
+        *(("build-dev",), True, 0, 2),
+        (("METATE_TEST_CUDA_CODE", "1"),),
+        is_long=True,
     ),
     Step(
         "mutants-fresh",

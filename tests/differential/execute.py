@@ -7,7 +7,9 @@ compiler.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import tempfile
 import warnings
 from dataclasses import dataclass, field
 
@@ -15,6 +17,7 @@ import numpy as np
 
 import metate as mt
 import metate.errors as errors
+from metate import devices
 from metate.tree_instances import TreeType
 
 from .case import Case, is_parameter, is_passed
@@ -36,6 +39,26 @@ def aligned(data: bytes) -> np.ndarray:
     return part
 
 
+@functools.cache
+def _host():
+    """A context of the CPU, for blocks that go to a device."""
+    return mt.Context()
+
+
+def bound(type_: TreeType, block: bytes):
+    """A tree of the current context that is as the block says; on a device a copy, in the device's memory."""
+    if mt.context.current().options.arch not in devices.ARCHS:
+        return type_.bind(aligned(block), reset=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/tree"
+        with _host():
+            tree = type_.bind(aligned(block), reset=False)
+            tree.save(path)
+            capacity = {level: one.capacity for level, one in tree.stats().items()}
+        has_names = not any("[" in level for level in capacity)  # several levels of one name
+        return type_.load(path, capacity=capacity if has_names else None)
+
+
 @dataclass
 class Fields:
     """The trees in which a case's fields lie; can be pickled without `live`.
@@ -55,7 +78,7 @@ class Fields:
 
     def trees(self):
         """Fresh trees like those of the fields."""
-        return [TreeType.from_blob(blob).bind(aligned(block), reset=False) for blob, block in zip(self.blobs, self.blocks)]
+        return [bound(TreeType.from_blob(blob), block) for blob, block in zip(self.blobs, self.blocks)]
 
     def restored(self):
         """The fields' own trees, as they were before any launch."""
@@ -187,7 +210,7 @@ def _made(case, argument, types, blocks):
     if argument.kind == "tree" and argument.form == "records":
         return _records(case, argument)
     if argument.kind == "tree":
-        return types[argument.type].bind(aligned(blocks[argument.name]), reset=False)
+        return bound(types[argument.type], blocks[argument.name])
     made = argument.make()
     if argument.kind == "array" and argument.holder == "ndarray":
         array = mt.ndarray(_type(Type(argument.scalar, tuple(argument.shape))), argument.extents)

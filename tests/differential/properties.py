@@ -34,6 +34,8 @@ def put_in_order(tree, members) -> None:
     for name, member in members:
         if member.pools:
             _check_order(name, member, tree[name].cells()[0])
+    if tree._is_elsewhere():
+        return
     block = bytes(tree.block)
     tree.sort()
     if bytes(tree.block) != block:

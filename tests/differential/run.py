@@ -73,6 +73,7 @@ class Variant:
     is_packed: bool = False  # called, with an argument pack
     is_method: bool = False  # called, as a method
     reserves: bool = False  # when its slots were counted, and trees have no others
+    device: str | None = None  # packed, and run on a device of that arch
 
 
 VARIANTS = (
@@ -107,6 +108,7 @@ VARIANTS = (
     Variant("as a method", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, is_method=True),
     Variant("as a graph, interpreted", (("arch", mt.interp),), is_called=True, is_graph=True),
     Variant("with slots reserved", (("opt_level", 0), ("chunk_ns", 0)), threads=4, is_called=True, reserves=True),
+    Variant("on a grid", (("opt_level", 1),), device="simt"),
     # An order is fixed before LLVM, whose work at O2 takes longer than all else of a random kernel.
     Variant("deterministic", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0))),
     Variant("deterministic 4 workers", (("opt_level", 0), ("deterministic", True), ("chunk_ns", 0)), threads=4),
@@ -124,7 +126,7 @@ GROUPS = (
     (
         "O2 4 workers", "around the caches", "called as users do", "with slots reserved", "without partial results",
         "as a graph", "deterministic", "with slots reserved", "in an argument pack",
-        "as a graph of packs", "as a method",
+        "as a graph of packs", "as a method", "on a grid",
     ),
     (
         "interpreter after simplify", "interpreter after activate", "interpreter after offload", "interpreter with checks",
@@ -356,6 +358,8 @@ class Session:
         for name, value in variant.changes:
             setattr(choices, name, value)
         context = self.contexts.setdefault(variant.threads, mt.Context(threads=variant.threads))
+        if variant.device is not None:
+            return self._run_on_device(variant, module, text, choices, prepared)
         key = (variant.changes, variant.stage, variant.checks, variant.may_alias, variant.is_loaded)
         code = compiled.get(key)
         if code is None:
@@ -370,6 +374,17 @@ class Session:
         with context:
             device = mt.runtime.device()
             opened = _runtime.Module.open_static(device, code.descriptor, code.entries, code)
+            kernels = {kernel.name: LoadedKernel(kernel) for kernel in opened.kernels}
+            found = [one.launched(kernels[one.case.name]) for one in prepared]
+        self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)
+        return found
+
+    def _run_on_device(self, variant, module, text, choices, prepared):
+        context = self.contexts.setdefault(variant.device, mt.Context(arch=variant.device))
+        module.parse(text)
+        choices.targets = [context.options.target]
+        with context:
+            opened = _runtime.Module.open_bytes(mt.runtime.device(), _compiler.build_module(module, choices))
             kernels = {kernel.name: LoadedKernel(kernel) for kernel in opened.kernels}
             found = [one.launched(kernels[one.case.name]) for one in prepared]
         self.ran[variant.name] = self.ran.get(variant.name, 0) + len(found)

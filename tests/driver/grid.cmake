@@ -19,6 +19,18 @@ if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND NOT METATE_SANITIZE)
     DEPENDS grid_kernels.c ${CMAKE_SOURCE_DIR}/abi/metate/abi/grid.h ${CMAKE_SOURCE_DIR}/abi/metate/abi/kernel.h)
   add_custom_target(metate_grid_text DEPENDS ${METATE_GRID_TEXT})
 endif()
+# As SPIR-V, by the compiler's emitter. Relaxed: Mesa 22.3's CPU runs it as well.
+set(METATE_GRID_WORDS ${CMAKE_CURRENT_BINARY_DIR}/grid_kernels.spv)
+if(METATE_COMPILER AND TARGET metate_vulkan AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  set(code ${CMAKE_CURRENT_BINARY_DIR}/grid_kernels.ll)
+  add_custom_command(OUTPUT ${METATE_GRID_WORDS} ${METATE_GRID_WORDS}.constants
+    COMMAND ${CMAKE_C_COMPILER} -DGRID_SPIRV -std=c11 -O2 -ffreestanding -fno-vectorize -fno-slp-vectorize
+      -I${CMAKE_SOURCE_DIR}/abi -S -emit-llvm -o ${code} ${CMAKE_CURRENT_SOURCE_DIR}/grid_kernels.c
+    COMMAND metate-spirv ${code} ${METATE_GRID_WORDS} --relaxed --constants=${METATE_GRID_WORDS}.constants fill:64 check:64
+      check_copy:64 say flood total total_put pooled count:32 stop stop_ask crash look:64
+    DEPENDS metate-spirv grid_kernels.c ${CMAKE_SOURCE_DIR}/abi/metate/abi/grid.h ${CMAKE_SOURCE_DIR}/abi/metate/abi/kernel.h)
+  add_custom_target(metate_grid_words DEPENDS ${METATE_GRID_WORDS})
+endif()
 
 set(grid ${CMAKE_SOURCE_DIR}/runtime/driver/grid)
 add_executable(grid_test grid_test.cpp grid_device_test.cpp cuda_test.cpp grid_module.cpp ${grid}/section.cpp ${grid}/payload.cpp
@@ -29,7 +41,15 @@ target_compile_definitions(grid_test PRIVATE METATE_GRID_KERNELS="$<TARGET_FILE:
   METATE_GRID_TEXT="${METATE_GRID_TEXT}"
   METATE_FAKE_CUDA="$<TARGET_FILE:metate_fake_cuda>" METATE_FAKE_CUDA_INCOMPLETE="$<TARGET_FILE:metate_fake_cuda_incomplete>")
 add_dependencies(grid_test metate_grid_kernels metate_fake_cuda metate_fake_cuda_incomplete)
-if(TARGET metate_grid_text)
-  add_dependencies(grid_test metate_grid_text)
+foreach(code metate_grid_text metate_grid_words)
+  if(TARGET ${code})
+    add_dependencies(grid_test ${code})
+  endif()
+endforeach()
+if(TARGET metate_vulkan)
+  target_sources(grid_test PRIVATE vulkan_test.cpp)
+  target_include_directories(grid_test SYSTEM PRIVATE ${VULKAN_INCLUDE_DIR})
+  target_link_libraries(grid_test PRIVATE metate_vulkan)
+  target_compile_definitions(grid_test PRIVATE METATE_GRID_WORDS="${METATE_GRID_WORDS}")
 endif()
 gtest_discover_tests(grid_test DISCOVERY_TIMEOUT 60)

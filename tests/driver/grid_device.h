@@ -5,6 +5,8 @@
 #include "fixture.h"
 #include "grid_module.h"
 
+#include <unistd.h>
+
 namespace metate::test {
 
 class GridDevice : public ::testing::Test {
@@ -105,6 +107,23 @@ protected:
 
 // The shared object of grid_kernels.c.
 inline Bytes gridObject() { return readWhole(METATE_GRID_KERNELS); }
+
+#ifdef METATE_GRID_WORDS
+// Its SPIR-V, which needs 64-bit atomics.
+inline bool hasGridWords() { return access(METATE_GRID_WORDS, R_OK) == 0; }
+inline GridSpec gridWords() {
+  GridSpec spec =
+      gridSpec({{METATE_GRID_SPIRV, METATE_GRID_NEEDS_I64_ATOMICS, readWhole(METATE_GRID_WORDS)}});
+  spec.constants = readWhole(METATE_GRID_WORDS ".constants");
+  return spec;
+}
+// Without a GPU, Mesa's CPU, where it is installed.
+inline void useMesasCpu() {
+  const char *file = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+  if (access(file, R_OK) == 0)
+    setenv("VK_ICD_FILENAMES", file, /*overwrite=*/0);
+}
+#endif
 
 } // namespace metate::test
 

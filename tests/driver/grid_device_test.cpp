@@ -1,8 +1,11 @@
 // What each device of grids must do alike: on this machine's CPU (simt), and on a GPU whose driver is a
-// fake (cuda), and on a GPU where there is one (gpu).
+// fake (cuda), and on a GPU where there is one (gpu); on what Vulkan has (vulkan), by copies alone as well (staged).
 #include "grid_device.h"
 #include "metate/metate_cuda.h"
 #include "metate/metate_simt.h"
+#ifdef METATE_GRID_WORDS
+#include "metate/metate_vulkan.h"
+#endif
 
 #include <chrono>
 #include <cstdio>
@@ -17,35 +20,57 @@ using metate::sized;
 
 namespace {
 
-enum class Kind { simt, threads, cuda, gpu };
+enum class Kind { simt, threads, cuda, gpu, vulkan, staged };
 
 class Grid : public GridDevice, public ::testing::WithParamInterface<Kind> {
 protected:
   bool isCuda = GetParam() == Kind::cuda || GetParam() == Kind::gpu;
-  uint32_t arch = isCuda ? METATE_ARCH_CUDA : METATE_ARCH_SIMT;
+  bool isVulkan = GetParam() == Kind::vulkan || GetParam() == Kind::staged;
+  uint32_t arch = isCuda ? METATE_ARCH_CUDA : isVulkan ? METATE_ARCH_VULKAN : METATE_ARCH_SIMT;
   uint32_t level = isCuda ? 70 : 0; // of the variant
 
   void SetUp() override {
+    if (isVulkan && !hasWords()) // nor is Vulkan started: sanitizers find what its drivers leave
+      GTEST_SKIP() << "the tests were built without Metate's compiler, which writes SPIR-V";
     setenv("METATE_CUDA_LIBRARY", GetParam() == Kind::cuda ? METATE_FAKE_CUDA : "", 1);
     if (GetParam() == Kind::threads)
       setenv("METATE_SIMT_THREADS", "4", 1);
     auto wanted = hooks();
-    metate_status status = isCuda ? metate_cuda_device_open(nullptr, &wanted, &device)
-                                  : metate_simt_device_open(&wanted, &device);
+    metate_status status = isCuda     ? metate_cuda_device_open(nullptr, &wanted, &device)
+                           : isVulkan ? openVulkan(wanted)
+                                      : metate_simt_device_open(&wanted, &device);
     unsetenv("METATE_SIMT_THREADS");
-    if (GetParam() == Kind::gpu && status == METATE_E_UNSUPPORTED)
+    bool isReal = GetParam() == Kind::gpu || isVulkan;
+    if (isReal && status == METATE_E_UNSUPPORTED)
       GTEST_SKIP() << metate_last_error();
     ASSERT_OK(status);
     if (GetParam() == Kind::gpu && access(METATE_GRID_TEXT, R_OK) != 0)
       GTEST_SKIP() << "the tests were built by a compiler that knows no GPU";
     ASSERT_OK(openModule(file()));
   }
+#ifdef METATE_GRID_WORDS
+  metate_status openVulkan(const metate_device_hooks &hooks) {
+    useMesasCpu();
+    setenv("METATE_VULKAN_STAGED", GetParam() == Kind::staged ? "1" : "0", 1);
+    metate_status status = metate_vulkan_device_open(nullptr, &hooks, &device);
+    unsetenv("METATE_VULKAN_STAGED");
+    return status;
+  }
+  static bool hasWords() { return hasGridWords(); }
+  static GridSpec words() { return gridWords(); }
+#else
+  metate_status openVulkan(const metate_device_hooks &) { return METATE_E_UNSUPPORTED; }
+  static bool hasWords() { return false; }
+  static GridSpec words() { return {}; }
+#endif
   GridSpec spec() {
     if (GetParam() == Kind::gpu) {
       Bytes text = readWhole(METATE_GRID_TEXT);
       text.append("", 1);
       return gridSpec({{METATE_GRID_PTX, level, text}});
     }
+    if (isVulkan)
+      return words();
     // The GPU of the fake has the level 86.
     if (isCuda)
       return gridSpec({{METATE_GRID_CUBIN, 86, gridObject()}});
@@ -60,16 +85,19 @@ std::vector<int32_t> numbers(int32_t count) {
   return values;
 }
 
-// A GPU where there is a driver of one.
+// A GPU where there is a driver of one; Vulkan where its driver was built.
 std::vector<Kind> kinds() {
   std::vector<Kind> found = {Kind::simt, Kind::threads, Kind::cuda};
+#ifdef METATE_GRID_WORDS
+  found.insert(found.end(), {Kind::vulkan, Kind::staged});
+#endif
   if (dlopen("libcuda.so.1", RTLD_NOW))
     found.push_back(Kind::gpu);
   return found;
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Kind> &info) {
-  const char *names[] = {"simt", "threads", "cuda", "gpu"};
+  const char *names[] = {"simt", "threads", "cuda", "gpu", "vulkan", "staged"};
   return names[int(info.param)];
 }
 
@@ -131,6 +159,8 @@ TEST_P(Grid, onlyItsOwnMemoryIsWrapped) {
 }
 
 TEST_P(Grid, hostsCrashOnItsMemory) {
+  if (isVulkan)
+    GTEST_SKIP() << "Mesa's CPU takes it from the host's";
   auto array = make(numbers(4));
   EXPECT_DEATH(array.data[0] = 1, "");
 }
@@ -204,6 +234,14 @@ TEST_P(Grid, poolsAreThere) {
   }
 }
 
+TEST_P(Grid, constantsAreThere) {
+  auto out = make(std::vector<uint64_t>(16));
+  ASSERT_OK(launch("look", Arguments().add(out)));
+  const std::vector<uint64_t> expected = {3, 6, 9, 9, 9, 1, 5, 1, 5, uint64_t(1) << 40,
+                                          2, 7, 5, 8, 4, 3};
+  EXPECT_EQ(read(out), expected);
+}
+
 TEST_P(Grid, invocationsAreBounded) {
   auto out = make(std::vector<uint64_t>(2));
   ASSERT_OK(launch("count", Arguments().add(out)));
@@ -211,7 +249,7 @@ TEST_P(Grid, invocationsAreBounded) {
 }
 
 TEST_P(Grid, launchesAreInterrupted) {
-  if (GetParam() == Kind::gpu)
+  if (GetParam() == Kind::gpu || isVulkan)
     GTEST_SKIP() << "its kernels cannot write the host's word";
   uint32_t word = 0;
   auto address = uint64_t(reinterpret_cast<uintptr_t>(&word));
@@ -314,8 +352,8 @@ TEST_P(Grid, imagesOfOthersAreRefused) {
   EXPECT_FAILS(METATE_E_UNSUPPORTED,
                metate_module_open_bytes(device, file.data(), file.size(), 0, &opened),
                "another architecture");
-  metate_entry entries[9] = {};
+  metate_entry entries[10] = {};
   EXPECT_FAILS(METATE_E_UNSUPPORTED,
-               metate_module_open_static(device, head.data(), head.size(), entries, 9, &opened),
+               metate_module_open_static(device, head.data(), head.size(), entries, 10, &opened),
                "functions of the host");
 }

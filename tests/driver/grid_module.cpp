@@ -58,7 +58,7 @@ Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
                  uint32_t(out.append(image.bytes.data(), image.bytes.size(), 16)),
                  uint32_t(image.bytes.size())};
   }
-  if (!spec.constants.empty())
+  if (spec.constants.size())
     head.constants = {uint32_t(out.append(spec.constants.data(), spec.constants.size(), 16)),
                       uint32_t(spec.constants.size())};
   for (size_t i = 0; i < tasks.size(); ++i)

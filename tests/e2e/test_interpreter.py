@@ -23,8 +23,9 @@ def count(f: Line, x: I1):
 
 
 def test_launches_of_several_threads_lose_nothing():
-    context = mt.Context(arch=mt.interp)
-    f, x = Line.new(), np.zeros(4, np.int32)
+    context, x = mt.Context(arch=mt.interp), np.zeros(4, np.int32)
+    with context:
+        f = Line.new()
 
     def work():
         with context:
@@ -77,7 +78,7 @@ def test_a_print_may_launch_a_kernel_of_the_same_context(monkeypatch):
     def say(x: I1):
         print(x[0])
 
-    f, x, lines = Line.new(), np.zeros(4, np.int32), []
+    x, lines = np.zeros(4, np.int32), []
 
     class Out:
         def write(self, text):
@@ -88,6 +89,7 @@ def test_a_print_may_launch_a_kernel_of_the_same_context(monkeypatch):
             pass
 
     with mt.Context(arch=mt.interp):
+        f = Line.new()
         count(f, x)
         monkeypatch.setattr("sys.stdout", Out())
         say(x)

@@ -1,5 +1,6 @@
 """Particles that add to nodes around them: cells of copies and tiles whose numbers are one vector, against NumPy."""
 
+import device_tests
 import numpy as np
 import pytest
 
@@ -132,9 +133,10 @@ def test_blocks_of_space(rng, options):
 
 def test_a_line_in_whole_numbers(rng):
     """Numbers of iterations from a place that is not 0; what is added is exact."""
-    out, at = mt.field(i32, shape=5000), rng.integers(-9, 5000, 30_000).astype(np.int32)
-    places = mt.field(i32, shape=30_000)
-    places.from_numpy(at)
+    at, context = rng.integers(-9, 5000, 30_000).astype(np.int32), device_tests.context(threads=2)
+    with context:
+        out, places = mt.field(i32, shape=5000), mt.field(i32, shape=30_000)
+        places.from_numpy(at)
 
     @mt.kernel
     def add():
@@ -144,7 +146,7 @@ def test_a_line_in_whole_numbers(rng):
                     out[places[i] + k] += i
 
     want = np.zeros(5000, np.int64)
-    with mt.Context(threads=2):
+    with context:
         add()
     for k in range(20):
         node = at[7:29_990] + k
@@ -168,10 +170,11 @@ def test_the_same_bits_of_tiles_for_any_number_of_workers(rng):
 
 def test_particles_that_move_in_the_loop_stay_where_they_are(rng):
     """What says where an iteration adds must not change while it is put in order."""
-    n, x = 40_000, mt.field(f32, shape=40_000)
-    out = mt.field(f32, shape=(300, 300))
+    n, context = 40_000, device_tests.context(threads=2)
     start = rng.random(n, np.float32) * 290
-    x.from_numpy(start)
+    with context:
+        x, out = mt.field(f32, shape=n), mt.field(f32, shape=(300, 300))
+        x.from_numpy(start)
 
     @mt.kernel
     def move():
@@ -181,9 +184,9 @@ def test_particles_that_move_in_the_loop_stay_where_they_are(rng):
                 out[base + a, base + b] += 1.0
             x[i] += 1.0
 
-    with mt.Context(threads=2):
+    with context:
         move()
-        assert "from what the loop does not write" in str(move.report())
+        assert device_tests.ARCH or "from what the loop does not write" in str(move.report())
     want = np.zeros((300, 300))
     for a, b in np.ndindex(4, 4):
         np.add.at(want, (start.astype(int) + a, start.astype(int) + b), 1)

@@ -139,6 +139,7 @@ const Driver driver = {
     .reaches = reaches,
     .wait = wait,
     .settles = true,
+    .treeWorkers = 1024,
 };
 
 metate_status findMachine(const metate_device *device, Vulkan **vulkan) {

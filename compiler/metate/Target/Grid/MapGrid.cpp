@@ -572,10 +572,10 @@ void KernelMapping::makeTask(LaunchOp launch) {
   Location loc = launch.getLoc();
   auto module = kernel->getParentOfType<ModuleOp>();
   Task told;
-  told.group = uint32_t(group);
-  told.iterations = iterationsOf(task);
-  if (kernel->hasAttr(mark::deterministic))
-    told.mostInvocations = 1; // in order
+  bool isInOrder = kernel->hasAttr(mark::deterministic);
+  told.group = isInOrder ? 1 : uint32_t(group);
+  if (!isInOrder)
+    told.iterations = iterationsOf(task);
   MLIRContext *context = kernel.getContext();
   SmallVector<Type> fields{LLVM::LLVMPointerType::get(context), IntegerType::get(context, 64)};
   for (Value value : launch.getCaptured())

@@ -45,7 +45,8 @@ static bool parse(ArrayRef<char *> words, Arguments &arguments) {
     }
   }
   if (arguments.tasks.empty())
-    errs() << "usage: metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] NAME[:GROUP]...\n";
+    errs() << "usage: metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] "
+              "NAME[:GROUP]...\n";
   return !arguments.tasks.empty();
 }
 
@@ -87,5 +88,8 @@ int main(int count, char **words) {
   printNeeds(*made);
   if (!writeFile(arguments.files[1], made->words.data(), made->words.size() * 4))
     return 2;
-  return arguments.constants.empty() || writeFile(arguments.constants, made->constants.data(), made->constants.size()) ? 0 : 2;
+  return arguments.constants.empty() ||
+                 writeFile(arguments.constants, made->constants.data(), made->constants.size())
+             ? 0
+             : 2;
 }

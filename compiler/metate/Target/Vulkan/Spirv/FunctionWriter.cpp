@@ -78,8 +78,8 @@ void FunctionWriter::locals() {
       uint32_t type = typeOf(local->getAllocatedType());
       if (!type)
         return fail(instruction, "a type that SPIR-V lacks");
-      emit(Op::Variable, {module.pointerType(Storage::Function, type), idOf(local),
-                          uint32_t(Storage::Function)});
+      emit(Op::Variable,
+           {module.pointerType(Storage::Function, type), idOf(local), uint32_t(Storage::Function)});
     }
 }
 

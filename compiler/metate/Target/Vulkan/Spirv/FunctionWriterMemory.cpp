@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Vulkan/Spirv/FunctionWriter.h"
 
+#include "llvm/IR/Operator.h"
+
 using namespace llvm;
 using namespace metate;
 using namespace metate::spirv;
@@ -17,9 +19,12 @@ uint32_t FunctionWriter::placeOf(Instruction &access, Value *pointer, Type *type
     fail(access, "a type that SPIR-V lacks");
     return 0;
   }
-  if (auto *address = dyn_cast<IntToPtrInst>(pointer))
+  if (isa<ConstantPointerNull>(pointer))
     return value(Op::ConvertUToPtr, module.pointerType(Storage::Physical, id),
-                 {idOf(address->getOperand(0))});
+                 {module.integer(64, 0)});
+  if (Operator::getOpcode(pointer) == Instruction::IntToPtr)
+    return value(Op::ConvertUToPtr, module.pointerType(Storage::Physical, id),
+                 {idOf(cast<Operator>(pointer)->getOperand(0))});
   uint32_t index = module.integer(32, 0);
   if (auto *element = dyn_cast<GetElementPtrInst>(pointer);
       element && element->getNumIndices() == 2) {
@@ -36,7 +41,7 @@ uint32_t FunctionWriter::placeOf(Instruction &access, Value *pointer, Type *type
 }
 
 SmallVector<uint32_t> FunctionWriter::accessOf(Value *pointer, Align align, bool isVolatile) {
-  if (!isa<IntToPtrInst>(pointer))
+  if (!pointer->getType()->getPointerAddressSpace()) // local memory
     return {};
   uint32_t kind = accessAligned | accessNonPrivate | (isVolatile ? accessVolatile : 0);
   return {kind, uint32_t(std::min<uint64_t>(align.value(), 16))};
@@ -146,9 +151,9 @@ void FunctionWriter::exchange(AtomicCmpXchgInst &exchange) {
                                ? AtomicOrdering::Acquire
                                : AtomicOrdering::Monotonic;
   uint32_t wanted = idOf(exchange.getNewValOperand()), compared = idOf(expected);
-  uint32_t old = value(Op::AtomicCompareExchange, typeOf(type),
-                       {at, scope(), semantics(exchange.getMergedOrdering()), semantics(failure),
-                        wanted, compared});
+  uint32_t old = value(
+      Op::AtomicCompareExchange, typeOf(type),
+      {at, scope(), semantics(exchange.getMergedOrdering()), semantics(failure), wanted, compared});
   exchanged[&exchange] = {old, value(Op::IEqual, module.boolType(), {old, compared})};
 }
 

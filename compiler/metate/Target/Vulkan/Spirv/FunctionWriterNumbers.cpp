@@ -180,7 +180,8 @@ void FunctionWriter::compare(FCmpInst &comparison) {
     return result(Op::LogicalAnd, comparison, {known, known});
   }
   // A device may take a comparison of a number with itself for true, but not this question.
-  bool isSelf = first == second && (predicate == CmpInst::FCMP_UNE || predicate == CmpInst::FCMP_OEQ);
+  bool isSelf =
+      first == second && (predicate == CmpInst::FCMP_UNE || predicate == CmpInst::FCMP_OEQ);
   bool isNone = predicate == CmpInst::FCMP_UNO || predicate == CmpInst::FCMP_UNE;
   if (!isSelf && predicate != CmpInst::FCMP_UNO && predicate != CmpInst::FCMP_ORD)
     return result(floatComparison(predicate), comparison, {a, b});
@@ -213,8 +214,7 @@ void FunctionWriter::convert(CastInst &cast) {
   case Instruction::Trunc:
     if (cast.getType()->isIntegerTy(1)) {
       unsigned width = from->getType()->getIntegerBitWidth();
-      uint32_t bit =
-          value(Op::BitwiseAnd, typeOf(from->getType()), {a, module.integer(width, 1)});
+      uint32_t bit = value(Op::BitwiseAnd, typeOf(from->getType()), {a, module.integer(width, 1)});
       return result(Op::INotEqual, cast, {bit, module.integer(width, 0)});
     }
     return result(Op::UConvert, cast, {a});

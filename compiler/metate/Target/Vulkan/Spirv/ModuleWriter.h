@@ -28,7 +28,7 @@ public:
 
   uint32_t voidType() { return one(Op::TypeVoid, {}, 0); }
   uint32_t boolType() { return one(Op::TypeBool, {}, 0); }
-  uint32_t intType(unsigned width); ///< 8, 16, 32 or 64
+  uint32_t intType(unsigned width);                                          ///< 8, 16, 32 or 64
   uint32_t vectorType() { return one(Op::TypeVector, {intType(32), 3}, 0); } ///< of built-ins
   uint32_t pointerType(Storage storage, uint32_t to);
   uint32_t functionType(uint32_t result) { return one(Op::TypeFunction, {result}, 0); }

@@ -68,14 +68,14 @@ static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvO
   if (Error error = spirv::linkNumbers(module))
     return error;
   return spirv::runPasses(
-      module, "always-inline,globaldce,function(scalarizer<load-store>,sroa,instcombine<no-verify-"
-              "fixpoint>,simplifycfg<no-switch-to-lookup>,early-cse<memssa>,gvn,adce,simplifycfg<no-"
-              "switch-to-lookup>,instcombine<no-verify-fixpoint>)");
+      module,
+      "always-inline,globaldce,function(scalarizer<load-store>,sroa,instcombine<no-verify-"
+      "fixpoint>,simplifycfg<no-switch-to-lookup>,early-cse<memssa>,gvn,adce,simplifycfg<no-"
+      "switch-to-lookup>,instcombine<no-verify-fixpoint>)");
 }
 
 /// What follows makes nothing that SPIR-V lacks: no pass may that comes after.
-static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks,
-                           spirv::Constants &constants) {
+static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, spirv::Constants &constants) {
   auto expand = [&](Function &function) -> Error {
     if (Error error = spirv::splitValues(function))
       return error;
@@ -130,7 +130,8 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
     return error;
   if (Error error = runPasses(module, "function(loop-mssa(licm),adce)"))
     return error;
-  auto again = [](Function &function) -> Error { // licm moves pairs behind loops, and makes llvm.umax
+  auto again =
+      [](Function &function) -> Error { // licm moves pairs behind loops, and makes llvm.umax
     if (Error error = splitValues(function))
       return error;
     return expandIntrinsics(function);

@@ -72,8 +72,8 @@ Value *AtomicCell::fromWord(IRBuilder<> &builder, Value *bits) const {
 }
 
 Value *AtomicCell::intoWord(IRBuilder<> &builder, Value *old, Value *number) const {
-  Value *bits = asNumber(
-      builder, number, shift ? value->getPrimitiveSizeInBits() : type->getIntegerBitWidth());
+  Value *bits = asNumber(builder, number,
+                         shift ? value->getPrimitiveSizeInBits() : type->getIntegerBitWidth());
   if (!shift)
     return bits;
   return builder.CreateOr(builder.CreateAnd(old, others),
@@ -86,7 +86,8 @@ AtomicCell AtomicExpansion::cellOf(IRBuilder<> &builder, Value *pointer, Type *t
     return {pointer, builder.getIntNTy(bits), type, nullptr, nullptr};
   Type *i32 = builder.getInt32Ty();
   Value *address = builder.CreatePtrToInt(pointer, builder.getInt64Ty());
-  Value *word = builder.CreateIntToPtr(builder.CreateAnd(address, ~uint64_t(3)), pointer->getType());
+  Value *word =
+      builder.CreateIntToPtr(builder.CreateAnd(address, ~uint64_t(3)), pointer->getType());
   Value *shift = builder.CreateShl(builder.CreateAnd(builder.CreateTrunc(address, i32), 3), 3);
   Value *mask = builder.CreateShl(builder.getInt32((1u << bits) - 1), shift);
   return {word, i32, type, shift, builder.CreateNot(mask)};
@@ -118,8 +119,8 @@ static Value *retry(IRBuilder<> &builder, Instruction *at, const AtomicCell &cel
   builder.SetInsertPoint(loop);
   PHINode *old = builder.CreatePHI(cell.type, 2);
   Value *wanted = next(old);
-  AtomicCmpXchgInst *exchange = builder.CreateAtomicCmpXchg(
-      cell.word, old, wanted, align, ordering, AtomicOrdering::Monotonic);
+  AtomicCmpXchgInst *exchange = builder.CreateAtomicCmpXchg(cell.word, old, wanted, align, ordering,
+                                                            AtomicOrdering::Monotonic);
   Value *seen = builder.CreateExtractValue(exchange, 0);
   old->addIncoming(first, before);
   old->addIncoming(seen, loop);
@@ -133,8 +134,8 @@ void AtomicExpansion::load(LoadInst &load) {
     return;
   IRBuilder<> builder(&load);
   AtomicCell cell = cellOf(builder, load.getPointerOperand(), load.getType());
-  LoadInst *word = builder.CreateAlignedLoad(cell.type, cell.word,
-                                             Align(cell.type->getIntegerBitWidth() / 8));
+  LoadInst *word =
+      builder.CreateAlignedLoad(cell.type, cell.word, Align(cell.type->getIntegerBitWidth() / 8));
   word->setAtomic(load.getOrdering());
   load.replaceAllUsesWith(cell.fromWord(builder, word));
   load.eraseFromParent();
@@ -192,8 +193,8 @@ void AtomicExpansion::modify(AtomicRMWInst &modify) {
   } else {
     old = retry(builder, &modify, cell, modify.getOrdering(), [&](Value *word) {
       Value *number = cell.fromWord(builder, word);
-      return cell.intoWord(
-          builder, word, buildAtomicRMWValue(modify.getOperation(), builder, number, operand));
+      return cell.intoWord(builder, word,
+                           buildAtomicRMWValue(modify.getOperation(), builder, number, operand));
     });
   }
   modify.replaceAllUsesWith(cell.fromWord(builder, old));
@@ -228,11 +229,10 @@ void AtomicExpansion::exchangePart(AtomicCmpXchgInst &exchange, const AtomicCell
   auto isExpected = [&](Value *word) {
     return builder.CreateICmpEQ(asNumber(builder, cell.fromWord(builder, word), bits), expected);
   };
-  Value *old =
-      retry(builder, &exchange, cell, exchange.getMergedOrdering(), [&](Value *word) {
-        return builder.CreateSelect(
-            isExpected(word), cell.intoWord(builder, word, exchange.getNewValOperand()), word);
-      });
+  Value *old = retry(builder, &exchange, cell, exchange.getMergedOrdering(), [&](Value *word) {
+    return builder.CreateSelect(isExpected(word),
+                                cell.intoWord(builder, word, exchange.getNewValOperand()), word);
+  });
   Value *result = builder.CreateInsertValue(PoisonValue::get(exchange.getType()),
                                             cell.fromWord(builder, old), 0);
   exchange.replaceAllUsesWith(builder.CreateInsertValue(result, isExpected(old), 1));

@@ -53,10 +53,10 @@ void spirv::forgetMachine(Function &function, bool isTask) {
   for (Attribute attribute : function.getAttributes().getFnAttrs())
     if (attribute.isStringAttribute())
       dropped.addAttribute(attribute.getKindAsString());
-  for (Attribute::AttrKind kind : {Attribute::NoInline, Attribute::OptimizeNone,
-                                   Attribute::AlwaysInline, Attribute::OptimizeForSize,
-                                   Attribute::MinSize, Attribute::StackProtect, Attribute::UWTable,
-                                   Attribute::StrictFP})
+  for (Attribute::AttrKind kind :
+       {Attribute::NoInline, Attribute::OptimizeNone, Attribute::AlwaysInline,
+        Attribute::OptimizeForSize, Attribute::MinSize, Attribute::StackProtect, Attribute::UWTable,
+        Attribute::StrictFP})
     dropped.addAttribute(kind);
   function.removeFnAttrs(dropped);
   function.setCallingConv(CallingConv::C);
@@ -120,8 +120,6 @@ static Error checkCalls(Function &function) {
 Error spirv::inlineTasks(Module &module, ArrayRef<SpirvTask> tasks) {
   if (Error error = checkTasks(module, tasks))
     return error;
-  if (Error error = checkRecursion(module))
-    return error;
   StringSet<> names;
   for (const SpirvTask &task : tasks)
     names.insert(task.name);
@@ -137,6 +135,10 @@ Error spirv::inlineTasks(Module &module, ArrayRef<SpirvTask> tasks) {
       global.setVisibility(GlobalValue::DefaultVisibility);
       global.setComdat(nullptr);
     }
+  if (Error error = runPasses(module, "globaldce"))
+    return error;
+  if (Error error = checkRecursion(module))
+    return error;
   optimise(module);
   for (const SpirvTask &task : tasks)
     if (Error error = checkCalls(*module.getFunction(task.name)))

@@ -78,8 +78,7 @@ Error spirv::collectConstants(Module &module, Constants &constants) {
     if (none_of(global.users(), [](const User *user) { return isa<Instruction>(user); }))
       continue;
     if (!global.hasInitializer() || !global.isConstant())
-      return createStringError("@" + global.getName() +
-                               ": a device has no variables of its own");
+      return createStringError("@" + global.getName() + ": a device has no variables of its own");
     uint64_t at = alignTo(constants.bytes.size(),
                           std::max(global.getAlign().valueOrOne().value(), constantAlign));
     uint64_t size = module.getDataLayout().getTypeAllocSize(global.getValueType());

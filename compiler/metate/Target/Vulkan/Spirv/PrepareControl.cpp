@@ -275,9 +275,8 @@ void spirv::keepBehindLoops(Function &function) {
   for (Instruction &instruction : instructions(function)) {
     Loop *loop = loops.getLoopFor(instruction.getParent());
     if (loop && !instruction.getType()->isVoidTy() && !instruction.getType()->isPointerTy() &&
-        any_of(instruction.users(), [&](User *user) {
-          return !loop->contains(cast<Instruction>(user)->getParent());
-        }))
+        any_of(instruction.users(),
+               [&](User *user) { return !loop->contains(cast<Instruction>(user)->getParent()); }))
       work.push_back(&instruction);
   }
   if (work.empty())

@@ -48,8 +48,8 @@ Value *FloatExpansion::extreme(bool isMost, bool ordersZeros, bool keepsNaN) {
   Value *isFirst = isMost ? builder.CreateFCmpOGT(x, y) : builder.CreateFCmpOLT(x, y);
   Value *best = builder.CreateSelect(isFirst, x, y); // y, where there is a NaN
   if (ordersZeros && !call.hasNoSignedZeros()) {
-    Value *both = isMost ? builder.CreateAnd(bitsOf(x), bitsOf(y))
-                         : builder.CreateOr(bitsOf(x), bitsOf(y));
+    Value *both =
+        isMost ? builder.CreateAnd(bitsOf(x), bitsOf(y)) : builder.CreateOr(bitsOf(x), bitsOf(y));
     best = builder.CreateSelect(builder.CreateFCmpOEQ(x, y), fromBits(both), best);
   }
   if (!hasNaNs)
@@ -86,8 +86,8 @@ Value *FloatExpansion::isOfClass(unsigned classes) {
     bool below = (classes & negative) == negative, above = (classes & positive) == positive;
     if (!below && !above)
       return;
-    Value *isIn = builder.CreateICmpULT(builder.CreateSub(magnitude, constant(begin)),
-                                        constant(end - begin));
+    Value *isIn =
+        builder.CreateICmpULT(builder.CreateSub(magnitude, constant(begin)), constant(end - begin));
     if (below != above)
       isIn = builder.CreateAnd(isIn, below ? isNegative : builder.CreateNot(isNegative));
     result = builder.CreateOr(result, isIn);
@@ -115,8 +115,8 @@ Value *FloatExpansion::saturated(bool isSigned) {
   };
   Value *least = isSigned ? limit(width - 1, true) : ConstantFP::get(from->getType(), 0.0);
   Value *above = limit(isSigned ? width - 1 : width, false);
-  Value *low = ConstantInt::get(type, isSigned ? APInt::getSignedMinValue(width)
-                                               : APInt::getZero(width));
+  Value *low =
+      ConstantInt::get(type, isSigned ? APInt::getSignedMinValue(width) : APInt::getZero(width));
   Value *high = ConstantInt::get(type, isSigned ? APInt::getSignedMaxValue(width)
                                                 : APInt::getMaxValue(width));
   Value *isLow = builder.CreateFCmpOLT(from, least), *isHigh = builder.CreateFCmpOGE(from, above);

@@ -116,7 +116,8 @@ Value *IntegerExpansion::leading() {
   Value *zeros;
   if (width() > 32) {
     Value *high = builder.CreateTrunc(builder.CreateLShr(x, 32), i32);
-    Value *low = builder.CreateAdd(wordIntrinsic(builder, Intrinsic::ctlz, x), builder.getInt32(32));
+    Value *low =
+        builder.CreateAdd(wordIntrinsic(builder, Intrinsic::ctlz, x), builder.getInt32(32));
     zeros = builder.CreateSelect(builder.CreateICmpEQ(high, builder.getInt32(0)), low,
                                  wordIntrinsic(builder, Intrinsic::ctlz, high));
   } else {
@@ -143,7 +144,8 @@ Value *IntegerExpansion::trailing() {
 
 Value *IntegerExpansion::reversed() {
   if (width() > 32) {
-    Value *low = builder.CreateZExt(wordIntrinsic(builder, Intrinsic::bitreverse, x), builder.getInt64Ty());
+    Value *low =
+        builder.CreateZExt(wordIntrinsic(builder, Intrinsic::bitreverse, x), builder.getInt64Ty());
     Value *high = wordIntrinsic(builder, Intrinsic::bitreverse, builder.CreateLShr(x, 32));
     Value *all = builder.CreateOr(builder.CreateShl(low, 32),
                                   builder.CreateZExt(high, builder.getInt64Ty()));
@@ -183,9 +185,9 @@ Value *IntegerExpansion::compared(bool isSigned) {
 
 Value *IntegerExpansion::added(bool isSigned, Value *&overflow) {
   Value *sum = builder.CreateAdd(x, y);
-  overflow = isSigned ? builder.CreateICmpSLT(builder.CreateAnd(builder.CreateXor(x, sum),
-                                                                builder.CreateXor(y, sum)),
-                                              zero())
+  overflow = isSigned ? builder.CreateICmpSLT(
+                            builder.CreateAnd(builder.CreateXor(x, sum), builder.CreateXor(y, sum)),
+                            zero())
                       : builder.CreateICmpULT(sum, x);
   return sum;
 }
@@ -225,10 +227,10 @@ Value *IntegerExpansion::multiplied(bool isSigned, Value *&overflow) {
   // Narrower numbers of 64 bits are as far up as they go, then what overflows is above.
   Value *upper = upperHalf();
   if (isSigned) {
-    upper = builder.CreateSub(
-        upper, builder.CreateSelect(builder.CreateICmpSLT(x, zero()), y, zero()));
-    upper = builder.CreateSub(
-        upper, builder.CreateSelect(builder.CreateICmpSLT(y, zero()), x, zero()));
+    upper =
+        builder.CreateSub(upper, builder.CreateSelect(builder.CreateICmpSLT(x, zero()), y, zero()));
+    upper =
+        builder.CreateSub(upper, builder.CreateSelect(builder.CreateICmpSLT(y, zero()), x, zero()));
     overflow = builder.CreateICmpNE(upper, builder.CreateAShr(product, bits - 1));
   } else {
     overflow = builder.CreateICmpNE(upper, zero());

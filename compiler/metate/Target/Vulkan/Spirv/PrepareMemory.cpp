@@ -159,27 +159,27 @@ static void splitAccess(Instruction &access, Type *type, ArrayRef<Piece> pieces,
   Type *whole = wordType(builder, bytes);
   Value *pointer = getLoadStorePointerOperand(&access);
   auto *store = dyn_cast<StoreInst>(&access);
-  Value *number = store ? bytesOf(builder, store->getValueOperand(), bits, whole)
-                        : ConstantInt::get(whole, 0);
+  Value *number =
+      store ? bytesOf(builder, store->getValueOperand(), bits, whole) : ConstantInt::get(whole, 0);
   for (Piece piece : pieces) {
     Type *part = wordType(builder, piece.bytes);
-    Value *at = piece.offset ? builder.CreatePtrAdd(pointer, builder.getInt64(piece.offset)) : pointer;
+    Value *at =
+        piece.offset ? builder.CreatePtrAdd(pointer, builder.getInt64(piece.offset)) : pointer;
     Align own = commonAlignment(align, piece.offset);
     if (store) {
       Value *shifted = builder.CreateTrunc(builder.CreateLShr(number, piece.offset * 8), part);
       builder.CreateAlignedStore(shifted, at, own, store->isVolatile());
     } else {
-      Value *loaded =
-          builder.CreateAlignedLoad(part, at, own, cast<LoadInst>(access).isVolatile());
+      Value *loaded = builder.CreateAlignedLoad(part, at, own, cast<LoadInst>(access).isVolatile());
       number = builder.CreateOr(
           number, builder.CreateShl(builder.CreateZExt(loaded, whole), piece.offset * 8));
     }
   }
   if (!store) {
-    Value *value = type->isPointerTy()
-                       ? builder.CreateIntToPtr(number, type)
-                       : builder.CreateBitCast(
-                             builder.CreateTrunc(number, builder.getIntNTy(bits)), type);
+    Value *value =
+        type->isPointerTy()
+            ? builder.CreateIntToPtr(number, type)
+            : builder.CreateBitCast(builder.CreateTrunc(number, builder.getIntNTy(bits)), type);
     access.replaceAllUsesWith(value);
   }
   access.eraseFromParent();

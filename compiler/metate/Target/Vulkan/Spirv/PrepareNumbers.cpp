@@ -9,7 +9,8 @@
 using namespace llvm;
 using namespace metate;
 
-extern "C" const char metate_bitcode_Numbers_spirv64_begin[], metate_bitcode_Numbers_spirv64_end[]; // NumbersCode.S
+extern "C" const char metate_bitcode_Numbers_spirv64_begin[],
+    metate_bitcode_Numbers_spirv64_end[]; // NumbersCode.S
 
 static constexpr StringRef numberPrefix = "metate_number_";
 
@@ -106,9 +107,8 @@ Value *NumberCalls::ofBinary(BinaryOperator &operation) {
     return operated("remainder", type, {operation.getOperand(0), operation.getOperand(1)});
   bool isEstimate = operation.getOpcode() != Instruction::FDiv || operation.hasApproxFunc() ||
                     operation.hasAllowReciprocal();
-  return isEstimate
-             ? nullptr
-             : operated("divide", type, {operation.getOperand(0), operation.getOperand(1)});
+  return isEstimate ? nullptr
+                    : operated("divide", type, {operation.getOperand(0), operation.getOperand(1)});
 }
 
 Value *NumberCalls::ofCast(CastInst &conversion) {
@@ -159,8 +159,8 @@ Value *NumberCalls::ofCall(IntrinsicInst &intrinsic) {
     for (Value *argument : intrinsic.args())
       arguments.push_back(argument->getType()->isBFloatTy() ? widen(argument, builder.getFloatTy())
                                                             : argument);
-    auto *wide = cast<CallInst>(builder.CreateIntrinsic(
-        intrinsic.getIntrinsicID(), types, arguments));
+    auto *wide =
+        cast<CallInst>(builder.CreateIntrinsic(intrinsic.getIntrinsicID(), types, arguments));
     Value *result = wide;
     if (Value *other = replaced(*wide)) {
       wide->eraseFromParent();
@@ -215,8 +215,9 @@ Error spirv::linkNumbers(Module &module) {
   });
   if (!isUsed)
     return Error::success();
-  StringRef bytes(metate_bitcode_Numbers_spirv64_begin,
-                  size_t(metate_bitcode_Numbers_spirv64_end - metate_bitcode_Numbers_spirv64_begin));
+  StringRef bytes(
+      metate_bitcode_Numbers_spirv64_begin,
+      size_t(metate_bitcode_Numbers_spirv64_end - metate_bitcode_Numbers_spirv64_begin));
   Expected<std::unique_ptr<Module>> library =
       parseBitcodeFile(MemoryBufferRef(bytes, "Numbers.c"), module.getContext());
   if (!library)

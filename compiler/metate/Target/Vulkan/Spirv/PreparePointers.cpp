@@ -271,10 +271,10 @@ Value *PointerNumbering::offset(GEPOperator &element, Value *base, IRBuilder<> &
   for (auto &[variable, scale] : variables) {
     Value *index = builder.CreateSExtOrTrunc(variable, type);
     sum = builder.CreateAdd(
-        sum, builder.CreateMul(index, ConstantInt::get(type, scale.trunc(type->getIntegerBitWidth()))));
+        sum,
+        builder.CreateMul(index, ConstantInt::get(type, scale.trunc(type->getIntegerBitWidth()))));
   }
-  return builder.CreateAdd(
-      sum, ConstantInt::get(type, constant.trunc(type->getIntegerBitWidth())));
+  return builder.CreateAdd(sum, ConstantInt::get(type, constant.trunc(type->getIntegerBitWidth())));
 }
 
 /// Of an access of global memory, which has it for itself.

@@ -31,8 +31,7 @@ private:
   void phi(PHINode &phi);
   void load(LoadInst &load);
   void store(StoreInst &store);
-  void each(Instruction &instruction,
-            function_ref<Value *(IRBuilder<> &, Type *, unsigned)> part);
+  void each(Instruction &instruction, function_ref<Value *(IRBuilder<> &, Type *, unsigned)> part);
   void look(BitCastInst &cast);
 
   Function &function;
@@ -142,8 +141,7 @@ void ValueSplitter::load(LoadInst &load) {
   Type *type = load.getType();
   each(load, [&](IRBuilder<> &builder, Type *part, unsigned k) -> Value * {
     uint64_t offset = offsetOf(type, k);
-    Value *at =
-        builder.CreatePtrAdd(load.getPointerOperand(), builder.getInt64(offset));
+    Value *at = builder.CreatePtrAdd(load.getPointerOperand(), builder.getInt64(offset));
     return builder.CreateAlignedLoad(part, at, commonAlignment(load.getAlign(), offset),
                                      load.isVolatile());
   });

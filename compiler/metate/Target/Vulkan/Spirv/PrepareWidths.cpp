@@ -70,8 +70,8 @@ Value *Widening::wide(Value *value) {
 }
 
 Value *Widening::masked(Value *value, unsigned width) {
-  return builder.CreateAnd(
-      value, ConstantInt::get(value->getType(), maskTrailingOnes<uint64_t>(width)));
+  return builder.CreateAnd(value,
+                           ConstantInt::get(value->getType(), maskTrailingOnes<uint64_t>(width)));
 }
 
 Value *Widening::extended(Value *value) {
@@ -174,9 +174,9 @@ void Widening::store(StoreInst &store) {
 }
 
 bool Widening::concerns(Instruction &instruction) const {
-  return oddWidth(instruction.getType()) ||
-         any_of(instruction.operands(),
-                [](const Use &use) { return oddWidth(use->getType()) != 0; });
+  return oddWidth(instruction.getType()) || any_of(instruction.operands(), [](const Use &use) {
+           return oddWidth(use->getType()) != 0;
+         });
 }
 
 /// Null: nothing that can be done with such an integer.

@@ -4,7 +4,6 @@
 #include "metate/Target/Vulkan/Spirv/FunctionWriter.h"
 #include "metate/Target/Vulkan/Spirv/ModuleWriter.h"
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace metate;
@@ -14,7 +13,6 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
   std::vector<uint8_t> constants;
   if (Error error = spirv::prepare(module, tasks, options, constants))
     return std::move(error);
-  if (getenv("DUMP")) module.print(errs(), nullptr);
   spirv::ModuleWriter writer;
   for (const SpirvTask &task : tasks) {
     Function &function = *module.getFunction(task.name);

@@ -1,0 +1,110 @@
+// RUN: metate-opt %s --metate-spread-nests | FileCheck %s
+// RUN: metate-opt %s --metate-spread-nests | metate-opt | FileCheck %s
+
+// The cells of a slot's leaf are a dimension more: their two coordinates follow from its number, and what stood around the nest, reads and
+// arithmetic, is computed for each cell.
+// CHECK-LABEL: metate.kernel @cells
+// CHECK: %[[CELLS:.*]] = arith.constant 32 : index
+// CHECK: metate.range (%[[SLOT:.*]], %[[CELL:.*]]) = (%{{.*}}, %{{.*}}) to (%arg1, %[[CELLS]]) {
+// CHECK-DAG: %[[J:.*]] = arith.remui %[[CELL]], %{{.*}} : index
+// CHECK-DAG: %[[I:.*]] = arith.divui %[[CELL]], %{{.*}} : index
+// CHECK: %[[ACTIVE:.*]] = metate.read %arg0[%[[SLOT]]]
+// CHECK: scf.if
+// CHECK-NOT: scf.for
+// CHECK: %[[ROW:.*]] = arith.muli %[[I]], %{{.*}} : index
+// CHECK: %[[AT:.*]] = arith.addi %[[ROW]], %[[J]] : index
+// CHECK: metate.write %{{.*}}, %arg0[%[[AT]]]
+metate.kernel @cells(%b: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    %flag = metate.read %b[%slot] scope 0 : i32
+    %zero = arith.constant 0 : i32
+    %active = arith.cmpi ne, %flag, %zero : i32
+    scf.if %active {
+      %first = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %four = arith.constant 4 : index
+      %eight = arith.constant 8 : index
+      scf.for %i = %first to %four step %one {
+        %row = arith.muli %i, %eight : index
+        scf.for %j = %first to %eight step %one {
+          %at = arith.addi %row, %j : index
+          metate.write %flag, %b[%at] scope 0 : i32
+        } {metate.nest, metate.row}
+      } {metate.nest}
+    }
+    metate.yield
+  }
+  metate.return
+}
+
+// What stands beside the nest and changes memory happens once for each slot: the loops stay.
+// CHECK-LABEL: metate.kernel @prelude
+// CHECK: metate.range (%{{[a-z0-9]+}}) =
+// CHECK: metate.rmw
+// CHECK: scf.for
+metate.kernel @prelude(%b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    %old = metate.rmw addi %v, %b[%slot] scope 0 : i32
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %old, %b[%i] scope 0 : i32
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// A slot is claimed once; a look-up may be repeated.
+// CHECK-LABEL: metate.kernel @claims
+// CHECK: metate.range (%{{[a-z0-9]+}}) =
+// CHECK: metate.tree_call "claim"
+// CHECK: scf.for
+!tree = !metate.tree<#metate.pointer<"i", [64], [#metate.dense<"i", [4], [#metate.place<"a" : i32>]>], name = "blocks">>
+metate.kernel @claims(%b: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    %taken = metate.tree_call "claim" %b level 1(%slot) at(%slot) flag 0 : !tree -> i32
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %taken, %b[%i] scope 0 : i32
+    } {metate.nest}
+    metate.yield
+  }
+  metate.return
+}
+
+// A loop of the program's own is no nest, one whose bound is not known has no number of cells, and one that carries a value needs its order.
+// CHECK-LABEL: metate.kernel @others
+// CHECK-COUNT-3: metate.range (%{{[a-z0-9]+}}) =
+// CHECK: metate.return
+metate.kernel @others(%b: !metate.block, %n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  metate.range (%slot) = (%c0) to (%n) {
+    scf.for %i = %c0 to %c4 step %c1 {
+      metate.write %v, %b[%i] scope 0 : i32
+    }
+    metate.yield
+  }
+  metate.range (%slot) = (%c0) to (%n) {
+    scf.for %i = %c0 to %n step %c1 {
+      metate.write %v, %b[%i] scope 0 : i32
+    } {metate.nest}
+    metate.yield
+  }
+  metate.range (%slot) = (%c0) to (%n) {
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %v) -> i32 {
+      %a = metate.read %b[%i] scope 0 : i32
+      %next = arith.addi %s, %a : i32
+      scf.yield %next : i32
+    } {metate.nest}
+    metate.write %sum, %b[%slot] scope 0 : i32
+    metate.yield
+  }
+  metate.return
+}

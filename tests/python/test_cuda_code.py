@@ -1,0 +1,184 @@
+"""Code for CUDA, without a device: the kernels of the examples compile, ptxas takes them, and they spill little.
+
+The examples run on the CPU, each for one frame, while what the front end hands to the compiler is recorded
+(scripts/lib/same_bytes.py); that is compiled for `cuda:compute_80`. Some of them in each run, all with METATE_TEST_CUDA_CODE=1.
+ptxas is METATE_PTXAS, of the PATH or of /usr/local/cuda; METATE_NEEDS_PTXAS=1 makes it an error that there is none.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+LEVEL = "80"
+# Which run always: dense and sparse trees, lists, hashes, quantised data, gradients, random numbers, prints of their own kinds.
+SOME = ("mpm88", "nbody", "sph", "quant_mpm", "fit", "sparse/mgpcg", "sparse/particle_list", "sparse/point_cloud_hashing")
+SIZES = {  # as small as they run; of others the usual size
+    **{
+        "fractal": 32,
+        "game_of_life": 32,
+        "nbody": 64,
+        "cloth": 8,
+        "implicit_mass_spring": 8,
+        "sdf_renderer": 24,
+        "stable_fluid": 32,
+    },
+    **{"mpm88": 512, "mpm99": 600, "mpm3d": 800},
+    **{"sparse/bitmasked": 64, "sparse/dynamic": 8, "sparse/explicit_activation": 64, "sparse/mgpcg": 64, "sparse/mpm": 32},
+    **{"sparse/particle_list": 100, "sparse/point_cloud_hashing": 200, "sparse/smoke": 64, "sparse/rotating_square": 64},
+}
+MOST_SPILLED = 64  # bytes of a function's spill stores; with ptxas 12 none of the examples' spills any
+# An access that reads and writes at once, with what stands before its address.
+CHANGES = re.compile(r"\b((?:atom|red)\.[\w.:]+)")
+
+
+def programs():
+    files = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("sparse/*.py")]
+    found = {
+        file.relative_to(EXAMPLES).with_suffix("").as_posix(): file for file in files if "from example import" in file.read_text()
+    }
+    return {name: found[name] for name in (sorted(found) if os.environ.get("METATE_TEST_CUDA_CODE") else SOME)}
+
+
+def recorded(name: str, file: pathlib.Path, folder: pathlib.Path) -> None:
+    """Runs a program of the examples; its kernels' IR after import is in the folder then."""
+    size = ("--size", str(SIZES[name])) if name in SIZES else ()
+    environment = {**os.environ, "SDL_VIDEODRIVER": "dummy", "METATE_OFFLINE_CACHE": "0", "METATE_RECORD": str(folder)}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder / "hook"), *sys.path])
+    command = [sys.executable, file, "--frames", "1", "--out", folder / "picture.gif", *size]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{name}: {done.stderr}"
+
+
+def compiled(file: pathlib.Path) -> tuple[str, str]:
+    """(the IR after stage map, the PTX) of a record."""
+    from metate_native import _compiler
+
+    head, text = file.read_text().split("\n", 1)
+    given = json.loads(head.removeprefix("// "))
+    choices = _compiler.Choices()
+    choices.targets = [f"cuda:compute_{LEVEL}"]
+    choices.reserve = "only" if given.pop("counts") else ""
+    for name, value in given.items():
+        setattr(choices, name, value)
+    names = _compiler.stage_names()
+    mapped = _compiler.run_stages(text, names[0], "map", choices)
+    packed = _compiler.run_stages(text, names[0], names[-1], choices)
+    begin = packed.index(b".version")
+    return mapped, packed[begin : packed.index(b"\0", begin)].decode()
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """{program/kernel: (IR after map, PTX)}; that there is one says that it was compiled."""
+    pytest.importorskip("PIL", reason="Pillow is not installed: examples draw")
+    sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+    import same_bytes
+
+    found, folder = {}, tmp_path_factory.mktemp("cuda")
+    with concurrent.futures.ThreadPoolExecutor(2) as workers:
+        begun = {}
+        for name, file in programs().items():
+            own = folder / name.replace("/", "-")
+            (own / "hook").mkdir(parents=True)
+            (own / "hook" / "sitecustomize.py").write_text(same_bytes.HOOK)
+            begun[name] = own, workers.submit(recorded, name, file, own)
+        for name, (own, run) in begun.items():
+            run.result()
+            for record in sorted(own.glob("*.mlir")):
+                kernel = re.search(r"metate\.kernel @([\w.]+)", record.read_text())[1]
+                found[f"{name}/{kernel}-{record.stem[:6]}"] = compiled(record)
+    assert len(found) > 2 * len(begun)
+    return found
+
+
+def test_kernels_of_examples_compile(kernels):
+    for name, (_, ptx) in kernels.items():
+        assert f".target sm_{LEVEL}" in ptx and ".visible .entry" in ptx, name
+        assert ".extern" not in ptx, f"{name}: calls what nobody brings"
+
+
+def test_read_modify_writes_have_fences_for_their_order(kernels):
+    """LLVM 22 emits each atomicrmw relaxed, whatever its order: it must ask for none, and fences stand around it where one is
+    needed. A compare-exchange is emitted with its own."""
+    seen = set()
+    for name, (mapped, ptx) in kernels.items():
+        orders = re.findall(r"llvm\.atomicrmw .*? (monotonic|acquire|release|acq_rel|seq_cst)\b", mapped)
+        assert set(orders) <= {"monotonic"}, name
+        for text in CHANGES.findall(ptx):
+            seen.add(text)
+            ordered = re.search(r"\.(acquire|release|acq_rel|sc)\b", text)
+            assert ".cas." in text or not ordered, (name, text)
+    assert any(".cas." in text for text in seen) and any(".cas." not in text for text in seen)
+
+
+def device_ir(source):
+    """LLVM's IR of C that is part of every kernel."""
+    command = ["clang-22", "-std=c11", "-ffreestanding", "-O1", "-g0", "--target=nvptx64-nvidia-cuda", "-S", "-emit-llvm"]
+    include = [f"-I{ROOT}/{folder}" for folder in ("abi", "protocol", "compiler")]
+    flags = ["-Xclang", "-target-cpu", "-Xclang", f"sm_{LEVEL}", "-Xclang", "-target-feature", "-Xclang", "+ptx80"]
+    return subprocess.run([*command, *include, *flags, source, "-o", "-"], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("source", ["Grid/Support/Grid.c", "Cuda/Support/Cuda.c"])
+def test_what_grids_bring_has_fences_too(source):
+    ir = device_ir(ROOT / "compiler/metate/Target" / source)
+    assert set(re.findall(r"atomicrmw .* (monotonic|acquire|release|acq_rel|seq_cst)\b", ir)) <= {"monotonic"}
+
+
+# ---- ptxas
+
+
+def find_assembler():
+    named = os.environ.get("METATE_PTXAS") or shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+    if pathlib.Path(named).is_file():
+        return named
+    reason = f"no ptxas: neither METATE_PTXAS nor the PATH names one, and {named} is not there"
+    if os.environ.get("METATE_NEEDS_PTXAS") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+TOLD = re.compile(
+    r"Function properties for (\w+)\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
+    r"(?:\nptxas info\s*: Used (\d+) registers)?"
+)
+
+
+def assembled(assembler, name, ptx, folder):
+    """What ptxas says of a kernel's functions: (name, function, registers, stack, spill stores, spill loads)."""
+    file = folder / f"{name.replace('/', '-')}.ptx"
+    file.write_text(ptx)
+    command = [assembler, f"-arch=sm_{LEVEL}", "-O3", "-v", "-o", file.with_suffix(".cubin"), file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
+    told = done.stdout + done.stderr
+    warnings = [line for line in told.splitlines() if "warning" in line]
+    assert not warnings, (name, warnings)
+    return [
+        (name, function, int(registers or 0), int(stack), int(stores), int(loads))
+        for function, stack, stores, loads, registers in TOLD.findall(told)
+    ]
+
+
+def test_ptxas_takes_the_kernels(kernels, tmp_path, capsys):
+    assembler = find_assembler()
+    with concurrent.futures.ThreadPoolExecutor(2) as workers:
+        lists = list(workers.map(lambda item: assembled(assembler, item[0], item[1][1], tmp_path), kernels.items()))
+    rows = sorted((row for rows in lists for row in rows), key=lambda row: (-row[4], -row[2]))
+    assert len(rows) >= len(kernels)
+    with capsys.disabled():
+        spilling = sum(row[4] > 0 for row in rows)
+        print(f"\n{len(kernels)} kernels, {len(rows)} functions for sm_{LEVEL}, {spilling} spill; the largest:")
+        print(f"{'function':60} {'registers':>9} {'stack':>7} {'spilled':>7} {'loaded':>7}")
+        for name, function, registers, stack, stores, loads in rows[:12]:
+            print(f"{name.rpartition('/')[0] + ' ' + function:60} {registers:9} {stack:7} {stores:7} {loads:7}")
+    assert [row for row in rows if row[4] > MOST_SPILLED] == []
