@@ -35,7 +35,7 @@ SIZES = {  # as small as they run; of others the usual size
     **{"sparse/bitmasked": 64, "sparse/dynamic": 8, "sparse/explicit_activation": 64, "sparse/mgpcg": 64, "sparse/mpm": 32},
     **{"sparse/particle_list": 100, "sparse/point_cloud_hashing": 200, "sparse/smoke": 64, "sparse/rotating_square": 64},
 }
-MOST_SPILLED = 64  # bytes of a function's spill stores; with ptxas 12 none of the examples' spills any
+MOST_SPILLED = 64  # bytes of a function's spill stores; with ptxas 13 none of the examples' spills any
 # An access that reads and writes at once, with what stands before its address.
 CHANGES = re.compile(r"\b((?:atom|red)\.[\w.:]+)")
 

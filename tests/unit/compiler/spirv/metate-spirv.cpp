@@ -1,5 +1,6 @@
-// metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] NAME[:GROUP]...: LLVM IR of tasks as a module of SPIR-V,
-// for tests. Prints what the module needs of a device and how many bytes of constants it has.
+// metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] [--prepared=FILE] NAME[:GROUP]...: LLVM IR of tasks as a
+// module of SPIR-V, for tests. Prints what the module needs of a device and how many bytes of constants it has.
+// --prepared: the LLVM IR that the words were made of.
 #include "metate/Target/Vulkan/Spirv/Spirv.h"
 #include "metate/abi/grid.h"
 
@@ -17,7 +18,7 @@ struct Arguments {
   std::vector<StringRef> files;
   std::vector<SpirvTask> tasks;
   SpirvOptions options;
-  std::string constants;
+  std::string constants, prepared;
 };
 } // namespace
 
@@ -29,6 +30,8 @@ static bool parse(ArrayRef<char *> words, Arguments &arguments) {
       arguments.options.nativeFloatAdd = true;
     } else if (word.consume_front("--constants=")) {
       arguments.constants = word.str();
+    } else if (word.consume_front("--prepared=")) {
+      arguments.prepared = word.str();
     } else if (word.starts_with("--")) {
       errs() << "metate-spirv: unknown option " << word << "\n";
       return false;
@@ -46,6 +49,7 @@ static bool parse(ArrayRef<char *> words, Arguments &arguments) {
   }
   if (arguments.tasks.empty())
     errs() << "usage: metate-spirv IN.ll OUT.spv [--relaxed] [--float-add] [--constants=FILE] "
+              "[--prepared=FILE] "
               "NAME[:GROUP]...\n";
   return !arguments.tasks.empty();
 }
@@ -86,10 +90,12 @@ int main(int count, char **words) {
     return 1;
   }
   printNeeds(*made);
-  if (!writeFile(arguments.files[1], made->words.data(), made->words.size() * 4))
-    return 2;
-  return arguments.constants.empty() ||
-                 writeFile(arguments.constants, made->constants.data(), made->constants.size())
-             ? 0
-             : 2;
+  std::string text;
+  raw_string_ostream(text) << *module;
+  bool isWritten = writeFile(arguments.files[1], made->words.data(), made->words.size() * 4);
+  if (!arguments.constants.empty())
+    isWritten &= writeFile(arguments.constants, made->constants.data(), made->constants.size());
+  if (!arguments.prepared.empty())
+    isWritten &= writeFile(arguments.prepared, text.data(), text.size());
+  return isWritten ? 0 : 2;
 }

@@ -23,21 +23,34 @@ uint64_t metate_grid_invocations(void) {
     moved;                                                                                         \
   })
 
+/* Are all invocations of the warp here, with the same place? Being here together is not enough: some may have come from another call,
+ * with another place, while others were on their way. */
+static __attribute__((always_inline, convergent)) int are_together(const void *at) {
+  if (__nvvm_activemask() != ~0u)
+    return 0;
+  uint64_t own = (uint64_t)at;
+  uint64_t low = (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int32_t)own, 0, 31);
+  uint64_t high = (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int32_t)(own >> 32), 0, 31);
+  return __nvvm_vote_all_sync(~0u, own == (low | high << 32));
+}
+
 #define METATE_IS_ADD(name) (#name[sizeof "metate_grid_reduce_" - 1] == 'a')
 #define METATE_REDUCE(name, type, word, combined)                                                  \
   __attribute__((noinline, convergent)) void name(void *at, type value) {                          \
-    if (__nvvm_activemask() == ~0u) {                                                              \
+    int together = are_together(at);                                                               \
+    if (together)                                                                                  \
       for (uint32_t distance = 16; distance; distance /= 2) {                                      \
         type old = METATE_FURTHER(type, value, distance);                                          \
         value = combined;                                                                          \
       }                                                                                            \
-      if (__nvvm_read_ptx_sreg_laneid())                                                           \
-        return;                                                                                    \
+    if (!together || __nvvm_read_ptx_sreg_laneid() == 0) {                                         \
+      if (METATE_IS_ADD(name))                                                                     \
+        __scoped_atomic_fetch_add((METATE_BLOCK type *)at, value, __ATOMIC_RELAXED,                \
+                                  __MEMORY_SCOPE_DEVICE);                                          \
+      else                                                                                         \
+        METATE_COMBINE_AT(type, word, at, value, combined);                                        \
     }                                                                                              \
-    if (METATE_IS_ADD(name))                                                                       \
-      __scoped_atomic_fetch_add((METATE_BLOCK type *)at, value, __ATOMIC_RELAXED,                  \
-                                __MEMORY_SCOPE_DEVICE);                                            \
-    else                                                                                           \
-      METATE_COMBINE_AT(type, word, at, value, combined);                                          \
+    if (together)                                                                                  \
+      __nvvm_bar_warp_sync(~0u);                                                                   \
   }
 #include "metate/Target/Grid/Support/Reduce.h"

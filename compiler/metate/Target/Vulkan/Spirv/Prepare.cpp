@@ -69,7 +69,8 @@ static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvO
     return error;
   return spirv::runPasses(
       module,
-      "always-inline,globaldce,function(scalarizer<load-store>,sroa,instcombine<no-verify-"
+      "always-inline,globaldce,function(instsimplify,scalarizer<load-store>,sroa,instcombine<no-"
+      "verify-"
       "fixpoint>,simplifycfg<no-switch-to-lookup>,early-cse<memssa>,gvn,adce,simplifycfg<no-"
       "switch-to-lookup>,instcombine<no-verify-fixpoint>)");
 }

@@ -11,6 +11,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 
 using namespace llvm;
@@ -93,7 +94,10 @@ static void optimise(Module &module) {
   ScalarizerPassOptions scalars;
   scalars.ScalarizeLoadStore = true;
   auto scalarise = [&](ModulePassManager &passes) {
-    passes.addPass(createModuleToFunctionPassAdaptor(ScalarizerPass(scalars)));
+    FunctionPassManager manager;
+    manager.addPass(InstSimplifyPass()); // the scalarizer fails at elements that do not exist
+    manager.addPass(ScalarizerPass(scalars));
+    passes.addPass(createModuleToFunctionPassAdaptor(std::move(manager)));
   };
   builder.registerPipelineStartEPCallback(
       [&](ModulePassManager &passes, OptimizationLevel) { scalarise(passes); });

@@ -501,7 +501,7 @@ void spirv::ownAccesses(Function &function) {
   for (Instruction *access : accesses) {
     unsigned index = isa<StoreInst>(access) ? 1 : 0;
     if (auto *pointer = dyn_cast<Instruction>(access->getOperand(index));
-        pointer && isa<IntToPtrInst, GetElementPtrInst>(pointer)) {
+        isa_and_nonnull<IntToPtrInst, GetElementPtrInst>(pointer)) {
       Instruction *own = pointer->clone();
       own->insertBefore(access->getIterator());
       access->setOperand(index, own);
