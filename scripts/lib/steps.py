@@ -12,14 +12,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 RUFF = str(ROOT / ".venv" / "bin" / "ruff")
 CORES = str(os.cpu_count() or 1)
-BUDGET = 3800  # CPU seconds of the suite; 2400 are 20 minutes on two cores
+BUDGET = 3850  # CPU seconds of the suite; 2400 are 20 minutes on two cores
 # Without those that run each kernel in the interpreter themselves, or none, or test the host's copies of many cells.
 NOT_INTERPRETED = ("test_trees.py", "test_stage_dumps.py", "test_transfers.py")
+LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 OF_DEVICES = "--ignore-glob=*/e2e/test_devices*.py"  # pytest-simt has all of them
 INTERPRETED = ("tests/e2e", "tests/compat", *(f"--ignore=tests/e2e/{name}" for name in NOT_INTERPRETED), OF_DEVICES)
 DIFFERENTIAL = "tests/differential/test_differential.py"
 # Kernels as a GPU's, on this machine's CPU; tests/devices lists the tests that cannot pass there.
 ON_SIMT = (("METATE_TEST_ARCH", "simt"),)
+# The same as SPIR-V, on Mesa's CPU device.
+ON_VULKAN = (("METATE_TEST_ARCH", "vulkan"), ("VK_DRIVER_FILES", LAVAPIPE), ("VK_ICD_FILENAMES", LAVAPIPE))
 SHARE_ON_SIMT = ("--share", "0.2", "--share-seed", "0", "--whole", "tests/e2e/test_devices")
 
 
@@ -128,6 +131,15 @@ SUITE = (
     ),
     # A part of them, always the same, and all of the tests of devices.
     Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 300, 2, ON_SIMT),
+    Step(
+        "pytest-vulkan",
+        pytest("tests/e2e/test_devices.py", "tests/e2e/test_devices_trees.py"),
+        ("build-dev",),
+        True,
+        60,
+        2,
+        ON_VULKAN,
+    ),
     Step("build-asan", ("scripts/build", "asan"), budget=140, cores=2),
     Step(
         "ctest-asan",

@@ -19,6 +19,7 @@ class FakeDevice:
 
     def __init__(self, driver, threads, profile):
         self.driver, self.level, self.threads, self.waits = driver, GPUS.get(driver, 0), threads, 0
+        self.name = f"a {driver} device"
         self.profile = profile
 
     def wait(self):

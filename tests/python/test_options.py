@@ -155,7 +155,11 @@ def test_the_first_of_several_archs_that_is_there(capfd):
         ({"zzzzz": 1}, RuntimeValueError_, "init: unknown option 'zzzzz'; options are across_iterations, arch, asserts, checks"),
         ({"threads": 1, "cpu_max_num_threads": 2}, RuntimeValueError_, "threads: expected it once, got cpu_max_num_threads"),
         ({"debug": False, "check_out_of_bound": True}, RuntimeValueError_, "debug: expected it once, got check_out_of_bound"),
-        ({"arch": "z80"}, RuntimeValueError_, "arch: expected mt.cpu, mt.x64, mt.arm64, mt.gpu, mt.cuda, mt.vulkan, mt.simt or mt.interp, got 'z80'"),
+        (
+            {"arch": "z80"},
+            RuntimeValueError_,
+            "arch: expected mt.cpu, mt.x64, mt.arm64, mt.gpu, mt.cuda, mt.vulkan, mt.simt or mt.interp, got 'z80'",
+        ),
         ({"default_fp": mt.i32}, RuntimeTypeError_, "default_fp: expected a float type, got i32"),
     ],
 )  # fmt: skip

@@ -92,8 +92,7 @@ static Error addScopes(ModuleOp code) {
   return Error::success();
 }
 
-Expected<std::unique_ptr<llvm::Module>> metate::translate(ModuleOp code,
-                                                          llvm::LLVMContext &context,
+Expected<std::unique_ptr<llvm::Module>> metate::translate(ModuleOp code, llvm::LLVMContext &context,
                                                           const llvm::TargetMachine &machine) {
   ensureRegistered(code.getContext());
   Diagnostics diagnostics(code.getContext());

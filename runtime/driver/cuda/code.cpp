@@ -89,14 +89,16 @@ metate_status findFunction(Cuda &cuda, const char *module, const metate_grid_tas
                 module, name, task.group, most);
   if (task.shared_bytes <= freeSharedBytes)
     return METATE_OK;
-  result = task.shared_bytes > INT32_MAX
-               ? invalidValue
-               : library.setFunctionAttribute(*function, dynamicSharedBytes, int(task.shared_bytes));
+  result =
+      task.shared_bytes > INT32_MAX
+          ? invalidValue
+          : library.setFunctionAttribute(*function, dynamicSharedBytes, int(task.shared_bytes));
   if (result == invalidValue)
-    return fail(METATE_E_UNSUPPORTED,
-                "the code of module '%s': task '%s' needs %u bytes of shared memory in a workgroup, "
-                "which this GPU does not have",
-                module, name, task.shared_bytes);
+    return fail(
+        METATE_E_UNSUPPORTED,
+        "the code of module '%s': task '%s' needs %u bytes of shared memory in a workgroup, "
+        "which this GPU does not have",
+        module, name, task.shared_bytes);
   return check(cuda, result, "cuFuncSetAttribute");
 }
 

@@ -46,7 +46,8 @@ enum {
   deviceMemory = 2, // CUmemorytype
   hostPortable = 1, // of cuMemHostAlloc
   hostMapped = 2,
-  blocking = 0, // of cuStreamCreate: in order with the stream that other libraries use when nobody says
+  blocking =
+      0, // of cuStreamCreate: in order with the stream that other libraries use when nobody says
   jitErrorLog = 5, // CUjit_option
   jitErrorLogBytes = 6
 };

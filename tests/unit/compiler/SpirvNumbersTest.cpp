@@ -1,4 +1,4 @@
-// Vulkan's exact quotients, square roots and remainders (Spirv/Support/Numbers.c) against this machine's, from estimates that are as wrong
+// Vulkan's exact quotients, square roots and remainders (Target/Vulkan/Spirv/Support/Numbers.c) against this machine's, from estimates that are as wrong
 // as a device's may be.
 #include <bit>
 #include <cmath>

@@ -22,13 +22,15 @@ namespace metate::grid {
 struct SupportCode {
   llvm::StringRef treeProtocol; ///< Emit/Support/Tree.c
   llvm::StringRef grid;         ///< Support/Grid.c
-  llvm::StringRef invocation;   ///< of an invocation's numbers; empty: the family replaces their calls
+  llvm::StringRef
+      invocation; ///< of an invocation's numbers; empty: the family replaces their calls
 };
 
 /// The functions of the table, as LLVM IR with all that they call but what the family makes itself; only they are visible.
-llvm::Expected<std::unique_ptr<llvm::Module>>
-makeCode(mlir::ModuleOp module, const Table &table, llvm::LLVMContext &context,
-         llvm::TargetMachine &machine, const SupportCode &support, bool contract);
+llvm::Expected<std::unique_ptr<llvm::Module>> makeCode(mlir::ModuleOp module, const Table &table,
+                                                       llvm::LLVMContext &context,
+                                                       llvm::TargetMachine &machine,
+                                                       const SupportCode &support, bool contract);
 
 /// The optimiser, for the machine.
 void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned level);

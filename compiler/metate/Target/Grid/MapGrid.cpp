@@ -622,12 +622,27 @@ static void removeMarks(ModuleOp module) {
   });
 }
 
+/// A device has no stack that says how much of it is left.
 static LogicalResult refuseRecursion(ModuleOp module) {
-  auto result = module.walk([](EnterOp op) {
-    return op.emitError("a function that calls itself does not run on this target"),
-           WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
+  llvm::DenseMap<func::FuncOp, bool> open; // false: looked at
+  std::function<LogicalResult(func::FuncOp)> visit = [&](func::FuncOp function) -> LogicalResult {
+    auto [known, isNew] = open.try_emplace(function, true);
+    if (!isNew) {
+      if (!known->second)
+        return success();
+      return function.emitError("a function that calls itself does not run on this target");
+    }
+    auto result = function.walk([&](func::CallOp call) {
+      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+      return callee && failed(visit(callee)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    open[function] = false;
+    return failure(result.wasInterrupted());
+  };
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(visit(function)))
+      return failure();
+  return success();
 }
 
 namespace {

@@ -171,7 +171,20 @@ uint32_t ModuleWriter::needs() const {
   return needs;
 }
 
+void ModuleWriter::keepNumbers() {
+  SmallVector<uint32_t> widths;
+  for (uint32_t width : {16, 32, 64})
+    if (known.count({uint32_t(Op::TypeFloat), width}))
+      widths.push_back(width);
+  if (!widths.empty())
+    need(Capability::SignedZeroInfNanPreserve);
+  for (const Entry &entry : entries)
+    for (uint32_t width : widths)
+      put(modes, Op::ExecutionMode, {entry.function, modeSignedZeroInfNanPreserve, width});
+}
+
 SpirvModule ModuleWriter::finish() {
+  keepNumbers();
   SpirvModule module;
   Words &words = module.words;
   words = {magic, version, 0, 0, 0};

@@ -54,6 +54,8 @@ private:
   uint32_t floatType(unsigned width);
   uint32_t variable(uint32_t type, Storage storage);
   uint32_t needs() const;
+  /// Infinities, NaNs and signs of zeros are kept, which else nobody has to.
+  void keepNumbers();
 
   struct Entry {
     uint32_t function;
