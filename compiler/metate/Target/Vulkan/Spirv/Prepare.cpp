@@ -143,7 +143,7 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
     return error;
   if (Error error = eachTask(module, tasks, exits))
     return error;
-  if (Error error = runPasses(module, "function(fix-irreducible)"))
+  if (Error error = runPasses(module, structurePasses()))
     return error;
   return verified(module, "made");
 }

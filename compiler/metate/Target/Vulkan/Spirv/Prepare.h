@@ -7,7 +7,7 @@
 //   - global memory by one `inttoptr` an access to address space 1, with the access's own alignment; local memory as allocas of
 //     arrays, by one getelementptr of an element;
 //   - atomic operations of i32 and i64 that SPIR-V has, of a float an addition;
-//   - branches of two ways, loops with one beginning, one return.
+//   - loops with one latch, one exit and one block that leaves, branches of two ways.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TARGET_VULKAN_SPIRV_PREPARE_H
@@ -78,9 +78,10 @@ struct Structure {
   llvm::DenseMap<llvm::BasicBlock *, Loop> loops;
   std::vector<llvm::BasicBlock *> order; ///< constructs in one piece, dominators first
 };
-/// Of a function of which every loop has one beginning, and that returns at one place.
-llvm::Expected<Structure> makeStructure(llvm::Function &function);
-/// Every loop gets a way out, blocks that are never left return, and all at one place.
+/// Before it: the passes of structurePasses().
+llvm::Expected<Structure> findStructure(llvm::Function &function);
+llvm::StringRef structurePasses();
+/// Makes every loop have a way out, and blocks that are never left return.
 void giveExits(llvm::Function &function);
 /// What a loop computes and code behind it reads goes through local memory (SpirvOptions::relaxed).
 void keepBehindLoops(llvm::Function &function);

@@ -16,7 +16,7 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
   spirv::ModuleWriter writer;
   for (const SpirvTask &task : tasks) {
     Function &function = *module.getFunction(task.name);
-    Expected<spirv::Structure> structure = spirv::makeStructure(function);
+    Expected<spirv::Structure> structure = spirv::findStructure(function);
     if (!structure)
       return structure.takeError();
     if (options.relaxed)
