@@ -33,7 +33,7 @@ Error spirv::runPasses(Module &module, StringRef pipeline) {
   return Error::success();
 }
 
-static Error verified(Module &module, StringRef when) {
+Error spirv::verified(Module &module, StringRef when) {
   std::string text;
   raw_string_ostream stream(text);
   if (!verifyModule(module, &stream))
@@ -50,11 +50,17 @@ static Error eachTask(Module &module, ArrayRef<SpirvTask> tasks,
   return Error::success();
 }
 
+// Once all is inlined: what fell apart becomes short again.
+static constexpr StringLiteral shorten =
+    "always-inline,globaldce,function("
+    "instsimplify,scalarizer<load-store>,sroa,instcombine<no-verify-fixpoint>,"
+    "simplifycfg<no-switch-to-lookup>,early-cse<memssa>,gvn,adce,"
+    "simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>)";
+
 /// What LLVM's own passes can still make shorter: with pointers, vectors that fell apart, numbers of any width.
 static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptions &options) {
   auto expand = [&](Function &function) -> Error {
-    if (Error error = spirv::splitValues(function))
-      return error;
+    spirv::splitValues(function);
     spirv::expandMemory(function);
     if (Error error = spirv::expandAtomics(function, options))
       return error;
@@ -67,19 +73,13 @@ static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvO
     return error;
   if (Error error = spirv::linkNumbers(module))
     return error;
-  return spirv::runPasses(
-      module,
-      "always-inline,globaldce,function(instsimplify,scalarizer<load-store>,sroa,instcombine<no-"
-      "verify-"
-      "fixpoint>,simplifycfg<no-switch-to-lookup>,early-cse<memssa>,gvn,adce,simplifycfg<no-"
-      "switch-to-lookup>,instcombine<no-verify-fixpoint>)");
+  return spirv::runPasses(module, shorten);
 }
 
 /// What follows makes nothing that SPIR-V lacks: no pass may that comes after.
 static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, spirv::Constants &constants) {
   auto expand = [&](Function &function) -> Error {
-    if (Error error = spirv::splitValues(function))
-      return error;
+    spirv::splitValues(function);
     spirv::expandMemory(function); // instcombine may have joined accesses
     spirv::callNumbers(function);  // and seen numbers in what was of bits
     return Error::success();
@@ -104,6 +104,29 @@ static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, spirv::Con
   });
 }
 
+/// Addresses that do not change leave their loops.
+static Error hoistFromLoops(Module &module, ArrayRef<SpirvTask> tasks) {
+  auto own = [](Function &function) -> Error {
+    spirv::ownAccesses(function);
+    return Error::success();
+  };
+  auto expand = [](Function &function) -> Error {
+    spirv::splitValues(function);             // a pair that was moved behind a loop
+    return spirv::expandIntrinsics(function); // licm makes llvm.umax
+  };
+  if (Error error = spirv::runPasses(module, "function(early-cse)"))
+    return error;
+  if (Error error = eachTask(module, tasks, own))
+    return error;
+  if (Error error = spirv::runPasses(module, "function(loop-mssa(licm),adce)"))
+    return error;
+  if (Error error = eachTask(module, tasks, expand))
+    return error;
+  if (Error error = spirv::runPasses(module, "function(early-cse)"))
+    return error;
+  return eachTask(module, tasks, own);
+}
+
 Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptions &options,
                      std::vector<uint8_t> &bytes) {
   if (Error error = verified(module, "given"))
@@ -116,34 +139,9 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
   if (Error error = legaliseTasks(module, tasks, constants))
     return error;
   bytes = std::move(constants.bytes);
-  auto own = [](Function &function) -> Error {
-    ownAccesses(function);
-    return Error::success();
-  };
-  auto exits = [](Function &function) -> Error {
-    ownAccesses(function);
-    giveExits(function);
-    return Error::success();
-  };
-  if (Error error = runPasses(module, "function(early-cse)"))
+  if (Error error = hoistFromLoops(module, tasks))
     return error;
-  if (Error error = eachTask(module, tasks, own))
-    return error;
-  if (Error error = runPasses(module, "function(loop-mssa(licm),adce)"))
-    return error;
-  auto again =
-      [](Function &function) -> Error { // licm moves pairs behind loops, and makes llvm.umax
-    if (Error error = splitValues(function))
-      return error;
-    return expandIntrinsics(function);
-  };
-  if (Error error = eachTask(module, tasks, again))
-    return error;
-  if (Error error = runPasses(module, "function(early-cse)"))
-    return error;
-  if (Error error = eachTask(module, tasks, exits))
-    return error;
-  if (Error error = runPasses(module, structurePasses()))
-    return error;
-  return verified(module, "made");
+  for (const SpirvTask &task : tasks)
+    giveExits(*module.getFunction(task.name));
+  return runPasses(module, "function(fix-irreducible)");
 }

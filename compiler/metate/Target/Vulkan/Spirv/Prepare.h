@@ -7,7 +7,7 @@
 //   - global memory by one `inttoptr` an access to address space 1, with the access's own alignment; local memory as allocas of
 //     arrays, by one getelementptr of an element;
 //   - atomic operations of i32 and i64 that SPIR-V has, of a float an addition;
-//   - loops with one latch, one exit and one block that leaves, branches of two ways.
+//   - branches of two ways, loops with one beginning, one return.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TARGET_VULKAN_SPIRV_PREPARE_H
@@ -29,6 +29,8 @@ llvm::Error problemAt(const llvm::Instruction &instruction, const llvm::Twine &w
 llvm::Error prepare(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks,
                     const SpirvOptions &options, std::vector<uint8_t> &constants);
 
+/// An error where LLVM finds one.
+llvm::Error verified(llvm::Module &module, llvm::StringRef when);
 /// Runs passes by their textual names.
 llvm::Error runPasses(llvm::Module &module, llvm::StringRef pipeline);
 
@@ -39,7 +41,7 @@ llvm::Error inlineTasks(llvm::Module &module, llvm::ArrayRef<SpirvTask> tasks);
 /// What a compiler for another machine says of a function; one that is no task is to be inlined.
 void forgetMachine(llvm::Function &function, bool isTask);
 /// Structs, arrays and vectors as values: their elements instead.
-llvm::Error splitValues(llvm::Function &function);
+void splitValues(llvm::Function &function);
 /// memcpy, memmove and memset as loads and stores; accesses that are not aligned as pieces that are.
 void expandMemory(llvm::Function &function);
 /// Arithmetic of bf16 by f32, and what only Support/Numbers.c computes exactly as calls of it.
@@ -78,10 +80,9 @@ struct Structure {
   llvm::DenseMap<llvm::BasicBlock *, Loop> loops;
   std::vector<llvm::BasicBlock *> order; ///< constructs in one piece, dominators first
 };
-/// Before it: the passes of structurePasses().
-llvm::Expected<Structure> findStructure(llvm::Function &function);
-llvm::StringRef structurePasses();
-/// Makes every loop have a way out, and blocks that are never left return.
+/// Of a function of which every loop has one beginning, and that returns at one place.
+llvm::Expected<Structure> makeStructure(llvm::Function &function);
+/// Every loop gets a way out, blocks that are never left return, and all at one place.
 void giveExits(llvm::Function &function);
 /// What a loop computes and code behind it reads goes through local memory (SpirvOptions::relaxed).
 void keepBehindLoops(llvm::Function &function);

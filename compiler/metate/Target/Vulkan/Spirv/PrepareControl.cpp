@@ -1,27 +1,15 @@
-//===- PrepareControl.cpp - structured control flow -------------*- C++ -*-===//
-//
-// LLVM's passes leave loops with one latch and one way out, and branches that meet again. Here each loop gets a header, a continue and a
-// merge block of its own, and each selection a merge block of its own, so that SPIR-V's rules hold by construction.
-//
+//===- PrepareControl.cpp - ways out of loops ------------------*- C++ -*-===//
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
 
-#include "llvm/ADT/DepthFirstIterator.h"
 #include "llvm/ADT/PostOrderIterator.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 using namespace metate;
-
-StringRef spirv::structurePasses() {
-  return "function(mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,structurizecfg,dce,"
-         "loop-simplify)";
-}
 
 // ---- ways out ----
 
@@ -41,6 +29,19 @@ static BasicBlock *findEndless(Function &function) {
   return nullptr;
 }
 
+static void returnOnce(Function &function) {
+  SmallVector<ReturnInst *> returns;
+  for (BasicBlock &block : function)
+    if (auto *end = dyn_cast<ReturnInst>(block.getTerminator()))
+      returns.push_back(end);
+  if (returns.size() < 2)
+    return;
+  auto *all = BasicBlock::Create(function.getContext(), "", &function);
+  ReturnInst::Create(function.getContext(), all);
+  for (ReturnInst *end : returns)
+    ReplaceInstWithInst(end, BranchInst::Create(all));
+}
+
 void spirv::giveExits(Function &function) {
   LLVMContext &context = function.getContext();
   for (BasicBlock &block : function)
@@ -54,176 +55,7 @@ void spirv::giveExits(Function &function) {
     ReplaceInstWithInst(block->getTerminator(),
                         BranchInst::Create(on, end, ConstantInt::getTrue(context)));
   }
-}
-
-// ---- merge blocks ----
-
-/// Edges from `from` blocks into `to` go through a new block.
-static BasicBlock *funnel(BasicBlock *to, ArrayRef<BasicBlock *> from) {
-  Function &function = *to->getParent();
-  auto *block = BasicBlock::Create(function.getContext(), "", &function);
-  for (PHINode &phi : make_early_inc_range(to->phis())) {
-    auto *part = PHINode::Create(phi.getType(), from.size(), "", block);
-    for (BasicBlock *before : from) {
-      part->addIncoming(phi.getIncomingValueForBlock(before), before);
-      phi.removeIncomingValue(before, /*DeletePHIIfEmpty=*/false);
-    }
-    phi.addIncoming(part, block);
-  }
-  BranchInst::Create(to, block);
-  for (BasicBlock *before : from)
-    before->getTerminator()->replaceSuccessorWith(to, block);
-  return block;
-}
-
-/// Branches of which both ways are one are none.
-static void joinBranches(Function &function) {
-  for (BasicBlock &block : function) {
-    auto *branch = dyn_cast<BranchInst>(block.getTerminator());
-    if (!branch || !branch->isConditional() || branch->getSuccessor(0) != branch->getSuccessor(1))
-      continue;
-    BasicBlock *to = branch->getSuccessor(0);
-    for (PHINode &phi : to->phis())
-      phi.removeIncomingValue(&block, /*DeletePHIIfEmpty=*/false);
-    ReplaceInstWithInst(branch, BranchInst::Create(to));
-  }
-}
-
-namespace {
-class StructureFinder {
-public:
-  explicit StructureFinder(Function &function) : function(function) {}
-  Expected<spirv::Structure> run();
-
-private:
-  Error problem(const Twine &what) const {
-    return createStringError(function.getName() + ": " + what);
-  }
-  Error makeLoops();
-  Error makeLoop(Loop &loop, LoopInfo &loops);
-  Error makeSelections();
-  bool leaves(BasicBlock *block, LoopInfo &loops) const;
-  void putInOrder();
-  SmallVector<BasicBlock *> after(BasicBlock *block) const;
-
-  Function &function;
-  spirv::Structure structure;
-};
-} // namespace
-
-Error StructureFinder::makeLoop(Loop &loop, LoopInfo &loops) {
-  BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch();
-  BasicBlock *exit = loop.getExitBlock(), *exiting = loop.getExitingBlock();
-  if (!latch || !exit || !exiting)
-    return problem("a loop without one latch and one exit");
-  BasicBlock *again = funnel(header, latch);
-  loop.addBasicBlockToLoop(again, loops);
-  BasicBlock *merge = funnel(exit, exiting);
-  if (Loop *outer = loop.getParentLoop())
-    outer->addBasicBlockToLoop(merge, loops);
-  // The header has phis and nothing else.
-  BasicBlock *body = header->splitBasicBlock(header->getFirstNonPHIIt());
-  loop.addBasicBlockToLoop(body, loops);
-  structure.loops[header] = {merge, again};
-  return Error::success();
-}
-
-Error StructureFinder::makeLoops() {
-  DominatorTree dominators(function);
-  LoopInfo loops(dominators);
-  SmallVector<Loop *> outerFirst = loops.getLoopsInPreorder();
-  for (Loop *loop : reverse(outerFirst))
-    if (Error error = makeLoop(*loop, loops))
-      return error;
-  return Error::success();
-}
-
-/// Does the branch end its loop's turn or the loop? It needs no merge block then.
-bool StructureFinder::leaves(BasicBlock *block, LoopInfo &loops) const {
-  Loop *loop = loops.getLoopFor(block);
-  if (!loop)
-    return false;
-  auto found = structure.loops.find(loop->getHeader());
-  return found != structure.loops.end() && any_of(successors(block), [&](BasicBlock *to) {
-           return to == found->second.merge || to == found->second.again;
-         });
-}
-
-Error StructureFinder::makeSelections() {
-  DominatorTree dominators(function);
-  PostDominatorTree joins(function);
-  LoopInfo loops(dominators);
-  SmallVector<std::pair<BasicBlock *, BasicBlock *>> selections;
-  for (DomTreeNode *node : post_order(&dominators)) { // inner ones first
-    BasicBlock *block = node->getBlock();
-    auto *branch = dyn_cast<BranchInst>(block->getTerminator());
-    if (!branch || !branch->isConditional() || leaves(block, loops))
-      continue;
-    DomTreeNode *own = joins.getNode(block);
-    BasicBlock *join = own && own->getIDom() ? own->getIDom()->getBlock() : nullptr;
-    if (!join || loops.getLoopFor(join) != loops.getLoopFor(block))
-      return problem("a selection without a join");
-    selections.push_back({block, join});
-  }
-  for (auto [block, join] : selections) {
-    SmallSetVector<BasicBlock *, 4> inside;
-    for (BasicBlock *before : predecessors(join))
-      if (dominators.dominates(block, before))
-        inside.insert(before);
-    BasicBlock *merge = funnel(join, inside.getArrayRef());
-    dominators.addNewBlock(merge, block); // good enough for who dominates the selection
-    structure.selections[block] = merge;
-  }
-  return Error::success();
-}
-
-/// Blocks that come behind: first those that belong to the last part of a construct.
-SmallVector<BasicBlock *> StructureFinder::after(BasicBlock *block) const {
-  SmallVector<BasicBlock *> blocks;
-  if (auto loop = structure.loops.find(block); loop != structure.loops.end())
-    blocks = {loop->second.merge, loop->second.again};
-  if (BasicBlock *merge = structure.selections.lookup(block))
-    blocks.push_back(merge);
-  SmallVector<BasicBlock *> next(successors(block));
-  append_range(blocks, reverse(next));
-  return blocks;
-}
-
-void StructureFinder::putInOrder() {
-  struct Visit {
-    BasicBlock *block;
-    SmallVector<BasicBlock *> left;
-    size_t next = 0;
-  };
-  BasicBlock *entry = &function.getEntryBlock();
-  SmallPtrSet<BasicBlock *, 32> seen = {entry};
-  std::vector<Visit> stack;
-  stack.push_back({entry, after(entry)});
-  while (!stack.empty()) {
-    Visit &visit = stack.back();
-    if (visit.next == visit.left.size()) {
-      structure.order.push_back(visit.block);
-      stack.pop_back();
-    } else if (BasicBlock *to = visit.left[visit.next++]; seen.insert(to).second) {
-      stack.push_back({to, after(to)});
-    }
-  }
-  std::reverse(structure.order.begin(), structure.order.end());
-}
-
-Expected<spirv::Structure> StructureFinder::run() {
-  EliminateUnreachableBlocks(function);
-  joinBranches(function);
-  if (Error error = makeLoops())
-    return std::move(error);
-  if (Error error = makeSelections())
-    return std::move(error);
-  putInOrder();
-  return std::move(structure);
-}
-
-Expected<spirv::Structure> spirv::findStructure(Function &function) {
-  return StructureFinder(function).run();
+  returnOnce(function);
 }
 
 // ---- values behind loops ----

@@ -207,8 +207,7 @@ static void lookThroughInsertions(Function &function) {
   }
 }
 
-Error spirv::splitValues(Function &function) {
+void spirv::splitValues(Function &function) {
   ValueSplitter(function).run();
   lookThroughInsertions(function);
-  return Error::success();
 }

@@ -13,15 +13,22 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
   std::vector<uint8_t> constants;
   if (Error error = spirv::prepare(module, tasks, options, constants))
     return std::move(error);
-  spirv::ModuleWriter writer;
+  std::vector<spirv::Structure> structures;
   for (const SpirvTask &task : tasks) {
     Function &function = *module.getFunction(task.name);
-    Expected<spirv::Structure> structure = spirv::findStructure(function);
+    Expected<spirv::Structure> structure = spirv::makeStructure(function);
     if (!structure)
       return structure.takeError();
+    structures.push_back(std::move(*structure));
     if (options.relaxed)
       spirv::keepBehindLoops(function);
-    spirv::FunctionWriter code(writer, function, task.group, *structure, options.relaxed);
+  }
+  if (Error error = spirv::verified(module, "made"))
+    return std::move(error);
+  spirv::ModuleWriter writer;
+  for (auto [task, structure] : zip(tasks, structures)) {
+    Function &function = *module.getFunction(task.name);
+    spirv::FunctionWriter code(writer, function, task.group, structure, options.relaxed);
     if (Error error = code.write())
       return std::move(error);
   }
