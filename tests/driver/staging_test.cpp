@@ -24,6 +24,9 @@ struct View {
   int32_t &at(int64_t i, int64_t j) const { return data[i * rowStep + j * columnStep]; }
 };
 
+// Wraps around, as kernels' sums do.
+int32_t plus(int32_t a, int32_t b) { return int32_t(uint32_t(a) + uint32_t(b)); }
+
 // mix(x read, y read and written, z written in part) -> i64: in order, so that arrays which overlap have one result. It fails at a
 // value of 1000.
 int32_t mix(const metate_slot *slots, void *const *, const metate_host *) {
@@ -36,7 +39,8 @@ int32_t mix(const metate_slot *slots, void *const *, const metate_host *) {
       if (x.at(i, j) == 1000)
         return METATE_E_ASSERT;
       if (y.rows && y.columns)
-        y.at(i % y.rows, j % y.columns) += x.at(i, j) + 1;
+        y.at(i % y.rows, j % y.columns) =
+            plus(y.at(i % y.rows, j % y.columns), plus(x.at(i, j), 1));
       if (z.rows && z.columns && (i + j) % 3)
         z.at(i % z.rows, j % z.columns) = int32_t(sum);
     }
