@@ -31,9 +31,6 @@ using namespace mlir;
 using namespace metate;
 using namespace metate::grid;
 
-/// In a task's context.
-static constexpr int64_t strideOffset = 8;
-
 static LLVM::LLVMFunctionType functionType(MLIRContext *context) {
   Type pointer = LLVM::LLVMPointerType::get(context);
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, pointer});
@@ -47,7 +44,7 @@ static LLVM::LLVMFuncOp declare(ModuleOp module, StringRef name, LLVM::LLVMFunct
   return LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
 }
 
-static Value call(Code &code, ModuleOp module, StringRef name, Type result, ValueRange operands) {
+Value grid::call(Code &code, ModuleOp module, StringRef name, Type result, ValueRange operands) {
   auto type = LLVM::LLVMFunctionType::get(result, llvm::to_vector(operands.getTypes()));
   auto made = LLVM::CallOp::create(code.builder, code.loc, declare(module, name, type), operands);
   return made.getNumResults() ? made.getResult() : Value();
@@ -69,10 +66,6 @@ static bool mayStop(Operation *scope) {
         return stops ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
-}
-
-static bool activates(StringRef callee) {
-  return callee.ends_with("claim") || callee == "dynamic_activate" || callee.starts_with("append");
 }
 
 //===-- what a kernel is ------------------------------------------------------===//
@@ -268,7 +261,7 @@ void KernelMapping::callPart(Code &code, Part part, ValueRange operands, Value f
          {frame, status});
 }
 
-static Value hostOf(Code &code, Value frame) {
+Value grid::hostOf(Code &code, Value frame) {
   return code.at(frame, offsetof(metate_grid_frame, own));
 }
 
@@ -406,210 +399,6 @@ void KernelMapping::storeFrameValues() {
     Code code(builder, op->getLoc());
     code.store(target::toLLVM(code, converter, value), part.getArgument(1), place);
   }
-}
-
-//===-- tasks -----------------------------------------------------------------===//
-
-bool KernelMapping::addSteps(Value value, std::vector<Step> &steps) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Type type = value.getType();
-    if (!type.isIndex() && !type.isInteger(64) && !type.isInteger(32))
-      return false;
-    auto operation = type.isInteger(32) ? METATE_GRID_SLOT_I32 : METATE_GRID_SLOT;
-    steps.push_back({operation, slots[argument.getArgNumber()]});
-    return true;
-  }
-  Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto number = dyn_cast<IntegerAttr>(constant.getValue());
-    if (number)
-      steps.push_back({METATE_GRID_CONSTANT, number.getValue().getSExtValue()});
-    return bool(number);
-  }
-  if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
-    return value.getType().isIndex() || value.getType().isInteger(64)
-               ? addSteps(op->getOperand(0), steps)
-               : false;
-  auto operation = llvm::TypeSwitch<Operation *, metate_grid_operation>(op)
-                       .Case<arith::AddIOp>([](auto) { return METATE_GRID_ADD; })
-                       .Case<arith::SubIOp>([](auto) { return METATE_GRID_SUB; })
-                       .Case<arith::MulIOp>([](auto) { return METATE_GRID_MUL; })
-                       .Case<arith::MinSIOp>([](auto) { return METATE_GRID_MIN; })
-                       .Case<arith::MaxSIOp>([](auto) { return METATE_GRID_MAX; })
-                       .Case<arith::DivSIOp>([](auto) { return METATE_GRID_DIV; })
-                       .Case<arith::CeilDivSIOp>([](auto) { return METATE_GRID_CEIL_DIV; })
-                       .Default([](auto) { return METATE_GRID_CONSTANT; });
-  bool isWide = value.getType().isIndex() || value.getType().isInteger(64);
-  if (operation == METATE_GRID_CONSTANT || !isWide)
-    return false;
-  if (!addSteps(op->getOperand(0), steps) || !addSteps(op->getOperand(1), steps))
-    return false;
-  steps.push_back({operation});
-  return true;
-}
-
-/// The stack that the steps need.
-static unsigned depthOf(ArrayRef<Step> steps) {
-  unsigned depth = 0, most = 0;
-  for (const Step &step : steps) {
-    bool pushes = step.operation <= METATE_GRID_SLOT_I32;
-    depth += pushes ? 1 : -1;
-    most = std::max(most, depth);
-  }
-  return most;
-}
-
-Value KernelMapping::countOf(const LaunchedTask &task, OpBuilder &builder) {
-  RangeOp range = task.range;
-  Location loc = range.getLoc();
-  auto lower = task.inHost(range.getLower(), builder),
-       upper = task.inHost(range.getUpper(), builder);
-  Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  for (auto [low, high] : llvm::zip(lower, upper)) {
-    Value size = builder.createOrFold<arith::SubIOp>(loc, high, low);
-    size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
-    count = count ? builder.createOrFold<arith::MulIOp>(loc, count, size) : size;
-  }
-  return count;
-}
-
-std::vector<Step> KernelMapping::iterationsOf(const LaunchedTask &task) {
-  // Of values that stand in the kernel, which are gone again.
-  OpBuilder builder(task.launch);
-  Operation *before = task.launch->getPrevNode();
-  Value count = countOf(task, builder);
-  std::vector<Step> steps;
-  if (!addSteps(count, steps) || depthOf(steps) > METATE_GRID_MAX_DEPTH)
-    steps.clear();
-  for (Operation *op = task.launch->getPrevNode(); op && op != before;) {
-    Operation *previous = op->getPrevNode();
-    op->erase();
-    op = previous;
-  }
-  return steps;
-}
-
-Value KernelMapping::mostInvocations(Code &code, const LaunchedTask &task) {
-  auto trees = kernel->getAttrOfType<DenseI64ArrayAttr>(mark::activates);
-  bool takesSlots = false;
-  task.function->walk([&](Operation *op) {
-    auto call = dyn_cast<TreeCallOp>(op);
-    takesSlots |= isa<func::CallOp>(op) || (call && activates(call.getCallee()));
-  });
-  if (!trees || !takesSlots)
-    return {};
-  Value least;
-  for (int64_t argument : trees.asArrayRef()) {
-    Value block = target::toLLVM(code, converter, kernel.getBody().getArgument(argument));
-    Value bound = code.load(code.builder.getI32Type(), block, layout::header::workers());
-    least = least ? LLVM::UMinOp::create(code.builder, code.loc, bound, least).getResult() : bound;
-  }
-  if (!least)
-    return {};
-  return LLVM::ZExtOp::create(code.builder, code.loc, code.builder.getI64Type(), least);
-}
-
-/// The variables of an iteration, by its number.
-static SmallVector<Value> variablesOf(RangeOp range, OpBuilder &builder, Value iteration) {
-  Location loc = range.getLoc();
-  SmallVector<Value> variables(range.getLower().size());
-  Value rest = iteration;
-  for (size_t k = variables.size(); k-- > 0;) {
-    Value low = range.getLower()[k], at = rest;
-    if (k > 0) {
-      Value size = arith::SubIOp::create(builder, loc, range.getUpper()[k], low);
-      at = arith::RemUIOp::create(builder, loc, rest, size);
-      rest = arith::DivUIOp::create(builder, loc, rest, size);
-    }
-    variables[k] = builder.createOrFold<arith::AddIOp>(loc, low, at);
-  }
-  return variables;
-}
-
-/// (context, begin, end, invocation): iterations from `begin` on, each `stride` behind the last one. The context is as on a CPU, the
-/// host first, then what the task captured; between them the stride.
-LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context) {
-  func::FuncOp function = task.function;
-  RangeOp range = task.range;
-  Location loc = range.getLoc();
-  Part body = createPart(loc, target::bodyType(kernel.getContext()));
-  OpBuilder builder = OpBuilder::atBlockBegin(&body.getBody().front());
-  Code code(builder, loc);
-  for (BlockArgument argument : function.getArguments()) {
-    Type type = context.getBody()[argument.getArgNumber() + 2];
-    Value field =
-        LLVM::GEPOp::create(builder, loc, code.pointer(), context, body.getArgument(0),
-                            ArrayRef<LLVM::GEPArg>{0, int32_t(argument.getArgNumber() + 2)});
-    Value loaded = LLVM::LoadOp::create(builder, loc, type, field);
-    argument.replaceAllUsesWith(target::fromLLVM(code, loaded, argument.getType()));
-  }
-  Block &outer = function.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(outer))
-    if (&op != range && !op.hasTrait<OpTrait::IsTerminator>())
-      op.moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
-  Value stride = code.load(builder.getI64Type(), body.getArgument(0), strideOffset);
-  auto index = [&](Value value) { return target::fromLLVM(code, value, builder.getIndexType()); };
-  auto loop = scf::ForOp::create(builder, loc, index(body.getArgument(1)),
-                                 index(body.getArgument(2)), index(stride));
-  LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
-  builder.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> variables = variablesOf(range, builder, loop.getInductionVar());
-  Block &from = range.getBody().front();
-  from.getTerminator()->erase();
-  for (auto [argument, variable] : llvm::zip(from.getArguments(), variables))
-    argument.replaceAllUsesWith(variable);
-  Block *to = loop.getBody();
-  to->getOperations().splice(to->getTerminator()->getIterator(), from.getOperations());
-  OpBuilder restore(range.getContext());
-  from.push_back(YieldOp::create(restore, loc));
-  gatherReductions(loop);
-  target::hoistAllocas(body);
-  return body;
-}
-
-void KernelMapping::makeTask(LaunchOp launch) {
-  LaunchedTask task(launch);
-  Location loc = launch.getLoc();
-  auto module = kernel->getParentOfType<ModuleOp>();
-  Task told;
-  bool isInOrder = kernel->hasAttr(mark::deterministic);
-  told.group = isInOrder ? 1 : uint32_t(group);
-  if (!isInOrder)
-    told.iterations = iterationsOf(task);
-  MLIRContext *context = kernel.getContext();
-  SmallVector<Type> fields{LLVM::LLVMPointerType::get(context), IntegerType::get(context, 64)};
-  for (Value value : launch.getCaptured())
-    fields.push_back(converter.convertType(value.getType()));
-  auto record = LLVM::LLVMStructType::getLiteral(context, fields);
-  makeFunction(loc, std::move(told), /*always=*/false, [&](Code &code, Part function) {
-    OpBuilder &builder = code.builder;
-    Value frame = function.getArgument(1);
-    Type i64 = builder.getI64Type();
-    Value room;
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&function.getBody().front());
-      room = LLVM::AllocaOp::create(builder, loc, code.pointer(), record, code.constant(1, 64));
-    }
-    auto fieldAt = [&](size_t k) {
-      return LLVM::GEPOp::create(builder, loc, code.pointer(), record, room,
-                                 ArrayRef<LLVM::GEPArg>{0, int32_t(k)});
-    };
-    LLVM::StoreOp::create(builder, loc, hostOf(code, frame), fieldAt(0));
-    for (auto [k, value] : llvm::enumerate(launch.getCaptured()))
-      LLVM::StoreOp::create(builder, loc, target::toLLVM(code, converter, value), fieldAt(k + 2));
-    Value count = target::toLLVM(code, converter, countOf(task, builder));
-    Value own = call(code, module, "metate_grid_invocation", i64, {});
-    Value all = call(code, module, "metate_grid_invocations", i64, {});
-    if (Value most = mostInvocations(code, task)) {
-      all = LLVM::UMinOp::create(builder, loc, all, most);
-      Value isOne = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult, own, all);
-      count = LLVM::SelectOp::create(builder, loc, isOne, count, code.constant(0, 64));
-    }
-    Value worker = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), own);
-    LLVM::StoreOp::create(builder, loc, all, fieldAt(1));
-    callPart(code, makeBody(task, record), {room, own, count, worker}, frame);
-  });
 }
 
 //===-- the pass --------------------------------------------------------------===//

@@ -77,6 +77,12 @@ private:
   bool mayFail = false;
 };
 
+/// Calls a function that Support/Grid.c or the family brings; null: it gives nothing.
+mlir::Value call(Code &code, mlir::ModuleOp module, llvm::StringRef name, mlir::Type result,
+                 mlir::ValueRange operands);
+/// The host that tasks see, which is in the frame.
+mlir::Value hostOf(Code &code, mlir::Value frame);
+
 /// Replaces a function's prints by records in the launch's ring; their statements go to `prints`.
 void lowerPrints(mlir::Operation *function, mlir::Value host, std::vector<Print> &prints);
 
