@@ -201,6 +201,25 @@ def test_places_outside_stop_in_debug_mode():
     assert said[0] == said[1]
 
 
+def test_what_was_read_before_a_loop_is_from_before(device):
+    """A bit of a mask that is read between two tasks, and that the second one sets."""
+    x, out = mt.field(mt.i32), mt.field(mt.i32, shape=64)
+    cells = mt.root.bitmasked(mt.i, 64)
+    cells.place(x)
+
+    @mt.kernel
+    def run():
+        was = mt.is_active(cells, [3])
+        for i in range(64):
+            x[i] = 1
+            out[i] = mt.i32(was)
+
+    run()
+    assert not out.to_numpy().any()
+    run()
+    assert out.to_numpy().all()
+
+
 def test_reserved_slots_are_enough(device, rng):
     @mt.kernel
     def write(f: Pool, x: I1):

@@ -145,22 +145,29 @@ bool KernelMapping::isAnywhere(Operation *op) {
   return anywhere[op] = isOne;
 }
 
-/// What a segment reads for the launch behind it alone is read by each invocation, where the launch leaves it as it is.
+/// Does the segment only read how many slots of a pool were handed out, as the bound of a task over them that takes none? Then each
+/// invocation reads it. Whatever else is read may be written meanwhile.
 static bool canBeReadIn(LaunchOp launch, ArrayRef<Operation *> ops) {
   LaunchedTask task(launch);
-  bool changes = task.function
-                     .walk([](Operation *op) {
-                       return isa<TreeCallOp, func::CallOp>(op) ? WalkResult::interrupt()
-                                                                : WalkResult::advance();
-                     })
-                     .wasInterrupted();
+  if (!task.range->hasAttr(mark::cells))
+    return false;
+  bool takesSlots = task.function
+                        .walk([](Operation *op) {
+                          return isa<TreeCallOp, func::CallOp>(op) ? WalkResult::interrupt()
+                                                                   : WalkResult::advance();
+                        })
+                        .wasInterrupted();
+  auto isBound = [&](OpOperand &use) {
+    BlockArgument argument = task.function.getArgument(use.getOperandNumber());
+    return argument.hasOneUse() && argument == task.range.getUpper()[0];
+  };
   llvm::SmallPtrSet<Operation *, 8> those(ops.begin(), ops.end());
-  return !changes && llvm::all_of(ops, [&](Operation *op) {
+  return !takesSlots && llvm::all_of(ops, [&](Operation *op) {
     auto read = dyn_cast<ReadOp>(op);
     bool isRead = (read && read.getAcquire()) ||
                   (op->getNumRegions() == 0 && isMemoryEffectFree(op) && op->getNumResults());
-    return isRead && llvm::all_of(op->getUsers(), [&](Operation *user) {
-             return user == launch || those.contains(user);
+    return isRead && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+             return use.getOwner() == launch ? isBound(use) : those.contains(use.getOwner());
            });
   });
 }
