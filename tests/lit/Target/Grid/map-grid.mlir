@@ -4,6 +4,7 @@
 // RUN: metate-opt %t/loop.mlir --metate-outline-tasks --metate-map-grid | metate-opt | FileCheck %t/loop.mlir
 // RUN: metate-opt %t/between.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/between.mlir
 // RUN: metate-opt %t/mark.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/mark.mlir
+// RUN: metate-opt %t/mask.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/mask.mlir
 // RUN: metate-opt %t/changed.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/changed.mlir
 // RUN: metate-opt %t/settle.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/settle.mlir
 // RUN: metate-opt %t/fails.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/fails.mlir
@@ -96,9 +97,29 @@ metate.kernel @walk(%x: !metate.block) {
   %c200 = arith.constant 200 : index
   %mark = metate.read %x[%c200] scope 0 acquire : i32
   %n = arith.index_castui %mark : i32 to index
-  metate.range (%i) = (%c0) to (%n) {
+  metate.range (%i) = (%c0) to (%n) attributes {metate.cells} {
     %v = metate.read %x[%i] scope 0 : i32
     metate.write %v, %x[%i] scope 0 : i32
+    metate.yield
+  }
+  metate.return
+}
+
+//--- mask.mlir
+// What else is read before a loop, here a word of a mask, is what it was before: the loop may write there.
+// CHECK: entry = "asked", flags = 4 : i64, frame = 576 : i64
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "asked_1"}
+// CHECK-LABEL: llvm.func internal @asked_0_part(
+// CHECK: metate.read %{{.*}}[%{{.*}}] scope 0 acquire : i32
+// CHECK-LABEL: llvm.func @asked_2(
+// CHECK-NOT: acquire
+// CHECK: llvm.return
+metate.kernel @asked(%x: !metate.block, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1280 = arith.constant 1280 : index
+  %word = metate.read %x[%c1280] scope 0 acquire : i32
+  metate.range (%i) = (%c0) to (%n) {
+    metate.write %word, %x[%i] scope 0 : i32
     metate.yield
   }
   metate.return
@@ -122,7 +143,7 @@ metate.kernel @grow(%x: !metate.block) {
   %c200 = arith.constant 200 : index
   %mark = metate.read %x[%c200] scope 0 acquire : i32
   %n = arith.index_castui %mark : i32 to index
-  metate.range (%i) = (%c0) to (%n) {
+  metate.range (%i) = (%c0) to (%n) attributes {metate.cells} {
     %slot = metate.tree_call "claim" %x level 1(%i) at(%i) flag 0 : !tree -> i32
     metate.write %slot, %x[%i] scope 0 : i32
     metate.yield
