@@ -11,6 +11,7 @@
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
 #include "metate/Target/Common/TreeCalls.h"
+#include "metate/Target/Common/ValuesBefore.h"
 #include "metate/Target/Cpu/MapTasks.h"
 #include "metate/Transforms/PlainAtomics.h"
 
@@ -69,7 +70,7 @@ struct Partial {
 class Reductions {
 public:
   Reductions(LLVM::LLVMFuncOp body, Operation *loops, Operation *pieces)
-      : loops(loops), pieces(pieces), atStart(OpBuilder::atBlockBegin(&body.getBody().front())) {}
+      : loops(loops), before(pieces), atStart(OpBuilder::atBlockBegin(&body.getBody().front())) {}
 
   /// The atomics that add the partial results to their places.
   SmallVector<RmwOp> run() {
@@ -80,7 +81,7 @@ public:
     });
     llvm::SetVector<RmwOp> steps;
     for (RmwOp rmw : work) {
-      Value block = outside(rmw.getBlock()), place = outside(rmw.getOffset());
+      Value block = before.of(rmw.getBlock()), place = before.of(rmw.getOffset());
       if (!block || !place)
         continue;
       rmw.getBlockMutable().assign(block);
@@ -106,26 +107,6 @@ public:
   }
 
 private:
-  /// The value before the loops, its arithmetic repeated there; null where it depends on them.
-  Value outside(Value value) {
-    if (!pieces->isAncestor(value.getParentRegion()->getParentOp()))
-      return value;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
-      return {};
-    IRMapping mapping;
-    for (Value operand : op->getOperands()) {
-      Value moved = outside(operand);
-      if (!moved)
-        return {};
-      mapping.map(operand, moved);
-    }
-    Operation *copy = copies.lookup(op);
-    if (!copy)
-      copies[op] = copy = OpBuilder(pieces).clone(*op, mapping);
-    return copy->getResult(cast<OpResult>(value).getResultNumber());
-  }
-
   Partial &partialOf(RmwOp rmw, Value place) {
     for (auto &[partial, scope] : partials)
       if (partial.isOf(rmw, place))
@@ -178,9 +159,8 @@ private:
   }
 
   Operation *loops;
-  Operation *pieces; ///< around them, or they themselves
-  OpBuilder atStart; ///< where variables are declared
-  llvm::DenseMap<Operation *, Operation *> copies;
+  target::ValuesBefore before;
+  OpBuilder atStart;                                 ///< where variables are declared
   std::deque<std::pair<Partial, uint64_t>> partials; // references stay valid
   llvm::DenseMap<Value, DictionaryAttr> annotations;
 };

@@ -57,7 +57,7 @@ private:
   bool isReal; ///< machine code stands beside the PTX
 };
 
-struct CudaFamily : TargetFamily {
+struct CudaFamily : GridFamily {
   llvm::StringRef name() const override { return familyName; }
   llvm::StringRef expectedNames() const override {
     return "cuda, cuda:sm_80, cuda:sm_90, cuda:compute_80 (PTX alone)";
@@ -78,11 +78,6 @@ struct CudaFamily : TargetFamily {
   Expected<TargetPtr> targetOf(PayloadOp payload) const override {
     return parse((familyName + ":" + payload.getCpu()).str());
   }
-
-  void registerDialects(mlir::DialectRegistry &registry) const override {
-    registerGridDialects(registry);
-  }
-  void registerPasses() const override {} // those of grids, which another family registers
 };
 } // namespace
 

@@ -4,6 +4,7 @@
 // iterations are done. How invocations of a subgroup do that together is each family's (metate_grid_reduce_*).
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Target/Common/ValuesBefore.h"
 #include "metate/Target/Grid/MapGrid.h"
 
 #include "metate/Transforms/PlainAtomics.h"
@@ -47,7 +48,7 @@ static std::string functionOf(arith::AtomicRMWKind kind, Type type) {
 namespace {
 class Reductions {
 public:
-  explicit Reductions(scf::ForOp loop) : loop(loop), builder(loop) {}
+  explicit Reductions(scf::ForOp loop) : loop(loop), before(loop), builder(loop) {}
 
   void run() {
     SmallVector<RmwOp> work;
@@ -66,26 +67,6 @@ private:
     Value block, offset, variable;
   };
 
-  /// The value before the loop, its arithmetic repeated there; null where it depends on the iteration.
-  Value outside(Value value) {
-    if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
-      return value;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || !isSpeculatable(op))
-      return {};
-    IRMapping mapping;
-    for (Value operand : op->getOperands()) {
-      Value moved = outside(operand);
-      if (!moved)
-        return {};
-      mapping.map(operand, moved);
-    }
-    Operation *&copy = copies[op];
-    if (!copy)
-      copy = builder.clone(*op, mapping);
-    return copy->getResult(cast<OpResult>(value).getResultNumber());
-  }
-
   static bool isSame(Value a, Value b) {
     APInt x, y;
     return a == b ||
@@ -93,7 +74,7 @@ private:
   }
 
   void gather(RmwOp rmw) {
-    Value block = outside(rmw.getBlock()), offset = block ? outside(rmw.getOffset()) : Value();
+    Value block = before.of(rmw.getBlock()), offset = block ? before.of(rmw.getOffset()) : Value();
     if (!offset)
       return;
     auto known = llvm::find_if(partials, [&](Partial &one) {
@@ -158,8 +139,8 @@ private:
   }
 
   scf::ForOp loop;
+  target::ValuesBefore before;
   OpBuilder builder;
-  llvm::DenseMap<Operation *, Operation *> copies;
   SmallVector<Partial> partials;
 };
 } // namespace

@@ -88,6 +88,6 @@ Expected<std::string> GridTarget::makeSection(PayloadOp payload,
   return withHash(payload.getObjectFiles().front(), request.descriptorHash);
 }
 
-void grid::registerGridDialects(DialectRegistry &registry) { registerEmit(registry); }
+void GridFamily::registerDialects(DialectRegistry &registry) const { registerEmit(registry); }
 
-void grid::registerGridPasses() { registerMetateGridPasses(); }
+void GridFamily::registerPasses() const { registerMetateGridPasses(); }

@@ -39,9 +39,12 @@ protected:
   virtual int64_t group() const { return 128; }
 };
 
-/// What stages of such targets need in a context, and their passes.
-void registerGridDialects(mlir::DialectRegistry &registry);
-void registerGridPasses();
+/// A family of such targets.
+class GridFamily : public TargetFamily {
+public:
+  void registerDialects(mlir::DialectRegistry &registry) const override;
+  void registerPasses() const override;
+};
 
 } // namespace metate::grid
 

@@ -106,17 +106,13 @@ struct SimtTarget : GridTarget {
   }
 };
 
-struct SimtFamily : TargetFamily {
+struct SimtFamily : GridFamily {
   llvm::StringRef name() const override { return familyName; }
   llvm::StringRef expectedNames() const override { return familyName; }
   Expected<TargetPtr> parse(llvm::StringRef name) const override {
     return name == familyName ? std::make_shared<SimtTarget>(name) : TargetPtr();
   }
   Expected<TargetPtr> targetOf(PayloadOp) const override { return parse(familyName); }
-  void registerDialects(mlir::DialectRegistry &registry) const override {
-    registerGridDialects(registry);
-  }
-  void registerPasses() const override { registerGridPasses(); }
 };
 } // namespace
 

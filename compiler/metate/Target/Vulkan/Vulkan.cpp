@@ -96,7 +96,7 @@ private:
   bool isLavapipe;
 };
 
-struct VulkanFamily : TargetFamily {
+struct VulkanFamily : GridFamily {
   llvm::StringRef name() const override { return familyName; }
   llvm::StringRef expectedNames() const override { return "vulkan, vulkan:lavapipe"; }
 
@@ -112,11 +112,6 @@ struct VulkanFamily : TargetFamily {
   Expected<TargetPtr> targetOf(PayloadOp payload) const override {
     return parse((familyName + ":" + payload.getCpu()).str());
   }
-
-  void registerDialects(mlir::DialectRegistry &registry) const override {
-    registerGridDialects(registry);
-  }
-  void registerPasses() const override {} // those of grids, which another family registers
 };
 } // namespace
 
