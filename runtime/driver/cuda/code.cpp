@@ -41,14 +41,14 @@ metate_status loadImage(Cuda &cuda, const char *name, const void *image, Loaded 
   char log[600] = "";
   int options[] = {jitErrorLog, jitErrorLogBytes};
   void *values[] = {log, reinterpret_cast<void *>(uintptr_t(sizeof log - 1))};
-  Result result = cuda.library.moduleLoad(&loaded->module, image, 2, options, values);
+  Result result = cuda.api.moduleLoad(&loaded->module, image, 2, options, values);
   if (result == success)
     return METATE_OK;
   loaded->module = nullptr;
   if (isFatal(result) || result == outOfMemory)
     return check(cuda, result, "cuModuleLoadDataEx");
   return fail(METATE_E_UNSUPPORTED, "the driver refused the code of module '%s': %s: %s%s%s", name,
-              cuda.library.nameOf(result), cuda.library.textOf(result), *log ? ": " : "", log);
+              cuda.api.nameOf(result), cuda.api.textOf(result), *log ? ": " : "", log);
 }
 
 // The best image, and if the driver refuses it, the next one: the first refusal is told.
@@ -73,7 +73,7 @@ metate_status loadBest(Cuda &cuda, const char *name, Loaded *loaded) {
 // A function that can be launched as its task says.
 metate_status findFunction(Cuda &cuda, const char *module, const metate_grid_task &task,
                            const char *name, Loaded *loaded, void **function) {
-  const Library &library = cuda.library;
+  const Library &library = cuda.api;
   Result result = library.moduleFunction(function, loaded->module, name);
   if (result != success && !isFatal(result))
     return fail(METATE_E_CORRUPT, "the code of module '%s': it has no task '%s': %s", module, name,
@@ -134,7 +134,7 @@ void dropCode(Cuda &cuda, Loaded *loaded) {
   if (loaded->module) {
     Session session(cuda);
     if (session.status() == METATE_OK && synchronize(cuda) == METATE_OK)
-      check(cuda, cuda.library.moduleUnload(loaded->module), "cuModuleUnload");
+      check(cuda, cuda.api.moduleUnload(loaded->module), "cuModuleUnload");
   }
   const metate_allocator &allocator = cuda.allocator;
   if (loaded->functions)

@@ -31,7 +31,7 @@ struct Cuda {
   Cuda(const metate_allocator &allocator) : allocator(allocator), owned(allocator) {}
 
   metate_allocator allocator;
-  Library library;
+  Library api;
   int device = 0;
   void *context = nullptr, *stream = nullptr;
   bool ownsContext = false, ownsStream = false;
@@ -68,12 +68,12 @@ class Session {
 public:
   explicit Session(Cuda &cuda) : cuda(cuda), lock(cuda.mutex), begun(checkAlive(cuda)) {
     if (begun == METATE_OK)
-      begun = check(cuda, cuda.library.push(cuda.context), "cuCtxPushCurrent");
+      begun = check(cuda, cuda.api.push(cuda.context), "cuCtxPushCurrent");
   }
   ~Session() {
     void *popped = nullptr;
     if (begun == METATE_OK)
-      cuda.library.pop(&popped);
+      cuda.api.pop(&popped);
   }
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;

@@ -12,8 +12,8 @@ metate_status checkAlive(const Cuda &cuda) {
   Result lost = cuda.lost.load(std::memory_order_relaxed);
   if (lost == success)
     return METATE_OK;
-  return fail(METATE_E_INTERNAL, "cuda: the device is lost: %s: %s", cuda.library.nameOf(lost),
-              cuda.library.textOf(lost));
+  return fail(METATE_E_INTERNAL, "cuda: the device is lost: %s: %s", cuda.api.nameOf(lost),
+              cuda.api.textOf(lost));
 }
 
 metate_status check(Cuda &cuda, Result result, const char *function) {
@@ -24,13 +24,12 @@ metate_status check(Cuda &cuda, Result result, const char *function) {
     return checkAlive(cuda);
   }
   return fail(result == outOfMemory ? METATE_E_OUT_OF_MEMORY : METATE_E_INTERNAL,
-              "cuda: %s: %s: %s", function, cuda.library.nameOf(result),
-              cuda.library.textOf(result));
+              "cuda: %s: %s: %s", function, cuda.api.nameOf(result), cuda.api.textOf(result));
 }
 
 metate_status synchronize(Cuda &cuda) {
   cuda.uploads = 0;
-  return check(cuda, cuda.library.synchronize(cuda.stream), "cuStreamSynchronize");
+  return check(cuda, cuda.api.synchronize(cuda.stream), "cuStreamSynchronize");
 }
 
 namespace {
@@ -39,17 +38,17 @@ namespace {
 
 metate_status findDevice(Cuda &cuda, uint32_t ordinal) {
   int count = 0;
-  METATE_TRY(check(cuda, cuda.library.deviceCount(&count), "cuDeviceGetCount"));
+  METATE_TRY(check(cuda, cuda.api.deviceCount(&count), "cuDeviceGetCount"));
   if (count <= 0)
     return fail(METATE_E_UNSUPPORTED, "cuda: this machine has no GPU");
   if (ordinal >= uint32_t(count))
     return fail(METATE_E_UNSUPPORTED, "cuda: ordinal: expected less than %d, got %u", count,
                 ordinal);
-  return check(cuda, cuda.library.deviceGet(&cuda.device, int(ordinal)), "cuDeviceGet");
+  return check(cuda, cuda.api.deviceGet(&cuda.device, int(ordinal)), "cuDeviceGet");
 }
 
 metate_status takeContext(Cuda &cuda, const metate_cuda_options &options) {
-  const Library &library = cuda.library;
+  const Library &library = cuda.api;
   cuda.context = options.context;
   if (!cuda.context) {
     METATE_TRY(findDevice(cuda, options.ordinal));
@@ -63,7 +62,7 @@ metate_status takeContext(Cuda &cuda, const metate_cuda_options &options) {
 }
 
 metate_status askDevice(Cuda &cuda) {
-  const Library &library = cuda.library;
+  const Library &library = cuda.api;
   int processors = 0, threads = 0, major = 0, minor = 0;
   const struct {
     int *value, attribute;
@@ -85,7 +84,7 @@ metate_status askDevice(Cuda &cuda) {
 }
 
 metate_status takeStream(Cuda &cuda, void *stream) {
-  const Library &library = cuda.library;
+  const Library &library = cuda.api;
   Session session(cuda);
   METATE_TRY(session.status());
   cuda.stream = stream;
@@ -103,7 +102,7 @@ metate_status takeStream(Cuda &cuda, void *stream) {
 
 // Gives back what was taken; what a lost device says to it does not matter.
 void drop(Cuda &cuda) {
-  const Library &library = cuda.library;
+  const Library &library = cuda.api;
   if (cuda.context && library.push(cuda.context) == success) {
     if (cuda.stream)
       library.synchronize(cuda.stream);
@@ -126,7 +125,7 @@ void drop(Cuda &cuda) {
 }
 
 metate_status begin(Cuda &cuda, const metate_cuda_options &options) {
-  METATE_TRY(open(&cuda.library));
+  METATE_TRY(open(&cuda.api));
   METATE_TRY(takeContext(cuda, options));
   METATE_TRY(askDevice(cuda));
   return takeStream(cuda, options.stream);

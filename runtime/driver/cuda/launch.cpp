@@ -23,7 +23,7 @@ constexpr long pauseNanoseconds = 50000;
 class Launcher {
 public:
   Launcher(Cuda &cuda, const Loaded &loaded, const Launch &launch)
-      : cuda(cuda), library(cuda.library), loaded(loaded), section(loaded.payload.section()),
+      : cuda(cuda), library(cuda.api), loaded(loaded), section(loaded.payload.section()),
         kernel(section.kernels()[launch.kernel]), launch(launch),
         prints(grid::isPrinting(kernel, launch.host)),
         waits(prints || kernel.flags & METATE_GRID_MAY_FAIL) {}

@@ -22,10 +22,10 @@ metate_status take(Cuda &cuda, uint64_t bytes, uint64_t align, Origin origin, Re
   if (whole.overflowed())
     return fail(METATE_E_OUT_OF_MEMORY, "cuda: there are no %llu bytes",
                 static_cast<unsigned long long>(bytes));
-  Result result = cuda.library.allocate(&base, whole.value());
+  Result result = cuda.api.allocate(&base, whole.value());
   if (result == outOfMemory)
     return fail(METATE_E_OUT_OF_MEMORY, "cuda: the device refused %llu bytes: %s",
-                static_cast<unsigned long long>(bytes), cuda.library.nameOf(result));
+                static_cast<unsigned long long>(bytes), cuda.api.nameOf(result));
   METATE_TRY(check(cuda, result, "cuMemAlloc"));
   bool isKept;
   {
@@ -33,7 +33,7 @@ metate_status take(Cuda &cuda, uint64_t bytes, uint64_t align, Origin origin, Re
     isKept = cuda.owned.insert({base, base + whole.value()});
   }
   if (!isKept) {
-    cuda.library.release(base);
+    cuda.api.release(base);
     return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused memory for a device's range");
   }
   uint64_t address = slack ? Checked(base).alignedTo(align).value() : base;
@@ -49,7 +49,7 @@ bool isCudas(const Cuda &cuda, uint64_t address, uint64_t bytes) {
   uint64_t begin = 0, size = 0;
   int attributes[] = {contextOf, memoryTypeOf, isManaged, ordinalOf, rangeBegin, rangeBytes};
   void *values[] = {&context, &type, &managed, &ordinal, &begin, &size};
-  if (cuda.library.pointerAttributes(6, attributes, values, address) != success)
+  if (cuda.api.pointerAttributes(6, attributes, values, address) != success)
     return false;
   // Memory of pools and mapped one has no context: its device tells.
   bool isHere = context ? context == cuda.context : ordinal == cuda.device;
@@ -103,7 +103,7 @@ void release(void *self, const Region &region) {
   Session session(cuda);
   if (session.status() != METATE_OK || synchronize(cuda) != METATE_OK)
     return; // it went with the context
-  check(cuda, cuda.library.release(range.begin), "cuMemFree");
+  check(cuda, cuda.api.release(range.begin), "cuMemFree");
 }
 
 metate_status read(void *self, uint64_t address, void *to, uint64_t bytes) {
@@ -114,8 +114,7 @@ metate_status read(void *self, uint64_t address, void *to, uint64_t bytes) {
     return synchronize(cuda);
   bool isSmall = bytes <= stagingBytes;
   void *place = isSmall ? cuda.pinned->staging : to;
-  METATE_TRY(
-      check(cuda, cuda.library.toHost(place, address, bytes, cuda.stream), "cuMemcpyDtoHAsync"));
+  METATE_TRY(check(cuda, cuda.api.toHost(place, address, bytes, cuda.stream), "cuMemcpyDtoHAsync"));
   METATE_TRY(synchronize(cuda));
   if (isSmall)
     memcpy(to, place, bytes);
@@ -131,7 +130,7 @@ metate_status write(void *self, uint64_t address, const void *from, uint64_t byt
   if (bytes <= stagingBytes)
     from = memcpy(cuda.pinned->staging, from, bytes);
   METATE_TRY(
-      check(cuda, cuda.library.toDevice(address, from, bytes, cuda.stream), "cuMemcpyHtoDAsync"));
+      check(cuda, cuda.api.toDevice(address, from, bytes, cuda.stream), "cuMemcpyHtoDAsync"));
   return synchronize(cuda);
 }
 
@@ -140,8 +139,7 @@ metate_status zero(void *self, uint64_t address, uint64_t bytes) {
   Session session(cuda);
   METATE_TRY(session.status());
   if (bytes)
-    METATE_TRY(
-        check(cuda, cuda.library.fillBytes(address, 0, bytes, cuda.stream), "cuMemsetD8Async"));
+    METATE_TRY(check(cuda, cuda.api.fillBytes(address, 0, bytes, cuda.stream), "cuMemsetD8Async"));
   return synchronize(cuda);
 }
 
@@ -149,7 +147,7 @@ Room room(const void *self) {
   Cuda &cuda = of(self);
   Session session(cuda);
   size_t available = 0, total = 0;
-  if (session.status() != METATE_OK || cuda.library.memoryInfo(&available, &total) != success)
+  if (session.status() != METATE_OK || cuda.api.memoryInfo(&available, &total) != success)
     return {roomBytes, 0};
   return {available / roomPart < roomBytes ? available / roomPart : roomBytes, 0};
 }

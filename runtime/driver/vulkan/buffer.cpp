@@ -60,7 +60,7 @@ metate_status checkMemory(Vulkan &vulkan, uint64_t bytes, VkResult result, const
 }
 
 metate_status fillBuffer(Vulkan &vulkan, uint64_t bytes, Use use, Buffer *buffer) {
-  const Library &library = vulkan.library;
+  const Library &library = vulkan.api;
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
@@ -128,9 +128,9 @@ metate_status makeBuffer(Vulkan &vulkan, uint64_t bytes, Use use, Buffer *buffer
 
 void dropBuffer(Vulkan &vulkan, Buffer *buffer) {
   if (buffer->handle)
-    vulkan.library.destroyBuffer(vulkan.device, buffer->handle, nullptr);
+    vulkan.api.destroyBuffer(vulkan.device, buffer->handle, nullptr);
   if (buffer->memory)
-    vulkan.library.freeMemory(vulkan.device, buffer->memory, nullptr);
+    vulkan.api.freeMemory(vulkan.device, buffer->memory, nullptr);
   *buffer = {};
 }
 
@@ -193,7 +193,7 @@ metate_status clear(Vulkan &vulkan, const Buffer &buffer, uint64_t offset, uint6
     METATE_TRY(copyIn(vulkan, buffer, end, zeros, offset + bytes - end));
   Commands commands(vulkan);
   METATE_TRY(commands.begin());
-  vulkan.library.fillBuffer(commands.handle(), buffer.handle, begin, end - begin, 0);
+  vulkan.api.fillBuffer(commands.handle(), buffer.handle, begin, end - begin, 0);
   METATE_TRY(commands.submit());
   return synchronize(vulkan);
 }

@@ -61,8 +61,7 @@ metate_status loadImage(Vulkan &vulkan, const char *name, const metate_grid_imag
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = image.bytes;
   info.pCode = static_cast<const uint32_t *>(bytes);
-  VkResult result =
-      vulkan.library.createShaderModule(vulkan.device, &info, nullptr, &loaded->module);
+  VkResult result = vulkan.api.createShaderModule(vulkan.device, &info, nullptr, &loaded->module);
   if (result != VK_SUCCESS)
     loaded->module = VK_NULL_HANDLE;
   return check(vulkan, result, "vkCreateShaderModule");
@@ -104,7 +103,7 @@ metate_status makePipeline(Vulkan &vulkan, const char *module, const char *name,
   info.stage.pName = name;
   info.layout = vulkan.layout;
   VkResult result =
-      vulkan.library.createPipelines(vulkan.device, VK_NULL_HANDLE, 1, &info, nullptr, pipeline);
+      vulkan.api.createPipelines(vulkan.device, VK_NULL_HANDLE, 1, &info, nullptr, pipeline);
   if (result == VK_SUCCESS)
     return METATE_OK;
   *pipeline = VK_NULL_HANDLE;
@@ -161,7 +160,7 @@ metate_status openCode(Vulkan &vulkan, const Descriptor &descriptor, uint32_t va
 }
 
 void dropCode(Vulkan &vulkan, Loaded *loaded) {
-  const Library &library = vulkan.library;
+  const Library &library = vulkan.api;
   const metate_allocator &allocator = vulkan.allocator;
   {
     Session session(vulkan);

@@ -42,20 +42,19 @@ metate_status begin(Vulkan &vulkan, const metate_vulkan_options &options) {
   layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &told;
-  METATE_TRY(check(vulkan,
-                   vulkan.library.createLayout(vulkan.device, &layout, nullptr, &vulkan.layout),
+  METATE_TRY(check(vulkan, vulkan.api.createLayout(vulkan.device, &layout, nullptr, &vulkan.layout),
                    "vkCreatePipelineLayout"));
   return makeBuffer(vulkan, sizeof(Results), Use::host, &vulkan.results);
 }
 
 // Gives back what was taken; what a lost device says to it does not matter.
 void drop(Vulkan &vulkan) {
-  if (vulkan.device && vulkan.library.destroyPipeline) { // the last of the functions
+  if (vulkan.device && vulkan.api.destroyPipeline) { // the last of the functions
     closeQueue(vulkan);
     for (Buffer *buffer : {&vulkan.results, &vulkan.staging, &vulkan.frame, &vulkan.ring})
       dropBuffer(vulkan, buffer);
     if (vulkan.layout)
-      vulkan.library.destroyLayout(vulkan.device, vulkan.layout, nullptr);
+      vulkan.api.destroyLayout(vulkan.device, vulkan.layout, nullptr);
     forgetAll(vulkan);
   }
   closeMachine(vulkan);

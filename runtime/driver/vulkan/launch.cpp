@@ -20,7 +20,7 @@ constexpr uint64_t slotsStep = 4096;
 class Launcher {
 public:
   Launcher(Vulkan &vulkan, const Loaded &loaded, const Launch &launch)
-      : vulkan(vulkan), library(vulkan.library), loaded(loaded), section(loaded.payload.section()),
+      : vulkan(vulkan), library(vulkan.api), loaded(loaded), section(loaded.payload.section()),
         kernel(section.kernels()[launch.kernel]), launch(launch),
         prints(grid::isPrinting(kernel, launch.host)),
         waits(prints || kernel.flags & METATE_GRID_MAY_FAIL), commands(vulkan) {}

@@ -119,9 +119,9 @@ private:
 bool hasExtension(const Vulkan &vulkan, VkPhysicalDevice physical, const char *name) {
   uint32_t count = 0;
   Records<VkExtensionProperties> found(vulkan.allocator);
-  if (vulkan.library.deviceExtensions(physical, nullptr, &count, nullptr) != VK_SUCCESS ||
+  if (vulkan.api.deviceExtensions(physical, nullptr, &count, nullptr) != VK_SUCCESS ||
       !found.allocate(count) ||
-      vulkan.library.deviceExtensions(physical, nullptr, &count, found.data) < VK_SUCCESS)
+      vulkan.api.deviceExtensions(physical, nullptr, &count, found.data) < VK_SUCCESS)
     return false;
   for (uint32_t i = 0; i < count && i < found.count; ++i)
     if (!strcmp(found.data[i].extensionName, name))
@@ -134,7 +134,7 @@ bool hasExtension(const Vulkan &vulkan, VkPhysicalDevice physical, const char *n
 VkPhysicalDeviceProperties propertiesOf(const Vulkan &vulkan, VkPhysicalDevice physical) {
   VkPhysicalDeviceProperties2 properties{};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  vulkan.library.properties(physical, &properties);
+  vulkan.api.properties(physical, &properties);
   return properties.properties;
 }
 
@@ -143,7 +143,7 @@ const char *problemOf(const Vulkan &vulkan, VkPhysicalDevice physical) {
   if (propertiesOf(vulkan, physical).apiVersion < oldestVersion)
     return "Vulkan 1.2";
   Features features(false);
-  vulkan.library.features(physical, &features.base);
+  vulkan.api.features(physical, &features.base);
   return features.missing();
 }
 
@@ -167,7 +167,7 @@ uint32_t rankOf(const Vulkan &vulkan, VkPhysicalDevice physical) {
 metate_status findPhysical(Vulkan &vulkan, uint32_t ordinal) {
   VkPhysicalDevice found[mostDevices];
   uint32_t count = mostDevices;
-  VkResult result = vulkan.library.physicalDevices(vulkan.instance, &count, found);
+  VkResult result = vulkan.api.physicalDevices(vulkan.instance, &count, found);
   if (result < VK_SUCCESS && result != VK_ERROR_INITIALIZATION_FAILED)
     return check(vulkan, result, "vkEnumeratePhysicalDevices");
   if (result < VK_SUCCESS || count == 0)
@@ -213,10 +213,10 @@ metate_status askPhysical(Vulkan &vulkan) {
   VkPhysicalDeviceProperties2 all{};
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
   all.pNext = &of11;
-  vulkan.library.properties(vulkan.physical, &all);
+  vulkan.api.properties(vulkan.physical, &all);
   const VkPhysicalDeviceProperties &properties = all.properties;
   const VkPhysicalDeviceLimits &limits = properties.limits;
-  vulkan.library.memoryProperties(vulkan.physical, &vulkan.memory);
+  vulkan.api.memoryProperties(vulkan.physical, &vulkan.memory);
   uint32_t group = limits.maxComputeWorkGroupSize[0];
   if (limits.maxComputeWorkGroupInvocations < group)
     group = limits.maxComputeWorkGroupInvocations;
@@ -233,11 +233,11 @@ metate_status askPhysical(Vulkan &vulkan) {
 
 metate_status findFamily(Vulkan &vulkan) {
   uint32_t count = 0;
-  vulkan.library.queueFamilies(vulkan.physical, &count, nullptr);
+  vulkan.api.queueFamilies(vulkan.physical, &count, nullptr);
   Records<VkQueueFamilyProperties> families(vulkan.allocator);
   if (!families.allocate(count))
     return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused memory for %u queues", count);
-  vulkan.library.queueFamilies(vulkan.physical, &count, families.data);
+  vulkan.api.queueFamilies(vulkan.physical, &count, families.data);
   for (vulkan.family = 0; vulkan.family < families.count; ++vulkan.family)
     if (families.data[vulkan.family].queueFlags & VK_QUEUE_COMPUTE_BIT)
       return METATE_OK;
@@ -249,7 +249,7 @@ metate_status createDevice(Vulkan &vulkan) {
   const char *extension = VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME;
   bool hasAtomicFloat = hasExtension(vulkan, vulkan.physical, extension);
   Features features(hasAtomicFloat);
-  vulkan.library.features(vulkan.physical, &features.base);
+  vulkan.api.features(vulkan.physical, &features.base);
   features.keepOwn();
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{};
@@ -264,14 +264,14 @@ metate_status createDevice(Vulkan &vulkan) {
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = hasAtomicFloat;
   info.ppEnabledExtensionNames = &extension;
-  VkResult result = vulkan.library.createDevice(vulkan.physical, &info, nullptr, &vulkan.device);
+  VkResult result = vulkan.api.createDevice(vulkan.physical, &info, nullptr, &vulkan.device);
   if (result != VK_SUCCESS)
     vulkan.device = nullptr;
   METATE_TRY(check(vulkan, result, "vkCreateDevice"));
   vulkan.ownsDevice = true;
   vulkan.features = features.optional();
-  METATE_TRY(findFunctions(&vulkan.library, vulkan.device));
-  vulkan.library.deviceQueue(vulkan.device, vulkan.family, 0, &vulkan.queue);
+  METATE_TRY(findFunctions(&vulkan.api, vulkan.device));
+  vulkan.api.deviceQueue(vulkan.device, vulkan.family, 0, &vulkan.queue);
   return METATE_OK;
 }
 
@@ -280,38 +280,38 @@ metate_status takeApplications(Vulkan &vulkan, const metate_vulkan_options &opti
     return fail(METATE_E_NULL, "vulkan: with a device, expected its instance, physical_device and "
                                "queue as well, got NULL");
   vulkan.instance = handleOf<VkInstance>(options.instance);
-  METATE_TRY(findFunctions(&vulkan.library, vulkan.instance));
+  METATE_TRY(findFunctions(&vulkan.api, vulkan.instance));
   vulkan.physical = handleOf<VkPhysicalDevice>(options.physical_device);
   METATE_TRY(askPhysical(vulkan));
   vulkan.device = handleOf<VkDevice>(options.device);
   vulkan.queue = handleOf<VkQueue>(options.queue);
   vulkan.family = options.queue_family;
   vulkan.features = options.features;
-  return findFunctions(&vulkan.library, vulkan.device);
+  return findFunctions(&vulkan.api, vulkan.device);
 }
 
 } // namespace
 
 metate_status openMachine(Vulkan &vulkan, const metate_vulkan_options &options) {
-  vulkan.library.instanceFunction =
+  vulkan.api.instanceFunction =
       reinterpret_cast<PFN_vkGetInstanceProcAddr>(options.get_instance_proc_addr);
-  if (!vulkan.library.instanceFunction)
-    METATE_TRY(open(&vulkan.library));
+  if (!vulkan.api.instanceFunction)
+    METATE_TRY(open(&vulkan.api));
   if (options.device)
     return takeApplications(vulkan, options);
-  METATE_TRY(createInstance(vulkan.library, &vulkan.instance));
+  METATE_TRY(createInstance(vulkan.api, &vulkan.instance));
   vulkan.ownsInstance = true;
-  METATE_TRY(findFunctions(&vulkan.library, vulkan.instance));
+  METATE_TRY(findFunctions(&vulkan.api, vulkan.instance));
   METATE_TRY(findPhysical(vulkan, options.ordinal));
   METATE_TRY(askPhysical(vulkan));
   return createDevice(vulkan);
 }
 
 void closeMachine(Vulkan &vulkan) {
-  if (vulkan.ownsDevice && vulkan.library.destroyDevice)
-    vulkan.library.destroyDevice(vulkan.device, nullptr);
-  if (vulkan.ownsInstance && vulkan.library.destroyInstance)
-    vulkan.library.destroyInstance(vulkan.instance, nullptr);
+  if (vulkan.ownsDevice && vulkan.api.destroyDevice)
+    vulkan.api.destroyDevice(vulkan.device, nullptr);
+  if (vulkan.ownsInstance && vulkan.api.destroyInstance)
+    vulkan.api.destroyInstance(vulkan.instance, nullptr);
 }
 
 } // namespace metate::vulkan

@@ -182,9 +182,9 @@ metate_status remember(Vulkan &vulkan, VkBuffer buffer, uint64_t bytes, uint64_t
   VkBufferDeviceAddressInfo asked{};
   asked.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
   asked.buffer = buffer;
-  uint64_t found = vulkan.library.bufferAddress(vulkan.device, &asked);
+  uint64_t found = vulkan.api.bufferAddress(vulkan.device, &asked);
   VkMemoryRequirements needs;
-  vulkan.library.bufferRequirements(vulkan.device, buffer, &needs);
+  vulkan.api.bufferRequirements(vulkan.device, buffer, &needs);
   if (!found || !bytes || bytes > needs.size)
     return fail(METATE_E_INVALID_ARGUMENT,
                 "vulkan: bytes: expected at most %llu, which the buffer has, and one at least, got "

@@ -4,7 +4,7 @@
 namespace metate::vulkan {
 
 metate_status openQueue(Vulkan &vulkan) {
-  const Library &library = vulkan.library;
+  const Library &library = vulkan.api;
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
@@ -35,18 +35,18 @@ void closeQueue(Vulkan &vulkan) {
     synchronize(vulkan);
   for (Flight &flight : vulkan.flights) {
     if (flight.fence)
-      vulkan.library.destroyFence(vulkan.device, flight.fence, nullptr);
+      vulkan.api.destroyFence(vulkan.device, flight.fence, nullptr);
     dropBuffer(vulkan, &flight.slots);
   }
   if (vulkan.pool)
-    vulkan.library.destroyPool(vulkan.device, vulkan.pool, nullptr);
+    vulkan.api.destroyPool(vulkan.device, vulkan.pool, nullptr);
 }
 
 metate_status synchronize(Vulkan &vulkan) {
   if (!vulkan.last)
     return METATE_OK;
   METATE_TRY(check(
-      vulkan, vulkan.library.waitFences(vulkan.device, 1, &vulkan.last->fence, VK_TRUE, UINT64_MAX),
+      vulkan, vulkan.api.waitFences(vulkan.device, 1, &vulkan.last->fence, VK_TRUE, UINT64_MAX),
       "vkWaitForFences"));
   for (Flight &flight : vulkan.flights)
     flight.isFlying = false;
@@ -56,11 +56,11 @@ metate_status synchronize(Vulkan &vulkan) {
 
 Commands::~Commands() {
   if (isOpen)
-    vulkan.library.resetCommands(own->commands, 0);
+    vulkan.api.resetCommands(own->commands, 0);
 }
 
 metate_status Commands::begin() {
-  const Library &library = vulkan.library;
+  const Library &library = vulkan.api;
   Flight &next = vulkan.flights[vulkan.nextFlight];
   if (next.isFlying)
     METATE_TRY(check(vulkan, library.waitFences(vulkan.device, 1, &next.fence, VK_TRUE, UINT64_MAX),
@@ -87,17 +87,17 @@ void Commands::order() {
                           VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
   const VkPipelineStageFlags stages =
       VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-  vulkan.library.barrier(own->commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+  vulkan.api.barrier(own->commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
 void Commands::copy(const Buffer &from, uint64_t fromOffset, const Buffer &to, uint64_t toOffset,
                     uint64_t bytes) {
   VkBufferCopy region{fromOffset, toOffset, bytes};
-  vulkan.library.copyBuffer(own->commands, from.handle, to.handle, 1, &region);
+  vulkan.api.copyBuffer(own->commands, from.handle, to.handle, 1, &region);
 }
 
 metate_status Commands::submit() {
-  const Library &library = vulkan.library;
+  const Library &library = vulkan.api;
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -119,7 +119,7 @@ metate_status Commands::submit() {
 }
 
 VkResult Commands::wait(uint64_t nanoseconds) {
-  return vulkan.library.waitFences(vulkan.device, 1, &own->fence, VK_TRUE, nanoseconds);
+  return vulkan.api.waitFences(vulkan.device, 1, &own->fence, VK_TRUE, nanoseconds);
 }
 
 } // namespace metate::vulkan

@@ -53,7 +53,7 @@ struct Vulkan {
   Vulkan(const metate_allocator &allocator) : allocator(allocator), pieces(allocator) {}
 
   metate_allocator allocator;
-  Library library;
+  Library api;
   VkInstance instance = nullptr;
   VkPhysicalDevice physical = nullptr;
   VkDevice device = nullptr;
