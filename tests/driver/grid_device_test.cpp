@@ -307,6 +307,35 @@ TEST_P(Grid, treesLiveThere) {
   EXPECT_OK(metate_type_close(type));
 }
 
+// More runs than go into one submission.
+TEST_P(Grid, graphsRunKernels) {
+  for (int64_t turns : {0, 1, 3, 700}) {
+    auto x = make(numbers(100));
+    auto out = make(std::vector<int64_t>{-1});
+    ASSERT_OK(launch("relay", Arguments().add(x).add(uint64_t(turns), METATE_I64).add(out)));
+    const int32_t last = int32_t(turns) * 10 - 9;
+    EXPECT_EQ(read(out)[0], turns ? int64_t(last) * 100 : -1);
+    EXPECT_EQ(read(x), turns ? std::vector<int32_t>(100, last) : numbers(100));
+  }
+}
+
+TEST_P(Grid, graphsAreInterrupted) {
+  auto x = make(numbers(100));
+  auto out = make(std::vector<int64_t>{-1});
+  uint32_t stop = 0;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    __atomic_store_n(&stop, 1u, __ATOMIC_RELAXED);
+  });
+  auto arguments = Arguments().add(x).add(uint64_t(1) << 60, METATE_I64).add(out);
+  EXPECT_FAILS(METATE_E_INTERRUPTED, launch("relay", arguments, &stop), "interrupted");
+  other.join();
+  // Between two runs, and the device goes on.
+  EXPECT_EQ(read(out)[0], int64_t(read(x)[0]) * 100);
+  ASSERT_OK(launch("relay", Arguments().add(x).add(2, METATE_I64).add(out)));
+  EXPECT_EQ(read(out)[0], 1100);
+}
+
 TEST_P(Grid, damagedPayloadsAreRefused) {
   Bytes head = descriptor(gridModuleSpec(arch, level));
   Bytes sound = gridPayload(spec(), head);
@@ -352,8 +381,8 @@ TEST_P(Grid, imagesOfOthersAreRefused) {
   EXPECT_FAILS(METATE_E_UNSUPPORTED,
                metate_module_open_bytes(device, file.data(), file.size(), 0, &opened),
                "another architecture");
-  metate_entry entries[10] = {};
+  metate_entry entries[11] = {};
   EXPECT_FAILS(METATE_E_UNSUPPORTED,
-               metate_module_open_static(device, head.data(), head.size(), entries, 10, &opened),
+               metate_module_open_static(device, head.data(), head.size(), entries, 11, &opened),
                "functions of the host");
 }

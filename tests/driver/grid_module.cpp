@@ -8,7 +8,7 @@ namespace metate::test {
 
 metate_grid_step constant(int64_t value) { return {METATE_GRID_CONSTANT, 0, value}; }
 metate_grid_step slot(uint32_t number) { return {METATE_GRID_SLOT, 0, number}; }
-metate_grid_step apply(uint32_t operation) { return {operation, 0, 0}; }
+metate_grid_step apply(uint32_t operation, int64_t value) { return {operation, 0, value}; }
 
 Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
   std::vector<metate_grid_kernel> kernels;
@@ -17,11 +17,21 @@ Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
   std::vector<metate_grid_print> prints;
   std::vector<metate_grid_part> parts;
   std::vector<metate_grid_image> images;
+  std::vector<metate_grid_node> nodes;
+  std::vector<metate_grid_operand> operands;
   std::vector<uint32_t *> names;
   std::vector<std::string> texts;
   for (const GridKernelSpec &kernel : spec.kernels) {
     kernels.push_back({uint32_t(tasks.size()), uint32_t(kernel.tasks.size()), kernel.frameBytes,
-                       kernel.flags, kernel.slots, 0});
+                       kernel.flags, kernel.slots, uint32_t(nodes.size()),
+                       uint32_t(kernel.nodes.size()), 0});
+    for (const NodeSpec &node : kernel.nodes) {
+      nodes.push_back({node.kernel, uint32_t(operands.size()), node.body, 0});
+      for (const auto &operand : node.operands) {
+        operands.push_back({uint32_t(steps.size()), uint32_t(operand.size())});
+        steps.insert(steps.end(), operand.begin(), operand.end());
+      }
+    }
     for (const TaskSpec &task : kernel.tasks) {
       tasks.push_back({0, task.group, uint32_t(steps.size()), uint32_t(task.steps.size()),
                        task.most, task.shared});
@@ -52,6 +62,8 @@ Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
   head.prints = reserve(prints, prints.size());
   head.parts = reserve(parts, parts.size());
   head.images = reserve(images, spec.images.size());
+  head.nodes = reserve(nodes, nodes.size());
+  head.operands = reserve(operands, operands.size());
   for (size_t i = 0; i < images.size(); ++i) {
     const ImageSpec &image = spec.images[i];
     images[i] = {image.format, image.level,
@@ -82,6 +94,8 @@ Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
   store(head.prints, prints);
   store(head.parts, parts);
   store(head.images, images);
+  store(head.nodes, nodes);
+  store(head.operands, operands);
   return out;
 }
 
@@ -113,6 +127,9 @@ ModuleSpec gridModuleSpec(uint32_t arch, uint32_t level) {
       {"stop", {scalar("word", METATE_U64)}},
       {"crash", {}},
       {"look", {array("out", METATE_U64, write)}},
+      {"relay",
+       {array("x", METATE_I32, read | write), scalar("turns", METATE_I64),
+        array("out", METATE_I64, write)}},
   };
   spec.texts = {{"grid.py", 7, 3, "x must not be negative"}};
   spec.variants = {{arch, level, METATE_FORMAT_GRID, "any", ""}};
@@ -133,6 +150,20 @@ GridSpec gridSpec(std::vector<ImageSpec> images) {
       {METATE_GRID_MAY_FAIL, 1, {{"stop", 1}, {"stop_ask", 1}}},
       {0, 0, {{"crash", 1}}},
       {0, 3, {{"look", 64, extent}}},
+      // for i in range(turns): for j in range(2): fill(x, 10 * i + j), total(x, out)
+      {METATE_GRID_FRAME, 7, {}, METATE_GRID_VALUES + 64},
+      {0, 4, {{"fill", 64, extent}}},
+  };
+  const metate_grid_step turn = {METATE_GRID_TURN, 0, 0}, inner = {METATE_GRID_TURN, 0, 1};
+  spec.kernels[GRID_RELAY].nodes = {
+      {METATE_NONE, {{slot(3)}}, 3},
+      {METATE_NONE, {{constant(2)}}, 2},
+      {GRID_INNER,
+       {{slot(0)},
+        {slot(1)},
+        {slot(2)},
+        {turn, constant(10), apply(METATE_GRID_MUL), inner, apply(METATE_GRID_ADD)}}},
+      {GRID_TOTAL, {{slot(0)}, {slot(1)}, {slot(2)}, {slot(4)}, {slot(5)}, {slot(6)}}},
   };
   spec.prints = {{{METATE_PRINT_TEXT, "x["},
                   {METATE_PRINT_I64},

@@ -15,11 +15,18 @@ struct TaskSpec {
   uint32_t shared = 0;
 };
 
+struct NodeSpec {
+  uint32_t kernel; // METATE_NONE: a loop
+  std::vector<std::vector<metate_grid_step>> operands;
+  uint32_t body = 0;
+};
+
 struct GridKernelSpec {
   uint32_t flags = 0;
   uint32_t slots = 0;
   std::vector<TaskSpec> tasks = {};
   uint32_t frameBytes = METATE_GRID_VALUES;
+  std::vector<NodeSpec> nodes = {};
 };
 
 struct PartSpec {
@@ -42,7 +49,7 @@ struct GridSpec {
 
 metate_grid_step constant(int64_t value);
 metate_grid_step slot(uint32_t number);
-metate_grid_step apply(uint32_t operation);
+metate_grid_step apply(uint32_t operation, int64_t value = 0);
 
 // The payload that belongs to a descriptor.
 Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor);
@@ -58,7 +65,9 @@ enum {
   GRID_COUNT,
   GRID_STOP,
   GRID_CRASH,
-  GRID_LOOK
+  GRID_LOOK,
+  GRID_RELAY,
+  GRID_INNER // of the graph: no host sees it
 };
 ModuleSpec gridModuleSpec(uint32_t arch, uint32_t level);
 GridSpec gridSpec(std::vector<ImageSpec> images);

@@ -2,9 +2,11 @@
 #include "fixture.h"
 #include "grid_module.h"
 
+#include "driver/grid/expression.h"
 #include "driver/grid/frame.h"
 #include "driver/grid/prints.h"
 #include "driver/grid/ranges.h"
+#include "driver/grid/runs.h"
 #include "driver/grid/shape.h"
 
 #include <random>
@@ -67,7 +69,7 @@ TEST(GridSection, whatIsWrongIsSaid) {
   expect("another descriptor", [](W &w) { ++w.grid().descriptor_hash[1]; });
   expect("another size", [](W &w) { ++w.grid().bytes; });
   expect("reserved", [](W &w) { w.grid().reserved = 1; });
-  expect("number of kernels", [](W &w) { --w.grid().kernels.count; });
+  expect("fewer kernels", [](W &w) { w.grid().kernels.count -= 2; });
   expect("a table", [](W &w) { w.grid().tasks.count = 1u << 31; });
   expect("a table", [](W &w) { w.grid().parts.offset += 4; });
   expect("a table", [](W &w) { w.grid().images.offset = 0; });
@@ -82,7 +84,7 @@ TEST(GridSection, whatIsWrongIsSaid) {
   expect("workgroup", [](W &w) { w.task(0).group = 0; });
   expect("workgroup", [](W &w) { w.task(0).group = ~0u; });
   expect("expression is outside", [](W &w) { w.task(0).first_step = ~0u; });
-  expect("unknown step", [](W &w) { w.step(0).operation = 11; });
+  expect("unknown step", [](W &w) { w.step(0).operation = 19; });
   expect("unknown step", [](W &w) { w.step(0).reserved = 1; });
   expect("takes more", [](W &w) { w.step(0).operation = METATE_GRID_ADD; });
   expect("a slot", [](W &w) { w.step(0).value = 4; });
@@ -100,7 +102,28 @@ TEST(GridSection, whatIsWrongIsSaid) {
   expect("misaligned", [](W &w) { w.image(0).offset += 8; });
   expect("does not end", [](W &w) { --w.image(0).bytes; });
   expect("words", [](W &w) { w.image(0).format = METATE_GRID_SPIRV; });
-  for (size_t bytes : {0, 8, 87}) {
+  expect("keeps no bits", [](W &w) { w.step(0) = {METATE_GRID_SIGN_EXTEND, 0, 64}; });
+  expect("of the frame", [](W &w) { w.step(0) = {METATE_GRID_FRAME_AT, 0, METATE_GRID_VALUES}; });
+  expect("not around it", [](W &w) { w.step(0) = {METATE_GRID_TURN, 0, 0}; });
+  const auto node = [](W &w, size_t i) -> metate_grid_node & {
+    return w.at<metate_grid_node>(w.grid().nodes, i);
+  };
+  expect("tasks and nodes", [](W &w) { w.kernel(GRID_RELAY).task_count = 1; });
+  expect("tasks and nodes", [](W &w) { w.kernel(GRID_RELAY).first_node = 1; });
+  expect("not there", [=](W &w) { node(w, 2).kernel = GRID_INNER + 1; });
+  expect("runs a graph", [=](W &w) { node(w, 2).kernel = GRID_RELAY; });
+  expect("has a body", [=](W &w) { node(w, 2).node_count = 1; });
+  expect("reserved", [=](W &w) { node(w, 1).reserved = 1; });
+  expect("its body", [=](W &w) { node(w, 0).node_count = 0; });
+  expect("its body", [=](W &w) { node(w, 0).node_count = 4; });
+  expect("its body", [=](W &w) { node(w, 1).node_count = 3; });
+  expect("its operands", [=](W &w) { node(w, 3).first_operand = ~0u; });
+  expect("needs more", [](W &w) { w.kernel(GRID_RELAY).flags = 0; });
+  expect("needs more", [](W &w) { w.kernel(GRID_RELAY).frame_bytes = METATE_GRID_VALUES; });
+  expect("too many slots", [](W &w) { w.kernel(GRID_INNER).slot_count = 513; });
+  expect("not around it", [](W &w) { w.kernel(GRID_RELAY) = {0, 0, 576, 4, 7, 1, 3, 0}; });
+  expect("is empty", [](W &w) { w.at<metate_grid_operand>(w.grid().operands, 0).step_count = 0; });
+  for (size_t bytes : {0, 8, 103}) {
     Written written;
     written.payload.resize(bytes);
     EXPECT_FAILS(METATE_E_CORRUPT, written.verify(), "shorter");
@@ -147,6 +170,12 @@ TEST(GridSection, damagedBytesAreHarmless) {
           EXPECT_GT(strlen(section.name(task)), 0u);
           grid::shapeOf(section, task, slots.data(), {4096, 640});
         }
+      for (uint32_t k = 0; k < section.header().kernels.count; ++k) {
+        grid::Runs runs(section, section.kernels()[k], slots.data(), 0, nullptr);
+        grid::Run run;
+        for (int i = 0; i < 10 && runs.next(&run); ++i)
+          EXPECT_LE(run.kernel->frame_bytes, section.kernels()[k].frame_bytes);
+      }
     }
   EXPECT_GT(accepted, 0u);
   // So are those that end early.
@@ -172,7 +201,19 @@ TEST(GridShape, expressionsAreEvaluated) {
   };
   EXPECT_EQ(value({constant(5)}), 5);
   EXPECT_EQ(value({slot(1)}), -7);
-  EXPECT_EQ(value({{METATE_GRID_SLOT_I32, 0, 0}}), int32_t(0x80000001));
+  EXPECT_EQ(value({slot(0), apply(METATE_GRID_SIGN_EXTEND, 32)}), int32_t(0x80000001));
+  EXPECT_EQ(value({slot(0), apply(METATE_GRID_ZERO_EXTEND, 32)}), int64_t(0x80000001));
+  EXPECT_EQ(value({slot(0), apply(METATE_GRID_SIGN_EXTEND, 1)}), -1);
+  EXPECT_EQ(value({slot(1), apply(METATE_GRID_ZERO_EXTEND, 63)}), most - 6);
+  EXPECT_EQ(both(12, 10, METATE_GRID_AND), 8);
+  EXPECT_EQ(both(12, 10, METATE_GRID_OR), 14);
+  EXPECT_EQ(both(12, 10, METATE_GRID_XOR), 6);
+  EXPECT_EQ(both(-1, 63, METATE_GRID_SHIFT_LEFT), least);
+  EXPECT_EQ(both(-1, 1, METATE_GRID_SHIFT_RIGHT), most);
+  for (int64_t far : {int64_t(64), int64_t(-1)}) {
+    EXPECT_EQ(both(-1, far, METATE_GRID_SHIFT_LEFT), 0);
+    EXPECT_EQ(both(-1, far, METATE_GRID_SHIFT_RIGHT), 0);
+  }
   EXPECT_EQ(both(most, 1, METATE_GRID_ADD), least);
   EXPECT_EQ(both(least, 1, METATE_GRID_SUB), most);
   EXPECT_EQ(both(most, 2, METATE_GRID_MUL), -2);
@@ -191,6 +232,62 @@ TEST(GridShape, expressionsAreEvaluated) {
   EXPECT_EQ(
       value({constant(10), constant(3), apply(METATE_GRID_SUB), slot(1), apply(METATE_GRID_MUL)}),
       -49);
+}
+
+namespace {
+// The runs of a kernel as texts: its number, and what is in its slot 3.
+std::vector<std::string> runsOf(const Written &written, uint32_t kernel, const metate_slot *slots,
+                                const uint32_t *interrupt = nullptr) {
+  grid::Section section(written.payload.data());
+  grid::Runs runs(section, section.kernels()[kernel], slots, 0, interrupt);
+  std::vector<std::string> found;
+  for (grid::Run run; runs.next(&run);)
+    found.push_back(std::to_string(run.kernel - section.kernels()) + ":" +
+                    std::to_string(run.slots[3].i));
+  EXPECT_EQ(runs.wereInterrupted(), interrupt && *interrupt);
+  return found;
+}
+} // namespace
+
+TEST(GridRuns, graphsGoRound) {
+  Written written;
+  metate_slot slots[8] = {};
+  slots[3].i = 3;
+  slots[4].i = 44;
+  const std::string fill = std::to_string(GRID_INNER) + ":",
+                    total = std::to_string(GRID_TOTAL) + ":44";
+  std::vector<std::string> expected;
+  for (const char *value : {"0", "1", "10", "11", "20", "21"})
+    expected.insert(expected.end(), {fill + value, total});
+  EXPECT_EQ(runsOf(written, GRID_RELAY, slots), expected);
+  const uint32_t stop = 1;
+  expected.resize(2);
+  EXPECT_EQ(runsOf(written, GRID_RELAY, slots, &stop), expected);
+  slots[3].i = -1;
+  EXPECT_EQ(runsOf(written, GRID_RELAY, slots), std::vector<std::string>());
+  // Another kernel is one run, with its own slots.
+  EXPECT_EQ(runsOf(written, GRID_FILL, slots),
+            std::vector<std::string>{std::to_string(GRID_FILL) + ":-1"});
+}
+
+TEST(GridRuns, loopsHaveADepth) {
+  for (uint32_t depth : {uint32_t(METATE_GRID_MAX_LOOPS), METATE_GRID_MAX_LOOPS + 1u}) {
+    Written written;
+    auto &nodes = written.spec.kernels[GRID_RELAY].nodes;
+    const NodeSpec run = nodes.back();
+    nodes.clear();
+    for (uint32_t i = 0; i < depth; ++i)
+      nodes.push_back({METATE_NONE, {{constant(i == 5 || i == 11 ? 3 : 1)}}, depth - i});
+    nodes.push_back(run);
+    written.payload = gridPayload(written.spec, written.head);
+    if (depth > METATE_GRID_MAX_LOOPS) {
+      EXPECT_FAILS(METATE_E_CORRUPT, written.verify(), "too many loops");
+      continue;
+    }
+    ASSERT_OK(written.verify());
+    metate_slot slots[8] = {};
+    EXPECT_EQ(runsOf(written, GRID_RELAY, slots).size(), 9u);
+  }
 }
 
 TEST(GridShape, workgroupsAreBounded) {

@@ -39,7 +39,8 @@ typedef struct metate_grid {
   uint64_t descriptor_hash[2]; /* must equal the descriptor's `signature_hash` */
   uint32_t bytes;              /* of the section */
   uint32_t reserved;
-  metate_table kernels;     /* metate_grid_kernel, in the order of the descriptor's */
+  metate_table
+      kernels; /* metate_grid_kernel, in the order of the descriptor's; behind them those that graphs run */
   metate_table tasks;       /* metate_grid_task */
   metate_table expressions; /* metate_grid_step */
   metate_table prints;      /* metate_grid_print: statements */
@@ -47,9 +48,11 @@ typedef struct metate_grid {
   metate_table
       images; /* metate_grid_image: the same functions, a driver takes the one that it likes best */
   metate_table
-      constants; /* bytes that functions of a SPIR-V image read, 16-byte aligned; else empty */
+      constants;      /* bytes that functions of a SPIR-V image read, 16-byte aligned; else empty */
+  metate_table nodes; /* metate_grid_node: of graphs */
+  metate_table operands; /* metate_grid_operand: of nodes */
 } metate_grid;
-METATE_STATIC_ASSERT(sizeof(metate_grid) == 88, "metate_grid has no padding");
+METATE_STATIC_ASSERT(sizeof(metate_grid) == 104, "metate_grid has no padding");
 
 enum {
   METATE_GRID_MAY_FAIL =
@@ -58,14 +61,36 @@ enum {
   METATE_GRID_FRAME = 4u   /* tasks leave values for later ones in the frame */
 };
 
+/* A kernel has tasks, or nodes: then it is a graph, whose frame its kernels share, and whose flags say what one of them may do. */
 typedef struct metate_grid_kernel {
   uint32_t first_task;
   uint32_t task_count;
   uint32_t frame_bytes; /* at least METATE_GRID_VALUES, a multiple of 64 */
   uint32_t flags;       /* METATE_GRID_* */
   uint32_t slot_count;  /* as the descriptor says */
+  uint32_t first_node;
+  uint32_t node_count;
   uint32_t reserved;
 } metate_grid_kernel;
+
+/* A node of a graph: a run of a kernel, or a loop around the nodes behind it. */
+typedef struct metate_grid_node {
+  uint32_t kernel; /* that runs, not a graph; METATE_NONE: a loop */
+  uint32_t
+      first_operand; /* a run: one for each of the kernel's slots; a loop: one, how many turns it makes */
+  uint32_t node_count; /* a loop: of its body; a run: 0 */
+  uint32_t reserved;
+} metate_grid_node;
+enum {
+  METATE_GRID_MAX_LOOPS = 16, /* around a node */
+  METATE_GRID_MAX_SLOTS = 512 /* of a kernel that a graph runs */
+};
+
+/* A number of 64 bits that a driver computes. */
+typedef struct metate_grid_operand {
+  uint32_t first_step; /* into `expressions` */
+  uint32_t step_count; /* at least 1 */
+} metate_grid_operand;
 
 typedef struct metate_grid_task {
   uint32_t name;             /* string: the function */
@@ -76,19 +101,28 @@ typedef struct metate_grid_task {
   uint32_t shared_bytes;     /* of a workgroup's memory that is asked for at launch */
 } metate_grid_task;
 
-/* A step of an expression in postfix order over 64-bit integers, of the launch's slots. Arithmetic wraps around; a quotient by zero
- * is 0. What is left at the end is the number of iterations; a negative one is none. */
+/* A step of an expression in postfix order over 64-bit integers, of the launch's slots; in a graph: of the graph's. Arithmetic wraps
+ * around; a quotient by zero is 0. What is left at the end is the number of iterations, of which a negative one is none; or an operand. */
 typedef enum metate_grid_operation {
   METATE_GRID_CONSTANT = 1, /* pushes `value` */
   METATE_GRID_SLOT = 2,     /* pushes slot `value`, 64 bits */
-  METATE_GRID_SLOT_I32 = 3, /* its lowest 32 bits, sign-extended */
-  METATE_GRID_ADD = 4,
-  METATE_GRID_SUB = 5,
-  METATE_GRID_MUL = 6,
-  METATE_GRID_MIN = 7, /* signed */
-  METATE_GRID_MAX = 8,
-  METATE_GRID_DIV = 9,      /* signed, towards zero */
-  METATE_GRID_CEIL_DIV = 10 /* signed, upwards */
+  METATE_GRID_TURN =
+      3, /* of an operand: pushes the turn, from 0, of the loop inside of `value` others */
+  METATE_GRID_FRAME_AT = 4,    /* of an operand: pushes the address `value` bytes into the frame */
+  METATE_GRID_SIGN_EXTEND = 5, /* of one number: keeps its lowest `value` bits, 1 to 63 */
+  METATE_GRID_ZERO_EXTEND = 6,
+  METATE_GRID_ADD = 7,
+  METATE_GRID_SUB = 8,
+  METATE_GRID_MUL = 9,
+  METATE_GRID_MIN = 10, /* signed */
+  METATE_GRID_MAX = 11,
+  METATE_GRID_DIV = 12,      /* signed, towards zero */
+  METATE_GRID_CEIL_DIV = 13, /* signed, upwards */
+  METATE_GRID_AND = 14,
+  METATE_GRID_OR = 15,
+  METATE_GRID_XOR = 16,
+  METATE_GRID_SHIFT_LEFT = 17, /* by 64 bits and more: 0 */
+  METATE_GRID_SHIFT_RIGHT = 18 /* of an unsigned number; likewise */
 } metate_grid_operation;
 typedef struct metate_grid_step {
   uint32_t operation;

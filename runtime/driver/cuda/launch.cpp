@@ -3,6 +3,7 @@
 #include "driver/cuda/code.h"
 
 #include "driver/grid/prints.h"
+#include "driver/grid/runs.h"
 #include "driver/grid/shape.h"
 
 #include <cstddef>
@@ -15,6 +16,8 @@ namespace {
 
 // How often as many invocations as run at once a task gets at most.
 constexpr uint32_t rounds = 4;
+// Of a graph that its host may stop, in the stream.
+constexpr uint32_t mostRuns = 512;
 // While the host's word is watched: questions without a pause, then one each so often.
 constexpr uint32_t busyQueries = 256;
 constexpr long pauseNanoseconds = 50000;
@@ -32,9 +35,15 @@ public:
     uint32_t pools = loaded.payload.poolCount(launch.kernel);
     if (kernel.flags || pools)
       METATE_TRY(prepareFrame(pools));
-    for (uint32_t i = 0; i < kernel.task_count; ++i)
-      METATE_TRY(launchTask(kernel.first_task + i));
-    return waits ? finish(out) : int32_t(METATE_OK);
+    grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
+    uint32_t queued = 0;
+    for (grid::Run run; runs.next(&run);) {
+      for (uint32_t i = 0; i < run.kernel->task_count; ++i)
+        METATE_TRY(launchTask(run, run.kernel->first_task + i));
+      if (++queued % mostRuns == 0 && launch.host && launch.host->interrupt)
+        METATE_TRY(synchronize(cuda));
+    }
+    return grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
   }
 
 private:
@@ -45,6 +54,8 @@ private:
   const metate_grid_kernel &kernel;
   const Launch &launch;
   const bool prints, waits;
+
+  uint64_t frame() const { return cuda.frame + grid::frameOffset; }
 
   // ---- before
 
@@ -117,13 +128,13 @@ private:
 
   // ---- the tasks
 
-  metate_status launchTask(uint32_t index) {
+  metate_status launchTask(const grid::Run &run, uint32_t index) {
     static constexpr uint64_t noSlots = 0;
     const metate_grid_task &task = section.tasks()[index];
     grid::Shape shape =
-        grid::shapeOf(section, task, launch.slots, {rounds * cuda.residents, cuda.residents});
-    uint64_t frame = cuda.frame + grid::frameOffset;
-    const void *slots = kernel.slot_count ? static_cast<const void *>(launch.slots) : &noSlots;
+        grid::shapeOf(section, task, run.slots, {rounds * cuda.residents, cuda.residents});
+    uint64_t frame = this->frame();
+    const void *slots = run.kernel->slot_count ? static_cast<const void *>(run.slots) : &noSlots;
     void *parameters[] = {const_cast<void *>(slots), &frame};
     Result result = library.launch(loaded.functions[index], shape.groups, 1, 1, shape.group, 1, 1,
                                    task.shared_bytes, cuda.stream, parameters, nullptr);

@@ -41,7 +41,15 @@ uint64_t writeHead(Head *head, const Places &places, void *const *pools, uint32_
 // A launch's status, of the frame that it left; what a task recorded goes to the host's record.
 int32_t outcomeOf(const metate_grid_frame &frame, const metate_host *host);
 
+// Of a launch whose runs ended early, unless one of them failed.
+inline int32_t outcomeOf(int32_t status, bool wasInterrupted) {
+  return status == METATE_OK && wasInterrupted ? int32_t(METATE_E_INTERRUPTED) : status;
+}
+
 // Does the host want the launch to stop?
+inline const uint32_t *interruptOf(const metate_host *host) {
+  return host ? host->interrupt : nullptr;
+}
 inline bool isInterrupted(const metate_host *host) {
   return host && host->interrupt && __atomic_load_n(host->interrupt, __ATOMIC_RELAXED);
 }

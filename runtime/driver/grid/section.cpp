@@ -2,6 +2,7 @@
 // cannot be switched off. Whatever the bytes are, the work is bounded.
 #include "driver/grid/section.h"
 
+#include "driver/grid/expression.h"
 #include "support/checked.h"
 
 namespace metate::grid {
@@ -70,8 +71,8 @@ private:
       return corrupt("its head says another size");
     if (head.reserved)
       return corrupt("a reserved field is not zero");
-    if (head.kernels.count != whose.kernels.count)
-      return corrupt("it has another number of kernels");
+    if (head.kernels.count < whose.kernels.count)
+      return corrupt("it has fewer kernels than the descriptor");
     return METATE_OK;
   }
 
@@ -86,6 +87,8 @@ private:
                   {head.prints, sizeof(metate_grid_print), 8},
                   {head.parts, sizeof(metate_grid_part), 8},
                   {head.images, sizeof(metate_grid_image), 8},
+                  {head.nodes, sizeof(metate_grid_node), 8},
+                  {head.operands, sizeof(metate_grid_operand), 8},
                   {head.constants, 1, 16}};
     for (const auto &[table, record, align] : tables)
       if (table.count && (table.offset % align || table.offset < sizeof(metate_grid) ||
@@ -117,43 +120,121 @@ private:
     const uint32_t flags = METATE_GRID_MAY_FAIL | METATE_GRID_PRINTS | METATE_GRID_FRAME;
     if ((kernel.flags & ~flags) || kernel.reserved)
       return corrupt("kernel", index, "unknown flags, or a reserved field is not zero");
-    if (kernel.slot_count != descriptor.kernels()[index].slot_count)
+    if (index < descriptor.header().kernels.count &&
+        kernel.slot_count != descriptor.kernels()[index].slot_count)
       return corrupt("kernel", index, "it has another number of slots than the descriptor says");
     if (kernel.frame_bytes < METATE_GRID_VALUES || kernel.frame_bytes % 64)
       return corrupt("kernel", index, "its frame is too small or no multiple of 64 bytes");
+    if (kernel.node_count)
+      return checkGraph(index);
     if (!inRange(kernel.first_task, kernel.task_count, section.header().tasks.count))
       return corrupt("kernel", index, "its tasks are outside of the table");
     METATE_TRY(look(kernel.task_count));
     for (uint32_t i = 0; i < kernel.task_count; ++i) {
       const metate_grid_task &task = section.tasks()[kernel.first_task + i];
       METATE_TRY(look(task.step_count));
-      if (const char *problem = expressionProblem(task, kernel.slot_count))
+      const char *problem = task.step_count ? expressionProblem(task.first_step, task.step_count, {kernel.slot_count})
+                                            : nullptr;
+      if (problem)
         return corrupt("task", kernel.first_task + i, problem);
     }
     return METATE_OK;
   }
 
-  // What is wrong with the expression, or NULL.
-  const char *expressionProblem(const metate_grid_task &task, uint32_t slotCount) const {
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < task.step_count; ++i) {
-      const metate_grid_step &step = section.steps()[task.first_step + i];
-      if (step.operation < METATE_GRID_CONSTANT || step.operation > METATE_GRID_CEIL_DIV ||
-          step.reserved)
-        return "its expression has an unknown step";
-      if (step.operation > METATE_GRID_SLOT_I32) {
-        if (depth < 2)
-          return "its expression takes more than there is";
+  // Loops lie in one another: `ends` are those of the ones around a node.
+  metate_status checkGraph(uint32_t index) {
+    const metate_grid_kernel &graph = section.kernels()[index];
+    if (graph.task_count ||
+        !inRange(graph.first_node, graph.node_count, section.header().nodes.count))
+      return corrupt("kernel", index,
+                     "it has tasks and nodes, or its nodes are outside of the table");
+    METATE_TRY(look(graph.node_count));
+    uint32_t ends[METATE_GRID_MAX_LOOPS], depth = 0;
+    const uint32_t end = graph.first_node + graph.node_count;
+    for (uint32_t i = graph.first_node; i < end; ++i) {
+      while (depth && ends[depth - 1] == i)
         --depth;
+      const metate_grid_node &node = section.nodes()[i];
+      if (node.reserved)
+        return corrupt("node", i, "a reserved field is not zero");
+      if (node.kernel != METATE_NONE) {
+        METATE_TRY(checkRun(graph, i, depth));
         continue;
       }
-      bool isSlot = step.operation != METATE_GRID_CONSTANT;
-      if (isSlot && (step.value < 0 || step.value >= slotCount))
+      if (depth == METATE_GRID_MAX_LOOPS)
+        return corrupt("node", i, "too many loops are around it");
+      const uint32_t rest = (depth ? ends[depth - 1] : end) - (i + 1);
+      if (!node.node_count || node.node_count > rest)
+        return corrupt("node", i, "its body is empty, or ends behind what is around it");
+      METATE_TRY(checkOperands(graph, i, 1, depth));
+      ends[depth++] = i + 1 + node.node_count;
+    }
+    return METATE_OK;
+  }
+
+  metate_status checkRun(const metate_grid_kernel &graph, uint32_t index, uint32_t depth) {
+    const metate_grid_node &node = section.nodes()[index];
+    if (node.kernel >= section.header().kernels.count)
+      return corrupt("node", index, "it runs a kernel that is not there");
+    const metate_grid_kernel &inner = section.kernels()[node.kernel];
+    if (inner.node_count || node.node_count)
+      return corrupt("node", index, "it runs a graph, or has a body");
+    if (inner.frame_bytes > graph.frame_bytes || (inner.flags & ~graph.flags))
+      return corrupt("node", index, "its kernel needs more than the graph");
+    if (inner.slot_count > METATE_GRID_MAX_SLOTS)
+      return corrupt("node", index, "its kernel has too many slots");
+    return checkOperands(graph, index, inner.slot_count, depth);
+  }
+
+  metate_status checkOperands(const metate_grid_kernel &graph, uint32_t index, uint32_t count,
+                              uint32_t depth) {
+    const uint32_t first = section.nodes()[index].first_operand;
+    if (!inRange(first, count, section.header().operands.count))
+      return corrupt("node", index, "its operands are outside of the table");
+    METATE_TRY(look(count));
+    for (uint32_t i = 0; i < count; ++i) {
+      const metate_grid_operand &operand = section.operands()[first + i];
+      if (!operand.step_count ||
+          !inRange(operand.first_step, operand.step_count, section.header().expressions.count))
+        return corrupt("operand", first + i, "its expression is empty or outside of the table");
+      METATE_TRY(look(operand.step_count));
+      if (const char *problem = expressionProblem(
+              operand.first_step, operand.step_count,
+              {graph.slot_count, depth, graph.flags & METATE_GRID_FRAME ? graph.frame_bytes : 0}))
+        return corrupt("operand", first + i, problem);
+    }
+    return METATE_OK;
+  }
+
+  // What an expression may read: slots, turns of so many loops, addresses in a frame.
+  struct Readable {
+    uint32_t slots, loops = 0, frameBytes = 0;
+  };
+  // What is wrong with the expression, or NULL.
+  const char *expressionProblem(uint32_t first, uint32_t count, Readable readable) const {
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      const metate_grid_step &step = section.steps()[first + i];
+      const StepKind kind = kindOf(step.operation);
+      if (kind == StepKind::unknown || step.reserved)
+        return "its expression has an unknown step";
+      if (kind == StepKind::slot && (step.value < 0 || step.value >= readable.slots))
         return "its expression reads a slot that the kernel does not have";
-      if (++depth > METATE_GRID_MAX_DEPTH)
+      if (kind == StepKind::turn && (step.value < 0 || step.value >= readable.loops))
+        return "its expression reads a loop that is not around it";
+      if (kind == StepKind::frame &&
+          (step.value < METATE_GRID_VALUES || step.value >= readable.frameBytes))
+        return "its expression gives an address outside of the frame";
+      if (kind == StepKind::unary && (step.value < 1 || step.value > 63))
+        return "its expression keeps no bits, or all";
+      const uint32_t takes = kind == StepKind::binary ? 2 : kind == StepKind::unary;
+      if (depth < takes)
+        return "its expression takes more than there is";
+      depth += 1 - takes;
+      if (depth > METATE_GRID_MAX_DEPTH)
         return "its expression needs too deep a stack";
     }
-    return task.step_count && depth != 1 ? "its expression leaves more than one value" : nullptr;
+    return depth != 1 ? "its expression leaves more than one value" : nullptr;
   }
 
   metate_status checkPart(uint32_t index) const {

@@ -24,6 +24,8 @@ public:
   const metate_grid_print *prints() const { return table<metate_grid_print>(head->prints); }
   const metate_grid_part *parts() const { return table<metate_grid_part>(head->parts); }
   const metate_grid_image *images() const { return table<metate_grid_image>(head->images); }
+  const metate_grid_node *nodes() const { return table<metate_grid_node>(head->nodes); }
+  const metate_grid_operand *operands() const { return table<metate_grid_operand>(head->operands); }
   const char *name(const metate_grid_task &task) const { return text(task.name); }
 
 private:

@@ -1,60 +1,9 @@
-// Expressions of iterations, and workgroups for them. Expressions were verified: no step is looked at twice.
+// Workgroups for iterations.
 #include "driver/grid/shape.h"
 
+#include "driver/grid/expression.h"
+
 namespace metate::grid {
-
-namespace {
-
-int64_t divide(int64_t a, int64_t b, bool upwards) {
-  if (b == 0)
-    return 0;
-  if (b == -1) // the least number has no opposite: it wraps around
-    return int64_t(0 - uint64_t(a));
-  int64_t quotient = a / b;
-  return quotient + (upwards && a % b && (a < 0) == (b < 0));
-}
-
-int64_t apply(uint32_t operation, int64_t a, int64_t b) {
-  switch (operation) {
-  case METATE_GRID_ADD:
-    return int64_t(uint64_t(a) + uint64_t(b));
-  case METATE_GRID_SUB:
-    return int64_t(uint64_t(a) - uint64_t(b));
-  case METATE_GRID_MUL:
-    return int64_t(uint64_t(a) * uint64_t(b));
-  case METATE_GRID_MIN:
-    return a < b ? a : b;
-  case METATE_GRID_MAX:
-    return a > b ? a : b;
-  default:
-    return divide(a, b, operation == METATE_GRID_CEIL_DIV);
-  }
-}
-
-} // namespace
-
-int64_t evaluate(const metate_grid_step *steps, uint32_t count, const metate_slot *slots) {
-  int64_t stack[METATE_GRID_MAX_DEPTH] = {};
-  uint32_t depth = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    const metate_grid_step &step = steps[i];
-    switch (step.operation) {
-    case METATE_GRID_CONSTANT:
-      stack[depth++] = step.value;
-      break;
-    case METATE_GRID_SLOT:
-      stack[depth++] = slots[step.value].i;
-      break;
-    case METATE_GRID_SLOT_I32:
-      stack[depth++] = int32_t(slots[step.value].u);
-      break;
-    default:
-      --depth;
-      stack[depth - 1] = apply(step.operation, stack[depth - 1], stack[depth]);
-    }
-  }
-  return stack[0];
-}
 
 Shape shapeOf(const Section &section, const metate_grid_task &task, const metate_slot *slots,
               Bounds bounds) {

@@ -6,9 +6,6 @@
 
 namespace metate::grid {
 
-// What an expression gives for these slots; 0 of an empty one.
-int64_t evaluate(const metate_grid_step *steps, uint32_t count, const metate_slot *slots);
-
 struct Shape {
   uint32_t groups, group;
   uint64_t invocations() const { return uint64_t(groups) * group; }

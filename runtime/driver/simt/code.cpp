@@ -3,6 +3,7 @@
 
 #include "driver/grid/frame.h"
 #include "driver/grid/prints.h"
+#include "driver/grid/runs.h"
 #include "driver/grid/shape.h"
 
 #include <cstring>
@@ -112,33 +113,38 @@ private:
 };
 
 // The invocations first, first + step, ...
-void runSome(Function function, const Launch &launch, void *frame, uint64_t first, uint64_t step,
-             uint64_t invocations) {
+void runSome(Function function, const metate_slot *slots, void *frame, uint64_t first,
+             uint64_t step, uint64_t invocations) {
   for (uint64_t i = first; i < invocations; i += step)
-    function(launch.slots, frame, i, invocations);
+    function(slots, frame, i, invocations);
 }
 
-void runTask(uint32_t threads, Function function, const Launch &launch, void *frame,
+void runTask(uint32_t threads, Function function, const metate_slot *slots, void *frame,
              uint64_t invocations) {
   if (threads > invocations)
     threads = uint32_t(invocations);
   std::thread others[mostThreads];
   for (uint32_t i = 1; i < threads; ++i)
-    others[i] = std::thread(runSome, function, std::cref(launch), frame, i, threads, invocations);
-  runSome(function, launch, frame, 0, threads, invocations);
+    others[i] = std::thread(runSome, function, slots, frame, i, threads, invocations);
+  runSome(function, slots, frame, 0, threads, invocations);
   for (uint32_t i = 1; i < threads; ++i)
     others[i].join();
 }
 
-void runTasks(Simt &simt, const Loaded &loaded, const Launch &launch, void *frame) {
+// Did the host stop a graph between two of its kernels?
+bool runTasks(Simt &simt, const Loaded &loaded, const Launch &launch, void *frame) {
   const grid::Section &section = loaded.payload.section();
-  const metate_grid_kernel &kernel = section.kernels()[launch.kernel];
   uint32_t threads = simt.threads < mostThreads ? simt.threads : mostThreads;
   Unlocked unlocked(simt);
-  for (uint32_t i = kernel.first_task; i < kernel.first_task + kernel.task_count; ++i) {
-    grid::Shape shape = grid::shapeOf(section, section.tasks()[i], launch.slots, bounds);
-    runTask(threads, loaded.functions[i], launch, frame, shape.invocations());
-  }
+  grid::Runs runs(section, section.kernels()[launch.kernel], launch.slots,
+                  uint64_t(reinterpret_cast<uintptr_t>(frame)), grid::interruptOf(launch.host));
+  for (grid::Run run; runs.next(&run);)
+    for (uint32_t i = 0; i < run.kernel->task_count; ++i) {
+      uint32_t task = run.kernel->first_task + i;
+      grid::Shape shape = grid::shapeOf(section, section.tasks()[task], run.slots, bounds);
+      runTask(threads, loaded.functions[task], run.slots, frame, shape.invocations());
+    }
+  return runs.wereInterrupted();
 }
 
 } // namespace
@@ -186,7 +192,7 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
   if (kernel.flags || pools)
     grid::writeHead(memory.as<grid::Head>(), places, launch.pools, pools);
   auto *frame = memory.as<metate_grid_frame>(grid::frameOffset);
-  runTasks(simt, loaded, launch, frame);
+  bool wasInterrupted = runTasks(simt, loaded, launch, frame);
   if (isPrinting) {
     grid::Prints prints(simt.allocator);
     METATE_TRY(prints.allocate(ring.as<metate_grid_ring>()->taken));
@@ -194,7 +200,9 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
       memcpy(prints.data(), ring.as<metate_grid_ring>()->data, prints.bytes());
     prints.deliver(loaded.payload, *launch.host);
   }
-  return kernel.flags & METATE_GRID_MAY_FAIL ? grid::outcomeOf(*frame, launch.host) : METATE_OK;
+  int32_t status =
+      kernel.flags & METATE_GRID_MAY_FAIL ? grid::outcomeOf(*frame, launch.host) : METATE_OK;
+  return grid::outcomeOf(status, wasInterrupted);
 }
 
 } // namespace metate::simt

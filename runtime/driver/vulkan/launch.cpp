@@ -1,8 +1,9 @@
-// Launches. Each is one command buffer: what the frame begins with, the tasks one behind the other, what the host wants to know. Of a
-// kernel that neither fails nor prints it returns when that is in the queue.
+// Launches. Each is one command buffer, of a graph with many runs several: what the frame begins with, the tasks one behind the other,
+// what the host wants to know. Of a kernel that neither fails nor prints it returns when that is in the queue.
 #include "driver/vulkan/code.h"
 
 #include "driver/grid/prints.h"
+#include "driver/grid/runs.h"
 
 #include <cstddef>
 #include <cstring>
@@ -15,6 +16,9 @@ namespace {
 constexpr uint32_t busyWaits = 64;
 constexpr uint64_t pauseNanoseconds = 50000;
 constexpr uint64_t slotsStep = 4096;
+// Of a graph, in a command buffer: bytes of slots, and runs.
+constexpr uint64_t graphSlotsBytes = 64 << 10;
+constexpr uint32_t mostRuns = 256;
 
 // One launch, within a session.
 class Launcher {
@@ -32,16 +36,20 @@ public:
       METATE_TRY(growFrame());
     if (prints)
       METATE_TRY(makeRing());
-    METATE_TRY(commands.begin());
-    METATE_TRY(writeSlots());
+    METATE_TRY(begin());
     if (hasFrame)
       writeFrame(pools);
-    for (uint32_t i = 0; i < kernel.task_count; ++i)
-      dispatch(kernel.first_task + i, i != 0 || hasFrame);
+    isBehind = hasFrame;
+    grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
+    for (grid::Run run; runs.next(&run);) {
+      METATE_TRY(writeSlots(run));
+      for (uint32_t i = 0; i < run.kernel->task_count; ++i)
+        dispatch(run, run.kernel->first_task + i);
+    }
     if (waits)
       askResults();
     METATE_TRY(commands.submit());
-    return waits ? finish(out) : int32_t(METATE_OK);
+    return grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
   }
 
 private:
@@ -53,8 +61,26 @@ private:
   const Launch &launch;
   const bool prints, waits;
   Commands commands;
+  uint64_t slotsUsed = 0; // bytes of the command buffer's
+  uint32_t runCount = 0;  // in the command buffer
+  Flight *partBefore = nullptr;
+  bool isBehind = false; // does something stand in it that the next task has to see?
+
+  uint64_t frame() const { return vulkan.frame.address + grid::frameOffset; }
 
   // ---- before
+
+  metate_status begin() {
+    METATE_TRY(commands.begin());
+    slotsUsed = runCount = 0;
+    isBehind = false;
+    Buffer &slots = commands.flight().slots;
+    uint64_t bytes = kernel.node_count ? graphSlotsBytes : kernel.slot_count * sizeof(metate_slot);
+    if (bytes <= slots.bytes && slots.handle)
+      return METATE_OK;
+    dropBuffer(vulkan, &slots);
+    return makeBuffer(vulkan, (bytes / slotsStep + 1) * slotsStep, Use::slots, &slots);
+  }
 
   metate_status growFrame() {
     uint64_t bytes = grid::launchBytes(kernel);
@@ -72,18 +98,29 @@ private:
     return makeBuffer(vulkan, grid::ringBytes, Use::kernels, &vulkan.ring);
   }
 
+  // Two parts of a graph are in the queue at most, so that its host can stop it.
+  metate_status submitPart() {
+    METATE_TRY(commands.submit());
+    Flight *before = partBefore;
+    partBefore = &commands.flight();
+    if (before && before->isFlying)
+      METATE_TRY(check(vulkan,
+                       library.waitFences(vulkan.device, 1, &before->fence, VK_TRUE, UINT64_MAX),
+                       "vkWaitForFences"));
+    return begin();
+  }
+
   // To memory that stays as it is until the launch has ended.
-  metate_status writeSlots() {
-    Buffer &slots = commands.flight().slots;
-    uint64_t bytes = kernel.slot_count * sizeof(metate_slot);
-    if (bytes > slots.bytes || !slots.handle) {
-      dropBuffer(vulkan, &slots);
-      METATE_TRY(makeBuffer(vulkan, (bytes / slotsStep + 1) * slotsStep, Use::slots, &slots));
-    }
+  metate_status writeSlots(const grid::Run &run) {
+    uint64_t bytes = run.kernel->slot_count * sizeof(metate_slot);
+    if (runCount == mostRuns || slotsUsed + bytes > commands.flight().slots.bytes)
+      METATE_TRY(submitPart());
+    const Buffer &slots = commands.flight().slots;
     if (bytes)
-      memcpy(slots.mapped, launch.slots, bytes);
-    const Addresses told{slots.address, vulkan.frame.address + grid::frameOffset,
-                         loaded.constants.address};
+      memcpy(slots.mapped + slotsUsed, run.slots, bytes);
+    const Addresses told{slots.address + slotsUsed, frame(), loaded.constants.address};
+    slotsUsed += bytes;
+    ++runCount;
     library.pushConstants(commands.handle(), vulkan.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                           sizeof told, &told);
     return METATE_OK;
@@ -118,11 +155,12 @@ private:
 
   // ---- the tasks
 
-  void dispatch(uint32_t index, bool isBehind) {
-    grid::Shape shape = grid::shapeOf(section, section.tasks()[index], launch.slots, vulkan.bounds);
+  void dispatch(const grid::Run &run, uint32_t index) {
+    grid::Shape shape = grid::shapeOf(section, section.tasks()[index], run.slots, vulkan.bounds);
     uint32_t groups = shape.groups < vulkan.limits.groups ? shape.groups : vulkan.limits.groups;
     if (isBehind)
       commands.order();
+    isBehind = true;
     library.bindPipeline(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE,
                          loaded.pipelines[index]);
     library.dispatch(commands.handle(), groups, 1, 1);

@@ -12,6 +12,7 @@
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Functions.h"
+#include "metate/Target/Grid/Graphs.h"
 #include "metate/Target/Grid/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,6 +22,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace metate {
 #define GEN_PASS_DEF_MAPGRID
@@ -72,8 +74,6 @@ static bool mayStop(Operation *scope) {
 
 LogicalResult KernelMapping::refuseWhatHasNoMeaning() {
   auto result = kernel.walk([&](Operation *op) {
-    if (isa<RunOp>(op))
-      return op->emitError("graphs do not run on this target yet"), WalkResult::interrupt();
     auto pool = dyn_cast<PoolOp>(op);
     if (pool && pool.getKind() == PoolKind::Worker)
       return op->emitError(
@@ -105,28 +105,35 @@ void KernelMapping::findSlots() {
   made.slots = slot;
 }
 
-void KernelMapping::findFlags() {
-  mayFail = mayStop(kernel);
-  bool prints = false;
-  auto look = [&](Operation *scope) {
-    scope->walk([&](Operation *op) {
-      prints |= isa<PrintOp>(op);
-      auto called = dyn_cast<func::CallOp>(op);
-      mayFail |=
-          called && !called.getResultTypes().empty() && called.getResult(0).getType().isInteger(32);
-    });
+bool KernelMapping::mayFailIn(KernelOp kernel) {
+  auto mayStopIn = [](Operation *scope) {
+    return mayStop(scope) ||
+           scope
+               ->walk([](func::CallOp call) {
+                 bool givesStatus =
+                     call.getNumResults() && call.getResult(0).getType().isInteger(32);
+                 return givesStatus ? WalkResult::interrupt() : WalkResult::advance();
+               })
+               .wasInterrupted();
   };
-  look(kernel);
-  for (LaunchOp launch : kernel.getBody().getOps<LaunchOp>()) {
-    LaunchedTask task(launch);
-    mayFail |= mayStop(task.function);
-    look(task.function);
-  }
+  return mayStopIn(kernel) ||
+         llvm::any_of(kernel.getBody().getOps<LaunchOp>(),
+                      [&](LaunchOp launch) { return mayStopIn(LaunchedTask(launch).function); });
+}
+
+static bool prints(Operation *scope) {
+  return scope->walk([](PrintOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+void KernelMapping::findFlags() {
+  bool hasPrints = prints(kernel);
   for (auto function : kernel->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
     if (!function->hasAttr(mark::task))
-      prints |= function.walk([](PrintOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  made.flags =
-      (mayFail ? uint32_t(METATE_GRID_MAY_FAIL) : 0) | (prints ? uint32_t(METATE_GRID_PRINTS) : 0);
+      hasPrints |= prints(function);
+  for (LaunchOp launch : kernel.getBody().getOps<LaunchOp>())
+    hasPrints |= prints(LaunchedTask(launch).function);
+  made.flags = (mayFail ? uint32_t(METATE_GRID_MAY_FAIL) : 0) |
+               (hasPrints ? uint32_t(METATE_GRID_PRINTS) : 0);
 }
 
 bool KernelMapping::isAnywhere(Value value) {
@@ -172,11 +179,39 @@ static bool canBeReadIn(LaunchOp launch, ArrayRef<Operation *> ops) {
   });
 }
 
-LogicalResult KernelMapping::run() {
+LogicalResult KernelMapping::run(bool failsSomewhere, Table &table) {
   if (failed(refuseWhatHasNoMeaning()))
     return failure();
   made.entry = kernel.getSymName().str();
+  mayFail = failsSomewhere;
   findSlots();
+  if (failed(isGraph(kernel) ? makeNodes(table) : makeTasks()))
+    return failure();
+  kernel.erase();
+  table.kernels.push_back(std::move(made));
+  return success();
+}
+
+LogicalResult KernelMapping::makeNodes(Table &table) {
+  std::vector<Kernel> segments;
+  auto makeSegmentOf = [&](ArrayRef<Operation *> ops) {
+    Kernel graph = std::exchange(made, Kernel());
+    made.entry = graph.entry + "." + std::to_string(segments.size());
+    made.slots = graph.slots;
+    made.flags = mayFail ? uint32_t(METATE_GRID_MAY_FAIL) : 0;
+    makeSegment(ops);
+    return std::exchange(made, std::move(graph));
+  };
+  if (failed(mapGraph(kernel, {slots, table, makeSegmentOf}, made, segments)))
+    return failure();
+  if (!places.empty())
+    return kernel.emitError(
+        "a graph on this target leaves no values to what stands behind its kernels");
+  llvm::move(segments, std::back_inserter(table.kernels));
+  return success();
+}
+
+LogicalResult KernelMapping::makeTasks() {
   dissolveSerialTasks();
   findFlags();
   SmallVector<SmallVector<Operation *>> segments(1);
@@ -219,7 +254,6 @@ LogicalResult KernelMapping::run() {
     launch.erase();
     function.erase();
   }
-  kernel.erase();
   return success();
 }
 
@@ -441,6 +475,21 @@ static LogicalResult refuseRecursion(ModuleOp module) {
   return success();
 }
 
+/// Names of kernels whose tasks ask the launch's status: they may fail, or another kernel of their graph may.
+static llvm::StringSet<> kernelsThatFail(ModuleOp module) {
+  llvm::StringSet<> failing;
+  for (auto kernel : module.getOps<KernelOp>())
+    if (grid::KernelMapping::mayFailIn(kernel))
+      failing.insert(kernel.getSymName());
+  for (auto graph : module.getOps<KernelOp>()) {
+    SmallVector<StringRef> all = {graph.getSymName()};
+    graph.walk([&](RunOp run) { all.push_back(run.getKernel()); });
+    if (llvm::any_of(all, [&](StringRef one) { return failing.contains(one); }))
+      failing.insert_range(all);
+  }
+  return failing;
+}
+
 namespace {
 struct MapGrid : metate::impl::MapGridBase<MapGrid> {
   using MapGridBase::MapGridBase;
@@ -453,12 +502,12 @@ struct MapGrid : metate::impl::MapGridBase<MapGrid> {
       return signalPassFailure();
     Table table;
     unsigned number = 0;
+    llvm::StringSet<> failing = kernelsThatFail(module);
     for (KernelOp kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
       grid::KernelMapping mapping(kernel, converter, group, number);
-      if (failed(mapping.run()))
+      if (failed(mapping.run(failing.contains(kernel.getSymName()), table)))
         return signalPassFailure();
       number = mapping.nextNumber();
-      table.kernels.push_back(std::move(mapping.made));
     }
     auto print = [&](Operation *function, Value host) {
       grid::lowerPrints(function, host, table.prints);

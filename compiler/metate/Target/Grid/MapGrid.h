@@ -23,9 +23,10 @@ public:
                 unsigned firstNumber)
       : kernel(kernel), converter(converter), group(group), number(firstNumber) {}
 
-  /// On failure an error was said.
-  mlir::LogicalResult run();
-  Kernel made;
+  /// May a task end the launch?
+  static bool mayFailIn(KernelOp kernel);
+  /// Adds the kernel to the table. `mayFail`: this one, or another one of the graph that runs it. On failure an error was said.
+  mlir::LogicalResult run(bool mayFail, Table &table);
   unsigned nextNumber() const { return number; }
 
 private:
@@ -35,6 +36,8 @@ private:
   void dissolveSerialTasks();
   void findSlots();
   void findFlags();
+  mlir::LogicalResult makeTasks();
+  mlir::LogicalResult makeNodes(Table &table);
   /// Does what the operation gives follow from the arguments and what a launch does not change?
   bool isAnywhere(mlir::Value value);
   bool isAnywhere(mlir::Operation *op);
@@ -61,11 +64,11 @@ private:
   void storeFrameValues();
 
   std::vector<Step> iterationsOf(const LaunchedTask &task);
-  bool addSteps(mlir::Value value, std::vector<Step> &steps);
   mlir::Value countOf(const LaunchedTask &task, mlir::OpBuilder &builder);
   /// At most as many invocations as each tree that may be activated has slack slots; null: no bound.
   mlir::Value mostInvocations(Code &code, const LaunchedTask &task);
 
+  Kernel made;
   KernelOp kernel;
   KernelTypeConverter &converter;
   int64_t group;

@@ -2,6 +2,7 @@
 #include "metate/Target/Grid/Table.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
@@ -15,27 +16,52 @@ static constexpr llvm::StringLiteral kernelsName = "metate_grid.kernels",
 
 //===-- attributes ------------------------------------------------------------===//
 
-static Attribute toAttribute(Builder &builder, const Task &task) {
+static Attribute toAttribute(Builder &builder, ArrayRef<Step> expression) {
   SmallVector<int64_t> steps;
-  for (const Step &step : task.iterations)
+  for (const Step &step : expression)
     steps.append({int64_t(step.operation), step.value});
+  return builder.getDenseI64ArrayAttr(steps);
+}
+
+static std::vector<Step> readSteps(Attribute attribute) {
+  std::vector<Step> expression;
+  ArrayRef<int64_t> steps = cast<DenseI64ArrayAttr>(attribute).asArrayRef();
+  for (; !steps.empty(); steps = steps.drop_front(2))
+    expression.push_back({metate_grid_operation(steps[0]), steps[1]});
+  return expression;
+}
+
+static Attribute toAttribute(Builder &builder, const Node &node) {
+  SmallVector<Attribute> operands;
+  for (const std::vector<Step> &operand : node.operands)
+    operands.push_back(toAttribute(builder, operand));
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("kernel", builder.getStringAttr(node.kernel)),
+       builder.getNamedAttr("operands", builder.getArrayAttr(operands)),
+       builder.getNamedAttr("body", builder.getI64IntegerAttr(node.body))});
+}
+
+static Attribute toAttribute(Builder &builder, const Task &task) {
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("name", builder.getStringAttr(task.name)),
        builder.getNamedAttr("group", builder.getI64IntegerAttr(task.group)),
        builder.getNamedAttr("most", builder.getI64IntegerAttr(task.mostInvocations)),
-       builder.getNamedAttr("iterations", builder.getDenseI64ArrayAttr(steps))});
+       builder.getNamedAttr("iterations", toAttribute(builder, task.iterations))});
 }
 
 static Attribute toAttribute(Builder &builder, const Kernel &kernel) {
-  SmallVector<Attribute> tasks;
+  SmallVector<Attribute> tasks, nodes;
   for (const Task &task : kernel.tasks)
     tasks.push_back(toAttribute(builder, task));
+  for (const Node &node : kernel.nodes)
+    nodes.push_back(toAttribute(builder, node));
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("entry", builder.getStringAttr(kernel.entry)),
        builder.getNamedAttr("frame", builder.getI64IntegerAttr(kernel.frameBytes)),
        builder.getNamedAttr("flags", builder.getI64IntegerAttr(kernel.flags)),
        builder.getNamedAttr("slots", builder.getI64IntegerAttr(kernel.slots)),
-       builder.getNamedAttr("tasks", builder.getArrayAttr(tasks))});
+       builder.getNamedAttr("tasks", builder.getArrayAttr(tasks)),
+       builder.getNamedAttr("nodes", builder.getArrayAttr(nodes))});
 }
 
 void Table::setOn(ModuleOp module) const {
@@ -70,10 +96,15 @@ static Kernel readKernel(DictionaryAttr attribute) {
     task.name = one.getAs<StringAttr>("name").str();
     task.group = numberOf(one, "group");
     task.mostInvocations = numberOf(one, "most");
-    ArrayRef<int64_t> steps = one.getAs<DenseI64ArrayAttr>("iterations");
-    for (; !steps.empty(); steps = steps.drop_front(2))
-      task.iterations.push_back({metate_grid_operation(steps[0]), steps[1]});
+    task.iterations = readSteps(one.get("iterations"));
     kernel.tasks.push_back(std::move(task));
+  }
+  for (auto one : attribute.getAs<ArrayAttr>("nodes").getAsRange<DictionaryAttr>()) {
+    Node &node = kernel.nodes.emplace_back();
+    node.kernel = one.getAs<StringAttr>("kernel").str();
+    node.body = numberOf(one, "body");
+    for (Attribute operand : one.getAs<ArrayAttr>("operands"))
+      node.operands.push_back(readSteps(operand));
   }
   return kernel;
 }
@@ -96,6 +127,13 @@ Table Table::of(ModuleOp module) {
 void Table::removeFrom(ModuleOp module) {
   module->removeAttr(kernelsName);
   module->removeAttr(printsName);
+}
+
+const Kernel *Table::find(StringRef entry) const {
+  for (const Kernel &kernel : kernels)
+    if (kernel.entry == entry)
+      return &kernel;
+  return nullptr;
 }
 
 std::vector<std::string> Table::functions() const {
@@ -126,16 +164,32 @@ struct Records {
   std::vector<metate_grid_print> prints;
   std::vector<metate_grid_part> parts;
   std::vector<metate_grid_image> images;
+  std::vector<metate_grid_node> nodes;
+  std::vector<metate_grid_operand> operands;
   Strings strings;
 
-  void add(const Kernel &kernel) {
+  void add(ArrayRef<Step> expression) {
+    for (const Step &step : expression)
+      steps.push_back({uint32_t(step.operation), 0, step.value});
+  }
+
+  /// `numbers`: of the kernels in the section, by their entries.
+  void add(const Kernel &kernel, const llvm::StringMap<uint32_t> &numbers) {
     kernels.push_back({uint32_t(tasks.size()), uint32_t(kernel.tasks.size()), kernel.frameBytes,
-                       kernel.flags, kernel.slots, 0});
+                       kernel.flags, kernel.slots, uint32_t(nodes.size()),
+                       uint32_t(kernel.nodes.size()), 0});
     for (const Task &task : kernel.tasks) {
       tasks.push_back({strings.add(task.name), task.group, uint32_t(steps.size()),
                        uint32_t(task.iterations.size()), task.mostInvocations, 0});
-      for (const Step &step : task.iterations)
-        steps.push_back({uint32_t(step.operation), 0, step.value});
+      add(task.iterations);
+    }
+    for (const Node &node : kernel.nodes) {
+      uint32_t inner = node.kernel.empty() ? METATE_NONE : numbers.lookup(node.kernel);
+      nodes.push_back({inner, uint32_t(operands.size()), node.body, 0});
+      for (const std::vector<Step> &operand : node.operands) {
+        operands.push_back({uint32_t(steps.size()), uint32_t(operand.size())});
+        add(operand);
+      }
     }
   }
 
@@ -172,10 +226,19 @@ static void put(std::string &bytes, metate_table table, const std::vector<Record
 std::string metate::grid::sectionOf(const Table &table, ArrayRef<StringRef> entries,
                                     ArrayRef<Image> images, StringRef constants) {
   Records records;
+  std::vector<const Kernel *> kernels;
+  llvm::StringMap<uint32_t> numbers;
+  auto append = [&](const Kernel *kernel) {
+    if (kernel && numbers.try_emplace(kernel->entry, uint32_t(kernels.size())).second)
+      kernels.push_back(kernel);
+  };
   for (StringRef entry : entries)
-    for (const Kernel &kernel : table.kernels)
-      if (kernel.entry == entry)
-        records.add(kernel);
+    append(table.find(entry));
+  for (size_t i = 0, count = kernels.size(); i < count; ++i)
+    for (const Node &node : kernels[i]->nodes)
+      append(table.find(node.kernel));
+  for (const Kernel *kernel : kernels)
+    records.add(*kernel, numbers);
   for (const Print &print : table.prints)
     records.add(print);
   for (const Image &image : images)
@@ -191,6 +254,8 @@ std::string metate::grid::sectionOf(const Table &table, ArrayRef<StringRef> entr
   head.prints = place(end, records.prints);
   head.parts = place(end, records.parts);
   head.images = place(end, records.images);
+  head.nodes = place(end, records.nodes);
+  head.operands = place(end, records.operands);
   end = llvm::alignTo(end, 16);
   head.constants = {uint32_t(end), uint32_t(constants.size())};
   end = llvm::alignTo(end + constants.size(), 16);
@@ -208,6 +273,8 @@ std::string metate::grid::sectionOf(const Table &table, ArrayRef<StringRef> entr
   put(bytes, head.prints, records.prints);
   put(bytes, head.parts, records.parts);
   put(bytes, head.images, records.images);
+  put(bytes, head.nodes, records.nodes);
+  put(bytes, head.operands, records.operands);
   std::memcpy(bytes.data() + head.constants.offset, constants.data(), constants.size());
   for (auto [image, record] : llvm::zip_equal(images, records.images))
     std::memcpy(bytes.data() + record.offset, image.bytes.data(), image.bytes.size());
@@ -228,8 +295,8 @@ llvm::Error metate::grid::checkSection(StringRef section, size_t kernels) {
   std::memcpy(&head, section.data(), sizeof head);
   if (head.magic != METATE_GRID_MAGIC || head.bytes != section.size())
     return llvm::createStringError("a grid's payload does not begin as one");
-  if (head.kernels.count != kernels)
+  if (head.kernels.count < kernels)
     return llvm::createStringError("a grid's payload has " + Twine(head.kernels.count) +
-                                   " kernels, expected " + Twine(kernels));
+                                   " kernels, expected at least " + Twine(kernels));
   return llvm::Error::success();
 }

@@ -30,9 +30,17 @@ struct Task {
   uint32_t mostInvocations = 0;
 };
 
+/// Of a graph: a run of a kernel, or a loop around the nodes behind it.
+struct Node {
+  std::string kernel;                      ///< its entry; empty: a loop
+  std::vector<std::vector<Step>> operands; ///< a run's slots; a loop's turns
+  uint32_t body = 0;                       ///< of a loop: how many nodes
+};
+
 struct Kernel {
   std::string entry; ///< as the interface names it
   std::vector<Task> tasks;
+  std::vector<Node> nodes; ///< it is a graph, and has no tasks
   uint32_t frameBytes = METATE_GRID_VALUES;
   uint32_t flags = 0;
   uint32_t slots = 0;
@@ -44,6 +52,9 @@ using Print = std::vector<std::pair<uint32_t, std::string>>;
 struct Table {
   std::vector<Kernel> kernels;
   std::vector<Print> prints;
+
+  /// The kernel with that entry; null: there is none.
+  const Kernel *find(llvm::StringRef entry) const;
 
   void setOn(mlir::ModuleOp module) const;
   /// Of a module that has left stage map.
@@ -61,12 +72,12 @@ struct Image {
   std::string bytes;
 };
 
-/// The section of a payload, whose kernels are those of `entries`, in their order; its descriptor's hash is 0 so far.
+/// The section of a payload, whose kernels are those of `entries`, in their order, and behind them those that graphs run; its descriptor's hash is 0 so far.
 std::string sectionOf(const Table &table, llvm::ArrayRef<llvm::StringRef> entries,
                       llvm::ArrayRef<Image> images, llvm::StringRef constants = "");
 /// The section with the hash.
 std::string withHash(llvm::StringRef section, const uint64_t (&hash)[2]);
-/// Is it the section of so many kernels?
+/// Is it a section of so many kernels that hosts see?
 llvm::Error checkSection(llvm::StringRef section, size_t kernels);
 
 } // namespace metate::grid

@@ -9,14 +9,14 @@
 // RUN: metate-opt %t/settle.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/settle.mlir
 // RUN: metate-opt %t/fails.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/fails.mlir
 // RUN: not metate-opt %t/worker.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/worker.mlir
-// RUN: not metate-opt %t/graph.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/graph.mlir
+// RUN: metate-opt %t/graph.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/graph.mlir
 // RUN: not metate-opt %t/recursion.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/recursion.mlir
 
 //--- loop.mlir
 // A loop is a function (slots, frame), whose invocations share its iterations out: each begins at its number and goes on by how many there
 // are. The table says what a driver computes their count from: slots, constants and operations on a stack.
-// CHECK: metate_grid.kernels = [{entry = "scale", flags = 0 : i64, frame = 512 : i64, slots = 3 : i64, tasks = [
-// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 2, 1, 0, 8, 0>, most = 0 : i64, name = "scale_0"}]}]
+// CHECK: metate_grid.kernels = [{entry = "scale", flags = 0 : i64, frame = 512 : i64, nodes = [], slots = 3 : i64, tasks = [
+// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 2, 1, 0, 11, 0>, most = 0 : i64, name = "scale_0"}]}]
 // GROUP: {group = 32 : i64, iterations
 // CHECK-NOT: metate.kernel
 // CHECK-LABEL: llvm.func @scale_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr) {
@@ -211,12 +211,61 @@ metate.kernel @parts(%n: i64, %x: !metate.block) {
 }
 
 //--- graph.mlir
-// CHECK: error: graphs do not run on this target yet
-metate.kernel private @one(%x: !metate.block) {
+// A graph is nodes: a run has an expression for each slot of its kernel, a loop one for its turns and the count of the nodes in it. Its
+// own array lies in the frame behind its kernels' values. What it does itself is a kernel of one invocation with its slots. One kernel
+// may fail, so all ask the status.
+// CHECK: {entry = "g.0.check", flags = 1 : i64, frame = 512 : i64, nodes = [], slots = 3 : i64
+// CHECK-SAME: {entry = "g.1.set", flags = 1 : i64
+// CHECK-SAME: {entry = "g.0", flags = 1 : i64, frame = 512 : i64, nodes = [], slots = 3 : i64, tasks = [{group = 1 : i64
+// CHECK-SAME: {entry = "g", flags = 5 : i64, frame = 576 : i64, nodes = [
+// CHECK-SAME: {body = 0 : i64, kernel = "g.0.check", operands = [array<i64: 2, 0>, array<i64: 2, 1>, array<i64: 4, 512>]}
+// CHECK-SAME: {body = 2 : i64, kernel = "", operands = [array<i64: 2, 2, 5, 32, 1, 1, 8, 0, 1, 3, 13, 0>]}
+// CHECK-SAME: {body = 1 : i64, kernel = "", operands = [array<i64: 1, 5>]}
+// CHECK-SAME: {body = 0 : i64, kernel = "g.1.set", operands = [array<i64: 2, 0>,
+// CHECK-SAME: array<i64: 1, 1, 3, 0, 1, 3, 9, 0, 7, 0, 1, 0, 3, 1, 1, 1, 9, 0, 7, 0, 16, 0, 6, 32, 1, 7, 6, 32, 18, 0>]}
+// CHECK-SAME: {body = 0 : i64, kernel = "g.0", operands = [array<i64: 2, 0>, array<i64: 2, 1>, array<i64: 2, 2>]}
+// CHECK-SAME: slots = 3 : i64, tasks = []}
+// CHECK-LABEL: llvm.func @g_0_check_0(
+// CHECK: llvm.icmp "eq"
+// CHECK-LABEL: llvm.func @g_1_set_
+// CHECK: llvm.icmp "eq"
+metate.kernel private @g.0.check(%x: !metate.block, %n: index, %out: index) {
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    metate.poll
+    metate.yield
+  }
   metate.return
 }
-metate.kernel @graph(%x: !metate.block) {
-  metate.run @one(%x) : !metate.block
+metate.kernel private @g.1.set(%x: !metate.block, %v: i32) {
+  %c0 = arith.constant 0 : index
+  metate.write %v, %x[%c0] scope 0 : i32
+  metate.return
+}
+metate.kernel @g(%x: !metate.block, %n: index, %turns: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %seven = arith.constant 7 : i32
+  metate.serial {
+    %own = memref.alloca() : memref<1xf32>
+    %at = memref.extract_aligned_pointer_as_index %own : memref<1xf32> -> index
+    metate.run @g.0.check(%x, %n, %at) : !metate.block, index, index
+    %count = arith.index_cast %turns : i32 to index
+    scf.for %i = %c1 to %count step %c3 {
+      scf.for %j = %c0 to %c5 step %c1 {
+        metate.poll
+        %sum = arith.xori %i, %j : index
+        %low = arith.index_cast %sum : index to i32
+        %v = arith.shrui %low, %seven : i32
+        metate.run @g.1.set(%x, %v) : !metate.block, i32
+      }
+    }
+    metate.yield
+  }
+  %status = metate.read %x[%c3] scope 1 acquire : i32
+  metate.return_status %status
   metate.return
 }
 
