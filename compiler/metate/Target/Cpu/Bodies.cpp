@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Mutants/Mutants.h"
 #include "metate/Remarks/Remarks.h"
+#include "metate/Target/Common/Order.h"
 #include "metate/Target/Cpu/AcrossIterations.h"
 #include "metate/Target/Cpu/LoopAnnotation.h"
 #include "metate/Target/Cpu/MapTasks.h"
@@ -234,7 +235,7 @@ KernelMapping::Body KernelMapping::makeBody(LaunchedTask task, ArrayRef<Value> c
     markLanes(body);
   }
   range.erase();
-  bool isInOrder = isDeterministic() && showsOrder(body);
+  bool isInOrder = isDeterministic() && target::showsOrder(body);
   if (isInOrder)
     remarkAt(loc, Outcome::Declined, "map-tasks-cpu", "chunks")
         << "one worker runs the whole task: the order of iterations would show in a deterministic "

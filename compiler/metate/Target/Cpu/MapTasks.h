@@ -122,9 +122,6 @@ Pieces cutInPieces(RangeOp range, mlir::LLVM::LLVMFuncOp entry, mlir::OpBuilder 
 void storePartials(llvm::ArrayRef<RmwOp> merges, mlir::scf::ForOp pieces, const Pieces &values,
                    mlir::Value begin, mlir::Value end);
 
-/// Does the order of iterations show in what the body does: an atomic whose result is used or rounded, a list's
-/// next cell?
-bool showsOrder(mlir::LLVM::LLVMFuncOp body);
 /// The atomic becomes a read, an operation and a write.
 void makePlain(RmwOp rmw);
 /// Atomics become plain accesses, appends do without them: for code that one worker runs.

@@ -5,19 +5,15 @@
 // stores its partial results, and when all are done they are combined in the order of the pieces.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Target/Common/Order.h"
 #include "metate/Target/Cpu/MapTasks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace metate;
 using namespace metate::cpu;
-
-static bool isRounded(RmwOp rmw) {
-  return isa<FloatType>(getElementTypeOrSelf(rmw.getValue().getType()));
-}
 
 static SmallVector<RmwOp> partialsOf(RangeOp range) {
   SmallVector<RmwOp> partials;
@@ -28,7 +24,9 @@ static SmallVector<RmwOp> partialsOf(RangeOp range) {
   return partials;
 }
 
-bool cpu::hasRoundedPartials(RangeOp range) { return llvm::any_of(partialsOf(range), isRounded); }
+bool cpu::hasRoundedPartials(RangeOp range) {
+  return llvm::any_of(partialsOf(range), target::isRounded);
+}
 
 Pieces cpu::cutInPieces(RangeOp range, LLVM::LLVMFuncOp entry, OpBuilder &builder, Value count,
                         Value grain) {
@@ -79,26 +77,4 @@ void cpu::storePartials(ArrayRef<RmwOp> merges, scf::ForOp pieces, const Pieces 
     makePlain(merge);
     after.setInsertionPoint(each.getBody()->getTerminator());
   }
-}
-
-static bool mayShowOrder(Operation *root, llvm::SmallPtrSetImpl<Operation *> &seen) {
-  auto visit = [&](Operation *op) {
-    bool shows = isa<CasOp>(op);
-    if (auto rmw = dyn_cast<RmwOp>(op))
-      shows = isRounded(rmw) || !rmw.getOld().use_empty() ||
-              rmw.getKind() == arith::AtomicRMWKind::assign;
-    if (auto call = dyn_cast<TreeCallOp>(op))
-      shows = call.getCallee().starts_with("append");
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      Operation *callee = SymbolTable::lookupNearestSymbolFrom(op, call.getCalleeAttr());
-      shows = !callee || (seen.insert(callee).second && mayShowOrder(callee, seen));
-    }
-    return shows ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return root->walk(visit).wasInterrupted();
-}
-
-bool cpu::showsOrder(LLVM::LLVMFuncOp body) {
-  llvm::SmallPtrSet<Operation *, 4> seen;
-  return mayShowOrder(body, seen);
 }
