@@ -19,13 +19,15 @@ static bool activates(StringRef callee) {
   return callee.ends_with("claim") || callee == "dynamic_activate" || callee.starts_with("append");
 }
 
-Value KernelMapping::countOf(const LaunchedTask &task, OpBuilder &builder) {
+Bounds KernelMapping::boundsOf(const LaunchedTask &task) {
+  OpBuilder builder(task.launch);
   RangeOp range = task.range;
-  Location loc = range.getLoc();
-  auto lower = task.inHost(range.getLower(), builder),
-       upper = task.inHost(range.getUpper(), builder);
+  return {task.inHost(range.getLower(), builder), task.inHost(range.getUpper(), builder)};
+}
+
+Value grid::countOf(const Bounds &bounds, OpBuilder &builder, Location loc) {
   Value count, zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  for (auto [low, high] : llvm::zip(lower, upper)) {
+  for (auto [low, high] : llvm::zip(bounds.lower, bounds.upper)) {
     Value size = builder.createOrFold<arith::SubIOp>(loc, high, low);
     size = builder.createOrFold<arith::MaxSIOp>(loc, size, zero);
     count = count ? builder.createOrFold<arith::MulIOp>(loc, count, size) : size;
@@ -33,11 +35,11 @@ Value KernelMapping::countOf(const LaunchedTask &task, OpBuilder &builder) {
   return count;
 }
 
-std::vector<Step> KernelMapping::iterationsOf(const LaunchedTask &task) {
+std::vector<Step> KernelMapping::iterationsOf(const LaunchedTask &task, const Bounds &bounds) {
   // Of values that stand in the kernel, which are gone again.
   OpBuilder builder(task.launch);
   Operation *before = task.launch->getPrevNode();
-  Value count = countOf(task, builder);
+  Value count = countOf(bounds, builder, kernel.getLoc());
   std::vector<Step> steps = Expressions(slots).of(count).value_or(std::vector<Step>());
   for (Operation *op = task.launch->getPrevNode(); op && op != before;) {
     Operation *previous = op->getPrevNode();

@@ -306,8 +306,7 @@ Value grid::hostOf(Code &code, Value frame) {
   return code.at(frame, offsetof(metate_grid_frame, own));
 }
 
-/// Runs `fill` in one invocation.
-static void byOne(Code &code, ModuleOp module, llvm::function_ref<void()> fill) {
+void grid::byOne(Code &code, ModuleOp module, llvm::function_ref<void()> fill) {
   OpBuilder &builder = code.builder;
   Value own = call(code, module, "metate_grid_invocation", builder.getI64Type(), {});
   Value isFirst =

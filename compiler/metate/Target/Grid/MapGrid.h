@@ -16,6 +16,22 @@ using target::Code;
 using target::KernelTypeConverter;
 using target::LaunchedTask;
 
+struct Bounds {
+  llvm::SmallVector<mlir::Value> lower, upper;
+};
+/// How many iterations there are.
+mlir::Value countOf(const Bounds &bounds, mlir::OpBuilder &builder, mlir::Location loc);
+
+/// How the iterations of a deterministic task are shared out whose sums are rounded: iteration i is one of piece i % number, whatever
+/// runs on the device. Each piece leaves its partial results; a function behind the task combines them in the pieces' order.
+struct Pieces {
+  static constexpr int64_t most = 4096;
+  int64_t place = 0; ///< of the partial results in the frame: `most` numbers of 8 bytes for each
+  unsigned partials = 0; ///< how many there are
+  /// Bytes in the frame.
+  int64_t bytes() const { return most * 8 * partials; }
+};
+
 /// Maps one kernel: functions of its tasks and of what stands between them take its place.
 class KernelMapping {
 public:
@@ -47,7 +63,9 @@ private:
   void makeTask(LaunchOp launch);
   /// Frees what a launch that failed gave up, and settles the trees that the kernel may have changed.
   void makeCleanUp();
-  Part makeBody(const LaunchedTask &task, mlir::LLVM::LLVMStructType context);
+  /// `pieces`: of a deterministic kernel, else null; `showsOrder`: does one invocation have to do all iterations of it?
+  Part makeBody(const LaunchedTask &task, mlir::LLVM::LLVMStructType context, Pieces *pieces,
+                bool *showsOrder);
 
   /// A function (slots, frame) that a driver launches; `fill` writes what it does where no task before it has failed (`always`: whether or
   /// not).
@@ -63,8 +81,9 @@ private:
   int64_t placeOf(mlir::Value value);
   void storeFrameValues();
 
-  std::vector<Step> iterationsOf(const LaunchedTask &task);
-  mlir::Value countOf(const LaunchedTask &task, mlir::OpBuilder &builder);
+  /// Of the task's range, as values of the kernel.
+  Bounds boundsOf(const LaunchedTask &task);
+  std::vector<Step> iterationsOf(const LaunchedTask &task, const Bounds &bounds);
   /// At most as many invocations as each tree that may be activated has slack slots; null: no bound.
   mlir::Value mostInvocations(Code &code, const LaunchedTask &task);
 
@@ -86,12 +105,20 @@ mlir::Value call(Code &code, mlir::ModuleOp module, llvm::StringRef name, mlir::
 /// The host that tasks see, which is in the frame.
 mlir::Value hostOf(Code &code, mlir::Value frame);
 
+/// Runs `fill` in one invocation.
+void byOne(Code &code, mlir::ModuleOp module, llvm::function_ref<void()> fill);
+
+/// In a body behind its loop: a piece's partial results, which begin at `begin`, are stored instead of being combined with their places.
+/// Where there are no iterations, `begin` is `end`, those of all pieces are combined with them, in order.
+void storePartials(mlir::OpBuilder &builder, llvm::ArrayRef<RmwOp> partials, mlir::Value frame,
+                   const Pieces &pieces, mlir::Value begin, mlir::Value end, mlir::Value number);
+
 /// Replaces a function's prints by records in the launch's ring; their statements go to `prints`.
 void lowerPrints(mlir::Operation *function, mlir::Value host, std::vector<Print> &prints);
 
 /// Atomics marked `metate.reduction` in the loop of an invocation accumulate in a value, which is combined with those of other invocations
-/// behind it.
-void gatherReductions(mlir::scf::ForOp loop);
+/// behind it. Gives those whose results are rounded and that are not combined yet, where `keepsRounded`.
+llvm::SmallVector<RmwOp> gatherReductions(mlir::scf::ForOp loop, bool keepsRounded);
 
 } // namespace metate::grid
 

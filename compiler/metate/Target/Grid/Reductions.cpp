@@ -4,6 +4,7 @@
 // iterations are done. How invocations of a subgroup do that together is each family's (metate_grid_reduce_*).
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Target/Common/Order.h"
 #include "metate/Target/Common/ValuesBefore.h"
 #include "metate/Target/Grid/MapGrid.h"
 
@@ -48,9 +49,10 @@ static std::string functionOf(arith::AtomicRMWKind kind, Type type) {
 namespace {
 class Reductions {
 public:
-  explicit Reductions(scf::ForOp loop) : loop(loop), before(loop), builder(loop) {}
+  Reductions(scf::ForOp loop, bool keepsRounded)
+      : loop(loop), keepsRounded(keepsRounded), before(loop), builder(loop) {}
 
-  void run() {
+  SmallVector<RmwOp> run() {
     SmallVector<RmwOp> work;
     loop.walk([&](RmwOp rmw) {
       if (rmw->hasAttr(mark::reduction) && rmw.getOld().use_empty())
@@ -58,6 +60,7 @@ public:
     });
     for (RmwOp rmw : work)
       gather(rmw);
+    return kept;
   }
 
 private:
@@ -110,7 +113,9 @@ private:
     Value result = LLVM::LoadOp::create(after, loc, type, variable);
     auto merged =
         RmwOp::create(after, loc, type, rmw.getKind(), result, block, offset, rmw.getScope());
-    if (std::string name = functionOf(rmw.getKind(), type); !name.empty()) {
+    if (keepsRounded && target::isRounded(merged)) {
+      kept.push_back(merged);
+    } else if (std::string name = functionOf(rmw.getKind(), type); !name.empty()) {
       combineBy(name, merged);
       merged.erase();
     }
@@ -139,10 +144,45 @@ private:
   }
 
   scf::ForOp loop;
+  const bool keepsRounded;
+  SmallVector<RmwOp> kept;
   target::ValuesBefore before;
   OpBuilder builder;
   SmallVector<Partial> partials;
 };
 } // namespace
 
-void grid::gatherReductions(scf::ForOp loop) { Reductions(loop).run(); }
+SmallVector<RmwOp> grid::gatherReductions(scf::ForOp loop, bool keepsRounded) {
+  return Reductions(loop, keepsRounded).run();
+}
+
+void grid::storePartials(OpBuilder &builder, ArrayRef<RmwOp> partials, Value frame,
+                         const Pieces &pieces, Value begin, Value end, Value number) {
+  RmwOp first = partials.front();
+  Location loc = first.getLoc();
+  Code code(builder, loc);
+  auto placeOf = [&](size_t k, Value piece) {
+    Value base = code.at(frame, pieces.place + int64_t(k) * Pieces::most * 8);
+    Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), piece);
+    return LLVM::GEPOp::create(builder, loc, code.pointer(), builder.getI64Type(), base,
+                               ArrayRef<LLVM::GEPArg>{at});
+  };
+  builder.setInsertionPoint(first->getBlock()->getTerminator());
+  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, begin, end);
+  auto branch = scf::IfOp::create(builder, loc, isLast, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  for (auto [k, partial] : llvm::enumerate(partials))
+    LLVM::StoreOp::create(builder, loc, RmwOp(partial).getValue(), placeOf(k, begin));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto each = scf::ForOp::create(builder, loc, zero, number, one);
+  for (auto [k, partial] : llvm::enumerate(partials)) {
+    RmwOp merge = partial;
+    builder.setInsertionPoint(each.getBody()->getTerminator());
+    Value left = LLVM::LoadOp::create(builder, loc, merge.getValue().getType(),
+                                      placeOf(k, each.getInductionVar()));
+    merge.getValueMutable().assign(left);
+    merge->moveBefore(each.getBody()->getTerminator());
+  }
+}

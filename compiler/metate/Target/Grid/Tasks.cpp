@@ -2,6 +2,7 @@
 #include "metate/Target/Grid/MapGrid.h"
 
 #include "metate/Target/Common/Functions.h"
+#include "metate/Target/Common/Order.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,9 +11,6 @@
 using namespace mlir;
 using namespace metate;
 using namespace metate::grid;
-
-/// In a task's context.
-static constexpr int64_t strideOffset = 8;
 
 /// The variables of an iteration, by its number.
 static SmallVector<Value> variablesOf(RangeOp range, OpBuilder &builder, Value iteration) {
@@ -31,9 +29,23 @@ static SmallVector<Value> variablesOf(RangeOp range, OpBuilder &builder, Value i
   return variables;
 }
 
+/// Of the task's context: what stands before what it captured.
+enum : int32_t { hostField, strideField, firstCaptured };
+
+static Value fieldAt(Code &code, LLVM::LLVMStructType context, Value at, size_t k) {
+  return LLVM::GEPOp::create(code.builder, code.loc, code.pointer(), context, at,
+                             ArrayRef<LLVM::GEPArg>{0, int32_t(k)});
+}
+
+static Value loadField(Code &code, LLVM::LLVMStructType context, Value at, size_t k) {
+  return LLVM::LoadOp::create(code.builder, code.loc, context.getBody()[k],
+                              fieldAt(code, context, at, k));
+}
+
 /// (context, begin, end, invocation): iterations from `begin` on, each `stride` behind the last one. The context is as on a CPU, the
-/// host first, then what the task captured; between them the stride.
-LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context) {
+/// host first, then what the task captured; between them the stride. Of a deterministic kernel the frame's address is behind them.
+LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStructType context,
+                                         Pieces *pieces, bool *showsOrder) {
   func::FuncOp function = task.function;
   RangeOp range = task.range;
   Location loc = range.getLoc();
@@ -41,21 +53,18 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
   OpBuilder builder = OpBuilder::atBlockBegin(&body.getBody().front());
   Code code(builder, loc);
   for (BlockArgument argument : function.getArguments()) {
-    Type type = context.getBody()[argument.getArgNumber() + 2];
-    Value field =
-        LLVM::GEPOp::create(builder, loc, code.pointer(), context, body.getArgument(0),
-                            ArrayRef<LLVM::GEPArg>{0, int32_t(argument.getArgNumber() + 2)});
-    Value loaded = LLVM::LoadOp::create(builder, loc, type, field);
+    Value loaded =
+        loadField(code, context, body.getArgument(0), argument.getArgNumber() + firstCaptured);
     argument.replaceAllUsesWith(target::fromLLVM(code, loaded, argument.getType()));
   }
   Block &outer = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(outer))
     if (&op != range && !op.hasTrait<OpTrait::IsTerminator>())
       op.moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
-  Value stride = code.load(builder.getI64Type(), body.getArgument(0), strideOffset);
+  Value stride = loadField(code, context, body.getArgument(0), strideField);
   auto index = [&](Value value) { return target::fromLLVM(code, value, builder.getIndexType()); };
-  auto loop = scf::ForOp::create(builder, loc, index(body.getArgument(1)),
-                                 index(body.getArgument(2)), index(stride));
+  Value begin = index(body.getArgument(1)), end = index(body.getArgument(2));
+  auto loop = scf::ForOp::create(builder, loc, begin, end, index(stride));
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> variables = variablesOf(range, builder, loop.getInductionVar());
@@ -67,7 +76,18 @@ LLVM::LLVMFuncOp KernelMapping::makeBody(const LaunchedTask &task, LLVM::LLVMStr
   to->getOperations().splice(to->getTerminator()->getIterator(), from.getOperations());
   OpBuilder restore(range.getContext());
   from.push_back(YieldOp::create(restore, loc));
-  gatherReductions(loop);
+  SmallVector<RmwOp> partials = gatherReductions(loop, /*keepsRounded=*/pieces != nullptr);
+  if (pieces) {
+    *showsOrder = target::showsOrder(loop);
+    if (!*showsOrder && !partials.empty()) {
+      pieces->partials = unsigned(partials.size());
+      pieces->place = int64_t(llvm::alignTo(made.frameBytes, 64));
+      made.frameBytes = uint32_t(pieces->place + pieces->bytes());
+      builder.setInsertionPointAfter(loop);
+      Value frame = loadField(code, context, body.getArgument(0), context.getBody().size() - 1);
+      storePartials(builder, partials, frame, *pieces, begin, end, index(stride));
+    }
+  }
   target::hoistAllocas(body);
   return body;
 }
@@ -76,34 +96,51 @@ void KernelMapping::makeTask(LaunchOp launch) {
   LaunchedTask task(launch);
   Location loc = launch.getLoc();
   auto module = kernel->getParentOfType<ModuleOp>();
-  Task told;
-  bool isInOrder = kernel->hasAttr(mark::deterministic);
-  told.group = isInOrder ? 1 : uint32_t(group);
-  if (!isInOrder)
-    told.iterations = iterationsOf(task);
+  const Bounds bounds = boundsOf(task);
+  const bool isDeterministic = kernel->hasAttr(mark::deterministic);
   MLIRContext *context = kernel.getContext();
-  SmallVector<Type> fields{LLVM::LLVMPointerType::get(context), IntegerType::get(context, 64)};
+  Type i64 = IntegerType::get(context, 64), pointer = LLVM::LLVMPointerType::get(context);
+  SmallVector<Type> fields{pointer, i64};
   for (Value value : launch.getCaptured())
     fields.push_back(converter.convertType(value.getType()));
+  if (isDeterministic)
+    fields.push_back(pointer);
   auto record = LLVM::LLVMStructType::getLiteral(context, fields);
-  makeFunction(loc, std::move(told), /*always=*/false, [&](Code &code, Part function) {
+  // The context, but for its stride, and how many iterations there are.
+  auto prepare = [&](Code &code, Part function) {
     OpBuilder &builder = code.builder;
-    Value frame = function.getArgument(1);
-    Type i64 = builder.getI64Type();
-    Value room;
+    Value frame = function.getArgument(1), room;
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(&function.getBody().front());
       room = LLVM::AllocaOp::create(builder, loc, code.pointer(), record, code.constant(1, 64));
     }
-    auto fieldAt = [&](size_t k) {
-      return LLVM::GEPOp::create(builder, loc, code.pointer(), record, room,
-                                 ArrayRef<LLVM::GEPArg>{0, int32_t(k)});
-    };
-    LLVM::StoreOp::create(builder, loc, hostOf(code, frame), fieldAt(0));
+    LLVM::StoreOp::create(builder, loc, hostOf(code, frame),
+                          fieldAt(code, record, room, hostField));
     for (auto [k, value] : llvm::enumerate(launch.getCaptured()))
-      LLVM::StoreOp::create(builder, loc, target::toLLVM(code, converter, value), fieldAt(k + 2));
-    Value count = target::toLLVM(code, converter, countOf(task, builder));
+      LLVM::StoreOp::create(builder, loc, target::toLLVM(code, converter, value),
+                            fieldAt(code, record, room, k + firstCaptured));
+    if (isDeterministic)
+      LLVM::StoreOp::create(builder, loc, frame, fieldAt(code, record, room, fields.size() - 1));
+    return std::pair(room, target::toLLVM(code, converter, countOf(bounds, builder, loc)));
+  };
+  auto setStride = [&](Code &code, Value room, Value stride) {
+    LLVM::StoreOp::create(code.builder, loc, stride, fieldAt(code, record, room, strideField));
+  };
+  // As many as there are iterations, at most.
+  auto piecesOf = [&](Code &code, Value count) {
+    return LLVM::UMinOp::create(code.builder, loc, count, code.constant(Pieces::most, 64));
+  };
+  Task told;
+  told.group = uint32_t(group);
+  told.iterations = iterationsOf(task, bounds);
+  Pieces pieces;
+  bool isInOrder = false;
+  Part body;
+  makeFunction(loc, std::move(told), /*always=*/false, [&](Code &code, Part function) {
+    OpBuilder &builder = code.builder;
+    Value frame = function.getArgument(1);
+    auto [room, count] = prepare(code, function);
     Value own = call(code, module, "metate_grid_invocation", i64, {});
     Value all = call(code, module, "metate_grid_invocations", i64, {});
     if (Value most = mostInvocations(code, task)) {
@@ -112,7 +149,34 @@ void KernelMapping::makeTask(LaunchOp launch) {
       count = LLVM::SelectOp::create(builder, loc, isOne, count, code.constant(0, 64));
     }
     Value worker = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), own);
-    LLVM::StoreOp::create(builder, loc, all, fieldAt(1));
-    callPart(code, makeBody(task, record), {room, own, count, worker}, frame);
+    body = makeBody(task, record, isDeterministic ? &pieces : nullptr, &isInOrder);
+    if (!pieces.partials) {
+      setStride(code, room, all);
+      callPart(code, body, {room, own, count, worker}, frame);
+      return;
+    }
+    Value number = piecesOf(code, count);
+    setStride(code, room, number);
+    auto index = [&](Value value) { return target::fromLLVM(code, value, builder.getIndexType()); };
+    auto each = scf::ForOp::create(builder, loc, index(own), index(number), index(all));
+    builder.setInsertionPointToStart(each.getBody());
+    Value piece = target::toLLVM(code, converter, each.getInductionVar());
+    callPart(code, body, {room, piece, count, worker}, frame);
+  });
+  if (isInOrder) {
+    made.tasks.back().group = 1;
+    made.tasks.back().iterations.clear();
+  }
+  if (!pieces.partials)
+    return;
+  made.tasks.back().mostInvocations = Pieces::most;
+  made.flags |= METATE_GRID_FRAME;
+  // Called with no iterations, the body combines what the pieces left.
+  makeFunction(loc, {}, /*always=*/false, [&](Code &code, Part function) {
+    auto [room, count] = prepare(code, function);
+    setStride(code, room, piecesOf(code, count));
+    byOne(code, module, [&, room = room, count = count] {
+      callPart(code, body, {room, count, count, code.constant(0, 32)}, function.getArgument(1));
+    });
   });
 }

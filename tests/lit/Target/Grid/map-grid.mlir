@@ -8,6 +8,7 @@
 // RUN: metate-opt %t/changed.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/changed.mlir
 // RUN: metate-opt %t/settle.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/settle.mlir
 // RUN: metate-opt %t/fails.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/fails.mlir
+// RUN: metate-opt %t/pieces.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/pieces.mlir
 // RUN: not metate-opt %t/worker.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/worker.mlir
 // RUN: metate-opt %t/graph.mlir --metate-outline-tasks --metate-map-grid | FileCheck %t/graph.mlir
 // RUN: not metate-opt %t/recursion.mlir --metate-outline-tasks --metate-map-grid 2>&1 | FileCheck %t/recursion.mlir
@@ -193,6 +194,48 @@ metate.kernel @fails(%x: !metate.block, %n: index, %flag: i1) {
     metate.yield
   }
   metate.tree_call "settle" %x level 0() : !tree
+  metate.return
+}
+
+//--- pieces.mlir
+// Of a deterministic kernel, the sum of a loop is one of pieces, as many as there are iterations, at most 4,096: invocations do one after the
+// other, with iterations that are as far from one another. Each leaves its sum in the frame; called with no iterations, the body adds
+// those to the place, in order. A loop that shows its order is one invocation.
+// CHECK: {entry = "sum", flags = 4 : i64, frame = 33280 : i64
+// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 1, 1, 0, 11, 0>, most = 4096 : i64, name = "sum_0"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "sum_2"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "sum_3"}
+// CHECK-LABEL: llvm.func @sum_0(
+// CHECK: %[[OWN:.*]] = llvm.call @metate_grid_invocation
+// CHECK: %[[NUMBER:.*]] = llvm.intr.umin(%[[COUNT:.*]], %{{.*}}) : (i64, i64) -> i64
+// CHECK: llvm.store %[[NUMBER]]
+// CHECK: scf.for %[[PIECE:.*]] =
+// CHECK: %[[BEGIN:.*]] = builtin.unrealized_conversion_cast %[[PIECE]] : index to i64
+// CHECK: llvm.call @sum_1_part(%{{.*}}, %[[BEGIN]], %[[COUNT]], %{{.*}})
+// CHECK-LABEL: llvm.func internal @sum_1_part(
+// CHECK: scf.for
+// CHECK-NOT: metate.rmw
+// CHECK: %[[LAST:.*]] = arith.cmpi eq
+// CHECK: scf.if %[[LAST]] {
+// CHECK: scf.for
+// CHECK: %[[LEFT:.*]] = llvm.load
+// CHECK: metate.rmw addf %[[LEFT]],
+// CHECK: } else {
+// CHECK: llvm.store
+// CHECK-LABEL: llvm.func @sum_2(
+// CHECK: llvm.call @sum_1_part(%{{.*}}, %[[ALL:.*]], %[[ALL]], %{{.*}})
+metate.kernel @sum(%x: !metate.block, %n: index) attributes {metate.deterministic} {
+  %c0 = arith.constant 0 : index
+  metate.range (%i) = (%c0) to (%n) {
+    %v = metate.read %x[%i] scope 0 : f32
+    %o = metate.rmw addf %v, %x[%c0] scope 0 {metate.reduction} : f32
+    metate.yield
+  }
+  metate.range (%i) = (%c0) to (%n) {
+    %v = metate.read %x[%i] scope 0 : f32
+    %o = metate.rmw addf %v, %x[%i] scope 0 : f32
+    metate.yield
+  }
   metate.return
 }
 
