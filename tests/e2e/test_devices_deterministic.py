@@ -1,4 +1,4 @@
-"""`deterministic=True` on a device: sums are those of pieces, whatever runs at once; what shows the order of iterations is in order."""
+"""`deterministic=True` on a device: sums are those of pieces, and what shows the order of iterations is in order."""
 
 import device_tests
 import numpy as np
