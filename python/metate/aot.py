@@ -17,7 +17,7 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
-from . import compile_options
+from . import compile_options, context
 from .errors import CompilationError, RuntimeTypeError_, RuntimeValueError_
 from .frontend.specialize import TreeParameter
 from .tree_type import TreeType
@@ -52,7 +52,8 @@ class Module:
     Args:
         arch: one target, as the RFC spells it: ``mt.x64``.
         targets: names of targets: ``"native"``, ``"x86-64-v3"``, ``"aarch64"``, a CPU's name, or
-            ``ARCHITECTURE:CPU``; default: this machine. One payload is made for each; the host
+            ``ARCHITECTURE:CPU``, ``"cuda:sm_90"``, ``"vulkan"``; default: what kernels of the current context run on, its
+            device or this machine's CPU; of objects, which are a CPU's, this machine's. One payload is made for each; the host
             picks the best one that it can run.
         name: the module's name; default: the file's that it is saved to.
         reserve: whether kernels that activate cells bring the code that counts them first, for ``t.reserve_for(kernel, ...)``
@@ -67,7 +68,9 @@ class Module:
     ):  # fmt: skip
         if arch is not None and targets is not None:
             raise RuntimeValueError_(f"targets: expected arch or targets, got both: {arch!r} and {targets!r}")
-        self._targets = _checked_targets([arch] if arch is not None else targets)
+        given = _checked_targets([arch] if arch is not None else targets)
+        self._targets = given or (context.current().options.device_target or context.cpu,)
+        self._object_targets = given or (context.cpu,)
         self._name = name
         self._types: dict[str, TreeType] = {}
         self._kernels: dict[str, tuple[object, dict | None, bool]] = {}  # name -> (kernel, specialisation, may_alias)
@@ -77,7 +80,7 @@ class Module:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The machines it is built for."""
+        """The machines that a module file is built for."""
         return self._targets
 
     @property
@@ -263,8 +266,11 @@ class Module:
                 yield name, type_
 
     def choices(self) -> _compiler.Choices:
-        """Targets, optimisation level and kind of code as the compiler takes them."""
-        choices = compile_options.choices(compile_options.CompilerOptions(**self._options), list(self._targets))
+        """Targets, optimisation level and kind of code of a module file as the compiler takes them."""
+        return self._choices(self._targets)
+
+    def _choices(self, targets: tuple[str, ...]) -> _compiler.Choices:
+        choices = compile_options.choices(compile_options.CompilerOptions(**self._options), list(targets))
         choices.reserve = "beside" if self._reserve else ""
         return choices
 
@@ -278,7 +284,7 @@ class Module:
         from metate_native import _compiler
 
         try:
-            return _compiler.build_static(self.source_module(name), self.choices())
+            return _compiler.build_static(self.source_module(name), self._choices(self._object_targets))
         except _compiler.CompileError as error:
             raise CompilationError(str(error)) from None
 
@@ -320,7 +326,7 @@ class Module:
         _write(file.with_suffix(".h"), header.encode())
         files = [file]
         if len(objects) > 1:
-            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._targets]
+            files = [file.with_name(f"{file.stem}.{target.replace(':', '-')}{file.suffix}") for target in self._object_targets]
         for one, data in zip(files, objects, strict=True):
             _write(one, data if emit == "o" else _compiler.make_archive(data, f"{file.stem}.o"))
         return files[0]
@@ -366,8 +372,9 @@ def _write(file: pathlib.Path, data: bytes) -> None:
 
 
 def _checked_targets(targets) -> tuple[str, ...]:
+    """The targets that are asked for; none: nobody says."""
     if targets is None:
-        return ("native",)
+        return ()
     if isinstance(targets, str):
         targets = [targets]
     names = tuple(targets)

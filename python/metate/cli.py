@@ -19,7 +19,7 @@ import importlib.util
 import pathlib
 import sys
 
-from . import aot, compile_options
+from . import aot, compile_options, context
 from .context import CHECKS, INTERP_STAGES
 from .errors import CompilationError, MetateError, RuntimeValueError_
 from .tree_type import TreeType
@@ -272,7 +272,7 @@ def _module_of(parsed) -> aot.Module:
     from .kernel import Kernel
 
     names = _run_file(parsed.file)
-    module = aot.Module(targets=parsed.target, **compile_options.given_arguments(parsed))
+    module = aot.Module(targets=parsed.target or [context.cpu], **compile_options.given_arguments(parsed))
     kernels = {name: value for name, value in names.items() if isinstance(value, (Kernel, Graph))}
     for name in parsed.kernel or ():
         if name not in kernels:
@@ -416,7 +416,7 @@ def _first_dump(parsed, names):
         return names[0], module.source_module(parsed.file.stem).text(True), module.choices()
     if parsed.start_from == names[-1]:
         raise UsageError("--start-from: expected a stage before pack, which is the last one")
-    module = aot.Module(targets=parsed.target, **compile_options.given_arguments(parsed))
+    module = aot.Module(targets=parsed.target or [context.cpu], **compile_options.given_arguments(parsed))
     return parsed.start_from, parsed.input.read_text(), module.choices()
 
 

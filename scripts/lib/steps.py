@@ -133,7 +133,7 @@ SUITE = (
     Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 300, 2, ON_SIMT),
     Step(
         "pytest-vulkan",
-        pytest("tests/e2e/test_devices.py", "tests/e2e/test_devices_trees.py"),
+        pytest(*(f"tests/e2e/test_devices{name}.py" for name in ("", "_contexts", "_trees"))),
         ("build-dev",),
         True,
         60,
