@@ -24,13 +24,16 @@ std::string besideLibmetate(const std::string &file) {
 
 } // namespace
 
-Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver)
+Device::Device(uint32_t threads, bool isProfiled, std::string ofDriver,
+               std::shared_ptr<Device> beside)
     : driver(std::move(ofDriver)), threadLimit(threads) {
   loadPool();
   metate_executor executor{this, &Device::parallelFor, Device::threads(), 0};
   metate_print_sink sink{this, &Device::print};
   metate_device_hooks hooks{sizeof(hooks), 0, nullptr, &executor, &sink};
-  check(driver == "cpu" ? metate_device_open(&hooks, &device) : openBy(hooks));
+  check(beside            ? metate_device_open_beside(beside->get(), &hooks, &device)
+        : driver == "cpu" ? metate_device_open(&hooks, &device)
+                          : openBy(hooks));
   if (!isProfiled)
     return;
   timed = std::make_unique<Profile>();

@@ -22,8 +22,9 @@ namespace metate::python {
 class Device {
 public:
   /// threads: 0 = as many as the executor has. isProfiled: launches are timed. driver: "cpu", or one whose library
-  /// stands beside libmetate. Throws a Python exception.
-  explicit Device(uint32_t threads, bool isProfiled = false, std::string driver = "cpu");
+  /// stands beside libmetate. beside: a device of that driver, whose machine this one shares. Throws a Python exception.
+  explicit Device(uint32_t threads, bool isProfiled = false, std::string driver = "cpu",
+                  std::shared_ptr<Device> beside = nullptr);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;

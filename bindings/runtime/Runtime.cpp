@@ -22,10 +22,12 @@ void bindDevice(nb::module_ &module) {
   nb::class_<Device>(module, "Device", nb::is_weak_referenceable(),
                      "The host's CPU with an executor, or another machine; prints go to "
                      "sys.stdout.")
-      .def(nb::init<uint32_t, bool, std::string>(), nb::arg("threads") = 0,
+      .def(nb::init<uint32_t, bool, std::string, std::shared_ptr<Device>>(), nb::arg("threads") = 0,
            nb::arg("profile") = false, nb::arg("driver") = "cpu",
+           nb::arg("beside").none() = nb::none(),
            "threads: 0 = as many as the machine has; profile: launches are timed; driver: that of "
-           "libmetate_DRIVER.so. Raises RuntimeError_ where there is no such machine.")
+           "libmetate_DRIVER.so; beside: a device of it, whose machine and memory are shared. "
+           "Raises RuntimeError_ where there is no such machine.")
       .def("wait", &Device::wait, "Returns when all that was launched has ended.")
       .def_prop_ro("driver", [](const Device &self) { return self.driverName(); })
       .def_prop_ro("profile", &Device::profile, nb::rv_policy::reference_internal,

@@ -101,6 +101,11 @@ METATE_API metate_status metate_device_open(const metate_device_hooks *hooks,
 METATE_API metate_status metate_device_open_driver(const char *driver,
                                                    const metate_device_hooks *hooks,
                                                    metate_device **device);
+/* Another device on the machine of one that is open, with hooks, a profiler and objects of its own: memory of one is memory of the other,
+ * and trees of one go into kernels of the other. Each is closed by itself; the allocator of the first one outlives both. */
+METATE_API metate_status metate_device_open_beside(const metate_device *other,
+                                                   const metate_device_hooks *hooks,
+                                                   metate_device **device);
 /* Returns when all that was launched on the device has ended. A launch of a kernel that cannot fail may return before on devices that
  * work on their own; reading and writing their memory waits as well. A status: what went wrong meanwhile. */
 METATE_API metate_status metate_device_wait(metate_device *device);

@@ -33,6 +33,13 @@ public:
       return Status::of(code);
     return Device(raw);
   }
+  /// Another device on the same machine, with hooks of its own: trees of one go into kernels of the other.
+  Result<Device> try_open_beside(const metate_device_hooks *hooks = nullptr) const {
+    metate_device *raw = nullptr;
+    if (metate_status code = metate_device_open_beside(get(), hooks, &raw))
+      return Status::of(code);
+    return Device(raw);
+  }
   metate_device *get() const { return handle.get(); }
   metate_device_info describe() const {
     auto info = sized<metate_device_info>();
@@ -47,6 +54,9 @@ public:
   static Device open(const metate_device_hooks *hooks = nullptr) { return unwrap(try_open(hooks)); }
   static Device open_driver(const char *driver, const metate_device_hooks *hooks = nullptr) {
     return unwrap(try_open_driver(driver, hooks));
+  }
+  Device open_beside(const metate_device_hooks *hooks = nullptr) const {
+    return unwrap(try_open_beside(hooks));
   }
 #endif
 

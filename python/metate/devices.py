@@ -6,6 +6,8 @@ A driver is a library beside libmetate, which is loaded when a device of it is o
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from typing import TYPE_CHECKING
 
 from .errors import RuntimeError_, RuntimeValueError_
@@ -21,6 +23,10 @@ ARCHS = (GPU, CUDA, VULKAN, SIMT)
 
 _THREADS = "METATE_NUM_THREADS"
 
+# Devices that something of the program still refers to: later ones are opened on their machines.
+_open: weakref.WeakSet[_runtime.Device] = weakref.WeakSet()
+_opening = threading.Lock()  # one at a time, so that two threads get one machine
+
 
 class NoDeviceError(RuntimeValueError_):
     """There is no such machine here; the text says why, as its driver does."""
@@ -28,6 +34,9 @@ class NoDeviceError(RuntimeValueError_):
 
 def open_device(arch: str, threads: int | None, profile: bool) -> _runtime.Device:
     """A device of an arch, ``"cpu"`` or one of ARCHS.
+
+    Devices of one of ARCHS share a machine while any of them lives: what lies in the memory of one is in reach of the
+    others' kernels, as it is on the CPU. Once it is lost the next one is opened on a machine of its own.
 
     Args:
         threads: as of a context; None: as the environment says.
@@ -42,11 +51,30 @@ def open_device(arch: str, threads: int | None, profile: bool) -> _runtime.Devic
     reasons = []
     for driver in _GPUS if arch == GPU else (arch,):
         try:
-            return _runtime.Device(threads, profile, driver)
+            return _device_of(driver, threads, profile)
         except RuntimeError_ as error:
             reason = str(error).removeprefix(f"{driver}: ")
             reasons.append(reason if driver == arch else f"{driver}: {reason}")
     raise NoDeviceError(f"there is no device for {arch!r}: {'; '.join(reasons)}")
+
+
+def _device_of(driver, threads, profile):
+    """A device of a driver, beside another one where there is one that works. Raises RuntimeError_."""
+    from metate_native import _runtime
+
+    with _opening:
+        beside = next((device for device in list(_open) if device.driver == driver and _works(device)), None)
+        made = _runtime.Device(threads, profile, driver, beside)
+        _open.add(made)
+    return made
+
+
+def _works(device):
+    try:
+        device.wait()
+    except RuntimeError_:  # said again by whoever uses what lies there
+        return False
+    return True
 
 
 def target_of(device: _runtime.Device) -> str:

@@ -90,8 +90,35 @@ static metate_status findDriver(const char *name, const Driver **found) {
               known, name);
 }
 
+static metate_status openMachine(const metate_allocator &allocator, const Driver &driver,
+                                 const void *options, Machine **machine) {
+  void *place = allocator.allocate(allocator.self, sizeof(Machine), alignof(Machine));
+  if (!place)
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused %zu bytes for a device",
+                sizeof(Machine));
+  auto *opened = new (place) Machine{allocator};
+  metate_status status = driver.open(allocator, options, &opened->self);
+  if (status != METATE_OK) {
+    allocator.release(allocator.self, opened, sizeof(Machine), alignof(Machine));
+    return status;
+  }
+  *machine = opened;
+  return METATE_OK;
+}
+
+static void leaveMachine(const Driver &driver, Machine *machine) {
+  if (machine->devices.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  driver.close(machine->self);
+  metate_allocator allocator = machine->allocator;
+  machine->~Machine();
+  allocator.release(allocator.self, machine, sizeof(Machine), alignof(Machine));
+}
+
+// On the machine of another device, or on one that is opened for it.
 static metate_status open(const char *function, const Driver &driver, const void *options,
-                          const metate_device_hooks &hooks, metate_device **device) {
+                          Machine *machine, const metate_device_hooks &hooks,
+                          metate_device **device) {
   METATE_TRY(checkHooks(function, hooks));
   metate_allocator allocator{nullptr, os::allocate, os::deallocate};
   if (hooks.allocator)
@@ -105,12 +132,18 @@ static metate_status open(const char *function, const Driver &driver, const void
   opened->executor = hooks.executor ? *hooks.executor : metate_executor{};
   opened->sink = hooks.print ? *hooks.print : metate_print_sink{};
   opened->driver = &driver;
-  metate_status status = driver.open(allocator, options, &opened->machine);
+  metate_status status = METATE_OK;
+  if (machine)
+    machine->devices.fetch_add(1, std::memory_order_relaxed);
+  else
+    status = openMachine(allocator, driver, options, &machine);
   if (status != METATE_OK) {
     opened->~metate_device();
     allocator.release(allocator.self, opened, sizeof(metate_device), alignof(metate_device));
     return status;
   }
+  opened->shared = machine;
+  opened->machine = machine->self;
   *device = opened;
   return METATE_OK;
 }
@@ -126,7 +159,7 @@ metate_status metate_device_open(const metate_device_hooks *hooks, metate_device
   if (!hooks)
     hooks = &none;
   METATE_REQUIRE_STRUCT(hooks);
-  return open(__func__, *drivers[0], nullptr, *hooks, device);
+  return open(__func__, *drivers[0], nullptr, nullptr, *hooks, device);
 }
 
 metate_status metate_device_open_driver(const char *driver, const metate_device_hooks *hooks,
@@ -140,7 +173,19 @@ metate_status metate_device_open_driver(const char *driver, const metate_device_
   METATE_REQUIRE_STRUCT(hooks);
   const Driver *found = nullptr;
   METATE_TRY(findDriver(driver, &found));
-  return open(__func__, *found, nullptr, *hooks, device);
+  return open(__func__, *found, nullptr, nullptr, *hooks, device);
+}
+
+metate_status metate_device_open_beside(const metate_device *other,
+                                        const metate_device_hooks *hooks, metate_device **device) {
+  METATE_REQUIRE(other);
+  METATE_REQUIRE(device);
+  metate_device_hooks none{};
+  none.struct_size = sizeof none;
+  if (!hooks)
+    hooks = &none;
+  METATE_REQUIRE_STRUCT(hooks);
+  return open(__func__, *other->driver, nullptr, other->shared, *hooks, device);
 }
 
 metate_status metate_device_open_plugin(const Driver *driver, uint64_t version, const void *options,
@@ -157,7 +202,7 @@ metate_status metate_device_open_plugin(const Driver *driver, uint64_t version, 
   if (!hooks)
     hooks = &none;
   METATE_REQUIRE_STRUCT(hooks);
-  return open(driver->name, *driver, options, *hooks, device);
+  return open(driver->name, *driver, options, nullptr, *hooks, device);
 }
 
 void *metate_device_machine(const metate_device *device, const Driver *driver) {
@@ -204,7 +249,7 @@ metate_status metate_device_close(metate_device *device) {
   metate_allocator allocator = device->allocator;
   device->bound.clear(allocator);
   device->spares.clear(*device->driver, device->machine);
-  device->driver->close(device->machine);
+  leaveMachine(*device->driver, device->shared);
   device->~metate_device();
   allocator.release(allocator.self, device, sizeof(metate_device), alignof(metate_device));
   return METATE_OK;

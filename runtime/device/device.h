@@ -33,6 +33,13 @@ private:
   uint64_t capacity = 0;
 };
 
+// What a driver's open() made, of the devices that share it; the last one closes it.
+struct Machine {
+  metate_allocator allocator; // of the device that it was opened for
+  void *self = nullptr;       // the driver's own
+  std::atomic<uint32_t> devices{1};
+};
+
 } // namespace metate
 
 struct metate_device {
@@ -41,7 +48,8 @@ struct metate_device {
   metate_print_sink sink;
   metate_profiler profiler{}; // launch NULL: nobody asks
   const metate::Driver *driver = nullptr;
-  void *machine = nullptr; // the driver's own
+  metate::Machine *shared = nullptr;
+  void *machine = nullptr; // the driver's own, shared->self
   std::atomic<uint32_t> live{0};
   metate::os::Mutex printMutex;
   metate::os::Mutex boundMutex;

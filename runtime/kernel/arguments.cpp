@@ -264,7 +264,7 @@ metate_status isSorted(const metate_tree &tree, bool *sorted) {
   return METATE_OK;
 }
 
-// The tree lies on a device of another driver, or on another device whose memory is its own.
+// The tree lies on a device of another driver, or on another machine whose memory is its own.
 metate_status failDevice(const metate_kernel &kernel, uint32_t index, const metate_tree &tree) {
   return fail(METATE_E_INVALID_ARGUMENT,
               "%s: the tree is bound on another device ('%s') than the kernel runs on ('%s'): bind "
@@ -303,7 +303,7 @@ metate_status packTree(const metate_kernel &kernel, uint32_t index, const metate
   const metate_tree_type *wanted = kernel.types[info.type]->blob, *bound = tree->type->blob;
   if (wanted->hash[0] != bound->hash[0] || wanted->hash[1] != bound->hash[1])
     return failType(kernel, index, argument);
-  if (tree->device != kernel.device &&
+  if (tree->device != kernel.device && tree->device->machine != kernel.device->machine &&
       (tree->isElsewhere() || tree->device->driver != kernel.device->driver))
     return failDevice(kernel, index, *tree);
   if (!tree->ready)

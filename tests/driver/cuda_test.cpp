@@ -327,3 +327,19 @@ TEST_F(CudaTest, devicesShareNothing) {
   ASSERT_OK(launch("fill", Arguments().add(x).add(3, METATE_I32)));
   EXPECT_EQ(read(x), std::vector<int32_t>(10, 3));
 }
+
+// Devices beside one another have one context; the last one closes it.
+TEST_F(CudaTest, devicesBesideShareAContext) {
+  ASSERT_OK(open());
+  metate_device *first = device;
+  ASSERT_OK(metate_device_open_beside(first, nullptr, &device));
+  EXPECT_EQ(fake->liveContexts, 1);
+  EXPECT_OK(metate_device_close(first));
+  EXPECT_EQ(fake->liveContexts, 1);
+  ASSERT_OK(openModule(file()));
+  auto x = make(std::vector<int32_t>(10));
+  ASSERT_OK(launch("fill", Arguments().add(x).add(3, METATE_I32)));
+  EXPECT_EQ(read(x), std::vector<int32_t>(10, 3));
+  drop();
+  EXPECT_EQ(fake->liveContexts, 0);
+}

@@ -394,6 +394,29 @@ TEST_F(DriverLaunchTest, treesAndEntriesStayOnTheirDevice) {
   EXPECT_OK(metate_kernel_direct(kernel(here, "fill"), info.signature, &entry));
 }
 
+TEST_F(DriverLaunchTest, treesGoToDevicesOnTheirMachine) {
+  makeAos(nullptr);
+  metate_device *beside = nullptr, *apart = nullptr;
+  ASSERT_OK(metate_device_open_beside(there.device, nullptr, &beside));
+  ASSERT_OK(metate_device_open_driver("elsewhere", nullptr, &apart));
+  Bytes blob = abAos();
+  for (metate_device *device : {beside, apart}) {
+    metate_type *type = nullptr;
+    metate_tree *tree = nullptr;
+    ASSERT_OK(metate_type_open_blob(device, blob.data(), blob.size(), "t", &type));
+    ASSERT_OK(metate_tree_new(type, nullptr, &tree));
+    if (device == beside)
+      EXPECT_OK(fill(there, tree));
+    else
+      EXPECT_FAILS(METATE_E_INVALID_ARGUMENT, fill(there, tree), "another device");
+    EXPECT_EQ(metate_device_close(device), METATE_E_BUSY); // of its own objects
+    ASSERT_OK(metate_tree_unbind(tree));
+    ASSERT_OK(metate_type_close(type));
+    ASSERT_OK(metate_device_close(device));
+  }
+  EXPECT_OK(fill(there, there.tree)); // the machine is still open
+}
+
 TEST_F(DriverLaunchTest, payloadsOfFilesAreLoaded) {
   metate_module *module = nullptr;
   ASSERT_OK(metate_module_open_file(there.device, METATE_TEST_FILE, 0, &module));

@@ -1,10 +1,13 @@
-"""Contexts of devices, mt.simt or METATE_TEST_ARCH: modules are built for them."""
+"""Contexts of devices, mt.simt or METATE_TEST_ARCH: modules are built for them, and those of one arch share their memory."""
+
+import threading
 
 import device_tests
 import numpy as np
 import pytest
 
 import metate as mt
+from metate import devices
 
 ARCH = device_tests.ARCH or mt.simt
 Pool = mt.types.SNodeTreeBuilder().pointer(mt.i, 64, name="blocks").dense(mt.i, 4).place(a=mt.i32).build()
@@ -59,3 +62,99 @@ def test_objects_are_for_the_cpu(tmp_path):
         assert file.read_bytes()[:4] == b"\x7fELF" and "m_scale" in file.with_suffix(".h").read_text()
         with pytest.raises(mt.CompilationError, match="a linker takes objects of CPUs"):
             mt.aot.Module(targets=["simt"]).add_kernel(scale).save(tmp_path / "n.o")
+
+
+# ---- memory
+
+
+OPTIONS = [{}, {"threads": 1}, {"profile": True}, {"debug": True}, {"random_seed": 3}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_fields_go_on_in_another_context(options):
+    with mt.Context(arch=ARCH):
+        f, pool = mt.field(mt.i32, 4), Pool.new()
+        f.from_numpy(np.arange(4, dtype=np.int32))
+
+        @mt.kernel
+        def double():
+            for i in f:
+                f[i] *= 2
+
+        double()
+        touch(pool, 9)
+    with mt.Context(arch=ARCH, **options):
+        double()
+        touch(pool, 9)
+        assert f.to_numpy().tolist() == [0, 4, 8, 12] and pool.a[8] == 16
+        assert pool.stats()["blocks"].used == 3
+
+
+def test_contexts_of_one_arch_have_profiles_and_threads_of_their_own():
+    with mt.Context(arch=ARCH, profile=True, threads=1):
+        scale(np.ones(3, np.float32), 2.0)
+        assert mt.profiler.query_kernel_profiler_info("scale").counter == 1
+        with mt.Context(arch=ARCH, profile=True):
+            assert mt.profiler.kernel_profiles() == []
+        with mt.Context(arch=ARCH):
+            scale(np.ones(3, np.float32), 2.0)
+        assert mt.profiler.query_kernel_profiler_info("scale").counter == 1 and mt.runtime.threads() == 1
+
+
+def test_a_field_keeps_the_memory_of_a_context_that_is_gone():
+    context = mt.Context(arch=ARCH)
+    with context:
+        f = mt.field(mt.i32, 4)
+        f.fill(3)
+    context.reset()
+    del context
+    with mt.Context(arch=ARCH):
+
+        @mt.kernel
+        def total() -> mt.i32:
+            s = 0
+            for i in f:
+                s += f[i]
+            return s
+
+        assert total() == 12
+
+
+def test_fields_of_the_cpu_are_refused():
+    with mt.Context():
+        pool = Pool.new()
+    with mt.Context(arch=ARCH), pytest.raises(mt.MetateError, match="the tree is bound on another device"):
+        touch(pool, 1)
+
+
+def test_threads_share_a_machine():
+    made, ready = [], threading.Barrier(4)
+
+    def make():
+        ready.wait()
+        with mt.Context(arch=ARCH):
+            made.append(Pool.new())
+            touch(made[-1], 3)
+
+    workers = [threading.Thread(target=make) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    with mt.Context(arch=ARCH):
+        for pool in made:
+            touch(pool, 3)
+            assert pool.a[2] == 4
+    assert len(made) == 4
+
+
+def test_a_device_that_is_lost_is_not_shared(monkeypatch):
+    """What a lost device says when it is waited for, said by one that stands for it."""
+    with mt.Context(arch=ARCH) as context:
+        pool = Pool.new()
+        sound = context.holdings.device
+    monkeypatch.setattr(devices, "_works", lambda device: False)
+    with mt.Context(arch=ARCH) as apart:
+        with pytest.raises(mt.MetateError, match="the tree is bound on another device"):
+            touch(pool, 1)
+        assert apart.holdings.device is not sound

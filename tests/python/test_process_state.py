@@ -79,9 +79,11 @@ def test_what_the_other_libraries_have_is_justified():
 
 
 # Python: the default context, which contexts a thread has entered, what `metate check` imposes on the program that it runs,
-# dropped windows, which wait until no other one draws, and numbers of calls: memory that several contexts use has those of all.
+# dropped windows, which wait until no other one draws, numbers of calls: memory that several contexts use has those of all;
+# which devices are open: contexts of one arch share a machine and its memory.
 PYTHON = {
     ("context.py", "_default"), ("context.py", "_entered"), ("context.py", "_imposed"), ("device.py", "_LEFT"),
+    ("devices.py", "_open"), ("devices.py", "_opening"),
     ("recording.py", "_watchers"), ("recording.py", "_lock"), ("recording.py", "count"), ("remembered_call.py", "_at_hand"),
     ("remembered_call.py", "_numbers"),
 }  # fmt: skip
