@@ -128,6 +128,13 @@ metate_device_info Device::describe() const {
   return info;
 }
 
+metate_machine_info Device::inspect() const {
+  metate_machine_info info{};
+  info.struct_size = sizeof(info);
+  check(metate_device_inspect(device, &info));
+  return info;
+}
+
 int32_t Device::parallelFor(void *self, int64_t count, int64_t grain, uint32_t maxWorkers,
                             metate_task_body body, void *context) {
   auto *device = static_cast<Device *>(self);

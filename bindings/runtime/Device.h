@@ -41,6 +41,7 @@ public:
   /// "tbb" or "serial".
   const char *executorName() const { return pool.parallel_for ? "tbb" : "serial"; }
   metate_device_info describe() const;
+  metate_machine_info inspect() const;
   const std::string &driverName() const { return driver; }
   /// Do its kernels reach the memory of CUDA's devices?
   bool isCuda() const { return runsOnCuda; }

@@ -13,6 +13,26 @@
 namespace metate::python {
 namespace {
 
+constexpr std::pair<uint32_t, const char *> featureNames[] = {
+    {METATE_FEATURE_F64, "f64"},
+    {METATE_FEATURE_F16, "f16"},
+    {METATE_FEATURE_I16, "i16"},
+    {METATE_FEATURE_I8, "i8"},
+    {METATE_FEATURE_I64_ATOMICS, "64-bit atomics"},
+    {METATE_FEATURE_F32_ATOMIC_ADD, "atomic sums of f32"},
+};
+
+nb::dict inspect(const Device &device) {
+  metate_machine_info info = device.inspect();
+  nb::dict features, found;
+  for (auto [bit, name] : featureNames)
+    features[name] = nb::bool_((info.features & bit) != 0);
+  found["memory_bytes"] = nb::int_(info.memory_bytes);
+  found["version"] = nb::make_tuple(info.version[0], info.version[1]);
+  found["features"] = features;
+  return found;
+}
+
 void bindDevice(nb::module_ &module) {
   nb::class_<Profile>(module, "Profile", "What a device's launches took; times in nanoseconds.")
       .def("totals", &Profile::totals, nb::sig("def totals(self) -> list[tuple]"))
@@ -29,6 +49,9 @@ void bindDevice(nb::module_ &module) {
            "libmetate_DRIVER.so; beside: a device of it, whose machine and memory are shared. "
            "Raises RuntimeError_ where there is no such machine.")
       .def("wait", &Device::wait, "Returns when all that was launched has ended.")
+      .def("inspect", &inspect, nb::sig("def inspect(self) -> dict"),
+           "What its machine has: memory_bytes (0: not known), version of the driver's interface "
+           "((0, 0): it has none), features: a dict from names to whether kernels may use them.")
       .def_prop_ro("driver", [](const Device &self) { return self.driverName(); })
       .def_prop_ro("profile", &Device::profile, nb::rv_policy::reference_internal,
                    nb::sig("def profile(self) -> Profile | None"))

@@ -93,6 +93,23 @@ typedef struct metate_device_info {
   uint32_t reserved;
 } metate_device_info;
 
+/* What kernels may use of a machine. */
+enum {
+  METATE_FEATURE_F64 = 1u,
+  METATE_FEATURE_F16 = 2u,
+  METATE_FEATURE_I16 = 4u,
+  METATE_FEATURE_I8 = 8u,
+  METATE_FEATURE_I64_ATOMICS = 16u,
+  METATE_FEATURE_F32_ATOMIC_ADD = 32u /* as one operation of the machine's */
+};
+typedef struct metate_machine_info {
+  uint32_t struct_size;
+  uint32_t features;     /* METATE_FEATURE_* */
+  uint64_t memory_bytes; /* that trees and arrays of the device share; 0: not known */
+  uint32_t
+      version[2]; /* of the driver's interface, CUDA's or Vulkan's: major, minor; 0: it has none */
+} metate_machine_info;
+
 /* The host's CPU with the given hooks (copied). hooks NULL = all NULL. */
 METATE_API metate_status metate_device_open(const metate_device_hooks *hooks,
                                             metate_device **device);
@@ -111,6 +128,8 @@ METATE_API metate_status metate_device_open_beside(const metate_device *other,
 METATE_API metate_status metate_device_wait(metate_device *device);
 METATE_API metate_status metate_device_describe(const metate_device *device,
                                                 metate_device_info *info);
+METATE_API metate_status metate_device_inspect(const metate_device *device,
+                                               metate_machine_info *info);
 /* What launches and their tasks took, told on the thread that launched, when each has ended. Times are nanoseconds of the
  * system's steady clock. `bytes`: of the launch's arrays, and of its trees without pools, each once if the kernel reads it and once
  * if it writes it; 0 where none are known. Tasks are told of where the kernel was compiled with the option `profile`: `task`

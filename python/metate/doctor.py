@@ -1,7 +1,7 @@
 """`metate doctor`: what is installed and what works, each as one line, found by trying it.
 
-A required part that fails makes the exit status 1; an optional one that is missing does not. Each
-check is a function that returns what it found or raises; none may change anything outside of a
+A required part that fails makes the exit status 1; an optional one that is missing does not, unless it is there and does
+not work. Each check is a function that returns what it found or raises; none may change anything outside of a
 temporary folder.
 """
 
@@ -25,6 +25,7 @@ import numpy as np
 
 OK, MISSING, BROKEN = "ok", "missing", "broken"
 _FEATURES = {"avx", "avx2", "fma", "f16c", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile", "asimd", "asimdhp", "sve"}
+_INTERFACES = {"cuda": "CUDA", "vulkan": "Vulkan"}  # of drivers, whose versions are told
 _CACHES = pathlib.Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -43,6 +44,10 @@ class Finding:
     state: str
     detail: str
     advice: str = ""
+
+
+class BrokenError(Exception):
+    """It is there and does not work: broken even where it may be missing."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ def examine(check: Check) -> Finding:
         return Finding(check.name, OK, check.run())
     except Exception as error:
         text = f"{error}" or type(error).__name__
-        return Finding(check.name, MISSING if check.optional else BROKEN, text.splitlines()[0], check.advice)
+        may_be_missing = check.optional and not isinstance(error, BrokenError)
+        return Finding(check.name, MISSING if may_be_missing else BROKEN, text.splitlines()[0], check.advice)
 
 
 def _line(finding: Finding) -> str:
@@ -160,6 +166,46 @@ def _aot() -> str:
         return f"a module of {file.stat().st_size:,} bytes built in {elapsed:.0f} ms, loaded, verified by metate-run, run"
 
 
+def _device(arch: str) -> Callable[[], str]:
+    def check() -> str:
+        from . import devices
+
+        what = _described(devices.open_device(arch, None, False))
+        try:
+            return f"{what}; {_scaled_on(arch)}"
+        except Exception as error:
+            raise BrokenError(f"{what}; a kernel does not run: {str(error) or type(error).__name__}") from error
+
+    return check
+
+
+def _described(device) -> str:
+    """A device's name, memory, driver, and which types and atomics its kernels may use."""
+    found = device.inspect()
+    parts = [device.name, f"{found['memory_bytes'] / (1 << 30):.1f} GiB"]
+    if any(found["version"]):
+        parts.append(f"{_INTERFACES[device.driver]} {'.'.join(map(str, found['version']))}")
+    if device.driver == "cuda":
+        parts.append(f"compute capability {device.level // 10}.{device.level % 10}")
+    named = {is_there: [name for name, has in found["features"].items() if has is is_there] for is_there in (True, False)}
+    features = f"{', '.join(named[True]) or 'none of the types that may be missing'}"
+    return f"{', '.join(parts)}; {features}" + (f"; without {', '.join(named[False])}" if named[False] else "")
+
+
+def _scaled_on(arch: str) -> str:
+    from . import context
+    from .probe import scale
+
+    with context.Context(arch=arch):
+        data = np.arange(1 << 16, dtype=np.float32)
+        expected = data * 2 + 1
+        started = time.perf_counter()
+        scale(data, 2.0)
+        elapsed = time.perf_counter() - started
+        np.testing.assert_array_equal(data, expected)
+    return f"a kernel compiled and ran in {elapsed * 1e3:.0f} ms"
+
+
 def _hosts() -> str:
     from . import native
 
@@ -235,6 +281,9 @@ CHECKS = (
     Check("compiler", _compiler, f"install LLVM 22's shared library (libllvm22); {_REINSTALL}"),
     Check("jit", _jit, "see the compiler's line; else report this with its text"),
     Check("aot", _aot, "see the compiler's line; else report this with its text"),
+    Check("simt", _device("simt"), _REINSTALL),
+    Check("cuda", _device("cuda"), "install NVIDIA's driver where there is a GPU of theirs, for mt.cuda", optional=True),
+    Check("vulkan", _device("vulkan"), "install a Vulkan driver (Debian: mesa-vulkan-drivers), for mt.vulkan", optional=True),
     Check("hosts", _hosts, _REINSTALL),
     Check("eigen", _eigen, "install libeigen3-dev and build again, for mt.linalg's sparse matrices", optional=True),
     Check("gui", _gui, "pip install 'metate[gui]', for mt.GUI, imread, imwrite", optional=True),

@@ -230,6 +230,16 @@ metate_status metate_device_describe(const metate_device *device, metate_device_
   return METATE_OK;
 }
 
+metate_status metate_device_inspect(const metate_device *device, metate_machine_info *info) {
+  METATE_REQUIRE(device);
+  METATE_REQUIRE_STRUCT(info);
+  metate_machine_info filled{};
+  filled.struct_size = sizeof filled;
+  METATE_TRY(device->driver->inspect(device->machine, &filled));
+  *info = filled;
+  return METATE_OK;
+}
+
 metate_status metate_device_profile(metate_device *device, const metate_profiler *profiler) {
   METATE_REQUIRE(device);
   if (profiler)

@@ -61,6 +61,8 @@ struct Driver {
   void (*close)(void *self);
   // Fills arch, level and name.
   void (*describe)(const void *self, metate_device_info *info);
+  // Fills all but struct_size, with what is not zero.
+  metate_status (*inspect)(const void *self, metate_machine_info *info);
 
   // Memory as of the functions metate_memory_*. METATE_E_OUT_OF_MEMORY says what was refused.
   metate_status (*create)(void *self, uint64_t bytes, uint64_t align, Region *region);

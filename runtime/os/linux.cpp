@@ -32,6 +32,8 @@ void release(void *address, uint64_t bytes) { munmap(address, bytes); }
 
 uint64_t pageBytes() { return uint64_t(sysconf(_SC_PAGESIZE)); }
 
+uint64_t memoryBytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * pageBytes(); }
+
 uint64_t addressSpaceLeft() {
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)

@@ -13,6 +13,8 @@ namespace metate::os {
 void *reserve(uint64_t bytes);
 void release(void *address, uint64_t bytes);
 uint64_t pageBytes();
+// Of the machine's memory.
+uint64_t memoryBytes();
 // Bytes of reserve() that are touched here and there: huge pages would make all of them resident.
 void keepPagesSmall(void *address, uint64_t bytes);
 // Gives the whole pages inside of these bytes back. What they held is lost: pages of reserve() are

@@ -228,6 +228,7 @@ const Driver elsewhereDriver = {
     .open = open,
     .close = close,
     .describe = describe,
+    .inspect = [](const void *, metate_machine_info *) { return METATE_OK; },
     .create = create,
     .reserve = reserve,
     .wrap = wrap,

@@ -51,6 +51,14 @@ void describe(const void *self, metate_device_info *info) {
   nameOf(machineOf(self), info->name, sizeof info->name);
 }
 
+// Kernels add to floats by compare-exchange.
+metate_status inspect(const void *, metate_machine_info *info) {
+  info->features = METATE_FEATURE_F64 | METATE_FEATURE_F16 | METATE_FEATURE_I16 |
+                   METATE_FEATURE_I8 | METATE_FEATURE_I64_ATOMICS;
+  info->memory_bytes = os::memoryBytes();
+  return METATE_OK;
+}
+
 // ---- memory
 
 Region regionOf(void *data, uint64_t bytes, uint64_t align, Origin origin) {
@@ -240,6 +248,7 @@ const Driver cpuDriver = {
     .open = cpu::open,
     .close = cpu::close,
     .describe = cpu::describe,
+    .inspect = cpu::inspect,
     .create = cpu::create,
     .reserve = cpu::reserve,
     .wrap = cpu::wrap,

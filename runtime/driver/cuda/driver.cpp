@@ -156,6 +156,23 @@ void describe(const void *self, metate_device_info *info) {
   snprintf(info->name, sizeof info->name, "%s", of(self).name);
 }
 
+// Every GPU that kernels are compiled for has all of it.
+metate_status inspect(const void *self, metate_machine_info *info) {
+  Cuda &cuda = of(self);
+  Session session(cuda);
+  METATE_TRY(session.status());
+  size_t available = 0, total = 0;
+  int version = 0;
+  METATE_TRY(check(cuda, cuda.api.memoryInfo(&available, &total), "cuMemGetInfo"));
+  METATE_TRY(check(cuda, cuda.api.driverVersion(&version), "cuDriverGetVersion"));
+  info->features = METATE_FEATURE_F64 | METATE_FEATURE_F16 | METATE_FEATURE_I16 |
+                   METATE_FEATURE_I8 | METATE_FEATURE_I64_ATOMICS | METATE_FEATURE_F32_ATOMIC_ADD;
+  info->memory_bytes = total;
+  info->version[0] = uint32_t(version / 1000);
+  info->version[1] = uint32_t(version % 1000 / 10);
+  return METATE_OK;
+}
+
 metate_status wait(void *self) {
   Session session(of(self));
   METATE_TRY(session.status());
@@ -193,6 +210,7 @@ const Driver driver = {
     .open = openDevice,
     .close = close,
     .describe = describe,
+    .inspect = inspect,
     .create = create,
     .reserve = reserve,
     .wrap = wrap,

@@ -37,6 +37,13 @@ void describe(const void *self, metate_device_info *info) {
   snprintf(info->name, sizeof info->name, "simt (%u threads)", of(self).threads);
 }
 
+metate_status inspect(const void *, metate_machine_info *info) {
+  info->features = METATE_FEATURE_F64 | METATE_FEATURE_F16 | METATE_FEATURE_I16 |
+                   METATE_FEATURE_I8 | METATE_FEATURE_I64_ATOMICS;
+  info->memory_bytes = os::memoryBytes();
+  return METATE_OK;
+}
+
 Room room(const void *) { return {roomBytes, 0}; }
 
 Verdict judge(const void *, const Descriptor &descriptor, uint32_t index, bool inProcess) {
@@ -62,6 +69,7 @@ const Driver driver = {
     .open = open,
     .close = close,
     .describe = describe,
+    .inspect = inspect,
     .create = create,
     .reserve = reserve,
     .wrap = wrap,

@@ -89,6 +89,24 @@ void describe(const void *self, metate_device_info *info) {
   snprintf(info->name, sizeof info->name, "%s", of(self).name);
 }
 
+static_assert(uint32_t(METATE_FEATURE_F64) == METATE_GRID_NEEDS_F64 &&
+              uint32_t(METATE_FEATURE_F16) == METATE_GRID_NEEDS_F16 &&
+              uint32_t(METATE_FEATURE_I16) == METATE_GRID_NEEDS_I16 &&
+              uint32_t(METATE_FEATURE_I8) == METATE_GRID_NEEDS_I8 &&
+              uint32_t(METATE_FEATURE_I64_ATOMICS) == METATE_GRID_NEEDS_I64_ATOMICS &&
+              uint32_t(METATE_FEATURE_F32_ATOMIC_ADD) == METATE_GRID_NEEDS_F32_ATOMIC_ADD);
+
+metate_status inspect(const void *self, metate_machine_info *info) {
+  const Vulkan &vulkan = of(self);
+  info->features = vulkan.features;
+  for (uint32_t i = 0; i < vulkan.memory.memoryHeapCount; ++i)
+    if (vulkan.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      info->memory_bytes += vulkan.memory.memoryHeaps[i].size;
+  info->version[0] = VK_API_VERSION_MAJOR(vulkan.version);
+  info->version[1] = VK_API_VERSION_MINOR(vulkan.version);
+  return METATE_OK;
+}
+
 metate_status wait(void *self) {
   Session session(of(self));
   METATE_TRY(session.status());
@@ -120,6 +138,7 @@ const Driver driver = {
     .open = openDevice,
     .close = close,
     .describe = describe,
+    .inspect = inspect,
     .create = create,
     .reserve = reserve,
     .wrap = wrap,

@@ -222,6 +222,7 @@ metate_status askPhysical(Vulkan &vulkan) {
     group = limits.maxComputeWorkGroupInvocations;
   vulkan.limits = {limits.maxComputeWorkGroupCount[0], group, limits.maxComputeSharedMemorySize,
                    of11.maxMemoryAllocationSize};
+  vulkan.version = properties.apiVersion;
   vulkan.bounds = {mostInvocations, unknownOf(properties.deviceType)};
   const char *staged = getenv("METATE_VULKAN_STAGED");
   vulkan.maps = isUnified(vulkan.memory) && !(staged && strcmp(staged, "1") == 0);

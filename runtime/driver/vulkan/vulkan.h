@@ -61,6 +61,7 @@ struct Vulkan {
   uint32_t family = 0;
   bool ownsInstance = false, ownsDevice = false;
   uint32_t features = 0; // METATE_GRID_NEEDS_* that are enabled
+  uint32_t version = 0;  // of Vulkan, as it packs them
   bool maps = false;     // is all of its memory the host's too, and does the host work in it?
   Limits limits;
   grid::Bounds bounds{};
