@@ -2,6 +2,8 @@
 #include "Report.h"
 #include "Choices.h"
 
+#include "metate/Emit/Disassembly.h"
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,10 +12,8 @@ namespace metate::python {
 
 void readCode(frontend::SourceModule &module, Report &report) {
   for (PayloadOp payload : module.op().getOps<PayloadOp>()) {
-    llvm::Expected<TargetPtr> target = ownTargets().targetOf(payload);
-    if (!valueOf(std::move(target))->hasObjects())
-      continue;
-    std::vector<CodeFunction> functions = valueOf(disassemble(payload));
+    TargetPtr target = valueOf(ownTargets().targetOf(payload));
+    std::vector<CodeFunction> functions = valueOf(target->codeOf(payload));
     report.code.insert(report.code.end(), functions.begin(), functions.end());
   }
 }
@@ -35,15 +35,25 @@ void bindReport(nb::module_ &module) {
       .def_ro("name", &StageReport::name)
       .def_ro("milliseconds", &StageReport::milliseconds)
       .def_ro("dump", &StageReport::dump, "The IR after it, with locations; empty after emit.");
-  nb::class_<Instruction>(module, "Instruction", "One instruction of the code.")
-      .def_ro("text", &Instruction::text)
-      .def_ro("label", &Instruction::label, "Where branches go to it, else empty.")
-      .def_ro("file", &Instruction::file, "Empty: the compiler's own.")
-      .def_ro("line", &Instruction::line);
+  nb::class_<CodeLine>(module, "Instruction", "One instruction of the code.")
+      .def_ro("text", &CodeLine::text)
+      .def_ro("label", &CodeLine::label, "Where branches go to it, else empty.")
+      .def_ro("file", &CodeLine::file, "Empty: the compiler's own.")
+      .def_ro("line", &CodeLine::line);
   nb::class_<CodeFunction>(module, "CodeFunction", "A function of the code.")
       .def_ro("name", &CodeFunction::name)
       .def_ro("bytes", &CodeFunction::bytes)
-      .def_ro("instructions", &CodeFunction::instructions);
+      .def_ro("instructions", &CodeFunction::instructions)
+      .def_prop_ro(
+          "numbers",
+          [](const CodeFunction &self) {
+            nb::dict found;
+            for (const auto &[name, number] : self.numbers)
+              found[name.c_str()] = nb::int_(number);
+            return found;
+          },
+          nb::sig("def numbers(self) -> dict[str, int]"),
+          "What else is known of it: registers, bytes spilled, ...");
   nb::class_<Report>(module, "Report", "What a compilation tells.")
       .def(nb::init<>())
       .def_prop_ro("stages", [](const Report &self) { return self.compile.stages; })

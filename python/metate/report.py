@@ -150,7 +150,12 @@ class Report:
 
     @functools.cached_property
     def code(self) -> tuple[Any, ...]:
-        """The functions of the machine code: `name`, `bytes` and `instructions`, each with `text`, `label`, `file`, `line`."""
+        """The functions of the code: `name`, `bytes`, `instructions`, each with `text`, `label`, `file`, `line`, and `numbers`.
+
+        Code of GPUs is not shown by instructions: `numbers` is a dict of what is known of it: ``"registers"``,
+        ``"bytes spilled"``, ``"bytes of shared memory"`` and the like of CUDA, as ptxas says (without one,
+        ``"instructions of PTX"``; `bytes` is 0 then); ``"words"`` and ``"instructions"`` of Vulkan.
+        """
         return tuple(self.compilation.told.code)
 
     @functools.cached_property
@@ -177,6 +182,7 @@ class Report:
         size = sum(one.bytes for one in self.code)
         lines = [f"{self.signature}", f"  {self.file}:{self.first_line}, for {self.target}"]
         lines += [f"  compiled in {self.compile_ms:.1f} ms: {took}", f"  code: {size} bytes in {len(self.code)} functions"]
+        lines += [f"    {one.name}: {', '.join(numbers)}" for one in self.code if (numbers := numbers_of(one))]
         for tree in self.trees:
             levels = " > ".join(text for _, text, _ in tree.levels)
             size_text = f", {tree.bytes} bytes" if tree.bytes else ""
@@ -188,6 +194,14 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<report of kernel {self.kernel} for {self.target}: {len(self.loops)} loops, {self.compile_ms:.0f} ms>"
+
+
+def numbers_of(function) -> list[str]:
+    """What is known of a function whose instructions are not, as texts."""
+    if function.instructions:
+        return []
+    sizes = [f"{function.bytes} bytes"] if function.bytes else []
+    return sizes + [f"{number} {name}" for name, number in function.numbers.items()]
 
 
 def _kind(loop):

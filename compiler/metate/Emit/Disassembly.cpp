@@ -74,7 +74,7 @@ public:
         labels[*one.target] = "";
     for (auto [number, label] : llvm::enumerate(labels))
       label.second = "." + std::to_string(number + 1);
-    CodeFunction function{name.str(), bytes.size(), {}};
+    CodeFunction function{name.str(), bytes.size(), {}, {}};
     for (const Decoded &one : decoded)
       function.instructions.push_back(textOf(one, labels));
     return function;
@@ -101,8 +101,8 @@ private:
     }
   }
 
-  metate::Instruction textOf(const Decoded &one, const std::map<uint64_t, std::string> &labels) {
-    metate::Instruction made;
+  CodeLine textOf(const Decoded &one, const std::map<uint64_t, std::string> &labels) {
+    CodeLine made;
     llvm::raw_string_ostream stream(made.text);
     tools.printer->printInst(&one.instruction, one.address, "", *tools.info, stream);
     made.text = StringRef(made.text).trim().str();

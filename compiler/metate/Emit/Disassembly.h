@@ -16,7 +16,7 @@
 
 namespace metate {
 
-struct Instruction {
+struct CodeLine {
   std::string text;  ///< Intel's syntax of x86; targets of branches are labels: ".3"
   std::string label; ///< ".3", of one that a branch goes to, else empty
   std::string file;  ///< empty: the compiler's own
@@ -26,7 +26,8 @@ struct Instruction {
 struct CodeFunction {
   std::string name;
   uint64_t bytes = 0;
-  std::vector<Instruction> instructions;
+  std::vector<CodeLine> instructions;                    ///< none: they are not known
+  std::vector<std::pair<std::string, uint64_t>> numbers; ///< what else is known: "registers", ...
 };
 
 /// The functions of a payload of object files, in their order.

@@ -1,12 +1,18 @@
 //===- Target.cpp - families of targets, asked by name ----------*- C++ -*-===//
 #include "metate/Target/Target.h"
 
+#include "metate/Emit/Disassembly.h"
+
 using namespace metate;
 using llvm::Expected;
 using llvm::StringRef;
 
 Target::~Target() = default;
 TargetFamily::~TargetFamily() = default;
+
+Expected<std::vector<CodeFunction>> Target::codeOf(PayloadOp) const {
+  return std::vector<CodeFunction>();
+}
 
 Expected<TargetPtr> TargetRegistry::parse(StringRef name) const {
   std::string expected;

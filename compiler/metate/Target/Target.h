@@ -23,6 +23,8 @@
 
 namespace metate {
 
+struct CodeFunction;
+
 /// What stage layout fits to a target: the options of its passes that say what pays there.
 struct LayoutTuning {
   int64_t tileBytes = 0;     ///< a copy of a leaf with its halo, at most
@@ -88,6 +90,8 @@ public:
   /// Stage pack: the bytes of the payload's section in a .metate file. They depend on the arguments alone.
   virtual llvm::Expected<std::string> makeSection(PayloadOp payload,
                                                   const SectionRequest &request) const = 0;
+  /// The payload's functions, for readers. None: nothing is known of them.
+  virtual llvm::Expected<std::vector<CodeFunction>> codeOf(PayloadOp payload) const;
   /// Are payloads object files that a host's own linker and this process can take?
   virtual bool hasObjects() const { return false; }
 

@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict
 
 from .._version import __version__
-from ..report import Report
+from ..report import Report, numbers_of
 from .dump_lines import dump_lines
 from .limits import Limits
 from .times import TaskTime
@@ -61,7 +61,8 @@ def _kernel(report: Report, times) -> dict:
     code = [
         {
             "name": function.name, "bytes": function.bytes,
-            "lines": [[one.label, one.text, places.key(one.file, one.line)] for one in function.instructions],
+            "lines": [[one.label, one.text, places.key(one.file, one.line)] for one in function.instructions]
+            or [["", text, ""] for text in numbers_of(function)],
         }
         for function in report.code
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 #include "metate/Target/Cpu/Cpu.h"
 
 #include "metate/Dialect/Derivative.h"
+#include "metate/Emit/Disassembly.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Emit/Externals.h"
 #include "metate/Emit/Link.h"
@@ -136,6 +137,10 @@ Error CpuTarget::verifyPayload(PayloadOp payload, ArrayRef<StringRef> entries) c
   return verifyObjects(payload, entries, [&](StringRef symbol, Sanitizer sanitizer) {
     return isExternal(symbol, sanitizer);
   });
+}
+
+Expected<std::vector<CodeFunction>> CpuTarget::codeOf(PayloadOp payload) const {
+  return disassemble(payload);
 }
 
 Expected<Variant> CpuTarget::variantOf(PayloadOp payload) const { return cpu::variantOf(payload); }

@@ -28,6 +28,7 @@ public:
   llvm::Expected<Variant> variantOf(PayloadOp payload) const override;
   llvm::Expected<std::string> makeSection(PayloadOp payload,
                                           const SectionRequest &request) const override;
+  llvm::Expected<std::vector<CodeFunction>> codeOf(PayloadOp payload) const override;
   bool hasObjects() const override { return true; }
 
 private:

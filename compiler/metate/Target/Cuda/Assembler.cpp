@@ -34,10 +34,10 @@ static std::string contentsOf(StringRef path) {
   return bytes ? (*bytes)->getBuffer().str() : "";
 }
 
-Expected<std::string> metate::cuda::assemble(StringRef ptx, unsigned capability) {
+Expected<metate::cuda::Assembled> metate::cuda::assemble(StringRef ptx, unsigned capability) {
   std::string assembler = findAssembler();
   if (assembler.empty())
-    return "";
+    return Assembled();
   Expected<std::string> input = temporary("ptx"), output = temporary("cubin"),
                         told = temporary("txt");
   auto remove = make_scope_exit([&] {
@@ -53,12 +53,15 @@ Expected<std::string> metate::cuda::assemble(StringRef ptx, unsigned capability)
     file << ptx;
   }
   std::string arch = "-arch=sm_" + std::to_string(capability);
-  StringRef arguments[] = {assembler, arch, "-O3", "-o", *output, *input};
+  StringRef arguments[] = {assembler, arch, "-O3", "-v", "-o", *output, *input};
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(*told), StringRef(*told)};
   std::string problem;
   int status = sys::ExecuteAndWait(assembler, arguments, std::nullopt, redirects, 0, 0, &problem);
   if (status != 0)
     return createStringError("ptxas (" + assembler + ") refused the code: " + problem +
                              contentsOf(*told));
-  return contentsOf(*output);
+  Assembled made = {contentsOf(*output), contentsOf(*told)};
+  if (made.cubin.empty())
+    return createStringError("ptxas (" + assembler + ") has written no code: " + made.told);
+  return made;
 }

@@ -1,6 +1,7 @@
 //===- Cuda.cpp - NVIDIA's GPUs as a family of targets ----------*- C++ -*-===//
 #include "metate/Target/Cuda/Cuda.h"
 
+#include "metate/Emit/Disassembly.h"
 #include "metate/Target/Cuda/Ptx.h"
 #include "metate/Target/Grid/Target.h"
 #include "metate/abi/module.h"
@@ -30,16 +31,20 @@ struct CudaTarget : GridTarget {
       return ptx.takeError();
     Code code;
     if (isReal) {
-      Expected<std::string> cubin = cuda::assemble(*ptx, capability);
-      if (!cubin)
-        return cubin.takeError();
-      if (!cubin->empty())
-        code.images.push_back({METATE_GRID_CUBIN, capability, std::move(*cubin)});
+      Expected<cuda::Assembled> assembled = cuda::assemble(*ptx, capability);
+      if (!assembled)
+        return assembled.takeError();
+      if (!assembled->cubin.empty())
+        code.images.push_back({METATE_GRID_CUBIN, capability, std::move(assembled->cubin)});
     }
     std::string text = std::move(*ptx);
     text.push_back('\0');
     code.images.push_back({METATE_GRID_PTX, capability, std::move(text)});
     return code;
+  }
+
+  Expected<std::vector<CodeFunction>> describe(const Contents &contents) const override {
+    return cuda::describe(contents, capability);
   }
 
   Expected<Variant> variantOf(PayloadOp payload) const override {

@@ -288,6 +288,26 @@ std::string metate::grid::withHash(StringRef section, const uint64_t (&hash)[2])
   return bytes;
 }
 
+template <typename Record>
+static std::vector<Record> recordsOf(StringRef section, metate_table table) {
+  std::vector<Record> records(table.count);
+  if (!records.empty())
+    std::memcpy(records.data(), section.data() + table.offset, records.size() * sizeof(Record));
+  return records;
+}
+
+Contents metate::grid::contentsOf(StringRef section) {
+  metate_grid head;
+  std::memcpy(&head, section.data(), sizeof head);
+  Contents contents;
+  for (const metate_grid_task &task : recordsOf<metate_grid_task>(section, head.tasks))
+    contents.functions.push_back(section.data() + task.name);
+  for (const metate_grid_image &image : recordsOf<metate_grid_image>(section, head.images))
+    contents.images.push_back({metate_grid_format(image.format), image.level,
+                               section.substr(image.offset, image.bytes).str()});
+  return contents;
+}
+
 llvm::Error metate::grid::checkSection(StringRef section, size_t kernels) {
   metate_grid head;
   if (section.size() < sizeof head)

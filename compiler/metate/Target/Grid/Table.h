@@ -77,6 +77,12 @@ std::string sectionOf(const Table &table, llvm::ArrayRef<llvm::StringRef> entrie
                       llvm::ArrayRef<Image> images, llvm::StringRef constants = "");
 /// The section with the hash.
 std::string withHash(llvm::StringRef section, const uint64_t (&hash)[2]);
+/// What a sound section was made of, as far as readers want to know it.
+struct Contents {
+  std::vector<std::string> functions; ///< of all kernels, in their order
+  std::vector<Image> images;
+};
+Contents contentsOf(llvm::StringRef section);
 /// Is it a section of so many kernels that hosts see?
 llvm::Error checkSection(llvm::StringRef section, size_t kernels);
 

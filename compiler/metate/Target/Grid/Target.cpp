@@ -2,6 +2,7 @@
 #include "metate/Target/Grid/Target.h"
 
 #include "metate/Dialect/Derivative.h"
+#include "metate/Emit/Disassembly.h"
 #include "metate/Emit/Emit.h"
 #include "metate/Target/Common/Passes.h"
 #include "metate/Target/Grid/Passes.h"
@@ -10,6 +11,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Object/ELFObjectFile.h"
 
 using namespace mlir;
 using namespace metate;
@@ -86,6 +88,33 @@ Error GridTarget::verifyPayload(PayloadOp payload, ArrayRef<StringRef> entries) 
 Expected<std::string> GridTarget::makeSection(PayloadOp payload,
                                               const SectionRequest &request) const {
   return withHash(payload.getObjectFiles().front(), request.descriptorHash);
+}
+
+Expected<std::vector<CodeFunction>> GridTarget::codeOf(PayloadOp payload) const {
+  return describe(contentsOf(payload.getObjectFiles().front()));
+}
+
+Expected<std::vector<CodeFunction>> metate::grid::sizesOf(const Contents &contents,
+                                                          const Image &image) {
+  auto file =
+      llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(image.bytes, "an image"));
+  if (!file)
+    return file.takeError();
+  const auto *elf = llvm::cast<llvm::object::ELFObjectFileBase>(file->get());
+  llvm::StringMap<uint64_t> sizes;
+  auto note = [&](auto symbols) {
+    for (const llvm::object::ELFSymbolRef symbol : symbols)
+      if (Expected<StringRef> name = symbol.getName())
+        sizes[*name] = symbol.getSize();
+      else
+        llvm::consumeError(name.takeError());
+  };
+  note(elf->symbols());
+  note(elf->getDynamicSymbolIterators());
+  std::vector<CodeFunction> found;
+  for (const std::string &name : contents.functions)
+    found.push_back({name, sizes.lookup(name), {}, {}});
+  return found;
 }
 
 void GridFamily::registerDialects(DialectRegistry &registry) const { registerEmit(registry); }

@@ -16,6 +16,7 @@ public:
   void buildMap(mlir::OpPassManager &passes, const Options &options) const override;
   std::string problemAfterMap(mlir::Operation *op) const override;
   llvm::Error emit(mlir::ModuleOp module, const Options &options) const override;
+  llvm::Expected<std::vector<CodeFunction>> codeOf(PayloadOp payload) const override;
   bool isExternal(llvm::StringRef, Sanitizer) const override { return false; }
   llvm::Error verifyPayload(PayloadOp payload,
                             llvm::ArrayRef<llvm::StringRef> entries) const override;
@@ -30,6 +31,8 @@ protected:
   };
   virtual llvm::Expected<Code> compile(mlir::ModuleOp module, const Table &table,
                                        const Options &options) const = 0;
+  /// What is known of the images' functions, in the table's order; the payload's own are sound.
+  virtual llvm::Expected<std::vector<CodeFunction>> describe(const Contents &contents) const = 0;
   /// What a payload's operation says of the machine.
   struct Named {
     std::string triple, cpu, features;
@@ -38,6 +41,9 @@ protected:
   /// Invocations of a workgroup.
   virtual int64_t group() const { return 128; }
 };
+
+/// The sizes of an image's functions, by the symbols of an ELF file.
+llvm::Expected<std::vector<CodeFunction>> sizesOf(const Contents &contents, const Image &image);
 
 /// A family of such targets.
 class GridFamily : public TargetFamily {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "metate/Target/Simt/Simt.h"
 
+#include "metate/Emit/Disassembly.h"
 #include "metate/Emit/HalfConversions.h"
 #include "metate/Emit/Link.h"
 #include "metate/Emit/Machine.h"
@@ -94,6 +95,10 @@ struct SimtTarget : GridTarget {
     Code made;
     made.images.push_back({METATE_GRID_OBJECT, 0, std::move(*linked)});
     return made;
+  }
+
+  Expected<std::vector<CodeFunction>> describe(const Contents &contents) const override {
+    return sizesOf(contents, contents.images.front());
   }
 
   Expected<Variant> variantOf(PayloadOp payload) const override {

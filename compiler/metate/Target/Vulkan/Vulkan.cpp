@@ -3,6 +3,7 @@
 
 #include "metate/Target/Grid/Code.h"
 #include "metate/Target/Grid/Target.h"
+#include "metate/Target/Vulkan/Sizes.h"
 #include "metate/Target/Vulkan/Spirv/Spirv.h"
 #include "metate/abi/module.h"
 
@@ -81,6 +82,10 @@ struct VulkanTarget : GridTarget {
                                        emitted->words.size() * 4)});
     made.constants.assign(emitted->constants.begin(), emitted->constants.end());
     return made;
+  }
+
+  Expected<std::vector<CodeFunction>> describe(const Contents &contents) const override {
+    return spirvSizes(contents.functions, contents.images.front().bytes);
   }
 
   Expected<Variant> variantOf(PayloadOp payload) const override {
