@@ -42,6 +42,14 @@ struct Verdict {
   uint64_t rank = 0;
 };
 
+// Whom a driver tells what a launch's tasks took on the device, in their order, once all have ended: they began and ended so many
+// nanoseconds before the last one's end. `iterations`: 0 where only the device knows.
+struct TaskTimes {
+  void *self;
+  void (*task)(void *self, uint32_t task, uint32_t line, int64_t iterations, uint64_t begun,
+               uint64_t ended);
+};
+
 // One launch of a kernel, by its number in the descriptor. `pools` holds addresses on the device, for each pool that the
 // kernel plans; it is not read where it plans none.
 struct Launch {
@@ -50,6 +58,7 @@ struct Launch {
   const metate_slot *slots;
   void *const *pools;
   const metate_host *host;
+  const TaskTimes *times; // NULL: nobody asks, and nothing is measured
 };
 
 struct Driver {
@@ -90,8 +99,8 @@ struct Driver {
   metate_status (*adopt)(void *self, const Descriptor &descriptor, const metate_entry *entries,
                          Code *code);
   void (*unload)(void *self, Code *code);
-  // Runs a kernel of code without `entries`: its status. It returns when the kernel is done, or, of one that cannot fail, once it is
-  // in the device's order: read() and write() wait for it.
+  // Runs a kernel of code without `entries`: its status. It returns when the kernel is done, or, of one that cannot fail and whose times
+  // nobody asks for, once it is in the device's order: read() and write() wait for it.
   int32_t (*launch)(void *self, const Code &code, const Launch &launch);
 
   // Do kernels reach these bytes, an argument's, where they are? NULL: all of the process. What they do not reach is copied to the

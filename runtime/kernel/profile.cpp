@@ -21,7 +21,8 @@ static uint64_t bytesOf(const metate_argument &argument) {
 }
 
 Profile::Profile(const metate_kernel &kernel)
-    : kernel(kernel), hooks{this, &Profile::beginTask, &Profile::endTask}, begin(os::now()) {}
+    : kernel(kernel), hooks{this, &Profile::beginTask, &Profile::endTask},
+      onDevice{this, &Profile::tellTask}, begin(os::now()) {}
 
 void Profile::end(const metate_argument *arguments) const {
   uint64_t now = os::now(), bytes = 0;
@@ -47,4 +48,15 @@ void Profile::endTask(void *self, uint32_t task) {
   const metate_profiler &profiler = profile.kernel.device->profiler;
   profiler.task(profiler.self, &profile.kernel, task, profile.taskLine, profile.taskIterations,
                 profile.taskBegin, now);
+}
+
+// The last task has ended a moment ago, by the device's clock, which is another one.
+void Profile::tellTask(void *self, uint32_t task, uint32_t line, int64_t iterations, uint64_t begun,
+                       uint64_t ended) {
+  auto &profile = *static_cast<Profile *>(self);
+  if (!profile.told)
+    profile.told = os::now();
+  const metate_profiler &profiler = profile.kernel.device->profiler;
+  profiler.task(profiler.self, &profile.kernel, task, line, iterations, profile.told - begun,
+                profile.told - ended);
 }

@@ -2,7 +2,7 @@
 #ifndef METATE_RUNTIME_KERNEL_RUN_H
 #define METATE_RUNTIME_KERNEL_RUN_H
 
-#include "kernel/kernel.h"
+#include "kernel/profile.h"
 #include "print/print.h"
 #include "tree/staged.h"
 
@@ -60,9 +60,10 @@ inline int32_t enter(const metate_kernel &kernel, const metate_slot *slots, void
                      const metate_host &host) {
   if (kernel.entry)
     return kernel.entry(slots, pools, &host);
+  const TaskTimes *times = host.tasks ? Profile::of(*host.tasks).times() : nullptr;
   return kernel.device->driver->launch(
       kernel.device->machine, *kernel.code,
-      {kernel.number, kernel.info->slot_count, slots, pools, &host});
+      {kernel.number, kernel.info->slot_count, slots, pools, &host, times});
 }
 
 // A launch while it runs, as its module and its trees count it.

@@ -133,7 +133,7 @@ SUITE = (
     Step("pytest-simt", pytest(*SHARE_ON_SIMT, "tests/e2e"), ("build-dev",), True, 300, 2, ON_SIMT),
     Step(
         "pytest-vulkan",
-        pytest(*(f"tests/e2e/test_devices{name}.py" for name in ("", "_contexts", "_trees"))),
+        pytest(*(f"tests/e2e/test_devices{name}.py" for name in ("", "_contexts", "_profiler", "_trees"))),
         ("build-dev",),
         True,
         60,

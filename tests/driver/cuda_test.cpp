@@ -27,6 +27,7 @@ protected:
     fake->failing = nullptr;
     drop();
     EXPECT_EQ(fake->livePinned, 0);
+    EXPECT_EQ(fake->liveEvents, 0);
     EXPECT_EQ(fake->liveStreams, 0);
     EXPECT_EQ(fake->liveContexts, 0);
     EXPECT_EQ(fake->pushed, 0);
@@ -245,6 +246,40 @@ TEST_F(CudaTest, aPlainLaunchIsOneCall) {
   ASSERT_OK(check());
   EXPECT_EQ(fake->waits, 1);
   EXPECT_EQ(fake->allocations + fake->uploads + fake->questions, 0);
+}
+
+// Times of tasks: events around each, for whoever asks; a launch waits for them.
+TEST_F(CudaTest, tasksAreTimedByEvents) {
+  openAll();
+  auto x = make(std::vector<int32_t>(100));
+  auto out = make(std::vector<int64_t>(1));
+  Told told;
+  ASSERT_OK(told.listen(device));
+  ASSERT_OK(launch("total", Arguments().add(x).add(out)));
+  ASSERT_OK(launch("fill", Arguments().add(x).add(5, METATE_I32)));
+  ASSERT_EQ(told.tasks.size(), 3u);
+  // Lines as grid_module.cpp writes them; an invocation takes 0.25 ms, a launch 1 ms.
+  EXPECT_EQ(told.tasks[0], (Told::Task{0, 4, 1, 1250000}));
+  EXPECT_EQ(told.tasks[1], (Told::Task{1, 5, 1, 1250000}));
+  EXPECT_EQ(told.tasks[2], (Told::Task{0, 3, 100, 1000000 + 128 * 250000}));
+  EXPECT_EQ(told.launches, 2u);
+  EXPECT_EQ(fake->liveEvents, 0);
+  // Any call may fail.
+  fake->failResult = 801;
+  for (const char *call : {"cuEventCreate", "cuEventRecord", "cuEventElapsedTime"})
+    for (int after : {0, 1}) {
+      fake->failing = call;
+      fake->failAfter = after;
+      EXPECT_FAILS(METATE_E_INTERNAL, launch("total", Arguments().add(x).add(out)), call);
+      fake->failing = nullptr;
+      EXPECT_EQ(fake->liveEvents, 0);
+    }
+  EXPECT_EQ(told.tasks.size(), 3u); // of a launch that failed nothing
+  // Nobody asks: nothing is measured.
+  ASSERT_OK(metate_device_profile(device, nullptr));
+  fake->failing = "cuEventCreate";
+  fake->failAfter = 0;
+  EXPECT_OK(launch("total", Arguments().add(x).add(out)));
 }
 
 // More heads than wait in the stream: pools lie elsewhere each time.

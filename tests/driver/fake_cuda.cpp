@@ -43,6 +43,7 @@ std::map<uint64_t, Piece> pieces;
 std::map<const char *, size_t> pinned;
 std::deque<std::function<void()>> stream;
 std::map<void *, std::unique_ptr<Module>> modules; // also those that were lost with a device
+float clockNow;                                    // milliseconds
 std::vector<void *> contexts;                      // that are current
 int primary, other;                                // their addresses are contexts
 
@@ -67,6 +68,7 @@ void reset() {
   fake_cuda.major = 8;
   fake_cuda.minor = 6;
   fake_cuda.threadsPerBlock = 1024;
+  fake_cuda.millisecondsEach = 0.25f;
   fake_cuda.failing = nullptr;
   fake_cuda.failAfter = fake_cuda.failResult = fake_cuda.isLost = 0;
   fake_cuda.allocate = allocate;
@@ -271,6 +273,34 @@ EXPORT int cuStreamQuery(void *) {
   return fake_cuda.isLost ? fake_cuda.isLost : 600;
 }
 
+// ---- events: when they happen, by a clock that launches move on
+
+EXPORT int cuEventCreate(void **made, unsigned) {
+  ENTER(true);
+  *made = new float(-1);
+  ++fake_cuda.liveEvents;
+  return 0;
+}
+EXPORT int cuEventRecord(void *event, void *) {
+  ENTER(true);
+  stream.push_back([=] { *static_cast<float *>(event) = clockNow; });
+  return 0;
+}
+EXPORT int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
+  ENTER(true);
+  float from = *static_cast<float *>(begin), to = *static_cast<float *>(end);
+  if (from < 0 || to < 0)
+    return 600;
+  *milliseconds = to - from;
+  return 0;
+}
+EXPORT int cuEventDestroy_v2(void *event) {
+  finish();
+  delete static_cast<float *>(event);
+  --fake_cuda.liveEvents;
+  return 0;
+}
+
 // ---- memory
 
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
@@ -455,6 +485,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
   stream.push_back([=] {
     if (kernel.isCrash)
       fake_cuda.isLost = 700;
+    clockNow += 1 + fake_cuda.millisecondsEach * float(count);
     for (uint64_t i = 0; i < count && !kernel.isCrash; ++i)
       kernel.function(copy.data(), reinterpret_cast<void *>(frame), i, count);
   });

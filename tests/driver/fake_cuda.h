@@ -19,6 +19,9 @@ typedef struct fake_cuda_control {
   unsigned grid, block, shared; /* of the last launch */
   int lastImage;                /* 1: text, 2: binary */
   void *lastStream;
+  /* What a launch takes by the events' clock: a millisecond, and this for each invocation. */
+  float millisecondsEach;
+  int liveEvents;
   int liveAllocations, livePinned, liveStreams, liveModules, liveContexts, pushed;
   int isLost; /* the error that stays */
   /* Memory that is not the driver's, by FAKE_*. */

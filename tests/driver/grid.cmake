@@ -34,7 +34,7 @@ endif()
 
 set(grid ${CMAKE_SOURCE_DIR}/runtime/driver/grid)
 add_executable(grid_test grid_test.cpp grid_device_test.cpp cuda_test.cpp grid_module.cpp ${grid}/section.cpp ${grid}/payload.cpp
-  ${grid}/expression.cpp ${grid}/runs.cpp ${grid}/shape.cpp ${grid}/frame.cpp ${grid}/prints.cpp ${grid}/ranges.cpp ${grid}/support.cpp)
+  ${grid}/expression.cpp ${grid}/runs.cpp ${grid}/shape.cpp ${grid}/frame.cpp ${grid}/prints.cpp ${grid}/ranges.cpp ${grid}/times.cpp ${grid}/support.cpp)
 target_include_directories(grid_test PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit ${CMAKE_SOURCE_DIR}/runtime)
 target_link_libraries(grid_test PRIVATE metate_test_support metate_simt metate_cuda GTest::gtest GTest::gtest_main ${CMAKE_DL_LIBS})
 target_compile_definitions(grid_test PRIVATE METATE_GRID_KERNELS="$<TARGET_FILE:metate_grid_kernels>"

@@ -105,6 +105,34 @@ protected:
   }
 };
 
+// What a device tells of its launches and tasks.
+struct Told {
+  struct Task {
+    uint32_t task, line;
+    int64_t iterations;
+    uint64_t took;
+    bool operator==(const Task &) const = default;
+  };
+  std::vector<Task> tasks;
+  uint64_t launches = 0, took = 0; // of the launches together
+
+  metate_status listen(metate_device *device) {
+    metate_profiler profiler{};
+    profiler.self = this;
+    profiler.launch = [](void *self, const metate_kernel *, uint64_t begin, uint64_t end,
+                         uint64_t) {
+      auto &told = *static_cast<Told *>(self);
+      ++told.launches;
+      told.took += end - begin;
+    };
+    profiler.task = [](void *self, const metate_kernel *, uint32_t task, uint32_t line,
+                       int64_t iterations, uint64_t begin, uint64_t end) {
+      static_cast<Told *>(self)->tasks.push_back({task, line, iterations, end - begin});
+    };
+    return metate_device_profile(device, &profiler);
+  }
+};
+
 // The shared object of grid_kernels.c.
 inline Bytes gridObject() { return readWhole(METATE_GRID_KERNELS); }
 

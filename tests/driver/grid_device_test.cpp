@@ -264,6 +264,35 @@ TEST_P(Grid, launchesAreInterrupted) {
   EXPECT_OK(launch("stop", Arguments().add(address, METATE_U64)));
 }
 
+TEST_P(Grid, tasksAreTimed) {
+  auto x = make(numbers(20000)), y = make(std::vector<int32_t>(20000, -1));
+  auto out = make(std::vector<int64_t>(1));
+  Told told;
+  ASSERT_OK(told.listen(device));
+  ASSERT_OK(launch("fill", Arguments().add(x).add(5, METATE_I32)));
+  ASSERT_OK(launch("total", Arguments().add(x).add(out)));
+  ASSERT_OK(launch("check", Arguments().add(x).add(y)));
+  ASSERT_EQ(told.tasks.size(), 5u);
+  const uint32_t tasks[] = {0, 0, 1, 0, 1}, lines[] = {3, 4, 5, 0, 0};
+  const int64_t iterations[] = {20000, 1, 1, 20000, 20000};
+  uint64_t took = 0;
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(told.tasks[i].task, tasks[i]);
+    EXPECT_EQ(told.tasks[i].line, lines[i]);
+    EXPECT_EQ(told.tasks[i].iterations, iterations[i]);
+    took += told.tasks[i].took;
+  }
+  EXPECT_EQ(told.launches, 3u);
+  EXPECT_GT(took, 0u);
+  if (GetParam() != Kind::cuda) // whose clock is a fake
+    EXPECT_LE(took, told.took);
+  // Of a launch that fails there are no tasks.
+  auto wrong = make(std::vector<int32_t>(20000, -1));
+  EXPECT_FAILS(METATE_E_ASSERT, launch("check", Arguments().add(wrong).add(y)), "negative");
+  EXPECT_EQ(told.tasks.size(), 5u);
+  EXPECT_EQ(told.launches, 4u);
+}
+
 TEST_P(Grid, threadsLaunchAtOnce) {
   std::vector<DeviceArray<int32_t>> arrays;
   for (int i = 0; i < 4; ++i)

@@ -34,7 +34,7 @@ Bytes gridPayload(const GridSpec &spec, const Bytes &descriptor) {
     }
     for (const TaskSpec &task : kernel.tasks) {
       tasks.push_back({0, task.group, uint32_t(steps.size()), uint32_t(task.steps.size()),
-                       task.most, task.shared});
+                       task.most, task.shared, task.line, 0});
       steps.insert(steps.end(), task.steps.begin(), task.steps.end());
       texts.push_back(task.name);
     }
@@ -140,11 +140,14 @@ GridSpec gridSpec(std::vector<ImageSpec> images) {
   GridSpec spec;
   const std::vector<metate_grid_step> extent = {slot(1)};
   spec.kernels = {
-      {0, 4, {{"fill", 64, extent}}},
+      {0, 4, {{"fill", 64, extent, 0, 0, 3}}},
       {METATE_GRID_MAY_FAIL, 6, {{"check", 64, extent}, {"check_copy", 64, extent}}},
       {METATE_GRID_PRINTS, 3, {{"say", 1}}},
       {METATE_GRID_PRINTS, 1, {{"flood", 1}}},
-      {METATE_GRID_FRAME, 6, {{"total", 1}, {"total_put", 1}}, METATE_GRID_VALUES + 64},
+      {METATE_GRID_FRAME,
+       6,
+       {{"total", 1, {}, 0, 0, 4}, {"total_put", 1, {}, 0, 0, 5}},
+       METATE_GRID_VALUES + 64},
       {METATE_GRID_FRAME, 3, {{"pooled", 1}}},
       {0, 3, {{"count", 32, {}, 100}}},
       {METATE_GRID_MAY_FAIL, 1, {{"stop", 1}, {"stop_ask", 1}}},

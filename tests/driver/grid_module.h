@@ -13,6 +13,7 @@ struct TaskSpec {
   std::vector<metate_grid_step> steps = {};
   uint32_t most = 0;
   uint32_t shared = 0;
+  uint32_t line = 0;
 };
 
 struct NodeSpec {

@@ -99,6 +99,8 @@ typedef struct metate_grid_task {
   uint32_t step_count;       /* 0: only the device knows */
   uint32_t most_invocations; /* that may run at once; 0: as many as iterations */
   uint32_t shared_bytes;     /* of a workgroup's memory that is asked for at launch */
+  uint32_t line;             /* of the source: its loop's or first statement's; 0: not known */
+  uint32_t reserved;
 } metate_grid_task;
 
 /* A step of an expression in postfix order over 64-bit integers, of the launch's slots; in a graph: of the graph's. Arithmetic wraps

@@ -1,6 +1,7 @@
 // Launches. One of a kernel that neither fails nor prints puts its tasks into the stream and returns: no allocation, no question, no
-// wait. The frame's beginning is copied where the device holds another one.
+// wait, unless somebody asks for times. The frame's beginning is copied where the device holds another one.
 #include "driver/cuda/code.h"
+#include "driver/cuda/events.h"
 
 #include "driver/grid/prints.h"
 #include "driver/grid/runs.h"
@@ -25,25 +26,34 @@ constexpr long pauseNanoseconds = 50000;
 // One launch, within a session.
 class Launcher {
 public:
-  Launcher(Cuda &cuda, const Loaded &loaded, const Launch &launch)
+  Launcher(Cuda &cuda, const Loaded &loaded, const Launch &launch, grid::Times &times)
       : cuda(cuda), library(cuda.api), loaded(loaded), section(loaded.payload.section()),
         kernel(section.kernels()[launch.kernel]), launch(launch),
         prints(grid::isPrinting(kernel, launch.host)),
-        waits(prints || kernel.flags & METATE_GRID_MAY_FAIL) {}
+        waits(prints || kernel.flags & METATE_GRID_MAY_FAIL), events(cuda, times), times(times) {}
 
   int32_t run(grid::Prints *out) {
     uint32_t pools = loaded.payload.poolCount(launch.kernel);
     if (kernel.flags || pools)
       METATE_TRY(prepareFrame(pools));
+    METATE_TRY(events.create(times.tasks(section, kernel)));
+    METATE_TRY(events.record());
     grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
     uint32_t queued = 0;
     for (grid::Run run; runs.next(&run);) {
-      for (uint32_t i = 0; i < run.kernel->task_count; ++i)
+      for (uint32_t i = 0; i < run.kernel->task_count; ++i) {
         METATE_TRY(launchTask(run, run.kernel->first_task + i));
+        METATE_TRY(events.record());
+      }
       if (++queued % mostRuns == 0 && launch.host && launch.host->interrupt)
         METATE_TRY(synchronize(cuda));
     }
-    return grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
+    int32_t status =
+        grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
+    if (!times.areWanted() || status != METATE_OK)
+      return status;
+    METATE_TRY(synchronize(cuda));
+    return events.read();
   }
 
 private:
@@ -54,6 +64,8 @@ private:
   const metate_grid_kernel &kernel;
   const Launch &launch;
   const bool prints, waits;
+  Events events;
+  grid::Times &times;
 
   uint64_t frame() const { return cuda.frame + grid::frameOffset; }
 
@@ -195,14 +207,17 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
   if (grid::isInterrupted(launch.host))
     return METATE_E_INTERRUPTED;
   grid::Prints prints(cuda.allocator);
+  grid::Times times(cuda.allocator, launch);
   int32_t status;
   {
     Session session(cuda);
     METATE_TRY(session.status());
-    status = Launcher(cuda, loaded, launch).run(&prints);
+    status = Launcher(cuda, loaded, launch, times).run(&prints);
   }
   if (prints.bytes())
     prints.deliver(loaded.payload, *launch.host);
+  if (status == METATE_OK)
+    times.tell(loaded.payload.section(), loaded.payload.section().kernels()[launch.kernel]);
   return status;
 }
 

@@ -71,6 +71,10 @@ enum {
   F(cuStreamDestroy_v2, streamDestroy, (void *stream))                                             \
   F(cuStreamSynchronize, synchronize, (void *stream))                                              \
   F(cuStreamQuery, query, (void *stream))                                                          \
+  F(cuEventCreate, eventCreate, (void **event, unsigned flags))                                    \
+  F(cuEventRecord, eventRecord, (void *event, void *stream))                                       \
+  F(cuEventElapsedTime, eventElapsed, (float *milliseconds, void *begin, void *end))               \
+  F(cuEventDestroy_v2, eventDestroy, (void *event))                                                \
   F(cuMemAlloc_v2, allocate, (Address * address, size_t bytes))                                    \
   F(cuMemFree_v2, release, (Address address))                                                      \
   F(cuMemHostAlloc, hostAllocate, (void **place, size_t bytes, unsigned flags))                    \

@@ -133,8 +133,9 @@ private:
     for (uint32_t i = 0; i < kernel.task_count; ++i) {
       const metate_grid_task &task = section.tasks()[kernel.first_task + i];
       METATE_TRY(look(task.step_count));
-      const char *problem = task.step_count ? expressionProblem(task.first_step, task.step_count, {kernel.slot_count})
-                                            : nullptr;
+      const char *problem =
+          task.step_count ? expressionProblem(task.first_step, task.step_count, {kernel.slot_count})
+                          : nullptr;
       if (problem)
         return corrupt("task", kernel.first_task + i, problem);
     }

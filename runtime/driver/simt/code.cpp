@@ -5,6 +5,7 @@
 #include "driver/grid/prints.h"
 #include "driver/grid/runs.h"
 #include "driver/grid/shape.h"
+#include "driver/grid/times.h"
 
 #include <cstring>
 #include <new>
@@ -131,11 +132,14 @@ void runTask(uint32_t threads, Function function, const metate_slot *slots, void
     others[i].join();
 }
 
-// Did the host stop a graph between two of its kernels?
-bool runTasks(Simt &simt, const Loaded &loaded, const Launch &launch, void *frame) {
+// Did the host stop a graph between two of its kernels? `marks`: for times, or null.
+bool runTasks(Simt &simt, const Loaded &loaded, const Launch &launch, void *frame,
+              uint64_t *marks) {
   const grid::Section &section = loaded.payload.section();
   uint32_t threads = simt.threads < mostThreads ? simt.threads : mostThreads;
   Unlocked unlocked(simt);
+  if (marks)
+    *marks++ = os::now();
   grid::Runs runs(section, section.kernels()[launch.kernel], launch.slots,
                   uint64_t(reinterpret_cast<uintptr_t>(frame)), grid::interruptOf(launch.host));
   for (grid::Run run; runs.next(&run);)
@@ -143,6 +147,8 @@ bool runTasks(Simt &simt, const Loaded &loaded, const Launch &launch, void *fram
       uint32_t task = run.kernel->first_task + i;
       grid::Shape shape = grid::shapeOf(section, section.tasks()[task], run.slots, bounds);
       runTask(threads, loaded.functions[task], run.slots, frame, shape.invocations());
+      if (marks)
+        *marks++ = os::now();
     }
   return runs.wereInterrupted();
 }
@@ -192,7 +198,10 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
   if (kernel.flags || pools)
     grid::writeHead(memory.as<grid::Head>(), places, launch.pools, pools);
   auto *frame = memory.as<metate_grid_frame>(grid::frameOffset);
-  bool wasInterrupted = runTasks(simt, loaded, launch, frame);
+  const grid::Section &section = loaded.payload.section();
+  grid::Times times(simt.allocator, launch);
+  METATE_TRY(times.allocate(times.tasks(section, kernel)));
+  bool wasInterrupted = runTasks(simt, loaded, launch, frame, times.marks());
   if (isPrinting) {
     grid::Prints prints(simt.allocator);
     METATE_TRY(prints.allocate(ring.as<metate_grid_ring>()->taken));
@@ -202,7 +211,10 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
   }
   int32_t status =
       kernel.flags & METATE_GRID_MAY_FAIL ? grid::outcomeOf(*frame, launch.host) : METATE_OK;
-  return grid::outcomeOf(status, wasInterrupted);
+  status = grid::outcomeOf(status, wasInterrupted);
+  if (status == METATE_OK)
+    times.tell(section, kernel);
+  return status;
 }
 
 } // namespace metate::simt

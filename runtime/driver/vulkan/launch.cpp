@@ -1,6 +1,7 @@
 // Launches. Each is one command buffer, of a graph with many runs several: what the frame begins with, the tasks one behind the other,
-// what the host wants to know. Of a kernel that neither fails nor prints it returns when that is in the queue.
+// what the host wants to know. Of a kernel that neither fails nor prints it returns when that is in the queue, unless somebody asks for times.
 #include "driver/vulkan/code.h"
+#include "driver/vulkan/timestamps.h"
 
 #include "driver/grid/prints.h"
 #include "driver/grid/runs.h"
@@ -23,11 +24,12 @@ constexpr uint32_t mostRuns = 256;
 // One launch, within a session.
 class Launcher {
 public:
-  Launcher(Vulkan &vulkan, const Loaded &loaded, const Launch &launch)
+  Launcher(Vulkan &vulkan, const Loaded &loaded, const Launch &launch, grid::Times &times)
       : vulkan(vulkan), library(vulkan.api), loaded(loaded), section(loaded.payload.section()),
         kernel(section.kernels()[launch.kernel]), launch(launch),
         prints(grid::isPrinting(kernel, launch.host)),
-        waits(prints || kernel.flags & METATE_GRID_MAY_FAIL), commands(vulkan) {}
+        waits(prints || kernel.flags & METATE_GRID_MAY_FAIL), timestamps(vulkan, times),
+        times(times), commands(vulkan) {}
 
   int32_t run(grid::Prints *out) {
     uint32_t pools = loaded.payload.poolCount(launch.kernel);
@@ -36,20 +38,29 @@ public:
       METATE_TRY(growFrame());
     if (prints)
       METATE_TRY(makeRing());
+    METATE_TRY(timestamps.create(times.tasks(section, kernel)));
     METATE_TRY(begin());
     if (hasFrame)
       writeFrame(pools);
     isBehind = hasFrame;
+    timestamps.begin(commands);
     grid::Runs runs(section, kernel, launch.slots, frame(), grid::interruptOf(launch.host));
     for (grid::Run run; runs.next(&run);) {
       METATE_TRY(writeSlots(run));
-      for (uint32_t i = 0; i < run.kernel->task_count; ++i)
+      for (uint32_t i = 0; i < run.kernel->task_count; ++i) {
         dispatch(run, run.kernel->first_task + i);
+        timestamps.write(commands);
+      }
     }
     if (waits)
       askResults();
     METATE_TRY(commands.submit());
-    return grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
+    int32_t status =
+        grid::outcomeOf(waits ? finish(out) : int32_t(METATE_OK), runs.wereInterrupted());
+    if (!times.areWanted() || status != METATE_OK)
+      return status;
+    METATE_TRY(synchronize(vulkan));
+    return timestamps.read();
   }
 
 private:
@@ -60,6 +71,8 @@ private:
   const metate_grid_kernel &kernel;
   const Launch &launch;
   const bool prints, waits;
+  Timestamps timestamps;
+  grid::Times &times;
   Commands commands;
   uint64_t slotsUsed = 0; // bytes of the command buffer's
   uint32_t runCount = 0;  // in the command buffer
@@ -215,14 +228,17 @@ int32_t launch(void *self, const Code &code, const Launch &launch) {
   if (grid::isInterrupted(launch.host))
     return METATE_E_INTERRUPTED;
   grid::Prints prints(vulkan.allocator);
+  grid::Times times(vulkan.allocator, launch);
   int32_t status;
   {
     Session session(vulkan);
     METATE_TRY(session.status());
-    status = Launcher(vulkan, loaded, launch).run(&prints);
+    status = Launcher(vulkan, loaded, launch, times).run(&prints);
   }
   if (prints.bytes())
     prints.deliver(loaded.payload, *launch.host);
+  if (status == METATE_OK)
+    times.tell(loaded.payload.section(), loaded.payload.section().kernels()[launch.kernel]);
   return status;
 }
 

@@ -51,6 +51,11 @@ namespace metate::vulkan {
   F(CmdCopyBuffer, copyBuffer)                                                                     \
   F(CmdFillBuffer, fillBuffer)                                                                     \
   F(CmdUpdateBuffer, updateBuffer)                                                                 \
+  F(CreateQueryPool, createQueries)                                                                \
+  F(DestroyQueryPool, destroyQueries)                                                              \
+  F(GetQueryPoolResults, queryResults)                                                             \
+  F(CmdResetQueryPool, resetQueries)                                                               \
+  F(CmdWriteTimestamp, writeTimestamp)                                                             \
   F(CreateShaderModule, createShaderModule)                                                        \
   F(DestroyShaderModule, destroyShaderModule)                                                      \
   F(CreatePipelineLayout, createLayout)                                                            \

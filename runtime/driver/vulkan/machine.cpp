@@ -223,6 +223,7 @@ metate_status askPhysical(Vulkan &vulkan) {
   vulkan.limits = {limits.maxComputeWorkGroupCount[0], group, limits.maxComputeSharedMemorySize,
                    of11.maxMemoryAllocationSize};
   vulkan.version = properties.apiVersion;
+  vulkan.clock.nanoseconds = double(limits.timestampPeriod);
   vulkan.bounds = {mostInvocations, unknownOf(properties.deviceType)};
   const char *staged = getenv("METATE_VULKAN_STAGED");
   vulkan.maps = isUnified(vulkan.memory) && !(staged && strcmp(staged, "1") == 0);
@@ -232,13 +233,31 @@ metate_status askPhysical(Vulkan &vulkan) {
 
 // ---- the device
 
-metate_status findFamily(Vulkan &vulkan) {
+using Families = Records<VkQueueFamilyProperties>;
+
+metate_status askFamilies(const Vulkan &vulkan, Families *families) {
   uint32_t count = 0;
   vulkan.api.queueFamilies(vulkan.physical, &count, nullptr);
-  Records<VkQueueFamilyProperties> families(vulkan.allocator);
-  if (!families.allocate(count))
+  if (!families->allocate(count))
     return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused memory for %u queues", count);
-  vulkan.api.queueFamilies(vulkan.physical, &count, families.data);
+  vulkan.api.queueFamilies(vulkan.physical, &count, families->data);
+  return METATE_OK;
+}
+
+metate_status findClock(Vulkan &vulkan) {
+  Families families(vulkan.allocator);
+  METATE_TRY(askFamilies(vulkan, &families));
+  if (vulkan.family >= families.count)
+    return fail(METATE_E_INVALID_ARGUMENT, "vulkan: queue_family: expected less than %u, got %u",
+                families.count, vulkan.family);
+  uint32_t bits = families.data[vulkan.family].timestampValidBits;
+  vulkan.clock.mask = bits >= 64 ? UINT64_MAX : (uint64_t(1) << bits) - 1;
+  return METATE_OK;
+}
+
+metate_status findFamily(Vulkan &vulkan) {
+  Families families(vulkan.allocator);
+  METATE_TRY(askFamilies(vulkan, &families));
   for (vulkan.family = 0; vulkan.family < families.count; ++vulkan.family)
     if (families.data[vulkan.family].queueFlags & VK_QUEUE_COMPUTE_BIT)
       return METATE_OK;
@@ -247,6 +266,7 @@ metate_status findFamily(Vulkan &vulkan) {
 
 metate_status createDevice(Vulkan &vulkan) {
   METATE_TRY(findFamily(vulkan));
+  METATE_TRY(findClock(vulkan));
   const char *extension = VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME;
   bool hasAtomicFloat = hasExtension(vulkan, vulkan.physical, extension);
   Features features(hasAtomicFloat);
@@ -288,6 +308,7 @@ metate_status takeApplications(Vulkan &vulkan, const metate_vulkan_options &opti
   vulkan.queue = handleOf<VkQueue>(options.queue);
   vulkan.family = options.queue_family;
   vulkan.features = options.features;
+  METATE_TRY(findClock(vulkan));
   return findFunctions(&vulkan.api, vulkan.device);
 }
 

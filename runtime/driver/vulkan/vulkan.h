@@ -49,6 +49,12 @@ struct Limits {
   uint64_t allocation = 0; // bytes
 };
 
+// The device's clock, as command buffers read it.
+struct Clock {
+  double nanoseconds = 0; // of a tick
+  uint64_t mask = 0;      // of the bits that count; 0: there is none
+};
+
 struct Vulkan {
   Vulkan(const metate_allocator &allocator) : allocator(allocator), pieces(allocator) {}
 
@@ -64,6 +70,7 @@ struct Vulkan {
   uint32_t version = 0;  // of Vulkan, as it packs them
   bool maps = false;     // is all of its memory the host's too, and does the host work in it?
   Limits limits;
+  Clock clock;
   grid::Bounds bounds{};
   char name[64] = "";
   VkPhysicalDeviceMemoryProperties memory{};

@@ -9,6 +9,7 @@
 
 #include "metate/Dialect/Call.h"
 #include "metate/Dialect/Graph.h"
+#include "metate/Dialect/Place.h"
 #include "metate/Layout/TreeLayout.h"
 #include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Functions.h"
@@ -272,6 +273,8 @@ LLVM::LLVMFuncOp KernelMapping::makeFunction(Location loc, Task task, bool alway
                                              llvm::function_ref<void(Code &, Part)> fill) {
   OpBuilder builder(kernel);
   task.name = plainName(kernel.getSymName(), number++);
+  if (FileLineColLoc place = metate::placeOf(loc))
+    task.line = place.getLine();
   auto function =
       LLVM::LLVMFuncOp::create(builder, loc, task.name, functionType(builder.getContext()));
   builder.setInsertionPointToStart(function.addEntryBlock(builder));

@@ -17,7 +17,7 @@
 // A loop is a function (slots, frame), whose invocations share its iterations out: each begins at its number and goes on by how many there
 // are. The table says what a driver computes their count from: slots, constants and operations on a stack.
 // CHECK: metate_grid.kernels = [{entry = "scale", flags = 0 : i64, frame = 512 : i64, nodes = [], slots = 3 : i64, tasks = [
-// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 2, 1, 0, 11, 0>, most = 0 : i64, name = "scale_0"}]}]
+// CHECK-SAME: {group = 128 : i64, iterations = array<i64: 2, 2, 1, 0, 11, 0>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "scale_0"}]}]
 // GROUP: {group = 32 : i64, iterations
 // CHECK-NOT: metate.kernel
 // CHECK-LABEL: llvm.func @scale_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr) {
@@ -49,7 +49,7 @@ metate.kernel @scale(%x: !metate.block, %a: f32, %n: index) {
 // what drivers know of it; the sum of arguments is computed where it is used.
 // CHECK: entry = "between", flags = 4 : i64, frame = 576 : i64
 // CHECK-SAME: name = "between_0"
-// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "between_3"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "between_3"}
 // CHECK-SAME: name = "between_4"
 // CHECK-LABEL: llvm.func internal @between_2_part(
 // CHECK-SAME: %[[SLOTS:[a-z0-9]+]]: !llvm.ptr, %[[FRAME:[a-z0-9]+]]: !llvm.ptr, %{{.*}}: !llvm.ptr) -> i32 {
@@ -89,7 +89,7 @@ metate.kernel @between(%x: !metate.block, %n: index, %a: i32, %b: i32) {
 // How many slots a pool has had is read by each invocation, since the loop leaves it as it is: no function of its own, nothing in the
 // frame. Only the device knows the count: the table has no steps.
 // CHECK: entry = "walk", flags = 0 : i64, frame = 512 : i64
-// CHECK-SAME: tasks = [{group = 128 : i64, iterations = array<i64>, most = 0 : i64, name = "walk_0"}]
+// CHECK-SAME: tasks = [{group = 128 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "walk_0"}]
 // CHECK-LABEL: llvm.func @walk_0(
 // CHECK: metate.read %{{.*}}[%{{.*}}] scope 0 acquire : i32
 // CHECK: llvm.call @walk_1_part(
@@ -109,7 +109,7 @@ metate.kernel @walk(%x: !metate.block) {
 //--- mask.mlir
 // What else is read before a loop, here a word of a mask, is what it was before: the loop may write there.
 // CHECK: entry = "asked", flags = 4 : i64, frame = 576 : i64
-// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "asked_1"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "asked_1"}
 // CHECK-LABEL: llvm.func internal @asked_0_part(
 // CHECK: metate.read %{{.*}}[%{{.*}}] scope 0 acquire : i32
 // CHECK-LABEL: llvm.func @asked_2(
@@ -129,7 +129,7 @@ metate.kernel @asked(%x: !metate.block, %n: index) {
 //--- changed.mlir
 // Where the loop itself takes slots, the count is what it was before: one invocation reads it into the frame.
 // CHECK: entry = "grow", flags = 4 : i64, frame = 576 : i64
-// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "grow_1"}
+// CHECK-SAME: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "grow_1"}
 // CHECK-SAME: name = "grow_2"
 // CHECK-LABEL: llvm.func internal @grow_0_part(
 // CHECK: metate.read %{{.*}}[%{{.*}}] scope 0 acquire : i32
@@ -154,7 +154,7 @@ metate.kernel @grow(%x: !metate.block) {
 
 //--- settle.mlir
 // Trees that the kernel may have changed are settled at the end by one invocation, once each, and the others are not.
-// CHECK: {group = 1 : i64, iterations = array<i64>, most = 0 : i64, name = "settled_3"}]
+// CHECK: {group = 1 : i64, iterations = array<i64>, line = {{[0-9]+}} : i64, most = 0 : i64, name = "settled_3"}]
 // CHECK-LABEL: llvm.func internal @settled_2_part(
 // CHECK-COUNT-1: metate.tree_call "settle"
 // CHECK-NOT: metate.tree_call "settle"
