@@ -3,7 +3,9 @@
 #include "grid_device.h"
 #include "metate/metate_vulkan.h"
 
+#include <cstring>
 #include <dlfcn.h>
+#include <set>
 
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
@@ -32,6 +34,31 @@ struct Hook<number, VkResult(VKAPI_PTR *)(Parameters...)> {
     return real(parameters...);
   }
 };
+
+// ---- what the device says of floats instead of its own, and what code it is given
+
+const VkPhysicalDeviceVulkan12Properties *claimed = nullptr;
+std::vector<uint32_t> given;
+
+PFN_vkGetPhysicalDeviceProperties2 realProperties = nullptr;
+VKAPI_ATTR void VKAPI_CALL claimedProperties(VkPhysicalDevice device,
+                                             VkPhysicalDeviceProperties2 *properties) {
+  realProperties(device, properties);
+  for (auto *next = static_cast<VkBaseOutStructure *>(properties->pNext); next; next = next->pNext)
+    if (claimed && next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES) {
+      VkBaseOutStructure *behind = next->pNext;
+      *reinterpret_cast<VkPhysicalDeviceVulkan12Properties *>(next) = *claimed;
+      next->pNext = behind;
+    }
+}
+
+PFN_vkCreateShaderModule realCreateModule = nullptr;
+VKAPI_ATTR VkResult VKAPI_CALL seenModule(VkDevice device, const VkShaderModuleCreateInfo *info,
+                                          const VkAllocationCallbacks *callbacks,
+                                          VkShaderModule *module) {
+  given.assign(info->pCode, info->pCode + info->codeSize / 4);
+  return realCreateModule(device, info, callbacks, module);
+}
 
 #define HOOKED(F)                                                                                  \
   F(vkCreateInstance)                                                                              \
@@ -66,10 +93,18 @@ PFN_vkVoidFunction hook(const char *asked, PFN_vkVoidFunction found) {
   }
   HOOKED(HOOK)
 #undef HOOK
+  if (!strcmp(asked, "vkGetPhysicalDeviceProperties2")) {
+    realProperties = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(found);
+    return reinterpret_cast<PFN_vkVoidFunction>(claimedProperties);
+  }
   return found;
 }
 PFN_vkVoidFunction deviceFunction(VkDevice device, const char *name) {
-  return hook(name, realDeviceFunction(device, name));
+  PFN_vkVoidFunction found = hook(name, realDeviceFunction(device, name));
+  if (strcmp(name, "vkCreateShaderModule") != 0)
+    return found;
+  realCreateModule = reinterpret_cast<PFN_vkCreateShaderModule>(found);
+  return reinterpret_cast<PFN_vkVoidFunction>(seenModule);
 }
 PFN_vkVoidFunction instanceFunction(VkInstance instance, const char *name) {
   PFN_vkVoidFunction found = realInstanceFunction(instance, name);
@@ -96,10 +131,12 @@ protected:
     realInstanceFunction =
         reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
     failing = nullptr;
+    claimed = nullptr;
     calls = 0;
   }
   void TearDown() override {
     failing = nullptr;
+    claimed = nullptr;
     drop();
   }
   metate_status open(const metate_vulkan_options *options = nullptr) {
@@ -332,6 +369,78 @@ TEST_F(VulkanTest, damagedImagesAreRefused) {
   spec = gridWords();
   spec.kernels[GRID_SAY].tasks[0].shared = 1u << 30;
   EXPECT_FAILS(METATE_E_UNSUPPORTED, openModule(file(spec)), "'say' needs", "shared memory");
+}
+
+namespace {
+
+// The sound image as one that promises all of all widths; its kernels have f32 alone.
+Bytes promisingImage() {
+  Bytes bytes = readWhole(METATE_GRID_WORDS);
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  size_t entry = 0, behind = 0;
+  for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    uint32_t opcode = words[at] & 0xffff;
+    if (opcode == 15)
+      entry = words[at + 2];
+    if (opcode == 16)
+      behind = at + (words[at] >> 16);
+  }
+  std::vector<uint32_t> modes;
+  for (uint32_t mode : {4459u, 4461u, 4462u})
+    for (uint32_t width : {16u, 32u, 64u})
+      modes.insert(modes.end(), {4u << 16 | 16, uint32_t(entry), mode, width});
+  words.insert(words.begin() + ptrdiff_t(behind), modes.begin(), modes.end());
+  for (uint32_t capability : {4464u, 4466u, 4467u})
+    words.insert(words.begin() + 5, {2u << 16 | 17, capability});
+  Bytes made(words.size() * 4);
+  std::memcpy(made.data(), words.data(), made.size());
+  return made;
+}
+
+// The modes of floats and their capabilities that the device was given, as "mode:width" and "capability".
+std::set<std::string> givenPromises() {
+  std::set<std::string> found;
+  for (size_t at = 5; at < given.size(); at += given[at] >> 16) {
+    uint32_t opcode = given[at] & 0xffff;
+    if (opcode == 16 && given[at + 2] >= 4459 && given[at + 2] <= 4463)
+      found.insert(std::to_string(given[at + 2]) + ":" + std::to_string(given[at + 3]));
+    if (opcode == 17 && given[at + 1] >= 4464 && given[at + 1] <= 4468)
+      found.insert(std::to_string(given[at + 1]));
+  }
+  return found;
+}
+
+} // namespace
+
+// What code asks of floats is what the device can promise, and where it promises widths together, all of them or none.
+TEST_F(VulkanTest, onlyPromisesOfTheDeviceAreAsked) {
+  using Promises = std::set<std::string>;
+  VkPhysicalDeviceVulkan12Properties has{};
+  has.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+  claimed = &has;
+  auto asked = [&] {
+    drop();
+    EXPECT_OK(openHooked());
+    EXPECT_OK(openImages({{METATE_GRID_SPIRV, METATE_GRID_NEEDS_I64_ATOMICS, promisingImage()}}));
+    return givenPromises();
+  };
+  EXPECT_EQ(asked(), Promises{});
+  has.denormBehaviorIndependence = has.roundingModeIndependence =
+      VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+  has.shaderSignedZeroInfNanPreserveFloat32 = VK_TRUE;
+  EXPECT_EQ(asked(), (Promises{"4461:32", "4466"}));
+  has.shaderDenormPreserveFloat32 = has.shaderDenormPreserveFloat64 = VK_TRUE;
+  has.shaderRoundingModeRTEFloat64 = has.shaderRoundingModeRTEFloat16 = VK_TRUE;
+  EXPECT_EQ(asked(), (Promises{"4459:32", "4459:64", "4461:32", "4462:16", "4462:64", "4464",
+                               "4466", "4467"}));
+  has.denormBehaviorIndependence = has.roundingModeIndependence =
+      VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY;
+  EXPECT_EQ(asked(),
+            (Promises{"4459:32", "4461:32", "4462:16", "4462:64", "4464", "4466", "4467"}));
+  has.denormBehaviorIndependence = has.roundingModeIndependence =
+      VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+  EXPECT_EQ(asked(), (Promises{"4461:32", "4466"}));
 }
 
 // ---- an application with a device of its own

@@ -108,6 +108,33 @@ def test_functions_have_the_cpus_bits(rng, dtype):
     np.testing.assert_allclose(found[1][6:, 0], np.sin(x[6:].astype(np.float64)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [mt.f16, mt.f32, mt.f64], ids=["f16", "f32", "f64"])
+def test_zeros_infinities_and_whole_numbers_have_the_cpus_bits(rng, dtype):
+    @mt.kernel
+    def run(x: array(dtype, 1), out: array(dtype, 2)):
+        zero = dtype(0.0)
+        for i in x:
+            out[i, 0] = x[i] * zero
+            out[i, 1] = x[i] + zero
+            out[i, 2] = zero - x[i]
+            out[i, 3] = x[i] - x[i]
+            out[i, 4] = mt.round(x[i])
+            out[i, 5] = mt.floor(x[i])
+            out[i, 6] = mt.cast(mt.cast(x[i], mt.f32), dtype)
+            out[i, 7] = mt.select(x[i] * zero == zero, x[i], dtype(1.0))
+
+    x = (rng.standard_normal(600) * 2.0 ** rng.integers(-14, 15 if dtype is mt.f16 else 55, 600)).astype(dtype.numpy)
+    x[:9] = [0, -0.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.5, -1.5]
+    found = []
+    for arch in (mt.cpu, ARCH):
+        with on(arch, contract=False):
+            found.append(np.zeros((600, 8), dtype.numpy))
+            run(x, found[-1])
+    np.testing.assert_array_equal(*found)
+    of_numbers = ~np.isnan(found[0])  # a NaN's sign is no one's
+    np.testing.assert_array_equal(np.signbit(found[0])[of_numbers], np.signbit(found[1])[of_numbers])
+
+
 @pytest.mark.parametrize("to", ["i8", "u16", "i32", "u64", "f16", "f32", "f64", "u1"])
 def test_casts(rng, to):
     dtype, found = getattr(mt, to), []

@@ -57,11 +57,18 @@ metate_status loadImage(Vulkan &vulkan, const char *name, const metate_grid_imag
   const void *bytes = loaded->payload.section().at(image.offset);
   if (const char *problem = Words(bytes, image.bytes).problem())
     return fail(METATE_E_CORRUPT, "the code of module '%s': %s", name, problem);
+  const metate_allocator &allocator = vulkan.allocator;
+  void *copy = allocator.allocate(allocator.self, image.bytes, alignof(uint32_t));
+  if (!copy)
+    return fail(METATE_E_OUT_OF_MEMORY, "the allocator refused memory for the code of module '%s'",
+                name);
+  auto *words = static_cast<uint32_t *>(copy);
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  info.codeSize = image.bytes;
-  info.pCode = static_cast<const uint32_t *>(bytes);
+  info.codeSize = Words(bytes, image.bytes).copyFor(vulkan.floats, words) * sizeof(uint32_t);
+  info.pCode = words;
   VkResult result = vulkan.api.createShaderModule(vulkan.device, &info, nullptr, &loaded->module);
+  allocator.release(allocator.self, copy, image.bytes, alignof(uint32_t));
   if (result != VK_SUCCESS)
     loaded->module = VK_NULL_HANDLE;
   return check(vulkan, result, "vkCreateShaderModule");

@@ -204,6 +204,29 @@ uint32_t unknownOf(VkPhysicalDeviceType type) {
 }
 constexpr uint32_t mostInvocations = 1u << 20;
 
+// Widths of 16, 32 and 64 bits. Where not all are the device's to choose, those that go together are promised together.
+uint32_t widthsOf(VkBool32 of16, VkBool32 of32, VkBool32 of64,
+                  VkShaderFloatControlsIndependence independence) {
+  if (independence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL)
+    of16 = of64 = of16 && of64;
+  if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE)
+    of16 = of32 = of64 = of16 && of32;
+  return (of16 ? 16 : 0) | (of32 ? 32 : 0) | (of64 ? 64 : 0);
+}
+
+FloatModes modesOf(const VkPhysicalDeviceVulkan12Properties &has) {
+  FloatModes modes;
+  modes.keepsSubnormals = widthsOf(has.shaderDenormPreserveFloat16, has.shaderDenormPreserveFloat32,
+                                   has.shaderDenormPreserveFloat64, has.denormBehaviorIndependence);
+  modes.keepsSpecial = widthsOf(
+      has.shaderSignedZeroInfNanPreserveFloat16, has.shaderSignedZeroInfNanPreserveFloat32,
+      has.shaderSignedZeroInfNanPreserveFloat64, VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL);
+  modes.roundsToNearest =
+      widthsOf(has.shaderRoundingModeRTEFloat16, has.shaderRoundingModeRTEFloat32,
+               has.shaderRoundingModeRTEFloat64, has.roundingModeIndependence);
+  return modes;
+}
+
 metate_status askPhysical(Vulkan &vulkan) {
   if (const char *problem = problemOf(vulkan, vulkan.physical))
     return fail(METATE_E_UNSUPPORTED, "vulkan: '%s' has no %s, which all kernels need",
@@ -213,6 +236,9 @@ metate_status askPhysical(Vulkan &vulkan) {
   VkPhysicalDeviceProperties2 all{};
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
   all.pNext = &of11;
+  VkPhysicalDeviceVulkan12Properties of12{};
+  of12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+  of11.pNext = &of12;
   vulkan.api.properties(vulkan.physical, &all);
   const VkPhysicalDeviceProperties &properties = all.properties;
   const VkPhysicalDeviceLimits &limits = properties.limits;
@@ -224,6 +250,7 @@ metate_status askPhysical(Vulkan &vulkan) {
                    of11.maxMemoryAllocationSize};
   vulkan.version = properties.apiVersion;
   vulkan.clock.nanoseconds = double(limits.timestampPeriod);
+  vulkan.floats = modesOf(of12);
   vulkan.bounds = {mostInvocations, unknownOf(properties.deviceType)};
   const char *staged = getenv("METATE_VULKAN_STAGED");
   vulkan.maps = isUnified(vulkan.memory) && !(staged && strcmp(staged, "1") == 0);

@@ -8,6 +8,7 @@
 #include "driver/grid/shape.h"
 #include "driver/plugin.h"
 #include "driver/vulkan/library.h"
+#include "driver/vulkan/words.h"
 #include "metate/metate_vulkan.h"
 #include "os/os.h"
 
@@ -71,6 +72,7 @@ struct Vulkan {
   bool maps = false;     // is all of its memory the host's too, and does the host work in it?
   Limits limits;
   Clock clock;
+  FloatModes floats;
   grid::Bounds bounds{};
   char name[64] = "";
   VkPhysicalDeviceMemoryProperties memory{};

@@ -13,9 +13,17 @@ constexpr uint32_t headWords = 5;
 enum : uint32_t {
   entryPoint = 15, // Op*
   executionMode = 16,
+  capability = 17,
   function = 54,
   modelGLCompute = 5,
-  modeLocalSize = 17
+  modeLocalSize = 17,
+  modeDenormPreserve = 4459,
+  modeSignedZeroInfNanPreserve = 4461,
+  modeRoundingModeRTE = 4462,
+  // Modes' capabilities
+  denormPreserve = 4464,
+  signedZeroInfNanPreserve = 4466,
+  roundingModeRTE = 4467
 };
 
 uint32_t opcodeOf(const uint32_t *instruction) { return *instruction & 0xffff; }
@@ -28,7 +36,38 @@ bool hasText(const uint32_t *instruction, uint32_t from, const char *text) {
   return bytes <= most && memcmp(instruction + from, text, bytes) == 0;
 }
 
+// Is it a promise about floats that the device does not make?
+bool isTooMuch(const uint32_t *instruction, const FloatModes &modes) {
+  const struct {
+    uint32_t capability, mode, widths;
+  } promises[] = {{denormPreserve, modeDenormPreserve, modes.keepsSubnormals},
+                  {signedZeroInfNanPreserve, modeSignedZeroInfNanPreserve, modes.keepsSpecial},
+                  {roundingModeRTE, modeRoundingModeRTE, modes.roundsToNearest}};
+  for (auto [needed, mode, widths] : promises) {
+    if (opcodeOf(instruction) == capability && wordsOf(instruction) == 2 &&
+        instruction[1] == needed)
+      return widths == 0;
+    if (opcodeOf(instruction) == executionMode && wordsOf(instruction) == 4 &&
+        instruction[2] == mode)
+      return !(widths & instruction[3]);
+  }
+  return false;
+}
+
 } // namespace
+
+uint64_t Words::copyFor(const FloatModes &modes, uint32_t *to) const {
+  uint64_t made = headWords;
+  memcpy(to, words, headWords * sizeof(uint32_t));
+  for (uint64_t at = headWords; at < count; at += wordsOf(words + at)) {
+    const uint32_t *one = words + at;
+    if (isTooMuch(one, modes))
+      continue;
+    memcpy(to + made, one, wordsOf(one) * sizeof(uint32_t));
+    made += wordsOf(one);
+  }
+  return made;
+}
 
 const char *Words::problem() const {
   if (count < headWords || words[0] != magicNumber)

@@ -7,6 +7,13 @@
 
 namespace metate::vulkan {
 
+// What a device promises of floats, by their widths: a sum of 16, 32 and 64.
+struct FloatModes {
+  uint32_t keepsSubnormals = 0;
+  uint32_t keepsSpecial = 0; // infinities, NaNs, signs of zeros
+  uint32_t roundsToNearest = 0;
+};
+
 class Words {
 public:
   // Bytes that are 4-byte aligned.
@@ -17,6 +24,9 @@ public:
   const char *problem() const;
   // Of a sound module: invocations in a workgroup of the entry point of that name; 0: there is none, or it is not one-dimensional.
   uint32_t groupOf(const char *name) const;
+  // Of a sound module: without the promises about floats that the device does not make. `to` has room for as many words; returns how many
+  // there are.
+  uint64_t copyFor(const FloatModes &modes, uint32_t *to) const;
   bool hasEntry(const char *name) const { return entryOf(name) != 0; }
 
 private:

@@ -2,6 +2,19 @@
 ; RUN: metate-spirv %s %t.spv contract exact estimate half brain integers classes
 ; RUN: spirv-val --target-env vulkan1.2 %t.spv
 ; RUN: spirv-dis --no-indent --raw-id %t.spv | FileCheck %s
+; RUN: metate-spirv %s %t.relaxed.spv --relaxed zeros whole
+; RUN: spirv-val --target-env vulkan1.2 %t.relaxed.spv
+; RUN: spirv-dis --no-indent --raw-id %t.relaxed.spv | FileCheck %s --check-prefix=RELAXED
+
+; Each task asks for numbers as IEEE 754 has them, in each width that occurs.
+; CHECK-DAG: OpCapability DenormPreserve
+; CHECK-DAG: OpCapability SignedZeroInfNanPreserve
+; CHECK-DAG: OpCapability RoundingModeRTE
+; CHECK-DAG: OpEntryPoint GLCompute %[[TASK:[0-9]+]] "contract"
+; CHECK-DAG: OpExecutionMode %[[TASK]] DenormPreserve 32
+; CHECK-DAG: OpExecutionMode %[[TASK]] SignedZeroInfNanPreserve 32
+; CHECK-DAG: OpExecutionMode %[[TASK]] RoundingModeRTE 32
+; CHECK-DAG: OpExecutionMode %[[TASK]] RoundingModeRTE 16
 
 ; CHECK-DAG: OpDecorate %[[KEPT:[0-9]+]] NoContraction
 ; CHECK-DAG: OpDecorate %[[SUM:[0-9]+]] NoContraction
@@ -140,3 +153,38 @@ declare i64 @llvm.fshl.i64(i64, i64, i64)
 declare float @llvm.maximum.f32(float, float)
 declare i1 @llvm.is.fpclass.f32(float, i32)
 declare i32 @llvm.fptosi.sat.i32.f32(float)
+
+; A device that takes 0 * x for 0, and x + 0 for x, does not see that it is 0.
+; RELAXED: %[[FLOAT:[0-9]+]] = OpTypeFloat 32
+; RELAXED-DAG: %[[THREE:[0-9]+]] = OpConstant %[[FLOAT]] 3
+; RELAXED: OpFunction
+; RELAXED: OpShiftRightLogical
+; RELAXED: %[[PLUS:[0-9]+]] = OpBitcast %[[FLOAT]]
+; RELAXED: OpFMul %[[FLOAT]] %{{[0-9]+}} %[[PLUS]]
+; RELAXED: OpFAdd %[[FLOAT]] %{{[0-9]+}} %[[PLUS]]
+; RELAXED: OpFMul %[[FLOAT]] %{{[0-9]+}} %[[THREE]]
+; RELAXED: OpFunctionEnd
+define void @zeros(ptr %slots, ptr %frame) {
+  %x = load float, ptr %slots, align 4
+  %m = fmul float %x, 0.0
+  %s = fadd float %m, 0.0
+  %t = fmul float %s, 3.0
+  store float %t, ptr %frame, align 4
+  ret void
+}
+
+; Nor does it make an f64 whole.
+; RELAXED: OpFunction
+; RELAXED-NOT: RoundEven
+; RELAXED-NOT: Trunc
+; RELAXED: OpFunctionEnd
+define void @whole(ptr %slots, ptr %frame) {
+  %x = load double, ptr %slots, align 8
+  %r = call double @llvm.roundeven.f64(double %x)
+  %s = fadd double %r, %x
+  %t = call double @llvm.trunc.f64(double %s)
+  %u = fmul double %t, %x
+  %w = call double @llvm.round.f64(double %u)
+  store double %w, ptr %frame, align 8
+  ret void
+}

@@ -1,4 +1,4 @@
-// Vulkan's exact quotients, square roots and remainders (Target/Vulkan/Spirv/Support/Numbers.c) against this machine's, from estimates that are as wrong
+// Vulkan's exact quotients, square roots, remainders and whole numbers (Target/Vulkan/Spirv/Support/Numbers.c) against this machine's, from estimates that are as wrong
 // as a device's may be.
 #include <bit>
 #include <cmath>
@@ -68,6 +68,27 @@ void compare(Divide divide, Root root, Remainder remainder) {
 TEST(SpirvNumbers, AreExactFromEstimates) {
   compare<float>(metate_number_divide_f32, metate_number_sqrt_f32, metate_number_remainder_f32);
   compare<double>(metate_number_divide_f64, metate_number_sqrt_f64, metate_number_remainder_f64);
+}
+
+TEST(SpirvNumbers, AreWhole) {
+  auto check = [](double value) {
+    EXPECT_TRUE(same(metate_number_roundeven_f64(value), std::nearbyint(value))) << value;
+    EXPECT_TRUE(same(metate_number_round_f64(value), std::round(value))) << value;
+    EXPECT_TRUE(same(metate_number_trunc_f64(value), std::trunc(value))) << value;
+  };
+  for (int k = 0; k < 300000; ++k) {
+    double value = anyNumber<double>();
+    check(value);
+    double near = std::ldexp(1 + double(random() >> 12) * 0x1p-52, int(random() % 56) - 2);
+    check(near);
+    double half = std::floor(near) + 0.5;
+    for (double beside : {half, std::nextafter(half, 0.0), std::nextafter(half, INFINITY)}) {
+      check(beside);
+      check(-beside);
+    }
+  }
+  for (double value : {0.5, std::nextafter(0.5, 1.0), 1.5, 0x1p52 - 0.5, 0x1p52, 0x1p53 + 2})
+    check(value);
 }
 
 /// The nearest 16-bit number by looking at both neighbours in f64, of `digits` stored ones and the least exponent.

@@ -176,11 +176,15 @@ void ModuleWriter::keepNumbers() {
   for (uint32_t width : {16, 32, 64})
     if (known.count({uint32_t(Op::TypeFloat), width}))
       widths.push_back(width);
-  if (!widths.empty())
-    need(Capability::SignedZeroInfNanPreserve);
+  if (widths.empty())
+    return;
+  need(Capability::DenormPreserve);
+  need(Capability::SignedZeroInfNanPreserve);
+  need(Capability::RoundingModeRTE);
   for (const Entry &entry : entries)
     for (uint32_t width : widths)
-      put(modes, Op::ExecutionMode, {entry.function, modeSignedZeroInfNanPreserve, width});
+      for (uint32_t mode : {modeDenormPreserve, modeSignedZeroInfNanPreserve, modeRoundingModeRTE})
+        put(modes, Op::ExecutionMode, {entry.function, mode, width});
 }
 
 SpirvModule ModuleWriter::finish() {

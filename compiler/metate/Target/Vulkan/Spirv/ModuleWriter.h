@@ -54,7 +54,8 @@ private:
   uint32_t floatType(unsigned width);
   uint32_t variable(uint32_t type, Storage storage);
   uint32_t needs() const;
-  /// Infinities, NaNs and signs of zeros are kept, which else nobody has to.
+  /// Subnormal numbers, infinities, NaNs and signs of zeros are kept, and sums rounded to nearest, which else nobody has to. What a device
+  /// cannot promise of this, its driver strikes out of the words (runtime/driver/vulkan/words.h).
   void keepNumbers();
 
   struct Entry {

@@ -64,7 +64,7 @@ static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvO
     spirv::expandMemory(function);
     if (Error error = spirv::expandAtomics(function, options))
       return error;
-    spirv::callNumbers(function);
+    spirv::callNumbers(function, options);
     return Error::success();
   };
   if (Error error = spirv::runPasses(module, "function(expand-reductions)"))
@@ -77,11 +77,12 @@ static Error expandTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvO
 }
 
 /// What follows makes nothing that SPIR-V lacks: no pass may that comes after.
-static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, spirv::Constants &constants) {
+static Error legaliseTasks(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptions &options,
+                           spirv::Constants &constants) {
   auto expand = [&](Function &function) -> Error {
     spirv::splitValues(function);
-    spirv::expandMemory(function); // instcombine may have joined accesses
-    spirv::callNumbers(function);  // and seen numbers in what was of bits
+    spirv::expandMemory(function);         // instcombine may have joined accesses
+    spirv::callNumbers(function, options); // and seen numbers in what was of bits
     return Error::success();
   };
   if (Error error = spirv::runPasses(module, "function(lower-switch)"))
@@ -136,7 +137,7 @@ Error spirv::prepare(Module &module, ArrayRef<SpirvTask> tasks, const SpirvOptio
   if (Error error = expandTasks(module, tasks, options))
     return error;
   Constants constants;
-  if (Error error = legaliseTasks(module, tasks, constants))
+  if (Error error = legaliseTasks(module, tasks, options, constants))
     return error;
   bytes = std::move(constants.bytes);
   if (Error error = hoistFromLoops(module, tasks))

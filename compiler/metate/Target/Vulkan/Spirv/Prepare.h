@@ -45,7 +45,7 @@ void splitValues(llvm::Function &function);
 /// memcpy, memmove and memset as loads and stores; accesses that are not aligned as pieces that are.
 void expandMemory(llvm::Function &function);
 /// Arithmetic of bf16 by f32, and what only Support/Numbers.c computes exactly as calls of it.
-void callNumbers(llvm::Function &function);
+void callNumbers(llvm::Function &function, const SpirvOptions &options);
 /// Adds what callNumbers() has called, to be inlined.
 llvm::Error linkNumbers(llvm::Module &module);
 /// Atomic operations that SPIR-V lacks, by those that it has.
@@ -84,8 +84,15 @@ struct Structure {
 llvm::Expected<Structure> makeStructure(llvm::Function &function);
 /// Every loop gets a way out, blocks that are never left return, and all at one place.
 void giveExits(llvm::Function &function);
-/// What a loop computes and code behind it reads goes through local memory (SpirvOptions::relaxed).
+
+// ---- for one device (SpirvOptions::relaxed) ----
+
+/// What a loop computes and code behind it reads goes through local memory.
 void keepBehindLoops(llvm::Function &function);
+/// Zeros that are added or multiplied become numbers that a compiler does not know: it would take 0 * x for 0 and x + 0 for x.
+void hideZeros(llvm::Function &function);
+/// An i64 of a prepared function, 0 in every run.
+llvm::Value *unknownZero(llvm::Function &function);
 
 } // namespace metate::spirv
 

@@ -113,9 +113,9 @@ void spirv::keepBehindLoops(Function &function) {
   }
   if (work.empty())
     return;
-  IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
-  Value *top = builder.CreateLShr(function.getArg(0), 63); // no address has its highest bit set
-  Value *zero = builder.CreateTrunc(top, builder.getInt32Ty());
+  auto *unknown = cast<Instruction>(unknownZero(function));
+  IRBuilder<> builder(unknown->getNextNode());
+  Value *zero = builder.CreateTrunc(unknown, builder.getInt32Ty());
   for (Instruction *value : work) {
     Type *array = ArrayType::get(value->getType(), 2);
     builder.SetInsertPoint(&*function.getEntryBlock().getFirstInsertionPt());

@@ -16,11 +16,28 @@ static constexpr StringRef numberPrefix = "metate_number_";
 
 static bool isSmall(Type *type) { return type->isHalfTy() || type->isBFloatTy(); }
 
+/// The function of Numbers.c that makes whole numbers as the intrinsic does; empty: there is none.
+static StringRef wholeOf(const IntrinsicInst &intrinsic) {
+  switch (intrinsic.getIntrinsicID()) {
+  case Intrinsic::trunc:
+    return "trunc_f64";
+  case Intrinsic::round:
+    return "round_f64";
+  case Intrinsic::roundeven:
+  case Intrinsic::rint:
+  case Intrinsic::nearbyint:
+    return "roundeven_f64";
+  default:
+    return "";
+  }
+}
+
 namespace {
 /// Replaces one instruction after the other; what that makes may be replaced in turn.
 class NumberCalls {
 public:
-  explicit NumberCalls(Function &function) : function(function) {}
+  NumberCalls(Function &function, const SpirvOptions &options)
+      : function(function), options(options) {}
   void run();
 
 private:
@@ -36,6 +53,7 @@ private:
   Value *operated(StringRef operation, Type *type, ArrayRef<Value *> operands);
 
   Function &function;
+  const SpirvOptions &options;
   IRBuilder<> builder{function.getContext()};
 };
 } // namespace
@@ -168,6 +186,8 @@ Value *NumberCalls::ofCall(IntrinsicInst &intrinsic) {
     }
     return type->isBFloatTy() ? narrow(result, type) : result;
   }
+  if (StringRef whole = wholeOf(intrinsic); options.relaxed && type->isDoubleTy() && !whole.empty())
+    return call(whole, type, intrinsic.getArgOperand(0));
   if (intrinsic.getIntrinsicID() != Intrinsic::sqrt || intrinsic.hasApproxFunc())
     return nullptr;
   return type->isHalfTy() || type->isFloatTy() || type->isDoubleTy()
@@ -207,7 +227,9 @@ void NumberCalls::run() {
   }
 }
 
-void spirv::callNumbers(Function &function) { NumberCalls(function).run(); }
+void spirv::callNumbers(Function &function, const SpirvOptions &options) {
+  NumberCalls(function, options).run();
+}
 
 Error spirv::linkNumbers(Module &module) {
   bool isUsed = any_of(module, [](const Function &function) {

@@ -20,8 +20,10 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
     if (!structure)
       return structure.takeError();
     structures.push_back(std::move(*structure));
-    if (options.relaxed)
+    if (options.relaxed) {
       spirv::keepBehindLoops(function);
+      spirv::hideZeros(function);
+    }
   }
   if (Error error = spirv::verified(module, "made"))
     return std::move(error);

@@ -7,8 +7,9 @@
 // constants). Memory is reached by 64-bit addresses alone; the Vulkan memory model holds.
 //
 // What Vulkan's arithmetic does not promise is computed by integers (Support/Numbers.c): quotients, square roots, remainders and what
-// is rounded to 16 bits are exact, unless an instruction says `afn` or `arcp`. Not kept: subnormal numbers where a device flushes them
-// in additions and multiplications, and whether it fuses llvm.fma.
+// is rounded to 16 bits are exact, unless an instruction says `afn` or `arcp`. Each task asks for subnormal numbers, infinities,
+// NaNs, signs of zeros and rounding to nearest; the driver strikes out what a device does not promise of these, which then is not kept; nor is
+// whether it fuses llvm.fma.
 //
 //===----------------------------------------------------------------------===//
 #ifndef METATE_TARGET_VULKAN_SPIRV_SPIRV_H
@@ -36,6 +37,8 @@ struct SpirvTask {
 struct SpirvOptions {
   /// For lavapipe of Mesa 22.3, which loses invocations at barriers in divergent control flow, and values behind loops: atomic
   /// operations order nothing, and what leaves a loop goes through memory. Right where invocations do not wait for one another.
+  /// Besides, it takes 0 * x for 0 and x + 0 for x, whatever the code says of NaNs and signs, and every f64
+  /// beyond 2^24 for a whole number: it does not see the zeros, and integers make numbers whole.
   bool relaxed = false;
   /// May an f32 be added to in memory by an instruction (METATE_GRID_NEEDS_F32_ATOMIC_ADD)? Else by compare-exchange.
   bool nativeFloatAdd = false;

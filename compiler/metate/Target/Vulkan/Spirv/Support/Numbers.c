@@ -133,6 +133,41 @@ INLINE int zeros_f64(uint64_t value) { return __builtin_clzll(value); }
 FUNCTIONS(f32, float, uint32_t, int32_t, 23, 127)
 FUNCTIONS(f64, double, uint64_t, int64_t, 52, 1023)
 
+/* Whole numbers: `add` is what makes those round up that shall, of a number with `fraction` bits behind the point; below 1 all but those
+ * from `one` on are 0. */
+INLINE double whole_f64(double value, uint64_t one, uint64_t (*add)(uint64_t, int)) {
+  uint64_t bits = bits_of_f64(value), sign = bits & (uint64_t)1 << 63, magnitude = bits ^ sign;
+  int fraction = 1023 + 52 - (int)(magnitude >> 52);
+  if (fraction <= 0) /* whole, infinite or no number */
+    return value;
+  if (fraction > 52)
+    return f64_of_bits(sign | (magnitude >= one ? (uint64_t)1023 << 52 : 0));
+  uint64_t unit = (uint64_t)1 << fraction;
+  return f64_of_bits(sign | ((magnitude + add(magnitude, fraction)) & ~(unit - 1)));
+}
+INLINE uint64_t add_nothing(uint64_t magnitude, int fraction) {
+  (void)magnitude;
+  (void)fraction;
+  return 0;
+}
+INLINE uint64_t add_half(uint64_t magnitude, int fraction) {
+  (void)magnitude;
+  return (uint64_t)1 << (fraction - 1);
+}
+/* The lowest bit of 1 itself is the exponent's, which is odd. */
+INLINE uint64_t add_half_if_odd(uint64_t magnitude, int fraction) {
+  return ((uint64_t)1 << (fraction - 1)) - 1 + (magnitude >> fraction & 1);
+}
+double metate_number_trunc_f64(double value) {
+  return whole_f64(value, (uint64_t)1023 << 52, add_nothing);
+}
+double metate_number_round_f64(double value) {
+  return whole_f64(value, (uint64_t)1022 << 52, add_half);
+}
+double metate_number_roundeven_f64(double value) {
+  return whole_f64(value, ((uint64_t)1022 << 52) + 1, add_half_if_odd);
+}
+
 /* The bits of an f16; the machine's smallest subnormal one is 2^-24. */
 uint16_t metate_number_f16_of_f32(float value) {
   uint32_t bits = bits_of_f32(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
