@@ -1,5 +1,5 @@
 ; Accesses: aligned pieces, narrow numbers, local arrays, constants.
-; RUN: metate-spirv %s %t.spv --constants=%t.bin unaligned narrow local table fill | FileCheck %s --check-prefix=NEEDS
+; RUN: metate-spirv %s %t.spv --constants=%t.bin unaligned narrow local table fill copy | FileCheck %s --check-prefix=NEEDS
 ; RUN: spirv-val --target-env vulkan1.2 %t.spv
 ; RUN: spirv-dis --no-indent --raw-id %t.spv | FileCheck %s
 ; RUN: od -An -v -t d4 -N 16 %t.bin | FileCheck %s --check-prefix=BYTES
@@ -10,7 +10,7 @@
 
 @numbers = private constant [8 x i32] [i32 3, i32 1, i32 4, i32 1, i32 5, i32 9, i32 2, i32 6]
 
-; CHECK-COUNT-4: OpEntryPoint
+; CHECK-COUNT-6: OpEntryPoint
 ; CHECK: OpFunction
 ; CHECK-COUNT-4: OpLoad %{{[0-9]+}} %{{[0-9]+}} Aligned|NonPrivatePointer 2
 ; CHECK: OpStore %{{[0-9]+}} %{{[0-9]+}} Aligned|NonPrivatePointer 8
@@ -76,6 +76,23 @@ define void @table(ptr %slots, ptr %frame) {
 define void @fill(ptr %slots, ptr %frame) {
   %n = load i64, ptr %slots, align 8
   call void @llvm.memset.p0.i64(ptr align 8 %frame, i8 3, i64 %n, i1 false)
+  ret void
+}
+
+; Of an alignment that nobody knows: words where addresses and length are multiples of one, else bytes.
+; CHECK: OpFunction
+; CHECK: OpBitwiseOr
+; CHECK: OpBitwiseOr
+; CHECK: OpBitwiseAnd
+; CHECK: OpIEqual
+; CHECK: OpSelectionMerge
+; CHECK-DAG: OpStore %{{[0-9]+}} %{{[0-9]+}} Aligned|NonPrivatePointer 8
+; CHECK-DAG: OpStore %{{[0-9]+}} %{{[0-9]+}} Aligned|NonPrivatePointer 1
+; CHECK: OpFunctionEnd
+define void @copy(ptr %slots, ptr %frame) {
+  %n = load i64, ptr %slots, align 8
+  %from = getelementptr i8, ptr %slots, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %frame, ptr align 1 %from, i64 %n, i1 false)
   ret void
 }
 

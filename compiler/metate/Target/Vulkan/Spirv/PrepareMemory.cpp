@@ -10,6 +10,7 @@ using namespace metate;
 
 /// More accesses than these are a loop.
 static constexpr unsigned mostPieces = 16;
+static constexpr unsigned widest = 8; // bytes of a word
 
 namespace {
 struct Piece {
@@ -30,7 +31,10 @@ public:
 
 private:
   void straight(ArrayRef<Piece> pieces);
-  void loop(Value *begin, Value *count, unsigned bytes);
+  /// By loops in front of `at`.
+  void loops(Instruction *at, Value *length, unsigned bytes);
+  void loop(Instruction *at, Value *begin, Value *count, unsigned bytes);
+  Value *isInWords(IRBuilder<> &builder, Value *length);
   Value *valueOf(IRBuilder<> &builder, unsigned bytes);
 
   MemIntrinsic &call;
@@ -83,17 +87,17 @@ void MemoryExpansion::straight(ArrayRef<Piece> pieces) {
 }
 
 /// `count` words from the byte `begin` on; backwards where a memmove's destination lies above its source.
-void MemoryExpansion::loop(Value *begin, Value *count, unsigned bytes) {
-  IRBuilder<> builder(&call);
+void MemoryExpansion::loop(Instruction *at, Value *begin, Value *count, unsigned bytes) {
+  IRBuilder<> builder(at);
   Value *backwards = nullptr;
   if (isa<MemMoveInst>(call))
     backwards = builder.CreateICmpUGT(
         builder.CreatePtrToInt(call.getRawDest(), builder.getInt64Ty()),
         builder.CreatePtrToInt(transfer->getRawSource(), builder.getInt64Ty()));
   Value *value = fill ? valueOf(builder, bytes) : nullptr;
-  Instruction *then = &call;
+  Instruction *then = at;
   if (!isa<ConstantInt>(count))
-    then = SplitBlockAndInsertIfThen(builder.CreateICmpNE(count, builder.getInt64(0)), &call,
+    then = SplitBlockAndInsertIfThen(builder.CreateICmpNE(count, builder.getInt64(0)), at,
                                      /*Unreachable=*/false);
   auto [inside, index] = SplitBlockAndInsertSimpleForLoop(count, then->getIterator());
   builder.SetInsertPoint(inside);
@@ -109,6 +113,29 @@ void MemoryExpansion::loop(Value *begin, Value *count, unsigned bytes) {
   builder.CreateAlignedStore(value, builder.CreatePtrAdd(call.getRawDest(), offset), Align(bytes));
 }
 
+/// Do addresses and length happen to be multiples of the widest word?
+Value *MemoryExpansion::isInWords(IRBuilder<> &builder, Value *length) {
+  Value *all =
+      builder.CreateOr(length, builder.CreatePtrToInt(call.getRawDest(), builder.getInt64Ty()));
+  if (transfer)
+    all = builder.CreateOr(all,
+                           builder.CreatePtrToInt(transfer->getRawSource(), builder.getInt64Ty()));
+  Value *rest = builder.CreateAnd(all, widest - 1);
+  return builder.CreateICmpEQ(rest, builder.getInt64(0));
+}
+
+void MemoryExpansion::loops(Instruction *at, Value *length, unsigned bytes) {
+  IRBuilder<> builder(at);
+  if (isa<MemMoveInst>(call) && !isa<ConstantInt>(length))
+    bytes = 1; // its order is that of one loop
+  Value *size = builder.getInt64(bytes);
+  Value *words = builder.CreateUDiv(length, size);
+  Value *done = builder.CreateMul(words, size);
+  loop(at, builder.getInt64(0), words, bytes);
+  if (bytes > 1 && !isa<ConstantInt>(length))
+    loop(at, done, builder.CreateSub(length, done), 1);
+}
+
 void MemoryExpansion::run() {
   IRBuilder<> builder(&call);
   auto *known = dyn_cast<ConstantInt>(call.getLength());
@@ -117,23 +144,20 @@ void MemoryExpansion::run() {
     if (pieces.size() <= mostPieces)
       return straight(pieces);
   }
-  unsigned bytes = std::min<uint64_t>(align.value(), 8);
-  Type *i64 = builder.getInt64Ty();
+  Value *length = builder.CreateZExtOrTrunc(call.getLength(), builder.getInt64Ty());
+  unsigned bytes = std::min<uint64_t>(align.value(), widest);
   if (known) // so that nothing is left over
     while (known->getZExtValue() % bytes)
       bytes /= 2;
-  Value *length = builder.CreateZExtOrTrunc(call.getLength(), i64);
-  Value *size = builder.getInt64(bytes);
-  Value *words = builder.CreateUDiv(length, size);
-  Value *rest = builder.CreateSub(length, builder.CreateMul(words, size));
-  Value *done = builder.CreateSub(length, rest);
-  bool backwards = isa<MemMoveInst>(call);
-  if (known || bytes == 1)
-    return loop(builder.getInt64(0), words, bytes);
-  if (backwards) // whose order is that of one loop
-    return loop(builder.getInt64(0), length, 1);
-  loop(builder.getInt64(0), words, bytes);
-  loop(done, rest, 1);
+  if (bytes == widest || (known && known->getZExtValue() % widest))
+    return loops(&call, length, bytes);
+  // What nobody has said is nearly always so: cells, leaves and slots are of whole words.
+  Instruction *inWords = nullptr, *others = nullptr;
+  SplitBlockAndInsertIfThenElse(isInWords(builder, length), &call, &inWords, &others);
+  IRBuilder<> inside(inWords);
+  Value *count = inside.CreateLShr(length, Log2_32(widest));
+  loop(inWords, inside.getInt64(0), count, widest);
+  loops(others, length, bytes);
 }
 
 // ---- accesses that are not aligned, or of a width that no access has ----
