@@ -1,6 +1,7 @@
 """Kernels on a device, mt.simt or METATE_TEST_ARCH: numbers, atomics, texts and errors are as NumPy and the CPU have them."""
 
 import contextlib
+import importlib.util
 
 import device_tests
 import numpy as np
@@ -308,6 +309,18 @@ def test_prints(capfd):
         with on(arch):
             texts.append(printed(capfd, lambda: show(7, 2.5, 2**64 - 1, True, [1.0, -0.5])))
     assert texts[0] == texts[1] and texts[1].splitlines()[1] == "18446744073709551615|[1.0, -0.5]|[[1, 2], [7, 4]]!"
+
+
+def test_many_statements(device, tmp_path, capfd):
+    """Each stands beside the others, not inside of the one before it: devices bound how deep conditions are nested."""
+    lines = "".join(f'    print("{k}:", n + {k})\n' for k in range(120))
+    (tmp_path / "many.py").write_text(f"import metate as mt\n\n@mt.kernel\ndef run(n: mt.i32):\n{lines}")
+    spec = importlib.util.spec_from_file_location("many", tmp_path / "many.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.run(7)
+    mt.sync()
+    assert capfd.readouterr().out.splitlines() == [f"{k}: {k + 7}" for k in range(120)]
 
 
 def test_lines_of_many_iterations(device, capfd):

@@ -5,6 +5,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import lit.formats
@@ -16,6 +17,8 @@ llvm = Path(os.environ.get("METATE_LLVM", "/usr/lib/llvm-22"))
 config.name = "metate"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".ll"]
+config.substitutions.append(("%python", sys.executable))
+config.excludes = ["Inputs"]
 config.test_source_root = str(Path(__file__).resolve().parent)
 config.test_exec_root = str(build / "tests" / "lit")
 # No tool may come from elsewhere: a missing one is an error, not another version.

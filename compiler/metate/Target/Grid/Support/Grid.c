@@ -17,8 +17,10 @@ SHARED void metate_grid_put(void *host, uint32_t statement, uint32_t count,
                             const uint64_t *values) {
   METATE_BLOCK metate_grid_frame *frame =
       (METATE_BLOCK metate_grid_frame *)((uintptr_t)host - offsetof(metate_grid_frame, own));
-  METATE_BLOCK metate_grid_ring *ring = (METATE_BLOCK metate_grid_ring *)(uintptr_t)frame->ring;
-  if (!frame->ring)
+  /* Read anew for each statement: else where nobody listens leads around all that follow, and each stands inside of the last one. */
+  uint64_t address = *(volatile METATE_BLOCK uint64_t *)&frame->ring;
+  METATE_BLOCK metate_grid_ring *ring = (METATE_BLOCK metate_grid_ring *)(uintptr_t)address;
+  if (!address)
     return;
   uint32_t need = 2 + 2 * count;
   uint32_t at = METATE_ATOMIC_FETCH_ADD(&ring->taken, need, RELAXED);

@@ -79,6 +79,7 @@ struct Structure {
   llvm::DenseMap<llvm::BasicBlock *, llvm::BasicBlock *> selections;
   llvm::DenseMap<llvm::BasicBlock *, Loop> loops;
   std::vector<llvm::BasicBlock *> order; ///< constructs in one piece, dominators first
+  unsigned depth = 0;                    ///< of selections inside one another, at most
 };
 /// Of a function of which every loop has one beginning, and that returns at one place.
 llvm::Expected<Structure> makeStructure(llvm::Function &function);

@@ -57,6 +57,7 @@ private:
   void layOut(Node node, Loop *around);
   void layOutBlock(BasicBlock *block, Loop *around);
   void layOutArm(BasicBlock *arm, BasicBlock *join, Loop *around);
+  void layOutInside(Node node, Loop *around);
   void layOutLoop(Loop &loop);
   void layOutGuarded(Node node, Loop *around);
   void promote();
@@ -80,6 +81,7 @@ private:
   DenseMap<Loop *, AllocaInst *> again;
   DenseMap<BasicBlock *, SmallVector<BasicBlock *>> successorsOf;
   SmallVector<AllocaInst *> slots;
+  unsigned depth = 0; ///< selections around what is laid out
   spirv::Structure structure;
 };
 } // namespace
@@ -265,12 +267,19 @@ void Structurizer::layOutGuarded(Node node, Loop *around) {
   builder.CreateCondBr(builder.CreateLoad(builder.getInt1Ty(), flag), inside, join);
   structure.selections[from] = join;
   builder.SetInsertPoint(inside);
-  layOut(node, around);
+  layOutInside(node, around);
   goOn(join);
 }
 
+/// In a selection more.
+void Structurizer::layOutInside(Node node, Loop *around) {
+  structure.depth = std::max(structure.depth, ++depth);
+  layOut(node, around);
+  --depth;
+}
+
 void Structurizer::layOutArm(BasicBlock *arm, BasicBlock *join, Loop *around) {
-  layOut(nodeOf(arm, around), around);
+  layOutInside(nodeOf(arm, around), around);
   builder.CreateBr(join);
 }
 

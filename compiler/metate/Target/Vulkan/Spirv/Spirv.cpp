@@ -8,6 +8,9 @@
 using namespace llvm;
 using namespace metate;
 
+/// Mesa forgets the conditions of selections that lie deeper.
+static constexpr unsigned relaxedDepth = 80;
+
 Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> tasks,
                                         const SpirvOptions &options) {
   std::vector<uint8_t> constants;
@@ -19,6 +22,10 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
     Expected<spirv::Structure> structure = spirv::makeStructure(function);
     if (!structure)
       return structure.takeError();
+    if (options.relaxed && structure->depth > relaxedDepth)
+      return createStringError(task.name + ": conditions are nested " + Twine(structure->depth) +
+                               " deep, of which lavapipe runs " + Twine(relaxedDepth) +
+                               "; make several kernels of it");
     structures.push_back(std::move(*structure));
     if (options.relaxed) {
       spirv::keepBehindLoops(function);
