@@ -60,6 +60,33 @@ VKAPI_ATTR VkResult VKAPI_CALL seenModule(VkDevice device, const VkShaderModuleC
   return realCreateModule(device, info, callbacks, module);
 }
 
+// ---- the commands of launches, in their order: a dispatch, and what orders memory
+
+std::string commands;
+
+PFN_vkCmdDispatch realDispatch = nullptr;
+VKAPI_ATTR void VKAPI_CALL seenDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y,
+                                        uint32_t z) {
+  commands += 'D';
+  realDispatch(buffer, x, y, z);
+}
+
+PFN_vkCmdPipelineBarrier realBarrier = nullptr;
+VKAPI_ATTR void VKAPI_CALL seenBarrier(VkCommandBuffer buffer, VkPipelineStageFlags from,
+                                       VkPipelineStageFlags to, VkDependencyFlags flags,
+                                       uint32_t count, const VkMemoryBarrier *barriers,
+                                       uint32_t bufferCount, const VkBufferMemoryBarrier *buffers,
+                                       uint32_t imageCount, const VkImageMemoryBarrier *images) {
+  bool isOfKernels = count == 1 && (from & VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT) &&
+                     (to & VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT) &&
+                     (barriers->srcAccessMask & VK_ACCESS_SHADER_WRITE_BIT) &&
+                     (barriers->dstAccessMask & VK_ACCESS_SHADER_READ_BIT) &&
+                     (barriers->dstAccessMask & VK_ACCESS_SHADER_WRITE_BIT);
+  if (isOfKernels)
+    commands += '|';
+  realBarrier(buffer, from, to, flags, count, barriers, bufferCount, buffers, imageCount, images);
+}
+
 #define HOOKED(F)                                                                                  \
   F(vkCreateInstance)                                                                              \
   F(vkEnumeratePhysicalDevices)                                                                    \
@@ -101,6 +128,14 @@ PFN_vkVoidFunction hook(const char *asked, PFN_vkVoidFunction found) {
 }
 PFN_vkVoidFunction deviceFunction(VkDevice device, const char *name) {
   PFN_vkVoidFunction found = hook(name, realDeviceFunction(device, name));
+  if (!strcmp(name, "vkCmdDispatch")) {
+    realDispatch = reinterpret_cast<PFN_vkCmdDispatch>(found);
+    return reinterpret_cast<PFN_vkVoidFunction>(seenDispatch);
+  }
+  if (!strcmp(name, "vkCmdPipelineBarrier")) {
+    realBarrier = reinterpret_cast<PFN_vkCmdPipelineBarrier>(found);
+    return reinterpret_cast<PFN_vkVoidFunction>(seenBarrier);
+  }
   if (strcmp(name, "vkCreateShaderModule") != 0)
     return found;
   realCreateModule = reinterpret_cast<PFN_vkCreateShaderModule>(found);
@@ -317,6 +352,28 @@ TEST_F(VulkanTest, aPlainLaunchIsOneCall) {
   for (uint64_t i = 0; i < 1000; ++i)
     ASSERT_OK(fill(i));
   EXPECT_EQ(read(x)[99], 999);
+}
+
+// What a task reads, the one before it has written: of one launch and of two.
+TEST_F(VulkanTest, tasksAreOrdered) {
+  ASSERT_OK(openHooked());
+  ASSERT_OK(openModule(file()));
+  auto x = make(std::vector<int32_t>(100, 1));
+  auto y = make(std::vector<int32_t>(100, -1));
+  commands.clear();
+  ASSERT_OK(launch("check", Arguments().add(x).add(y))); // two tasks
+  ASSERT_OK(launch("fill", Arguments().add(x).add(3, METATE_I32)));
+  ASSERT_OK(metate_device_wait(device));
+  size_t dispatches = 0;
+  bool isOrdered = true;
+  for (char command : commands) {
+    if (command == 'D') {
+      EXPECT_TRUE(isOrdered || dispatches == 0) << commands;
+      ++dispatches;
+    }
+    isOrdered = command == '|';
+  }
+  EXPECT_EQ(dispatches, 3u) << commands;
 }
 
 // Copies and zeros of any size, where the host works by copies alone.

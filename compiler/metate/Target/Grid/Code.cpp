@@ -3,6 +3,7 @@
 
 #include "metate/Emit/Emit.h"
 #include "metate/Emit/TreeProtocol.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -162,7 +163,8 @@ void metate::grid::optimise(Module &module, TargetMachine &machine, unsigned lev
 }
 
 void metate::grid::scopeToDevice(Module &module) {
-  SyncScope::ID device = module.getContext().getOrInsertSyncScopeID("device");
+  SyncScope::ID device = module.getContext().getOrInsertSyncScopeID(
+      isMutant(Mutant::GridScopeBlock) ? "block" : "device");
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
       if (instruction.isAtomic())

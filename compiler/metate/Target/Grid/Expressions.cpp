@@ -2,6 +2,7 @@
 #include "metate/Target/Grid/Expressions.h"
 
 #include "metate/Dialect/Metate.h"
+#include "metate/Mutants/Mutants.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -120,7 +121,8 @@ bool Expressions::add(Value value, Steps &steps) const {
   if (isa<arith::ExtUIOp, arith::IndexCastUIOp>(op))
     return addExtended(op->getOperand(0), false, steps);
   auto addBoth = [&](metate_grid_operation operation, llvm::function_ref<bool(Value)> each) {
-    if (!operation || !each(op->getOperand(0)) || !each(op->getOperand(1)))
+    unsigned first = isMutant(Mutant::GridStepsReversed) ? 1 : 0;
+    if (!operation || !each(op->getOperand(first)) || !each(op->getOperand(1 - first)))
       return false;
     steps.push_back({operation});
     return true;

@@ -6,6 +6,7 @@
 #include "metate/Target/Grid/MapGrid.h"
 
 #include "metate/Layout/TreeLayout.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Grid/Expressions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -170,6 +170,7 @@ static bool canBeReadIn(LaunchOp launch, ArrayRef<Operation *> ops) {
     return argument.hasOneUse() && argument == task.range.getUpper()[0];
   };
   llvm::SmallPtrSet<Operation *, 8> those(ops.begin(), ops.end());
+  takesSlots &= !isMutant(Mutant::GridReadInTask);
   return !takesSlots && llvm::all_of(ops, [&](Operation *op) {
     auto read = dyn_cast<ReadOp>(op);
     bool isRead = (read && read.getAcquire()) ||
@@ -281,7 +282,7 @@ LLVM::LLVMFuncOp KernelMapping::makeFunction(Location loc, Task task, bool alway
   Code code(builder, loc);
   {
     OpBuilder::InsertionGuard guard(builder);
-    if (mayFail && !always) {
+    if (mayFail && !always && !isMutant(Mutant::GridStatusIgnored)) {
       Value status = code.load(builder.getI32Type(), function.getArgument(1),
                                offsetof(metate_grid_frame, status));
       Value isGood = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, status,
@@ -365,12 +366,13 @@ void KernelMapping::makeCleanUp() {
   repeat(settled, "settle", 0);
   LLVM::ReturnOp::create(builder, loc, code.constant(METATE_OK, 32));
   localise(part, part.getArgument(0), part.getArgument(1));
-  makeFunction(loc, {}, /*always=*/true, [&](Code &inner, Part function) {
-    Value frame = function.getArgument(1);
-    byOne(inner, kernel->getParentOfType<ModuleOp>(), [&] {
-      callPart(inner, part, {function.getArgument(0), frame, hostOf(inner, frame)}, frame);
-    });
-  });
+  makeFunction(
+      loc, {}, /*always=*/!isMutant(Mutant::GridCleanUpStops), [&](Code &inner, Part function) {
+        Value frame = function.getArgument(1);
+        byOne(inner, kernel->getParentOfType<ModuleOp>(), [&] {
+          callPart(inner, part, {function.getArgument(0), frame, hostOf(inner, frame)}, frame);
+        });
+      });
 }
 
 //===-- values of other parts -------------------------------------------------===//
@@ -435,6 +437,8 @@ void KernelMapping::localise(Part function, Value slotsAt, Value frame) {
 /// Where a value is made, which is a segment, it is left for the others.
 void KernelMapping::storeFrameValues() {
   for (auto [value, place] : places) {
+    if (isMutant(Mutant::GridFrameLost))
+      return;
     Operation *op = value.getDefiningOp();
     auto part = op->getParentOfType<LLVM::LLVMFuncOp>();
     OpBuilder builder(op->getContext());

@@ -4,6 +4,7 @@
 // iterations are done. How invocations of a subgroup do that together is each family's (metate_grid_reduce_*).
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Order.h"
 #include "metate/Target/Common/ValuesBefore.h"
 #include "metate/Target/Grid/MapGrid.h"
@@ -81,8 +82,9 @@ private:
     if (!offset)
       return;
     auto known = llvm::find_if(partials, [&](Partial &one) {
-      return one.block == block && isSame(one.offset, offset) && one.kind == rmw.getKind() &&
-             one.type == rmw.getValue().getType();
+      return one.block == block &&
+             (isSame(one.offset, offset) || isMutant(Mutant::GridPlacesJoined)) &&
+             one.kind == rmw.getKind() && one.type == rmw.getValue().getType();
     });
     Value variable = known == partials.end() ? addPartial(rmw, block, offset) : known->variable;
     OpBuilder here(rmw);
@@ -107,6 +109,8 @@ private:
     }
     Value neutral =
         arith::ConstantOp::create(builder, loc, neutralOf(builder, loc, rmw.getKind(), type));
+    if (type.isInteger() && isMutant(Mutant::GridPartialStartsAtOne))
+      neutral = code.constant(1, type.getIntOrFloatBitWidth());
     LLVM::StoreOp::create(builder, loc, neutral, variable);
     OpBuilder after(loop->getContext());
     after.setInsertionPointAfter(loop);

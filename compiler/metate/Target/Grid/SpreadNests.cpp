@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "metate/Dialect/Metate.h"
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Grid/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -118,7 +119,8 @@ private:
     OpBuilder builder(range);
     Location loc = range.getLoc();
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-    Value cells = arith::ConstantIndexOp::create(builder, loc, nest.cells);
+    Value cells = arith::ConstantIndexOp::create(
+        builder, loc, nest.cells - (isMutant(Mutant::GridCellLost) ? 1 : 0));
     SmallVector<Value> lower(range.getLower()), upper(range.getUpper());
     lower.push_back(zero);
     upper.push_back(cells);

@@ -1,6 +1,7 @@
 //===- Tasks.cpp - a launched task becomes functions ------------*- C++ -*-===//
 #include "metate/Target/Grid/MapGrid.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Common/Functions.h"
 #include "metate/Target/Common/Order.h"
 
@@ -143,12 +144,16 @@ void KernelMapping::makeTask(LaunchOp launch) {
     auto [room, count] = prepare(code, function);
     Value own = call(code, module, "metate_grid_invocation", i64, {});
     Value all = call(code, module, "metate_grid_invocations", i64, {});
-    if (Value most = mostInvocations(code, task)) {
+    if (Value most = mostInvocations(code, task); most && !isMutant(Mutant::GridBoundIgnored)) {
       all = LLVM::UMinOp::create(builder, loc, all, most);
       Value isOne = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult, own, all);
       count = LLVM::SelectOp::create(builder, loc, isOne, count, code.constant(0, 64));
     }
     Value worker = LLVM::TruncOp::create(builder, loc, builder.getI32Type(), own);
+    if (isMutant(Mutant::GridStrideOne))
+      all = code.constant(1, 64);
+    if (isMutant(Mutant::GridLastLost))
+      count = LLVM::SubOp::create(builder, loc, count, code.constant(1, 64));
     body = makeBody(task, record, isDeterministic ? &pieces : nullptr, &isInOrder);
     if (!pieces.partials) {
       setStride(code, room, all);

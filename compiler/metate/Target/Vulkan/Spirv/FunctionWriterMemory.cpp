@@ -4,6 +4,7 @@
 // acquire and release.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Vulkan/Spirv/FunctionWriter.h"
 
 #include "llvm/IR/Operator.h"
@@ -43,13 +44,14 @@ uint32_t FunctionWriter::placeOf(Instruction &access, Value *pointer, Type *type
 SmallVector<uint32_t> FunctionWriter::accessOf(Value *pointer, Align align, bool isVolatile) {
   if (!pointer->getType()->getPointerAddressSpace()) // local memory
     return {};
-  uint32_t kind = accessAligned | accessNonPrivate | (isVolatile ? accessVolatile : 0);
+  uint32_t shared = isMutant(Mutant::SpirvAccessPrivate) ? 0 : accessNonPrivate;
+  uint32_t kind = accessAligned | shared | (isVolatile ? accessVolatile : 0);
   return {kind, uint32_t(std::min<uint64_t>(align.value(), 16))};
 }
 
 uint32_t FunctionWriter::scope() {
   module.need(Capability::VulkanMemoryModelDeviceScope);
-  return module.integer(32, scopeDevice);
+  return module.integer(32, isMutant(Mutant::SpirvScopeWorkgroup) ? scopeWorkgroup : scopeDevice);
 }
 
 uint32_t FunctionWriter::semantics(AtomicOrdering ordering) {
@@ -60,7 +62,9 @@ uint32_t FunctionWriter::semantics(AtomicOrdering ordering) {
     bits = semanticsAcquire | semanticsMakeVisible;
   else if (isReleaseOrStronger(ordering))
     bits = semanticsRelease | semanticsMakeAvailable;
-  return module.integer(32, relaxed || !bits ? 0 : bits | semanticsUniformMemory);
+  return module.integer(32, relaxed || !bits || isMutant(Mutant::SpirvOrderDropped)
+                                ? 0
+                                : bits | semanticsUniformMemory);
 }
 
 void FunctionWriter::needAtomic(Type *type) {
@@ -138,6 +142,17 @@ void FunctionWriter::modify(AtomicRMWInst &modify) {
   needAtomic(modify.getType());
   uint32_t operand = idOf(modify.getValOperand());
   uint32_t at = placeOf(modify, modify.getPointerOperand(), modify.getType());
+  if (isMutant(Mutant::SpirvAtomicPlain) && op == Op::AtomicIAdd) {
+    SmallVector<uint32_t> access =
+        accessOf(modify.getPointerOperand(), modify.getAlign(), /*isVolatile=*/false);
+    SmallVector<uint32_t> from = {at};
+    append_range(from, access);
+    result(Op::Load, modify, from);
+    SmallVector<uint32_t> to = {
+        at, this->value(Op::IAdd, typeOf(modify.getType()), {idOf(&modify), operand})};
+    append_range(to, access);
+    return emit(Op::Store, to);
+  }
   result(op, modify, {at, scope(), semantics(modify.getOrdering()), operand});
 }
 

@@ -1,4 +1,5 @@
 //===- FunctionWriterNumbers.cpp - arithmetic -------------------*- C++ -*-===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Vulkan/Spirv/FunctionWriter.h"
 
 using namespace llvm;
@@ -51,7 +52,8 @@ void FunctionWriter::binary(BinaryOperator &operation) {
     return fail(operation, "a remainder that is not exact");
   result(binaryOp(operation.getOpcode()), operation,
          {idOf(operation.getOperand(0)), idOf(operation.getOperand(1))});
-  if (operation.getType()->isFloatingPointTy() && !operation.hasAllowContract())
+  if (operation.getType()->isFloatingPointTy() && !operation.hasAllowContract() &&
+      !isMutant(Mutant::SpirvContracts))
     module.noContraction(idOf(&operation));
 }
 

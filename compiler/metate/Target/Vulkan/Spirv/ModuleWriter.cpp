@@ -1,6 +1,7 @@
 //===- ModuleWriter.cpp - the parts of a SPIR-V module ----------*- C++ -*-===//
 #include "metate/Target/Vulkan/Spirv/ModuleWriter.h"
 
+#include "metate/Mutants/Mutants.h"
 #include "metate/abi/grid.h"
 
 #include "llvm/IR/DerivedTypes.h"
@@ -176,7 +177,7 @@ void ModuleWriter::keepNumbers() {
   for (uint32_t width : {16, 32, 64})
     if (known.count({uint32_t(Op::TypeFloat), width}))
       widths.push_back(width);
-  if (widths.empty())
+  if (widths.empty() || isMutant(Mutant::SpirvModesForgotten))
     return;
   need(Capability::DenormPreserve);
   need(Capability::SignedZeroInfNanPreserve);

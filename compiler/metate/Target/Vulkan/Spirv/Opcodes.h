@@ -172,6 +172,7 @@ enum : uint32_t {
   modeSignedZeroInfNanPreserve = 4461,
   modeRoundingModeRTE = 4462,
   scopeDevice = 1,
+  scopeWorkgroup = 2,
   accessVolatile = 1,
   accessAligned = 2,
   accessNonPrivate = 0x20,

@@ -10,6 +10,7 @@
 // Flags, phis and what is used behind its loop are local variables meanwhile, of which LLVM makes values again.
 //
 //===----------------------------------------------------------------------===//
+#include "metate/Mutants/Mutants.h"
 #include "metate/Target/Vulkan/Spirv/Prepare.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -261,7 +262,7 @@ void Structurizer::layOut(Node node, Loop *around) {
 
 void Structurizer::layOutGuarded(Node node, Loop *around) {
   AllocaInst *flag = flags.lookup(node.block);
-  if (!flag)
+  if (!flag || isMutant(Mutant::SpirvGuardIgnored))
     return layOut(node, around);
   BasicBlock *from = builder.GetInsertBlock(), *inside = newBlock(), *join = newBlock();
   builder.CreateCondBr(builder.CreateLoad(builder.getInt1Ty(), flag), inside, join);
