@@ -1,6 +1,7 @@
 // Writes the seed corpora: metate_make_corpus FOLDER [MODULE.metate ...]. Modules of the compiler
 // are taken without their code. scripts/fuzz --seeds calls it.
 #include "damage/damage.h"
+#include "grid_module.h"
 #include "seeds.h"
 
 #include <cstdio>
@@ -173,6 +174,57 @@ Bytes withoutCode(const Bytes &file) {
   return carrier(description, std::vector<Bytes>(head->section_count - 1, mark()));
 }
 
+// What the payload of a grid says, with a few bytes for each image.
+GridSpec gridOf(Bytes payload) {
+  const auto *head = payload.at<metate_grid>(0);
+  auto text = [&](uint32_t at) { return std::string(payload.at<char>(at)); };
+  GridSpec spec;
+  for (uint32_t i = 0; i < head->kernels.count; ++i) {
+    const auto &kernel = payload.at<metate_grid_kernel>(head->kernels.offset)[i];
+    GridKernelSpec one{kernel.flags, kernel.slot_count, {}, kernel.frame_bytes};
+    for (uint32_t k = 0; k < kernel.task_count; ++k) {
+      const auto &task = payload.at<metate_grid_task>(head->tasks.offset)[kernel.first_task + k];
+      const auto *steps = payload.at<metate_grid_step>(head->expressions.offset) + task.first_step;
+      one.tasks.push_back({text(task.name),
+                           task.group,
+                           {steps, steps + task.step_count},
+                           task.most_invocations,
+                           task.shared_bytes});
+    }
+    spec.kernels.push_back(one);
+  }
+  for (uint32_t i = 0; i < head->prints.count; ++i) {
+    const auto &print = payload.at<metate_grid_print>(head->prints.offset)[i];
+    auto &parts = spec.prints.emplace_back();
+    for (uint32_t k = 0; k < print.part_count; ++k) {
+      const auto &part = payload.at<metate_grid_part>(head->parts.offset)[print.first_part + k];
+      bool hasText = part.kind == METATE_PRINT_TEXT || part.kind == METATE_PRINT_FORMAT;
+      parts.push_back({part.kind, hasText ? text(part.text) : ""});
+    }
+  }
+  for (uint32_t i = 0; i < head->images.count; ++i) {
+    const auto &image = payload.at<metate_grid_image>(head->images.offset)[i];
+    spec.images.push_back({image.format, image.level, Bytes(16)});
+  }
+  spec.constants.append(payload.at<uint8_t>(head->constants.offset), head->constants.count);
+  return spec;
+}
+
+// Payloads of grids among a module's.
+void grids(const fs::path &folder, const std::string &name, Bytes file) {
+  const auto *head = file.at<metate_carrier>(0);
+  const auto *sections = file.at<metate_section>(head->section_offset);
+  Bytes description;
+  description.append(file.data() + sections[0].offset, sections[0].bytes);
+  for (uint32_t i = 1; i < head->section_count; ++i) {
+    Bytes payload;
+    payload.append(file.data() + sections[i].offset, sections[i].bytes);
+    if (payload.size() >= sizeof(metate_grid) &&
+        payload.at<metate_grid>(0)->magic == METATE_GRID_MAGIC)
+      write(folder, name + "-" + std::to_string(i), gridPayload(gridOf(payload), description));
+  }
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -190,9 +242,13 @@ int main(int count, char **words) {
     if (name == "table")
       block(folder / "block", "table-one-stamp", blob, 20, shareStamp);
   arguments(folder / "arguments");
+  Bytes described = descriptor(gridModuleSpec(METATE_ARCH_SIMT, 0));
+  write(folder / "grid", "kernels", gridPayload(gridSpec({gridText("text", 80)}), described));
   for (int i = 2; i < count; ++i) {
     fs::path path = words[i];
-    write(folder / "module", "compiled-" + path.stem().string(), withoutCode(readWhole(path)));
+    Bytes file = readWhole(path);
+    write(folder / "module", "compiled-" + path.stem().string(), withoutCode(file));
+    grids(folder / "grid", "compiled-" + path.stem().string(), file);
   }
   return 0;
 }
