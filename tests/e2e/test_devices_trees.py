@@ -220,6 +220,41 @@ def test_what_was_read_before_a_loop_is_from_before(device):
     assert out.to_numpy().all()
 
 
+def test_what_lies_below_goes_with_it(device):
+    """Three levels of slots, which one invocation gives back, one level after the other."""
+    cells, value = [mt.root.pointer(mt.i, 2)], mt.field(mt.i32)
+    cells.append(cells[0].pointer(mt.i, 2))
+    cells.append(cells[1].pointer(mt.i, 8))
+    cells[2].place(value)
+
+    @mt.kernel
+    def fill(n: mt.i32):
+        for i in range(n):
+            value[i] = i + 1
+
+    @mt.kernel
+    def drop(level: mt.template(), first: mt.i32, last: mt.i32):
+        for i in range(first, last):
+            mt.deactivate(level, [i])
+
+    @mt.kernel
+    def total() -> mt.i32:
+        n = 0
+        for i in value:
+            n += value[i]
+        return n
+
+    fill(32)
+    drop(cells[2], 0, 5)
+    assert total() == sum(range(6, 33))
+    drop(cells[1], 1, 2)
+    assert total() == sum(range(6, 9)) + sum(range(17, 33))
+    drop(cells[0], 1, 2)
+    assert total() == sum(range(6, 9))
+    fill(32)  # in slots that came back
+    assert total() == sum(range(1, 33))
+
+
 def test_reserved_slots_are_enough(device, rng):
     @mt.kernel
     def write(f: Pool, x: I1):

@@ -46,6 +46,7 @@ private:
   void ofBoolean(llvm::CastInst &cast);
   void call(llvm::CallInst &call);
   void invocation(llvm::CallInst &call, bool isCount);
+  void lane(llvm::CallInst &call);
   // FunctionWriterMemory.cpp
   uint32_t placeOf(llvm::Instruction &access, llvm::Value *pointer, llvm::Type *type);
   llvm::SmallVector<uint32_t> accessOf(llvm::Value *pointer, llvm::Align align, bool isVolatile);

@@ -245,8 +245,9 @@ void FunctionWriter::convert(CastInst &cast) {
 /// Which invocation this is of the launch, or how many there are.
 void FunctionWriter::invocation(CallInst &call, bool isCount) {
   uint32_t word = module.intType(32);
-  uint32_t variable = module.builtIn(isCount ? builtInNumWorkgroups : builtInGlobalInvocationId);
   uint32_t vector = module.vectorType();
+  uint32_t variable =
+      module.builtIn(isCount ? builtInNumWorkgroups : builtInGlobalInvocationId, vector);
   uint32_t all = value(Op::Load, vector, {variable});
   uint32_t first = value(Op::CompositeExtract, word, {all, 0});
   if (isCount)
@@ -254,10 +255,19 @@ void FunctionWriter::invocation(CallInst &call, bool isCount) {
   result(Op::UConvert, call, {first});
 }
 
+/// Its number among those that run in step.
+void FunctionWriter::lane(CallInst &call) {
+  module.need(Capability::GroupNonUniform);
+  uint32_t word = module.intType(32);
+  result(Op::Load, call, {module.builtIn(builtInSubgroupLocalInvocationId, word)});
+}
+
 void FunctionWriter::call(CallInst &call) {
   Function *callee = call.getCalledFunction();
   if (!callee || !isKept(call))
     return fail(call, "a call");
+  if (callee->getName() == laneName)
+    return lane(call);
   if (!callee->isIntrinsic())
     return invocation(call, callee->getName() == "metate_grid_invocations");
   SmallVector<uint32_t> operands;

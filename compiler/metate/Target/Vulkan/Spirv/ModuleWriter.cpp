@@ -132,10 +132,10 @@ uint32_t ModuleWriter::variable(uint32_t type, Storage storage) {
   return id;
 }
 
-uint32_t ModuleWriter::builtIn(uint32_t which) {
+uint32_t ModuleWriter::builtIn(uint32_t which, uint32_t type) {
   uint32_t &id = builtIns[which];
   if (!id) {
-    id = variable(vectorType(), Storage::Input);
+    id = variable(type, Storage::Input);
     put(decorations, Op::Decorate, {id, decorationBuiltIn, which});
   }
   return id;

@@ -40,7 +40,7 @@ public:
   uint32_t constantOf(const llvm::Constant *constant);
 
   uint32_t glsl(); ///< the set of instructions
-  uint32_t builtIn(uint32_t which);
+  uint32_t builtIn(uint32_t which, uint32_t type);
   uint32_t pushConstants();
   void noContraction(uint32_t id) { put(decorations, Op::Decorate, {id, decorationNoContraction}); }
   void entry(uint32_t function, llvm::StringRef name, uint32_t group);

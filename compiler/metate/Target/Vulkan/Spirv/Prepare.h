@@ -88,6 +88,10 @@ void giveExits(llvm::Function &function);
 
 // ---- for one device (SpirvOptions::relaxed) ----
 
+/// Of a task of one invocation: the device has lanes beside it, which do nothing, but whose loops it waits for if they run.
+void runOneLane(llvm::Function &function);
+/// What gives its number, an i32: a function that is declared only.
+constexpr llvm::StringLiteral laneName = "metate_grid_lane";
 /// What a loop computes and code behind it reads goes through local memory.
 void keepBehindLoops(llvm::Function &function);
 /// Zeros that are added or multiplied become numbers that a compiler does not know: it would take 0 * x for 0 and x + 0 for x.

@@ -58,6 +58,23 @@ void spirv::giveExits(Function &function) {
   returnOnce(function);
 }
 
+// ---- lanes of nobody ----
+
+void spirv::runOneLane(Function &function) {
+  BasicBlock &entry = function.getEntryBlock();
+  BasicBlock *body = entry.splitBasicBlock(entry.getFirstNonPHIOrDbgOrAlloca());
+  BasicBlock *end = nullptr;
+  for (BasicBlock &block : function)
+    if (isa<ReturnInst>(block.getTerminator()))
+      end = &block;
+  if (end->size() > 1) // alone, as a way around all
+    end = end->splitBasicBlock(end->getTerminator());
+  IRBuilder<> builder(entry.getTerminator());
+  FunctionCallee lane = function.getParent()->getOrInsertFunction(laneName, builder.getInt32Ty());
+  Value *isFirst = builder.CreateICmpEQ(builder.CreateCall(lane), builder.getInt32(0));
+  ReplaceInstWithInst(entry.getTerminator(), BranchInst::Create(body, end, isFirst));
+}
+
 // ---- values behind loops ----
 
 namespace {

@@ -14,6 +14,8 @@ bool spirv::isKept(const CallInst &call) {
   StringRef name = callee->getName();
   if (name == "metate_grid_invocation" || name == "metate_grid_invocations")
     return callee->getReturnType()->isIntegerTy(64) && callee->arg_empty();
+  if (name == laneName)
+    return callee->getReturnType()->isIntegerTy(32) && callee->arg_empty();
   switch (callee->getIntrinsicID()) {
   case Intrinsic::ctlz:
   case Intrinsic::cttz:

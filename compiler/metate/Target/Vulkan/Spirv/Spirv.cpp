@@ -19,6 +19,8 @@ Expected<SpirvModule> metate::emitSpirv(Module &module, ArrayRef<SpirvTask> task
   std::vector<spirv::Structure> structures;
   for (const SpirvTask &task : tasks) {
     Function &function = *module.getFunction(task.name);
+    if (options.relaxed && task.group == 1)
+      spirv::runOneLane(function);
     Expected<spirv::Structure> structure = spirv::makeStructure(function);
     if (!structure)
       return structure.takeError();

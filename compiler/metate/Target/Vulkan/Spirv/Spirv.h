@@ -37,7 +37,7 @@ struct SpirvTask {
 struct SpirvOptions {
   /// For lavapipe of Mesa 22.3, which loses invocations at barriers in divergent control flow, and values behind loops: atomic
   /// operations order nothing, and what leaves a loop goes through memory. Right where invocations do not wait for one another.
-  /// Besides, it takes 0 * x for 0 and x + 0 for x, whatever the code says of NaNs and signs, and every f64
+  /// Its vectors have lanes beside a task's one invocation, whose loops count: they skip the code. Besides, it takes 0 * x for 0 and x + 0 for x, whatever the code says of NaNs and signs, and every f64
   /// beyond 2^24 for a whole number: it does not see the zeros, and integers make numbers whole.
   bool relaxed = false;
   /// May an f32 be added to in memory by an instruction (METATE_GRID_NEEDS_F32_ATOMIC_ADD)? Else by compare-exchange.
